@@ -1,0 +1,59 @@
+"""Every error that preflow raises on purpose, under one base class."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class PreflowError(Exception):
+    """Base class of all errors raised by preflow."""
+
+
+class InvalidInputError(PreflowError, ValueError):
+    """An argument is malformed: wrong shape, dtype, range or combination."""
+
+
+class CapacityOverflowError(InvalidInputError, OverflowError):
+    """A sum of capacities does not fit 64-bit integers."""
+
+
+class UnboundedFlowError(PreflowError, ValueError):
+    """A source reaches a sink through arcs of infinite capacity."""
+
+
+class NotOptimalError(PreflowError):
+    """The value of a solve that stopped before optimality was asked for."""
+
+
+class VerificationError(PreflowError, AssertionError):
+    """A result does not prove its own optimality."""
+
+
+class MissingDependencyError(PreflowError, ImportError):
+    """A feature needs an optional package that is not installed."""
+
+    def __init__(self, feature: str, package: str, extra: str) -> None:
+        super().__init__(f"{feature} needs {package}: install it with  pip install 'preflow[{extra}]'")
+
+
+class DeviceUnavailableError(PreflowError, RuntimeError):
+    """The requested device is not there."""
+
+
+class ParseError(PreflowError, ValueError):
+    """A file is malformed; says where and what was expected.
+
+    Parameters
+    ----------
+    path : path of the file.
+    line : int or None
+        Line number, from 1; None where the file as a whole is at fault.
+    message : str
+        What was found and what was expected.
+    """
+
+    def __init__(self, path: str | Path, line: int | None, message: str) -> None:
+        self.path = Path(path)
+        self.line = line
+        where = f"{path}:{line}" if line is not None else f"{path}"
+        super().__init__(f"{where}: {message}")

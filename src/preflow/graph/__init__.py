@@ -1,0 +1,1 @@
+"""Graph containers: what users build and what solvers work on."""

@@ -1,0 +1,356 @@
+"""Flow networks as users see them: arcs in input order, capacities exact."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import CapacityOverflowError, InvalidInputError
+
+if TYPE_CHECKING:
+    import networkx
+    import scipy.sparse
+
+INT64_MAX = np.iinfo(np.int64).max
+#: Largest float64 up to which every integer is represented.
+EXACT_FLOAT = float(2**53)
+
+
+@dataclass(frozen=True, eq=False)
+class FlowNetwork:
+    """A directed network with a capacity on every arc. Immutable.
+
+    Build one with :meth:`from_arrays`, :meth:`from_scipy` or :meth:`from_networkx`. Arcs keep the
+    order in which they were given: ``flow`` and ``cut_arcs`` of a result refer to it. Parallel arcs,
+    antiparallel arcs, self loops (they carry nothing) and arcs of zero capacity are all allowed.
+
+    Attributes
+    ----------
+    num_vertices : int
+        Vertices are numbered ``0 .. num_vertices - 1``.
+    tail, head : ndarray of uint32 (uint64 past 2**32 vertices), shape (num_arcs,)
+        Arc ``i`` leads from ``tail[i]`` to ``head[i]``.
+    capacity : ndarray of int64 or float64, shape (num_arcs,)
+        Float capacities may be ``inf``.
+    reverse_capacity : ndarray of the same dtype and shape, or None
+        Capacity from ``head[i]`` to ``tail[i]``; None means zero everywhere. The flow of such an arc
+        is a net one, between ``-reverse_capacity[i]`` and ``capacity[i]``.
+    labels : tuple or None
+        The caller's vertex labels, where the network came from NetworkX.
+    """
+
+    num_vertices: int
+    tail: NDArray[Any]
+    head: NDArray[Any]
+    capacity: NDArray[Any]
+    reverse_capacity: NDArray[Any] | None = None
+    labels: tuple[Hashable, ...] | None = None
+    _label_index: Mapping[Hashable, int] | None = field(default=None, repr=False)
+
+    @property
+    def num_arcs(self) -> int:
+        """Number of arcs as they were given."""
+        return len(self.tail)
+
+    def __repr__(self) -> str:
+        return f"FlowNetwork({self.num_vertices:,} vertices, {self.num_arcs:,} arcs, {self.capacity.dtype})"
+
+    @classmethod
+    def from_arrays(
+        cls,
+        tail: ArrayLike,
+        head: ArrayLike,
+        capacity: ArrayLike,
+        reverse_capacity: ArrayLike | None = None,
+        num_vertices: int | None = None,
+    ) -> FlowNetwork:
+        """Build a network from one entry per arc.
+
+        Parameters
+        ----------
+        tail, head : array_like of integers, shape (m,)
+            End vertices, numbered from 0.
+        capacity : array_like, shape (m,) or scalar
+            Non-negative; integers, or floats that may be ``inf``. Floats whose finite entries are all
+            integers below 2**53 are solved as integers.
+        reverse_capacity : array_like, shape (m,) or scalar, optional
+            Capacity of the opposite direction.
+        num_vertices : int, optional
+            Default: one more than the largest vertex mentioned.
+
+        Raises
+        ------
+        InvalidInputError
+            Wrong shapes or dtypes, negative or NaN capacities, vertices out of range.
+        CapacityOverflowError
+            A capacity does not fit int64.
+
+        Examples
+        --------
+        >>> FlowNetwork.from_arrays([0, 0, 1], [1, 2, 2], [3, 1, 2])
+        FlowNetwork(3 vertices, 3 arcs, int64)
+        """
+        tails = _vertex_ids(tail, "tail")
+        heads = _vertex_ids(head, "head")
+        if len(tails) != len(heads):
+            raise InvalidInputError(f"tail has {len(tails)} entries, head has {len(heads)}")
+        largest = max((int(ids.max()) for ids in (tails, heads) if len(ids)), default=-1)
+        if num_vertices is None:
+            num_vertices = largest + 1
+        num_vertices = _count(num_vertices, "num_vertices")
+        if largest >= num_vertices:
+            raise InvalidInputError(f"vertex {largest} is out of range: there are {num_vertices} vertices")
+        capacities = _capacities(capacity, len(tails), "capacity")
+        reverse = None
+        if reverse_capacity is not None:
+            reverse = _capacities(reverse_capacity, len(tails), "reverse_capacity")
+            capacities, reverse = _common_dtype(capacities, reverse)
+        index_dtype = np.uint32 if num_vertices < 2**32 else np.uint64
+        return cls(
+            num_vertices,
+            _frozen(tails, index_dtype),
+            _frozen(heads, index_dtype),
+            _frozen(capacities, capacities.dtype),
+            None if reverse is None else _frozen(reverse, reverse.dtype),
+        )
+
+    @classmethod
+    def from_scipy(cls, matrix: scipy.sparse.sparray | scipy.sparse.spmatrix) -> FlowNetwork:
+        """Build a network from a square sparse matrix: entry (u, v) is the capacity of an arc u -> v.
+
+        Arcs come in row-major order of the matrix's CSR form, column indices as stored; duplicate
+        entries are parallel arcs.
+
+        Examples
+        --------
+        >>> import scipy.sparse
+        >>> FlowNetwork.from_scipy(scipy.sparse.csr_array([[0, 3], [0, 0]]))
+        FlowNetwork(2 vertices, 1 arcs, int64)
+        """
+        import scipy.sparse
+
+        if not scipy.sparse.issparse(matrix):
+            raise InvalidInputError(f"expected a scipy sparse matrix, got {type(matrix).__name__}")
+        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+            raise InvalidInputError(f"a capacity matrix is square; this one has shape {matrix.shape}")
+        if matrix.format == "coo":
+            return cls.from_arrays(matrix.row, matrix.col, matrix.data, num_vertices=matrix.shape[0])
+        rows = matrix.tocsr()
+        tail = np.repeat(np.arange(rows.shape[0], dtype=np.int64), np.diff(rows.indptr))
+        return cls.from_arrays(tail, rows.indices, rows.data, num_vertices=rows.shape[0])
+
+    @classmethod
+    def from_networkx(cls, graph: networkx.Graph[Any], capacity: str = "capacity") -> FlowNetwork:
+        """Build a network from a NetworkX graph, keeping its labels.
+
+        Parameters
+        ----------
+        graph : Graph, DiGraph, MultiGraph or MultiDiGraph
+            Arcs come in the order of ``graph.edges``. An undirected edge may carry flow either way, up
+            to its capacity.
+        capacity : str, default "capacity"
+            Edge attribute; an edge without it has infinite capacity, as in NetworkX.
+
+        Examples
+        --------
+        >>> import networkx
+        >>> graph = networkx.DiGraph()
+        >>> graph.add_edge("a", "b", capacity=4)
+        >>> FlowNetwork.from_networkx(graph).labels
+        ('a', 'b')
+        """
+        labels = tuple(graph.nodes)
+        index = {label: i for i, label in enumerate(labels)}
+        edges = list(graph.edges(data=capacity, default=np.inf))
+        tail = np.fromiter((index[u] for u, _, _ in edges), np.int64, len(edges))
+        head = np.fromiter((index[v] for _, v, _ in edges), np.int64, len(edges))
+        values = _edge_values([value for _, _, value in edges], capacity)
+        reverse = None if graph.is_directed() else values
+        plain = cls.from_arrays(tail, head, values, reverse, num_vertices=len(labels))
+        return cls(
+            plain.num_vertices,
+            plain.tail,
+            plain.head,
+            plain.capacity,
+            plain.reverse_capacity,
+            labels,
+            index,
+        )
+
+    def vertex(self, name: Hashable) -> int:
+        """Return the number of a vertex given by the caller's name for it.
+
+        Raises
+        ------
+        InvalidInputError
+            There is no such vertex.
+        """
+        if self._label_index is not None:
+            try:
+                return self._label_index[name]
+            except (KeyError, TypeError):
+                raise InvalidInputError(f"vertex {name!r} is not in the graph") from None
+        if isinstance(name, bool | np.bool_) or not isinstance(name, int | np.integer):
+            raise InvalidInputError(f"a vertex is an integer, got {name!r}")
+        if not 0 <= name < self.num_vertices:
+            raise InvalidInputError(
+                f"vertex {name} is out of range: there are {self.num_vertices} vertices, numbered from 0"
+            )
+        return int(name)
+
+    def vertices(self, names: Hashable | Iterable[Hashable], role: str) -> NDArray[np.int64]:
+        """Return the numbers of one vertex or several, sorted and distinct.
+
+        Parameters
+        ----------
+        names : a vertex, or a list, set, range or array of vertices
+            A tuple is one label where the graph has labels and contains it, else a collection.
+        role : str
+            What they are ("source", "sink"), for error messages.
+        """
+        if names is None:
+            raise InvalidInputError(f"{role} is missing")
+        is_label = self._label_index is not None and _hashable(names) and names in self._label_index
+        if is_label or isinstance(names, str | bytes) or not isinstance(names, Iterable):
+            return np.array([self.vertex(names)], dtype=np.int64)
+        numbers = {self.vertex(name) for name in (names.tolist() if isinstance(names, np.ndarray) else names)}
+        if not numbers:
+            raise InvalidInputError(f"{role} is empty: at least one vertex is needed")
+        return np.array(sorted(numbers), dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class MaxFlowProblem:
+    """A network with its source and sink, as files and generators give it.
+
+    Attributes
+    ----------
+    network : FlowNetwork
+    source, sink : int or tuple of int
+        Vertices of ``network``, numbered from 0.
+    name : str
+        Where it came from; shown in reports.
+    """
+
+    network: FlowNetwork
+    source: int | tuple[int, ...]
+    sink: int | tuple[int, ...]
+    name: str = ""
+
+    def __repr__(self) -> str:
+        title = f"{self.name!r}: " if self.name else ""
+        return (
+            f"MaxFlowProblem({title}{self.network.num_vertices:,} vertices, {self.network.num_arcs:,} arcs, "
+            f"source {self.source}, sink {self.sink})"
+        )
+
+
+def _hashable(value: object) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+def _frozen(values: NDArray[Any], dtype: Any) -> NDArray[Any]:
+    copy = np.array(values, dtype=dtype, order="C")
+    copy.flags.writeable = False
+    return copy
+
+
+def _count(value: Any, name: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise InvalidInputError(f"{name} is an integer, got {value!r}")
+    if value < 0:
+        raise InvalidInputError(f"{name} is not negative, got {value}")
+    return int(value)
+
+
+def _vertex_ids(values: ArrayLike, name: str) -> NDArray[Any]:
+    try:
+        ids = np.asarray(values)
+    except ValueError as error:
+        raise InvalidInputError(f"{name} is not an array: {error}") from None
+    if ids.ndim != 1:
+        raise InvalidInputError(f"{name} has one dimension, got shape {ids.shape}")
+    if ids.size == 0:
+        return ids.astype(np.int64)
+    if ids.dtype.kind not in "iu":
+        raise InvalidInputError(f"{name} holds integers, got dtype {ids.dtype}")
+    if ids.dtype.kind == "i" and int(ids.min()) < 0:
+        raise InvalidInputError(f"{name} has a negative vertex: {int(ids.min())}")
+    return ids
+
+
+def _capacities(values: ArrayLike, num_arcs: int, name: str) -> NDArray[Any]:
+    """Check capacities and return them as int64 or float64."""
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise InvalidInputError(f"{name} is not an array: {error}") from None
+    if array.ndim == 0:
+        array = np.broadcast_to(array, (num_arcs,))
+    if array.shape != (num_arcs,):
+        raise InvalidInputError(f"{name} has shape {array.shape}, expected ({num_arcs},)")
+    if num_arcs == 0:
+        return np.zeros(0, dtype=np.int64)
+    if array.dtype.kind == "O":
+        array = _from_objects(array, name)
+    if array.dtype.kind in "iu":
+        if int(array.min()) < 0:
+            raise InvalidInputError(f"{name} is negative: {int(array.min())} at {int(array.argmin())}")
+        if int(array.max()) > INT64_MAX:
+            raise CapacityOverflowError(f"{name} {int(array.max())} does not fit int64")
+        return array.astype(np.int64, copy=False)
+    if array.dtype.kind != "f":
+        raise InvalidInputError(f"{name} holds integers or floats, got dtype {array.dtype}")
+    if array.dtype.itemsize > 8:
+        raise InvalidInputError(f"{name} has dtype {array.dtype}; at most float64 is supported")
+    floats = array.astype(np.float64, copy=False)
+    least = float(floats.min())
+    if np.isnan(least):
+        raise InvalidInputError(f"{name} is NaN at {int(np.isnan(floats).argmax())}")
+    if least < 0:
+        raise InvalidInputError(f"{name} is negative: {least} at {int(floats.argmin())}")
+    return floats
+
+
+def _from_objects(array: NDArray[Any], name: str) -> NDArray[Any]:
+    """Convert Python objects: exact integers stay exact, anything but numbers is an error."""
+    for i, value in enumerate(array):
+        if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+            raise InvalidInputError(f"{name} {value!r} at {i} is not a number")
+    if all(isinstance(value, int | np.integer) for value in array):
+        if min(array) < 0:
+            raise InvalidInputError(f"{name} is negative: {min(array)}")
+        if max(array) > INT64_MAX:
+            raise CapacityOverflowError(f"{name} {max(array)} does not fit int64")
+        return array.astype(np.int64)
+    for value in array:
+        if isinstance(value, int | np.integer) and abs(value) > EXACT_FLOAT:
+            raise CapacityOverflowError(
+                f"{name} mixes floats with the integer {value}, which float64 cannot represent exactly"
+            )
+    return array.astype(np.float64)
+
+
+def _edge_values(values: list[Any], name: str) -> NDArray[Any]:
+    objects = np.empty(len(values), dtype=object)
+    objects[:] = values
+    return _from_objects(objects, name) if len(values) else np.zeros(0, dtype=np.int64)
+
+
+def _common_dtype(first: NDArray[Any], second: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    if first.dtype == second.dtype:
+        return first, second
+    for array in (first, second):
+        if array.dtype.kind == "i" and array.size and int(array.max()) > EXACT_FLOAT:
+            raise CapacityOverflowError(
+                "capacity and reverse_capacity mix floats with integers past 2**53, which float64 cannot hold"
+            )
+    return first.astype(np.float64), second.astype(np.float64)

@@ -1,0 +1,248 @@
+"""The residual network that every general solver works on.
+
+Source and sink are not vertices: arcs out of a source are initial excess, arcs into a sink are
+``sink_residual``; arcs into a source or out of a sink can carry no useful flow. Antiparallel arcs
+share one pair of residual arcs, parallel arcs are merged, and what a vertex could send straight from
+the source to the sink is taken out as constant flow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import CapacityOverflowError, InvalidInputError, UnboundedFlowError
+from ..kernels import csr_build
+from .network import EXACT_FLOAT, INT64_MAX, FlowNetwork
+
+
+class ResidualArrays(NamedTuple):
+    """What a kernel sees of a residual network; solvers change it in place.
+
+    Attributes
+    ----------
+    first_out : ndarray of uint32 or uint64, shape (n + 1,)
+        The residual arcs of vertex ``v`` are ``first_out[v] .. first_out[v + 1] - 1``.
+    head, reverse : ndarray of the same dtype, shape (m,)
+        Head of an arc, and the index of its opposite.
+    residual : ndarray of int32, int64 or float64, shape (m,)
+        Residual capacity.
+    excess : ndarray of int64 or float64, shape (n,)
+        Initially what the source can send to the vertex.
+    sink_residual : ndarray of int64 or float64, shape (n,)
+        Residual capacity from the vertex to the sink.
+    """
+
+    first_out: NDArray[Any]
+    head: NDArray[Any]
+    reverse: NDArray[Any]
+    residual: NDArray[Any]
+    excess: NDArray[Any]
+    sink_residual: NDArray[Any]
+
+
+@dataclass(eq=False)
+class ResidualNetwork:
+    """A residual network with the way back to the input it was built from.
+
+    Attributes
+    ----------
+    arrays : ResidualArrays
+    inner : ndarray of uint32 or uint64, shape (num_vertices of the input,)
+        Residual vertex of an input vertex; ``n`` for a source, ``n + 1`` for a sink.
+    place : ndarray of the same dtype, shape (num_arcs of the input,)
+        Residual arc of an input arc between inner vertices; the largest number of the dtype for others.
+    constant_flow : int or float
+        Flow that needs no search: source to sink directly, or over one vertex.
+    capacity, reverse_capacity : ndarray
+        The input's capacities as solved: integral floats as int64, infinity as a number no flow reaches.
+    """
+
+    arrays: ResidualArrays
+    inner: NDArray[Any]
+    place: NDArray[Any]
+    constant_flow: int | float
+    capacity: NDArray[Any]
+    reverse_capacity: NDArray[Any] | None
+
+    @property
+    def num_vertices(self) -> int:
+        """Number of vertices without the terminals."""
+        return len(self.arrays.excess)
+
+    @property
+    def num_arcs(self) -> int:
+        """Number of residual arcs: two for each pair of adjacent vertices."""
+        return len(self.arrays.head)
+
+
+def build_residual(
+    network: FlowNetwork,
+    sources: NDArray[np.int64],
+    sinks: NDArray[np.int64],
+    index_dtype: type[np.unsignedinteger[Any]] | None = None,
+) -> ResidualNetwork:
+    """Build the residual network by counting sort, in O(n + m).
+
+    Parameters
+    ----------
+    network : FlowNetwork
+    sources, sinks : ndarray of int64
+        Distinct vertices, each at least one.
+    index_dtype : optional
+        np.uint32 or np.uint64; by default the smallest that fits.
+
+    Raises
+    ------
+    InvalidInputError
+        A vertex is both source and sink.
+    CapacityOverflowError
+        Capacities of one pair, out of the sources or into the sinks sum past int64.
+    UnboundedFlowError
+        A source reaches a sink over arcs of infinite capacity.
+    """
+    both = np.intersect1d(sources, sinks)
+    if len(both):
+        raise InvalidInputError(f"vertex {int(both[0])} is both source and sink")
+    capacity, reverse_capacity = _finite_capacities(network, sources, sinks)
+    if index_dtype is None:
+        index_dtype = np.uint32 if max(2 * network.num_arcs, network.num_vertices) < 2**32 - 4 else np.uint64
+    num_inner = network.num_vertices - len(sources) - len(sinks)
+    inner = _inner_numbers(network.num_vertices, sources, sinks, index_dtype)
+    arcs = csr_build.InputArcs(
+        network.tail,
+        network.head,
+        capacity,
+        np.zeros(0, dtype=capacity.dtype) if reverse_capacity is None else reverse_capacity,
+        inner,
+    )
+    excess = np.zeros(num_inner, dtype=capacity.dtype)
+    sink_residual = np.zeros(num_inner, dtype=capacity.dtype)
+    first = np.zeros(num_inner + 1, dtype=index_dtype)
+    limit = capacity.dtype.type(INT64_MAX if capacity.dtype.kind == "i" else np.inf)
+    direct, fits = csr_build.take_terminal_arcs(arcs, excess, sink_residual, first, limit)
+    if not fits or not _sums_fit(excess, direct) or not _sums_fit(sink_residual, direct):
+        raise CapacityOverflowError("the capacities at the source or the sink sum past int64")
+    first_out, head, reverse, place = _build_pairs(arcs, first)
+    residual = _residual_capacities(arcs, place, reverse)
+
+    through = np.minimum(excess, sink_residual)
+    excess -= through
+    sink_residual -= through
+    arrays = ResidualArrays(first_out, head, reverse, residual, excess, sink_residual)
+    constant = (direct + through.sum()).item()
+    return ResidualNetwork(arrays, inner, place, constant, capacity, reverse_capacity)
+
+
+def _build_pairs(arcs: csr_build.InputArcs, first: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+    """Return first_out, head, reverse and place; `first` holds the group sizes and is used up."""
+    np.cumsum(first, out=first)
+    order = np.empty(int(first[-1]), dtype=first.dtype)
+    num_inner = len(first) - 1
+    csr_build.sort_by_smaller_end(arcs, first, order, num_inner)
+    group_end = first[:-1]
+    first_out = np.zeros(num_inner + 1, dtype=first.dtype)
+    csr_build.count_pairs(arcs, group_end, order, first_out)
+    head = np.empty(int(first_out[-1]), dtype=first.dtype)
+    reverse = np.empty_like(head)
+    place = np.full(len(arcs.tail), np.iinfo(first.dtype).max, dtype=first.dtype)
+    csr_build.place_pairs(arcs, group_end, order, first_out, head, reverse, place)
+    return first_out, head, reverse, place
+
+
+def _residual_capacities(
+    arcs: csr_build.InputArcs, place: NDArray[Any], reverse: NDArray[Any]
+) -> NDArray[Any]:
+    """Return the residual capacities in the smallest dtype that holds the sum of every pair."""
+    kind = arcs.capacity.dtype.type
+    if kind is np.float64:
+        residual = np.zeros(len(reverse), dtype=np.float64)
+        csr_build.fill_residual(arcs.capacity, arcs.reverse_capacity, place, reverse, residual, np.inf)
+        return residual
+    for dtype in (np.int32, np.int64):
+        limit = np.int64(np.iinfo(dtype).max)
+        residual = np.zeros(len(reverse), dtype=dtype)
+        largest, fits = csr_build.fill_residual(
+            arcs.capacity, arcs.reverse_capacity, place, reverse, residual, limit
+        )
+        if fits and (largest <= limit // 2 or csr_build.pairs_within(residual, reverse, limit)):
+            return residual
+    raise CapacityOverflowError("the capacities of parallel or antiparallel arcs sum past int64")
+
+
+def _sums_fit(capacities: NDArray[Any], other: Any) -> bool:
+    if capacities.dtype.kind == "f" or capacities.sum(dtype=np.float64) + float(other) < 2.0**62:
+        return True
+    return sum(capacities.tolist()) + int(other) <= INT64_MAX
+
+
+def _inner_numbers(
+    num_vertices: int, sources: NDArray[np.int64], sinks: NDArray[np.int64], dtype: Any
+) -> NDArray[Any]:
+    terminal = np.concatenate([sources, sinks])
+    num_inner = num_vertices - len(terminal)
+    is_inner = np.ones(num_vertices, dtype=bool)
+    is_inner[terminal] = False
+    inner = np.cumsum(is_inner, dtype=dtype)
+    inner -= dtype(1)
+    inner[sources] = num_inner
+    inner[sinks] = num_inner + 1
+    return inner
+
+
+def _finite_capacities(
+    network: FlowNetwork, sources: NDArray[np.int64], sinks: NDArray[np.int64]
+) -> tuple[NDArray[Any], NDArray[Any] | None]:
+    """Return the capacities as solved: integral floats as int64, infinity as more than any flow."""
+    given = [network.capacity] + ([] if network.reverse_capacity is None else [network.reverse_capacity])
+    if network.capacity.dtype.kind == "f":
+        infinite = [np.isinf(values) for values in given]
+        if any(mask.any() for mask in infinite):
+            _check_bounded(network, infinite, sources, sinks)
+        finite = [np.where(mask, 0.0, values) for values, mask in zip(given, infinite, strict=True)]
+        if all(np.all(values == np.rint(values)) and values.max(initial=0) <= EXACT_FLOAT for values in finite):
+            finite = [values.astype(np.int64) for values in finite]
+            total = sum(int(part) for values in finite for part in _exact_sums(values))
+            enough: int | float = total + 1
+            if enough > INT64_MAX and any(mask.any() for mask in infinite):
+                raise CapacityOverflowError("beside infinite ones, the capacities sum past int64")
+        else:
+            enough = 2 * sum(float(values.sum()) for values in finite) + 1
+        for values, mask in zip(finite, infinite, strict=True):
+            values[mask] = enough
+        given = finite
+    return given[0], given[1] if len(given) > 1 else None
+
+
+def _exact_sums(values: NDArray[np.int64]) -> tuple[int, int]:
+    """Return two integers whose sum is the exact sum of non-negative `values`."""
+    return int((values >> 31).sum()) << 31, int((values & (2**31 - 1)).sum())
+
+
+def _check_bounded(
+    network: FlowNetwork,
+    infinite: list[NDArray[np.bool_]],
+    sources: NDArray[np.int64],
+    sinks: NDArray[np.int64],
+) -> None:
+    """Raise UnboundedFlowError where infinite arcs lead from a source to a sink."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import breadth_first_order
+
+    root = network.num_vertices
+    tail = [network.tail[infinite[0]], np.full(len(sources), root)]
+    head = [network.head[infinite[0]], sources]
+    if len(infinite) > 1:
+        tail.append(network.head[infinite[1]])
+        head.append(network.tail[infinite[1]])
+    ends = (np.concatenate(tail).astype(np.int64), np.concatenate(head).astype(np.int64))
+    graph = csr_array((np.ones(len(ends[0])), ends), shape=(root + 1, root + 1))
+    reached = breadth_first_order(graph, root, return_predecessors=False)
+    unbounded = np.intersect1d(reached, sinks)
+    if len(unbounded):
+        raise UnboundedFlowError(
+            f"the flow is unbounded: arcs of infinite capacity lead from a source to sink {int(unbounded[0])}"
+        )

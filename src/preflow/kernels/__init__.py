@@ -1,0 +1,1 @@
+"""Numba kernels that several solvers share: arrays in, arrays out, nothing else."""

@@ -1,0 +1,183 @@
+"""Build the residual network's arrays from input arcs by counting sort, in O(n + m).
+
+An input arc between two inner vertices belongs to the pair of its ends. The arcs are sorted by the
+smaller end of their pair; a walk over each group then merges the arcs of one pair and gives the pair
+two residual arcs. Beyond the arrays that stay, one index per input arc and two per vertex are held.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .kernel import kernel
+
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+
+
+class InputArcs(NamedTuple):
+    """The arcs as the user gave them.
+
+    Attributes
+    ----------
+    tail, head : ndarray of uint32 or uint64, shape (m,)
+    capacity : ndarray of int64 or float64, shape (m,)
+    reverse_capacity : ndarray of the same dtype, shape (m,) or (0,)
+        Empty means zero everywhere.
+    inner : ndarray of uint32 or uint64
+        Residual vertex of each input vertex; n for a source, n + 1 for a sink.
+    """
+
+    tail: NDArray[Any]
+    head: NDArray[Any]
+    capacity: NDArray[Any]
+    reverse_capacity: NDArray[Any]
+    inner: NDArray[Any]
+
+
+@kernel
+def take_terminal_arcs(
+    arcs: InputArcs, excess: Any, sink_residual: Any, first: Any, limit: Any
+) -> tuple[Any, bool]:
+    """Sum the arcs at the terminals, count the others by the smaller end of their pair.
+
+    Fills `excess` and `sink_residual`, and ``first[v + 1]`` with the number of arcs whose pair has `v`
+    as its smaller end. Returns the flow that goes straight from a source to a sink, and whether all
+    sums stay within `limit`.
+    """
+    source = np.uint64(len(excess))
+    sink = source + ONE
+    has_reverse = len(arcs.reverse_capacity) > 0
+    direct = arcs.capacity.dtype.type(0)
+    for i in range(len(arcs.tail)):
+        u = np.uint64(arcs.inner[arcs.tail[i]])
+        v = np.uint64(arcs.inner[arcs.head[i]])
+        if u < source and v < source:
+            if u != v:
+                first[min(u, v) + ONE] += ONE
+            continue
+        for direction in range(2 if has_reverse else 1):
+            amount = arcs.capacity[i] if direction == 0 else arcs.reverse_capacity[i]
+            a = u if direction == 0 else v
+            b = v if direction == 0 else u
+            if a == source and b < source:
+                if amount > limit - excess[b]:
+                    return direct, False
+                excess[b] += amount
+            elif a < source and b == sink:
+                if amount > limit - sink_residual[a]:
+                    return direct, False
+                sink_residual[a] += amount
+            elif a == source and b == sink:
+                if amount > limit - direct:
+                    return direct, False
+                direct += amount
+    return direct, True
+
+
+@kernel
+def sort_by_smaller_end(arcs: InputArcs, first: Any, order: Any, num_inner: int) -> None:
+    """Write into `order` the arcs between inner vertices, sorted by the smaller end of their pair.
+
+    On entry ``first[v]`` is where the group of `v` starts; on return, where it ends.
+    """
+    n = np.uint64(num_inner)
+    for i in range(len(arcs.tail)):
+        u = np.uint64(arcs.inner[arcs.tail[i]])
+        v = np.uint64(arcs.inner[arcs.head[i]])
+        if u < n and v < n and u != v:
+            low = min(u, v)
+            order[first[low]] = i
+            first[low] += 1
+
+
+@kernel
+def count_pairs(arcs: InputArcs, group_end: Any, order: Any, first_out: Any) -> None:
+    """Set ``first_out[v + 1]`` to the number of vertices adjacent to `v`."""
+    n = np.uint64(len(group_end))
+    seen = np.zeros(len(group_end), dtype=group_end.dtype)
+    k = ZERO
+    for low in range(len(group_end)):
+        mark = np.uint64(low) + ONE
+        end = np.uint64(group_end[low])
+        while k < end:
+            i = np.uint64(order[k])
+            u = np.uint64(arcs.inner[arcs.tail[i]])
+            v = np.uint64(arcs.inner[arcs.head[i]])
+            high = max(u, v)
+            if seen[high] != mark:
+                seen[high] = mark
+                first_out[mark] += 1
+                first_out[high + ONE] += 1
+            k += ONE
+    for v in range(n):
+        first_out[v + ONE] += first_out[v]
+
+
+@kernel
+def place_pairs(arcs: InputArcs, group_end: Any, order: Any, first_out: Any, head: Any, reverse: Any, place: Any) -> None:
+    """Give every pair its two residual arcs, and every input arc the one it leads along."""
+    free = first_out[:-1].copy()
+    latest = np.zeros(len(group_end), dtype=group_end.dtype)
+    k = ZERO
+    for low in range(len(group_end)):
+        lower = np.uint64(low)
+        begin = np.uint64(free[lower])
+        end = np.uint64(group_end[low])
+        while k < end:
+            i = np.uint64(order[k])
+            u = np.uint64(arcs.inner[arcs.tail[i]])
+            v = np.uint64(arcs.inner[arcs.head[i]])
+            high = max(u, v)
+            forward = np.uint64(latest[high])
+            if forward < begin or forward >= np.uint64(free[lower]) or np.uint64(head[forward]) != high:
+                forward = np.uint64(free[lower])
+                backward = np.uint64(free[high])
+                free[lower] += 1
+                free[high] += 1
+                latest[high] = forward
+                head[forward] = high
+                head[backward] = lower
+                reverse[forward] = backward
+                reverse[backward] = forward
+            place[i] = forward if u == lower else reverse[forward]
+            k += ONE
+
+
+@kernel
+def fill_residual(
+    capacity: Any, reverse_capacity: Any, place: Any, reverse: Any, residual: Any, limit: Any
+) -> tuple[Any, bool]:
+    """Add every input arc's capacities to its residual arcs.
+
+    Returns the largest residual capacity and whether all stayed within `limit`.
+    """
+    num_arcs = np.uint64(len(residual))
+    has_reverse = len(reverse_capacity) > 0
+    largest = capacity.dtype.type(0)
+    for i in range(len(place)):
+        a = np.uint64(place[i])
+        if a < num_arcs:
+            if capacity[i] > limit - residual[a]:
+                return largest, False
+            residual[a] += capacity[i]
+            largest = max(largest, capacity.dtype.type(residual[a]))
+            if has_reverse:
+                b = np.uint64(reverse[a])
+                if reverse_capacity[i] > limit - residual[b]:
+                    return largest, False
+                residual[b] += reverse_capacity[i]
+                largest = max(largest, capacity.dtype.type(residual[b]))
+    return largest, True
+
+
+@kernel
+def pairs_within(residual: Any, reverse: Any, limit: Any) -> bool:
+    """Return whether the residual capacities of every arc and its opposite sum to at most `limit`."""
+    for a in range(len(residual)):
+        if residual[a] > limit - residual[reverse[a]]:
+            return False
+    return True

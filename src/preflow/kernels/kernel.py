@@ -1,0 +1,114 @@
+"""The one decorator of every CPU kernel: Numba without the GIL, cached on disk, never stale.
+
+Numba's own cache watches the file of the decorated function only: after an edit of a callee, or of a
+constant in another file, old machine code would run on. Here the cache key covers the sources of the
+function's module and of every preflow module that it imports, directly or not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import re
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+from numba.core import caching
+
+logger = logging.getLogger("preflow")
+
+PACKAGE = Path(__file__).resolve().parents[1]
+RELATIVE_IMPORT = re.compile(r"^\s*from (\.+)([\w.]*) import \(?([\w, \n]*)", re.MULTILINE)
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def cache_directory() -> Path:
+    """Return the folder of compiled kernels: ``$PREFLOW_CACHE_DIR``, else the user's cache folder."""
+    chosen = os.environ.get("PREFLOW_CACHE_DIR")
+    if chosen:
+        return Path(chosen)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "preflow"
+
+
+@cache
+def source_hash(path: Path) -> str:
+    """Return a hash over the source of `path` and of all preflow modules it imports, directly or not."""
+    seen: set[Path] = set()
+    waiting = [path.resolve()]
+    digest = hashlib.sha256()
+    while waiting:
+        file = waiting.pop()
+        if file in seen:
+            continue
+        seen.add(file)
+        waiting.extend(_imported_files(file))
+    for file in sorted(seen):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+def _imported_files(file: Path) -> list[Path]:
+    found = []
+    for dots, module, names in RELATIVE_IMPORT.findall(file.read_text()):
+        base = file.parents[len(dots) - 1]
+        target = base.joinpath(*module.split(".")) if module else base
+        candidates = [target.with_suffix(".py")]
+        candidates += [target / f"{name.strip()}.py" for name in names.split(",")]
+        found += [candidate for candidate in candidates if candidate.is_file()]
+    return found
+
+
+class _KernelCacheLocator(caching._CacheLocator):  # type: ignore[misc]
+    def __init__(self, function: Callable[..., Any], file: str) -> None:
+        self._file = Path(file)
+        self._line = function.__code__.co_firstlineno
+
+    @classmethod
+    def from_function(cls, function: Callable[..., Any], file: str) -> _KernelCacheLocator:
+        return cls(function, file)
+
+    def get_cache_path(self) -> str:
+        folder = hashlib.sha256(str(self._file.parent).encode()).hexdigest()[:12]
+        return str(cache_directory() / f"{self._file.parent.name}-{folder}")
+
+    def get_source_stamp(self) -> str:
+        return source_hash(self._file)
+
+    def get_disambiguator(self) -> str:
+        return str(self._line)
+
+
+class _KernelCacheImpl(caching.CompileResultCacheImpl):  # type: ignore[misc]
+    _locator_classes = (_KernelCacheLocator,)
+
+
+class _KernelCache(caching.FunctionCache):  # type: ignore[misc]
+    _impl_class = _KernelCacheImpl
+
+    def load_overload(self, signature: Any, target_context: Any) -> Any:
+        compiled = super().load_overload(signature, target_context)
+        if compiled is None:
+            logger.info("compiling %s (once; cached in %s)", self._py_func.__name__, cache_directory())
+        return compiled
+
+    def save_overload(self, signature: Any, data: Any) -> None:
+        try:
+            super().save_overload(signature, data)
+        except OSError as error:
+            logger.warning("compiled kernels cannot be cached in %s: %s", cache_directory(), error)
+
+
+def kernel(function: Function) -> Function:
+    """Compile `function` with Numba on first use.
+
+    The result releases the GIL, is cached on disk and keeps the Python original as ``py_func``. Index
+    arrays are uint32 or uint64 and index variables uint64, never signed: see docs/performance.md.
+    """
+    dispatcher = numba.njit(nogil=True, error_model="numpy")(function)
+    dispatcher._cache = _KernelCache(function)
+    return dispatcher  # type: ignore[no-any-return]
