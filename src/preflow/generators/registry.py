@@ -1,0 +1,300 @@
+"""All families by name, with what a command line needs to know about them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TypeAlias
+
+from ..errors import InvalidInputError
+from ..graph.network import MaxFlowProblem
+from .acyclic_dense import ac_dense
+from .genrmf import rmf
+from .vision import grid_2d, grid_3d
+from .washington_bad_cases import cheriyan, dinic_bad, goldberg_bad
+from .washington_levels import matching, mesh, random_level, square_mesh, two_level
+from .washington_lines import double_exponential_line, exponential_line, line
+
+Value: TypeAlias = int | float | bool
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a family, as its function's signature has it.
+
+    Attributes
+    ----------
+    name : str
+    type : int, float or bool
+    default : int, float, bool or None
+        None where the parameter is required.
+    """
+
+    name: str
+    type: type[Value]
+    default: Value | None
+
+    @property
+    def required(self) -> bool:
+        """Whether the caller must give it, by name or as a part of the size."""
+        return self.default is None
+
+
+@dataclass(frozen=True)
+class Family:
+    """A family of instances that can be asked for by name.
+
+    Attributes
+    ----------
+    name : str
+        As in ``preflow generate NAME``.
+    function : callable
+        Returns a :class:`~preflow.graph.network.MaxFlowProblem`.
+    summary : str
+        One line.
+    size_parameters : tuple of str
+        What the numbers of a size such as ``"64x16"`` stand for, in their order.
+    presets : mapping from str to a mapping from parameter to value
+        Sizes that were published or are good to start with, smallest first.
+    """
+
+    name: str
+    function: Callable[..., MaxFlowProblem]
+    summary: str
+    size_parameters: tuple[str, ...]
+    presets: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Parameters in the order of the function's signature, ``seed`` last."""
+        signature = inspect.signature(self.function, eval_str=True)
+        return tuple(
+            Parameter(p.name, p.annotation, None if p.default is p.empty else p.default)
+            for p in signature.parameters.values()
+        )
+
+    def parse_size(self, size: str) -> dict[str, Value]:
+        """Return the parameters that a preset's name or a size such as ``"64x16"`` stands for.
+
+        Raises
+        ------
+        InvalidInputError
+            It is neither; trailing numbers may be left out where their parameters have defaults.
+
+        Examples
+        --------
+        >>> FAMILIES["rmf-wide"].parse_size("64x16")
+        {'side': 64, 'frames': 16}
+        """
+        if size in self.presets:
+            return dict(self.presets[size])
+        numbers = size.split("x")
+        required = sum(p.required for p in self.parameters)
+        fits = required <= len(numbers) <= len(self.size_parameters)
+        if not fits or not all(number.isascii() and number.isdigit() for number in numbers):
+            shape = "x".join(self.size_parameters)
+            raise InvalidInputError(f"a size of {self.name} is written {shape}, got {size!r}")
+        return dict(zip(self.size_parameters, map(int, numbers), strict=False))
+
+    def generate(self, size: str | None = None, **parameters: Value) -> MaxFlowProblem:
+        """Return an instance.
+
+        Parameters
+        ----------
+        size : str, optional
+            A preset's name or a size such as ``"64x16"``.
+        **parameters
+            By name; they override those of the size.
+
+        Raises
+        ------
+        InvalidInputError
+            A parameter is unknown, missing or out of its range.
+
+        Examples
+        --------
+        >>> FAMILIES["rlg-wide"].generate("256x16", seed=3).name
+        'rlg-wide 256x16 seed 3'
+        """
+        given = {} if size is None else self.parse_size(size)
+        given.update(parameters)
+        known = {p.name: p for p in self.parameters}
+        for name in given:
+            if name not in known:
+                raise InvalidInputError(f"{self.name} has no parameter {name!r}: it has {', '.join(known)}")
+        for name, parameter in known.items():
+            if parameter.required and name not in given:
+                raise InvalidInputError(f"{self.name} needs {name!r}")
+        return self.function(**given)
+
+
+def family(name: str) -> Family:
+    """Return the family of that name.
+
+    Raises
+    ------
+    InvalidInputError
+        There is none; the message lists the names.
+    """
+    try:
+        return FAMILIES[name]
+    except KeyError:
+        raise InvalidInputError(f"unknown family {name!r}: there are {', '.join(FAMILIES)}") from None
+
+
+def _family(
+    name: str, function: Callable[..., MaxFlowProblem], summary: str, size_parameters: str, sizes: str
+) -> Family:
+    """Return a family whose presets are the ``sizes``."""
+    bare = Family(name, function, summary, tuple(size_parameters.split()))
+    presets = {size: MappingProxyType(bare.parse_size(size)) for size in sizes.split()}
+    return replace(bare, presets=MappingProxyType(presets))
+
+
+_RMF = "side frames"
+_LEVELS = "width levels"
+_LINE = "n m degree"
+
+#: Every family, by the name that the command line knows it by.
+FAMILIES: Mapping[str, Family] = MappingProxyType(
+    {
+        each.name: each
+        for each in (
+            _family(
+                "genrmf",
+                rmf,
+                "square frames joined by random permutations, as deep as wide",
+                _RMF,
+                "16x16 48x48 64x64 84x84 108x108 136x136",
+            ),
+            _family(
+                "rmf-wide",
+                rmf,
+                "GENRMF with few large frames",
+                _RMF,
+                "16x8 64x16 136x68 400x16",
+            ),
+            _family(
+                "rmf-long",
+                rmf,
+                "GENRMF with many small frames",
+                _RMF,
+                "8x64 16x1024 24x192 32x256 44x352 32x1024 56x448 68x544",
+            ),
+            _family(
+                "mesh",
+                mesh,
+                "levels; each vertex leads to its three neighbours in the next (Washington 1)",
+                _LEVELS,
+                "64x64 512x512 1024x1024",
+            ),
+            _family(
+                "rlg",
+                random_level,
+                "random level graph, about as many levels as vertices in one (Washington 2)",
+                _LEVELS,
+                "64x64 512x512 768x768 512x1024 768x1280 1024x1024 1024x1536",
+            ),
+            _family(
+                "rlg-wide",
+                random_level,
+                "random level graph with few wide levels",
+                _LEVELS,
+                "256x16 4096x64 32768x64",
+            ),
+            _family(
+                "rlg-long",
+                random_level,
+                "random level graph with many narrow levels",
+                _LEVELS,
+                "16x256 64x4096 64x16384 64x65536",
+            ),
+            _family(
+                "two-level",
+                two_level,
+                "levels; each vertex leads to three random ones of the next two (Washington 3)",
+                _LEVELS,
+                "64x32 512x512 1024x1024",
+            ),
+            _family(
+                "matching",
+                matching,
+                "random bipartite graph, all capacities 1 (Washington 4)",
+                "n degree",
+                "500x4 100000x4 1000000x4",
+            ),
+            _family(
+                "square-mesh",
+                square_mesh,
+                "square of vertices; arcs one level on and to the side (Washington 5)",
+                "side degree",
+                "40x4 500x8 1000x8",
+            ),
+            _family(
+                "line-moderate",
+                line,
+                "vertices on a line; arcs to random ones ahead (Washington 6)",
+                _LINE,
+                "256x4x16 4096x4x64 16384x4x128 65536x4x128",
+            ),
+            _family(
+                "exp-line",
+                exponential_line,
+                "line with capacities that halve with distance (Washington 7)",
+                _LINE,
+                "256x4x10 16384x4x10 65536x4x10",
+            ),
+            _family(
+                "dexp-line",
+                double_exponential_line,
+                "line with arcs both ways and capacities that halve with distance (Washington 8)",
+                _LINE,
+                "256x4x10 16384x4x10 65536x4x10",
+            ),
+            _family(
+                "dinic-bad",
+                dinic_bad,
+                "one path length after another: n - 1 phases of Dinic (Washington 9)",
+                "n",
+                "200 2000 20000",
+            ),
+            _family(
+                "goldberg-bad",
+                goldberg_bad,
+                "parallel paths, then one long path: bad for push-relabel (Washington 10)",
+                "n",
+                "200 2000 20000",
+            ),
+            _family(
+                "cheriyan",
+                cheriyan,
+                "chains that push-relabel walks again and again (Washington 11)",
+                "n m c",
+                "10x10x10 50x50x50 100x100x100",
+            ),
+            _family(
+                "ac-dense",
+                ac_dense,
+                "every vertex leads to every later one",
+                "n",
+                "200 2000 4000 6000 8192",
+            ),
+            _family(
+                "grid-2d",
+                grid_2d,
+                "segmentation of a noisy synthetic image",
+                "height width connectivity",
+                "100x100 1000x1000 1000x1000x8 2000x2000 4000x4000",
+            ),
+            _family(
+                "grid-3d",
+                grid_3d,
+                "segmentation of a noisy synthetic volume",
+                "depth height width connectivity",
+                "24x24x24 64x64x64 64x64x64x26 128x128x128 200x200x200",
+            ),
+        )
+    }
+)

@@ -1,0 +1,389 @@
+"""Read the lines of a DIMACS file: arcs in bulk by a kernel, all other lines one at a time.
+
+The formats share one shape: lines that start with a letter, of which one kind (``a`` in problems, ``f`` in
+solutions) is almost the whole file and reads ``LETTER TAIL HEAD NUMBER ...``. The kernel stores those, skips
+comments and blank lines, and stops at anything else. So it knows nothing about messages: a line that it
+does not take is looked at again in Python, which says what is wrong with it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ParseError
+from ..kernels.kernel import kernel
+
+INT64_MAX = int(np.iinfo(np.int64).max)
+#: Largest float64 up to which every integer is represented.
+EXACT_FLOAT = 2**53
+
+INTEGER = re.compile(rb"[+-]?\d+")
+FLOAT = re.compile(rb"[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?)(?=\s|\Z)", re.IGNORECASE)
+TOKEN = re.compile(rb"\S+")
+
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+NINE = np.uint64(9)
+TEN = np.uint64(10)
+#: From here on one more digit could leave the range of int64.
+LAST_SAFE = np.uint64(INT64_MAX // 10)
+NEWLINE = np.uint8(ord("\n"))
+SPACE = np.uint8(ord(" "))
+TAB = np.uint8(ord("\t"))
+RETURN = np.uint8(ord("\r"))
+COMMENT = np.uint8(ord("c"))
+PLUS = np.uint8(ord("+"))
+MINUS = np.uint8(ord("-"))
+DIGIT_ZERO = np.uint64(ord("0"))
+
+
+class Records(NamedTuple):
+    """What the kernel fills, one entry for each record.
+
+    Attributes
+    ----------
+    tail, head : ndarray of uint32 or uint64, shape (room,)
+        End vertices, numbered from 0.
+    numbers : ndarray of int64, shape (k, room)
+        The numbers behind them, one row for each field.
+    text_at : ndarray of uint64, shape (k, room) or (0, 0)
+        Where the text of a number starts that is no small integer, 0 for the others. Empty: integers only.
+    least : ndarray of int64, shape (k,)
+        The least integer that each field may hold.
+    """
+
+    tail: NDArray[Any]
+    head: NDArray[Any]
+    numbers: NDArray[np.int64]
+    text_at: NDArray[np.uint64]
+    least: NDArray[np.int64]
+
+
+@kernel
+def skip_blanks(data: Any, position: Any) -> Any:
+    """Return the position of the first byte from `position` on that is no blank within a line."""
+    size = np.uint64(len(data))
+    while position < size:
+        byte = data[position]
+        if byte != SPACE and (byte < TAB or byte > RETURN or byte == NEWLINE):
+            break
+        position += ONE
+    return position
+
+
+@kernel
+def skip_token(data: Any, position: Any) -> Any:
+    """Return the position of the first white space from `position` on."""
+    size = np.uint64(len(data))
+    while position < size:
+        byte = data[position]
+        if byte == SPACE or (byte >= TAB and byte <= RETURN):
+            break
+        position += ONE
+    return position
+
+
+@kernel
+def read_digits(data: Any, position: Any, largest: Any) -> tuple[Any, Any, bool]:
+    """Return the number at `position`, where it ends, and whether it is one that is at most `largest`."""
+    size = np.uint64(len(data))
+    start = position
+    value = ZERO
+    while position < size:
+        digit = np.uint64(data[position]) - DIGIT_ZERO
+        if digit > NINE:
+            break
+        if value > LAST_SAFE:
+            return value, position, False
+        value = value * TEN + digit
+        position += ONE
+    if position == start or value > largest:
+        return value, position, False
+    if position < size:
+        byte = data[position]
+        return value, position, byte == SPACE or (byte >= TAB and byte <= RETURN)
+    return value, position, True
+
+
+@kernel
+def read_records(
+    data: Any, start: int, letter: int, count: int, num_vertices: int, largest: int, records: Records
+) -> tuple[Any, Any]:
+    """Store records from `start` on, as far as they are well-formed and there is room.
+
+    Returns the start of the first line that is no such record, comment or blank line (the size of `data`
+    where there is none), and the number of records stored so far, `count` included.
+    """
+    size = np.uint64(len(data))
+    room = np.uint64(len(records.tail))
+    fields = len(records.least)
+    with_text = records.text_at.shape[0] > 0
+    vertices = np.uint64(num_vertices)
+    limit = np.uint64(largest)
+    stored = np.uint64(count)
+    position = np.uint64(start)
+    while True:
+        line = position
+        position = skip_blanks(data, position)
+        if position == size:
+            return size, stored
+        byte = data[position]
+        if byte == NEWLINE:
+            position += ONE
+            continue
+        if byte == COMMENT:
+            while position < size and data[position] != NEWLINE:
+                position += ONE
+            continue
+        if byte != letter or stored == room:
+            return line, stored
+        position += ONE
+        begin = skip_blanks(data, position)
+        if begin == position:
+            return line, stored
+        tail, position, good = read_digits(data, begin, vertices)
+        if not good or tail == ZERO:
+            return line, stored
+        head, position, good = read_digits(data, skip_blanks(data, position), vertices)
+        if not good or head == ZERO:
+            return line, stored
+        records.tail[stored] = tail - ONE
+        records.head[stored] = head - ONE
+        for k in range(fields):
+            begin = skip_blanks(data, position)
+            if begin == size or data[begin] == NEWLINE:
+                return line, stored
+            sign = data[begin]
+            signed = sign in (MINUS, PLUS)
+            magnitude, position, good = read_digits(data, begin + ONE if signed else begin, limit)
+            if good:
+                value = -np.int64(magnitude) if sign == MINUS else np.int64(magnitude)
+                if value < records.least[k]:
+                    return line, stored
+                records.numbers[k, stored] = value
+            elif with_text:
+                records.text_at[k, stored] = begin
+                position = skip_token(data, begin)
+            else:
+                return line, stored
+        position = skip_blanks(data, position)
+        if position < size and data[position] != NEWLINE:
+            return line, stored
+        stored += ONE
+
+
+class Line(NamedTuple):
+    """A line that is no record: where it starts in the file, and its fields."""
+
+    position: int
+    fields: list[bytes]
+
+
+class Number(NamedTuple):
+    """A number in the file: its name in messages, the least that it may be, whether ``inf`` is an error."""
+
+    name: str
+    least: int
+    finite: bool = True
+
+
+class RecordReader:
+    """The lines of one file.
+
+    Call :meth:`expect` once it is known what the records hold, and :meth:`next_line` until it returns None;
+    then :attr:`tail`, :attr:`head` and :meth:`numbers` are the records.
+
+    Parameters
+    ----------
+    path : path of the file, for messages.
+    data : bytes
+        Its content.
+    letter : bytes
+        What a record line starts with.
+    """
+
+    def __init__(self, path: str | Path, data: bytes, letter: bytes) -> None:
+        self.path = path
+        self.data = data
+        self.letter = letter
+        self.num_records = 0
+        self._bytes = np.frombuffer(data, dtype=np.uint8)
+        self._position = 0
+        self._form = ""
+        self.expect((), 0, 0)
+
+    def expect(self, fields: Sequence[Number], num_vertices: int, num_records: int) -> None:
+        """Say what the record lines hold from here on; none is taken before.
+
+        Parameters
+        ----------
+        fields : sequence of Number
+            The numbers that follow tail and head.
+        num_vertices : int
+            The largest vertex, as the file numbers them: from 1.
+        num_records : int
+            How many records there are at most.
+        """
+        self._fields = fields
+        self._num_vertices = num_vertices
+        self._num_records = num_records
+        if fields:
+            self._form = " ".join([self.letter.decode(), "TAIL", "HEAD", *(f.name.upper() for f in fields)])
+        shortest_line = 2 * (3 + len(fields))
+        room = min(num_records, (len(self.data) + 1) // shortest_line)
+        dtype = np.uint32 if num_vertices < 2**32 else np.uint64
+        self._records = Records(
+            np.empty(room, dtype=dtype),
+            np.empty(room, dtype=dtype),
+            np.empty((len(fields), room), dtype=np.int64),
+            np.empty((0, 0), dtype=np.uint64),
+            np.array([f.least for f in fields], dtype=np.int64),
+        )
+
+    def next_line(self) -> Line | None:
+        """Store records up to the next line that is neither one nor a comment, and return that line.
+
+        Raises
+        ------
+        ParseError
+            A record is malformed, or there are more than expected.
+        """
+        while True:
+            self._position, self.num_records = map(
+                int,
+                read_records(
+                    self._bytes,
+                    self._position,
+                    self.letter[0],
+                    self.num_records,
+                    self._num_vertices,
+                    EXACT_FLOAT if self._with_floats else INT64_MAX,
+                    self._records,
+                ),
+            )
+            if self._position == len(self.data):
+                return None
+            end = self.data.find(b"\n", self._position)
+            end = len(self.data) if end < 0 else end
+            line = Line(self._position, self.data[self._position : end].split())
+            if line.fields[0] != self.letter or not self._form:
+                self._position = end
+                return line
+            self._check_record(line)
+            self._take_floats(line)
+
+    @property
+    def tail(self) -> NDArray[Any]:
+        """First vertices of the records, numbered from 0; uint32, or uint64 past 2**32 vertices."""
+        return self._records.tail[: self.num_records]
+
+    @property
+    def head(self) -> NDArray[Any]:
+        """Second vertices of the records."""
+        return self._records.head[: self.num_records]
+
+    def numbers(self, k: int) -> NDArray[Any]:
+        """Return field `k` of the records: int64, or float64 if one number in the file is not an integer."""
+        integers = self._records.numbers[k, : self.num_records]
+        if not self._with_floats:
+            return integers
+        text_at = self._records.text_at[k, : self.num_records]
+        where = np.flatnonzero(text_at)
+        texts = text_at[where]
+        match = FLOAT.match
+        spelled = np.array([float(m[0]) if (m := match(self.data, at)) else np.nan for at in texts.tolist()])
+        # NaN for what is no number; large ones may be integers, or past float64.
+        doubtful = ~((spelled >= self._fields[k].least) & (np.abs(spelled) < EXACT_FLOAT))
+        for at in texts[doubtful].tolist():
+            text = TOKEN.match(self.data, at)[0]  # type: ignore[index]
+            if isinstance(self.number(at, text, self._fields[k]), int):
+                self._fail_mixed(at)
+        values = integers.astype(np.float64)
+        values[where] = spelled
+        return values
+
+    def vertex(self, position: int, text: bytes, name: str) -> int:
+        """Return the vertex, numbered from 0, that `text` on the line at `position` spells."""
+        vertex = self.integer(position, text, Number(name, -INT64_MAX))
+        if not 1 <= vertex <= self._num_vertices:
+            self.fail(position, f"{name} {vertex} is out of range: vertices are 1 to {self._num_vertices}")
+        return vertex - 1
+
+    def integer(self, position: int, text: bytes, field: Number) -> int:
+        """Return the integer that `text` on the line at `position` spells."""
+        if not INTEGER.fullmatch(text):
+            self.fail(position, f"{field.name} {shown(text)} is not an integer")
+        value = integer_value(text)
+        if abs(value) > INT64_MAX:
+            self.fail(position, f"{field.name} {shown(text)} does not fit a 64-bit integer")
+        if value < field.least:
+            self.fail(position, f"{field.name} {shown(text)} is less than {field.least}")
+        return value
+
+    def number(self, position: int, text: bytes, field: Number) -> int | float:
+        """Return the integer or float that `text` on the line at `position` spells."""
+        if INTEGER.fullmatch(text):
+            return self.integer(position, text, field)
+        if not FLOAT.fullmatch(text):
+            self.fail(position, f"{field.name} {shown(text)} is not a number")
+        value = float(text)
+        if value < field.least:
+            self.fail(position, f"{field.name} {shown(text)} is less than {field.least}")
+        if np.isinf(value) and b"n" not in text.lower():
+            self.fail(position, f"{field.name} {shown(text)} does not fit a 64-bit float")
+        if np.isinf(value) and field.finite:
+            self.fail(position, f"{field.name} {shown(text)} is not finite")
+        return value
+
+    def fail(self, position: int | None, message: str) -> NoReturn:
+        """Raise a ParseError about the line that holds byte `position`, or about the whole file."""
+        line = None if position is None else self.data.count(b"\n", 0, position) + 1
+        raise ParseError(self.path, line, message)
+
+    @property
+    def _with_floats(self) -> bool:
+        return len(self._records.text_at) > 0
+
+    def _check_record(self, line: Line) -> None:
+        """Raise an error about a record that the kernel did not take, unless floats are the reason."""
+        if self.num_records == self._num_records:
+            self.fail(
+                line.position, f"more than the {self._num_records} lines {self._form!r} that were announced"
+            )
+        if len(line.fields) != 3 + len(self._fields):
+            self.fail(line.position, f"expected {self._form!r}, got {len(line.fields)} fields")
+        for name, text in zip(("tail", "head"), line.fields[1:3], strict=True):
+            self.vertex(line.position, text, name)
+        for field, text in zip(self._fields, line.fields[3:], strict=True):
+            self.number(line.position, text, field)
+
+    def _take_floats(self, line: Line) -> None:
+        """From `line` on, store where the numbers stand that are not integers."""
+        assert not self._with_floats, f"refused for no reason: {line}"
+        numbers = self._records.numbers
+        if np.abs(numbers[:, : self.num_records]).max(initial=0) > EXACT_FLOAT:
+            self._fail_mixed(line.position)
+        self._records = self._records._replace(text_at=np.zeros(numbers.shape, dtype=np.uint64))
+
+    def _fail_mixed(self, position: int) -> NoReturn:
+        self.fail(position, "the file mixes floats with integers past 2**53, which float64 cannot hold")
+
+
+def integer_value(text: bytes) -> int:
+    """Return the integer that `text` spells; any integer past int64 for one that is past it."""
+    digits = text.lstrip(b"+-0")
+    # int() of thousands of digits takes quadratic time, or refuses.
+    magnitude = int(digits or b"0") if len(digits) <= 19 else 2**63
+    return -magnitude if text.startswith(b"-") else magnitude
+
+
+def shown(text: bytes) -> str:
+    """Return text from a file as a message shows it: printable, quoted and short."""
+    shortened = text if len(text) <= 40 else text[:37] + b"..."
+    return repr(shortened.decode("ascii", "backslashreplace"))

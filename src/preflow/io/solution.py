@@ -1,0 +1,253 @@
+"""Flows in the text format of the DIMACS implementation challenges, plain or gzip.
+
+A solution reads::
+
+    c comment
+    s VALUE
+    f TAIL HEAD FLOW
+
+with vertices numbered from 1. Several ``f`` lines of one arc add up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import InvalidInputError
+from ..graph.network import FlowNetwork
+from ..kernels.kernel import kernel
+from .files import read_bytes, replacing
+from .record_reader import INT64_MAX, Number, RecordReader, shown
+from .record_writer import write_comment, write_records
+
+#: What float arithmetic may add to a flow, relative to the capacity between its vertices.
+ROUNDING = 1e-9
+
+ONE = np.uint64(1)
+
+
+@dataclass(frozen=True, eq=False)
+class FlowSolution:
+    """A flow as a solution file gives it: by pairs of vertices, not by arcs of a network.
+
+    Attributes
+    ----------
+    value : int or float
+        What the ``s`` line says.
+    tail, head : ndarray of uint32, shape (k,)
+        End vertices of the ``f`` lines, numbered from 0.
+    flow : ndarray of int64 or float64, shape (k,)
+        Flow from tail to head; where it is negative, from head to tail.
+    """
+
+    value: int | float
+    tail: NDArray[np.uint32]
+    head: NDArray[np.uint32]
+    flow: NDArray[Any]
+
+    def __repr__(self) -> str:
+        return f"FlowSolution(value {self.value}, {len(self.flow):,} arcs with flow)"
+
+
+def write_solution(
+    path: str | Path,
+    value: int | float,
+    tail: ArrayLike,
+    head: ArrayLike,
+    flow: ArrayLike,
+    comment: str | None = None,
+) -> None:
+    """Write a flow as a DIMACS solution file, in O(m).
+
+    One ``f`` line for each arc that carries flow, in the order given. A negative net flow is written as a
+    flow from head to tail, so that the file fits the one that :func:`~preflow.io.dimacs.write_dimacs` writes.
+
+    Parameters
+    ----------
+    path : str or Path
+        Compressed if the name ends in ``.gz``. The file appears, or replaces an older one, only once it is
+        complete.
+    value : int or float
+        The flow's value.
+    tail, head : array_like of integers, shape (m,)
+        Arcs, vertices numbered from 0.
+    flow : array_like of integers or floats, shape (m,)
+        Flow of each arc.
+    comment : str, optional
+        Written as ``c`` lines.
+
+    Raises
+    ------
+    InvalidInputError
+        Wrong shapes or dtypes, a flow that is not finite, or the file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "solution"
+    >>> write_solution(path, 3, tail=[0, 0, 2], head=[1, 2, 1], flow=[3, 0, -1])
+    >>> print(path.read_text(), end="")
+    s 3
+    f 1 2 3
+    f 2 3 1
+    """
+    arcs = FlowNetwork.from_arrays(tail, head, 0)
+    flows = np.asarray(flow)
+    if flows.shape != (arcs.num_arcs,) or (flows.dtype.kind not in "iuf" and flows.size):
+        raise InvalidInputError(
+            f"flow has shape {flows.shape} and dtype {flows.dtype}, expected ({arcs.num_arcs},) and numbers"
+        )
+    if not np.all(np.isfinite(flows)) or not np.isfinite(value):
+        raise InvalidInputError("a flow and its value are finite")
+    used = np.flatnonzero(flows)
+    amount = flows[used].astype(np.float64 if flows.dtype.kind == "f" else np.int64)
+    first, second = arcs.tail[used], arcs.head[used]
+    forward = amount > 0
+    with replacing(path, compress=Path(path).suffix == ".gz") as file:
+        write_comment(file, comment or "")
+        file.write(f"s {np.asarray(value).item()!r}\n".encode())
+        ends = np.where(forward, first, second), np.where(forward, second, first)
+        write_records(file, "f", *ends, np.abs(amount))
+
+
+def read_solution(path: str | Path) -> FlowSolution:
+    """Read a DIMACS solution file, in time linear in its size.
+
+    Parameters
+    ----------
+    path : str or Path
+        Plain or gzip, whatever its name.
+
+    Raises
+    ------
+    ParseError
+        The file cannot be read or is malformed; says on which line and what was expected.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "solution"
+    >>> write_solution(path, 3, tail=[0, 0], head=[1, 2], flow=[3, 0])
+    >>> read_solution(path)
+    FlowSolution(value 3, 1 arcs with flow)
+    """
+    reader = RecordReader(path, read_bytes(path), b"f")
+    reader.expect((Number("flow", -INT64_MAX),), 2**32 - 1, len(reader.data))
+    value: int | float | None = None
+    while (line := reader.next_line()) is not None:
+        if line.fields[0] != b"s":
+            letter = shown(line.fields[0])
+            reader.fail(line.position, f"unknown line type {letter}: expected 'c', 's' or 'f'")
+        if len(line.fields) != 2:
+            reader.fail(line.position, f"expected 's VALUE', got {len(line.fields)} fields")
+        if value is not None:
+            reader.fail(line.position, "a second s line")
+        value = reader.number(line.position, line.fields[1], Number("value", -INT64_MAX))
+    if value is None:
+        reader.fail(None, "the file has no line 's VALUE'" if reader.data else "the file is empty")
+    return FlowSolution(value, reader.tail.copy(), reader.head.copy(), reader.numbers(0).copy())
+
+
+def flow_on_arcs(network: FlowNetwork, solution: FlowSolution) -> NDArray[Any]:
+    """Return the flow of every arc of a network that a solution file describes.
+
+    A solution names pairs of vertices. The flow from u to v goes over the arcs u -> v up to their
+    capacities, then over the arcs v -> u up to their reverse capacities, each in the order of the network.
+    Conservation and value are not checked here.
+
+    Parameters
+    ----------
+    network : FlowNetwork
+    solution : FlowSolution
+
+    Returns
+    -------
+    ndarray of int64 or float64, shape (num_arcs,)
+        Net flow of each arc, between ``-reverse_capacity`` and ``capacity``; float64 if the capacities or
+        the solution's flows are.
+
+    Raises
+    ------
+    InvalidInputError
+        There is no arc between two vertices, or not enough capacity.
+
+    Notes
+    -----
+    O(m log m + k log m) for m arcs and k lines.
+
+    Examples
+    --------
+    >>> network = FlowNetwork.from_arrays([0, 0, 1], [1, 1, 0], [2, 5, 1], reverse_capacity=[0, 0, 4])
+    >>> solution = FlowSolution(9, np.array([0]), np.array([1]), np.array([9]))
+    >>> flow_on_arcs(network, solution).tolist()
+    [2, 5, -2]
+    """
+    if network.num_vertices > 2**32:
+        raise InvalidInputError("solution files are for networks of at most 2**32 vertices")
+    dtype = np.result_type(network.capacity, solution.flow)
+    backward = np.flatnonzero(network.reverse_capacity if network.reverse_capacity is not None else ())
+    tail = np.concatenate([network.tail, network.head[backward]])
+    head = np.concatenate([network.head, network.tail[backward]])
+    capacity = network.capacity
+    if network.reverse_capacity is not None:
+        capacity = np.concatenate([capacity, network.reverse_capacity[backward]])
+    capacity = capacity.astype(dtype)
+
+    first, second = np.asarray(solution.tail, dtype=np.uint64), np.asarray(solution.head, dtype=np.uint64)
+    turned = solution.flow < 0
+    first, second = np.where(turned, second, first), np.where(turned, first, second)
+    named = max(int(first.max(initial=0)), int(second.max(initial=0)))
+    if len(first) and named >= network.num_vertices:
+        raise InvalidInputError(
+            f"the solution names vertex {named + 1}, the network has {network.num_vertices} vertices"
+        )
+    pairs = tail.astype(np.uint64) * np.uint64(network.num_vertices) + head
+    order = np.argsort(pairs, kind="stable").astype(np.uint64)
+    sorted_pairs = pairs[order]
+    wanted = first * np.uint64(network.num_vertices) + second
+    begin = np.searchsorted(sorted_pairs, wanted, "left").astype(np.uint64)
+    end = np.searchsorted(sorted_pairs, wanted, "right").astype(np.uint64)
+    flow = np.abs(solution.flow).astype(dtype)
+    used = np.zeros(len(capacity), dtype=dtype)
+    rounding = ROUNDING if dtype.kind == "f" else 0.0
+    misfit = int(distribute(flow, begin, end, order, capacity, used, rounding))
+    if misfit < len(flow):
+        ends = f"from vertex {first[misfit] + ONE} to vertex {second[misfit] + ONE}"
+        if begin[misfit] == end[misfit]:
+            raise InvalidInputError(f"the solution has a flow {ends}, the network no such arc")
+        total = sum(capacity[order[begin[misfit] : end[misfit]]].tolist())
+        sent = sum(flow[wanted == wanted[misfit]].tolist())
+        raise InvalidInputError(f"the solution sends {sent} {ends}, the capacity is {total}")
+    net = used[: network.num_arcs]
+    net[backward] -= used[network.num_arcs :]
+    return net
+
+
+@kernel
+def distribute(flow: Any, begin: Any, end: Any, order: Any, capacity: Any, used: Any, rounding: float) -> int:
+    """Put flow ``i`` onto the arcs ``order[begin[i]:end[i]]``, filling one after the other.
+
+    Adds to `used` and returns the first flow that finds no arc or too little capacity, else their number.
+    """
+    full_before = np.arange(len(order)).astype(np.uint64)
+    for i in range(len(flow)):
+        if begin[i] == end[i]:
+            return i
+        rest = flow[i]
+        k = full_before[begin[i]]
+        while rest > 0 and k < end[i]:
+            arc = order[k]
+            amount = min(rest, capacity[arc] - used[arc])
+            used[arc] += amount
+            rest -= amount
+            if rest > 0:
+                k += ONE
+        full_before[begin[i]] = k
+        if rest > 0 and rest > rounding * capacity[order[begin[i] : end[i]]].sum():
+            return i
+    return len(flow)
