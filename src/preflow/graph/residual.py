@@ -55,6 +55,8 @@ class ResidualNetwork:
         Residual vertex of an input vertex; ``n`` for a source, ``n + 1`` for a sink.
     place : ndarray of the same dtype, shape (num_arcs of the input,)
         Residual arc of an input arc between inner vertices; the largest number of the dtype for others.
+    source_capacity : ndarray of int64 or float64, shape (n,)
+        What the source can send to each vertex: the excess at the start.
     constant_flow : int or float
         Flow that needs no search: source to sink directly, or over one vertex.
     capacity, reverse_capacity : ndarray
@@ -64,6 +66,7 @@ class ResidualNetwork:
     arrays: ResidualArrays
     inner: NDArray[Any]
     place: NDArray[Any]
+    source_capacity: NDArray[Any]
     constant_flow: int | float
     capacity: NDArray[Any]
     reverse_capacity: NDArray[Any] | None
@@ -77,6 +80,21 @@ class ResidualNetwork:
     def num_arcs(self) -> int:
         """Number of residual arcs: two for each pair of adjacent vertices."""
         return len(self.arrays.head)
+
+    def input_arcs(self, network: FlowNetwork) -> csr_build.InputArcs:
+        """Return the input's arcs with the capacities as solved; `network` is what this was built from."""
+        reverse_capacity = self.capacity[:0] if self.reverse_capacity is None else self.reverse_capacity
+        return csr_build.InputArcs(network.tail, network.head, self.capacity, reverse_capacity, self.inner)
+
+    def initial_residual(self) -> NDArray[Any]:
+        """Return the residual capacities as they were before any push."""
+        initial = np.zeros_like(self.arrays.residual)
+        limit = self.capacity.dtype.type(INT64_MAX if self.capacity.dtype.kind == "i" else np.inf)
+        reverse_capacity = self.capacity[:0] if self.reverse_capacity is None else self.reverse_capacity
+        csr_build.fill_residual(
+            self.capacity, reverse_capacity, self.place, self.arrays.reverse, initial, limit
+        )
+        return initial
 
 
 def build_residual(
@@ -116,7 +134,7 @@ def build_residual(
         network.tail,
         network.head,
         capacity,
-        np.zeros(0, dtype=capacity.dtype) if reverse_capacity is None else reverse_capacity,
+        capacity[:0] if reverse_capacity is None else reverse_capacity,
         inner,
     )
     excess = np.zeros(num_inner, dtype=capacity.dtype)
@@ -134,7 +152,7 @@ def build_residual(
     sink_residual -= through
     arrays = ResidualArrays(first_out, head, reverse, residual, excess, sink_residual)
     constant = (direct + through.sum()).item()
-    return ResidualNetwork(arrays, inner, place, constant, capacity, reverse_capacity)
+    return ResidualNetwork(arrays, inner, place, excess.copy(), constant, capacity, reverse_capacity)
 
 
 def _build_pairs(arcs: csr_build.InputArcs, first: NDArray[Any]) -> tuple[NDArray[Any], ...]:

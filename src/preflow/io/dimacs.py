@@ -21,9 +21,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import InvalidInputError
-from ..graph.network import FlowNetwork, MaxFlowProblem
+from ..graph.network import INT64_MAX, FlowNetwork, MaxFlowProblem
 from .files import read_bytes, replacing
-from .record_reader import INT64_MAX, Line, Number, RecordReader, shown
+from .record_reader import Line, Number, RecordReader, shown
 from .record_writer import write_comment, write_records
 
 

@@ -17,14 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ParseError
+from ..graph.network import EXACT_FLOAT, INT64_MAX
 from ..kernels.kernel import kernel
 
-INT64_MAX = int(np.iinfo(np.int64).max)
-#: Largest float64 up to which every integer is represented.
-EXACT_FLOAT = 2**53
-
-INTEGER = re.compile(rb"[+-]?\d+")
-FLOAT = re.compile(rb"[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?)(?=\s|\Z)", re.IGNORECASE)
+INTEGER = re.compile(rb"-?\d+")
+FLOAT = re.compile(rb"-?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?)(?=\s|\Z)", re.IGNORECASE)
 TOKEN = re.compile(rb"\S+")
 
 ZERO = np.uint64(0)
@@ -38,7 +35,6 @@ SPACE = np.uint8(ord(" "))
 TAB = np.uint8(ord("\t"))
 RETURN = np.uint8(ord("\r"))
 COMMENT = np.uint8(ord("c"))
-PLUS = np.uint8(ord("+"))
 MINUS = np.uint8(ord("-"))
 DIGIT_ZERO = np.uint64(ord("0"))
 
@@ -159,11 +155,10 @@ def read_records(
             begin = skip_blanks(data, position)
             if begin == size or data[begin] == NEWLINE:
                 return line, stored
-            sign = data[begin]
-            signed = sign in (MINUS, PLUS)
-            magnitude, position, good = read_digits(data, begin + ONE if signed else begin, limit)
+            negative = data[begin] == MINUS
+            magnitude, position, good = read_digits(data, begin + ONE if negative else begin, limit)
             if good:
-                value = -np.int64(magnitude) if sign == MINUS else np.int64(magnitude)
+                value = -np.int64(magnitude) if negative else np.int64(magnitude)
                 if value < records.least[k]:
                     return line, stored
                 records.numbers[k, stored] = value
@@ -263,7 +258,7 @@ class RecordReader:
                     self.letter[0],
                     self.num_records,
                     self._num_vertices,
-                    EXACT_FLOAT if self._with_floats else INT64_MAX,
+                    int(EXACT_FLOAT) if self._with_floats else INT64_MAX,
                     self._records,
                 ),
             )
@@ -367,7 +362,8 @@ class RecordReader:
         """From `line` on, store where the numbers stand that are not integers."""
         assert not self._with_floats, f"refused for no reason: {line}"
         numbers = self._records.numbers
-        if np.abs(numbers[:, : self.num_records]).max(initial=0) > EXACT_FLOAT:
+        # As int: NumPy would compare in float64, where 2**53 + 1 is 2**53.
+        if int(np.abs(numbers[:, : self.num_records]).max(initial=0)) > EXACT_FLOAT:
             self._fail_mixed(line.position)
         self._records = self._records._replace(text_at=np.zeros(numbers.shape, dtype=np.uint64))
 
@@ -377,7 +373,7 @@ class RecordReader:
 
 def integer_value(text: bytes) -> int:
     """Return the integer that `text` spells; any integer past int64 for one that is past it."""
-    digits = text.lstrip(b"+-0")
+    digits = text.lstrip(b"-0")
     # int() of thousands of digits takes quadratic time, or refuses.
     magnitude = int(digits or b"0") if len(digits) <= 19 else 2**63
     return -magnitude if text.startswith(b"-") else magnitude

@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidInputError
-from ..graph.network import FlowNetwork
+from ..graph.network import INT64_MAX, FlowNetwork
 from ..kernels.kernel import kernel
 from .files import read_bytes, replacing
-from .record_reader import INT64_MAX, Number, RecordReader, shown
+from .record_reader import Number, RecordReader, shown
 from .record_writer import write_comment, write_records
 
 #: What float arithmetic may add to a flow, relative to the capacity between its vertices.
@@ -84,7 +84,7 @@ def write_solution(
     Raises
     ------
     InvalidInputError
-        Wrong shapes or dtypes, a flow that is not finite, or the file cannot be written.
+        Wrong shapes or dtypes, a flow that is not finite or past int64, or the file cannot be written.
 
     Examples
     --------
@@ -104,6 +104,8 @@ def write_solution(
         )
     if not np.all(np.isfinite(flows)) or not np.isfinite(value):
         raise InvalidInputError("a flow and its value are finite")
+    if flows.dtype.kind == "u" and int(flows.max(initial=0)) > INT64_MAX:
+        raise InvalidInputError(f"flow {int(flows.max())} does not fit int64")
     used = np.flatnonzero(flows)
     amount = flows[used].astype(np.float64 if flows.dtype.kind == "f" else np.int64)
     first, second = arcs.tail[used], arcs.head[used]

@@ -13,38 +13,67 @@ ONE = np.uint64(1)
 
 
 @kernel
-def distances_to_sink(net: Any, height: Any, queue: Any, drain: bool) -> tuple[Any, Any]:
-    """Set every height to the exact residual distance to the sink, or to ``n + 1`` (dead).
+def distances_to_sink(
+    net: Any, height: Any, order: Any, reached: Any, exact_below: Any, drain: bool
+) -> tuple[Any, Any]:
+    """Make every height the exact residual distance to the sink, or ``n + 1`` (dead).
 
-    The search goes backwards from the sink. With `drain`, a vertex with excess pushes it along the arc
-    over which the search reaches it, before that arc counts: the arc leads towards the sink, so this
-    is an admissible push, and it is free since everything it touches is in cache.
+    The search goes backwards from the sink and resumes where it must: heights below `exact_below` are
+    exact already and stay. (A push leads downwards, so it shortens no distance; it lengthens one only
+    where it saturates the last arc to a lower vertex. A solver passes the least height at which that
+    may have happened.) The vertices found last time that are not kept are searched anew; dead vertices
+    stay dead, since no push leads to them.
+
+    With `drain`, a vertex with excess pushes it along the arc over which the search reaches it, before
+    that arc counts: the arc leads towards the sink, so this is an admissible push, and a free one since
+    all that it touches is in cache.
+
+    Parameters
+    ----------
+    net : ResidualArrays
+    height : ndarray, shape (n,)
+        Before the first search ``n + 1`` everywhere.
+    order : ndarray, shape (n,)
+        Its first `reached` entries are what the last search found, by distance.
+    reached : int
+        0 for the first search.
+    exact_below : int
+        1 searches everything.
+    drain : bool
 
     Returns
     -------
-    reached : number of vertices that can reach the sink; they fill ``queue[:reached]`` by distance
+    reached : number of vertices that can reach the sink, now in ``order[:reached]`` by distance
     pushes : number of pushes made
     """
     n = np.uint64(len(net.excess))
     dead = n + ONE
     pushes = ZERO
     end = ZERO
-    for v in range(len(net.excess)):
-        height[v] = dead
-        if net.sink_residual[v] > 0:
-            if drain and net.excess[v] > 0:
-                pushes += ONE
-                amount = min(net.excess[v], net.sink_residual[v])
-                net.excess[v] -= amount
-                net.sink_residual[v] -= amount
-                if net.sink_residual[v] == 0:
-                    continue
-            height[v] = 1
-            queue[end] = v
-            end += ONE
     begin = ZERO
+    while end < reached and np.uint64(height[order[end]]) < exact_below:
+        if np.uint64(height[order[end]]) + ONE < exact_below:
+            begin += ONE
+        end += ONE
+    k = end
+    while k < reached:
+        height[order[k]] = dead
+        k += ONE
+    if exact_below <= ONE:
+        for v in range(len(net.excess)):
+            if net.sink_residual[v] > 0:
+                if drain and net.excess[v] > 0:
+                    pushes += ONE
+                    amount = min(net.excess[v], net.sink_residual[v])
+                    net.excess[v] -= amount
+                    net.sink_residual[v] -= amount
+                    if net.sink_residual[v] == 0:
+                        continue
+                height[v] = 1
+                order[end] = v
+                end += ONE
     while begin < end:
-        v = np.uint64(queue[begin])
+        v = np.uint64(order[begin])
         begin += ONE
         next_height = np.uint64(height[v]) + ONE
         a = np.uint64(net.first_out[v])
@@ -65,7 +94,37 @@ def distances_to_sink(net: Any, height: Any, queue: Any, drain: bool) -> tuple[A
                             a += ONE
                             continue
                     height[w] = next_height
-                    queue[end] = w
+                    order[end] = w
                     end += ONE
             a += ONE
     return end, pushes
+
+
+@kernel
+def reachable_from_source(net: Any, returned: Any) -> Any:
+    """Return, per vertex, whether the source reaches it over residual arcs.
+
+    ``returned[v] > 0`` says that the arc from the source to `v` has residual capacity.
+    """
+    n = len(net.excess)
+    reached = np.zeros(n, dtype=np.bool_)
+    stack = np.empty(n, dtype=net.head.dtype)
+    size = ZERO
+    for v in range(n):
+        if returned[v] > 0:
+            reached[v] = True
+            stack[size] = v
+            size += ONE
+    while size > ZERO:
+        size -= ONE
+        v = np.uint64(stack[size])
+        a = np.uint64(net.first_out[v])
+        last = np.uint64(net.first_out[v + ONE])
+        while a < last:
+            w = np.uint64(net.head[a])
+            if not reached[w] and net.residual[a] > 0:
+                reached[w] = True
+                stack[size] = w
+                size += ONE
+            a += ONE
+    return reached

@@ -1,212 +1,316 @@
-"""HL push-relabel draft."""
+"""Highest-label push-relabel: M_PRF, H_PRF and the HI_PR family.
+
+Cherkassky and Goldberg, "On Implementing the Push-Relabel Method for the Maximum Flow Problem",
+Algorithmica 19 (1997); compared throughout by Cihan (2010), table 2.1 and appendix C. The active vertex
+with the greatest height is discharged until its excess is gone, with current arcs, gap relabeling and
+periodic global relabeling.
+
+Departures, each measured in docs/performance.md: terminals are not vertices; the levels of the gap
+heuristic are a log instead of linked lists (kernels/buckets.py); a global relabel resumes above the
+heights that are still exact and, with ``drain``, moves excess while it searches (kernels/bfs.py).
+"""
+
 from __future__ import annotations
+
+from dataclasses import dataclass
 from typing import Any, NamedTuple
+
 import numpy as np
-from ..kernels.kernel import kernel
+from numpy.typing import NDArray
+
+from ..graph.residual import ResidualArrays
 from ..kernels.atomics import relaxed_load
 from ..kernels.bfs import distances_to_sink
+from ..kernels.buckets import (
+    Levels,
+    close_gap,
+    fill_levels,
+    log_vertex,
+    make_levels,
+    open_level,
+    push_active,
+)
+from ..kernels.kernel import kernel
+from ..kernels.relabel import lowest_neighbour
+from ..solving.run import Control
+from ..stats import ARC_SCANS, GAP_VERTICES, GLOBAL_RELABELS, PUSHES, RELABELS
+from .options import RelabelRule, check_choice, check_flag, check_relabel_rule, relabel_limits
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
+#: What a relabel costs beside the arcs it scans, in arc scans (Goldberg's beta).
+RELABEL_WORK = np.uint64(12)
+
+
+@dataclass(frozen=True)
+class HighestLabelOptions:
+    """Options of highest-label push-relabel.
+
+    Attributes
+    ----------
+    gap : bool
+        Declare all vertices above an empty level dead.
+    relabel_rule : {"work", "relabels"}
+        A global relabel is due after ``relabel_period * (6 n + m)`` units of work or after
+        ``relabel_period * n`` relabels.
+    relabel_period : float
+    initial_labels : {"exact", "one"}
+        Start with a global relabel, or with height 1 everywhere.
+    initial_wave : bool
+        Before the first discharge, push all excess down over admissible arcs once, farthest first,
+        without a relabel.
+    drain : bool
+        Push excess along the arcs over which a global relabel finds vertices.
+    """
+
+    gap: bool = True
+    relabel_rule: RelabelRule = "work"
+    relabel_period: float = 1.0
+    initial_labels: str = "exact"
+    initial_wave: bool = False
+    drain: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("gap", "initial_wave", "drain"):
+            check_flag(name, getattr(self, name))
+        check_choice("initial_labels", self.initial_labels, ("exact", "one"))
+        check_relabel_rule(self.relabel_rule, self.relabel_period)
+
+
+class State(NamedTuple):
+    """What highest-label push-relabel keeps beside the residual network.
+
+    Attributes
+    ----------
+    height, current, order : ndarray, shape (n,)
+        Distance labels, current arcs, and the order of the last global relabel.
+    levels : Levels
+    """
+
+    height: NDArray[Any]
+    current: NDArray[Any]
+    order: NDArray[Any]
+    levels: Levels
+
 
 @kernel
-def hl(net, height, current, active_first, active_next, order, level_first, level_count, log_first, log_vertex, log_next, jumps, drain, gap, park, initial_one, relabel_limit, work_limit, park_limit, counts, stop):
+def global_relabel(net: ResidualArrays, state: State, reached: Any, exact_below: Any, drain: bool) -> tuple[Any, Any]:
+    """Make all heights exact and reset the current arcs of the vertices searched anew."""
+    reached, pushes = distances_to_sink(net, state.height, state.order, reached, exact_below, drain)
+    for k in range(reached):
+        v = state.order[k]
+        state.current[v] = net.first_out[v]
+    return reached, pushes
+
+
+@kernel
+def push_wave(net: ResidualArrays, state: State, reached: Any) -> Any:
+    """Push all excess over admissible arcs once, farthest vertices first; return the pushes made."""
+    pushes = ZERO
+    k = reached
+    while k > ZERO:
+        k -= ONE
+        v = np.uint64(state.order[k])
+        if net.excess[v] > 0 and net.sink_residual[v] > 0:
+            amount = min(net.excess[v], net.sink_residual[v])
+            net.excess[v] -= amount
+            net.sink_residual[v] -= amount
+            pushes += ONE
+        a = np.uint64(net.first_out[v])
+        last = np.uint64(net.first_out[v + ONE])
+        while net.excess[v] > 0 and a < last:
+            w = np.uint64(net.head[a])
+            if net.residual[a] > 0 and state.height[v] == state.height[w] + ONE:
+                amount = min(net.excess[v], net.residual[a])
+                net.excess[v] -= amount
+                net.excess[w] += amount
+                net.residual[a] -= amount
+                net.residual[net.reverse[a]] += amount
+                pushes += ONE
+            a += ONE
+    return pushes
+
+
+@kernel
+def label_one(net: ResidualArrays, state: State) -> Any:
+    """Give every vertex height 1, a valid if poor labelling; return their number."""
+    for v in range(len(net.excess)):
+        state.height[v] = 1
+        state.order[v] = v
+        state.current[v] = net.first_out[v]
+    return np.uint64(len(net.excess))
+
+
+@kernel
+def first_stage(
+    net: ResidualArrays,
+    state: State,
+    gap: bool,
+    exact_start: bool,
+    wave: bool,
+    drain: bool,
+    relabel_limit: Any,
+    work_limit: Any,
+    stop: Any,
+    counts: Any,
+    progress: Any,
+) -> Any:
+    """Push excess until none can reach the sink; return how many vertices still can.
+
+    On return the heights are exact, also when `stop` was raised.
+    """
     n = np.uint64(len(net.excess))
     dead = n + ONE
-    none = np.uint64(height.dtype.type(-1))
-    pushes = ZERO; relabels = ZERO; globals_ = ZERO; scans = ZERO; gapv = ZERO
-    log_size = np.uint64(len(log_vertex))
-    max_label = dead
+    height, current, order, levels = state.height, state.current, state.order, state.levels
+    none = np.uint64(levels.active_next.dtype.type(-1))
+    log_size = np.uint64(len(levels.log_vertex))
+    reached = ZERO
+    exact_below = ONE
+    search_due = exact_start
+    exact = False
+    if not exact_start:
+        reached = label_one(net, state)
     while True:
-        if initial_one:
-            initial_one = False
-            for v in range(len(net.excess)):
-                height[v] = 1
-                order[v] = v
-            reached = n
-        else:
-            reached, drained = distances_to_sink(net, height, order, drain)
-            pushes += drained
-            globals_ += ONE
-        for v in range(len(net.excess)):
-            current[v] = net.first_out[v]
-        if park:
-            jumps[:] = 0
-        h = ZERO
-        while h <= max_label:
-            active_first[h] = none
-            level_first[h] = 0
-            level_count[h] = 0
-            log_first[h] = none
-            h += ONE
-        top = ZERO
-        max_label = ZERO
-        k = ZERO
-        while k < reached:
-            v = np.uint64(order[k])
-            h = np.uint64(height[v])
-            if h > max_label:
-                max_label = h
-                level_first[h] = k
-            level_count[h] += 1
-            if net.excess[v] > 0:
-                active_next[v] = active_first[h]
-                active_first[h] = v
-                top = h
-            k += ONE
-        if top == ZERO:
-            break
+        stopping = relaxed_load(stop, 0) != 0
+        if search_due or stopping:
+            reached, pushes = global_relabel(net, state, reached, exact_below, drain and not stopping)
+            counts[PUSHES] += pushes
+            counts[GLOBAL_RELABELS] += 1
+            exact = True
+        search_due = True
+        if wave and not stopping:
+            counts[PUSHES] += push_wave(net, state, reached)
+            wave = False
+            exact = False
+        top, max_height, active = fill_levels(levels, height, order, reached, net.excess)
+        progress[0] = active
+        if exact and (top == ZERO or stopping):
+            return reached
+        searched_height = max_height
+        exact_below = dead if exact else ONE
+        pushes = ZERO
+        relabels = ZERO
+        scans = ZERO
+        work = ZERO
         log_end = ZERO
-        since_relabels = ZERO
-        since_work = ZERO
-        parked = none
-        while True:
-            if top == ZERO:
-                if parked == none or since_work >= park_limit:
-                    break
-                while parked != none:
-                    v = parked
-                    parked = np.uint64(active_next[v])
-                    jumps[v] = 0
-                    h = np.uint64(height[v])
-                    if h < dead:
-                        active_next[v] = active_first[h]
-                        active_first[h] = v
-                        if h > top:
-                            top = h
-            v = np.uint64(active_first[top])
+        while top > ZERO:
+            v = np.uint64(levels.active_first[top])
             if v == none:
-                if top > ZERO: top -= ONE
+                top -= ONE
                 continue
-            if since_relabels >= relabel_limit or since_work >= work_limit or log_end == log_size:
+            if relabels >= relabel_limit or work >= work_limit or log_end == log_size:
                 break
             if relaxed_load(stop, 0) != 0:
                 break
-            active_first[top] = active_next[v]
-            if park and jumps[v] >= 2:
-                active_next[v] = parked
-                parked = v
-                continue
-            e = net.excess[v]
+            levels.active_first[top] = levels.active_next[v]
             h = top
-            sr = net.sink_residual[v]
-            if sr > 0:
-                amount = min(e, sr)
+            excess = net.excess[v]
+            capacity = net.sink_residual[v]
+            if capacity > 0:
+                amount = min(excess, capacity)
+                net.sink_residual[v] = capacity - amount
+                excess -= amount
                 pushes += ONE
-                net.sink_residual[v] = sr - amount
-                e -= amount
-            begin = np.uint64(net.first_out[v])
+                if amount == capacity:
+                    exact_below = ONE
             last = np.uint64(net.first_out[v + ONE])
             a = np.uint64(current[v])
-            while e > 0:
-                a0 = a
+            while excess > 0:
+                begin = a
                 while a < last:
-                    r = net.residual[a]
-                    if r > 0:
+                    capacity = net.residual[a]
+                    if capacity > 0:
                         w = np.uint64(net.head[a])
                         if np.uint64(height[w]) + ONE == h:
-                            amount = min(e, r)
-                            pushes += ONE
-                            net.residual[a] = r - amount
+                            amount = min(excess, capacity)
+                            net.residual[a] = capacity - amount
                             net.residual[net.reverse[a]] += amount
-                            old = net.excess[w]
-                            net.excess[w] = old + amount
-                            if old == 0:
-                                active_next[w] = active_first[h - ONE]
-                                active_first[h - ONE] = w
-                            e -= amount
-                            if e == 0:
+                            if net.excess[w] == 0:
+                                push_active(levels, w, h - ONE)
+                            net.excess[w] += amount
+                            excess -= amount
+                            pushes += ONE
+                            if excess == 0:
+                                if amount == capacity:
+                                    exact_below = min(exact_below, h)
                                 break
                     a += ONE
-                scans += a - a0
-                if e == 0:
+                scans += a - begin
+                if excess == 0:
                     break
-                # relabel
+                exact_below = min(exact_below, h)
                 if gap:
-                    level_count[h] -= 1
-                    if level_count[h] == 0:
-                        # everything above dies
-                        height[v] = dead
-                        gapv += ONE
-                        g = h + ONE
-                        while g <= max_label:
-                            if level_count[g] > 0:
-                                k = np.uint64(level_first[g])
-                                # bfs range
-                                if k < reached:
-                                    w = np.uint64(order[k])
-                                    # entries contiguous with original level g: scan until level_end
-                                    kend = np.uint64(level_first[g + ONE]) if (g + ONE <= max_label and level_first[g + ONE] > 0) else reached
-                                    while k < kend:
-                                        w = np.uint64(order[k])
-                                        if np.uint64(height[w]) == g:
-                                            height[w] = dead
-                                            gapv += ONE
-                                        k += ONE
-                                p = np.uint64(log_first[g])
-                                while p != none:
-                                    w = np.uint64(log_vertex[p])
-                                    if np.uint64(height[w]) == g:
-                                        height[w] = dead
-                                        gapv += ONE
-                                    p = np.uint64(log_next[p])
-                                level_count[g] = 0
-                            level_first[g] = n
-                            log_first[g] = none
-                            active_first[g] = none
-                            g += ONE
-                        level_first[h]=n; log_first[h]=none
-                        max_label = h - ONE
+                    levels.count[h] -= 1
+                    if levels.count[h] == 0:
+                        counts[GAP_VERTICES] += ONE + close_gap(levels, height, order, searched_height, h, max_height)
+                        max_height = h - ONE
                         h = dead
                         break
-                low = dead
-                a = begin
-                while a < last:
-                    if net.residual[a] > 0:
-                        hw = np.uint64(height[net.head[a]])
-                        if hw < low:
-                            low = hw
-                            a0 = a
-                    a += ONE
-                scans += last - begin
-                since_work += np.uint64(12) + last - begin
-                since_relabels += ONE
-                if low >= n:
-                    h = dead
-                    break
-                if park and low > h:
-                    jumps[v] += 1
+                low, a = lowest_neighbour(net, height, v, dead - ONE)
+                degree = last - np.uint64(net.first_out[v])
+                scans += degree
+                work += RELABEL_WORK + degree
+                relabels += ONE
                 h = low + ONE
-                if h > max_label:
-                    g = max_label + ONE
-                    while g <= h:
-                        level_count[g] = 0
-                        level_first[g] = n
-                        log_first[g] = none
-                        active_first[g] = none
-                        g += ONE
-                    max_label = h
-                if gap:
-                    level_count[h] += 1
                 height[v] = h
-                a = a0
-                if park and jumps[v] >= 2:
-                    active_next[v] = parked
-                    parked = v
+                if h == dead:
                     break
+                while max_height < h:
+                    max_height += ONE
+                    open_level(levels, max_height)
+                if gap:
+                    levels.count[h] += 1
             current[v] = a
-            net.excess[v] = e
+            net.excess[v] = excess
             if h == dead:
                 height[v] = dead
             elif h != top:
                 if gap:
-                    log_vertex[log_end] = v
-                    log_next[log_end] = log_first[h]
-                    log_first[h] = log_end
+                    log_vertex(levels, v, h, log_end)
                     log_end += ONE
-                # pushes went to levels up to h - 1
                 top = h
-        relabels += since_relabels
-        if relaxed_load(stop, 0) != 0:
-            break
-    counts[0] = pushes; counts[1] = relabels; counts[2] = globals_; counts[3] = scans; counts[4] = gapv
+        counts[PUSHES] += pushes
+        counts[RELABELS] += relabels
+        counts[ARC_SCANS] += scans
+
+
+def solve(net: ResidualArrays, options: HighestLabelOptions, control: Control) -> tuple[NDArray[Any], int]:
+    """Run the first stage in place.
+
+    Returns
+    -------
+    height : ndarray, shape (n,)
+        Exact residual distances to the sink; ``n + 1`` where the sink cannot be reached.
+    reached : int
+        Number of vertices that can reach the sink.
+
+    Notes
+    -----
+    O(n^2 sqrt(m)) pushes; memory of seven indices a vertex and two for every relabel between two global
+    relabels.
+    """
+    n, m = len(net.excess), len(net.head)
+    relabel_limit, work_limit = relabel_limits(options.relabel_rule, options.relabel_period, n, m)
+    log_size = int(min(relabel_limit, work_limit // RELABEL_WORK)) + 1 if options.gap else 1
+    dtype = net.head.dtype
+    state = State(
+        height=np.full(n, n + 1, dtype=dtype),
+        current=np.empty(n, dtype=dtype),
+        order=np.empty(n, dtype=dtype),
+        levels=make_levels(n, log_size, dtype),
+    )
+    control.excess[:] = net.excess.sum(dtype=np.float64)
+    reached = first_stage(
+        net,
+        state,
+        options.gap,
+        options.initial_labels == "exact",
+        options.initial_wave,
+        options.drain,
+        relabel_limit,
+        work_limit,
+        control.stop,
+        control.counts,
+        control.excess,
+    )
+    return state.height, int(reached)

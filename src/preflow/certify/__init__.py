@@ -1,0 +1,1 @@
+"""Proofs of optimality, linear in time and independent of every solver."""

@@ -1,0 +1,129 @@
+"""Capacities of cuts, and the proof that a flow and a cut are both optimal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import VerificationError
+from ..graph.network import FlowNetwork
+from .flow import check_flow, tolerance
+
+
+def exact_sum(values: NDArray[Any]) -> int | float:
+    """Return the sum; exact for int64 also where it would overflow."""
+    if values.dtype.kind == "f":
+        return float(values.sum())
+    high, low = values >> 32, values & (2**32 - 1)
+    return (int(high.sum()) << 32) + int(low.sum())
+
+
+def crossing_arcs(network: FlowNetwork, sink_side: NDArray[np.bool_]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the arcs from the source side to the sink side, and those whose reverse leads there."""
+    tail_in_sink = sink_side[network.tail]
+    head_in_sink = sink_side[network.head]
+    return np.flatnonzero(~tail_in_sink & head_in_sink), np.flatnonzero(tail_in_sink & ~head_in_sink)
+
+
+def cut_capacity(network: FlowNetwork, sink_side: NDArray[np.bool_]) -> int | float:
+    """Return the capacity of the cut whose sink side is given.
+
+    Examples
+    --------
+    >>> network = FlowNetwork.from_arrays([0, 1], [1, 2], [5, 3])
+    >>> cut_capacity(network, np.array([False, False, True]))
+    3
+    """
+    forward, backward = crossing_arcs(network, sink_side)
+    total = exact_sum(network.capacity[forward])
+    if network.reverse_capacity is not None:
+        total += exact_sum(network.reverse_capacity[backward])
+    return total
+
+
+def check_cut(
+    network: FlowNetwork,
+    sources: NDArray[np.int64],
+    sinks: NDArray[np.int64],
+    sink_side: NDArray[np.bool_],
+    value: float,
+) -> None:
+    """Check that `sink_side` separates the terminals and has capacity `value`.
+
+    Raises
+    ------
+    VerificationError
+        It does not.
+    """
+    if sink_side.shape != (network.num_vertices,) or sink_side.dtype != np.bool_:
+        raise VerificationError("sink_side is not one bool per vertex")
+    if sink_side[sources].any():
+        raise VerificationError("a source lies on the sink side of the cut")
+    if not sink_side[sinks].all():
+        raise VerificationError("a sink lies on the source side of the cut")
+    capacity = cut_capacity(network, sink_side)
+    crossing = network.num_arcs if network.capacity.dtype.kind == "f" else 0
+    slack = tolerance(network, value) * max(1.0, crossing**0.5)
+    if abs(capacity - value) > slack:
+        raise VerificationError(f"the cut has capacity {capacity}, not {value}")
+
+
+def check_optimal(
+    network: FlowNetwork,
+    sources: NDArray[np.int64],
+    sinks: NDArray[np.int64],
+    flow: NDArray[Any],
+    sink_side: NDArray[np.bool_],
+    value: float,
+    *,
+    preflow: bool = False,
+) -> None:
+    """Check that `flow` and the cut `sink_side` prove each other optimal with `value`.
+
+    A flow (or preflow) that brings to the sink as much as a cut's capacity is maximum and the cut is
+    minimum: every arc over the cut is saturated, so no residual path is left.
+
+    Raises
+    ------
+    VerificationError
+        Something does not hold; the message says what and where.
+    """
+    check_flow(network, sources, sinks, flow, value, preflow=preflow)
+    check_cut(network, sources, sinks, sink_side, value)
+
+
+def check_no_residual_path(
+    network: FlowNetwork, sources: NDArray[np.int64], sinks: NDArray[np.int64], flow: NDArray[Any]
+) -> None:
+    """Check by a search over residual arcs that `flow` leaves no path from a source to a sink.
+
+    Raises
+    ------
+    VerificationError
+        A sink can be reached.
+    """
+    reached = residual_reach(network, flow, sources)
+    if reached[sinks].any():
+        raise VerificationError(f"sink {int(sinks[reached[sinks]][0])} can still be reached: the flow is not maximum")
+
+
+def residual_reach(
+    network: FlowNetwork, flow: NDArray[Any], sources: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Return which vertices the sources reach over arcs with residual capacity above the tolerance."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import breadth_first_order
+
+    slack = tolerance(network)
+    forward = network.capacity - flow > slack
+    backward = flow + (0 if network.reverse_capacity is None else network.reverse_capacity) > slack
+    root = network.num_vertices
+    tail = np.concatenate([network.tail[forward], network.head[backward], np.full(len(sources), root)])
+    head = np.concatenate([network.head[forward], network.tail[backward], sources])
+    ends = (tail.astype(np.int64), head.astype(np.int64))
+    graph = csr_array((np.ones(len(tail)), ends), shape=(root + 1, root + 1))
+    reached = np.zeros(root + 1, dtype=bool)
+    reached[breadth_first_order(graph, root, return_predecessors=False)] = True
+    return reached[:root]

@@ -1,0 +1,90 @@
+"""Check that numbers on arcs are a flow, or a preflow, of a network."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import VerificationError
+from ..graph.network import FlowNetwork
+
+#: Relative tolerance for float64, as a share of the largest finite number involved.
+RELATIVE_TOLERANCE = 1e-9
+
+
+def tolerance(network: FlowNetwork, value: float = 0.0) -> float:
+    """Return by how much float64 quantities may differ: 0 for integers.
+
+    For floats, ``1e-9`` times the largest of 1, |value| and the finite capacities: far above what
+    rounding leaves (about 1e-16 an operation), far below any capacity that matters.
+    """
+    if network.capacity.dtype.kind == "i":
+        return 0.0
+    largest = max(1.0, abs(value))
+    for capacities in (network.capacity, network.reverse_capacity):
+        if capacities is not None and len(capacities):
+            largest = max(largest, float(np.max(capacities, where=np.isfinite(capacities), initial=0.0)))
+    return RELATIVE_TOLERANCE * largest
+
+
+def net_inflow(network: FlowNetwork, flow: NDArray[Any]) -> NDArray[Any]:
+    """Return, per vertex, what flows in less what flows out; exact for integers."""
+    balance = np.zeros(network.num_vertices, dtype=flow.dtype)
+    np.add.at(balance, network.head, flow)
+    np.subtract.at(balance, network.tail, flow)
+    return balance
+
+
+def check_flow(
+    network: FlowNetwork,
+    sources: NDArray[np.int64],
+    sinks: NDArray[np.int64],
+    flow: NDArray[Any],
+    value: float,
+    *,
+    preflow: bool = False,
+) -> None:
+    """Check capacity on every arc, conservation at every vertex, and the value.
+
+    Parameters
+    ----------
+    network : FlowNetwork
+    sources, sinks : ndarray of int64
+    flow : ndarray, shape (num_arcs,)
+        Net flow of every arc in input order.
+    value : int or float
+        What must arrive at the sinks.
+    preflow : bool
+        Vertices may keep excess.
+
+    Raises
+    ------
+    VerificationError
+        Names the first arc or vertex at fault.
+    """
+    slack = tolerance(network, value)
+    if flow.shape != (network.num_arcs,):
+        raise VerificationError(f"flow has shape {flow.shape}, the network {network.num_arcs} arcs")
+    _check_arcs(flow > network.capacity + slack, network, flow, "more than its capacity")
+    least = 0 if network.reverse_capacity is None else -network.reverse_capacity
+    _check_arcs(flow < least - slack, network, flow, "less than its reverse capacity allows")
+    balance = net_inflow(network, flow)
+    arriving = balance[sinks].sum()
+    if abs(arriving - value) > slack * max(1, len(sinks)):
+        raise VerificationError(f"the flow into the sink is {arriving}, not {value}")
+    is_inner = np.ones(network.num_vertices, dtype=bool)
+    is_inner[sources] = False
+    is_inner[sinks] = False
+    broken = is_inner & ((balance < -slack) if preflow else (np.abs(balance) > slack))
+    if broken.any():
+        vertex = int(broken.argmax())
+        raise VerificationError(f"vertex {vertex} gains {balance[vertex]}: flow is not conserved")
+
+
+def _check_arcs(broken: NDArray[np.bool_], network: FlowNetwork, flow: NDArray[Any], fault: str) -> None:
+    if broken.any():
+        arc = int(broken.argmax())
+        ends = f"{int(network.tail[arc])} -> {int(network.head[arc])}"
+        raise VerificationError(f"arc {arc} ({ends}) carries {flow[arc]}, {fault}")

@@ -1,0 +1,152 @@
+"""Vertices by height: the active ones for highest-label selection, all of them for the gap heuristic.
+
+Active vertices of one height form a stack linked through ``active_next``. For gaps, the vertices of a
+height must be found when a lower level runs empty. They are not kept in doubly linked lists, which
+costs random writes at every relabel: the order of the last global relabel lists them already, by
+height, and a relabelled vertex is written at the end of a log whose entries are chained by height. An
+entry counts if its vertex still has that height.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .kernel import kernel
+
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+
+
+class Levels(NamedTuple):
+    """Vertices by height.
+
+    Attributes
+    ----------
+    active_first : ndarray, shape (n + 2,)
+        Top of the stack of active vertices of a height; the largest number of the dtype where empty.
+    active_next : ndarray, shape (n,)
+    count : ndarray, shape (n + 3,)
+        Number of vertices of a height; kept only for the gap heuristic.
+    first : ndarray, shape (n + 3,)
+        Where the vertices of a height start in the order of the last global relabel.
+    log_first : ndarray, shape (n + 2,)
+        Latest log entry of a height.
+    log_vertex, log_next : ndarray, shape (log size,)
+    """
+
+    active_first: NDArray[Any]
+    active_next: NDArray[Any]
+    count: NDArray[Any]
+    first: NDArray[Any]
+    log_first: NDArray[Any]
+    log_vertex: NDArray[Any]
+    log_next: NDArray[Any]
+
+
+def make_levels(num_vertices: int, log_size: int, dtype: Any) -> Levels:
+    """Allocate the levels of `num_vertices` vertices, with room for `log_size` relabels."""
+
+    def empty(size: int) -> NDArray[Any]:
+        return np.empty(size, dtype=dtype)
+
+    return Levels(
+        empty(num_vertices + 2),
+        empty(num_vertices),
+        empty(num_vertices + 3),
+        empty(num_vertices + 3),
+        empty(num_vertices + 2),
+        empty(log_size),
+        empty(log_size),
+    )
+
+
+@kernel
+def open_level(levels: Levels, height: Any) -> None:
+    """Prepare an empty level."""
+    none = np.uint64(levels.active_next.dtype.type(-1))
+    levels.active_first[height] = none
+    levels.count[height] = 0
+    levels.log_first[height] = none
+
+
+@kernel
+def push_active(levels: Levels, vertex: Any, height: Any) -> None:
+    """Put an active vertex on the stack of its height."""
+    levels.active_next[vertex] = levels.active_first[height]
+    levels.active_first[height] = vertex
+
+
+@kernel
+def fill_levels(levels: Levels, height: Any, order: Any, reached: Any, excess: Any) -> tuple[Any, Any, float]:
+    """Sort all vertices that can reach the sink into levels after a global relabel.
+
+    Returns
+    -------
+    top : largest height of an active vertex, 0 if there is none
+    max_height : largest height
+    active_excess : sum of the excess on active vertices
+    """
+    top = ZERO
+    max_height = ZERO
+    active_excess = 0.0
+    open_level(levels, ZERO)
+    k = ZERO
+    while k < reached:
+        v = np.uint64(order[k])
+        h = np.uint64(height[v])
+        while max_height < h:
+            max_height += ONE
+            open_level(levels, max_height)
+            levels.first[max_height] = k
+        levels.count[h] += 1
+        if excess[v] > 0:
+            push_active(levels, v, h)
+            active_excess += excess[v]
+            top = h
+        k += ONE
+    levels.first[max_height + ONE] = reached
+    return top, max_height, active_excess
+
+
+@kernel
+def log_vertex(levels: Levels, vertex: Any, height: Any, position: Any) -> None:
+    """Write at `position` of the log that `vertex` was relabelled to `height`."""
+    levels.log_vertex[position] = vertex
+    levels.log_next[position] = levels.log_first[height]
+    levels.log_first[height] = position
+
+
+@kernel
+def close_gap(
+    levels: Levels, height: Any, order: Any, searched_height: Any, gap: Any, max_height: Any
+) -> Any:
+    """Declare every vertex above the empty level `gap` dead; return how many there were.
+
+    `searched_height` is the largest height the last global relabel gave, `max_height` the largest now.
+    """
+    none = np.uint64(levels.active_next.dtype.type(-1))
+    dead = np.uint64(len(height)) + ONE
+    closed = ZERO
+    h = gap + ONE
+    while h <= max_height:
+        if h <= searched_height:
+            k = np.uint64(levels.first[h])
+            last = np.uint64(levels.first[h + ONE])
+            while k < last:
+                w = np.uint64(order[k])
+                if np.uint64(height[w]) == h:
+                    height[w] = dead
+                    closed += ONE
+                k += ONE
+        entry = np.uint64(levels.log_first[h])
+        while entry != none:
+            w = np.uint64(levels.log_vertex[entry])
+            if np.uint64(height[w]) == h:
+                height[w] = dead
+                closed += ONE
+            entry = np.uint64(levels.log_next[entry])
+        h += ONE
+    return closed

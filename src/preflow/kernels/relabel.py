@@ -1,0 +1,31 @@
+"""The relabel step that all push-relabel kernels share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .kernel import kernel
+
+ONE = np.uint64(1)
+
+
+@kernel
+def lowest_neighbour(net: Any, height: Any, v: Any, ceiling: Any) -> tuple[Any, Any]:
+    """Return the least height below `ceiling` among residual neighbours of `v`, and the first arc to it.
+
+    Where there is none the height returned is `ceiling`, and the arc the end of the list.
+    """
+    low = ceiling
+    a = np.uint64(net.first_out[v])
+    last = np.uint64(net.first_out[v + ONE])
+    arc = last
+    while a < last:
+        if net.residual[a] > 0:
+            neighbour = np.uint64(height[net.head[a]])
+            if neighbour < low:
+                low = neighbour
+                arc = a
+        a += ONE
+    return low, arc

@@ -1,0 +1,240 @@
+"""max_flow and min_cut: validate, choose a solver, run it, wrap the result."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..certify.cut import cut_capacity, exact_sum
+from ..graph.convert import as_flow_problem
+from ..graph.network import FlowNetwork
+from ..graph.residual import ResidualNetwork, build_residual
+from ..progress import Reporter
+from ..solving.dispatch import check_method, check_placement, find_method, thread_count
+from ..solving.method import Method
+from ..solving.result import Status
+from ..solving.run import Control, check_time_limit, run_interruptibly
+from ..stats import ARC_SCANS, GAP_VERTICES, GLOBAL_RELABELS, PUSHES, RELABELS, SolveStats
+from .methods import METHODS
+from .policy import choose
+from .result import MaxFlowResult, MinCutResult
+
+
+def max_flow(
+    network: Any,
+    source: Any = None,
+    sink: Any = None,
+    *,
+    method: str = "auto",
+    device: str = "auto",
+    threads: int | None = None,
+    time_limit: float | None = None,
+    progress: bool | Reporter = False,
+    options: Mapping[str, Any] | None = None,
+) -> MaxFlowResult:
+    """Find a maximum flow, and with it a minimum cut.
+
+    Parameters
+    ----------
+    network : FlowNetwork, MaxFlowProblem, scipy sparse matrix, NetworkX graph or (tail, head, capacity)
+        What :func:`preflow.read_dimacs` returns is a MaxFlowProblem and brings its source and sink.
+    source, sink : vertex, or collection of vertices
+        Labels where the network came from NetworkX, else numbers from 0.
+    method : str
+        A name from ``preflow.methods("max_flow")``, or "auto".
+    device : {"auto", "cpu", "cuda"}
+    threads : int, optional
+        At most so many CPU threads; default: all that the process may use and the method can.
+    time_limit : float, optional
+        Seconds; on expiry the result's `status` says so, its `flow` is feasible with value
+        `lower_bound`, and `upper_bound` is the capacity of a cut.
+    progress : bool or function
+        True draws a line on standard error; a function is called with a ProgressReport now and then.
+    options : mapping, optional
+        Options of the method, such as ``{"relabel_period": 0.5}``.
+
+    Returns
+    -------
+    MaxFlowResult
+
+    Raises
+    ------
+    InvalidInputError
+        The network, a terminal or an argument is malformed.
+    CapacityOverflowError
+        Capacities sum past int64 where they meet: between two vertices, or at the source or the sink.
+    UnboundedFlowError
+        Arcs of infinite capacity lead from a source to a sink.
+    DeviceUnavailableError
+        The device is not there.
+
+    Notes
+    -----
+    Push-relabel in two stages: O(n^2 sqrt(m)) for the highest-label methods, O(n^3) for FIFO; memory
+    about 24 bytes a pair of adjacent vertices, 32 where capacities need 64 bits. Goldberg and Tarjan
+    1988; Cherkassky and Goldberg 1997.
+
+    Examples
+    --------
+    >>> import preflow
+    >>> result = preflow.max_flow(([0, 0, 1, 2], [1, 2, 3, 3], [3, 2, 2, 4]), 0, 3)
+    >>> result.value, result.flow.tolist()
+    (4, [2, 2, 2, 2])
+    >>> result.verify()
+    """
+    solve = _Solve.prepare(network, source, sink, method, device, threads, time_limit, options)
+    return run_interruptibly(solve.max_flow, solve.control, time_limit, progress)
+
+
+def min_cut(
+    network: Any,
+    source: Any = None,
+    sink: Any = None,
+    *,
+    method: str = "auto",
+    device: str = "auto",
+    threads: int | None = None,
+    time_limit: float | None = None,
+    progress: bool | Reporter = False,
+    options: Mapping[str, Any] | None = None,
+) -> MinCutResult:
+    """Find a minimum cut; cheaper than :func:`max_flow`, whose parameters and errors it shares.
+
+    Only the first stage runs: it yields a maximum preflow, which proves the cut minimum.
+
+    Returns
+    -------
+    MinCutResult
+
+    Examples
+    --------
+    >>> import preflow
+    >>> result = preflow.min_cut(([0, 0, 1, 2], [1, 2, 3, 3], [3, 2, 2, 4]), 0, 3)
+    >>> result.value, result.sink_side.tolist(), result.cut_arcs.tolist()
+    (4, [False, False, True, True], [1, 2])
+    """
+    solve = _Solve.prepare(network, source, sink, method, device, threads, time_limit, options)
+    return run_interruptibly(solve.min_cut, solve.control, time_limit, progress)
+
+
+@dataclass
+class _Solve:
+    """One call of max_flow or min_cut, its arguments checked."""
+
+    network: FlowNetwork
+    sources: NDArray[np.int64]
+    sinks: NDArray[np.int64]
+    method: Method
+    reason: str
+    options: Any
+    threads: int
+    control: Control = field(default_factory=Control)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def prepare(
+        cls,
+        network: Any,
+        source: Any,
+        sink: Any,
+        method: str,
+        device: str,
+        threads: int | None,
+        time_limit: float | None,
+        options: Mapping[str, Any] | None,
+    ) -> _Solve:
+        check_time_limit(time_limit)
+        check_placement(METHODS, device, threads)
+        flow_network, source, sink = as_flow_problem(network, source, sink)
+        sources = flow_network.vertices(source, "source")
+        sinks = flow_network.vertices(sink, "sink")
+        if method == "auto":
+            name, reason = choose(flow_network, device, threads)
+            record = find_method(METHODS, name)
+        else:
+            record, reason = find_method(METHODS, method), "asked for"
+            check_method(record, device, threads)
+        validated = record.make_options(options)
+        return cls(flow_network, sources, sinks, record, reason, validated, thread_count(record, threads))
+
+    @contextmanager
+    def timed(self, phase: str) -> Iterator[None]:
+        start = time.perf_counter()
+        yield
+        self.seconds[phase] = time.perf_counter() - start
+
+    def first_stage(self) -> tuple[ResidualNetwork, dict[str, Any]]:
+        """Build and solve; return the residual network and what all results have."""
+        with self.timed("build"):
+            residual = build_residual(self.network, self.sources, self.sinks)
+        initial_sink_residual = exact_sum(residual.arrays.sink_residual)
+        with self.timed("solve"):
+            height = self.method.solve(residual.arrays, self.options, self.control)
+        dead = residual.num_vertices + 1
+        sink_side = np.append(height < dead, [False, True])[residual.inner]
+        arrived = initial_sink_residual - exact_sum(residual.arrays.sink_residual)
+        value = residual.constant_flow + arrived
+        status: Status = "optimal"
+        upper_bound = value
+        active = residual.arrays.excess[height < dead] > 0
+        if active.any():
+            status = "time-limit"
+            sink_side, upper_bound = self.best_cut(sink_side)
+        parts = {
+            "status": status,
+            "lower_bound": value,
+            "upper_bound": upper_bound,
+            "sink_side": sink_side,
+            "network": self.network,
+            "sources": self.sources,
+            "sinks": self.sinks,
+            "_residual": residual,
+        }
+        return residual, parts
+
+    def best_cut(self, reaching: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], int | float]:
+        """Return the cheapest of three cuts of an unfinished solve, and its capacity."""
+        only_sinks = np.zeros_like(reaching)
+        only_sinks[self.sinks] = True
+        all_but_sources = np.ones_like(reaching)
+        all_but_sources[self.sources] = False
+        cuts = [(cut_capacity(self.network, side), side) for side in (reaching, only_sinks, all_but_sources)]
+        capacity, side = min(cuts, key=lambda cut: cut[0])
+        return side, capacity
+
+    def stats(self) -> SolveStats:
+        counts = self.control.counts.tolist()
+        return SolveStats(
+            method=self.method.name,
+            reason=self.reason,
+            device=self.method.device,
+            threads=self.threads,
+            pushes=counts[PUSHES],
+            relabels=counts[RELABELS],
+            global_relabels=counts[GLOBAL_RELABELS],
+            gap_vertices=counts[GAP_VERTICES],
+            arc_scans=counts[ARC_SCANS],
+            seconds=dict(self.seconds),
+        )
+
+    def min_cut(self) -> MinCutResult:
+        _, parts = self.first_stage()
+        return MinCutResult(**parts, stats=self.stats())
+
+    def max_flow(self) -> MaxFlowResult:
+        from .recover_flow import arc_flows, return_excess
+
+        residual, parts = self.first_stage()
+        with self.timed("recover"):
+            returned = return_excess(residual)
+            flow = arc_flows(self.network, residual, returned)
+        flow.flags.writeable = False
+        result = MaxFlowResult(**parts, stats=self.stats(), flow=flow)
+        result.__dict__["_returned"] = returned
+        return result

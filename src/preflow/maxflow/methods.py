@@ -1,0 +1,80 @@
+"""The maximum-flow solvers by name: data only, so that importing it loads no solver."""
+
+from __future__ import annotations
+
+from ..solving.method import Method
+
+CHERKASSKY_GOLDBERG = "Cherkassky and Goldberg 1997; Cihan 2010, table 2.1"
+HI_PR = "Goldberg's HI_PR codes; Cihan 2010, section 5.2.2"
+
+METHODS = (
+    Method(
+        "serial-generic",
+        "maxflow.serial_generic",
+        "GenericOptions",
+        "the textbook method: any active vertex, no heuristics",
+        "Goldberg and Tarjan 1988; Cihan 2010, figure 2.3",
+        aliases=("generic",),
+    ),
+    Method(
+        "serial-fifo",
+        "maxflow.serial_fifo",
+        "FifoOptions",
+        "first in first out, global relabel every n relabels",
+        CHERKASSKY_GOLDBERG,
+        aliases=("F_PRF",),
+    ),
+    Method(
+        "serial-fifo-gap",
+        "maxflow.serial_fifo",
+        "FifoOptions",
+        "serial-fifo with gap relabeling",
+        CHERKASSKY_GOLDBERG,
+        preset={"gap": True},
+        aliases=("Q_PRF",),
+    ),
+    Method(
+        "serial-highest-label",
+        "maxflow.serial_highest_label",
+        "HighestLabelOptions",
+        "highest label first, global relabel every n relabels",
+        CHERKASSKY_GOLDBERG,
+        preset={"gap": False, "relabel_rule": "relabels", "drain": False},
+        aliases=("M_PRF",),
+    ),
+    Method(
+        "serial-highest-label-gap",
+        "maxflow.serial_highest_label",
+        "HighestLabelOptions",
+        "serial-highest-label with gap relabeling",
+        CHERKASSKY_GOLDBERG,
+        preset={"relabel_rule": "relabels", "drain": False},
+        aliases=("H_PRF",),
+    ),
+    Method(
+        "serial-hi-pr",
+        "maxflow.serial_highest_label",
+        "HighestLabelOptions",
+        "highest label, gap, global relabel every 6n+m work, drained",
+        HI_PR,
+        aliases=("HI_PR",),
+    ),
+    Method(
+        "serial-hi-pro",
+        "maxflow.serial_highest_label",
+        "HighestLabelOptions",
+        "serial-hi-pr that starts with height 1 everywhere instead of a global relabel",
+        HI_PR,
+        preset={"initial_labels": "one"},
+        aliases=("HI_PRO",),
+    ),
+    Method(
+        "serial-hi-prw",
+        "maxflow.serial_highest_label",
+        "HighestLabelOptions",
+        "serial-hi-pr that starts with a wave of pushes before the first relabel",
+        HI_PR,
+        preset={"initial_wave": True},
+        aliases=("HI_PRW",),
+    ),
+)

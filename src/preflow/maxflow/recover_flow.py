@@ -1,0 +1,225 @@
+"""The second stage: turn a maximum preflow into a flow, and report it on the input's arcs.
+
+Excess that cannot reach the sink goes back to the source along the arcs that brought it. Cycles of flow
+among these arcs are cancelled by depth-first search; then the vertices are emptied in topological
+order. Cherkassky and Goldberg (1997), section 2; linear in practice, O(n m) if cycles abound.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..graph.network import FlowNetwork
+from ..graph.residual import ResidualNetwork
+from ..kernels.kernel import kernel
+
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+WHITE, GREY, BLACK = 0, 1, 2
+
+
+@kernel
+def return_directly(excess: Any, source_capacity: Any, returned: Any) -> bool:
+    """Send excess back over the vertex's own source arc; return whether any is left elsewhere."""
+    left = False
+    for v in range(len(excess)):
+        if excess[v] > 0:
+            amount = min(excess[v], source_capacity[v] - returned[v])
+            returned[v] += amount
+            excess[v] -= amount
+            left = left or excess[v] > 0
+    return left
+
+
+@kernel
+def _cancel_cycle(net: Any, initial: Any, current: Any, stack: Any, bottom: Any, top: Any) -> Any:
+    """Cancel the flow cycle over ``stack[bottom .. top]``; return the lowest position left without flow."""
+    arc = np.uint64(current[stack[top]])
+    amount = net.residual[arc] - initial[arc]
+    k = bottom
+    while k < top:
+        arc = np.uint64(current[stack[k]])
+        amount = min(amount, net.residual[arc] - initial[arc])
+        k += ONE
+    lowest = top
+    k = top + ONE
+    while k > bottom:
+        k -= ONE
+        arc = np.uint64(current[stack[k]])
+        net.residual[arc] -= amount
+        net.residual[net.reverse[arc]] += amount
+        if net.residual[arc] <= initial[arc]:
+            lowest = k
+    return lowest
+
+
+@kernel
+def order_upstream(net: Any, initial: Any, order: Any) -> Any:
+    """List the vertices from which excess came, each before those that sent it flow; cancel cycles.
+
+    An arc whose residual capacity is above its initial one carries flow into its vertex. Returns the
+    number of vertices; they fill the end of `order`.
+    """
+    n = np.uint64(len(net.excess))
+    colour = np.zeros(n, dtype=np.uint8)
+    current = net.first_out[:-1].copy()
+    stack = np.empty(n, dtype=net.head.dtype)
+    position = np.empty(n, dtype=net.head.dtype)
+    free = n
+    for root in range(len(net.excess)):
+        if net.excess[root] <= 0 or colour[root] != WHITE:
+            continue
+        colour[root] = GREY
+        stack[ZERO] = root
+        position[root] = ZERO
+        size = ONE
+        while size > ZERO:
+            v = np.uint64(stack[size - ONE])
+            a = np.uint64(current[v])
+            last = np.uint64(net.first_out[v + ONE])
+            while a < last:
+                if net.residual[a] > initial[a]:
+                    w = np.uint64(net.head[a])
+                    if colour[w] != BLACK:
+                        break
+                a += ONE
+            current[v] = a
+            if a == last:
+                colour[v] = BLACK
+                free -= ONE
+                order[free] = v
+                size -= ONE
+                continue
+            w = np.uint64(net.head[a])
+            if colour[w] == WHITE:
+                colour[w] = GREY
+                position[w] = size
+                stack[size] = w
+                size += ONE
+            else:
+                keep = _cancel_cycle(net, initial, current, stack, np.uint64(position[w]), size - ONE)
+                while size > keep + ONE:
+                    size -= ONE
+                    colour[stack[size]] = WHITE
+    return n - free
+
+
+@kernel
+def return_upstream(net: Any, initial: Any, order: Any, count: Any, source_capacity: Any, returned: Any) -> None:
+    """Empty the listed vertices in order: to the source directly, then along incoming flow."""
+    k = np.uint64(len(order)) - count
+    n = np.uint64(len(order))
+    while k < n:
+        v = np.uint64(order[k])
+        k += ONE
+        excess = net.excess[v]
+        if excess > 0:
+            amount = min(excess, source_capacity[v] - returned[v])
+            returned[v] += amount
+            excess -= amount
+        a = np.uint64(net.first_out[v])
+        last = np.uint64(net.first_out[v + ONE])
+        while excess > 0 and a < last:
+            inflow = net.residual[a] - initial[a]
+            if inflow > 0:
+                amount = min(excess, inflow)
+                net.residual[a] -= amount
+                net.residual[net.reverse[a]] += amount
+                net.excess[net.head[a]] += amount
+                excess -= amount
+            a += ONE
+        net.excess[v] = excess
+
+
+@kernel
+def flow_of_arcs(arcs: Any, place: Any, reverse: Any, net_flow: Any, returned: Any, unused: Any, flow: Any) -> None:
+    """Distribute the flow of residual arcs and terminals over the input arcs, in input order.
+
+    `net_flow` (per residual arc), `returned` (per vertex, of what the source could send) and `unused`
+    (per vertex, of what the sink could take) are used up.
+    """
+    source = np.uint64(len(returned))
+    sink = source + ONE
+    num_arcs = np.uint64(len(net_flow))
+    has_reverse = len(arcs.reverse_capacity) > 0
+    for i in range(len(arcs.tail)):
+        total = arcs.capacity.dtype.type(0)
+        p = np.uint64(place[i])
+        for direction in range(2 if has_reverse else 1):
+            capacity = arcs.capacity[i] if direction == 0 else arcs.reverse_capacity[i]
+            amount = arcs.capacity.dtype.type(0)
+            if p < num_arcs:
+                a = p if direction == 0 else np.uint64(reverse[p])
+                if net_flow[a] > 0:
+                    amount = min(capacity, arcs.capacity.dtype.type(net_flow[a]))
+                    net_flow[a] -= amount
+            else:
+                t = np.uint64(arcs.inner[arcs.tail[i]])
+                h = np.uint64(arcs.inner[arcs.head[i]])
+                u = t if direction == 0 else h
+                v = h if direction == 0 else t
+                if u == source and v < source:
+                    kept = min(capacity, returned[v])
+                    returned[v] -= kept
+                    amount = capacity - kept
+                elif u < source and v == sink:
+                    kept = min(capacity, unused[u])
+                    unused[u] -= kept
+                    amount = capacity - kept
+                elif u == source and v == sink:
+                    amount = capacity
+            if direction == 0:
+                total += amount
+            else:
+                total -= amount
+        flow[i] = total
+
+
+def return_excess(residual: ResidualNetwork) -> NDArray[Any]:
+    """Send all excess back to the source, in place; return how much went back over each source arc.
+
+    Returns
+    -------
+    returned : ndarray of int64 or float64, shape (n,)
+    """
+    net = residual.arrays
+    returned = np.zeros_like(net.excess)
+    if return_directly(net.excess, residual.source_capacity, returned):
+        initial = residual.initial_residual()
+        order = np.empty(len(net.excess), dtype=net.head.dtype)
+        count = order_upstream(net, initial, order)
+        return_upstream(net, initial, order, count, residual.source_capacity, returned)
+    return returned
+
+
+def arc_flows(network: FlowNetwork, residual: ResidualNetwork, returned: NDArray[Any]) -> NDArray[Any]:
+    """Return the flow of every input arc.
+
+    Parameters
+    ----------
+    network : FlowNetwork
+    residual : ResidualNetwork
+        After a solve; unchanged.
+    returned : ndarray, shape (n,)
+        What :func:`return_excess` returned; zeros for the preflow itself.
+
+    Returns
+    -------
+    flow : ndarray of int64 or float64, shape (num_arcs,)
+    """
+    net_flow = residual.initial_residual()
+    net_flow -= residual.arrays.residual
+    flow = np.empty(network.num_arcs, dtype=residual.capacity.dtype)
+    flow_of_arcs(
+        residual.input_arcs(network),
+        residual.place,
+        residual.arrays.reverse,
+        net_flow,
+        returned.copy(),
+        residual.arrays.sink_residual.copy(),
+        flow,
+    )
+    return flow

@@ -1,0 +1,178 @@
+"""What max_flow and min_cut return."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..certify.cut import check_cut, check_no_residual_path, check_optimal, crossing_arcs
+from ..certify.flow import check_flow
+from ..graph.network import FlowNetwork
+from ..graph.residual import ResidualNetwork
+from ..solving.result import BoundedResult
+
+if TYPE_CHECKING:
+    import scipy.sparse
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MinCutResult(BoundedResult):
+    """A minimum cut, or the best one found within the time limit.
+
+    Attributes
+    ----------
+    sink_side : ndarray of bool, shape (num_vertices,)
+        True for the vertices on the sink's side. Of all minimum cuts the one with the smallest sink
+        side: for exact capacities it depends on nothing but the network.
+    status, lower_bound, upper_bound, value, stats
+        See :class:`preflow.solving.result.BoundedResult`. The capacity of this cut is `upper_bound`.
+    network : FlowNetwork
+    sources, sinks : ndarray of int64
+    """
+
+    sink_side: NDArray[np.bool_]
+    network: FlowNetwork
+    sources: NDArray[np.int64]
+    sinks: NDArray[np.int64]
+    _residual: ResidualNetwork = field(repr=False)
+
+    @property
+    def cut_arcs(self) -> NDArray[np.int64]:
+        """Indices of the input arcs over the cut, ascending.
+
+        Those with capacity from the source side to the sink side, be it their own or their reverse
+        capacity. The capacities add up to the cut's.
+        """
+        forward, backward = crossing_arcs(self.network, self.sink_side)
+        forward = forward[self.network.capacity[forward] > 0]
+        if self.network.reverse_capacity is None:
+            return forward
+        backward = backward[self.network.reverse_capacity[backward] > 0]
+        return np.sort(np.concatenate([forward, backward]))
+
+    def source_side(self) -> NDArray[np.bool_]:
+        """Return the smallest source side of all minimum cuts, as one bool per vertex.
+
+        These are the vertices that the source still reaches over residual arcs, once excess has gone
+        back to it; the second stage runs here if it has not yet.
+        """
+        from ..kernels.bfs import reachable_from_source
+
+        self._require_optimal()
+        inner = np.append(reachable_from_source(self._residual.arrays, self._returned), [True, False])
+        side: NDArray[np.bool_] = inner[self._residual.inner]
+        return side
+
+    @cached_property
+    def _returned(self) -> NDArray[Any]:
+        from .recover_flow import return_excess
+
+        return return_excess(self._residual)
+
+    def _require_optimal(self) -> None:
+        _ = self.value
+
+    def verify(self) -> None:
+        """Prove the cut minimum, independently of the solver, in linear time.
+
+        The certificate is the preflow of the first stage: it obeys every capacity, no vertex lacks
+        flow, and what arrives at the sink equals the capacity of the cut. A result that stopped early
+        proves its two bounds instead.
+
+        Raises
+        ------
+        VerificationError
+            The proof fails: please report it as a bug.
+        """
+        from .recover_flow import arc_flows
+
+        preflow = arc_flows(self.network, self._residual, self._sent_back())
+        check_flow(self.network, self.sources, self.sinks, preflow, self.lower_bound, preflow=True)
+        check_cut(self.network, self.sources, self.sinks, self.sink_side, self.upper_bound)
+
+    def _sent_back(self) -> NDArray[Any]:
+        done = self.__dict__.get("_returned")
+        return np.zeros_like(self._residual.arrays.excess) if done is None else done
+
+    def __repr__(self) -> str:
+        size = int(np.count_nonzero(self.sink_side))
+        return f"<MinCutResult: {self._headline()}, {size:,} of {len(self.sink_side):,} vertices on the sink side, {self._how()}>"
+
+    def _headline(self) -> str:
+        if self.status == "optimal":
+            return f"value {self.value:,}"
+        return f"stopped at the time limit, between {self.lower_bound:,} and {self.upper_bound:,}"
+
+    def _how(self) -> str:
+        return f"{self.stats.method}, {sum(self.stats.seconds.values()):.3g} s"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MaxFlowResult(MinCutResult):
+    """A maximum flow with its minimum cut, or the best flow found within the time limit.
+
+    Attributes
+    ----------
+    flow : ndarray of int64 or float64, shape (num_arcs,)
+        Flow of every input arc, in input order; the value of this flow is `lower_bound`. Integral for
+        integral capacities, also where these were given as floats.
+    sink_side, status, lower_bound, upper_bound, value, stats, network, sources, sinks
+        See :class:`MinCutResult`.
+    """
+
+    flow: NDArray[Any]
+
+    def flow_matrix(self) -> scipy.sparse.csr_array:
+        """Return the flow as a sparse matrix: entry (u, v) flows from u to v. Parallel arcs are summed."""
+        from scipy.sparse import csr_array
+
+        forward = self.flow > 0
+        backward = self.flow < 0
+        tail = np.concatenate([self.network.tail[forward], self.network.head[backward]]).astype(np.int64)
+        head = np.concatenate([self.network.head[forward], self.network.tail[backward]]).astype(np.int64)
+        amount = np.concatenate([self.flow[forward], -self.flow[backward]])
+        size = self.network.num_vertices
+        return csr_array((amount, (tail, head)), shape=(size, size))
+
+    def flow_dict(self) -> dict[Hashable, dict[Hashable, int | float]]:
+        """Return the flow as ``{tail: {head: flow}}`` with the caller's labels, as NetworkX does.
+
+        Every vertex and every arc has an entry, also those without flow; parallel arcs are summed.
+        """
+        labels = self.network.labels or range(self.network.num_vertices)
+        flows: dict[Hashable, dict[Hashable, int | float]] = {label: {} for label in labels}
+        two_way = self.network.reverse_capacity is not None
+        columns = (self.network.tail.tolist(), self.network.head.tolist(), self.flow.tolist())
+        for u, v, amount in zip(*columns, strict=True):
+            out, back = flows[labels[u]], flows[labels[v]]
+            out[labels[v]] = out.get(labels[v], 0) + max(amount, 0)
+            if two_way:
+                back[labels[u]] = back.get(labels[u], 0) + max(-amount, 0)
+        return flows
+
+    def verify(self) -> None:
+        """Prove flow and cut optimal, independently of the solver, in linear time.
+
+        Capacity on every arc, conservation at every vertex, value equal to the capacity of the cut, and
+        no residual path from source to sink. A result that stopped early proves its two bounds instead.
+
+        Raises
+        ------
+        VerificationError
+            The proof fails: please report it as a bug.
+        """
+        if self.status == "optimal":
+            check_optimal(self.network, self.sources, self.sinks, self.flow, self.sink_side, self.value)
+            check_no_residual_path(self.network, self.sources, self.sinks, self.flow)
+        else:
+            check_flow(self.network, self.sources, self.sinks, self.flow, self.lower_bound)
+            check_cut(self.network, self.sources, self.sinks, self.sink_side, self.upper_bound)
+
+    def __repr__(self) -> str:
+        used = int(np.count_nonzero(self.flow))
+        return f"<MaxFlowResult: {self._headline()}, flow on {used:,} of {len(self.flow):,} arcs, {self._how()}>"

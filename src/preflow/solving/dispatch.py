@@ -1,0 +1,64 @@
+"""Find a method by name and check it against device and threads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from ..errors import DeviceUnavailableError, InvalidInputError
+from .method import Method
+
+DEVICES = ("auto", "cpu", "cuda")
+
+
+def find_method(methods: Sequence[Method], name: str) -> Method:
+    """Return the method of that name or alias.
+
+    Raises
+    ------
+    InvalidInputError
+        There is none; the message lists those there are.
+    """
+    for method in methods:
+        if name == method.name or name in method.aliases:
+            return method
+    names = ", ".join(method.name for method in methods)
+    raise InvalidInputError(f"unknown method {name!r}; there are: auto, {names}")
+
+
+def usable_cpus() -> int:
+    """Return the number of CPUs this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def check_placement(methods: Sequence[Method], device: str, threads: int | None) -> None:
+    """Check `device` and `threads` before a method is chosen.
+
+    Raises
+    ------
+    InvalidInputError
+        Not a device, not a number of threads.
+    DeviceUnavailableError
+        A GPU is asked for and no method of this problem runs on one.
+    """
+    if device not in DEVICES:
+        raise InvalidInputError(f"device is one of {', '.join(DEVICES)}, got {device!r}")
+    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
+        raise InvalidInputError(f"threads is a positive integer or None, got {threads!r}")
+    if device == "cuda" and not any(method.device == "cuda" for method in methods):
+        raise DeviceUnavailableError("no method of this problem runs on a GPU in this version; use device='cpu'")
+
+
+def check_method(method: Method, device: str, threads: int | None) -> None:
+    """Raise InvalidInputError where the named method contradicts `device` or `threads`."""
+    if device != "auto" and method.device != device:
+        raise InvalidInputError(f"method {method.name!r} runs on {method.device}, not on device {device!r}")
+    if threads is not None and threads > 1 and not method.parallel:
+        raise InvalidInputError(f"method {method.name!r} uses one thread, not threads={threads}")
+
+
+def thread_count(method: Method, threads: int | None) -> int:
+    """Return how many CPU threads `method` gets."""
+    if not method.parallel:
+        return 1
+    return usable_cpus() if threads is None else threads

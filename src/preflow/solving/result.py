@@ -1,0 +1,45 @@
+"""What every result has: a status, two bounds, and a value once they meet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ..errors import NotOptimalError
+from ..stats import SolveStats
+
+Status = Literal["optimal", "time-limit"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BoundedResult:
+    """A solve's outcome, optimal or cut short.
+
+    Attributes
+    ----------
+    status : {"optimal", "time-limit"}
+    lower_bound, upper_bound : int or float
+        The optimum lies between them; equal when optimal.
+    stats : SolveStats
+    """
+
+    status: Status
+    lower_bound: int | float
+    upper_bound: int | float
+    stats: SolveStats
+
+    @property
+    def value(self) -> int | float:
+        """The optimum.
+
+        Raises
+        ------
+        NotOptimalError
+            The solve stopped early.
+        """
+        if self.status != "optimal":
+            raise NotOptimalError(
+                f"the solve stopped at its time limit: the optimum lies between {self.lower_bound} (lower_bound) "
+                f"and {self.upper_bound} (upper_bound)"
+            )
+        return self.lower_bound

@@ -1,0 +1,111 @@
+"""Run a solver in a worker thread so that Ctrl-C, the time limit and progress work during any solve."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InvalidInputError
+from ..progress import ProgressReport, Reporter, reporting
+from ..stats import GLOBAL_RELABELS, NUM_COUNTERS, RELABELS
+
+Outcome = TypeVar("Outcome")
+
+#: Seconds between two looks at the clock while a solver runs.
+POLL_INTERVAL = 0.05
+
+
+def _counters() -> NDArray[np.int64]:
+    return np.zeros(NUM_COUNTERS, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Control:
+    """What a running solver shares with the thread that waits for it.
+
+    Attributes
+    ----------
+    stop : ndarray of int64, shape (1,)
+        Non-zero asks the kernels to return soon; they read it by an atomic load.
+    counts : ndarray of int64
+        Operation counters, see :mod:`preflow.stats`.
+    excess : ndarray of float64, shape (2,)
+        Excess on active vertices as of the last global relabel, and all the source could send.
+    """
+
+    stop: NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
+    counts: NDArray[np.int64] = field(default_factory=_counters)
+    excess: NDArray[np.float64] = field(default_factory=lambda: np.ones(2))
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the solver was asked to stop."""
+        return bool(self.stop[0])
+
+    def report(self, elapsed: float) -> ProgressReport:
+        """Return the progress as of now."""
+        active, total = self.excess.tolist()
+        settled = 1.0 - active / total if total > 0 else 1.0
+        return ProgressReport(elapsed, settled, int(self.counts[RELABELS]), int(self.counts[GLOBAL_RELABELS]))
+
+
+def check_time_limit(time_limit: float | None) -> None:
+    """Raise InvalidInputError unless `time_limit` is None or a positive number of seconds."""
+    is_number = isinstance(time_limit, int | float | np.number) and not isinstance(time_limit, bool)
+    if time_limit is not None and not (is_number and time_limit > 0):
+        raise InvalidInputError(f"time_limit is a positive number of seconds, got {time_limit!r}")
+
+
+def run_interruptibly(
+    work: Callable[[], Outcome],
+    control: Control,
+    time_limit: float | None = None,
+    progress: bool | Reporter = False,
+) -> Outcome:
+    """Run `work` in a thread of its own and return what it returns.
+
+    After `time_limit` seconds the stop flag is raised and `work` returns what it has. On Ctrl-C (or an
+    error in the progress function) the flag is raised, the thread is waited for, and the exception goes
+    on: nothing is left running. The wait is on an event and not on ``Thread.join``, which reports a
+    running thread as finished after an interrupt on Python 3.11 and 3.12.
+    """
+    outcome: list[Any] = []
+    failure: list[BaseException] = []
+    finished = threading.Event()
+
+    def target() -> None:
+        try:
+            outcome.append(work())
+        except BaseException as error:
+            failure.append(error)
+        finally:
+            finished.set()
+
+    with reporting(progress) as report:
+        start = time.monotonic()
+        worker = threading.Thread(target=target, name="preflow-solver", daemon=True)
+        try:
+            worker.start()
+            while not finished.wait(POLL_INTERVAL):
+                elapsed = time.monotonic() - start
+                if time_limit is not None and elapsed >= time_limit:
+                    control.stop[0] = 1
+                if report is not None:
+                    report(control.report(elapsed))
+        except BaseException:
+            control.stop[0] = 1
+            while not finished.is_set():
+                finished.wait(POLL_INTERVAL)
+            raise
+        finally:
+            if finished.is_set():
+                worker.join()
+    if failure:
+        raise failure[0]
+    return outcome[0]  # type: ignore[no-any-return]

@@ -1,0 +1,50 @@
+"""What a solve did, counted: the record every result carries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+#: Positions of the counters in the int64 array that kernels count in.
+PUSHES, RELABELS, GLOBAL_RELABELS, GAP_VERTICES, ARC_SCANS = range(5)
+NUM_COUNTERS = 5
+
+
+@dataclass(frozen=True)
+class SolveStats:
+    """Operation counts and times of one solve.
+
+    Attributes
+    ----------
+    method : str
+        Name of the method that ran.
+    reason : str
+        Why it was chosen.
+    device : str
+        "cpu" or "cuda".
+    threads : int
+        CPU threads that worked.
+    pushes, relabels, global_relabels : int
+    gap_vertices : int
+        Vertices that the gap heuristic took out.
+    arc_scans : int
+        Residual arcs looked at by discharges and relabels (not by global relabels).
+    seconds : mapping of str to float
+        Wall-clock time of each phase: "build", "solve", "recover".
+    """
+
+    method: str
+    reason: str
+    device: str = "cpu"
+    threads: int = 1
+    pushes: int = 0
+    relabels: int = 0
+    global_relabels: int = 0
+    gap_vertices: int = 0
+    arc_scans: int = 0
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as plain Python values, for JSON."""
+        return {**asdict(self), "seconds": dict(self.seconds)}
