@@ -1,3 +1,60 @@
-"""Maximum flow, minimum cut, matching and assignment, fast and proved."""
+"""Maximum flow, minimum cut, matching and assignment, fast and proved.
+
+Importing preflow loads neither numba nor scipy: each name is loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .graph.network import FlowNetwork, MaxFlowProblem
+    from .io.dimacs import read_dimacs, write_dimacs
+    from .io.npz import load_npz, save_npz
+    from .maxflow.api import max_flow, min_cut
+    from .maxflow.result import MaxFlowResult, MinCutResult
+    from .registry import methods
 
 __version__ = "0.1.0.dev0"
+
+_HOME = {
+    "FlowNetwork": "graph.network",
+    "MaxFlowProblem": "graph.network",
+    "MaxFlowResult": "maxflow.result",
+    "MinCutResult": "maxflow.result",
+    "load_npz": "io.npz",
+    "max_flow": "maxflow.api",
+    "methods": "registry",
+    "min_cut": "maxflow.api",
+    "read_dimacs": "io.dimacs",
+    "save_npz": "io.npz",
+    "write_dimacs": "io.dimacs",
+}
+
+__all__ = [
+    "FlowNetwork",
+    "MaxFlowProblem",
+    "MaxFlowResult",
+    "MinCutResult",
+    "__version__",
+    "load_npz",
+    "max_flow",
+    "methods",
+    "min_cut",
+    "read_dimacs",
+    "save_npz",
+    "write_dimacs",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'preflow' has no attribute {name!r}")
+    value = getattr(import_module(f".{_HOME[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-#: Positions of the counters in the int64 array that kernels count in.
+#: Positions of the counters in the uint64 array that kernels count in.
 PUSHES, RELABELS, GLOBAL_RELABELS, GAP_VERTICES, ARC_SCANS = range(5)
 NUM_COUNTERS = 5
 

@@ -39,7 +39,7 @@ def _relaxed_load(typing_context: Any, array: Any, index: Any) -> Any:  # noqa: 
     return array.dtype(array, index), generate
 
 
-@overload(relaxed_load, inline="always")
+@overload(relaxed_load)
 def _overload_relaxed_load(array: Any, index: Any) -> Any:
     def load(array: Any, index: Any) -> Any:
         return _relaxed_load(array, index)

@@ -26,14 +26,14 @@ class Levels(NamedTuple):
     Attributes
     ----------
     active_first : ndarray, shape (n + 2,)
-        Top of the stack of active vertices of a height; the largest number of the dtype where empty.
+        Top of the stack of active vertices of a height; n where empty.
     active_next : ndarray, shape (n,)
     count : ndarray, shape (n + 3,)
         Number of vertices of a height; kept only for the gap heuristic.
     first : ndarray, shape (n + 3,)
         Where the vertices of a height start in the order of the last global relabel.
     log_first : ndarray, shape (n + 2,)
-        Latest log entry of a height.
+        Latest log entry of a height; the log's size where there is none.
     log_vertex, log_next : ndarray, shape (log size,)
     """
 
@@ -66,10 +66,9 @@ def make_levels(num_vertices: int, log_size: int, dtype: Any) -> Levels:
 @kernel
 def open_level(levels: Levels, height: Any) -> None:
     """Prepare an empty level."""
-    none = np.uint64(levels.active_next.dtype.type(-1))
-    levels.active_first[height] = none
+    levels.active_first[height] = len(levels.active_next)
     levels.count[height] = 0
-    levels.log_first[height] = none
+    levels.log_first[height] = len(levels.log_vertex)
 
 
 @kernel
@@ -127,7 +126,7 @@ def close_gap(
 
     `searched_height` is the largest height the last global relabel gave, `max_height` the largest now.
     """
-    none = np.uint64(levels.active_next.dtype.type(-1))
+    none = np.uint64(len(levels.log_vertex))
     dead = np.uint64(len(height)) + ONE
     closed = ZERO
     h = gap + ONE

@@ -22,7 +22,7 @@ from numba.core import caching
 logger = logging.getLogger("preflow")
 
 PACKAGE = Path(__file__).resolve().parents[1]
-RELATIVE_IMPORT = re.compile(r"^\s*from (\.+)([\w.]*) import \(?([\w, \n]*)", re.MULTILINE)
+RELATIVE_IMPORT = re.compile(r"^\s*from (\.+)([\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -58,7 +58,7 @@ def _imported_files(file: Path) -> list[Path]:
         base = file.parents[len(dots) - 1]
         target = base.joinpath(*module.split(".")) if module else base
         candidates = [target.with_suffix(".py")]
-        candidates += [target / f"{name.strip()}.py" for name in names.split(",")]
+        candidates += [target / f"{name.strip()}.py" for name in names.strip("()").split(",")]
         found += [candidate for candidate in candidates if candidate.is_file()]
     return found
 

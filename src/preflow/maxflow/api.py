@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..certify.cut import cut_capacity, exact_sum
 from ..graph.convert import as_flow_problem
 from ..graph.network import FlowNetwork
-from ..graph.residual import ResidualNetwork, build_residual
+from ..graph.residual import build_residual
 from ..progress import Reporter
 from ..solving.dispatch import check_method, check_placement, find_method, thread_count
 from ..solving.method import Method
@@ -23,6 +23,7 @@ from ..solving.run import Control, check_time_limit, run_interruptibly
 from ..stats import ARC_SCANS, GAP_VERTICES, GLOBAL_RELABELS, PUSHES, RELABELS, SolveStats
 from .methods import METHODS
 from .policy import choose
+from .recover_flow import SecondStage
 from .result import MaxFlowResult, MinCutResult
 
 
@@ -169,8 +170,8 @@ class _Solve:
         yield
         self.seconds[phase] = time.perf_counter() - start
 
-    def first_stage(self) -> tuple[ResidualNetwork, dict[str, Any]]:
-        """Build and solve; return the residual network and what all results have."""
+    def first_stage(self) -> dict[str, Any]:
+        """Build and solve; return what all results have."""
         with self.timed("build"):
             residual = build_residual(self.network, self.sources, self.sinks)
         initial_sink_residual = exact_sum(residual.arrays.sink_residual)
@@ -186,7 +187,7 @@ class _Solve:
         if active.any():
             status = "time-limit"
             sink_side, upper_bound = self.best_cut(sink_side)
-        parts = {
+        return {
             "status": status,
             "lower_bound": value,
             "upper_bound": upper_bound,
@@ -194,9 +195,8 @@ class _Solve:
             "network": self.network,
             "sources": self.sources,
             "sinks": self.sinks,
-            "_residual": residual,
+            "_second_stage": SecondStage(residual),
         }
-        return residual, parts
 
     def best_cut(self, reaching: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], int | float]:
         """Return the cheapest of three cuts of an unfinished solve, and its capacity."""
@@ -224,17 +224,11 @@ class _Solve:
         )
 
     def min_cut(self) -> MinCutResult:
-        _, parts = self.first_stage()
-        return MinCutResult(**parts, stats=self.stats())
+        return MinCutResult(**self.first_stage(), stats=self.stats())
 
     def max_flow(self) -> MaxFlowResult:
-        from .recover_flow import arc_flows, return_excess
-
-        residual, parts = self.first_stage()
+        parts = self.first_stage()
         with self.timed("recover"):
-            returned = return_excess(residual)
-            flow = arc_flows(self.network, residual, returned)
+            flow = parts["_second_stage"].flow(self.network)
         flow.flags.writeable = False
-        result = MaxFlowResult(**parts, stats=self.stats(), flow=flow)
-        result.__dict__["_returned"] = returned
-        return result
+        return MaxFlowResult(**parts, stats=self.stats(), flow=flow)

@@ -7,6 +7,7 @@ order. Cherkassky and Goldberg (1997), section 2; linear in practice, O(n m) if 
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -176,6 +177,34 @@ def flow_of_arcs(arcs: Any, place: Any, reverse: Any, net_flow: Any, returned: A
             else:
                 total -= amount
         flow[i] = total
+
+
+class SecondStage:
+    """The second stage of one solve, run when something needs it.
+
+    Parameters
+    ----------
+    residual : ResidualNetwork
+        As the first stage left it.
+    """
+
+    def __init__(self, residual: ResidualNetwork) -> None:
+        self.residual = residual
+
+    @cached_property
+    def returned(self) -> NDArray[Any]:
+        """What went back over each source arc; asking for it runs the stage."""
+        return return_excess(self.residual)
+
+    def flow(self, network: FlowNetwork) -> NDArray[Any]:
+        """Return the flow of every input arc."""
+        return arc_flows(network, self.residual, self.returned)
+
+    def preflow(self, network: FlowNetwork) -> NDArray[Any]:
+        """Return the flow of every input arc as it is now, before the stage or after."""
+        has_run = "returned" in self.__dict__
+        returned = self.returned if has_run else np.zeros_like(self.residual.source_capacity)
+        return arc_flows(network, self.residual, returned)
 
 
 def return_excess(residual: ResidualNetwork) -> NDArray[Any]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,8 +12,9 @@ from numpy.typing import NDArray
 from ..certify.cut import check_cut, check_no_residual_path, check_optimal, crossing_arcs
 from ..certify.flow import check_flow
 from ..graph.network import FlowNetwork
-from ..graph.residual import ResidualNetwork
+from ..kernels.bfs import reachable_from_source
 from ..solving.result import BoundedResult
+from .recover_flow import SecondStage
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -39,7 +39,7 @@ class MinCutResult(BoundedResult):
     network: FlowNetwork
     sources: NDArray[np.int64]
     sinks: NDArray[np.int64]
-    _residual: ResidualNetwork = field(repr=False)
+    _second_stage: SecondStage
 
     @property
     def cut_arcs(self) -> NDArray[np.int64]:
@@ -61,21 +61,12 @@ class MinCutResult(BoundedResult):
         These are the vertices that the source still reaches over residual arcs, once excess has gone
         back to it; the second stage runs here if it has not yet.
         """
-        from ..kernels.bfs import reachable_from_source
-
-        self._require_optimal()
-        inner = np.append(reachable_from_source(self._residual.arrays, self._returned), [True, False])
-        side: NDArray[np.bool_] = inner[self._residual.inner]
+        if self.status != "optimal":
+            self._raise_not_optimal()
+        residual = self._second_stage.residual
+        reached = reachable_from_source(residual.arrays, self._second_stage.returned)
+        side: NDArray[np.bool_] = np.append(reached, [True, False])[residual.inner]
         return side
-
-    @cached_property
-    def _returned(self) -> NDArray[Any]:
-        from .recover_flow import return_excess
-
-        return return_excess(self._residual)
-
-    def _require_optimal(self) -> None:
-        _ = self.value
 
     def verify(self) -> None:
         """Prove the cut minimum, independently of the solver, in linear time.
@@ -89,15 +80,9 @@ class MinCutResult(BoundedResult):
         VerificationError
             The proof fails: please report it as a bug.
         """
-        from .recover_flow import arc_flows
-
-        preflow = arc_flows(self.network, self._residual, self._sent_back())
+        preflow = self._second_stage.preflow(self.network)
         check_flow(self.network, self.sources, self.sinks, preflow, self.lower_bound, preflow=True)
         check_cut(self.network, self.sources, self.sinks, self.sink_side, self.upper_bound)
-
-    def _sent_back(self) -> NDArray[Any]:
-        done = self.__dict__.get("_returned")
-        return np.zeros_like(self._residual.arrays.excess) if done is None else done
 
     def __repr__(self) -> str:
         size = int(np.count_nonzero(self.sink_side))

@@ -48,7 +48,7 @@ def first_stage(net: ResidualArrays, height: Any, stack: Any, stop: Any, counts:
             amount = min(net.excess[v], net.sink_residual[v])
             net.excess[v] -= amount
             net.sink_residual[v] -= amount
-            counts[PUSHES] += 1
+            counts[PUSHES] += ONE
         a = np.uint64(net.first_out[v])
         last = np.uint64(net.first_out[v + ONE])
         counts[ARC_SCANS] += last - a
@@ -64,7 +64,7 @@ def first_stage(net: ResidualArrays, height: Any, stack: Any, stop: Any, counts:
                 net.excess[w] += amount
                 net.residual[a] -= amount
                 net.residual[net.reverse[a]] += amount
-                counts[PUSHES] += 1
+                counts[PUSHES] += ONE
             a += ONE
         if net.excess[v] == 0:
             continue
@@ -72,7 +72,7 @@ def first_stage(net: ResidualArrays, height: Any, stack: Any, stop: Any, counts:
         if net.sink_residual[v] > 0:
             low = ZERO
         height[v] = low + ONE
-        counts[RELABELS] += 1
+        counts[RELABELS] += ONE
         if low + ONE < dead:
             if size > base:
                 stack[size] = stack[base]

@@ -154,15 +154,14 @@ def first_stage(
     stop: Any,
     counts: Any,
     progress: Any,
-) -> Any:
-    """Push excess until none can reach the sink; return how many vertices still can.
+) -> None:
+    """Push excess until none can reach the sink.
 
     On return the heights are exact, also when `stop` was raised.
     """
     n = np.uint64(len(net.excess))
     dead = n + ONE
     height, current, order, levels = state.height, state.current, state.order, state.levels
-    none = np.uint64(levels.active_next.dtype.type(-1))
     log_size = np.uint64(len(levels.log_vertex))
     reached = ZERO
     exact_below = ONE
@@ -175,7 +174,7 @@ def first_stage(
         if search_due or stopping:
             reached, pushes = global_relabel(net, state, reached, exact_below, drain and not stopping)
             counts[PUSHES] += pushes
-            counts[GLOBAL_RELABELS] += 1
+            counts[GLOBAL_RELABELS] += ONE
             exact = True
         search_due = True
         if wave and not stopping:
@@ -185,7 +184,7 @@ def first_stage(
         top, max_height, active = fill_levels(levels, height, order, reached, net.excess)
         progress[0] = active
         if exact and (top == ZERO or stopping):
-            return reached
+            return
         searched_height = max_height
         exact_below = dead if exact else ONE
         pushes = ZERO
@@ -195,7 +194,7 @@ def first_stage(
         log_end = ZERO
         while top > ZERO:
             v = np.uint64(levels.active_first[top])
-            if v == none:
+            if v == n:
                 top -= ONE
                 continue
             if relabels >= relabel_limit or work >= work_limit or log_end == log_size:
@@ -274,15 +273,13 @@ def first_stage(
         counts[ARC_SCANS] += scans
 
 
-def solve(net: ResidualArrays, options: HighestLabelOptions, control: Control) -> tuple[NDArray[Any], int]:
+def solve(net: ResidualArrays, options: HighestLabelOptions, control: Control) -> NDArray[Any]:
     """Run the first stage in place.
 
     Returns
     -------
     height : ndarray, shape (n,)
         Exact residual distances to the sink; ``n + 1`` where the sink cannot be reached.
-    reached : int
-        Number of vertices that can reach the sink.
 
     Notes
     -----
@@ -300,7 +297,7 @@ def solve(net: ResidualArrays, options: HighestLabelOptions, control: Control) -
         levels=make_levels(n, log_size, dtype),
     )
     control.excess[:] = net.excess.sum(dtype=np.float64)
-    reached = first_stage(
+    first_stage(
         net,
         state,
         options.gap,
@@ -313,4 +310,4 @@ def solve(net: ResidualArrays, options: HighestLabelOptions, control: Control) -
         control.counts,
         control.excess,
     )
-    return state.height, int(reached)
+    return state.height

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NoReturn
 
 from ..errors import NotOptimalError
 from ..stats import SolveStats
@@ -38,8 +38,11 @@ class BoundedResult:
             The solve stopped early.
         """
         if self.status != "optimal":
-            raise NotOptimalError(
-                f"the solve stopped at its time limit: the optimum lies between {self.lower_bound} (lower_bound) "
-                f"and {self.upper_bound} (upper_bound)"
-            )
+            self._raise_not_optimal()
         return self.lower_bound
+
+    def _raise_not_optimal(self) -> NoReturn:
+        raise NotOptimalError(
+            f"the solve stopped at its time limit: the optimum lies between {self.lower_bound} (lower_bound) "
+            f"and {self.upper_bound} (upper_bound)"
+        )

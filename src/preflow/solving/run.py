@@ -21,8 +21,8 @@ Outcome = TypeVar("Outcome")
 POLL_INTERVAL = 0.05
 
 
-def _counters() -> NDArray[np.int64]:
-    return np.zeros(NUM_COUNTERS, dtype=np.int64)
+def _counters() -> NDArray[np.uint64]:
+    return np.zeros(NUM_COUNTERS, dtype=np.uint64)
 
 
 @dataclass(frozen=True)
@@ -33,14 +33,14 @@ class Control:
     ----------
     stop : ndarray of int64, shape (1,)
         Non-zero asks the kernels to return soon; they read it by an atomic load.
-    counts : ndarray of int64
+    counts : ndarray of uint64
         Operation counters, see :mod:`preflow.stats`.
     excess : ndarray of float64, shape (2,)
         Excess on active vertices as of the last global relabel, and all the source could send.
     """
 
     stop: NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
-    counts: NDArray[np.int64] = field(default_factory=_counters)
+    counts: NDArray[np.uint64] = field(default_factory=_counters)
     excess: NDArray[np.float64] = field(default_factory=lambda: np.ones(2))
 
     @property

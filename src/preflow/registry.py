@@ -1,0 +1,38 @@
+"""All problems' methods under one function."""
+
+from __future__ import annotations
+
+from .errors import InvalidInputError
+from .maxflow.methods import METHODS as MAXFLOW_METHODS
+from .solving.method import Method
+
+METHODS = {"max_flow": MAXFLOW_METHODS, "min_cut": MAXFLOW_METHODS}
+
+
+def methods(problem: str) -> tuple[Method, ...]:
+    """Return the solvers of a problem, by the name of its function.
+
+    Parameters
+    ----------
+    problem : str
+        "max_flow" or "min_cut".
+
+    Returns
+    -------
+    tuple of Method
+        Each with its name, device, paper, options and a one-line summary.
+
+    Raises
+    ------
+    InvalidInputError
+        There is no such problem.
+
+    Examples
+    --------
+    >>> import preflow
+    >>> [method.name for method in preflow.methods("max_flow")][:2]
+    ['serial-generic', 'serial-fifo']
+    """
+    if problem not in METHODS:
+        raise InvalidInputError(f"unknown problem {problem!r}; there are: {', '.join(METHODS)}")
+    return METHODS[problem]
