@@ -9,6 +9,13 @@ import numpy as np
 from .kernel import kernel
 
 ONE = np.uint64(1)
+#: What a relabel costs beside the arcs it scans, in arc scans (Goldberg's beta).
+RELABEL_WORK = np.uint64(12)
+
+
+def relabel_log_size(relabel_limit: Any, work_limit: Any) -> int:
+    """Return how many relabels there can be between two global relabels."""
+    return int(min(relabel_limit, work_limit // RELABEL_WORK)) + 1
 
 
 @kernel

@@ -136,46 +136,42 @@ def return_upstream(net: Any, initial: Any, order: Any, count: Any, source_capac
 
 
 @kernel
-def flow_of_arcs(arcs: Any, place: Any, reverse: Any, net_flow: Any, returned: Any, unused: Any, flow: Any) -> None:
+def flow_of_arcs(arcs: Any, place: Any, reverse: Any, unused: Any, returned: Any, sink_unused: Any, flow: Any) -> None:
     """Distribute the flow of residual arcs and terminals over the input arcs, in input order.
 
-    `net_flow` (per residual arc), `returned` (per vertex, of what the source could send) and `unused`
-    (per vertex, of what the sink could take) are used up.
+    What is left of a capacity is charged to the first arcs that make it up, the rest of them carries
+    flow. The capacities left are used up: `unused` (the residual capacity per residual arc), `returned`
+    (per vertex, of what the source could send) and `sink_unused` (per vertex).
     """
     source = np.uint64(len(returned))
     sink = source + ONE
-    num_arcs = np.uint64(len(net_flow))
+    num_arcs = np.uint64(len(unused))
+    zero = arcs.capacity.dtype.type(0)
     has_reverse = len(arcs.reverse_capacity) > 0
     for i in range(len(arcs.tail)):
-        total = arcs.capacity.dtype.type(0)
+        total = zero
         p = np.uint64(place[i])
         for direction in range(2 if has_reverse else 1):
             capacity = arcs.capacity[i] if direction == 0 else arcs.reverse_capacity[i]
-            amount = arcs.capacity.dtype.type(0)
+            left = capacity
             if p < num_arcs:
                 a = p if direction == 0 else np.uint64(reverse[p])
-                if net_flow[a] > 0:
-                    amount = min(capacity, arcs.capacity.dtype.type(net_flow[a]))
-                    net_flow[a] -= amount
+                left = min(capacity, arcs.capacity.dtype.type(unused[a]))
+                unused[a] -= left
             else:
                 t = np.uint64(arcs.inner[arcs.tail[i]])
                 h = np.uint64(arcs.inner[arcs.head[i]])
                 u = t if direction == 0 else h
                 v = h if direction == 0 else t
                 if u == source and v < source:
-                    kept = min(capacity, returned[v])
-                    returned[v] -= kept
-                    amount = capacity - kept
+                    left = min(capacity, returned[v])
+                    returned[v] -= left
                 elif u < source and v == sink:
-                    kept = min(capacity, unused[u])
-                    unused[u] -= kept
-                    amount = capacity - kept
+                    left = min(capacity, sink_unused[u])
+                    sink_unused[u] -= left
                 elif u == source and v == sink:
-                    amount = capacity
-            if direction == 0:
-                total += amount
-            else:
-                total -= amount
+                    left = zero
+            total += capacity - left if direction == 0 else left - capacity
         flow[i] = total
 
 
@@ -239,14 +235,12 @@ def arc_flows(network: FlowNetwork, residual: ResidualNetwork, returned: NDArray
     -------
     flow : ndarray of int64 or float64, shape (num_arcs,)
     """
-    net_flow = residual.initial_residual()
-    net_flow -= residual.arrays.residual
     flow = np.empty(network.num_arcs, dtype=residual.capacity.dtype)
     flow_of_arcs(
         residual.input_arcs(network),
         residual.place,
         residual.arrays.reverse,
-        net_flow,
+        residual.arrays.residual.copy(),
         returned.copy(),
         residual.arrays.sink_residual.copy(),
         flow,

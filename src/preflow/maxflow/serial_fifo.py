@@ -1,122 +1,276 @@
-"""FIFO push-relabel draft."""
+"""First-in-first-out push-relabel: F_PRF and Q_PRF.
+
+Cherkassky and Goldberg, "On Implementing the Push-Relabel Method for the Maximum Flow Problem",
+Algorithmica 19 (1997); compared throughout by Cihan (2010), table 2.1 and appendix C. Active vertices
+wait in a queue; each is discharged until its excess is gone, with current arcs and periodic global
+relabeling, Q_PRF with gap relabeling too.
+
+Departures, each measured in docs/performance.md: terminals are not vertices; a global relabel resumes
+above the heights that are still exact; on request it moves excess while it searches (``drain``), and a
+vertex that jumped twice waits for the next one (``hold``), both of which speed up grids.
+"""
+
 from __future__ import annotations
+
+from dataclasses import dataclass
 from typing import Any, NamedTuple
+
 import numpy as np
-from ..kernels.kernel import kernel
+from numpy.typing import NDArray
+
+from ..graph.residual import ResidualArrays
 from ..kernels.atomics import relaxed_load
 from ..kernels.bfs import distances_to_sink
+from ..kernels.buckets import Levels, close_gap, fill_levels, log_vertex, make_levels, open_level
+from ..kernels.kernel import kernel
+from ..kernels.relabel import RELABEL_WORK, lowest_neighbour, relabel_log_size
+from ..solving.run import Control
+from ..stats import ARC_SCANS, GAP_VERTICES, GLOBAL_RELABELS, PUSHES, RELABELS
+from .options import RelabelRule, check_flag, check_relabel_rule, relabel_limits
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
-TWO = np.uint64(2)
+#: A vertex that was lifted by more than one level this often since the last global relabel is held:
+#: its excess likely runs in circles until the heights are exact again.
+JUMPS_BEFORE_HOLD = 2
+
+
+@dataclass(frozen=True)
+class FifoOptions:
+    """Options of first-in-first-out push-relabel.
+
+    Attributes
+    ----------
+    gap : bool
+        Declare all vertices above an empty level dead.
+    relabel_rule : {"relabels", "work"}
+        A global relabel is due after ``relabel_period * n`` relabels or after
+        ``relabel_period * (6 n + m)`` units of work.
+    relabel_period : float
+    drain : bool
+        Push excess along the arcs over which a global relabel finds vertices.
+    hold : bool
+        Leave a vertex that jumped by more than one level twice until the next global relabel.
+    """
+
+    gap: bool = False
+    relabel_rule: RelabelRule = "relabels"
+    relabel_period: float = 1.0
+    drain: bool = False
+    hold: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("gap", "drain", "hold"):
+            check_flag(name, getattr(self, name))
+        check_relabel_rule(self.relabel_rule, self.relabel_period)
+
+
+class State(NamedTuple):
+    """What FIFO push-relabel keeps beside the residual network.
+
+    Attributes
+    ----------
+    height, current, order : ndarray, shape (n,)
+        Distance labels, current arcs, and the order of the last global relabel.
+    queue : ndarray, shape (n,)
+        Active vertices, each at most once; a ring.
+    jumps : ndarray of uint8, shape (n,)
+    levels : Levels
+    """
+
+    height: NDArray[Any]
+    current: NDArray[Any]
+    order: NDArray[Any]
+    queue: NDArray[Any]
+    jumps: NDArray[Any]
+    levels: Levels
+
 
 @kernel
-def fifo(net, height, current, queue, order, jumps, drain, requeue, park, nearest_first, relabel_limit, work_limit, counts, stop):
+def start_phase(net: ResidualArrays, state: State, reached: Any) -> Any:
+    """Reset what a global relabel resets and queue the active vertices, farthest first; return their number."""
+    state.jumps[:] = 0
+    size = ZERO
+    k = reached
+    while k > ZERO:
+        k -= ONE
+        v = np.uint64(state.order[k])
+        state.current[v] = net.first_out[v]
+        if net.excess[v] > 0:
+            state.queue[size] = v
+            size += ONE
+    return size
+
+
+@kernel
+def first_stage(
+    net: ResidualArrays,
+    state: State,
+    gap: bool,
+    drain: bool,
+    hold: bool,
+    relabel_limit: Any,
+    work_limit: Any,
+    stop: Any,
+    counts: Any,
+    progress: Any,
+) -> None:
+    """Push excess until none can reach the sink.
+
+    On return the heights are exact, also when `stop` was raised.
+    """
     n = np.uint64(len(net.excess))
     dead = n + ONE
-    pushes = ZERO; relabels = ZERO; globals_ = ZERO; scans = ZERO
+    height, current, queue, jumps, levels = state.height, state.current, state.queue, state.jumps, state.levels
+    log_size = np.uint64(len(levels.log_vertex))
+    reached = ZERO
+    exact_below = ONE
     while True:
-        reached, drained = distances_to_sink(net, height, order, drain)
-        pushes += drained
-        globals_ += ONE
-        qb = ZERO; qe = ZERO; qn = ZERO
-        for v in range(len(net.excess)):
-            current[v] = net.first_out[v]
-        if park:
-            jumps[:] = 0
-        k = ZERO
-        while k < reached:
-            v = np.uint64(order[k]) if nearest_first else np.uint64(order[reached - k - ONE])
-            if net.excess[v] > 0:
-                queue[qe] = v
-                qe += ONE
-                qn += ONE
-            k += ONE
-        if qe == n: qe = ZERO
-        if qn == ZERO:
-            break
-        since_relabels = ZERO
-        since_work = ZERO
-        while qn > ZERO:
+        stopping = relaxed_load(stop, 0) != 0
+        reached, pushes = distances_to_sink(
+            net, height, state.order, reached, exact_below, drain and not stopping
+        )
+        counts[GLOBAL_RELABELS] += ONE
+        waiting = start_phase(net, state, reached)
+        _, max_height, active = fill_levels(levels, height, state.order, reached, net.excess)
+        progress[0] = active
+        if waiting == ZERO or stopping:
+            counts[PUSHES] += pushes
+            return
+        searched_height = max_height
+        exact_below = dead
+        relabels = ZERO
+        scans = ZERO
+        work = ZERO
+        log_end = ZERO
+        front = ZERO
+        back = waiting if waiting < n else ZERO
+        while waiting > ZERO:
+            if relabels >= relabel_limit or work >= work_limit or log_end == log_size:
+                break
             if relaxed_load(stop, 0) != 0:
                 break
-            if since_relabels >= relabel_limit or since_work >= work_limit:
-                break
-            v = np.uint64(queue[qb])
-            qb += ONE
-            if qb == n: qb = ZERO
-            qn -= ONE
-            if park and jumps[v] >= 2:
-                continue
-            e = net.excess[v]
+            v = np.uint64(queue[front])
+            front = front + ONE if front + ONE < n else ZERO
+            waiting -= ONE
             h = np.uint64(height[v])
-            sr = net.sink_residual[v]
-            if sr > 0:
-                amount = min(e, sr)
+            if h == dead:
+                continue
+            start_height = h
+            held = False
+            excess = net.excess[v]
+            capacity = net.sink_residual[v]
+            if capacity > 0:
+                amount = min(excess, capacity)
+                net.sink_residual[v] = capacity - amount
+                excess -= amount
                 pushes += ONE
-                net.sink_residual[v] = sr - amount
-                e -= amount
-            begin = np.uint64(net.first_out[v])
+                if amount == capacity:
+                    exact_below = ONE
             last = np.uint64(net.first_out[v + ONE])
             a = np.uint64(current[v])
-            while e > 0:
-                a0 = a
+            while excess > 0:
+                begin = a
                 while a < last:
-                    r = net.residual[a]
-                    if r > 0:
+                    capacity = net.residual[a]
+                    if capacity > 0:
                         w = np.uint64(net.head[a])
                         if np.uint64(height[w]) + ONE == h:
-                            amount = min(e, r)
-                            pushes += ONE
-                            net.residual[a] = r - amount
+                            amount = min(excess, capacity)
+                            net.residual[a] = capacity - amount
                             net.residual[net.reverse[a]] += amount
-                            old = net.excess[w]
-                            net.excess[w] = old + amount
-                            if old == 0:
-                                queue[qe] = w
-                                qe += ONE
-                                if qe == n: qe = ZERO
-                                qn += ONE
-                            e -= amount
-                            if e == 0:
+                            if net.excess[w] == 0:
+                                queue[back] = w
+                                back = back + ONE if back + ONE < n else ZERO
+                                waiting += ONE
+                            net.excess[w] += amount
+                            excess -= amount
+                            pushes += ONE
+                            if excess == 0:
+                                if amount == capacity:
+                                    exact_below = min(exact_below, h)
                                 break
                     a += ONE
-                scans += a - a0
-                if e == 0:
+                scans += a - begin
+                if excess == 0:
                     break
-                # relabel
-                low = dead
-                a = begin
-                while a < last:
-                    if net.residual[a] > 0:
-                        hw = np.uint64(height[net.head[a]])
-                        if hw < low:
-                            low = hw
-                            a0 = a
-                    a += ONE
-                scans += last - begin
-                since_work += np.uint64(12) + last - begin
-                since_relabels += ONE
-                if low >= n:
-                    h0 = h
-                    h = dead
-                    height[v] = dead
-                    break
-                if park and low > h:
+                exact_below = min(exact_below, h)
+                if gap:
+                    levels.count[h] -= 1
+                    if levels.count[h] == 0:
+                        counts[GAP_VERTICES] += ONE + close_gap(
+                            levels, height, state.order, searched_height, h, max_height
+                        )
+                        max_height = h - ONE
+                        h = dead
+                        break
+                low, a = lowest_neighbour(net, height, v, dead - ONE)
+                degree = last - np.uint64(net.first_out[v])
+                scans += degree
+                work += RELABEL_WORK + degree
+                relabels += ONE
+                if hold and low > h:
                     jumps[v] += 1
+                    held = jumps[v] >= JUMPS_BEFORE_HOLD
                 h = low + ONE
                 height[v] = h
-                a = a0
-                if requeue or (park and jumps[v] >= 2):
+                if h == dead:
+                    break
+                while max_height < h:
+                    max_height += ONE
+                    open_level(levels, max_height)
+                if gap:
+                    levels.count[h] += 1
+                if held:
                     break
             current[v] = a
-            net.excess[v] = e
-            if e > 0 and h < dead and not(park and jumps[v] >= 2):
-                queue[qe] = v
-                qe += ONE
-                if qe == n: qe = ZERO
-                qn += ONE
-        relabels += since_relabels
-        if relaxed_load(stop, 0) != 0:
-            break
-    counts[0] = pushes; counts[1] = relabels; counts[2] = globals_; counts[3] = scans
+            net.excess[v] = excess
+            if h == dead:
+                height[v] = dead
+            elif gap and h != start_height:
+                log_vertex(levels, v, h, log_end)
+                log_end += ONE
+        counts[PUSHES] += pushes
+        counts[RELABELS] += relabels
+        counts[ARC_SCANS] += scans
+
+
+def solve(net: ResidualArrays, options: FifoOptions, control: Control) -> NDArray[Any]:
+    """Run the first stage in place.
+
+    Returns
+    -------
+    height : ndarray, shape (n,)
+        Exact residual distances to the sink; ``n + 1`` where the sink cannot be reached.
+
+    Notes
+    -----
+    O(n^3) time; memory of eight indices a vertex, with `gap` two more for every relabel between two
+    global relabels.
+    """
+    n, m = len(net.excess), len(net.head)
+    relabel_limit, work_limit = relabel_limits(options.relabel_rule, options.relabel_period, n, m)
+    log_size = relabel_log_size(relabel_limit, work_limit) if options.gap else 1
+    dtype = net.head.dtype
+    state = State(
+        height=np.full(n, n + 1, dtype=dtype),
+        current=np.empty(n, dtype=dtype),
+        order=np.empty(n, dtype=dtype),
+        queue=np.empty(n, dtype=dtype),
+        jumps=np.empty(n, dtype=np.uint8),
+        levels=make_levels(n, log_size, dtype),
+    )
+    control.excess[:] = net.excess.sum(dtype=np.float64)
+    first_stage(
+        net,
+        state,
+        options.gap,
+        options.drain,
+        options.hold,
+        relabel_limit,
+        work_limit,
+        control.stop,
+        control.counts,
+        control.excess,
+    )
+    return state.height

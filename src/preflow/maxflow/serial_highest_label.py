@@ -31,15 +31,13 @@ from ..kernels.buckets import (
     push_active,
 )
 from ..kernels.kernel import kernel
-from ..kernels.relabel import lowest_neighbour
+from ..kernels.relabel import RELABEL_WORK, lowest_neighbour, relabel_log_size
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GAP_VERTICES, GLOBAL_RELABELS, PUSHES, RELABELS
 from .options import RelabelRule, check_choice, check_flag, check_relabel_rule, relabel_limits
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
-#: What a relabel costs beside the arcs it scans, in arc scans (Goldberg's beta).
-RELABEL_WORK = np.uint64(12)
 
 
 @dataclass(frozen=True)
@@ -288,7 +286,7 @@ def solve(net: ResidualArrays, options: HighestLabelOptions, control: Control) -
     """
     n, m = len(net.excess), len(net.head)
     relabel_limit, work_limit = relabel_limits(options.relabel_rule, options.relabel_period, n, m)
-    log_size = int(min(relabel_limit, work_limit // RELABEL_WORK)) + 1 if options.gap else 1
+    log_size = relabel_log_size(relabel_limit, work_limit) if options.gap else 1
     dtype = net.head.dtype
     state = State(
         height=np.full(n, n + 1, dtype=dtype),
