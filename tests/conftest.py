@@ -1,0 +1,36 @@
+"""Shared fixtures: reference instances, and a visible word where something is missing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+DATA = Path(__file__).parent / "data"
+SHARED = Path(__file__).parents[2] / "shared" / "instances"
+
+settings.register_profile(
+    "preflow", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
+settings.load_profile("preflow")
+
+
+def reference_instances() -> list[tuple[Path, int]]:
+    """Return the reference files with their optima: the project's own, and those in shared, if there."""
+    found = []
+    for folder in (DATA / "dimacs", SHARED / "dimacs"):
+        optima = folder / "optima.json"
+        if optima.exists():
+            entries = json.loads(optima.read_text()).items()
+            found += [(folder / name, entry["optimum"]) for name, entry in entries if ".max" in name]
+    return found
+
+
+@pytest.fixture(scope="session")
+def shared_instances() -> Path:
+    """The folder of large reference instances; the test is skipped where it is not there."""
+    if not SHARED.is_dir():
+        pytest.skip("the shared reference instances are not here")
+    return SHARED

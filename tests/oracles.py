@@ -1,0 +1,56 @@
+"""Slow and obviously right: what the tests compare with."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+
+INFINITY = float("inf")
+
+
+def edmonds_karp(
+    num_vertices: int,
+    arcs: Iterable[tuple[int, int, float]],
+    sources: Iterable[int],
+    sinks: Iterable[int],
+) -> tuple[float, set[int], set[int]]:
+    """Return the maximum flow value, the smallest sink side and the smallest source side.
+
+    Shortest augmenting paths on a dense matrix of residual capacities, with a super-source and a
+    super-sink of infinite capacity.
+    """
+    n = num_vertices + 2
+    source, sink = num_vertices, num_vertices + 1
+    residual = [[0] * n for _ in range(n)]
+    for tail, head, capacity in arcs:
+        residual[tail][head] += capacity
+    for vertex in sources:
+        residual[source][vertex] = INFINITY
+    for vertex in sinks:
+        residual[vertex][sink] = INFINITY
+
+    def search(start: int, forward: bool) -> dict[int, int]:
+        parent = {start: start}
+        queue = deque([start])
+        while queue:
+            v = queue.popleft()
+            for w in range(n):
+                if w not in parent and (residual[v][w] if forward else residual[w][v]) > 0:
+                    parent[w] = v
+                    queue.append(w)
+        return parent
+
+    value = 0
+    while sink in (parent := search(source, forward=True)):
+        path = [sink]
+        while path[-1] != source:
+            path.append(parent[path[-1]])
+        path.reverse()
+        amount = min(residual[u][v] for u, v in zip(path, path[1:], strict=False))
+        for u, v in zip(path, path[1:], strict=False):
+            residual[u][v] -= amount
+            residual[v][u] += amount
+        value += amount
+    sink_side = set(search(sink, forward=False)) - {sink}
+    source_side = set(search(source, forward=True)) - {source}
+    return value, sink_side, source_side

@@ -1,0 +1,100 @@
+"""Ctrl-C and errors in the middle of a solve leave nothing running and the process usable."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import preflow
+from preflow.generators import FAMILIES
+from preflow.progress import ProgressReport
+from preflow.solving.run import Control, run_interruptibly
+
+SCRIPT = """
+import threading, time
+import preflow
+from preflow.generators import FAMILIES
+small = ([0, 0, 1, 2], [1, 2, 3, 3], [3, 2, 2, 4])
+preflow.max_flow(small, 0, 3, method="serial-generic")
+problem = FAMILIES["rlg-long"].generate("64x4096", seed=1)
+print("solving", flush=True)
+try:
+    preflow.max_flow(problem, method="serial-generic")
+except KeyboardInterrupt:
+    names = [thread.name for thread in threading.enumerate() if thread.name.startswith("preflow")]
+    print("interrupted", len(names), preflow.max_flow(small, 0, 3).value, flush=True)
+"""
+
+
+def test_ctrl_c_returns_within_a_second_and_leaves_the_process_usable() -> None:
+    process = subprocess.Popen([sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline().strip() == "solving"
+    time.sleep(1.0)
+    start = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    assert process.stdout.readline().split() == ["interrupted", "0", "4"]
+    assert time.monotonic() - start < 5, "the solve went on after Ctrl-C"
+    assert process.wait(timeout=30) == 0
+
+
+def test_error_in_progress_function_stops_the_solve() -> None:
+    def fail(report: ProgressReport) -> None:
+        raise ZeroDivisionError
+
+    problem = FAMILIES["rlg-long"].generate("64x1024", seed=1)
+    with pytest.raises(ZeroDivisionError):
+        preflow.max_flow(problem, method="serial-generic", progress=fail)
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("preflow")]
+
+
+def test_progress_is_reported() -> None:
+    reports: list[ProgressReport] = []
+    problem = FAMILIES["rmf-wide"].generate("60x30", seed=1)
+    preflow.min_cut(problem, method="serial-fifo", progress=reports.append)
+    assert reports, "a solve of this size is reported on"
+    assert all(0 <= report.settled <= 1 for report in reports)
+    assert reports[-1].elapsed > 0
+    preflow.min_cut(problem, progress=True)
+
+
+def test_error_in_the_worker_comes_out() -> None:
+    def work() -> None:
+        raise RuntimeError("inside")
+
+    with pytest.raises(RuntimeError, match="inside"):
+        run_interruptibly(work, Control())
+
+
+def test_solves_in_many_user_threads() -> None:
+    problem = FAMILIES["rmf-wide"].generate("16x8", seed=1)
+    expected = preflow.max_flow(problem).value
+    values: list[float] = []
+    threads = [
+        threading.Thread(target=lambda: values.append(preflow.max_flow(problem).value)) for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert values == [expected] * 8
+
+
+def test_stop_flag_raised_before_the_start() -> None:
+    """Every solver returns exact heights even when it is stopped at once."""
+    from preflow.graph.residual import build_residual
+
+    problem = FAMILIES["rmf-wide"].generate("16x8", seed=1)
+    for method in preflow.methods("max_flow"):
+        residual = build_residual(problem.network, np.array([problem.source]), np.array([problem.sink]))
+        control = Control()
+        control.stop[0] = 1
+        height = method.solve(residual.arrays, method.make_options(None), control)
+        assert height.min() == 1
+        assert (residual.arrays.excess >= 0).all()

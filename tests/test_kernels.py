@@ -1,0 +1,152 @@
+"""The shared kernels, each against something simpler."""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import SmallProblem, small_problems
+
+from preflow.graph.residual import ResidualNetwork, build_residual
+from preflow.kernels.atomics import relaxed_load
+from preflow.kernels.bfs import distances_to_sink
+from preflow.kernels.kernel import cache_directory, kernel, source_hash
+
+ZERO, ONE = np.uint64(0), np.uint64(1)
+
+
+def residual_of(problem: SmallProblem) -> ResidualNetwork:
+    return build_residual(problem.network, np.array(problem.sources), np.array(problem.sinks))
+
+
+@given(problem=small_problems())
+def test_residual_network_is_consistent(problem: SmallProblem) -> None:
+    residual = residual_of(problem)
+    net = residual.arrays
+    n, arcs = residual.num_vertices, np.arange(residual.num_arcs)
+    tail = np.repeat(np.arange(n), np.diff(net.first_out))
+    assert np.array_equal(net.reverse[net.reverse], arcs)
+    assert np.array_equal(net.head[net.reverse], tail)
+    assert len({(int(u), int(v)) for u, v in zip(tail, net.head, strict=True)}) == residual.num_arcs
+    assert not (tail == net.head).any()
+    assert not np.minimum(net.excess, net.sink_residual).any()
+    assert np.array_equal(residual.initial_residual(), net.residual)
+    expected: dict[tuple[int, int], int] = {}
+    for u, v, capacity in problem.directed_arcs:
+        if {u, v}.isdisjoint(problem.sources + problem.sinks):
+            ends = (int(residual.inner[u]), int(residual.inner[v]))
+            expected[ends] = expected.get(ends, 0) + capacity
+    built = {(int(u), int(v)): int(c) for u, v, c in zip(tail, net.head, net.residual, strict=True) if c}
+    assert built == {ends: capacity for ends, capacity in expected.items() if capacity}
+
+
+@given(problem=small_problems(max_vertices=12), seed=st.integers(0, 2**32 - 1), drain=st.booleans())
+def test_resumed_search_equals_a_fresh_one(problem: SmallProblem, seed: int, drain: bool) -> None:
+    """After pushes that lead downwards, heights below the least one that lost an arc are still exact."""
+    net = residual_of(problem).arrays
+    n = len(net.excess)
+    height, order = np.full(n, n + 1, dtype=np.uint32), np.empty(n, dtype=np.uint32)
+    reached, _ = distances_to_sink(net, height, order, ZERO, ONE, drain)
+    rng = np.random.default_rng(seed)
+    for _ in range(4):
+        exact_below = n + 1
+        for v in rng.permutation(n):
+            for a in range(int(net.first_out[v]), int(net.first_out[v + 1])):
+                w = net.head[a]
+                if net.residual[a] > 0 and height[v] == height[w] + 1 and rng.random() < 0.5:
+                    amount = min(int(net.residual[a]), int(rng.integers(1, 4)))
+                    net.residual[a] -= amount
+                    net.residual[net.reverse[a]] += amount
+                    if net.residual[a] == 0:
+                        exact_below = min(exact_below, int(height[v]))
+        reached, _ = distances_to_sink(net, height, order, np.uint64(reached), np.uint64(exact_below), drain)
+        fresh = np.full(n, n + 1, dtype=np.uint32)
+        fresh_order = np.empty(n, dtype=np.uint32)
+        fresh_reached, _ = distances_to_sink(net, fresh, fresh_order, ZERO, ONE, False)
+        assert np.array_equal(height, fresh)
+        assert reached == fresh_reached
+        assert sorted(order[:reached]) == sorted(fresh_order[:reached])
+        assert (np.diff(height[order[:reached]].astype(int)) >= 0).all()
+
+
+@given(problem=small_problems(max_vertices=12))
+def test_drain_keeps_a_preflow(problem: SmallProblem) -> None:
+    residual = residual_of(problem)
+    net = residual.arrays
+    n = len(net.excess)
+    before = int(net.excess.sum()) - int(net.sink_residual.sum())
+    height, order = np.full(n, n + 1, dtype=np.uint32), np.empty(n, dtype=np.uint32)
+    distances_to_sink(net, height, order, ZERO, ONE, True)
+    assert (net.excess >= 0).all()
+    assert (net.residual >= 0).all()
+    assert int(net.excess.sum()) - int(net.sink_residual.sum()) == before
+    initial = residual.initial_residual().astype(np.int64)
+    assert np.array_equal(initial + initial[net.reverse], net.residual.astype(np.int64) + net.residual[net.reverse])
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint32, np.float64])
+def test_relaxed_load(dtype: type) -> None:
+    @kernel
+    def read(array: object, index: object) -> object:
+        return relaxed_load(array, index)
+
+    array = np.array([3, 7], dtype=dtype)
+    assert read(array, 1) == 7
+    assert read(array, np.uint64(0)) == 3
+    assert relaxed_load(array, 1) == 7
+
+
+KERNEL_SOURCE = "from preflow.kernels.kernel import kernel\nfrom .callee import STEP, advance\n\n\n@kernel\ndef run(x):\n    return advance(x) + STEP\n"
+
+
+def run_package(folder: Path, cache: Path) -> str:
+    environment = {**os.environ, "PREFLOW_CACHE_DIR": str(cache), "PYTHONPATH": str(folder)}
+    code = "import logging; logging.basicConfig(level=logging.INFO); from sample.caller import run; print(run(1))"
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    return done.stdout.strip() + (" compiled" if "compiling run" in done.stderr else "")
+
+
+def test_cache_notices_an_edited_callee_and_constant(tmp_path: Path) -> None:
+    package = tmp_path / "sample"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "caller.py").write_text(KERNEL_SOURCE)
+    callee = "from preflow.kernels.kernel import kernel\nSTEP = 10\n\n\n@kernel\ndef advance(x):\n    return x + 1\n"
+    (package / "callee.py").write_text(callee)
+    cache = tmp_path / "cache"
+    assert run_package(tmp_path, cache) == "12 compiled"
+    assert run_package(tmp_path, cache) == "12"
+    (package / "callee.py").write_text(callee.replace("x + 1", "x + 2"))
+    assert run_package(tmp_path, cache) == "13 compiled"
+    (package / "callee.py").write_text(callee.replace("STEP = 10", "STEP = 20"))
+    assert run_package(tmp_path, cache) == "22 compiled"
+
+
+def test_unwritable_cache_is_a_warning_not_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    blocked = tmp_path / "file"
+    blocked.touch()
+    monkeypatch.setenv("PREFLOW_CACHE_DIR", str(blocked / "below"))
+    assert cache_directory() == blocked / "below"
+
+    @kernel
+    def double(x: int) -> int:
+        return 2 * x
+
+    with caplog.at_level(logging.INFO, logger="preflow"):
+        assert double(4) == 8
+    assert "cannot be cached" in caplog.text
+
+
+def test_source_hash_follows_imports() -> None:
+    import preflow.maxflow.serial_fifo as module
+
+    assert len(source_hash(Path(module.__file__ or ""))) == 64

@@ -1,0 +1,106 @@
+"""The package's structure: who may import whom, and what an import costs."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import preflow
+
+PACKAGE = Path(preflow.__file__).parent
+
+#: Later entries may import earlier ones only; entries of one row never import each other.
+LAYERS = [
+    ["errors"],
+    ["stats"],
+    ["progress"],
+    ["solving"],
+    ["kernels"],
+    ["parallel"],
+    ["cuda"],
+    ["graph"],
+    ["certify"],
+    ["maxflow", "gridcut", "matching", "assignment", "mincost"],
+    ["registry"],
+    ["io"],
+    ["generators"],
+    ["integrations"],
+    ["vision"],
+    ["distributed"],
+    ["bench"],
+    ["cli"],
+]
+RANK = {name: rank for rank, row in enumerate(LAYERS) for name in row}
+MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
+
+
+def top_level(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imported_parts(path: Path) -> set[str]:
+    """Return the top-level parts of preflow that a module imports, lazily or not."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        names = []
+        if isinstance(node, ast.ImportFrom) and node.level:
+            base = path.parents[node.level - 1]
+            assert base.is_relative_to(PACKAGE), f"{path} imports from outside the package"
+            inner = list(base.relative_to(PACKAGE).parts) + (node.module or "").split(".")
+            parts = [part for part in inner if part]
+            names = [parts[0]] if parts else [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "preflow":
+            parts = (node.module or "").split(".")[1:]
+            names = [parts[0]] if parts else [alias.name for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [a.name.split(".")[1] for a in node.names if a.name.startswith("preflow.")]
+        found |= {name for name in names if (PACKAGE / name).is_dir() or (PACKAGE / f"{name}.py").exists()}
+    return found
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_point_upward(path: Path) -> None:
+    own = top_level(path)
+    assert own in RANK, f"{own} has no place in the layers"
+    for other in imported_parts(path) - {own}:
+        assert RANK[other] < RANK[own], f"{own} must not import {other}"
+
+
+def test_only_one_module_imports_cupy() -> None:
+    importers = [path for path in MODULES if "import cupy" in path.read_text()]
+    assert all(path == PACKAGE / "cuda" / "runtime.py" for path in importers)
+
+
+def test_import_is_light() -> None:
+    heavy = "numba scipy numpy networkx skimage matplotlib typer rich cupy".split()
+    code = f"import sys, preflow; print([name for name in {heavy} if name in sys.modules])"
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert output.stdout.strip() == "[]"
+
+
+def test_public_names_exist_and_unknown_ones_do_not() -> None:
+    for name in preflow.__all__:
+        assert getattr(preflow, name) is not None
+    assert set(preflow.__all__) == set(dir(preflow))
+    with pytest.raises(AttributeError, match="no attribute 'maximum_flow'"):
+        _ = preflow.maximum_flow  # type: ignore[attr-defined]
+
+
+def test_no_public_function_shares_its_name_with_a_subpackage() -> None:
+    folders = {path.name for path in PACKAGE.iterdir() if path.is_dir()}
+    assert not folders & set(preflow.__all__)
+
+
+def test_methods_are_described() -> None:
+    names = [name for method in preflow.methods("max_flow") for name in (method.name, *method.aliases)]
+    assert len(names) == len(set(names))
+    for method in preflow.methods("max_flow"):
+        assert method.summary
+        assert method.paper
+        assert isinstance(method.options, dict)
+    with pytest.raises(preflow.errors.InvalidInputError, match="max_flow"):
+        preflow.methods("sorting")

@@ -1,0 +1,485 @@
+"""Maximum flow and minimum cut: every solver against an oracle, the references and NetworkX."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.sparse
+from conftest import SHARED, reference_instances
+from hypothesis import example, given, settings
+from oracles import edmonds_karp
+from strategies import SmallProblem, float_capacities, small_problems
+
+import preflow
+from preflow.errors import (
+    CapacityOverflowError,
+    DeviceUnavailableError,
+    InvalidInputError,
+    NotOptimalError,
+    UnboundedFlowError,
+    VerificationError,
+)
+from preflow.generators import FAMILIES
+from preflow.graph.residual import build_residual
+
+SOLVERS = [method.name for method in preflow.methods("max_flow")]
+DIAMOND = ([0, 0, 1, 2], [1, 2, 3, 3], [3, 2, 2, 4])
+
+
+@pytest.mark.parametrize("method", SOLVERS)
+@given(problem=small_problems())
+@example(problem=SmallProblem(2, [], [], [], None, [0], [1]))
+@example(problem=SmallProblem(2, [0, 0, 1], [1, 1, 0], [2**31, 2**31, 5], None, [0], [1]))
+@settings(max_examples=60)
+def test_solver_agrees_with_oracle(method: str, problem: SmallProblem) -> None:
+    value, sink_side, source_side = edmonds_karp(
+        problem.num_vertices, problem.directed_arcs, problem.sources, problem.sinks
+    )
+    result = preflow.max_flow(problem.network, problem.sources, problem.sinks, method=method)
+    result.verify()
+    assert result.value == value
+    assert result.flow.dtype == np.int64
+    assert set(np.flatnonzero(result.sink_side)) == sink_side
+    assert set(np.flatnonzero(result.source_side())) == source_side
+    cut = preflow.min_cut(problem.network, problem.sources, problem.sinks, method=method)
+    cut.verify()
+    assert cut.value == value
+    assert np.array_equal(cut.sink_side, result.sink_side)
+    assert np.array_equal(cut.source_side(), result.source_side())
+    cut.verify()
+
+
+@pytest.mark.parametrize("method", SOLVERS)
+@given(problem=small_problems(float_capacities))
+@settings(max_examples=40)
+def test_float_capacities_agree_within_tolerance(method: str, problem: SmallProblem) -> None:
+    value, _, _ = edmonds_karp(
+        problem.num_vertices, problem.directed_arcs, problem.sources, problem.sinks
+    )
+    result = preflow.max_flow(problem.network, problem.sources, problem.sinks, method=method)
+    result.verify()
+    assert result.value == pytest.approx(value, rel=1e-9, abs=1e-9)
+    cut = preflow.min_cut(problem.network, problem.sources, problem.sinks, method=method)
+    cut.verify()
+    result.source_side()
+
+
+OPTION_VARIANTS = [
+    ("serial-fifo", {"drain": True, "hold": True}),
+    ("serial-fifo", {"gap": True, "hold": True, "relabel_rule": "work", "relabel_period": 0.1}),
+    ("serial-fifo", {"relabel_period": 100.0, "gap": True}),
+    ("serial-hi-pr", {"relabel_period": 0.01}),
+    ("serial-hi-pr", {"relabel_period": 100.0}),
+    ("serial-hi-pr", {"gap": False, "initial_wave": True, "initial_labels": "one"}),
+]
+
+
+@pytest.mark.parametrize(("method", "options"), OPTION_VARIANTS)
+@given(problem=small_problems(max_vertices=14))
+@settings(max_examples=60)
+def test_options_do_not_change_answers(method: str, options: dict[str, object], problem: SmallProblem) -> None:
+    value, sink_side, _ = edmonds_karp(
+        problem.num_vertices, problem.directed_arcs, problem.sources, problem.sinks
+    )
+    result = preflow.max_flow(problem.network, problem.sources, problem.sinks, method=method, options=options)
+    result.verify()
+    assert result.value == value
+    assert set(np.flatnonzero(result.sink_side)) == sink_side
+
+
+@given(problem=small_problems(max_vertices=14))
+@settings(max_examples=60)
+def test_wide_indices_give_the_same_answer(problem: SmallProblem) -> None:
+    """Index arrays of 64 bits, as past 2**32 arcs."""
+    from preflow.kernels.bfs import distances_to_sink
+
+    sources, sinks = np.array(problem.sources), np.array(problem.sinks)
+    narrow, wide = (build_residual(problem.network, sources, sinks, dtype) for dtype in (np.uint32, np.uint64))
+    assert wide.arrays.head.dtype == np.uint64
+    for one, other in zip(narrow.arrays, wide.arrays, strict=True):
+        assert np.array_equal(one, other)
+    n = narrow.num_vertices
+    heights = []
+    for residual in (narrow, wide):
+        dtype = residual.arrays.head.dtype
+        height, order = np.full(n, n + 1, dtype=dtype), np.empty(n, dtype=dtype)
+        distances_to_sink(residual.arrays, height, order, np.uint64(0), np.uint64(1), False)
+        heights.append(height)
+    assert np.array_equal(heights[0], heights[1])
+
+
+def test_references_are_here_or_said_to_be_missing() -> None:
+    if not SHARED.is_dir():
+        pytest.skip("the shared reference instances are not here: only the project's own are tested")
+
+
+@pytest.mark.parametrize("method", SOLVERS)
+@pytest.mark.parametrize(("path", "optimum"), reference_instances(), ids=lambda value: getattr(value, "name", ""))
+def test_reference_instances(method: str, path: Path, optimum: int) -> None:
+    problem = preflow.read_dimacs(path)
+    result = preflow.max_flow(problem, method=method)
+    assert result.value == optimum
+    result.verify()
+    reference = preflow.min_cut(problem)
+    assert np.array_equal(result.sink_side, reference.sink_side)
+    assert np.array_equal(result.source_side(), reference.source_side())
+    assert result.stats.method == method
+
+
+def test_no_two_methods_do_the_same_operations() -> None:
+    counts: dict[str, list[tuple[int, ...]]] = {name: [] for name in SOLVERS}
+    for path, _ in reference_instances()[:15]:
+        problem = preflow.read_dimacs(path)
+        for name in SOLVERS:
+            stats = preflow.min_cut(problem, method=name).stats
+            counts[name].append((stats.pushes, stats.relabels, stats.global_relabels))
+    distinct = {tuple(rows) for rows in counts.values()}
+    assert len(distinct) == len(SOLVERS)
+
+
+@pytest.mark.parametrize("name", [alias for m in preflow.methods("max_flow") for alias in m.aliases])
+def test_papers_names_are_aliases(name: str) -> None:
+    assert preflow.max_flow(DIAMOND, 0, 3, method=name).value == 4
+
+
+@pytest.mark.parametrize("family", sorted(FAMILIES))
+def test_generated_families_agree_across_solvers(family: str) -> None:
+    problem = FAMILIES[family].generate(seed=3, **small_size(family))
+    results = [preflow.max_flow(problem, method=name) for name in SOLVERS]
+    for result in results:
+        result.verify()
+        assert result.value == results[0].value
+        assert np.array_equal(result.sink_side, results[0].sink_side)
+
+
+def small_size(family: str) -> dict[str, int]:
+    sizes = {"side": 6, "frames": 5, "rows": 9, "columns": 8, "levels": 8, "width": 9, "depth": 5, "height": 6}
+    sizes |= {"n": 40, "m": 4, "degree": 5, "dim1": 9, "dim2": 8, "c": 4}
+    wanted = [p for p in FAMILIES[family].parameters if p.required]
+    return {p.name: sizes.get(p.name, 7) for p in wanted}
+
+
+class TestNetworkX:
+    """NetworkX's own flow test graphs, with their answers."""
+
+    @staticmethod
+    def check(graph: nx.Graph, source: object, sink: object, value: float, capacity: str = "capacity") -> None:
+        network = preflow.FlowNetwork.from_networkx(graph, capacity)
+        result = preflow.max_flow(network, source, sink)
+        result.verify()
+        assert result.value == value == nx.maximum_flow_value(graph, source, sink, capacity=capacity)
+        flow = result.flow_dict()
+        assert set(flow) == set(graph)
+        assert sum(flow[source].values()) - sum(row.get(source, 0) for row in flow.values()) == value
+
+    def test_undirected_single_edge(self) -> None:
+        graph = nx.Graph()
+        graph.add_edge(1, 2, capacity=1.0)
+        self.check(graph, 1, 2, 1)
+        assert preflow.max_flow(graph, 1, 2).flow_dict() == {1: {2: 1}, 2: {1: 0}}
+
+    def test_clrs(self) -> None:
+        graph = nx.DiGraph()
+        graph.add_weighted_edges_from(
+            [
+                ("s", 1, 16), ("s", 2, 13), (1, 2, 10), (2, 1, 4), (1, 3, 12),
+                (3, 2, 9), (2, 4, 14), (4, 3, 7), (3, "t", 20), (4, "t", 4),
+            ],
+            weight="capacity",
+        )
+        self.check(graph, "s", "t", 23)
+
+    def test_wikipedia_dinitz(self) -> None:
+        graph = nx.DiGraph()
+        graph.add_weighted_edges_from(
+            [("s", 1, 10), ("s", 2, 10), (1, 3, 4), (1, 4, 8), (1, 2, 2), (2, 4, 9), (3, "t", 10), (4, 3, 6), (4, "t", 10)],
+            weight="capacity",
+        )
+        self.check(graph, "s", "t", 19)
+
+    def test_optional_capacity_is_infinite(self) -> None:
+        graph = nx.DiGraph()
+        graph.add_edge("x", "a", spam=3.0)
+        graph.add_edge("x", "b", spam=1.0)
+        graph.add_edge("a", "c", spam=3.0)
+        graph.add_edge("b", "c")
+        graph.add_edge("b", "d", spam=4.0)
+        graph.add_edge("d", "e")
+        graph.add_edge("c", "y", spam=2.0)
+        graph.add_edge("e", "y", spam=3.0)
+        self.check(graph, "x", "y", 3, "spam")
+
+    def test_infinite_path_is_unbounded(self) -> None:
+        graph = nx.DiGraph([("s", "a"), ("a", "t")])
+        with pytest.raises(UnboundedFlowError):
+            preflow.max_flow(graph, "s", "t")
+
+    def test_disconnected(self) -> None:
+        graph = nx.DiGraph()
+        graph.add_edge("s", "a", capacity=1)
+        graph.add_edge("b", "t", capacity=1)
+        self.check(graph, "s", "t", 0)
+
+    def test_multigraph_sums_parallel_arcs(self) -> None:
+        graph = nx.MultiDiGraph()
+        graph.add_edge("s", "t", capacity=2)
+        graph.add_edge("s", "t", capacity=5)
+        result = preflow.max_flow(graph, "s", "t")
+        assert result.value == 7
+        assert result.flow_dict()["s"] == {"t": 7}
+
+    def test_labels_may_be_tuples(self) -> None:
+        graph = nx.grid_2d_graph(4, 4)
+        nx.set_edge_attributes(graph, 1, "capacity")
+        result = preflow.max_flow(graph, (0, 0), (3, 3))
+        result.verify()
+        assert result.value == 2
+
+    def test_unknown_label(self) -> None:
+        with pytest.raises(InvalidInputError, match="'z'"):
+            preflow.max_flow(nx.path_graph(3), "z", 1)
+
+
+class TestInputs:
+    def test_scipy_matrix(self) -> None:
+        matrix = scipy.sparse.csr_array(([3, 2, 2, 4], ([0, 0, 1, 2], [1, 2, 3, 3])), shape=(4, 4))
+        for form in (matrix, matrix.tocoo(), matrix.tocsc(), matrix.todok()):
+            result = preflow.max_flow(form, 0, 3)
+            assert result.value == 4
+        assert preflow.max_flow(matrix, 0, 3).flow_matrix().toarray().tolist() == [
+            [0, 2, 2, 0], [0, 0, 0, 2], [0, 0, 0, 2], [0, 0, 0, 0],
+        ]
+
+    def test_two_paths_of_two_to_the_31(self) -> None:
+        result = preflow.max_flow(([0, 0, 1, 2], [1, 2, 3, 3], [2**31] * 4), 0, 3)
+        assert result.value == 2**32
+        result.verify()
+
+    def test_capacity_1_9_is_not_1(self) -> None:
+        assert preflow.max_flow(([0, 1], [1, 2], [1.9, 5.0]), 0, 2).value == 1.9
+
+    def test_integral_floats_are_solved_as_integers(self) -> None:
+        result = preflow.max_flow(([0, 1, 1], [1, 2, 2], [math.inf, 5.0, 2.0]), 0, 2)
+        assert result.value == 7
+        assert isinstance(result.value, int)
+        assert result.flow.dtype == np.int64
+        result.verify()
+
+    def test_infinity_beside_fractions(self) -> None:
+        result = preflow.max_flow(([0, 1, 1], [1, 2, 2], [math.inf, 0.5, 0.25]), 0, 2)
+        assert result.value == 0.75
+        result.verify()
+
+    def test_infinite_source_arcs_in_parallel(self) -> None:
+        tail, head, capacity = [0, 0, 0, 1, 2, 2], [1, 2, 1, 3, 3, 1], [math.inf, math.inf, math.inf, 4, 3, math.inf]
+        result = preflow.max_flow((tail, head, capacity), 0, 3)
+        assert result.value == 7
+        result.verify()
+
+    def test_unbounded_over_reverse_capacity(self) -> None:
+        network = preflow.FlowNetwork.from_arrays([1, 1], [0, 2], [0.0, math.inf], [math.inf, 0.0])
+        with pytest.raises(UnboundedFlowError, match="sink 2"):
+            preflow.max_flow(network, 0, 2)
+
+    def test_several_terminals(self) -> None:
+        result = preflow.max_flow(([0, 1, 2, 2], [2, 2, 3, 4], [3, 4, 2, 9]), [0, 1], [3, 4])
+        assert result.value == 7
+        result.verify()
+        assert not result.sink_side[[0, 1]].any()
+
+    def test_self_loops_carry_nothing(self) -> None:
+        result = preflow.max_flow(([0, 1, 1], [1, 1, 2], [2, 7, 3]), 0, 2)
+        assert result.flow.tolist() == [2, 0, 2]
+
+    def test_direct_arc_and_through_vertex_need_no_search(self) -> None:
+        result = preflow.max_flow(([0, 0, 1], [2, 1, 2], [5, 3, 2]), 0, 2)
+        assert result.value == 7
+        assert result.flow.tolist() == [5, 2, 2]
+        assert result.stats.pushes == 0
+
+    def test_arrays_are_copied(self) -> None:
+        capacity = np.array([3, 2, 2, 4])
+        network = preflow.FlowNetwork.from_arrays(DIAMOND[0], DIAMOND[1], capacity)
+        capacity[:] = 0
+        assert preflow.max_flow(network, 0, 3).value == 4
+        with pytest.raises(ValueError, match="read-only"):
+            network.capacity[0] = 1
+
+    def test_flow_is_read_only_and_result_frozen(self) -> None:
+        result = preflow.max_flow(DIAMOND, 0, 3)
+        with pytest.raises(ValueError, match="read-only"):
+            result.flow[0] = 1
+        with pytest.raises(AttributeError):
+            result.status = "time-limit"  # type: ignore[misc]
+
+    def test_repr_says_what_matters(self) -> None:
+        text = repr(preflow.max_flow(DIAMOND, 0, 3))
+        assert "value 4" in text
+        assert "4 of 4 arcs" in text
+        assert "2 of 4 vertices" in repr(preflow.min_cut(DIAMOND, 0, 3))
+
+    def test_cut_arcs_of_two_way_arcs(self) -> None:
+        network = preflow.FlowNetwork.from_arrays([1, 1, 2], [0, 2, 3], [0, 2, 9], [7, 0, 0])
+        result = preflow.max_flow(network, 0, 3)
+        assert result.value == 2
+        assert result.cut_arcs.tolist() == [1]
+        assert result.flow.tolist() == [-2, 2, 2]
+        assert result.flow_dict() == {0: {1: 2}, 1: {0: 0, 2: 2}, 2: {1: 0, 3: 2}, 3: {2: 0}}
+
+
+BAD_NETWORKS = [
+    (([0], [1], [-1]), InvalidInputError, "negative"),
+    (([0], [1], [math.nan]), InvalidInputError, "NaN"),
+    (([0], [1], [-math.inf]), InvalidInputError, "negative"),
+    (([0, 1], [1], [1, 1]), InvalidInputError, "tail has 2"),
+    (([0], [1], [1, 2]), InvalidInputError, "shape"),
+    (([[0]], [[1]], [[1]]), InvalidInputError, "one dimension"),
+    (([0.0], [1.0], [1]), InvalidInputError, "integers"),
+    (([-1], [1], [1]), InvalidInputError, "negative vertex"),
+    ((["a"], ["b"], [1]), InvalidInputError, "integers"),
+    (([0], [1], ["x"]), InvalidInputError, "dtype"),
+    (([0], [1], [True]), InvalidInputError, "dtype"),
+    (([0], [1], [1j]), InvalidInputError, "dtype"),
+    (([0], [1], [2**63]), CapacityOverflowError, "int64"),
+    (([0], [1], [2**70]), CapacityOverflowError, "int64"),
+    (([0], [1], [[1], [2, 3]]), InvalidInputError, "array"),
+    (([0], [1]), InvalidInputError, "tuple"),
+    (7, InvalidInputError, "int"),
+    (np.zeros((2, 2)), InvalidInputError, "ndarray"),
+    (([], [], []), InvalidInputError, "out of range"),
+]
+
+
+@pytest.mark.parametrize(("network", "error", "words"), BAD_NETWORKS)
+def test_bad_network(network: object, error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        preflow.max_flow(network, 0, 1)
+
+
+BAD_CALLS = [
+    ({"source": 3}, InvalidInputError, "both source and sink"),
+    ({"source": [0, 1], "sink": [1, 3]}, InvalidInputError, "both source and sink"),
+    ({"source": 4}, InvalidInputError, "out of range"),
+    ({"source": -1}, InvalidInputError, "out of range"),
+    ({"source": None}, InvalidInputError, "source is missing"),
+    ({"sink": None}, InvalidInputError, "sink is missing"),
+    ({"source": []}, InvalidInputError, "empty"),
+    ({"source": 0.0}, InvalidInputError, "integer"),
+    ({"source": "0"}, InvalidInputError, "integer"),
+    ({"source": True}, InvalidInputError, "integer"),
+    ({"method": "magic"}, InvalidInputError, "serial-fifo"),
+    ({"device": "tpu"}, InvalidInputError, "auto, cpu, cuda"),
+    ({"device": "cuda"}, DeviceUnavailableError, "GPU"),
+    ({"threads": 0}, InvalidInputError, "threads"),
+    ({"threads": 2, "method": "serial-fifo"}, InvalidInputError, "one thread"),
+    ({"time_limit": 0}, InvalidInputError, "time_limit"),
+    ({"time_limit": "soon"}, InvalidInputError, "time_limit"),
+    ({"time_limit": math.nan}, InvalidInputError, "time_limit"),
+    ({"progress": 3}, InvalidInputError, "progress"),
+    ({"options": {"speed": 11}}, InvalidInputError, "relabel_period"),
+    ({"options": {"relabel_period": 0}}, InvalidInputError, "relabel_period"),
+    ({"options": {"gap": 1}}, InvalidInputError, "gap"),
+    ({"options": 5}, InvalidInputError, "mapping"),
+]
+
+
+@pytest.mark.parametrize(("change", "error", "words"), BAD_CALLS)
+def test_bad_call(change: dict[str, object], error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        preflow.max_flow(DIAMOND, **{"source": 0, "sink": 3, **change})  # type: ignore[arg-type]
+
+
+class TestLargeCapacities:
+    HALF = 2**62
+
+    def test_parallel_arcs_past_int64(self) -> None:
+        with pytest.raises(CapacityOverflowError):
+            preflow.max_flow(([0, 1, 1, 2], [1, 2, 2, 3], [1, self.HALF, self.HALF, 1]), 0, 3)
+
+    def test_source_past_int64(self) -> None:
+        with pytest.raises(CapacityOverflowError):
+            preflow.max_flow(([0, 0, 1, 2], [1, 2, 3, 3], [self.HALF, self.HALF, 1, 1]), 0, 3)
+
+    def test_long_path_of_large_capacities_is_fine(self) -> None:
+        result = preflow.max_flow(([0, 1, 2, 3], [1, 2, 3, 4], [2**63 - 1] * 4), 0, 4)
+        assert result.value == 2**63 - 1
+        result.verify()
+
+    def test_direct_arcs_past_int64(self) -> None:
+        with pytest.raises(CapacityOverflowError):
+            preflow.max_flow(([0, 0], [1, 1], [self.HALF, self.HALF]), 0, 1)
+
+    def test_infinite_beside_huge(self) -> None:
+        with pytest.raises(CapacityOverflowError):
+            preflow.max_flow(([0] * 2050 + [1], [1] * 2050 + [2], [2.0**53] * 2049 + [math.inf, 1.0]), 0, 2)
+
+    @pytest.mark.parametrize(("capacity", "dtype"), [(2**30 - 1, np.int32), (2**30, np.int64), (2**40, np.int64)])
+    def test_residuals_take_the_smallest_dtype(self, capacity: int, dtype: type) -> None:
+        network = preflow.FlowNetwork.from_arrays([0, 1, 2, 2], [1, 2, 1, 3], [1, capacity, capacity, 1])
+        assert build_residual(network, np.array([0]), np.array([3])).arrays.residual.dtype == dtype
+
+    def test_one_way_capacity_may_fill_int32(self) -> None:
+        network = preflow.FlowNetwork.from_arrays([0, 1, 2], [1, 2, 3], [2**31 - 1] * 3)
+        assert build_residual(network, np.array([0]), np.array([3])).arrays.residual.dtype == np.int32
+
+
+class TestCertificate:
+    """A wrong result must not verify."""
+
+    @staticmethod
+    def result() -> preflow.MaxFlowResult:
+        return preflow.max_flow(DIAMOND, 0, 3)
+
+    @pytest.mark.parametrize(
+        ("flow", "words"),
+        [([3, 2, 3, 2], "capacity"), ([2, 2, 1, 2], "into the sink"), ([-1, 2, 2, 2], "reverse"), ([2, 1, 2, 2], "conserved")],
+    )
+    def test_wrong_flow(self, flow: list[int], words: str) -> None:
+        result = self.result()
+        object.__setattr__(result, "flow", np.array(flow))
+        with pytest.raises(VerificationError, match=words):
+            result.verify()
+
+    @pytest.mark.parametrize(
+        ("side", "words"),
+        [([0, 1, 1, 1], "capacity 5"), ([1, 0, 1, 1], "source lies"), ([0, 0, 1, 0], "sink lies")],
+    )
+    def test_wrong_cut(self, side: list[int], words: str) -> None:
+        result = self.result()
+        object.__setattr__(result, "sink_side", np.array(side, dtype=bool))
+        with pytest.raises(VerificationError, match=words):
+            result.verify()
+
+    def test_flow_that_is_not_maximum(self) -> None:
+        from preflow.certify.cut import check_no_residual_path
+
+        network = preflow.FlowNetwork.from_arrays(*DIAMOND)
+        with pytest.raises(VerificationError, match="not maximum"):
+            check_no_residual_path(network, np.array([0]), np.array([3]), np.array([1, 2, 1, 2]))
+
+
+class TestTimeLimit:
+    @pytest.mark.parametrize("method", ["serial-generic", "serial-fifo", "serial-hi-pr"])
+    def test_bounds_are_proved(self, method: str) -> None:
+        problem = FAMILIES["rmf-wide"].generate("60x30", seed=1)
+        preflow.min_cut(DIAMOND, 0, 3, method=method)
+        best = preflow.max_flow(problem)
+        result = preflow.max_flow(problem, method=method, time_limit=0.1)
+        assert result.status == "time-limit"
+        result.verify()
+        assert result.lower_bound <= best.value <= result.upper_bound
+        with pytest.raises(NotOptimalError, match="lower_bound"):
+            _ = result.value
+        with pytest.raises(NotOptimalError):
+            result.source_side()
+        assert "time limit" in repr(result)
+        cut = preflow.min_cut(problem, method=method, time_limit=0.1)
+        assert cut.status == "time-limit"
+        cut.verify()
+
+    def test_a_generous_limit_changes_nothing(self) -> None:
+        assert preflow.max_flow(DIAMOND, 0, 3, time_limit=60).value == 4
