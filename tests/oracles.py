@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
+from itertools import pairwise
 
 INFINITY = float("inf")
 
@@ -46,8 +47,8 @@ def edmonds_karp(
         while path[-1] != source:
             path.append(parent[path[-1]])
         path.reverse()
-        amount = min(residual[u][v] for u, v in zip(path, path[1:], strict=False))
-        for u, v in zip(path, path[1:], strict=False):
+        amount = min(residual[u][v] for u, v in pairwise(path))
+        for u, v in pairwise(path):
             residual[u][v] -= amount
             residual[v][u] += amount
         value += amount

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import SmallProblem, small_problems
 
 from preflow.graph.residual import ResidualNetwork, build_residual
 from preflow.kernels.atomics import relaxed_load
 from preflow.kernels.bfs import distances_to_sink
 from preflow.kernels.kernel import cache_directory, kernel, source_hash
+from strategies import SmallProblem, small_problems
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
 
@@ -88,7 +88,9 @@ def test_drain_keeps_a_preflow(problem: SmallProblem) -> None:
     assert (net.residual >= 0).all()
     assert int(net.excess.sum()) - int(net.sink_residual.sum()) == before
     initial = residual.initial_residual().astype(np.int64)
-    assert np.array_equal(initial + initial[net.reverse], net.residual.astype(np.int64) + net.residual[net.reverse])
+    assert np.array_equal(
+        initial + initial[net.reverse], net.residual.astype(np.int64) + net.residual[net.reverse]
+    )
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint32, np.float64])
@@ -103,13 +105,30 @@ def test_relaxed_load(dtype: type) -> None:
     assert relaxed_load(array, 1) == 7
 
 
-KERNEL_SOURCE = "from preflow.kernels.kernel import kernel\nfrom .callee import STEP, advance\n\n\n@kernel\ndef run(x):\n    return advance(x) + STEP\n"
+KERNEL_SOURCE = """
+from preflow.kernels.kernel import kernel
+from .callee import STEP, advance
+
+@kernel
+def run(x):
+    return advance(x) + STEP
+"""
+CALLEE_SOURCE = """
+from preflow.kernels.kernel import kernel
+STEP = 10
+
+@kernel
+def advance(x):
+    return x + 1
+"""
 
 
 def run_package(folder: Path, cache: Path) -> str:
     environment = {**os.environ, "PREFLOW_CACHE_DIR": str(cache), "PYTHONPATH": str(folder)}
     code = "import logging; logging.basicConfig(level=logging.INFO); from sample.caller import run; print(run(1))"
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
     return done.stdout.strip() + (" compiled" if "compiling run" in done.stderr else "")
 
 
@@ -118,7 +137,7 @@ def test_cache_notices_an_edited_callee_and_constant(tmp_path: Path) -> None:
     package.mkdir()
     (package / "__init__.py").touch()
     (package / "caller.py").write_text(KERNEL_SOURCE)
-    callee = "from preflow.kernels.kernel import kernel\nSTEP = 10\n\n\n@kernel\ndef advance(x):\n    return x + 1\n"
+    callee = CALLEE_SOURCE
     (package / "callee.py").write_text(callee)
     cache = tmp_path / "cache"
     assert run_package(tmp_path, cache) == "12 compiled"

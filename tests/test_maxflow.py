@@ -9,12 +9,11 @@ import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse
-from conftest import SHARED, reference_instances
 from hypothesis import example, given, settings
-from oracles import edmonds_karp
-from strategies import SmallProblem, float_capacities, small_problems
 
 import preflow
+from conftest import SHARED, reference_instances
+from oracles import edmonds_karp
 from preflow.errors import (
     CapacityOverflowError,
     DeviceUnavailableError,
@@ -25,6 +24,7 @@ from preflow.errors import (
 )
 from preflow.generators import FAMILIES
 from preflow.graph.residual import build_residual
+from strategies import SmallProblem, float_capacities, small_problems
 
 SOLVERS = [method.name for method in preflow.methods("max_flow")]
 DIAMOND = ([0, 0, 1, 2], [1, 2, 3, 3], [3, 2, 2, 4])
@@ -57,9 +57,7 @@ def test_solver_agrees_with_oracle(method: str, problem: SmallProblem) -> None:
 @given(problem=small_problems(float_capacities))
 @settings(max_examples=40)
 def test_float_capacities_agree_within_tolerance(method: str, problem: SmallProblem) -> None:
-    value, _, _ = edmonds_karp(
-        problem.num_vertices, problem.directed_arcs, problem.sources, problem.sinks
-    )
+    value, _, _ = edmonds_karp(problem.num_vertices, problem.directed_arcs, problem.sources, problem.sinks)
     result = preflow.max_flow(problem.network, problem.sources, problem.sinks, method=method)
     result.verify()
     assert result.value == pytest.approx(value, rel=1e-9, abs=1e-9)
@@ -81,7 +79,9 @@ OPTION_VARIANTS = [
 @pytest.mark.parametrize(("method", "options"), OPTION_VARIANTS)
 @given(problem=small_problems(max_vertices=14))
 @settings(max_examples=60)
-def test_options_do_not_change_answers(method: str, options: dict[str, object], problem: SmallProblem) -> None:
+def test_options_do_not_change_answers(
+    method: str, options: dict[str, object], problem: SmallProblem
+) -> None:
     value, sink_side, _ = edmonds_karp(
         problem.num_vertices, problem.directed_arcs, problem.sources, problem.sinks
     )
@@ -98,7 +98,9 @@ def test_wide_indices_give_the_same_answer(problem: SmallProblem) -> None:
     from preflow.kernels.bfs import distances_to_sink
 
     sources, sinks = np.array(problem.sources), np.array(problem.sinks)
-    narrow, wide = (build_residual(problem.network, sources, sinks, dtype) for dtype in (np.uint32, np.uint64))
+    narrow, wide = (
+        build_residual(problem.network, sources, sinks, dtype) for dtype in (np.uint32, np.uint64)
+    )
     assert wide.arrays.head.dtype == np.uint64
     for one, other in zip(narrow.arrays, wide.arrays, strict=True):
         assert np.array_equal(one, other)
@@ -118,7 +120,9 @@ def test_references_are_here_or_said_to_be_missing() -> None:
 
 
 @pytest.mark.parametrize("method", SOLVERS)
-@pytest.mark.parametrize(("path", "optimum"), reference_instances(), ids=lambda value: getattr(value, "name", ""))
+@pytest.mark.parametrize(
+    ("path", "optimum"), reference_instances(), ids=lambda value: getattr(value, "name", "")
+)
 def test_reference_instances(method: str, path: Path, optimum: int) -> None:
     problem = preflow.read_dimacs(path)
     result = preflow.max_flow(problem, method=method)
@@ -157,7 +161,16 @@ def test_generated_families_agree_across_solvers(family: str) -> None:
 
 
 def small_size(family: str) -> dict[str, int]:
-    sizes = {"side": 6, "frames": 5, "rows": 9, "columns": 8, "levels": 8, "width": 9, "depth": 5, "height": 6}
+    sizes = {
+        "side": 6,
+        "frames": 5,
+        "rows": 9,
+        "columns": 8,
+        "levels": 8,
+        "width": 9,
+        "depth": 5,
+        "height": 6,
+    }
     sizes |= {"n": 40, "m": 4, "degree": 5, "dim1": 9, "dim2": 8, "c": 4}
     wanted = [p for p in FAMILIES[family].parameters if p.required]
     return {p.name: sizes.get(p.name, 7) for p in wanted}
@@ -167,7 +180,9 @@ class TestNetworkX:
     """NetworkX's own flow test graphs, with their answers."""
 
     @staticmethod
-    def check(graph: nx.Graph, source: object, sink: object, value: float, capacity: str = "capacity") -> None:
+    def check(
+        graph: nx.Graph, source: object, sink: object, value: float, capacity: str = "capacity"
+    ) -> None:
         network = preflow.FlowNetwork.from_networkx(graph, capacity)
         result = preflow.max_flow(network, source, sink)
         result.verify()
@@ -186,8 +201,16 @@ class TestNetworkX:
         graph = nx.DiGraph()
         graph.add_weighted_edges_from(
             [
-                ("s", 1, 16), ("s", 2, 13), (1, 2, 10), (2, 1, 4), (1, 3, 12),
-                (3, 2, 9), (2, 4, 14), (4, 3, 7), (3, "t", 20), (4, "t", 4),
+                ("s", 1, 16),
+                ("s", 2, 13),
+                (1, 2, 10),
+                (2, 1, 4),
+                (1, 3, 12),
+                (3, 2, 9),
+                (2, 4, 14),
+                (4, 3, 7),
+                (3, "t", 20),
+                (4, "t", 4),
             ],
             weight="capacity",
         )
@@ -196,7 +219,17 @@ class TestNetworkX:
     def test_wikipedia_dinitz(self) -> None:
         graph = nx.DiGraph()
         graph.add_weighted_edges_from(
-            [("s", 1, 10), ("s", 2, 10), (1, 3, 4), (1, 4, 8), (1, 2, 2), (2, 4, 9), (3, "t", 10), (4, 3, 6), (4, "t", 10)],
+            [
+                ("s", 1, 10),
+                ("s", 2, 10),
+                (1, 3, 4),
+                (1, 4, 8),
+                (1, 2, 2),
+                (2, 4, 9),
+                (3, "t", 10),
+                (4, 3, 6),
+                (4, "t", 10),
+            ],
             weight="capacity",
         )
         self.check(graph, "s", "t", 19)
@@ -251,7 +284,10 @@ class TestInputs:
             result = preflow.max_flow(form, 0, 3)
             assert result.value == 4
         assert preflow.max_flow(matrix, 0, 3).flow_matrix().toarray().tolist() == [
-            [0, 2, 2, 0], [0, 0, 0, 2], [0, 0, 0, 2], [0, 0, 0, 0],
+            [0, 2, 2, 0],
+            [0, 0, 0, 2],
+            [0, 0, 0, 2],
+            [0, 0, 0, 0],
         ]
 
     def test_two_paths_of_two_to_the_31(self) -> None:
@@ -275,7 +311,11 @@ class TestInputs:
         result.verify()
 
     def test_infinite_source_arcs_in_parallel(self) -> None:
-        tail, head, capacity = [0, 0, 0, 1, 2, 2], [1, 2, 1, 3, 3, 1], [math.inf, math.inf, math.inf, 4, 3, math.inf]
+        tail, head, capacity = (
+            [0, 0, 0, 1, 2, 2],
+            [1, 2, 1, 3, 3, 1],
+            [math.inf, math.inf, math.inf, 4, 3, math.inf],
+        )
         result = preflow.max_flow((tail, head, capacity), 0, 3)
         assert result.value == 7
         result.verify()
@@ -417,7 +457,9 @@ class TestLargeCapacities:
         with pytest.raises(CapacityOverflowError):
             preflow.max_flow(([0] * 2050 + [1], [1] * 2050 + [2], [2.0**53] * 2049 + [math.inf, 1.0]), 0, 2)
 
-    @pytest.mark.parametrize(("capacity", "dtype"), [(2**30 - 1, np.int32), (2**30, np.int64), (2**40, np.int64)])
+    @pytest.mark.parametrize(
+        ("capacity", "dtype"), [(2**30 - 1, np.int32), (2**30, np.int64), (2**40, np.int64)]
+    )
     def test_residuals_take_the_smallest_dtype(self, capacity: int, dtype: type) -> None:
         network = preflow.FlowNetwork.from_arrays([0, 1, 2, 2], [1, 2, 1, 3], [1, capacity, capacity, 1])
         assert build_residual(network, np.array([0]), np.array([3])).arrays.residual.dtype == dtype
@@ -436,7 +478,12 @@ class TestCertificate:
 
     @pytest.mark.parametrize(
         ("flow", "words"),
-        [([3, 2, 3, 2], "capacity"), ([2, 2, 1, 2], "into the sink"), ([-1, 2, 2, 2], "reverse"), ([2, 1, 2, 2], "conserved")],
+        [
+            ([3, 2, 3, 2], "capacity"),
+            ([2, 2, 1, 2], "into the sink"),
+            ([-1, 2, 2, 2], "reverse"),
+            ([2, 1, 2, 2], "conserved"),
+        ],
     )
     def test_wrong_flow(self, flow: list[int], words: str) -> None:
         result = self.result()

@@ -106,12 +106,12 @@ def check_no_residual_path(
     """
     reached = residual_reach(network, flow, sources)
     if reached[sinks].any():
-        raise VerificationError(f"sink {int(sinks[reached[sinks]][0])} can still be reached: the flow is not maximum")
+        raise VerificationError(
+            f"sink {int(sinks[reached[sinks]][0])} can still be reached: the flow is not maximum"
+        )
 
 
-def residual_reach(
-    network: FlowNetwork, flow: NDArray[Any], sources: NDArray[np.int64]
-) -> NDArray[np.bool_]:
+def residual_reach(network: FlowNetwork, flow: NDArray[Any], sources: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return which vertices the sources reach over arcs with residual capacity above the tolerance."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import breadth_first_order

@@ -202,7 +202,7 @@ class FlowNetwork:
             )
         return int(name)
 
-    def vertices(self, names: Hashable | Iterable[Hashable], role: str) -> NDArray[np.int64]:
+    def vertices(self, names: Any, role: str) -> NDArray[np.int64]:
         """Return the numbers of one vertex or several, sorted and distinct.
 
         Parameters
@@ -331,8 +331,8 @@ def _from_objects(array: NDArray[Any], name: str) -> NDArray[Any]:
         if max(array) > INT64_MAX:
             raise CapacityOverflowError(f"{name} {max(array)} does not fit int64")
         return array.astype(np.int64)
-    for value in array:
-        if isinstance(value, int | np.integer) and abs(value) > EXACT_FLOAT:
+    for value in array.tolist():
+        if isinstance(value, int | np.integer) and abs(int(value)) > EXACT_FLOAT:
             raise CapacityOverflowError(
                 f"{name} mixes floats with the integer {value}, which float64 cannot represent exactly"
             )

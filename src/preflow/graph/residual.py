@@ -194,7 +194,8 @@ def _residual_capacities(
 def _sums_fit(capacities: NDArray[Any], other: Any) -> bool:
     if capacities.dtype.kind == "f" or capacities.sum(dtype=np.float64) + float(other) < 2.0**62:
         return True
-    return sum(capacities.tolist()) + int(other) <= INT64_MAX
+    total: int = sum(capacities.tolist())
+    return total + int(other) <= INT64_MAX
 
 
 def _inner_numbers(
@@ -221,7 +222,9 @@ def _finite_capacities(
         if any(mask.any() for mask in infinite):
             _check_bounded(network, infinite, sources, sinks)
         finite = [np.where(mask, 0.0, values) for values, mask in zip(given, infinite, strict=True)]
-        if all(np.all(values == np.rint(values)) and values.max(initial=0) <= EXACT_FLOAT for values in finite):
+        if all(
+            np.all(values == np.rint(values)) and values.max(initial=0) <= EXACT_FLOAT for values in finite
+        ):
             finite = [values.astype(np.int64) for values in finite]
             total = sum(int(part) for values in finite for part in _exact_sums(values))
             enough: int | float = total + 1

@@ -20,7 +20,7 @@ def relaxed_load(array: Any, index: Any) -> Any:
 
 
 @intrinsic
-def _relaxed_load(typing_context: Any, array: Any, index: Any) -> Any:  # noqa: ARG001
+def _relaxed_load(typing_context: Any, array: Any, index: Any) -> Any:
     if not isinstance(array, types.Array) or array.ndim != 1 or not isinstance(index, types.Integer):
         return None
 

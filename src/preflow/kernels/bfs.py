@@ -60,17 +60,17 @@ def distances_to_sink(
         height[order[k]] = dead
         k += ONE
     if exact_below <= ONE:
-        for v in range(len(net.excess)):
-            if net.sink_residual[v] > 0:
-                if drain and net.excess[v] > 0:
+        for vertex in range(len(net.excess)):
+            if net.sink_residual[vertex] > 0:
+                if drain and net.excess[vertex] > 0:
                     pushes += ONE
-                    amount = min(net.excess[v], net.sink_residual[v])
-                    net.excess[v] -= amount
-                    net.sink_residual[v] -= amount
-                    if net.sink_residual[v] == 0:
+                    amount = min(net.excess[vertex], net.sink_residual[vertex])
+                    net.excess[vertex] -= amount
+                    net.sink_residual[vertex] -= amount
+                    if net.sink_residual[vertex] == 0:
                         continue
-                height[v] = 1
-                order[end] = v
+                height[vertex] = 1
+                order[end] = vertex
                 end += ONE
     while begin < end:
         v = np.uint64(order[begin])
@@ -110,10 +110,10 @@ def reachable_from_source(net: Any, returned: Any) -> Any:
     reached = np.zeros(n, dtype=np.bool_)
     stack = np.empty(n, dtype=net.head.dtype)
     size = ZERO
-    for v in range(n):
-        if returned[v] > 0:
-            reached[v] = True
-            stack[size] = v
+    for vertex in range(n):
+        if returned[vertex] > 0:
+            reached[vertex] = True
+            stack[size] = vertex
             size += ONE
     while size > ZERO:
         size -= ONE

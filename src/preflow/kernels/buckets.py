@@ -28,7 +28,7 @@ class Levels(NamedTuple):
     active_first : ndarray, shape (n + 2,)
         Top of the stack of active vertices of a height; n where empty.
     active_next : ndarray, shape (n,)
-    count : ndarray, shape (n + 3,)
+    population : ndarray, shape (n + 3,)
         Number of vertices of a height; kept only for the gap heuristic.
     first : ndarray, shape (n + 3,)
         Where the vertices of a height start in the order of the last global relabel.
@@ -39,7 +39,7 @@ class Levels(NamedTuple):
 
     active_first: NDArray[Any]
     active_next: NDArray[Any]
-    count: NDArray[Any]
+    population: NDArray[Any]
     first: NDArray[Any]
     log_first: NDArray[Any]
     log_vertex: NDArray[Any]
@@ -67,7 +67,7 @@ def make_levels(num_vertices: int, log_size: int, dtype: Any) -> Levels:
 def open_level(levels: Levels, height: Any) -> None:
     """Prepare an empty level."""
     levels.active_first[height] = len(levels.active_next)
-    levels.count[height] = 0
+    levels.population[height] = 0
     levels.log_first[height] = len(levels.log_vertex)
 
 
@@ -100,7 +100,7 @@ def fill_levels(levels: Levels, height: Any, order: Any, reached: Any, excess: A
             max_height += ONE
             open_level(levels, max_height)
             levels.first[max_height] = k
-        levels.count[h] += 1
+        levels.population[h] += 1
         if excess[v] > 0:
             push_active(levels, v, h)
             active_excess += excess[v]

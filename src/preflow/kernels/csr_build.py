@@ -113,12 +113,14 @@ def count_pairs(arcs: InputArcs, group_end: Any, order: Any, first_out: Any) -> 
                 first_out[mark] += 1
                 first_out[high + ONE] += 1
             k += ONE
-    for v in range(n):
-        first_out[v + ONE] += first_out[v]
+    for vertex in range(n):
+        first_out[vertex + ONE] += first_out[vertex]
 
 
 @kernel
-def place_pairs(arcs: InputArcs, group_end: Any, order: Any, first_out: Any, head: Any, reverse: Any, place: Any) -> None:
+def place_pairs(
+    arcs: InputArcs, group_end: Any, order: Any, first_out: Any, head: Any, reverse: Any, place: Any
+) -> None:
     """Give every pair its two residual arcs, and every input arc the one it leads along."""
     free = first_out[:-1].copy()
     latest = np.zeros(len(group_end), dtype=group_end.dtype)

@@ -91,7 +91,10 @@ class _KernelCache(caching.FunctionCache):  # type: ignore[misc]
     _impl_class = _KernelCacheImpl
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
-        compiled = super().load_overload(signature, target_context)
+        try:
+            compiled = super().load_overload(signature, target_context)
+        except OSError:
+            compiled = None  # an unreadable cache; saving will say so
         if compiled is None:
             logger.info("compiling %s (once; cached in %s)", self._py_func.__name__, cache_directory())
         return compiled

@@ -109,7 +109,9 @@ def order_upstream(net: Any, initial: Any, order: Any) -> Any:
 
 
 @kernel
-def return_upstream(net: Any, initial: Any, order: Any, count: Any, source_capacity: Any, returned: Any) -> None:
+def return_upstream(
+    net: Any, initial: Any, order: Any, count: Any, source_capacity: Any, returned: Any
+) -> None:
     """Empty the listed vertices in order: to the source directly, then along incoming flow."""
     k = np.uint64(len(order)) - count
     n = np.uint64(len(order))
@@ -136,7 +138,9 @@ def return_upstream(net: Any, initial: Any, order: Any, count: Any, source_capac
 
 
 @kernel
-def flow_of_arcs(arcs: Any, place: Any, reverse: Any, unused: Any, returned: Any, sink_unused: Any, flow: Any) -> None:
+def flow_of_arcs(
+    arcs: Any, place: Any, reverse: Any, unused: Any, returned: Any, sink_unused: Any, flow: Any
+) -> None:
     """Distribute the flow of residual arcs and terminals over the input arcs, in input order.
 
     What is left of a capacity is charged to the first arcs that make it up, the rest of them carries

@@ -49,11 +49,11 @@ class MinCutResult(BoundedResult):
         capacity. The capacities add up to the cut's.
         """
         forward, backward = crossing_arcs(self.network, self.sink_side)
-        forward = forward[self.network.capacity[forward] > 0]
-        if self.network.reverse_capacity is None:
-            return forward
-        backward = backward[self.network.reverse_capacity[backward] > 0]
-        return np.sort(np.concatenate([forward, backward]))
+        arcs: NDArray[np.int64] = forward[self.network.capacity[forward] > 0]
+        if self.network.reverse_capacity is not None:
+            backward = backward[self.network.reverse_capacity[backward] > 0]
+            arcs = np.sort(np.concatenate([arcs, backward]))
+        return arcs
 
     def source_side(self) -> NDArray[np.bool_]:
         """Return the smallest source side of all minimum cuts, as one bool per vertex.
@@ -86,7 +86,8 @@ class MinCutResult(BoundedResult):
 
     def __repr__(self) -> str:
         size = int(np.count_nonzero(self.sink_side))
-        return f"<MinCutResult: {self._headline()}, {size:,} of {len(self.sink_side):,} vertices on the sink side, {self._how()}>"
+        side = f"{size:,} of {len(self.sink_side):,} vertices on the sink side"
+        return f"<MinCutResult: {self._headline()}, {side}, {self._how()}>"
 
     def _headline(self) -> str:
         if self.status == "optimal":
@@ -160,4 +161,6 @@ class MaxFlowResult(MinCutResult):
 
     def __repr__(self) -> str:
         used = int(np.count_nonzero(self.flow))
-        return f"<MaxFlowResult: {self._headline()}, flow on {used:,} of {len(self.flow):,} arcs, {self._how()}>"
+        return (
+            f"<MaxFlowResult: {self._headline()}, flow on {used:,} of {len(self.flow):,} arcs, {self._how()}>"
+        )

@@ -88,7 +88,7 @@ class State(NamedTuple):
 
 @kernel
 def start_phase(net: ResidualArrays, state: State, reached: Any) -> Any:
-    """Reset what a global relabel resets and queue the active vertices, farthest first; return their number."""
+    """Reset what a global relabel resets, queue the active vertices farthest first, return their number."""
     state.jumps[:] = 0
     size = ZERO
     k = reached
@@ -121,7 +121,13 @@ def first_stage(
     """
     n = np.uint64(len(net.excess))
     dead = n + ONE
-    height, current, queue, jumps, levels = state.height, state.current, state.queue, state.jumps, state.levels
+    height, current, queue, jumps, levels = (
+        state.height,
+        state.current,
+        state.queue,
+        state.jumps,
+        state.levels,
+    )
     log_size = np.uint64(len(levels.log_vertex))
     reached = ZERO
     exact_below = ONE
@@ -196,8 +202,8 @@ def first_stage(
                     break
                 exact_below = min(exact_below, h)
                 if gap:
-                    levels.count[h] -= 1
-                    if levels.count[h] == 0:
+                    levels.population[h] -= 1
+                    if levels.population[h] == 0:
                         counts[GAP_VERTICES] += ONE + close_gap(
                             levels, height, state.order, searched_height, h, max_height
                         )
@@ -220,7 +226,7 @@ def first_stage(
                     max_height += ONE
                     open_level(levels, max_height)
                 if gap:
-                    levels.count[h] += 1
+                    levels.population[h] += 1
                 if held:
                     break
             current[v] = a

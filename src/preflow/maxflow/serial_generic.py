@@ -36,9 +36,9 @@ def first_stage(net: ResidualArrays, height: Any, stack: Any, stop: Any, counts:
     """Push and relabel in any order until no vertex is active."""
     dead = np.uint64(len(net.excess)) + ONE
     size = ZERO
-    for v in range(len(net.excess)):
-        if net.excess[v] > 0:
-            stack[size] = v
+    for vertex in range(len(net.excess)):
+        if net.excess[vertex] > 0:
+            stack[size] = vertex
             size += ONE
     while size > ZERO and relaxed_load(stop, 0) == 0:
         size -= ONE
@@ -82,7 +82,7 @@ def first_stage(net: ResidualArrays, height: Any, stack: Any, stop: Any, counts:
             size += ONE
 
 
-def solve(net: ResidualArrays, options: GenericOptions, control: Control) -> NDArray[Any]:  # noqa: ARG001
+def solve(net: ResidualArrays, options: GenericOptions, control: Control) -> NDArray[Any]:
     """Run the first stage in place and return exact heights; see the module's docstring."""
     n = len(net.excess)
     height = np.zeros(n, dtype=net.head.dtype)

@@ -92,7 +92,9 @@ class State(NamedTuple):
 
 
 @kernel
-def global_relabel(net: ResidualArrays, state: State, reached: Any, exact_below: Any, drain: bool) -> tuple[Any, Any]:
+def global_relabel(
+    net: ResidualArrays, state: State, reached: Any, exact_below: Any, drain: bool
+) -> tuple[Any, Any]:
     """Make all heights exact and reset the current arcs of the vertices searched anew."""
     reached, pushes = distances_to_sink(net, state.height, state.order, reached, exact_below, drain)
     for k in range(reached):
@@ -237,9 +239,11 @@ def first_stage(
                     break
                 exact_below = min(exact_below, h)
                 if gap:
-                    levels.count[h] -= 1
-                    if levels.count[h] == 0:
-                        counts[GAP_VERTICES] += ONE + close_gap(levels, height, order, searched_height, h, max_height)
+                    levels.population[h] -= 1
+                    if levels.population[h] == 0:
+                        counts[GAP_VERTICES] += ONE + close_gap(
+                            levels, height, order, searched_height, h, max_height
+                        )
                         max_height = h - ONE
                         h = dead
                         break
@@ -256,7 +260,7 @@ def first_stage(
                     max_height += ONE
                     open_level(levels, max_height)
                 if gap:
-                    levels.count[h] += 1
+                    levels.population[h] += 1
             current[v] = a
             net.excess[v] = excess
             if h == dead:

@@ -46,7 +46,9 @@ def check_placement(methods: Sequence[Method], device: str, threads: int | None)
     if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
         raise InvalidInputError(f"threads is a positive integer or None, got {threads!r}")
     if device == "cuda" and not any(method.device == "cuda" for method in methods):
-        raise DeviceUnavailableError("no method of this problem runs on a GPU in this version; use device='cpu'")
+        raise DeviceUnavailableError(
+            "no method of this problem runs on a GPU in this version; use device='cpu'"
+        )
 
 
 def check_method(method: Method, device: str, threads: int | None) -> None:
