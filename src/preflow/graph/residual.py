@@ -55,8 +55,6 @@ class ResidualNetwork:
         Residual vertex of an input vertex; ``n`` for a source, ``n + 1`` for a sink.
     place : ndarray of the same dtype, shape (num_arcs of the input,)
         Residual arc of an input arc between inner vertices; the largest number of the dtype for others.
-    source_capacity : ndarray of int64 or float64, shape (n,)
-        What the source can send to each vertex: the excess at the start.
     constant_flow : int or float
         Flow that needs no search: source to sink directly, or over one vertex.
     capacity, reverse_capacity : ndarray
@@ -66,7 +64,6 @@ class ResidualNetwork:
     arrays: ResidualArrays
     inner: NDArray[Any]
     place: NDArray[Any]
-    source_capacity: NDArray[Any]
     constant_flow: int | float
     capacity: NDArray[Any]
     reverse_capacity: NDArray[Any] | None
@@ -85,6 +82,10 @@ class ResidualNetwork:
         """Return the input's arcs with the capacities as solved; `network` is what this was built from."""
         reverse_capacity = self.capacity[:0] if self.reverse_capacity is None else self.reverse_capacity
         return csr_build.InputArcs(network.tail, network.head, self.capacity, reverse_capacity, self.inner)
+
+    def source_capacity(self, network: FlowNetwork) -> NDArray[Any]:
+        """Return what the source can send to each vertex: the excess before any push."""
+        return _terminal_capacities(self.input_arcs(network), self.num_vertices)[0]
 
     def initial_residual(self) -> NDArray[Any]:
         """Return the residual capacities as they were before any push."""
@@ -137,29 +138,37 @@ def build_residual(
         capacity[:0] if reverse_capacity is None else reverse_capacity,
         inner,
     )
-    excess = np.zeros(num_inner, dtype=capacity.dtype)
-    sink_residual = np.zeros(num_inner, dtype=capacity.dtype)
-    first = np.zeros(num_inner + 1, dtype=index_dtype)
-    limit = capacity.dtype.type(INT64_MAX if capacity.dtype.kind == "i" else np.inf)
-    direct, fits = csr_build.take_terminal_arcs(arcs, excess, sink_residual, first, limit)
-    if not fits or not _sums_fit(excess, direct) or not _sums_fit(sink_residual, direct):
-        raise CapacityOverflowError("the capacities at the source or the sink sum past int64")
-    first_out, head, reverse, place = _build_pairs(arcs, first)
+    first_out, head, reverse, place = _build_pairs(arcs, num_inner)
     residual = _residual_capacities(arcs, place, reverse)
-
-    through = np.minimum(excess, sink_residual)
-    excess -= through
-    sink_residual -= through
+    excess, sink_residual, constant = _terminal_capacities(arcs, num_inner)
     arrays = ResidualArrays(first_out, head, reverse, residual, excess, sink_residual)
-    constant = (direct + through.sum()).item()
-    return ResidualNetwork(arrays, inner, place, excess.copy(), constant, capacity, reverse_capacity)
+    return ResidualNetwork(arrays, inner, place, constant, capacity, reverse_capacity)
 
 
-def _build_pairs(arcs: csr_build.InputArcs, first: NDArray[Any]) -> tuple[NDArray[Any], ...]:
-    """Return first_out, head, reverse and place; `first` holds the group sizes and is used up."""
+def _terminal_capacities(
+    arcs: csr_build.InputArcs, num_inner: int
+) -> tuple[NDArray[Any], NDArray[Any], int | float]:
+    """Return what the source can send to each vertex, what each can send to the sink, and constant flow.
+
+    What a vertex can pass on from the source to the sink is taken out of both.
+    """
+    kind = arcs.capacity.dtype
+    source_capacity = np.zeros(num_inner, dtype=kind)
+    sink_capacity = np.zeros(num_inner, dtype=kind)
+    limit = kind.type(INT64_MAX if kind.kind == "i" else np.inf)
+    direct, fits = csr_build.terminal_capacities(arcs, source_capacity, sink_capacity, limit)
+    if not fits or not _sums_fit(source_capacity, direct) or not _sums_fit(sink_capacity, direct):
+        raise CapacityOverflowError("the capacities at the source or the sink sum past int64")
+    through = csr_build.take_through_capacity(source_capacity, sink_capacity)
+    return source_capacity, sink_capacity, direct + through
+
+
+def _build_pairs(arcs: csr_build.InputArcs, num_inner: int) -> tuple[NDArray[Any], ...]:
+    """Return first_out, head, reverse and place."""
+    first = np.zeros(num_inner + 1, dtype=arcs.inner.dtype)
+    csr_build.count_by_smaller_end(arcs, first)
     np.cumsum(first, out=first)
     order = np.empty(int(first[-1]), dtype=first.dtype)
-    num_inner = len(first) - 1
     csr_build.sort_by_smaller_end(arcs, first, order, num_inner)
     group_end = first[:-1]
     first_out = np.zeros(num_inner + 1, dtype=first.dtype)

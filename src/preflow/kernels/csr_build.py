@@ -39,16 +39,26 @@ class InputArcs(NamedTuple):
 
 
 @kernel
-def take_terminal_arcs(
-    arcs: InputArcs, excess: Any, sink_residual: Any, first: Any, limit: Any
-) -> tuple[Any, bool]:
-    """Sum the arcs at the terminals, count the others by the smaller end of their pair.
+def count_by_smaller_end(arcs: InputArcs, first: Any) -> None:
+    """Set ``first[v + 1]`` to the number of arcs between inner vertices whose smaller end is `v`."""
+    n = np.uint64(len(first)) - ONE
+    for i in range(len(arcs.tail)):
+        u = np.uint64(arcs.inner[arcs.tail[i]])
+        v = np.uint64(arcs.inner[arcs.head[i]])
+        if u < n and v < n and u != v:
+            first[min(u, v) + ONE] += 1
 
-    Fills `excess` and `sink_residual`, and ``first[v + 1]`` with the number of arcs whose pair has `v`
-    as its smaller end. Returns the flow that goes straight from a source to a sink, and whether all
-    sums stay within `limit`.
+
+@kernel
+def terminal_capacities(
+    arcs: InputArcs, source_capacity: Any, sink_capacity: Any, limit: Any
+) -> tuple[Any, bool]:
+    """Add up, per inner vertex, the capacities from the sources and to the sinks.
+
+    Returns the capacity that leads straight from a source to a sink, and whether all sums stay within
+    `limit`.
     """
-    source = np.uint64(len(excess))
+    source = np.uint64(len(source_capacity))
     sink = source + ONE
     has_reverse = len(arcs.reverse_capacity) > 0
     direct = arcs.capacity.dtype.type(0)
@@ -56,26 +66,36 @@ def take_terminal_arcs(
         u = np.uint64(arcs.inner[arcs.tail[i]])
         v = np.uint64(arcs.inner[arcs.head[i]])
         if u < source and v < source:
-            if u != v:
-                first[min(u, v) + ONE] += ONE
             continue
         for direction in range(2 if has_reverse else 1):
             amount = arcs.capacity[i] if direction == 0 else arcs.reverse_capacity[i]
             a = u if direction == 0 else v
             b = v if direction == 0 else u
             if a == source and b < source:
-                if amount > limit - excess[b]:
+                if amount > limit - source_capacity[b]:
                     return direct, False
-                excess[b] += amount
+                source_capacity[b] += amount
             elif a < source and b == sink:
-                if amount > limit - sink_residual[a]:
+                if amount > limit - sink_capacity[a]:
                     return direct, False
-                sink_residual[a] += amount
+                sink_capacity[a] += amount
             elif a == source and b == sink:
                 if amount > limit - direct:
                     return direct, False
                 direct += amount
     return direct, True
+
+
+@kernel
+def take_through_capacity(source_capacity: Any, sink_capacity: Any) -> Any:
+    """Take out of both what each vertex can pass from the source to the sink; return the sum."""
+    total = source_capacity.dtype.type(0)
+    for v in range(len(source_capacity)):
+        through = min(source_capacity[v], sink_capacity[v])
+        source_capacity[v] -= through
+        sink_capacity[v] -= through
+        total += through
+    return total
 
 
 @kernel

@@ -195,7 +195,7 @@ class _Solve:
             "network": self.network,
             "sources": self.sources,
             "sinks": self.sinks,
-            "_second_stage": SecondStage(residual),
+            "_second_stage": SecondStage(self.network, residual),
         }
 
     def best_cut(self, reaching: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], int | float]:
@@ -229,6 +229,6 @@ class _Solve:
     def max_flow(self) -> MaxFlowResult:
         parts = self.first_stage()
         with self.timed("recover"):
-            flow = parts["_second_stage"].flow(self.network)
+            flow = parts["_second_stage"].flow()
         flow.flags.writeable = False
         return MaxFlowResult(**parts, stats=self.stats(), flow=flow)

@@ -184,30 +184,32 @@ class SecondStage:
 
     Parameters
     ----------
+    network : FlowNetwork
     residual : ResidualNetwork
-        As the first stage left it.
+        Of that network, as the first stage left it.
     """
 
-    def __init__(self, residual: ResidualNetwork) -> None:
+    def __init__(self, network: FlowNetwork, residual: ResidualNetwork) -> None:
+        self.network = network
         self.residual = residual
 
     @cached_property
     def returned(self) -> NDArray[Any]:
-        """What went back over each source arc; asking for it runs the stage."""
-        return return_excess(self.residual)
+        """What went back over each vertex's source arcs; asking for it runs the stage."""
+        return return_excess(self.network, self.residual)
 
-    def flow(self, network: FlowNetwork) -> NDArray[Any]:
+    def flow(self) -> NDArray[Any]:
         """Return the flow of every input arc."""
-        return arc_flows(network, self.residual, self.returned)
+        return arc_flows(self.network, self.residual, self.returned)
 
-    def preflow(self, network: FlowNetwork) -> NDArray[Any]:
+    def preflow(self) -> NDArray[Any]:
         """Return the flow of every input arc as it is now, before the stage or after."""
         has_run = "returned" in self.__dict__
-        returned = self.returned if has_run else np.zeros_like(self.residual.source_capacity)
-        return arc_flows(network, self.residual, returned)
+        returned = self.returned if has_run else np.zeros_like(self.residual.arrays.excess)
+        return arc_flows(self.network, self.residual, returned)
 
 
-def return_excess(residual: ResidualNetwork) -> NDArray[Any]:
+def return_excess(network: FlowNetwork, residual: ResidualNetwork) -> NDArray[Any]:
     """Send all excess back to the source, in place; return how much went back over each source arc.
 
     Returns
@@ -216,11 +218,12 @@ def return_excess(residual: ResidualNetwork) -> NDArray[Any]:
     """
     net = residual.arrays
     returned = np.zeros_like(net.excess)
-    if return_directly(net.excess, residual.source_capacity, returned):
+    source_capacity = residual.source_capacity(network)
+    if return_directly(net.excess, source_capacity, returned):
         initial = residual.initial_residual()
         order = np.empty(len(net.excess), dtype=net.head.dtype)
         count = order_upstream(net, initial, order)
-        return_upstream(net, initial, order, count, residual.source_capacity, returned)
+        return_upstream(net, initial, order, count, source_capacity, returned)
     return returned
 
 

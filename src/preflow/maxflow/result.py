@@ -80,7 +80,7 @@ class MinCutResult(BoundedResult):
         VerificationError
             The proof fails: please report it as a bug.
         """
-        preflow = self._second_stage.preflow(self.network)
+        preflow = self._second_stage.preflow()
         check_flow(self.network, self.sources, self.sinks, preflow, self.lower_bound, preflow=True)
         check_cut(self.network, self.sources, self.sinks, self.sink_side, self.upper_bound)
 

@@ -1,0 +1,208 @@
+"""Pictures in and out of files, and the one that shows a segmentation.
+
+ImageIO is loaded when the first file is read or written; :func:`overlay` needs NumPy and SciPy only.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import InvalidInputError, MissingDependencyError, ParseError
+from ..io.files import read_bytes, replacing
+
+#: Colours of an overlay, red, green and blue.
+OUTLINE = (0, 255, 80)
+FOREGROUND_SEED = (255, 0, 0)
+BACKGROUND_SEED = (0, 0, 255)
+#: Brightness of the background in an overlay.
+DIMMED = 0.35
+#: An outline is one pixel wide for every so many pixels of the image's shorter side.
+PIXELS_PER_LINE_WIDTH = 300
+#: How far a channel of a scribble may be from pure red or blue: what smooth brushes and resizing leave
+#: inside a stroke, not at its edge.
+SCRIBBLE_TOLERANCE = 40
+
+
+def read_image(path: str | Path) -> NDArray[Any]:
+    """Return an image from any file that Pillow reads; of an animation or a stack, the first.
+
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    ndarray, shape (h, w) or (h, w, 3)
+        Grey or RGB, as stored (mostly uint8); transparency is dropped.
+
+    Raises
+    ------
+    ParseError
+        The file is missing or is no image.
+    MissingDependencyError
+        ImageIO is not installed.
+    """
+    pixels = _read(path)
+    if pixels.ndim == 3 and pixels.shape[-1] in (2, 4):
+        pixels = pixels[..., :-1]
+    if pixels.ndim == 3 and pixels.shape[-1] == 1:
+        pixels = pixels[..., 0]
+    if not (pixels.ndim == 2 or (pixels.ndim == 3 and pixels.shape[-1] == 3)) or pixels.size == 0:
+        raise ParseError(path, None, f"expected a grey or RGB image, found an array of shape {pixels.shape}")
+    return pixels
+
+
+def read_scribbles(path: str | Path, shape: tuple[int, int]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return the seeds painted in an image file: red ones on the object, blue ones on the background.
+
+    Paint with any program on a copy of the photograph, or on an empty layer of its size, with a hard brush
+    in pure red (255, 0, 0) and pure blue (0, 0, 255); everything else is ignored. Save it as PNG: JPEG
+    smears colours.
+
+    Parameters
+    ----------
+    path : path
+    shape : (height, width)
+        Shape of the image to segment, which the file must have too.
+
+    Returns
+    -------
+    foreground, background : ndarray of bool, shape (height, width)
+
+    Raises
+    ------
+    ParseError
+        The file is missing, is no colour image, has another size or lacks one of the two colours.
+    MissingDependencyError
+        ImageIO is not installed.
+    """
+    pixels = _read(path)
+    if pixels.ndim != 3 or pixels.shape[-1] not in (3, 4) or pixels.dtype != np.uint8:
+        raise ParseError(path, None, "expected an 8-bit colour image with red and blue scribbles")
+    if pixels.shape[:2] != shape:
+        raise ParseError(
+            path,
+            None,
+            f"the scribbles have shape {pixels.shape[:2]}, the image has shape {shape} (height, width)",
+        )
+    opaque = pixels[..., 3] > 127 if pixels.shape[-1] == 4 else np.ones(shape, dtype=np.bool_)
+    seeds = []
+    for name, colour in (("red (object)", FOREGROUND_SEED), ("blue (background)", BACKGROUND_SEED)):
+        difference = np.abs(pixels[..., :3].astype(np.int16) - np.array(colour, dtype=np.int16))
+        painted = opaque & (difference.max(axis=-1) <= SCRIBBLE_TOLERANCE)
+        if not painted.any():
+            raise ParseError(path, None, f"there are no {name} scribbles")
+        seeds.append(painted)
+    foreground, background = seeds
+    return foreground, background
+
+
+def write_image(path: str | Path, pixels: NDArray[np.uint8]) -> None:
+    """Write an image in the format that the path's suffix names; a failure leaves what was there before.
+
+    Parameters
+    ----------
+    path : path
+    pixels : ndarray of uint8, shape (h, w) or (h, w, 3)
+
+    Raises
+    ------
+    InvalidInputError
+        The suffix names no image format, or the file cannot be written.
+    MissingDependencyError
+        ImageIO is not installed.
+    """
+    imageio = _imageio("writing images")
+    suffix = Path(path).suffix.lower()
+    try:
+        encoded = imageio.imwrite("<bytes>", pixels, plugin="pillow", extension=suffix)
+    except (OSError, IndexError) as error:
+        raise InvalidInputError(f"{path}: cannot be written as an image of type {suffix!r}") from error
+    with replacing(path) as file:
+        file.write(encoded)
+
+
+def overlay(
+    image: ArrayLike,
+    mask: ArrayLike,
+    seeds: tuple[ArrayLike, ArrayLike] | None = None,
+) -> NDArray[np.uint8]:
+    """Return a picture of a segmentation: outline of the object, background dimmed, seeds in their colours.
+
+    Parameters
+    ----------
+    image : array_like, shape (h, w) or (h, w, 3)
+        Any numeric dtype; other than uint8 it is stretched over the range of its values.
+    mask : array_like of bool, shape (h, w)
+        True on the object.
+    seeds : (foreground, background), optional
+        Masks, shown in red and blue.
+
+    Returns
+    -------
+    ndarray of uint8, shape (h, w, 3)
+        The outline lies just outside the object.
+
+    Raises
+    ------
+    InvalidInputError
+        Shapes that do not fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> overlay(np.zeros((4, 5)), np.eye(4, 5, dtype=bool)).shape
+    (4, 5, 3)
+    """
+    from scipy.ndimage import binary_dilation
+
+    inside = np.asarray(mask, dtype=np.bool_)
+    if inside.ndim != 2:
+        raise InvalidInputError(f"an overlay shows an image, the mask has shape {inside.shape}")
+    picture = _as_rgb(image, inside.shape)
+    picture[~inside] = (DIMMED * picture[~inside]).astype(np.uint8)
+    width = 1 + min(inside.shape) // PIXELS_PER_LINE_WIDTH
+    picture[binary_dilation(inside, iterations=width) & ~inside] = OUTLINE
+    for painted, colour in zip(seeds or (), (FOREGROUND_SEED, BACKGROUND_SEED), strict=False):
+        where = np.asarray(painted, dtype=np.bool_)
+        if where.shape != inside.shape:
+            raise InvalidInputError(f"seeds have shape {where.shape}, the mask has shape {inside.shape}")
+        picture[where] = colour
+    return picture
+
+
+def _as_rgb(image: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.uint8]:
+    """Return a copy of a grey or RGB image as 8-bit RGB."""
+    pixels = np.asarray(image)
+    if pixels.shape not in (shape, (*shape, 3)):
+        raise InvalidInputError(f"image has shape {pixels.shape}, the mask has shape {shape}")
+    if pixels.dtype != np.uint8:
+        values = pixels.astype(np.float64)
+        low, high = values.min(), values.max()
+        pixels = np.rint((values - low) * (255 / (high - low) if high > low else 0)).astype(np.uint8)
+    if pixels.ndim == 2:
+        pixels = pixels[..., np.newaxis]
+    return np.array(np.broadcast_to(pixels, (*shape, 3)))
+
+
+def _read(path: str | Path) -> NDArray[Any]:
+    imageio = _imageio("reading images")
+    content = read_bytes(path)
+    try:
+        return np.asarray(imageio.imread(content, plugin="pillow", index=0))
+    except Exception as error:  # a decoder raises whatever a damaged file leads it to
+        raise ParseError(path, None, f"is not an image, or a damaged one ({type(error).__name__})") from error
+
+
+def _imageio(feature: str) -> ModuleType:
+    try:
+        import imageio.v3
+    except ImportError:
+        raise MissingDependencyError(feature, "imageio", "vision") from None
+    module: ModuleType = imageio.v3
+    return module
