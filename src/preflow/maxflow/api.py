@@ -156,7 +156,7 @@ class _Solve:
         sources = flow_network.vertices(source, "source")
         sinks = flow_network.vertices(sink, "sink")
         if method == "auto":
-            name, reason = choose(flow_network, device, threads)
+            name, reason = choose(flow_network)
             record = find_method(METHODS, name)
         else:
             record, reason = find_method(METHODS, method), "asked for"

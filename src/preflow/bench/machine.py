@@ -1,0 +1,75 @@
+"""What machine a benchmark ran on: enough to judge its numbers, nothing that names the machine."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from collections.abc import Iterable
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from ..solving.dispatch import usable_cpus
+
+#: Packages whose version is always reported.
+OWN_PACKAGES = ("preflow", "numpy", "scipy", "numba", "llvmlite")
+
+
+def describe_machine() -> dict[str, Any]:
+    """Return processor, memory, operating system, Python and GPUs; None where unknown."""
+    return {
+        "cpu": _field(Path("/proc/cpuinfo"), "model name") or platform.processor() or None,
+        "cores": os.cpu_count(),
+        "usable_cores": usable_cpus(),
+        "memory_bytes": _memory_bytes(),
+        "transparent_huge_pages": _huge_pages(),
+        "load_average": list(os.getloadavg()) if hasattr(os, "getloadavg") else None,
+        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
+        "gpus": _gpus(),
+    }
+
+
+def package_versions(names: Iterable[str]) -> dict[str, str]:
+    """Return the versions of those that are installed."""
+    versions = {}
+    for name in (*OWN_PACKAGES, *names):
+        try:
+            versions[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return versions
+
+
+def _field(file: Path, name: str) -> str | None:
+    """Return the first value under `name` in a file of lines ``name : value``."""
+    if not file.is_file():
+        return None
+    for line in file.read_text().splitlines():
+        key, _, value = line.partition(":")
+        if key.strip() == name:
+            return value.strip()
+    return None
+
+
+def _memory_bytes() -> int | None:
+    total = _field(Path("/proc/meminfo"), "MemTotal")
+    return None if total is None else int(total.split()[0]) * 1024
+
+
+def _huge_pages() -> str | None:
+    """Return the kernel's setting; NumPy asks for huge pages, and first touching them can be slow."""
+    file = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+    return file.read_text().partition("[")[2].partition("]")[0] if file.is_file() else None
+
+
+def _gpus() -> list[dict[str, str]]:
+    fields = ("name", "memory.total", "driver_version")
+    command = ["nvidia-smi", f"--query-gpu={','.join(fields)}", "--format=csv,noheader"]
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return []
+    rows = (line.split(", ") for line in answer.stdout.splitlines())
+    return [dict(zip(fields, row, strict=False)) for row in rows]

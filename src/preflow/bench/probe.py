@@ -1,0 +1,116 @@
+"""Run one contestant once in a process of its own: how much memory it takes, and whether it ends at all.
+
+``python -m preflow.bench.probe INSTANCE PROBLEM CONTESTANT THREADS TIME_LIMIT`` writes "ready" and then JSON.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+from .problem import Instance, SolverSettings, Status, TimeLimitReached
+
+READY = "ready"
+
+
+class Probe(NamedTuple):
+    """What a probe found."""
+
+    status: Status
+    note: str = ""
+    peak_bytes: int | None = None
+
+
+def save_instance(path: Path, instance: Instance) -> None:
+    """Write an instance for the probes."""
+    path.write_bytes(pickle.dumps(instance, protocol=pickle.HIGHEST_PROTOCOL))
+
+
+def probe(path: Path, problem: str, contestant: str, settings: SolverSettings) -> Probe:
+    """Run a contestant once on a saved instance in another process, and stop it where it takes too long."""
+    arguments = [
+        str(path),
+        problem,
+        contestant,
+        json.dumps(settings.threads),
+        json.dumps(settings.time_limit),
+    ]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "preflow.bench.probe", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        # Unbuffered, so that reading the first line takes nothing of what follows.
+        bufsize=0,
+    )
+    assert process.stdout is not None
+    with process:
+        try:
+            process.stdout.readline()
+            output, errors = process.communicate(timeout=settings.stop_after)
+        except subprocess.TimeoutExpired:
+            return Probe("over the time limit", f"stopped after {settings.stop_after:g} s")
+        finally:
+            process.kill()
+    if process.returncode < 0:
+        return Probe("failed", f"crashed with signal {-process.returncode}")
+    if process.returncode > 0:
+        return Probe("failed", (errors.decode().strip().splitlines() or ["no message"])[-1])
+    return Probe(*json.loads(output.splitlines()[-1]))
+
+
+def resident_bytes(field: str) -> int | None:
+    """Return "VmRSS", resident memory as of now, or "VmHWM", its peak; None where the system does not tell.
+
+    Not ``resource.getrusage``: its peak includes the parent's memory at the time of the fork.
+    """
+    status = Path("/proc/self/status")
+    if not status.is_file():
+        return None
+    for line in status.read_text().splitlines():
+        if line.startswith(f"{field}:"):
+            return int(line.split()[1]) * 1024
+    return None
+
+
+def forget_peak() -> None:
+    """Let "VmHWM" start again from what is resident now, where the system allows that."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
+
+
+def run_probe(path: str, problem: str, contestant: str, settings: SolverSettings) -> Probe:
+    """Run a contestant in this process and measure how much its memory grows at most."""
+    from .problems import PROBLEMS
+
+    solver = PROBLEMS[problem].contestant(contestant, settings)
+    instance: Instance = pickle.loads(Path(path).read_bytes())
+    solver.load(instance)
+    prepared = solver.prepare(instance)
+    gc.collect()
+    forget_peak()
+    before = resident_bytes("VmRSS")
+    print(READY, flush=True)
+    try:
+        solver.run(prepared)
+    except TimeLimitReached as bounds:
+        return Probe("over the time limit", f"stopped: {bounds}")
+    after = resident_bytes("VmHWM")
+    grown = None if before is None or after is None else max(0, after - before)
+    return Probe("measured", peak_bytes=grown)
+
+
+def main(arguments: list[str]) -> None:
+    """Print what `run_probe` finds."""
+    path, problem, contestant, threads, time_limit = arguments
+    settings = SolverSettings(json.loads(threads), json.loads(time_limit))
+    print(json.dumps(run_probe(path, problem, contestant, settings)))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

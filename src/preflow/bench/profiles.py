@@ -1,0 +1,155 @@
+"""Performance and speed-up profiles, as curves and as pictures.
+
+Deveci, Kaya, Ucar and Catalyurek, "A push-relabel-based maximum cardinality bipartite matching algorithm on
+GPUs", ICPP 2013, figures 2 and 3; the performance profile is Dolan and More's, 2002. Here the time axes are
+logarithmic.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..errors import MissingDependencyError
+
+#: Seconds of every contestant on every instance; None where it gave no time.
+Times = Mapping[str, Sequence[float | None]]
+
+#: Okabe and Ito's colours, told apart also by those who see few; with a line style each, for print.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
+LINE_STYLES = ("-", "--", "-.", ":")
+#: Factor by which the time axis goes past the data.
+MARGIN = 1.15
+
+
+class Curve(NamedTuple):
+    """Corners of a step function: `y` is the share of instances that have at most, or at least, `x`."""
+
+    x: list[float]
+    y: list[float]
+
+
+def performance_profile(times: Times) -> dict[str, Curve]:
+    """Return for each contestant the share of instances on which it takes at most x times the best time.
+
+    Examples
+    --------
+    >>> performance_profile({"a": [1.0, 4.0], "b": [2.0, 2.0]})["a"]
+    Curve(x=[1.0, 2.0], y=[0.5, 1.0])
+    """
+    best = [min((t for t in column if t is not None), default=math.inf) for column in _columns(times)]
+    curves = {}
+    for name, row in times.items():
+        ratios = sorted(t / least for t, least in zip(row, best, strict=True) if t is not None)
+        curves[name] = Curve(ratios, [(i + 1) / len(row) for i in range(len(ratios))])
+    return curves
+
+
+def speed_up_profile(times: Times, baseline: str) -> dict[str, Curve]:
+    """Return for each other contestant the share of instances with a speed-up over `baseline` of x or more.
+
+    Instances without a time of the baseline do not count.
+
+    Examples
+    --------
+    >>> speed_up_profile({"a": [1.0, 4.0], "b": [2.0, 2.0]}, "b")["a"]
+    Curve(x=[0.5, 2.0], y=[1.0, 0.5])
+    """
+    curves = {}
+    for name, row in times.items():
+        if name == baseline:
+            continue
+        pairs = [(base, t) for base, t in zip(times[baseline], row, strict=True) if base is not None]
+        ups = sorted(base / t for base, t in pairs if t is not None)
+        curves[name] = Curve(ups, [(len(ups) - i) / len(pairs) for i in range(len(ups))])
+    return curves
+
+
+def _columns(times: Times) -> list[tuple[float | None, ...]]:
+    return list(zip(*times.values(), strict=True))
+
+
+def require_matplotlib() -> None:
+    """Raise MissingDependencyError where Matplotlib is not installed."""
+    if find_spec("matplotlib") is None:
+        raise MissingDependencyError("plots", "matplotlib", "bench")
+
+
+def draw_profiles(times: Times, baseline: str | None, title: str, paths: Sequence[Path]) -> list[Path]:
+    """Write the performance profile and the speed-up profile as PNG; return the paths of those written.
+
+    Parameters
+    ----------
+    times : mapping
+    baseline : str or None
+        Whom speed-ups are over; without one there is no speed-up profile.
+    title : str
+        What was timed.
+    paths : two paths
+    """
+    order = list(times)
+    curves = performance_profile(times)
+    with _picture(f"Performance profile: {title}", paths[0]) as axes:
+        axes.set_xlim(1.0 / MARGIN, right := _end(curves))
+        for name, curve in curves.items():
+            corners = [curve.x[0], *curve.x, right], [0.0, *curve.y, curve.y[-1]]
+            axes.step(*corners, where="post", label=_label(name, times), **_style(order.index(name)))
+        axes.set_xlabel("time, as a multiple of the best time on the instance")
+        axes.set_ylabel("share of instances within that multiple")
+    if baseline is None:
+        return [paths[0]]
+    curves = speed_up_profile(times, baseline)
+    with _picture(f"Speed-up profile: {title}", paths[1]) as axes:
+        left = min([1.0, *(x for curve in curves.values() for x in curve.x)]) / MARGIN
+        axes.set_xlim(left, _end(curves))
+        axes.axvline(1.0, color="0.6", linewidth=1.0)
+        for name, curve in curves.items():
+            corners = [left, *curve.x, curve.x[-1]], [curve.y[0], *curve.y, 0.0]
+            axes.step(*corners, where="pre", label=_label(name, times), **_style(order.index(name)))
+        axes.set_xlabel(f"speed-up over {baseline} (1 = as fast)")
+        axes.set_ylabel("share of instances with at least that speed-up")
+    return list(paths)
+
+
+def _end(curves: Mapping[str, Curve]) -> float:
+    return max([1.0, *(x for curve in curves.values() for x in curve.x)]) * MARGIN
+
+
+def _label(name: str, times: Times) -> str:
+    """Return a name; with the number of instances that it has a time for, where these are not all."""
+    count = sum(t is not None for t in times[name])
+    return name if count == len(times[name]) else f"{name} ({count} of {len(times[name])})"
+
+
+def _style(i: int) -> dict[str, Any]:
+    """Return how to draw the i-th contestant; the first ones are preflow's and lie above the others."""
+    colour, dashes = COLOURS[i % len(COLOURS)], LINE_STYLES[i % len(LINE_STYLES)]
+    return {"color": colour, "linestyle": dashes, "linewidth": 2.2, "zorder": 20 - i}
+
+
+@contextmanager
+def _picture(title: str, path: Path) -> Iterator[Any]:
+    """Yield axes whose legend stands beside them, and write them as PNG."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, PercentFormatter
+
+    figure = Figure(figsize=(9.0, 4.8), dpi=150, layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot(xscale="log")
+    yield axes
+    axes.set_title(title, loc="left")
+    low, high = axes.get_xlim()
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high / low < 300.0 else (1.0,)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,g}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.set_ylim(-0.02, 1.02)
+    axes.yaxis.set_major_formatter(PercentFormatter(1.0))
+    axes.grid(color="0.9")
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.legend(loc="outside right upper", frameon=False)
+    figure.savefig(path)

@@ -1,0 +1,302 @@
+"""What a benchmark found: as JSON, as Markdown, and the ratios to a baseline."""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .problem import PHASES, TOTAL
+from .profiles import Times, draw_profiles
+from .runner import InstanceRecord, Measurement
+
+#: Changes when a reader of the JSON has to.
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A problem in the report.
+
+    Attributes
+    ----------
+    problem : str
+    score : str
+        The phase that the profiles show.
+    score_text : str
+    remarks : mapping
+        What a reader must know about a contestant.
+    """
+
+    problem: str
+    score: str
+    score_text: str
+    remarks: dict[str, str]
+
+
+@dataclass
+class BenchReport:
+    """Everything that a run of the benchmark found.
+
+    Attributes
+    ----------
+    date : str
+        When it began, UTC.
+    machine, versions, settings : dict
+    baseline : str or None
+        Contestant that the ratios are to; None where nobody is.
+    problems : list of Heading
+    left_out : list of dict
+        Contestants and instances that could not take part at all: "what" and "why".
+    records : list of InstanceRecord
+    """
+
+    date: str
+    machine: dict[str, Any]
+    versions: dict[str, str]
+    settings: dict[str, Any]
+    baseline: str | None
+    problems: list[Heading]
+    left_out: list[dict[str, str]] = field(default_factory=list)
+    records: list[InstanceRecord] = field(default_factory=list)
+
+    @property
+    def faults(self) -> list[str]:
+        """Disagreements about a value, and methods of preflow that failed."""
+        found = [text for record in self.records if (text := record.disagreement()) is not None]
+        for record in self.records:
+            for each in record.measurements:
+                if each.status == "failed" and each.contestant.startswith("preflow:"):
+                    found.append(f"{record.problem} of {record.name}: {each.contestant} failed: {each.note}")
+        return found
+
+    def of_problem(self, problem: str) -> list[InstanceRecord]:
+        """Return the records of a problem."""
+        return [record for record in self.records if record.problem == problem]
+
+    def contestants(self, problem: str) -> list[str]:
+        """Return who took part in a problem, in order."""
+        names = (each.contestant for record in self.of_problem(problem) for each in record.measurements)
+        return list(dict.fromkeys(names))
+
+    def times(self, problem: str, phase: str) -> Times:
+        """Return the median times of everybody who has any, one entry per instance."""
+        records = self.of_problem(problem)
+        rows = {
+            name: [_median(record, name, phase) for record in records] for name in self.contestants(problem)
+        }
+        return {name: row for name, row in rows.items() if any(t is not None for t in row)}
+
+    def ratios(self, problem: str, contestant: str, phase: str) -> list[float]:
+        """Return the contestant's median times over the baseline's, where both have one."""
+        ratios = (_ratio(record, contestant, self.baseline, phase) for record in self.of_problem(problem))
+        return [ratio for ratio in ratios if ratio is not None]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as plain values for JSON; times are seconds, sizes of memory bytes."""
+        return {
+            "format": FORMAT,
+            "date": self.date,
+            "machine": self.machine,
+            "versions": self.versions,
+            "settings": self.settings,
+            "baseline": self.baseline,
+            "left_out": self.left_out,
+            "problems": [
+                {**asdict(heading), "summary": self.summary(heading.problem)} for heading in self.problems
+            ],
+            "instances": [_record_dict(record) for record in self.records],
+            "faults": self.faults,
+        }
+
+    def summary(self, problem: str) -> dict[str, dict[str, Any]]:
+        """Return, by contestant and phase, the statistics of the ratios to the baseline."""
+        summaries: dict[str, dict[str, Any]] = {}
+        for name in self.contestants(problem):
+            for phase in (TOTAL, "solve"):
+                if name != self.baseline and (ratios := self.ratios(problem, name, phase)):
+                    summaries.setdefault(name, {})[phase] = {
+                        "instances": len(ratios),
+                        "median": statistics.median(ratios),
+                        "geometric_mean": math.exp(statistics.fmean(map(math.log, ratios))),
+                        "best": min(ratios),
+                        "worst": max(ratios),
+                    }
+        return summaries
+
+    def to_markdown(self, pictures: dict[str, list[str]]) -> str:
+        """Return the report as Markdown; `pictures` are file names by problem."""
+        parts = [f"# preflow bench, {self.date}", _machine_text(self.machine, self.versions, self.settings)]
+        if self.faults:
+            parts.append("**The run failed:**\n\n" + _bullets(self.faults))
+        if self.left_out:
+            parts.append(
+                "Left out:\n\n" + _bullets([f"{each['what']}: {each['why']}" for each in self.left_out])
+            )
+        for heading in self.problems:
+            if self.of_problem(heading.problem):
+                parts += self._problem_parts(heading, pictures.get(heading.problem, []))
+        return "\n\n".join(parts) + "\n"
+
+    def _problem_parts(self, heading: Heading, pictures: Sequence[str]) -> list[str]:
+        records = self.of_problem(heading.problem)
+        parts = [f"## {heading.problem}"]
+        parts += [f"![{Path(name).stem.replace('-', ' ')}]({name})" for name in pictures]
+        if rows := self._summary_rows(heading.problem):
+            header = ["contestant", "phase", "instances", "median", "geometric mean", "best", "worst"]
+            parts.append(f"Times over those of {self.baseline}, below 1 is faster:\n\n{_table(header, rows)}")
+        names = self.contestants(heading.problem)
+        rows = [
+            [record.name, *(self._cell(record, name, heading.score) for name in names)] for record in records
+        ]
+        over = f", and over {self.baseline}'s" if self.baseline else ""
+        parts.append(f"Median seconds, {heading.score_text}{over}:\n\n{_table(['instance', *names], rows)}")
+        if remarks := [f"{name}: {text}" for name, text in heading.remarks.items() if name in names and text]:
+            parts.append(_bullets(remarks))
+        header = ["instance", "contestant", *PHASES, TOTAL, "fastest", "peak MiB", "value", "note"]
+        details = [_detail_row(record, each) for record in records for each in record.measurements]
+        parts.append(f"Median seconds of every phase:\n\n{_table(header, details)}")
+        if chosen := _choices(records):
+            parts.append("What auto chose:\n\n" + _bullets(chosen))
+        return parts
+
+    def _summary_rows(self, problem: str) -> list[list[str]]:
+        columns = ("median", "geometric_mean", "best", "worst")
+        return [
+            [name, phase, str(numbers["instances"]), *(f"{numbers[column]:.2f}" for column in columns)]
+            for name, phases in self.summary(problem).items()
+            for phase, numbers in phases.items()
+        ]
+
+    def _cell(self, record: InstanceRecord, contestant: str, phase: str) -> str:
+        time = _median(record, contestant, phase)
+        if time is None:
+            measurement = record.of(contestant)
+            return "-" if measurement is None else measurement.status
+        ratio = _ratio(record, contestant, self.baseline, phase)
+        return (
+            _seconds(time)
+            if ratio is None or contestant == self.baseline
+            else f"{_seconds(time)} ({ratio:.2f})"
+        )
+
+
+def write_report(report: BenchReport, folder: Path, *, plots: bool) -> list[Path]:
+    """Write bench.json, bench.md and the pictures; return their paths."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = [folder / "bench.json", folder / "bench.md"]
+    written[0].write_text(json.dumps(report.to_dict(), indent=2, allow_nan=False) + "\n")
+    pictures: dict[str, list[str]] = {}
+    for heading in report.problems if plots else []:
+        times = report.times(heading.problem, heading.score)
+        if times:
+            paths = [folder / f"{kind}-profile-{heading.problem}.png" for kind in ("performance", "speed-up")]
+            count = len(report.of_problem(heading.problem))
+            title = f"{heading.problem}, {heading.score_text}, {count} instance{'s' if count > 1 else ''}"
+            baseline = report.baseline if report.baseline in times and len(times) > 1 else None
+            drawn = draw_profiles(times, baseline, title, paths)
+            pictures[heading.problem] = [path.name for path in drawn]
+            written += drawn
+    written[1].write_text(report.to_markdown(pictures))
+    return written
+
+
+def _median(record: InstanceRecord, contestant: str, phase: str) -> float | None:
+    measurement = record.of(contestant)
+    return None if measurement is None else measurement.median(phase)
+
+
+def _ratio(record: InstanceRecord, contestant: str, baseline: str | None, phase: str) -> float | None:
+    time = _median(record, contestant, phase)
+    base = None if baseline is None else _median(record, baseline, phase)
+    return None if not time or not base else time / base
+
+
+def _record_dict(record: InstanceRecord) -> dict[str, Any]:
+    return {
+        "problem": record.problem,
+        "suite": record.suite,
+        "name": record.name,
+        "sizes": dict(record.sizes),
+        "contestants": [_measurement_dict(each) for each in record.measurements],
+    }
+
+
+def _measurement_dict(measurement: Measurement) -> dict[str, Any]:
+    def statistics_of(phase: str) -> dict[str, Any]:
+        times = measurement.all_seconds(phase)
+        return {"median": measurement.median(phase), "min": min(times), "all": times}
+
+    return {
+        "name": measurement.contestant,
+        "status": measurement.status,
+        "note": measurement.note,
+        "value": measurement.value,
+        "seconds": {phase: statistics_of(phase) for phase in measurement.phases},
+        "peak_bytes": measurement.peak_bytes,
+        "detail": dict(measurement.detail),
+    }
+
+
+def _detail_row(record: InstanceRecord, measurement: Measurement) -> list[str]:
+    peak = measurement.peak_bytes
+    fastest = min(measurement.all_seconds(TOTAL), default=None)
+    note = "" if measurement.status == "measured" else f"{measurement.status}: {measurement.note}"
+    return [
+        record.name,
+        measurement.contestant,
+        *(_seconds(measurement.median(phase)) for phase in (*PHASES, TOTAL)),
+        _seconds(fastest),
+        "" if peak is None else f"{peak / 2**20:,.0f}",
+        "" if measurement.value is None else f"{measurement.value:,}",
+        note,
+    ]
+
+
+def _choices(records: Sequence[InstanceRecord]) -> list[str]:
+    chosen: dict[tuple[str, str], list[str]] = {}
+    for record in records:
+        measurement = record.of("preflow:auto")
+        if measurement is not None and "method" in measurement.detail:
+            key = (measurement.detail["method"], measurement.detail["reason"])
+            chosen.setdefault(key, []).append(record.name)
+    return [f"{method} on {', '.join(names)}: {reason}" for (method, reason), names in chosen.items()]
+
+
+def _machine_text(machine: dict[str, Any], versions: dict[str, str], settings: dict[str, Any]) -> str:
+    memory = machine["memory_bytes"]
+    gpus = [
+        f"{gpu['name']} ({gpu['memory.total']}, driver {gpu['driver_version']})" for gpu in machine["gpus"]
+    ]
+    cores = f"{machine['usable_cores']} of {machine['cores']} cores usable"
+    size = "memory unknown" if memory is None else f"{memory / 2**30:.0f} GiB"
+    load = machine["load_average"]
+    return _bullets(
+        [
+            f"{machine['cpu'] or 'processor unknown'}, {cores}, {size}",
+            f"GPU: {', '.join(gpus) or 'none'}",
+            f"{machine['system']}, {machine['python']}, "
+            f"transparent huge pages: {machine['transparent_huge_pages'] or 'unknown'}",
+            "load average at the start "
+            + ("unknown" if load is None else " ".join(f"{x:.2f}" for x in load)),
+            ", ".join(f"{name} {version}" for name, version in versions.items()),
+            ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in settings.items()),
+        ]
+    )
+
+
+def _seconds(time: float | None) -> str:
+    return "" if time is None else f"{time:.3g}"
+
+
+def _bullets(lines: Sequence[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines)

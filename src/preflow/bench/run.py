@@ -1,0 +1,196 @@
+"""The benchmark as one function: what `preflow bench` does."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from ..errors import InvalidInputError, PreflowError
+from .machine import describe_machine, package_versions
+from .problem import Case, Contestant, Problem, SolverSettings
+from .problems import PROBLEMS
+from .profiles import require_matplotlib
+from .report import BenchReport, Heading, write_report
+from .runner import InstanceRecord, measure
+
+logger = logging.getLogger("preflow")
+
+
+class BenchmarkFailedError(PreflowError):
+    """Contestants found different values, or a method of preflow failed; the message names them."""
+
+
+def run_bench(
+    suites: Sequence[str] = ("papers",),
+    *,
+    out: str | Path | None = None,
+    problems: Sequence[str] | None = None,
+    repeats: int = 5,
+    methods: Sequence[str] = ("auto",),
+    peers: Sequence[str] | None = None,
+    instances: Sequence[str] = (),
+    files: Sequence[str] = (),
+    baseline: str = "ortools",
+    threads: int | None = None,
+    time_limit: float = 20.0,
+    memory: bool = True,
+    plots: bool = True,
+) -> BenchReport:
+    """Measure preflow beside the installed peers, and compare all values.
+
+    Parameters
+    ----------
+    suites : sequence of str
+        "papers", "vision", "real", "tiny". An instance of several suites is measured once.
+    out : str or Path, optional
+        Folder that gets ``bench.json``, ``bench.md`` and two pictures for each problem.
+    problems : sequence of str, optional
+        Names of public functions, such as "max_flow"; default: all that have one of the suites.
+    repeats : int
+        Timed runs of each contestant on each instance, after a warm-up.
+    methods : sequence of str
+        Methods of preflow, each of which takes part as ``preflow:METHOD``.
+    peers : sequence of str, optional
+        Names of peers; default: all. One that is not installed is left out, and the report says so.
+    instances : sequence of str
+        Shell patterns; only instances whose name matches one of them are measured. None: all.
+    files : sequence of str
+        DIMACS files, folders of them or glob patterns, for the suite "real".
+    baseline : str
+        Contestant that ratios and speed-ups are to; preflow's first method where it does not take part.
+    threads : int, optional
+        CPU threads of those methods of preflow that can use several; the peers use one.
+    time_limit : float
+        Seconds a run. Whoever takes longer is measured once; twice as long, and it is stopped if `memory`
+        is set, for then it first runs in a process of its own.
+    memory : bool
+        Whether to measure peak memory, which costs one more run of each contestant.
+    plots : bool
+        Whether to draw the profiles.
+
+    Returns
+    -------
+    BenchReport
+
+    Raises
+    ------
+    InvalidInputError
+        A name is unknown, nothing matches, or a number is out of range.
+    BenchmarkFailedError
+        Values differ or a method of preflow failed. The report is written before.
+    MissingDependencyError
+        Matplotlib is not installed, and pictures are to be drawn.
+    """
+    if out is not None and plots:
+        require_matplotlib()
+    _check_number("repeats", repeats)
+    _check_number("time_limit", time_limit)
+    settings = SolverSettings(threads, time_limit)
+    chosen = _chosen_problems(suites, problems)
+    entrants = {problem.name: _contestants(problem, methods, peers, settings) for problem in chosen}
+    turns = list(_turns(chosen, suites, instances, files))
+    if not turns:
+        raise InvalidInputError(
+            f"no instance of {', '.join(suites)} matches {', '.join(instances) or 'anything'}"
+        )
+    everybody = {each.name: each for contestants in entrants.values() for each in contestants}
+    absent = {name: why for name, each in everybody.items() if (why := each.missing()) is not None}
+    present = [name for name in everybody if name not in absent]
+    report = BenchReport(
+        datetime.now(UTC).isoformat(timespec="seconds"),
+        describe_machine(),
+        package_versions(each.distribution for each in everybody.values() if each.is_peer),
+        {
+            "suites": " ".join(suites),
+            "repeats": repeats,
+            "threads": threads or "all",
+            "time_limit": time_limit,
+        },
+        baseline if baseline in present else next(iter(present), None),
+        [_heading(problem, entrants[problem.name]) for problem in chosen],
+        [{"what": name, "why": why} for name, why in absent.items()],
+    )
+    try:
+        for problem, suite, case in turns:
+            contestants = [each for each in entrants[problem.name] if each.name not in absent]
+            try:
+                instance = case.make()
+            except PreflowError as error:
+                if (entry := {"what": case.name, "why": str(error)}) not in report.left_out:
+                    report.left_out.append(entry)
+                continue
+            logger.info("%s of %s: %s", problem.name, case.name, _sizes(instance.sizes))
+            record = measure(
+                problem, suite, case.name, instance, contestants, settings, repeats=repeats, memory=memory
+            )
+            report.records.append(record)
+            logger.info("  %s", _result_line(record, problem.score))
+    finally:
+        if out is not None:
+            write_report(report, Path(out), plots=plots)
+    if report.faults:
+        raise BenchmarkFailedError("; ".join(report.faults))
+    return report
+
+
+def _check_number(name: str, value: float) -> None:
+    if not value > 0:
+        raise InvalidInputError(f"{name} is positive, got {value}")
+
+
+def _chosen_problems(suites: Sequence[str], names: Sequence[str] | None) -> list[Problem]:
+    for name in names or ():
+        if name not in PROBLEMS:
+            raise InvalidInputError(f"unknown problem {name!r}: there are {', '.join(PROBLEMS)}")
+    known = dict.fromkeys(suite for problem in PROBLEMS.values() for suite in problem.suites)
+    for suite in suites:
+        if suite not in known:
+            raise InvalidInputError(f"unknown suite {suite!r}: there are {', '.join(known)}")
+    return [
+        problem
+        for problem in PROBLEMS.values()
+        if (names is None or problem.name in names) and set(suites) & set(problem.suites)
+    ]
+
+
+def _contestants(
+    problem: Problem, methods: Sequence[str], peers: Sequence[str] | None, settings: SolverSettings
+) -> list[Contestant]:
+    names = [f"preflow:{method}" for method in methods]
+    names += [peer.name for peer in problem.peers] if peers is None else peers
+    return [problem.contestant(name, settings) for name in dict.fromkeys(names)]
+
+
+def _turns(
+    problems: Sequence[Problem], suites: Sequence[str], patterns: Sequence[str], files: Sequence[str]
+) -> Iterator[tuple[Problem, str, Case]]:
+    """Yield what is to be measured: problem, suite and case."""
+    for problem in problems:
+        seen: set[str] = set()
+        for suite in suites:
+            for case in problem.suites[suite](files) if suite in problem.suites else ():
+                matches = not patterns or any(fnmatchcase(case.name, pattern) for pattern in patterns)
+                if matches and case.name not in seen:
+                    seen.add(case.name)
+                    yield problem, suite, case
+
+
+def _heading(problem: Problem, contestants: Sequence[Contestant]) -> Heading:
+    remarks = {each.name: each.remark for each in contestants}
+    return Heading(problem.name, problem.score, problem.score_text, remarks)
+
+
+def _sizes(sizes: Any) -> str:
+    return ", ".join(f"{count:,} {name}" for name, count in sizes.items())
+
+
+def _result_line(record: InstanceRecord, phase: str) -> str:
+    parts = []
+    for each in record.measurements:
+        time = each.median(phase)
+        parts.append(f"{each.contestant} {each.status if time is None else f'{time:.3g} s'}")
+    return ", ".join(parts)

@@ -1,0 +1,98 @@
+"""The command that measures preflow beside other packages."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from .files import check_writable, make_folder
+from .session import VERIFICATION_FAILED, interrupts, say
+
+
+def bench(
+    suites: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="SUITE", help="papers (the default), vision, real, tiny."),
+    ] = None,
+    out: Annotated[
+        str | None,
+        typer.Option(metavar="FOLDER", help="Gets bench.json, bench.md and the profiles as pictures."),
+    ] = None,
+    problem: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="max_flow or min_cut; may be repeated. All if not given."),
+    ] = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A method of preflow that takes part; may be repeated."),
+    ] = None,
+    peer: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="A package to compare with; may be repeated. All installed if not given."
+        ),
+    ] = None,
+    no_peers: Annotated[bool, typer.Option("--no-peers", help="Measure preflow alone.")] = False,
+    baseline: Annotated[
+        str, typer.Option(metavar="NAME", help="The contestant that the ratios are to.")
+    ] = "ortools",
+    instance: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATTERN", help="Only instances with such names, as in 'rmf*'; may be repeated."
+        ),
+    ] = None,
+    file: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE", help="For the suite real: a DIMACS file, a folder or a pattern; may be repeated."
+        ),
+    ] = None,
+    repeats: Annotated[int, typer.Option(help="Timed runs of everybody on each instance.")] = 5,
+    threads: Annotated[int | None, typer.Option(help="CPU threads for preflow; the peers use one.")] = None,
+    time_limit: Annotated[float, typer.Option(metavar="SECONDS", help="For one run.")] = 120.0,
+    no_memory: Annotated[
+        bool, typer.Option("--no-memory", help="Do not measure memory: one run of everybody less.")
+    ] = False,
+    no_plots: Annotated[bool, typer.Option("--no-plots", help="Draw no profiles.")] = False,
+) -> None:
+    """Measure preflow beside the peers that are installed.
+
+    Everybody solves the same instances, and all values are compared:
+    exit code 1 if they differ. Without --out the report is printed as
+    Markdown. With --out, Ctrl-C ends the run once the contestant that
+    runs returns, and what was measured is kept; a second one ends it now.
+
+    For example:
+
+      preflow bench tiny
+      preflow bench papers --out bench-output
+      preflow bench papers --instance 'rmf*' --peer ortools --repeats 3
+      preflow bench real --file 'instances/*.max.gz' --out bench-output
+    """
+    from ..bench import BenchmarkFailedError, run_bench
+
+    if out is not None:
+        check_writable(str(make_folder(out) / "bench.json"))
+        interrupts.grace = None
+    try:
+        report = run_bench(
+            suites or ("papers",),
+            out=out,
+            problems=problem,
+            repeats=repeats,
+            methods=method or ("auto",),
+            peers=() if no_peers else peer,
+            instances=instance or (),
+            files=file or (),
+            baseline=baseline,
+            threads=threads,
+            time_limit=time_limit,
+            memory=not no_memory,
+            plots=not no_plots,
+        )
+    except BenchmarkFailedError as error:
+        say(f"error: {error}")
+        raise typer.Exit(VERIFICATION_FAILED) from error
+    typer.echo(report.to_markdown({}).rstrip() if out is None else f"wrote the report to {out}")

@@ -1,0 +1,128 @@
+"""Files that the command line reads and writes; the name says the format, and ``-`` is a standard stream."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import InvalidInputError, ParseError
+
+if TYPE_CHECKING:
+    from ..graph.network import FlowNetwork, MaxFlowProblem
+    from ..maxflow.result import MaxFlowResult, MinCutResult
+
+STREAM = "-"
+
+
+def read_network(file: str) -> FlowNetwork | MaxFlowProblem:
+    """Read an .npz archive, or a DIMACS file under any other name; ``-`` reads standard input."""
+    from ..io.dimacs import read_dimacs
+    from ..io.npz import load_npz
+
+    if file == STREAM:
+        return replace(read_dimacs("/dev/stdin"), name="standard input")
+    return load_npz(file) if file.endswith(".npz") else read_dimacs(file)
+
+
+def read_problem(file: str) -> MaxFlowProblem:
+    """Read a network with its source and sink."""
+    from ..graph.network import MaxFlowProblem
+
+    problem = read_network(file)
+    if not isinstance(problem, MaxFlowProblem):
+        raise ParseError(file, None, "a network without source and sink; save a MaxFlowProblem with them")
+    return problem if problem.name else replace(problem, name=Path(file).stem)
+
+
+def check_problem_name(file: str) -> None:
+    """Raise InvalidInputError unless the name of a file to write says its format."""
+    if file != STREAM and not file.endswith((".max", ".max.gz", ".npz")):
+        raise InvalidInputError(f"{file}: the name of a problem ends in .max, .max.gz or .npz")
+
+
+def check_writable(file: str | None) -> None:
+    """Raise InvalidInputError if a file could not be written; asked before long work, it stays as it is."""
+    if file is None or file == STREAM:
+        return
+    target = Path(os.path.realpath(file))
+    try:
+        if target.is_dir():
+            raise IsADirectoryError(None, "Is a directory")
+        if target.exists() and not target.is_file():
+            return
+        # The folder decides: a file is written beside its final name and then renamed.
+        with tempfile.TemporaryFile(dir=target.parent):
+            pass
+    except (OSError, ValueError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or error
+        raise InvalidInputError(f"{file}: cannot be written: {reason}") from error
+
+
+def make_folder(folder: str) -> Path:
+    """Return the path of a folder, which is made if it is not there."""
+    path = Path(folder)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidInputError(f"{folder}: cannot be made: {error.strerror}") from error
+    return path
+
+
+def write_problem(file: str, problem: MaxFlowProblem) -> None:
+    """Write a problem in the format that the name says; ``-`` writes DIMACS to standard output."""
+    from ..io.dimacs import write_dimacs
+    from ..io.npz import save_npz
+
+    with _path_of(file) as path:
+        if file.endswith(".npz"):
+            save_npz(path, problem)
+        else:
+            write_dimacs(path, problem)
+
+
+def write_flow(file: str, name: str, result: MaxFlowResult) -> None:
+    """Write a flow as a DIMACS solution."""
+    from ..io.solution import write_solution
+
+    network = result.network
+    is_maximum = result.status == "optimal"
+    comment = f"{'maximum flow' if is_maximum else 'a flow, not proved maximum,'} of {name}".strip()
+    with _path_of(file) as path:
+        write_solution(path, result.lower_bound, network.tail, network.head, result.flow, comment)
+
+
+def write_cut(file: str, name: str, result: MinCutResult) -> None:
+    """Write a cut: a line ``s CAPACITY`` and a line ``n VERTEX t`` for each vertex on the sink's side."""
+    import numpy as np
+
+    from ..io.files import replacing
+    from ..io.record_writer import write_comment
+
+    is_minimum = result.status == "optimal"
+    title = f"{'minimum cut' if is_minimum else 'a cut, not proved minimum,'} of {name}".strip()
+    vertices = (np.flatnonzero(result.sink_side) + 1).tolist()
+    with _path_of(file) as path, replacing(path, compress=file.endswith(".gz")) as output:
+        write_comment(output, f"{title}; vertices that are not listed are on the source's side")
+        output.write(f"s {result.upper_bound}\n".encode())
+        output.write("".join([f"n {vertex} t\n" for vertex in vertices]).encode())
+
+
+@contextmanager
+def _path_of(file: str) -> Iterator[Path]:
+    """Yield the path to write to; for ``-`` a temporary one, whose content then goes to standard output."""
+    if file != STREAM:
+        yield Path(file)
+        return
+    with tempfile.TemporaryDirectory(prefix="preflow-") as folder:
+        path = Path(folder) / "output"
+        yield path
+        sys.stdout.flush()
+        with path.open("rb") as content:
+            shutil.copyfileobj(content, sys.stdout.buffer)

@@ -1,0 +1,123 @@
+"""The command that generates instances."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..errors import InvalidInputError
+from .files import STREAM, check_problem_name, check_writable, write_problem
+from .session import working
+
+if TYPE_CHECKING:
+    from ..generators.registry import Family, Parameter, Value
+
+#: Of what `generate` writes, for the name of an instance.
+DEFAULT_NAME = "{}.max.gz"
+
+
+def generate(
+    arguments: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="FAMILY [SIZE] [--PARAMETER VALUE]",
+            help="A family, a size such as 64x16, and parameters of the family by name.",
+            show_default=False,
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Seed of the random numbers, for families that draw some.")
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="A .max, .max.gz or .npz file; - writes DIMACS to stdout. If not given: a .max.gz file, "
+            "named after the instance, in this folder.",
+        ),
+    ] = None,
+    list_families: Annotated[
+        bool, typer.Option("--list", help="List the families, or the parameters of the one that is given.")
+    ] = False,
+) -> None:
+    """Generate an instance of a classic family.
+
+    The same family, size, parameters and seed give the same file.
+
+    For example:
+
+      preflow generate --list
+      preflow generate rmf-wide --list
+      preflow generate rmf-wide 64x16 -o wide.max.gz
+      preflow generate rmf-wide --side 64 --frames 16 --seed 3 -o wide.npz
+      preflow generate grid-2d 500x500 --contrast --smoothing 4
+    """
+    from ..generators.registry import FAMILIES
+    from ..generators.registry import family as family_named
+    from .reports import counted, family_lines, family_table
+
+    if not arguments:
+        if not list_families:
+            raise InvalidInputError("name a family; `preflow generate --list` shows them")
+        typer.echo("\n".join(family_table(FAMILIES.values())))
+        return
+    family = family_named(arguments[0])
+    if list_families:
+        typer.echo("\n".join(family_lines(family)))
+        return
+    size, parameters = _size_and_parameters(family, arguments[1:])
+    if seed is not None:
+        parameters["seed"] = seed
+    if output is not None:
+        check_problem_name(output)
+    check_writable(output or DEFAULT_NAME.format(family.name))
+    with working(f"generating {family.name}"):
+        problem = family.generate(size, **parameters)
+    file = output or DEFAULT_NAME.format(problem.name.replace(" ", "-"))
+    with working(f"writing {file}"):
+        write_problem(file, problem)
+    network = problem.network
+    if file != STREAM:
+        size_text = f"{counted(network.num_vertices, 'vertices')}, {counted(network.num_arcs, 'arcs')}"
+        typer.echo(f"wrote {file}: {size_text}")
+
+
+def _size_and_parameters(family: Family, arguments: list[str]) -> tuple[str | None, dict[str, Value]]:
+    """Split ``64x16 --c1 3 --contrast`` into a size and parameters."""
+    size: str | None = None
+    given: dict[str, Value] = {}
+    known = {parameter.name: parameter for parameter in family.parameters}
+    rest = iter(arguments)
+    waiting = next(rest, None)
+    while waiting is not None:
+        argument, waiting = waiting, next(rest, None)
+        if not argument.startswith("--"):
+            if size is not None:
+                raise InvalidInputError(f"a second size {argument!r}, after {size!r}")
+            size = argument
+            continue
+        name, has_value, text = argument[2:].partition("=")
+        name = name.replace("-", "_")
+        if name not in known:
+            raise InvalidInputError(f"{family.name} has no parameter {name!r}: it has {', '.join(known)}")
+        if not has_value and known[name].type is bool and waiting not in ("true", "false"):
+            given[name] = True
+            continue
+        if not has_value:
+            if waiting is None:
+                raise InvalidInputError(f"{argument} lacks its value")
+            text, waiting = waiting, next(rest, None)
+        given[name] = _value(known[name], text)
+    return size, given
+
+
+def _value(parameter: Parameter, text: str) -> Value:
+    try:
+        return {"true": True, "false": False}[text] if parameter.type is bool else parameter.type(text)
+    except (KeyError, ValueError):
+        kind = {int: "an integer", float: "a number", bool: "true or false"}[parameter.type]
+        option = f"--{parameter.name.replace('_', '-')}"
+        raise InvalidInputError(f"{option} is {kind}, got {text!r}") from None

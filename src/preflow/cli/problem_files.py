@@ -1,0 +1,234 @@
+"""Commands that work on a problem in a file: solve, info, verify; and methods, which they can use."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+from ..errors import InvalidInputError, VerificationError
+from .arguments import AsJson, Device, Method, ProblemFile, Threads, TimeLimit, Verify
+from .files import STREAM, check_writable, read_network, read_problem, write_cut, write_flow
+from .session import TIME_LIMIT_REACHED, VERIFICATION_FAILED, solver_progress, working
+
+
+def solve(
+    file: ProblemFile,
+    method: Method = "auto",
+    device: Device = "auto",
+    threads: Threads = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="An option of the method; may be repeated."),
+    ] = None,
+    time_limit: TimeLimit = None,
+    min_cut: Annotated[
+        bool, typer.Option("--min-cut", help="Find a minimum cut only, no flow: cheaper.")
+    ] = False,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write the flow there; - is standard output."),
+    ] = None,
+    verify: Verify = False,
+    as_json: AsJson = False,
+) -> None:
+    """Find a maximum flow, or a minimum cut, of a file.
+
+    The flow is written as a DIMACS solution: a line "s VALUE", then
+    "f TAIL HEAD FLOW" for each arc that carries flow. With --min-cut
+    there is no flow, and the cut is written instead: "s CAPACITY", then
+    "n VERTEX t" for each vertex on the sink's side. A name that ends in
+    .gz is compressed.
+
+    When the time limit is reached, the flow (or cut) is the best one
+    found; the report gives a lower and an upper bound on the value.
+
+    For example:
+
+      preflow solve wide.max.gz
+      preflow solve wide.max.gz --verify --output wide.sol
+      preflow solve wide.max.gz --method serial-fifo --option gap=true
+      preflow solve wide.max.gz --time-limit 10 --json
+      preflow generate rmf-wide 64x16 -o - | preflow solve -
+    """
+    from ..maxflow.api import max_flow
+    from ..maxflow.api import min_cut as minimum_cut
+    from ..maxflow.result import MaxFlowResult
+    from ..registry import methods
+    from ..solving.dispatch import find_method
+    from .reports import as_json as json_text
+    from .reports import solve_facts, solve_lines
+
+    if as_json and output == STREAM:
+        raise InvalidInputError("--json and --output - would both write to standard output")
+    options = dict(_name_and_value(text) for text in option or ())
+    check_writable(output)
+    if method != "auto":
+        find_method(methods("min_cut" if min_cut else "max_flow"), method).make_options(options)
+
+    seconds: dict[str, float] = {}
+    with _timed(seconds, "read", f"reading {file}"):
+        problem = read_problem(file)
+    find = minimum_cut if min_cut else max_flow
+    with solver_progress() as progress:
+        result = find(
+            problem,
+            method=method,
+            device=device,
+            threads=threads,
+            time_limit=time_limit,
+            progress=progress,
+            options=options,
+        )
+    if verify:
+        with _timed(seconds, "verify", "verifying"):
+            result.verify()
+    if output is not None:
+        with working(f"writing {output}"):
+            if isinstance(result, MaxFlowResult):
+                write_flow(output, problem.name, result)
+            else:
+                write_cut(output, problem.name, result)
+
+    facts = solve_facts(problem, result, seconds, verify)
+    lines = [json_text(facts)] if as_json else solve_lines(facts)
+    if output not in (None, STREAM) and not as_json:
+        lines.append(f"wrote the {'cut' if min_cut else 'flow'} to {output}")
+    typer.echo("\n".join(lines), err=output == STREAM)
+    if result.status != "optimal":
+        raise typer.Exit(TIME_LIMIT_REACHED)
+
+
+@contextmanager
+def _timed(seconds: dict[str, float], phase: str, what: str) -> Iterator[None]:
+    start = time.perf_counter()
+    with working(what):
+        yield
+    seconds[phase] = time.perf_counter() - start
+
+
+def _name_and_value(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not (name and equals):
+        raise InvalidInputError(f"an option is written NAME=VALUE, got {text!r}")
+    if value.lower() in ("true", "false"):
+        return name, value.lower() == "true"
+    for number in (int, float):
+        try:
+            return name, number(value)
+        except ValueError:
+            pass
+    return name, value
+
+
+def info(file: ProblemFile, as_json: AsJson = False) -> None:
+    """Describe a file: sizes, degrees, capacities, and what bounds the flow.
+
+    No flow exceeds what the arcs out of the source can carry, nor what
+    those into the sink can. Of several arcs between the same vertices all
+    but one count as parallel; a pair of vertices with arcs both ways is
+    antiparallel. Vertices are numbered as the file numbers them, from 1;
+    those of an .npz archive, and all in JSON, from 0.
+
+    For example:
+
+      preflow info wide.max.gz
+      preflow info wide.npz --json
+    """
+    from ..graph.network import MaxFlowProblem
+    from .reports import as_json as json_text
+    from .reports import info_lines, network_facts, terminal_facts
+
+    with working(f"reading {file}"):
+        problem = read_network(file)
+    with working("counting"):
+        if isinstance(problem, MaxFlowProblem):
+            facts = {
+                "instance": problem.name or file,
+                **network_facts(problem.network),
+                **terminal_facts(problem),
+            }
+        else:
+            facts = {"instance": file, **network_facts(problem)}
+    if as_json:
+        typer.echo(json_text(facts))
+    else:
+        typer.echo("\n".join(info_lines(facts, first_vertex=0 if file.endswith(".npz") else 1)))
+
+
+def verify(
+    file: ProblemFile,
+    solution: Annotated[
+        str, typer.Argument(metavar="SOLUTION", help="A DIMACS solution, such as solve --output writes.")
+    ],
+) -> None:
+    """Check that a solution is a maximum flow of a problem.
+
+    Proved independently of every solver: no arc carries more than its
+    capacity, every inner vertex passes on what it gets, the value is the
+    one that the file states, and no residual path is left from source to
+    sink. Exit code 1, with the first violation, if the proof fails.
+
+    For example:
+
+      preflow verify wide.max.gz wide.sol
+    """
+    from ..certify.cut import check_no_residual_path
+    from ..certify.flow import check_flow
+    from ..io.solution import flow_on_arcs, read_solution
+    from .reports import aligned, counted
+
+    with working("reading"):
+        problem = read_problem(file)
+        claimed = read_solution(solution)
+    network = problem.network
+    sources = network.vertices(problem.source, "source")
+    sinks = network.vertices(problem.sink, "sink")
+    with working("verifying"):
+        try:
+            flow = flow_on_arcs(network, claimed)
+        except InvalidInputError as error:
+            _verification_failed(str(error))
+        try:
+            check_flow(network, sources, sinks, flow, claimed.value)
+            check_no_residual_path(network, sources, sinks, flow)
+        except VerificationError as error:
+            _verification_failed(f"{error} (vertices and arcs counted from 0)")
+    proved = [
+        ("capacity", f"respected by the flow on each of {counted(network.num_arcs, 'arcs')}"),
+        ("conservation", "every vertex but source and sink passes on what it gets"),
+        ("value", f"{claimed.value:,} arrives at the sink, as the file states"),
+        ("maximum", "no residual path leads from the source to the sink"),
+    ]
+    typer.echo("\n".join(["verified: a maximum flow", *aligned(proved, indent="  ")]))
+
+
+def _verification_failed(violation: str) -> NoReturn:
+    typer.echo(f"not verified: {violation}")
+    raise typer.Exit(VERIFICATION_FAILED)
+
+
+def methods(
+    problem: Annotated[
+        str | None, typer.Argument(metavar="PROBLEM", help="max_flow, min_cut ...; all if not given.")
+    ] = None,
+) -> None:
+    """List the solvers: names, device, paper, options with defaults.
+
+    A name, or one of the other names that the papers use, goes to
+    solve --method; an option goes to solve --option.
+
+    For example:
+
+      preflow methods
+      preflow methods max_flow
+    """
+    from ..registry import METHODS
+    from ..registry import methods as methods_of
+    from .reports import method_lines
+
+    listed = METHODS if problem is None else {problem: methods_of(problem)}
+    typer.echo("\n".join(method_lines(listed)).rstrip())

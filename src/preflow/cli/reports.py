@@ -1,0 +1,256 @@
+"""What the commands say: facts as plain values, which print as JSON, and the same facts as aligned lines."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..generators.registry import Family
+    from ..graph.network import FlowNetwork, MaxFlowProblem
+    from ..maxflow.result import MinCutResult
+    from ..solving.method import Method
+
+Facts = Mapping[str, Any]
+
+
+def as_json(facts: Facts) -> str:
+    """Return the facts as JSON, which has no infinity: null stands for it."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {key: plain(entry) for key, entry in value.items()}
+        return None if isinstance(value, float) and not math.isfinite(value) else value
+
+    return json.dumps(plain(facts), indent=2)
+
+
+def aligned(rows: Iterable[tuple[str, str]], indent: str = "") -> list[str]:
+    """Return lines of a name and a text, the texts one below the other; rows without text are left out."""
+    shown = [(name, text) for name, text in rows if text]
+    width = max((len(name) for name, _ in shown), default=0)
+    return [f"{indent}{name:<{width}}  {text}" for name, text in shown]
+
+
+def counted(number: int, thing: str) -> str:
+    """Return for example "1 arc" or "2,000 arcs"; `thing` is the plural, as in "arcs" or "vertices"."""
+    one = "vertex" if thing == "vertices" else thing.removesuffix("s")
+    return f"{number:,} {one if number == 1 else thing}"
+
+
+def solve_facts(
+    problem: MaxFlowProblem, result: MinCutResult, seconds: Mapping[str, float], verified: bool
+) -> Facts:
+    """Return what `preflow solve` reports; `seconds` are those outside of the solver."""
+    import numpy as np
+
+    from ..maxflow.result import MaxFlowResult
+
+    stats = result.stats.to_dict()
+    how = {name: stats.pop(name) for name in ("method", "reason", "device", "threads")}
+    phases = stats.pop("seconds")
+    optimal = result.status == "optimal"
+    return {
+        "problem": "max_flow" if isinstance(result, MaxFlowResult) else "min_cut",
+        "instance": problem.name,
+        "vertices": problem.network.num_vertices,
+        "arcs": problem.network.num_arcs,
+        "status": result.status,
+        "value": result.value if optimal else None,
+        "lower_bound": result.lower_bound,
+        "upper_bound": result.upper_bound,
+        "cut_arcs": len(result.cut_arcs),
+        "sink_side_vertices": int(np.count_nonzero(result.sink_side)),
+        "verified": verified,
+        **how,
+        "counts": stats,
+        "seconds": {"read": seconds["read"], **phases, "verify": seconds.get("verify")},
+    }
+
+
+def solve_lines(facts: Facts) -> list[str]:
+    """Return the report of a solve for people."""
+    optimal = facts["status"] == "optimal"
+    goal = {"max_flow": "maximum flow", "min_cut": "minimum cut"}[facts["problem"]]
+    proof = "the value is" if optimal else "both bounds are"
+    threads = f", {counted(facts['threads'], 'threads')}" if facts["device"] == "cpu" else ""
+    times = [f"{phase} {time:.3g} s" for phase, time in facts["seconds"].items() if time is not None]
+    counts = [f"{count:,} {name.replace('_', ' ')}" for name, count in facts["counts"].items() if count]
+    bounds = f"time limit reached: {goal} between {facts['lower_bound']:,} and {facts['upper_bound']:,}"
+    rows = [
+        ("instance", _instance(facts)),
+        ("value" if optimal else "bounds", f"{facts['value']:,} ({goal})" if optimal else bounds),
+        (
+            "cut",
+            f"{counted(facts['cut_arcs'], 'arcs')}, "
+            f"{counted(facts['sink_side_vertices'], 'vertices')} on the sink's side",
+        ),
+        ("method", f"{facts['method']} ({facts['device']}{threads}): {facts['reason']}"),
+        ("time", ", ".join(times)),
+        ("work", ", ".join(counts)),
+        ("verified", f"yes, {proof} proved" if facts["verified"] else "not asked for (--verify)"),
+    ]
+    return aligned(rows)
+
+
+def _instance(facts: Facts) -> str:
+    size = f"{counted(facts['vertices'], 'vertices')}, {counted(facts['arcs'], 'arcs')}"
+    return f"{facts['instance']}: {size}" if facts["instance"] else size
+
+
+def network_facts(network: FlowNetwork) -> Facts:
+    """Return sizes, degrees and capacities of a network, in O(m log m)."""
+    import numpy as np
+
+    n, m = network.num_vertices, network.num_arcs
+    tail, head = network.tail.astype(np.uint64), network.head.astype(np.uint64)
+    between = tail != head
+    pairs = np.unique(tail[between] * np.uint64(n) + head[between])
+    opposite = (pairs % np.uint64(n or 1)) * np.uint64(n) + pairs // np.uint64(n or 1)
+    out_degree = np.bincount(network.tail, minlength=n)
+    in_degree = np.bincount(network.head, minlength=n)
+    finite = network.capacity[np.isfinite(network.capacity)]
+    reverse = network.reverse_capacity
+    return {
+        "vertices": n,
+        "arcs": m,
+        "two_way_arcs": 0 if reverse is None else int(np.count_nonzero(reverse)),
+        "parallel_arcs": int(np.count_nonzero(between)) - len(pairs),
+        "antiparallel_pairs": len(np.intersect1d(pairs, opposite, assume_unique=True)) // 2,
+        "self_loops": m - int(np.count_nonzero(between)),
+        "isolated_vertices": int(np.count_nonzero(out_degree + in_degree == 0)),
+        "mean_degree": m / n if n else 0.0,
+        "largest_out_degree": int(out_degree.max(initial=0)),
+        "largest_in_degree": int(in_degree.max(initial=0)),
+        "capacity_type": str(network.capacity.dtype),
+        "least_capacity": finite.min().item() if len(finite) else None,
+        "largest_capacity": finite.max().item() if len(finite) else None,
+        "zero_capacities": m - int(np.count_nonzero(network.capacity)),
+        "infinite_capacities": m - len(finite),
+    }
+
+
+def terminal_facts(problem: MaxFlowProblem) -> Facts:
+    """Return the arcs and capacities at source and sink; the capacities bound every flow."""
+    import numpy as np
+
+    from ..certify.cut import crossing_arcs, cut_capacity
+
+    network = problem.network
+    sources = network.vertices(problem.source, "source")
+    sinks = network.vertices(problem.sink, "sink")
+    beyond_source = np.ones(network.num_vertices, dtype=bool)
+    beyond_source[sources] = False
+    at_sink = np.zeros(network.num_vertices, dtype=bool)
+    at_sink[sinks] = True
+
+    def arcs(sink_side: Any) -> int:
+        forward, backward = crossing_arcs(network, sink_side)
+        return len(forward) + (0 if network.reverse_capacity is None else len(backward))
+
+    return {
+        "source": sources.tolist(),
+        "sink": sinks.tolist(),
+        "source_arcs": arcs(beyond_source),
+        "source_capacity": cut_capacity(network, beyond_source),
+        "sink_arcs": arcs(at_sink),
+        "sink_capacity": cut_capacity(network, at_sink),
+    }
+
+
+def info_lines(facts: Facts, first_vertex: int) -> list[str]:
+    """Return the report of `preflow info` for people; the file numbers vertices from `first_vertex`."""
+    arcs = [
+        f"{facts['arcs']:,}",
+        _if_any(facts["two_way_arcs"], "two-way"),
+        _if_any(facts["parallel_arcs"], "parallel to another"),
+        _if_any(facts["antiparallel_pairs"], "antiparallel pairs"),
+        _if_any(facts["self_loops"], "self loops"),
+    ]
+    span = "none finite"
+    if facts["least_capacity"] is not None:
+        span = f"{facts['least_capacity']:,} to {facts['largest_capacity']:,}"
+    capacities = [
+        f"{span} ({facts['capacity_type']})",
+        _if_any(facts["zero_capacities"], "zero"),
+        _if_any(facts["infinite_capacities"], "infinite"),
+    ]
+    isolated = _if_any(facts["isolated_vertices"], "isolated")
+    rows = [
+        ("instance", facts["instance"]),
+        ("vertices", ", ".join(filter(None, [f"{facts['vertices']:,}", isolated]))),
+        ("arcs", ", ".join(filter(None, arcs))),
+        (
+            "degree",
+            f"{facts['mean_degree']:.3g} on average; at most {facts['largest_out_degree']:,} out, "
+            f"{facts['largest_in_degree']:,} in",
+        ),
+        ("capacity", ", ".join(filter(None, capacities))),
+    ]
+    for role, direction in (("source", "out"), ("sink", "in")):
+        if role in facts:
+            vertices = ", ".join(str(vertex + first_vertex) for vertex in facts[role][:5])
+            more = ", ..." if len(facts[role]) > 5 else ""
+            amount = f"{counted(facts[f'{role}_arcs'], 'arcs')} {direction}, capacity"
+            rows.append((role, f"vertex {vertices}{more}: {amount} {facts[f'{role}_capacity']:,} in all"))
+    if "source" in facts:
+        bound = min(facts["source_capacity"], facts["sink_capacity"])
+        rows.append(("bound", f"no flow exceeds {bound:,}"))
+    return aligned(rows)
+
+
+def _if_any(number: int, what: str) -> str:
+    return counted(number, what) if number else ""
+
+
+def method_lines(problems: Mapping[str, Sequence[Method]]) -> Iterator[str]:
+    """Yield the methods of each problem; problems that share theirs are listed together."""
+    for _, group in groupby(problems, key=lambda problem: id(problems[problem])):
+        names = list(group)
+        yield f"{', '.join(names)}: --method auto chooses among"
+        for method in problems[names[0]]:
+            place = [method.device]
+            if method.device == "cpu":
+                place.append("many threads" if method.parallel else "one thread")
+            if method.aliases:
+                place.append(f"also {', '.join(method.aliases)}")
+            yield ""
+            yield f"  {method.name} ({', '.join(place)})"
+            yield f"    {method.summary}"
+            options = "  ".join(f"{name}={value}" for name, value in method.options.items())
+            yield from aligned([("paper", method.paper), ("options", options)], indent="    ")
+        yield ""
+
+
+def family_table(families: Iterable[Family]) -> list[str]:
+    """Return one line for each family of instances."""
+    rows = [(family.name, _size_of(family), family.summary) for family in families]
+    shape = max(len(size) for _, size, _ in rows)
+    return aligned((name, f"{size:<{shape}}  {summary}") for name, size, summary in rows)
+
+
+def _size_of(family: Family) -> str:
+    return "x".join(parameter.upper() for parameter in family.size_parameters)
+
+
+def family_lines(family: Family) -> list[str]:
+    """Return how to ask for an instance of a family: sizes, and parameters with their defaults."""
+    kinds = {int: "integer", float: "number", bool: "true or false"}
+    rows = [
+        (
+            f"--{parameter.name.replace('_', '-')}",
+            kinds[parameter.type]
+            + (", needed" if parameter.required else f", {str(parameter.default).lower()} by default"),
+        )
+        for parameter in family.parameters
+    ]
+    return [
+        f"{family.name}: {family.summary}",
+        "",
+        *aligned([("size", _size_of(family)), ("such as", "  ".join(family.presets))], "  "),
+        "",
+        *aligned(rows, indent="  "),
+    ]

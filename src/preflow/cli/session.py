@@ -1,0 +1,200 @@
+"""What every command of ``preflow`` shares: messages, progress, errors as exit codes, Ctrl-C."""
+
+from __future__ import annotations
+
+import logging
+import os
+import select
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from types import FrameType
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from ..errors import DeviceUnavailableError, MissingDependencyError, PreflowError, VerificationError
+from ..progress import ProgressReport, Reporter, reporting
+
+VERIFICATION_FAILED = 1
+BAD_INPUT = 2
+TIME_LIMIT_REACHED = 3
+MISSING_EXTRA = 4
+INTERRUPTED = 130
+#: What a shell reports for a program whose reader went away, as ``head`` does.
+BROKEN_PIPE = 141
+
+#: Seconds that work may take before the terminal shows how far it is.
+PATIENCE = 1.0
+
+
+class ErrorReportingGroup(TyperGroup):
+    """Commands whose deliberate errors become one line on standard error and an exit code.
+
+    Any other exception is a bug and keeps its traceback.
+    """
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was asked for."""
+        try:
+            with _messages_on_stderr():
+                try:
+                    return super().invoke(ctx)
+                finally:
+                    sys.stdout.flush()
+        except PreflowError as error:
+            say(f"error: {error}")
+            raise typer.Exit(exit_code(error)) from error
+        except MemoryError as error:
+            say(f"error: not enough memory: {error}")
+            raise typer.Exit(BAD_INPUT) from error
+        except KeyboardInterrupt as interrupt:
+            say("interrupted")
+            raise typer.Exit(INTERRUPTED) from interrupt
+        except BrokenPipeError as error:
+            # The interpreter flushes standard output once more as it ends, and would complain.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(BROKEN_PIPE) from error
+        except Exception as error:
+            # Numba, interrupted while it compiles, may end in an error of its own instead.
+            if not interrupts.happened or isinstance(error, typer.Exit):
+                raise
+            say("interrupted")
+            raise typer.Exit(INTERRUPTED) from error
+
+
+def exit_code(error: PreflowError) -> int:
+    """Return the exit code that stands for a kind of error."""
+    if isinstance(error, VerificationError):
+        return VERIFICATION_FAILED
+    if isinstance(error, MissingDependencyError | DeviceUnavailableError):
+        return MISSING_EXTRA
+    return BAD_INPUT
+
+
+class InterruptWatch:
+    """Ends the process soon after Ctrl-C, also while Python cannot act on it.
+
+    KeyboardInterrupt waits for a solver to return, which it cannot while it compiles, and for any call
+    into compiled code. So a thread waits as well, and ends the process if that takes too long.
+
+    Attributes
+    ----------
+    grace : float or None
+        Seconds between Ctrl-C and that end; None waits for a second Ctrl-C, which always ends the process.
+    happened : bool
+        Whether Ctrl-C was pressed.
+    """
+
+    def __init__(self) -> None:
+        self.grace: float | None = 0.7
+        self.happened = False
+
+    def start(self) -> None:
+        """Watch from now on, unless Ctrl-C is ignored, as in what a shell script runs in the background."""
+        if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+            return
+        readable, writable = os.pipe()
+        os.set_blocking(writable, False)
+        signal.set_wakeup_fd(writable)
+        signal.signal(signal.SIGINT, self._interrupt)
+        threading.Thread(target=self._watch, args=(readable,), name="preflow-ctrl-c", daemon=True).start()
+
+    def _interrupt(self, signum: int, frame: FrameType | None) -> None:
+        self.happened = True
+        raise KeyboardInterrupt
+
+    def _watch(self, signals: int) -> None:
+        os.read(signals, 1)
+        select.select([signals], [], [], self.grace)
+        if sys.stderr.isatty():
+            from rich.console import Console
+
+            Console(stderr=True).show_cursor()
+        say("interrupted")
+        sys.stderr.flush()
+        os._exit(INTERRUPTED)
+
+
+#: The watch of this process, which `main` starts.
+interrupts = InterruptWatch()
+
+
+@contextmanager
+def solver_progress() -> Iterator[bool | Reporter]:
+    """Yield what to give to a solver as its ``progress``: a bar on the terminal once it takes a while."""
+    if not sys.stderr.isatty():
+        yield False
+        return
+    with ExitStack() as on_screen:
+        draw: Callable[[ProgressReport], None] | None = None
+
+        def report(moment: ProgressReport) -> None:
+            nonlocal draw
+            if draw is None and moment.elapsed >= PATIENCE:
+                draw = on_screen.enter_context(reporting(True))
+            if draw is not None:
+                draw(moment)
+
+        yield report
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Show `what` and a spinner on the terminal once the work within has taken a while."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.markup import escape
+
+    status = Console(stderr=True).status(escape(what))
+    patience = threading.Timer(PATIENCE, status.start)
+    patience.daemon = True
+    patience.start()
+    try:
+        yield
+    finally:
+        patience.cancel()
+        patience.join()
+        status.stop()
+
+
+class _StderrMessages(logging.Handler):
+    """Shows messages as they come, but of all that is compiled only that it is."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.INFO)
+        self.said_that_it_compiles = False
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.levelno >= logging.WARNING:
+            say(f"{record.levelname.lower()}: {record.getMessage()}")
+        elif not record.msg.startswith("compiling"):
+            print(record.getMessage(), file=sys.stderr)
+        elif not self.said_that_it_compiles:
+            from ..kernels.kernel import cache_directory
+
+            self.said_that_it_compiles = True
+            say(f"compiling kernels, which takes a while once; kept in {cache_directory()}")
+
+
+@contextmanager
+def _messages_on_stderr() -> Iterator[None]:
+    logger = logging.getLogger("preflow")
+    handler, level = _StderrMessages(), logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+        logger.removeHandler(handler)
+
+
+def say(message: str) -> None:
+    """Print a message of the program, not part of what was asked for, to standard error."""
+    print(f"preflow: {message}", file=sys.stderr)
