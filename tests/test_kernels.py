@@ -53,7 +53,7 @@ def test_resumed_search_equals_a_fresh_one(problem: SmallProblem, seed: int, dra
     net = residual_of(problem).arrays
     n = len(net.excess)
     height, order = np.full(n, n + 1, dtype=np.uint32), np.empty(n, dtype=np.uint32)
-    reached, _ = distances_to_sink(net, height, order, ZERO, ONE, drain)
+    reached, _ = distances_to_sink(net, height, order, ZERO, ZERO, ZERO, drain)
     rng = np.random.default_rng(seed)
     for _ in range(4):
         exact_below = n + 1
@@ -66,10 +66,14 @@ def test_resumed_search_equals_a_fresh_one(problem: SmallProblem, seed: int, dra
                     net.residual[net.reverse[a]] += amount
                     if net.residual[a] == 0:
                         exact_below = min(exact_below, int(height[v]))
-        reached, _ = distances_to_sink(net, height, order, np.uint64(reached), np.uint64(exact_below), drain)
+        found = height[order[:reached]]
+        begin, end = np.searchsorted(found, [exact_below - 1, exact_below]) if exact_below > 1 else (0, 0)
+        reached, _ = distances_to_sink(
+            net, height, order, np.uint64(reached), np.uint64(begin), np.uint64(end), drain
+        )
         fresh = np.full(n, n + 1, dtype=np.uint32)
         fresh_order = np.empty(n, dtype=np.uint32)
-        fresh_reached, _ = distances_to_sink(net, fresh, fresh_order, ZERO, ONE, False)
+        fresh_reached, _ = distances_to_sink(net, fresh, fresh_order, ZERO, ZERO, ZERO, False)
         assert np.array_equal(height, fresh)
         assert reached == fresh_reached
         assert sorted(order[:reached]) == sorted(fresh_order[:reached])
@@ -83,7 +87,7 @@ def test_drain_keeps_a_preflow(problem: SmallProblem) -> None:
     n = len(net.excess)
     before = int(net.excess.sum()) - int(net.sink_residual.sum())
     height, order = np.full(n, n + 1, dtype=np.uint32), np.empty(n, dtype=np.uint32)
-    distances_to_sink(net, height, order, ZERO, ONE, True)
+    distances_to_sink(net, height, order, ZERO, ZERO, ZERO, True)
     assert (net.excess >= 0).all()
     assert (net.residual >= 0).all()
     assert int(net.excess.sum()) - int(net.sink_residual.sum()) == before
@@ -125,7 +129,7 @@ def advance(x):
 
 def run_package(folder: Path, cache: Path) -> str:
     environment = {**os.environ, "PREFLOW_CACHE_DIR": str(cache), "PYTHONPATH": str(folder)}
-    code = "import logging; logging.basicConfig(level=logging.INFO); from sample.caller import run; print(run(1))"
+    code = "import logging; logging.basicConfig(level=20); from sample.caller import run; print(run(1))"
     done = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
     )

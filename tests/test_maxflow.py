@@ -109,7 +109,7 @@ def test_wide_indices_give_the_same_answer(problem: SmallProblem) -> None:
     for residual in (narrow, wide):
         dtype = residual.arrays.head.dtype
         height, order = np.full(n, n + 1, dtype=dtype), np.empty(n, dtype=dtype)
-        distances_to_sink(residual.arrays, height, order, np.uint64(0), np.uint64(1), False)
+        distances_to_sink(residual.arrays, height, order, *[np.uint64(0)] * 3, False)
         heights.append(height)
     assert np.array_equal(heights[0], heights[1])
 

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from .problem import Instance, SolverSettings, Status, TimeLimitReached
+from .problem import Instance, SolverSettings, Status, TimeLimitReached, describe_error
 
 READY = "ready"
 
@@ -51,7 +51,8 @@ def probe(path: Path, problem: str, contestant: str, settings: SolverSettings) -
     assert process.stdout is not None
     with process:
         try:
-            process.stdout.readline()
+            # "ready", or the answer of a contestant that failed before it was.
+            first = process.stdout.readline()
             output, errors = process.communicate(timeout=settings.stop_after)
         except subprocess.TimeoutExpired:
             return Probe("over the time limit", f"stopped after {settings.stop_after:g} s")
@@ -61,7 +62,7 @@ def probe(path: Path, problem: str, contestant: str, settings: SolverSettings) -
         return Probe("failed", f"crashed with signal {-process.returncode}")
     if process.returncode > 0:
         return Probe("failed", (errors.decode().strip().splitlines() or ["no message"])[-1])
-    return Probe(*json.loads(output.splitlines()[-1]))
+    return Probe(*json.loads((first + output).splitlines()[-1]))
 
 
 def resident_bytes(field: str) -> int | None:
@@ -88,18 +89,20 @@ def run_probe(path: str, problem: str, contestant: str, settings: SolverSettings
     """Run a contestant in this process and measure how much its memory grows at most."""
     from .problems import PROBLEMS
 
-    solver = PROBLEMS[problem].contestant(contestant, settings)
-    instance: Instance = pickle.loads(Path(path).read_bytes())
-    solver.load(instance)
-    prepared = solver.prepare(instance)
-    gc.collect()
-    forget_peak()
-    before = resident_bytes("VmRSS")
-    print(READY, flush=True)
     try:
+        solver = PROBLEMS[problem].contestant(contestant, settings)
+        instance: Instance = pickle.loads(Path(path).read_bytes())
+        solver.load(instance)
+        prepared = solver.prepare(instance)
+        gc.collect()
+        forget_peak()
+        before = resident_bytes("VmRSS")
+        print(READY, flush=True)
         solver.run(prepared)
     except TimeLimitReached as bounds:
         return Probe("over the time limit", f"stopped: {bounds}")
+    except Exception as error:
+        return Probe("failed", describe_error(error))
     after = resident_bytes("VmHWM")
     grown = None if before is None or after is None else max(0, after - before)
     return Probe("measured", peak_bytes=grown)

@@ -19,6 +19,8 @@ TOTAL = "total"
 #: A run is stopped after so many time limits: one that is a little slower than the limit is still measured,
 #: once.
 PATIENCE = 2.0
+#: A failure's note is cut to so many characters: Numba's messages fill pages.
+MESSAGE_LENGTH = 300
 #: The phases in the order of the reports; a contestant may lack some.
 PHASES = ("build", "solve", "recover", "other")
 
@@ -63,6 +65,12 @@ class Outcome:
     value: int | float
     seconds: Mapping[str, float]
     detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+def describe_error(error: Exception) -> str:
+    """Return an error in one line, fit for a table."""
+    message = " ".join(str(error).split())
+    return f"{type(error).__name__}: {message[:MESSAGE_LENGTH]}"
 
 
 class Stopwatch:

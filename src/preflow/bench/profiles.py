@@ -131,6 +131,13 @@ def _style(i: int) -> dict[str, Any]:
     return {"color": colour, "linestyle": dashes, "linewidth": 2.2, "zorder": 20 - i}
 
 
+def _ticks(span: float) -> tuple[float, ...]:
+    """Return what to label within a decade of a logarithmic axis whose ends are `span` times apart."""
+    if span < 10.0:
+        return (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0)
+    return (1.0, 2.0, 5.0) if span < 300.0 else (1.0,)
+
+
 @contextmanager
 def _picture(title: str, path: Path) -> Iterator[Any]:
     """Yield axes whose legend stands beside them, and write them as PNG."""
@@ -144,7 +151,7 @@ def _picture(title: str, path: Path) -> Iterator[Any]:
     yield axes
     axes.set_title(title, loc="left")
     low, high = axes.get_xlim()
-    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high / low < 300.0 else (1.0,)))
+    axes.xaxis.set_major_locator(LogLocator(subs=_ticks(high / low)))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_ylim(-0.02, 1.02)

@@ -22,6 +22,7 @@ from .problem import (
     SolverSettings,
     Status,
     TimeLimitReached,
+    describe_error,
 )
 
 #: Relative difference up to which two values that are not both integers count as equal.
@@ -208,7 +209,7 @@ def _run(
     except TimeLimitReached as bounds:
         measurement.stop("over the time limit", f"stopped: {bounds}")
     except Exception as error:
-        measurement.stop("failed", f"{type(error).__name__}: {error}")
+        measurement.stop("failed", describe_error(error))
     return None
 
 

@@ -21,7 +21,12 @@ app = typer.Typer(
 def main() -> None:
     """Run the command line."""
     interrupts.start()
-    app()
+    try:
+        app()
+    except SystemExit as ending:
+        if interrupts.happened and isinstance(ending.code, int):
+            interrupts.end(ending.code)
+        raise
 
 
 def _print_version(wanted: bool) -> None:

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
@@ -103,8 +103,15 @@ class InterruptWatch:
         signal.signal(signal.SIGINT, self._interrupt)
         threading.Thread(target=self._watch, args=(readable,), name="preflow-ctrl-c", daemon=True).start()
 
+    def end(self, code: int) -> NoReturn:
+        """End the process without the interpreter's clean-up, in which LLVM crashes if it was interrupted."""
+        sys.stderr.flush()
+        os._exit(code)
+
     def _interrupt(self, signum: int, frame: FrameType | None) -> None:
         self.happened = True
+        # KeyboardInterrupt within a callback of LLVM is printed with its traceback and goes no further.
+        sys.unraisablehook = lambda unraisable: None
         raise KeyboardInterrupt
 
     def _watch(self, signals: int) -> None:
@@ -115,8 +122,7 @@ class InterruptWatch:
 
             Console(stderr=True).show_cursor()
         say("interrupted")
-        sys.stderr.flush()
-        os._exit(INTERRUPTED)
+        self.end(INTERRUPTED)
 
 
 #: The watch of this process, which `main` starts.

@@ -14,15 +14,16 @@ ONE = np.uint64(1)
 
 @kernel
 def distances_to_sink(
-    net: Any, height: Any, order: Any, reached: Any, exact_below: Any, drain: bool
+    net: Any, height: Any, order: Any, reached: Any, begin: Any, end: Any, drain: bool
 ) -> tuple[Any, Any]:
     """Make every height the exact residual distance to the sink, or ``n + 1`` (dead).
 
-    The search goes backwards from the sink and resumes where it must: heights below `exact_below` are
-    exact already and stay. (A push leads downwards, so it shortens no distance; it lengthens one only
-    where it saturates the last arc to a lower vertex. A solver passes the least height at which that
-    may have happened.) The vertices found last time that are not kept are searched anew; dead vertices
-    stay dead, since no push leads to them.
+    The search goes backwards from the sink and resumes where it must: the first `end` vertices of
+    `order` keep their heights, those from `begin` on are searched from. (A push leads downwards, so it
+    shortens no distance; it lengthens one only where it saturates the last arc to a lower vertex. All
+    vertices below the least height at which that may have happened keep exact heights.) The vertices
+    found last time that are not kept are searched anew; dead vertices stay dead, since no push leads
+    to them.
 
     With `drain`, a vertex with excess pushes it along the arc over which the search reaches it, before
     that arc counts: the arc leads towards the sink, so this is an admissible push, and a free one since
@@ -37,8 +38,8 @@ def distances_to_sink(
         Its first `reached` entries are what the last search found, by distance.
     reached : int
         0 for the first search.
-    exact_below : int
-        1 searches everything.
+    begin, end : int
+        Where the highest level of those that stay starts and ends in `order`; both 0 searches all.
     drain : bool
 
     Returns
@@ -49,17 +50,11 @@ def distances_to_sink(
     n = np.uint64(len(net.excess))
     dead = n + ONE
     pushes = ZERO
-    end = ZERO
-    begin = ZERO
-    while end < reached and np.uint64(height[order[end]]) < exact_below:
-        if np.uint64(height[order[end]]) + ONE < exact_below:
-            begin += ONE
-        end += ONE
     k = end
     while k < reached:
         height[order[k]] = dead
         k += ONE
-    if exact_below <= ONE:
+    if end == ZERO:
         for vertex in range(len(net.excess)):
             if net.sink_residual[vertex] > 0:
                 if drain and net.excess[vertex] > 0:

@@ -79,20 +79,23 @@ def push_active(levels: Levels, vertex: Any, height: Any) -> None:
 
 
 @kernel
-def fill_levels(levels: Levels, height: Any, order: Any, reached: Any, excess: Any) -> tuple[Any, Any, float]:
-    """Sort all vertices that can reach the sink into levels after a global relabel.
+def fill_levels(
+    levels: Levels, height: Any, order: Any, begin: Any, reached: Any, excess: Any
+) -> tuple[Any, Any]:
+    """Sort vertices into levels after a global relabel; the levels below that of ``order[begin]`` stay.
 
     Returns
     -------
-    top : largest height of an active vertex, 0 if there is none
+    top : a height above which no vertex is active
     max_height : largest height
-    active_excess : sum of the excess on active vertices
     """
     top = ZERO
     max_height = ZERO
-    active_excess = 0.0
     open_level(levels, ZERO)
-    k = ZERO
+    if begin > ZERO:
+        top = np.uint64(height[order[begin]]) - ONE
+        max_height = top
+    k = begin
     while k < reached:
         v = np.uint64(order[k])
         h = np.uint64(height[v])
@@ -103,11 +106,19 @@ def fill_levels(levels: Levels, height: Any, order: Any, reached: Any, excess: A
         levels.population[h] += 1
         if excess[v] > 0:
             push_active(levels, v, h)
-            active_excess += excess[v]
             top = h
         k += ONE
     levels.first[max_height + ONE] = reached
-    return top, max_height, active_excess
+    return top, max_height
+
+
+@kernel
+def active_excess(order: Any, reached: Any, excess: Any) -> float:
+    """Return the sum of the excess on vertices that can reach the sink."""
+    total = 0.0
+    for k in range(reached):
+        total += excess[order[k]]
+    return total
 
 
 @kernel

@@ -21,7 +21,15 @@ from numpy.typing import NDArray
 from ..graph.residual import ResidualArrays
 from ..kernels.atomics import relaxed_load
 from ..kernels.bfs import distances_to_sink
-from ..kernels.buckets import Levels, close_gap, fill_levels, log_vertex, make_levels, open_level
+from ..kernels.buckets import (
+    Levels,
+    active_excess,
+    close_gap,
+    fill_levels,
+    log_vertex,
+    make_levels,
+    open_level,
+)
 from ..kernels.kernel import kernel
 from ..kernels.relabel import RELABEL_WORK, lowest_neighbour, relabel_log_size
 from ..solving.run import Control
@@ -133,18 +141,23 @@ def first_stage(
     exact_below = ONE
     while True:
         stopping = relaxed_load(stop, 0) != 0
+        begin = ZERO
+        end = ZERO
+        if exact_below > ONE:
+            begin = np.uint64(levels.first[exact_below - ONE])
+            end = np.uint64(levels.first[exact_below])
         reached, pushes = distances_to_sink(
-            net, height, state.order, reached, exact_below, drain and not stopping
+            net, height, state.order, reached, begin, end, drain and not stopping
         )
         counts[GLOBAL_RELABELS] += ONE
         waiting = start_phase(net, state, reached)
-        _, max_height, active = fill_levels(levels, height, state.order, reached, net.excess)
-        progress[0] = active
+        _, max_height = fill_levels(levels, height, state.order, ZERO, reached, net.excess)
+        progress[0] = active_excess(state.order, reached, net.excess)
         if waiting == ZERO or stopping:
             counts[PUSHES] += pushes
             return
         searched_height = max_height
-        exact_below = dead
+        exact_below = searched_height + ONE
         relabels = ZERO
         scans = ZERO
         work = ZERO

@@ -89,5 +89,5 @@ def solve(net: ResidualArrays, options: GenericOptions, control: Control) -> NDA
     stack = np.empty(n, dtype=net.head.dtype)
     first_stage(net, height, stack, control.stop, control.counts)
     height[:] = n + 1
-    distances_to_sink(net, height, stack, ZERO, ONE, False)
+    distances_to_sink(net, height, stack, ZERO, ZERO, ZERO, False)
     return height

@@ -23,6 +23,7 @@ from ..kernels.atomics import relaxed_load
 from ..kernels.bfs import distances_to_sink
 from ..kernels.buckets import (
     Levels,
+    active_excess,
     close_gap,
     fill_levels,
     log_vertex,
@@ -93,13 +94,15 @@ class State(NamedTuple):
 
 @kernel
 def global_relabel(
-    net: ResidualArrays, state: State, reached: Any, exact_below: Any, drain: bool
+    net: ResidualArrays, state: State, reached: Any, begin: Any, end: Any, drain: bool
 ) -> tuple[Any, Any]:
     """Make all heights exact and reset the current arcs of the vertices searched anew."""
-    reached, pushes = distances_to_sink(net, state.height, state.order, reached, exact_below, drain)
-    for k in range(reached):
+    reached, pushes = distances_to_sink(net, state.height, state.order, reached, begin, end, drain)
+    k = end
+    while k < reached:
         v = state.order[k]
         state.current[v] = net.first_out[v]
+        k += ONE
     return reached, pushes
 
 
@@ -167,42 +170,53 @@ def first_stage(
     exact_below = ONE
     search_due = exact_start
     exact = False
+    finished = False
+    begin = ZERO
     if not exact_start:
         reached = label_one(net, state)
     while True:
         stopping = relaxed_load(stop, 0) != 0
-        if search_due or stopping:
-            reached, pushes = global_relabel(net, state, reached, exact_below, drain and not stopping)
+        if search_due or stopping or finished:
+            begin = ZERO
+            end = ZERO
+            if exact_below > ONE:
+                begin = np.uint64(levels.first[exact_below - ONE])
+                end = np.uint64(levels.first[exact_below])
+            reached, pushes = global_relabel(net, state, reached, begin, end, drain and not stopping)
             counts[PUSHES] += pushes
             counts[GLOBAL_RELABELS] += ONE
             exact = True
+        if stopping or finished:
+            return
         search_due = True
-        if wave and not stopping:
+        if wave:
             counts[PUSHES] += push_wave(net, state, reached)
             wave = False
             exact = False
-        top, max_height, active = fill_levels(levels, height, order, reached, net.excess)
-        progress[0] = active
-        if exact and (top == ZERO or stopping):
-            return
+        top, max_height = fill_levels(levels, height, order, begin, reached, net.excess)
+        progress[0] = active_excess(order, reached, net.excess)
         searched_height = max_height
-        exact_below = dead if exact else ONE
+        exact_below = searched_height + ONE if exact else ONE
         pushes = ZERO
         relabels = ZERO
         scans = ZERO
         work = ZERO
         log_end = ZERO
+        finished = True
         while top > ZERO:
             v = np.uint64(levels.active_first[top])
             if v == n:
                 top -= ONE
                 continue
             if relabels >= relabel_limit or work >= work_limit or log_end == log_size:
+                finished = False
                 break
             if relaxed_load(stop, 0) != 0:
+                finished = False
                 break
             levels.active_first[top] = levels.active_next[v]
             h = top
+            highest = top
             excess = net.excess[v]
             capacity = net.sink_residual[v]
             if capacity > 0:
@@ -256,6 +270,7 @@ def first_stage(
                 height[v] = h
                 if h == dead:
                     break
+                highest = h
                 while max_height < h:
                     max_height += ONE
                     open_level(levels, max_height)
@@ -265,11 +280,10 @@ def first_stage(
             net.excess[v] = excess
             if h == dead:
                 height[v] = dead
-            elif h != top:
-                if gap:
-                    log_vertex(levels, v, h, log_end)
-                    log_end += ONE
-                top = h
+            elif gap and h != top:
+                log_vertex(levels, v, h, log_end)
+                log_end += ONE
+            top = highest
         counts[PUSHES] += pushes
         counts[RELABELS] += relabels
         counts[ARC_SCANS] += scans
