@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from preflow.graph.residual import ResidualNetwork, build_residual
 from preflow.kernels.atomics import relaxed_load
 from preflow.kernels.bfs import distances_to_sink
-from preflow.kernels.kernel import cache_directory, kernel, source_hash
+from preflow.kernels.kernel import PACKAGE, cache_directory, kernel, source_hash
 from strategies import SmallProblem, small_problems
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
@@ -128,7 +128,11 @@ def advance(x):
 
 
 def run_package(folder: Path, cache: Path) -> str:
-    environment = {**os.environ, "PREFLOW_CACHE_DIR": str(cache), "PYTHONPATH": str(folder)}
+    environment = {
+        **os.environ,
+        "PREFLOW_CACHE_DIR": str(cache),
+        "PYTHONPATH": os.pathsep.join([str(folder), str(PACKAGE.parent)]),
+    }
     code = "import logging; logging.basicConfig(level=20); from sample.caller import run; print(run(1))"
     done = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True

@@ -104,7 +104,7 @@ class InterruptWatch:
         threading.Thread(target=self._watch, args=(readable,), name="preflow-ctrl-c", daemon=True).start()
 
     def end(self, code: int) -> NoReturn:
-        """End the process without the interpreter's clean-up, in which LLVM crashes if it was interrupted."""
+        """End the process without clean-up: it was seen to crash after an interrupted compilation."""
         sys.stderr.flush()
         os._exit(code)
 
