@@ -55,6 +55,8 @@ class ResidualNetwork:
         Residual vertex of an input vertex; ``n`` for a source, ``n + 1`` for a sink.
     place : ndarray of the same dtype, shape (num_arcs of the input,)
         Residual arc of an input arc between inner vertices; the largest number of the dtype for others.
+    has_shared_arcs : bool
+        Whether any residual arc got capacity from two input arcs.
     constant_flow : int or float
         Flow that needs no search: source to sink directly, or over one vertex.
     capacity, reverse_capacity : ndarray
@@ -64,6 +66,7 @@ class ResidualNetwork:
     arrays: ResidualArrays
     inner: NDArray[Any]
     place: NDArray[Any]
+    has_shared_arcs: bool
     constant_flow: int | float
     capacity: NDArray[Any]
     reverse_capacity: NDArray[Any] | None
@@ -139,10 +142,10 @@ def build_residual(
         inner,
     )
     first_out, head, reverse, place = _build_pairs(arcs, num_inner)
-    residual = _residual_capacities(arcs, place, reverse)
+    residual, shared = _residual_capacities(arcs, place, reverse)
     excess, sink_residual, constant = _terminal_capacities(arcs, num_inner)
     arrays = ResidualArrays(first_out, head, reverse, residual, excess, sink_residual)
-    return ResidualNetwork(arrays, inner, place, constant, capacity, reverse_capacity)
+    return ResidualNetwork(arrays, inner, place, shared, constant, capacity, reverse_capacity)
 
 
 def _terminal_capacities(
@@ -182,21 +185,26 @@ def _build_pairs(arcs: csr_build.InputArcs, num_inner: int) -> tuple[NDArray[Any
 
 def _residual_capacities(
     arcs: csr_build.InputArcs, place: NDArray[Any], reverse: NDArray[Any]
-) -> NDArray[Any]:
-    """Return the residual capacities in the smallest dtype that holds the sum of every pair."""
+) -> tuple[NDArray[Any], bool]:
+    """Return the residual capacities in the smallest dtype that holds the sum of every pair.
+
+    Also return whether any of them comes from two input arcs.
+    """
     kind = arcs.capacity.dtype.type
     if kind is np.float64:
         residual = np.zeros(len(reverse), dtype=np.float64)
-        csr_build.fill_residual(arcs.capacity, arcs.reverse_capacity, place, reverse, residual, np.inf)
-        return residual
+        _, _, shared = csr_build.fill_residual(
+            arcs.capacity, arcs.reverse_capacity, place, reverse, residual, np.inf
+        )
+        return residual, shared
     for dtype in (np.int32, np.int64):
         limit = np.int64(np.iinfo(dtype).max)
         residual = np.zeros(len(reverse), dtype=dtype)
-        largest, fits = csr_build.fill_residual(
+        largest, fits, shared = csr_build.fill_residual(
             arcs.capacity, arcs.reverse_capacity, place, reverse, residual, limit
         )
         if fits and (largest <= limit // 2 or csr_build.pairs_within(residual, reverse, limit)):
-            return residual
+            return residual, shared
     raise CapacityOverflowError("the capacities of parallel or antiparallel arcs sum past int64")
 
 

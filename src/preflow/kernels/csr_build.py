@@ -172,28 +172,32 @@ def place_pairs(
 @kernel
 def fill_residual(
     capacity: Any, reverse_capacity: Any, place: Any, reverse: Any, residual: Any, limit: Any
-) -> tuple[Any, bool]:
+) -> tuple[Any, bool, bool]:
     """Add every input arc's capacities to its residual arcs.
 
-    Returns the largest residual capacity and whether all stayed within `limit`.
+    Returns the largest residual capacity, whether all stayed within `limit`, and whether any residual
+    arc got capacity from two input arcs.
     """
     num_arcs = np.uint64(len(residual))
     has_reverse = len(reverse_capacity) > 0
     largest = capacity.dtype.type(0)
+    shared = False
     for i in range(len(place)):
         a = np.uint64(place[i])
         if a < num_arcs:
             if capacity[i] > limit - residual[a]:
-                return largest, False
+                return largest, False, shared
+            shared = shared or (residual[a] > 0 and capacity[i] > 0)
             residual[a] += capacity[i]
             largest = max(largest, capacity.dtype.type(residual[a]))
             if has_reverse:
                 b = np.uint64(reverse[a])
                 if reverse_capacity[i] > limit - residual[b]:
-                    return largest, False
+                    return largest, False, shared
+                shared = shared or (residual[b] > 0 and reverse_capacity[i] > 0)
                 residual[b] += reverse_capacity[i]
                 largest = max(largest, capacity.dtype.type(residual[b]))
-    return largest, True
+    return largest, True, shared
 
 
 @kernel

@@ -139,13 +139,21 @@ def return_upstream(
 
 @kernel
 def flow_of_arcs(
-    arcs: Any, place: Any, reverse: Any, unused: Any, returned: Any, sink_unused: Any, flow: Any
+    arcs: Any,
+    place: Any,
+    reverse: Any,
+    unused: Any,
+    returned: Any,
+    sink_unused: Any,
+    shared: bool,
+    flow: Any,
 ) -> None:
     """Distribute the flow of residual arcs and terminals over the input arcs, in input order.
 
     What is left of a capacity is charged to the first arcs that make it up, the rest of them carries
-    flow. The capacities left are used up: `unused` (the residual capacity per residual arc), `returned`
-    (per vertex, of what the source could send) and `sink_unused` (per vertex).
+    flow. The capacities left are used up: `unused` (the residual capacity per residual arc, if any of them
+    is `shared` by two input arcs), `returned` (per vertex, of what the source could send) and
+    `sink_unused` (per vertex).
     """
     source = np.uint64(len(returned))
     sink = source + ONE
@@ -161,7 +169,8 @@ def flow_of_arcs(
             if p < num_arcs:
                 a = p if direction == 0 else np.uint64(reverse[p])
                 left = min(capacity, arcs.capacity.dtype.type(unused[a]))
-                unused[a] -= left
+                if shared:
+                    unused[a] -= left
             else:
                 t = np.uint64(arcs.inner[arcs.tail[i]])
                 h = np.uint64(arcs.inner[arcs.head[i]])
@@ -247,9 +256,10 @@ def arc_flows(network: FlowNetwork, residual: ResidualNetwork, returned: NDArray
         residual.input_arcs(network),
         residual.place,
         residual.arrays.reverse,
-        residual.arrays.residual.copy(),
+        residual.arrays.residual.copy() if residual.has_shared_arcs else residual.arrays.residual,
         returned.copy(),
         residual.arrays.sink_residual.copy(),
+        residual.has_shared_arcs,
         flow,
     )
     return flow
