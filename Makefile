@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench docs clean
+.PHONY: demo test lint bench clean
 
 demo: $(VENV)/.vision
 	$(BIN)/python examples/segment_photograph.py --out demo-output

@@ -21,6 +21,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import preflow
+from conftest import heed_ctrl_c
 from preflow.cli import app
 from preflow.errors import DeviceUnavailableError, PreflowError, VerificationError
 from preflow.generators import FAMILIES
@@ -210,7 +211,7 @@ def test_time_limit_has_its_exit_code_and_a_feasible_flow(slow: str, tmp_path: P
         (["--threads", "0"], "threads is a positive integer"),
         (["--time-limit", "0"], "time_limit is a positive number"),
         (["--option", "gap"], "an option is written NAME=VALUE, got 'gap'"),
-        (["--option", "alpha=10"], "has no option 'alpha'; it has: gap"),
+        (["--method", "serial-hi-pr", "--option", "alpha=10"], "has no option 'alpha'; it has: gap"),
         (["--method", "serial-fifo", "--option", "gap=much"], "gap is True or False, got 'much'"),
     ],
 )
@@ -541,6 +542,7 @@ class OnTerminal:
             stdout=subprocess.DEVNULL,
             stderr=theirs,
             env={**os.environ, "TERM": "xterm", "COLUMNS": "100", **environment},
+            preexec_fn=heed_ctrl_c,
         )
         os.close(theirs)
         self.shown = ""

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import preflow
+from conftest import heed_ctrl_c
 from preflow.generators import FAMILIES
 from preflow.progress import ProgressReport
 from preflow.solving.run import Control, run_interruptibly
@@ -33,7 +34,8 @@ except KeyboardInterrupt:
 
 
 def test_ctrl_c_returns_within_a_second_and_leaves_the_process_usable() -> None:
-    process = subprocess.Popen([sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, text=True)
+    command = [sys.executable, "-c", SCRIPT]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=heed_ctrl_c)
     assert process.stdout is not None
     assert process.stdout.readline().strip() == "solving"
     time.sleep(1.0)

@@ -248,8 +248,12 @@ class TestNetworkX:
 
     def test_infinite_path_is_unbounded(self) -> None:
         graph = nx.DiGraph([("s", "a"), ("a", "t")])
-        with pytest.raises(UnboundedFlowError):
+        with pytest.raises(UnboundedFlowError, match="sink 't'"):
             preflow.max_flow(graph, "s", "t")
+        with pytest.raises(InvalidInputError, match="'s' is both"):
+            preflow.max_flow(graph, "s", "s")
+        with pytest.raises(InvalidInputError, match="NetworkX"):
+            preflow.FlowNetwork.from_networkx(object())  # type: ignore[arg-type]
 
     def test_disconnected(self) -> None:
         graph = nx.DiGraph()
@@ -420,10 +424,11 @@ BAD_CALLS = [
     ({"time_limit": "soon"}, InvalidInputError, "time_limit"),
     ({"time_limit": math.nan}, InvalidInputError, "time_limit"),
     ({"progress": 3}, InvalidInputError, "progress"),
-    ({"options": {"speed": 11}}, InvalidInputError, "relabel_period"),
-    ({"options": {"relabel_period": 0}}, InvalidInputError, "relabel_period"),
-    ({"options": {"gap": 1}}, InvalidInputError, "gap"),
-    ({"options": 5}, InvalidInputError, "mapping"),
+    ({"method": "serial-fifo", "options": {"speed": 11}}, InvalidInputError, "relabel_period"),
+    ({"options": {"gap": True}}, InvalidInputError, "name it"),
+    ({"method": "HI_PR", "options": {"relabel_period": 0}}, InvalidInputError, "relabel_period"),
+    ({"method": "HI_PR", "options": {"gap": 1}}, InvalidInputError, "gap"),
+    ({"method": "HI_PR", "options": 5}, InvalidInputError, "mapping"),
 ]
 
 

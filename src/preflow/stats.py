@@ -31,7 +31,8 @@ class SolveStats:
     arc_scans : int
         Residual arcs looked at by discharges and relabels (not by global relabels).
     seconds : mapping of str to float
-        Wall-clock time of each phase: "build", "solve", "recover".
+        Wall-clock time of each phase: "build", "solve", "recover"; and "compile", taken out of these,
+        where kernels were compiled.
     """
 
     method: str

@@ -177,15 +177,14 @@ class _StderrMessages(logging.Handler):
         self.said_that_it_compiles = False
 
     def emit(self, record: logging.LogRecord) -> None:
-        if record.levelno >= logging.WARNING:
+        if record.msg.startswith("compiling"):
+            if not self.said_that_it_compiles:
+                self.said_that_it_compiles = True
+                say(record.getMessage())
+        elif record.levelno >= logging.WARNING:
             say(f"{record.levelname.lower()}: {record.getMessage()}")
-        elif not record.msg.startswith("compiling"):
+        else:
             print(record.getMessage(), file=sys.stderr)
-        elif not self.said_that_it_compiles:
-            from ..kernels.kernel import cache_directory
-
-            self.said_that_it_compiles = True
-            say(f"compiling kernels, which takes a while once; kept in {cache_directory()}")
 
 
 @contextmanager

@@ -163,6 +163,8 @@ class FlowNetwork:
         >>> FlowNetwork.from_networkx(graph).labels
         ('a', 'b')
         """
+        if not hasattr(graph, "nodes") or not hasattr(graph, "edges"):
+            raise InvalidInputError(f"expected a NetworkX graph, got {type(graph).__name__}")
         labels = tuple(graph.nodes)
         index = {label: i for i, label in enumerate(labels)}
         edges = list(graph.edges(data=capacity, default=np.inf))
@@ -201,6 +203,10 @@ class FlowNetwork:
                 f"vertex {name} is out of range: there are {self.num_vertices} vertices, numbered from 0"
             )
         return int(name)
+
+    def name(self, vertex: Any) -> str:
+        """Return how the caller would write a vertex given by its number, for messages."""
+        return repr(self.labels[int(vertex)]) if self.labels is not None else str(int(vertex))
 
     def vertices(self, names: Any, role: str) -> NDArray[np.int64]:
         """Return the numbers of one vertex or several, sorted and distinct.

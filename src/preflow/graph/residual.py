@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import CapacityOverflowError, InvalidInputError, UnboundedFlowError
+from ..errors import CapacityOverflowError, UnboundedFlowError
 from ..kernels import csr_build
 from .network import EXACT_FLOAT, INT64_MAX, FlowNetwork
 
@@ -113,22 +113,17 @@ def build_residual(
     ----------
     network : FlowNetwork
     sources, sinks : ndarray of int64
-        Distinct vertices, each at least one.
+        Distinct vertices, each at least one, none in both.
     index_dtype : optional
         np.uint32 or np.uint64; by default the smallest that fits.
 
     Raises
     ------
-    InvalidInputError
-        A vertex is both source and sink.
     CapacityOverflowError
         Capacities of one pair, out of the sources or into the sinks sum past int64.
     UnboundedFlowError
         A source reaches a sink over arcs of infinite capacity.
     """
-    both = np.intersect1d(sources, sinks)
-    if len(both):
-        raise InvalidInputError(f"vertex {int(both[0])} is both source and sink")
     capacity, reverse_capacity = _finite_capacities(network, sources, sinks)
     if index_dtype is None:
         index_dtype = np.uint32 if max(2 * network.num_arcs, network.num_vertices) < 2**32 - 4 else np.uint64
@@ -281,6 +276,7 @@ def _check_bounded(
     reached = breadth_first_order(graph, root, return_predecessors=False)
     unbounded = np.intersect1d(reached, sinks)
     if len(unbounded):
+        sink = network.name(unbounded[0])
         raise UnboundedFlowError(
-            f"the flow is unbounded: arcs of infinite capacity lead from a source to sink {int(unbounded[0])}"
+            f"the flow is unbounded: arcs of infinite capacity lead from a source to sink {sink}"
         )

@@ -11,6 +11,7 @@ import hashlib
 import logging
 import os
 import re
+import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -87,6 +88,35 @@ class _KernelCacheImpl(caching.CompileResultCacheImpl):  # type: ignore[misc]
     _locator_classes = (_KernelCacheLocator,)
 
 
+class _Compilation:
+    """How long this process has spent compiling, and whether it has said that it does."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.announced = False
+        self._started: list[float] = []
+
+    def begin(self, name: str) -> None:
+        if not self.announced:
+            self.announced = True
+            logger.warning("compiling kernels: some seconds, once; kept in %s", cache_directory())
+        logger.info("compiling %s", name)
+        self._started.append(time.perf_counter())
+
+    def end(self) -> None:
+        start = self._started.pop()
+        if not self._started:  # a callee's time is within its caller's
+            self.seconds += time.perf_counter() - start
+
+
+_compilation = _Compilation()
+
+
+def compile_seconds() -> float:
+    """Return the time this process has spent compiling kernels so far."""
+    return _compilation.seconds
+
+
 class _KernelCache(caching.FunctionCache):  # type: ignore[misc]
     _impl_class = _KernelCacheImpl
 
@@ -96,10 +126,11 @@ class _KernelCache(caching.FunctionCache):  # type: ignore[misc]
         except OSError:
             compiled = None  # an unreadable cache; saving will say so
         if compiled is None:
-            logger.info("compiling %s (once; cached in %s)", self._py_func.__name__, cache_directory())
+            _compilation.begin(self._py_func.__name__)
         return compiled
 
     def save_overload(self, signature: Any, data: Any) -> None:
+        _compilation.end()
         try:
             super().save_overload(signature, data)
         except OSError as error:

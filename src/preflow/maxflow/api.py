@@ -12,9 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..certify.cut import cut_capacity, exact_sum
+from ..errors import InvalidInputError
 from ..graph.convert import as_flow_problem
 from ..graph.network import FlowNetwork
 from ..graph.residual import build_residual
+from ..kernels.kernel import compile_seconds
 from ..progress import Reporter
 from ..solving.dispatch import check_method, check_placement, find_method, thread_count
 from ..solving.method import Method
@@ -58,7 +60,7 @@ def max_flow(
     progress : bool or function
         True draws a line on standard error; a function is called with a ProgressReport now and then.
     options : mapping, optional
-        Options of the method, such as ``{"relabel_period": 0.5}``.
+        Options of the named method, such as ``{"relabel_period": 0.5}``; "auto" takes none.
 
     Returns
     -------
@@ -155,7 +157,12 @@ class _Solve:
         flow_network, source, sink = as_flow_problem(network, source, sink)
         sources = flow_network.vertices(source, "source")
         sinks = flow_network.vertices(sink, "sink")
+        both = np.intersect1d(sources, sinks)
+        if len(both):
+            raise InvalidInputError(f"vertex {flow_network.name(both[0])} is both source and sink")
         if method == "auto":
+            if options:
+                raise InvalidInputError("options belong to one method: name it, method='auto' takes none")
             name, reason = choose(flow_network)
             record = find_method(METHODS, name)
         else:
@@ -166,9 +173,12 @@ class _Solve:
 
     @contextmanager
     def timed(self, phase: str) -> Iterator[None]:
-        start = time.perf_counter()
+        start, compiled = time.perf_counter(), compile_seconds()
         yield
-        self.seconds[phase] = time.perf_counter() - start
+        compiling = compile_seconds() - compiled
+        self.seconds[phase] = time.perf_counter() - start - compiling
+        if compiling:
+            self.seconds["compile"] = self.seconds.get("compile", 0.0) + compiling
 
     def first_stage(self) -> dict[str, Any]:
         """Build and solve; return what all results have."""
