@@ -71,7 +71,8 @@ OPTION_VARIANTS = [
     ("serial-fifo", {"gap": True, "hold": True, "relabel_rule": "work", "relabel_period": 0.1}),
     ("serial-fifo", {"relabel_period": 100.0, "gap": True}),
     ("serial-hi-pr", {"relabel_period": 0.01}),
-    ("serial-hi-pr", {"relabel_period": 100.0}),
+    ("serial-hi-pr", {"relabel_period": 1e300}),
+    ("serial-highest-label-gap", {"relabel_period": 1e17}),
     ("serial-hi-pr", {"gap": False, "initial_wave": True, "initial_labels": "one"}),
 ]
 
@@ -335,6 +336,42 @@ class TestInputs:
         result.verify()
         assert not result.sink_side[[0, 1]].any()
 
+    @pytest.mark.parametrize("big", [1e9, 1e12, 1e16, 1e18, 1e300])
+    def test_large_finite_capacity_takes_no_precision_from_small_ones(self, big: float) -> None:
+        result = preflow.max_flow(([0, 1, 2], [1, 2, 3], [0.3, 0.3, big]), 0, 3)
+        result.verify()
+        assert result.value == pytest.approx(0.3, rel=1e-15)
+        result = preflow.max_flow(([0, 1], [1, 2], [big, 0.3]), 0, 2)
+        result.verify()
+        assert result.flow.tolist() == pytest.approx([0.3, 0.3], rel=1e-15)
+
+    def test_rounding_does_not_trap_the_second_stage(self) -> None:
+        tail, head = [0, 8, 6, 7, 5, 1, 4, 2, 4], [1, 4, 2, 3, 6, 5, 8, 4, 7]
+        capacity = [2.9, 0.1, 2.9, 0.9, 1.2, 2.5, 1.8, 1.1, 2.0]
+        network = preflow.FlowNetwork.from_arrays(tail, head, capacity, num_vertices=10)
+        for method in SOLVERS:
+            preflow.max_flow(network, 0, 9, method=method).verify()
+
+    def test_sums_past_float64(self) -> None:
+        with pytest.raises(CapacityOverflowError, match="float64"):
+            preflow.max_flow(([0, 0, 1, 2, 1], [1, 2, 3, 3, 2], [1e308, 1e308, 1e308, 1e308, 0.7e308]), 0, 3)
+
+    def test_many_infinite_seeds(self) -> None:
+        seeds = np.arange(1, 10_001)
+        tail = np.concatenate([np.zeros(10_000, dtype=int), seeds])
+        head = np.concatenate([seeds, np.full(10_000, 10_001)])
+        result = preflow.max_flow((tail, head, np.repeat([math.inf, 1e12], 10_000)), 0, 10_001)
+        result.verify()
+        assert result.value == 10**16
+
+    def test_masked_arcs_are_refused(self) -> None:
+        capacity = np.ma.array([5, 50], mask=[False, True])
+        with pytest.raises(InvalidInputError, match="masked"):
+            preflow.max_flow(([0, 0], [1, 1], capacity), 0, 1)
+
+    def test_zero_dimensional_terminal(self) -> None:
+        assert preflow.max_flow(DIAMOND, np.array(0), np.int64(3)).value == 4
+
     def test_self_loops_carry_nothing(self) -> None:
         result = preflow.max_flow(([0, 1, 1], [1, 1, 2], [2, 7, 3]), 0, 2)
         assert result.flow.tolist() == [2, 0, 2]
@@ -504,6 +541,26 @@ class TestCertificate:
         result = self.result()
         object.__setattr__(result, "sink_side", np.array(side, dtype=bool))
         with pytest.raises(VerificationError, match=words):
+            result.verify()
+
+    def test_not_a_number(self) -> None:
+        result = preflow.max_flow(([0, 1], [1, 2], [0.5, 1e12]), 0, 2)
+        object.__setattr__(result, "flow", np.full(2, np.nan))
+        with pytest.raises(VerificationError, match="finite"):
+            result.verify()
+
+    def test_tolerance_is_that_of_the_flow_not_of_the_largest_capacity(self) -> None:
+        result = preflow.max_flow(([0, 1, 2], [1, 2, 3], [5.5, 5.5, 1e12]), 0, 3)
+        object.__setattr__(result, "flow", np.full(3, 400.25))
+        object.__setattr__(result, "lower_bound", 400.25)
+        with pytest.raises(VerificationError, match="capacity"):
+            result.verify()
+
+    def test_integers_past_2_to_the_53_are_exact(self) -> None:
+        half, part = 2**61, 2**60
+        result = preflow.max_flow(([0, 1, 1], [1, 2, 2], [half, part + 3, 2**62 - part]), 0, 2)
+        object.__setattr__(result, "flow", np.array([half, part + 4, half - part - 4]))
+        with pytest.raises(VerificationError, match="capacity"):
             result.verify()
 
     def test_flow_that_is_not_maximum(self) -> None:

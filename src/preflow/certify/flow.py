@@ -8,25 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import VerificationError
-from ..graph.network import FlowNetwork
-
-#: Relative tolerance for float64, as a share of the largest finite number involved.
-RELATIVE_TOLERANCE = 1e-9
+from ..graph.network import FlowNetwork, flow_bound
 
 
-def tolerance(network: FlowNetwork, value: float = 0.0) -> float:
+def tolerance(network: FlowNetwork, sources: NDArray[np.int64], sinks: NDArray[np.int64]) -> float:
     """Return by how much float64 quantities may differ: 0 for integers.
 
-    For floats, ``1e-9`` times the largest of 1, |value| and the finite capacities: far above what
-    rounding leaves (about 1e-16 an operation), far below any capacity that matters.
+    For floats, ``(num_arcs + 1) * 2**-50`` of a bound on the flow (:func:`preflow.graph.network.flow_bound`):
+    what rounding in sums over all arcs may come to.
     """
     if network.capacity.dtype.kind == "i":
-        return 0.0
-    largest = max(1.0, abs(value))
-    for capacities in (network.capacity, network.reverse_capacity):
-        if capacities is not None and len(capacities):
-            largest = max(largest, float(np.max(capacities, where=np.isfinite(capacities), initial=0.0)))
-    return RELATIVE_TOLERANCE * largest
+        return 0
+    bound = min(flow_bound(network, sources, sinks), float(np.finfo(np.float64).max))
+    return bound * (network.num_arcs + 1) * 2.0**-50
 
 
 def net_inflow(network: FlowNetwork, flow: NDArray[Any]) -> NDArray[Any]:
@@ -64,15 +58,17 @@ def check_flow(
     VerificationError
         Names the first arc or vertex at fault.
     """
-    slack = tolerance(network, value)
+    slack = tolerance(network, sources, sinks)
     if flow.shape != (network.num_arcs,):
         raise VerificationError(f"flow has shape {flow.shape}, the network {network.num_arcs} arcs")
+    if not np.isfinite(value) or not np.isfinite(flow).all():
+        raise VerificationError("the value or the flow of an arc is not a finite number")
     _check_arcs(flow > network.capacity + slack, network, flow, "more than its capacity")
     least = 0 if network.reverse_capacity is None else -network.reverse_capacity
     _check_arcs(flow < least - slack, network, flow, "less than its reverse capacity allows")
     balance = net_inflow(network, flow)
     arriving = balance[sinks].sum()
-    if abs(arriving - value) > slack * max(1, len(sinks)):
+    if not abs(arriving - value) <= slack:
         raise VerificationError(f"the flow into the sink is {arriving}, not {value}")
     is_inner = np.ones(network.num_vertices, dtype=bool)
     is_inner[sources] = False

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import scipy.sparse
 
 INT64_MAX = np.iinfo(np.int64).max
+#: More vertices than this are a mistake in the input: the arrays of a solve would take petabytes.
+MOST_VERTICES = 2**46
 #: Largest float64 up to which every integer is represented.
 EXACT_FLOAT = float(2**53)
 
@@ -102,6 +104,8 @@ class FlowNetwork:
         if num_vertices is None:
             num_vertices = largest + 1
         num_vertices = _count(num_vertices, "num_vertices")
+        if num_vertices > MOST_VERTICES:
+            raise InvalidInputError(f"{num_vertices} vertices do not fit any memory; are the ids right?")
         if largest >= num_vertices:
             raise InvalidInputError(f"vertex {largest} is out of range: there are {num_vertices} vertices")
         capacities = _capacities(capacity, len(tails), "capacity")
@@ -220,10 +224,12 @@ class FlowNetwork:
         """
         if names is None:
             raise InvalidInputError(f"{role} is missing")
+        if isinstance(names, np.ndarray):
+            names = names.tolist()
         is_label = self._label_index is not None and _hashable(names) and names in self._label_index
         if is_label or isinstance(names, str | bytes) or not isinstance(names, Iterable):
             return np.array([self.vertex(names)], dtype=np.int64)
-        numbers = {self.vertex(name) for name in (names.tolist() if isinstance(names, np.ndarray) else names)}
+        numbers = {self.vertex(name) for name in names}
         if not numbers:
             raise InvalidInputError(f"{role} is empty: at least one vertex is needed")
         return np.array(sorted(numbers), dtype=np.int64)
@@ -253,6 +259,25 @@ class MaxFlowProblem:
             f"MaxFlowProblem({title}{self.network.num_vertices:,} vertices, {self.network.num_arcs:,} arcs, "
             f"source {self.source}, sink {self.sink})"
         )
+
+
+def flow_bound(network: FlowNetwork, sources: NDArray[np.int64], sinks: NDArray[np.int64]) -> float:
+    """Return a number that no flow exceeds, as a measure of what matters among float capacities.
+
+    The lesser of what can leave the sources and what can enter the sinks; the sum of all finite
+    capacities where both are infinite, or where one is zero and no flow is possible. Self loops do not
+    count.
+    """
+    given = [(network.tail, network.head, network.capacity)]
+    if network.reverse_capacity is not None:
+        given.append((network.head, network.tail, network.reverse_capacity))
+    leaving, entering, finite = 0.0, 0.0, 0.0
+    with np.errstate(over="ignore"):
+        for tail, head, capacity in given:
+            leaving += float(capacity[np.isin(tail, sources) & ~np.isin(head, sources)].sum())
+            entering += float(capacity[np.isin(head, sinks) & ~np.isin(tail, sinks)].sum())
+            finite += float(capacity[np.isfinite(capacity) & (tail != head)].sum())
+    return min(leaving, entering, finite) or finite
 
 
 def _hashable(value: object) -> bool:
@@ -295,6 +320,8 @@ def _vertex_ids(values: ArrayLike, name: str) -> NDArray[Any]:
 
 def _capacities(values: ArrayLike, num_arcs: int, name: str) -> NDArray[Any]:
     """Check capacities and return them as int64 or float64."""
+    if np.ma.is_masked(values):
+        raise InvalidInputError(f"{name} is a masked array: fill it, or leave the masked arcs out")
     try:
         array = np.asarray(values)
     except ValueError as error:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..errors import CapacityOverflowError, UnboundedFlowError
 from ..kernels import csr_build
-from .network import EXACT_FLOAT, INT64_MAX, FlowNetwork
+from .network import EXACT_FLOAT, INT64_MAX, FlowNetwork, flow_bound
 
 
 class ResidualArrays(NamedTuple):
@@ -28,11 +28,11 @@ class ResidualArrays(NamedTuple):
         The residual arcs of vertex ``v`` are ``first_out[v] .. first_out[v + 1] - 1``.
     head, reverse : ndarray of the same dtype, shape (m,)
         Head of an arc, and the index of its opposite.
-    residual : ndarray of int32, int64 or float64, shape (m,)
+    residual : ndarray of int32 or int64, shape (m,)
         Residual capacity.
-    excess : ndarray of int64 or float64, shape (n,)
+    excess : ndarray of int64, shape (n,)
         Initially what the source can send to the vertex.
-    sink_residual : ndarray of int64 or float64, shape (n,)
+    sink_residual : ndarray of int64, shape (n,)
         Residual capacity from the vertex to the sink.
     """
 
@@ -57,19 +57,22 @@ class ResidualNetwork:
         Residual arc of an input arc between inner vertices; the largest number of the dtype for others.
     has_shared_arcs : bool
         Whether any residual arc got capacity from two input arcs.
-    constant_flow : int or float
+    constant_flow : int
         Flow that needs no search: source to sink directly, or over one vertex.
     capacity, reverse_capacity : ndarray
-        The input's capacities as solved: integral floats as int64, infinity as a number no flow reaches.
+        The input's capacities as solved, int64: infinity is a number that no flow reaches.
+    scale_exponent : int
+        Capacities that are not integral were multiplied by two to this power; 0 for all others.
     """
 
     arrays: ResidualArrays
     inner: NDArray[Any]
     place: NDArray[Any]
     has_shared_arcs: bool
-    constant_flow: int | float
+    constant_flow: int
     capacity: NDArray[Any]
     reverse_capacity: NDArray[Any] | None
+    scale_exponent: int
 
     @property
     def num_vertices(self) -> int:
@@ -90,10 +93,17 @@ class ResidualNetwork:
         """Return what the source can send to each vertex: the excess before any push."""
         return _terminal_capacities(self.input_arcs(network), self.num_vertices)[0]
 
+    def in_input_units(self, amount: Any) -> Any:
+        """Return an amount of flow, or an array of them, as the user counts it."""
+        if self.scale_exponent == 0:
+            return amount
+        unscaled = np.ldexp(np.asarray(amount, dtype=np.float64), -self.scale_exponent)
+        return unscaled if unscaled.ndim else float(unscaled)
+
     def initial_residual(self) -> NDArray[Any]:
         """Return the residual capacities as they were before any push."""
         initial = np.zeros_like(self.arrays.residual)
-        limit = self.capacity.dtype.type(INT64_MAX if self.capacity.dtype.kind == "i" else np.inf)
+        limit = np.int64(INT64_MAX)
         reverse_capacity = self.capacity[:0] if self.reverse_capacity is None else self.reverse_capacity
         csr_build.fill_residual(
             self.capacity, reverse_capacity, self.place, self.arrays.reverse, initial, limit
@@ -124,7 +134,7 @@ def build_residual(
     UnboundedFlowError
         A source reaches a sink over arcs of infinite capacity.
     """
-    capacity, reverse_capacity = _finite_capacities(network, sources, sinks)
+    capacity, reverse_capacity, exponent = _solved_capacities(network, sources, sinks)
     if index_dtype is None:
         index_dtype = np.uint32 if max(2 * network.num_arcs, network.num_vertices) < 2**32 - 4 else np.uint64
     num_inner = network.num_vertices - len(sources) - len(sinks)
@@ -140,20 +150,17 @@ def build_residual(
     residual, shared = _residual_capacities(arcs, place, reverse)
     excess, sink_residual, constant = _terminal_capacities(arcs, num_inner)
     arrays = ResidualArrays(first_out, head, reverse, residual, excess, sink_residual)
-    return ResidualNetwork(arrays, inner, place, shared, constant, capacity, reverse_capacity)
+    return ResidualNetwork(arrays, inner, place, shared, constant, capacity, reverse_capacity, exponent)
 
 
-def _terminal_capacities(
-    arcs: csr_build.InputArcs, num_inner: int
-) -> tuple[NDArray[Any], NDArray[Any], int | float]:
+def _terminal_capacities(arcs: csr_build.InputArcs, num_inner: int) -> tuple[NDArray[Any], NDArray[Any], int]:
     """Return what the source can send to each vertex, what each can send to the sink, and constant flow.
 
     What a vertex can pass on from the source to the sink is taken out of both.
     """
-    kind = arcs.capacity.dtype
-    source_capacity = np.zeros(num_inner, dtype=kind)
-    sink_capacity = np.zeros(num_inner, dtype=kind)
-    limit = kind.type(INT64_MAX if kind.kind == "i" else np.inf)
+    source_capacity = np.zeros(num_inner, dtype=np.int64)
+    sink_capacity = np.zeros(num_inner, dtype=np.int64)
+    limit = np.int64(INT64_MAX)
     direct, fits = csr_build.terminal_capacities(arcs, source_capacity, sink_capacity, limit)
     if not fits or not _sums_fit(source_capacity, direct) or not _sums_fit(sink_capacity, direct):
         raise CapacityOverflowError("the capacities at the source or the sink sum past int64")
@@ -185,13 +192,6 @@ def _residual_capacities(
 
     Also return whether any of them comes from two input arcs.
     """
-    kind = arcs.capacity.dtype.type
-    if kind is np.float64:
-        residual = np.zeros(len(reverse), dtype=np.float64)
-        _, _, shared = csr_build.fill_residual(
-            arcs.capacity, arcs.reverse_capacity, place, reverse, residual, np.inf
-        )
-        return residual, shared
     for dtype in (np.int32, np.int64):
         limit = np.int64(np.iinfo(dtype).max)
         residual = np.zeros(len(reverse), dtype=dtype)
@@ -204,7 +204,7 @@ def _residual_capacities(
 
 
 def _sums_fit(capacities: NDArray[Any], other: Any) -> bool:
-    if capacities.dtype.kind == "f" or capacities.sum(dtype=np.float64) + float(other) < 2.0**62:
+    if capacities.sum(dtype=np.float64) + float(other) < 2.0**62:
         return True
     total: int = sum(capacities.tolist())
     return total + int(other) <= INT64_MAX
@@ -224,30 +224,106 @@ def _inner_numbers(
     return inner
 
 
-def _finite_capacities(
+class _SolvedCapacities(NamedTuple):
+    """Capacities as int64, and the power of two that they were multiplied by."""
+
+    capacity: NDArray[np.int64]
+    reverse_capacity: NDArray[np.int64] | None
+    scale_exponent: int
+
+
+def _solved_capacities(
     network: FlowNetwork, sources: NDArray[np.int64], sinks: NDArray[np.int64]
-) -> tuple[NDArray[Any], NDArray[Any] | None]:
-    """Return the capacities as solved: integral floats as int64, infinity as more than any flow."""
+) -> _SolvedCapacities:
+    """Return the capacities as the solvers see them: integers, infinity as more than any flow.
+
+    Integral floats below 2**53 stay as they are. Other floats are cut off above the largest possible flow,
+    scaled by a power of two to fill 62 bits, and rounded down: the solve is exact, without drift, and what
+    rounding takes from a capacity is below ``2**-61`` of the sum of all.
+    """
     given = [network.capacity] + ([] if network.reverse_capacity is None else [network.reverse_capacity])
+    exponent = 0
     if network.capacity.dtype.kind == "f":
         infinite = [np.isinf(values) for values in given]
-        if any(mask.any() for mask in infinite):
+        has_infinite = any(mask.any() for mask in infinite)
+        if has_infinite:
             _check_bounded(network, infinite, sources, sinks)
         finite = [np.where(mask, 0.0, values) for values, mask in zip(given, infinite, strict=True)]
-        if all(
+        integral = all(
             np.all(values == np.rint(values)) and values.max(initial=0) <= EXACT_FLOAT for values in finite
-        ):
-            finite = [values.astype(np.int64) for values in finite]
-            total = sum(int(part) for values in finite for part in _exact_sums(values))
-            enough: int | float = total + 1
-            if enough > INT64_MAX and any(mask.any() for mask in infinite):
-                raise CapacityOverflowError("beside infinite ones, the capacities sum past int64")
+        )
+        if integral:
+            given = [values.astype(np.int64) for values in finite]
+            if has_infinite:
+                given = _replace_infinite(network, given, infinite, sources, sinks)
         else:
-            enough = 2 * sum(float(values.sum()) for values in finite) + 1
-        for values, mask in zip(finite, infinite, strict=True):
-            values[mask] = enough
-        given = finite
-    return given[0], given[1] if len(given) > 1 else None
+            given, exponent = _scaled(network, finite, infinite, sources, sinks)
+    return _SolvedCapacities(given[0], given[1] if len(given) > 1 else None, exponent)
+
+
+def _replace_infinite(
+    network: FlowNetwork,
+    finite: list[NDArray[np.int64]],
+    infinite: list[NDArray[np.bool_]],
+    sources: NDArray[np.int64],
+    sinks: NDArray[np.int64],
+) -> list[NDArray[np.int64]]:
+    """Put numbers that no flow reaches in place of infinity.
+
+    The sum of all finite capacities bounds every flow; at a terminal, so does what the arc's other end can
+    pass on, which keeps sums over many such arcs small.
+    """
+    enough = sum(sum(_exact_sums(values)) for values in finite) + 1
+    replaced = []
+    for direction, (values, mask) in enumerate(zip(finite, infinite, strict=True)):
+        arcs = np.flatnonzero(mask)
+        ends = (network.tail, network.head) if direction == 0 else (network.head, network.tail)
+        bound = np.full(len(arcs), float(enough))
+        for side, terminals, other in ((0, sources, 1), (1, sinks, 0)):
+            at_terminal = np.isin(ends[side][arcs], terminals)
+            passing = _throughput(network, finite, infinite, outward=side == 0)[ends[other][arcs]]
+            bound[at_terminal] = np.minimum(bound, passing * (1 + 2.0**-40) + 1)[at_terminal]
+        if len(arcs) and not bound.max() < 2.0**62:
+            raise CapacityOverflowError("beside infinite ones, the capacities sum past int64")
+        values[arcs] = np.ceil(bound).astype(np.int64)
+        replaced.append(values)
+    return replaced
+
+
+def _throughput(
+    network: FlowNetwork, finite: list[NDArray[Any]], infinite: list[NDArray[np.bool_]], *, outward: bool
+) -> NDArray[np.float64]:
+    """Return, per vertex, the sum of the capacities that lead out of it, or into it."""
+    total = np.zeros(network.num_vertices)
+    for direction, (values, mask) in enumerate(zip(finite, infinite, strict=True)):
+        end = network.tail if (direction == 0) == outward else network.head
+        weights = np.where(mask, np.inf, values.astype(np.float64))
+        total += np.bincount(end, weights, minlength=network.num_vertices)
+    return total
+
+
+def _scaled(
+    network: FlowNetwork,
+    finite: list[NDArray[np.float64]],
+    infinite: list[NDArray[np.bool_]],
+    sources: NDArray[np.int64],
+    sinks: NDArray[np.int64],
+) -> tuple[list[NDArray[np.int64]], int]:
+    """Return float capacities as scaled integers, and the power of two of the scale."""
+    bound = flow_bound(network, sources, sinks)
+    if np.isinf(bound):
+        raise CapacityOverflowError("the capacities at the source and the sink sum past float64")
+    shift = -int(np.frexp(bound)[1])
+    enough = np.ldexp(bound, shift) * (1 + 2.0**-20)
+    loops = network.tail == network.head
+    with np.errstate(over="ignore"):
+        clipped = [
+            np.where(loops, 0.0, np.where(mask, enough, np.minimum(np.ldexp(values, shift), enough)))
+            for values, mask in zip(finite, infinite, strict=True)
+        ]
+    total = sum(float(values.sum()) for values in clipped)
+    fill = 61 - int(np.frexp(total)[1]) if total > 0 else 0
+    return [np.floor(np.ldexp(values, fill)).astype(np.int64) for values in clipped], shift + fill
 
 
 def _exact_sums(values: NDArray[np.int64]) -> tuple[int, int]:

@@ -13,9 +13,13 @@ ONE = np.uint64(1)
 RELABEL_WORK = np.uint64(12)
 
 
-def relabel_log_size(relabel_limit: Any, work_limit: Any) -> int:
+#: Relabels a vertex, at most, that are logged between two global relabels; a full log makes one due.
+LOGGED_RELABELS = 8
+
+
+def relabel_log_size(relabel_limit: Any, work_limit: Any, num_vertices: int) -> int:
     """Return how many relabels there can be between two global relabels."""
-    return int(min(relabel_limit, work_limit // RELABEL_WORK)) + 1
+    return int(min(relabel_limit, work_limit // RELABEL_WORK, LOGGED_RELABELS * num_vertices)) + 1
 
 
 @kernel

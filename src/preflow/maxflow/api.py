@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -55,8 +56,9 @@ def max_flow(
     threads : int, optional
         At most so many CPU threads; default: all that the process may use and the method can.
     time_limit : float, optional
-        Seconds; on expiry the result's `status` says so, its `flow` is feasible with value
-        `lower_bound`, and `upper_bound` is the capacity of a cut.
+        Seconds for compiling, building and solving; a last search and the recovery of the flow come on
+        top, all linear in the network. On expiry the result's `status` says so, its `flow` is feasible
+        with value `lower_bound`, and `upper_bound` is the capacity of a cut.
     progress : bool or function
         True draws a line on standard error; a function is called with a ProgressReport now and then.
     options : mapping, optional
@@ -190,13 +192,16 @@ class _Solve:
         dead = residual.num_vertices + 1
         sink_side = np.append(height < dead, [False, True])[residual.inner]
         arrived = initial_sink_residual - exact_sum(residual.arrays.sink_residual)
-        value = residual.constant_flow + arrived
+        value = residual.in_input_units(residual.constant_flow + arrived)
         status: Status = "optimal"
         upper_bound = value
         active = residual.arrays.excess[height < dead] > 0
         if active.any():
             status = "time-limit"
             sink_side, upper_bound = self.best_cut(sink_side)
+            if residual.scale_exponent == 0 and upper_bound < math.inf:
+                upper_bound = int(upper_bound)
+        sink_side.flags.writeable = False
         return {
             "status": status,
             "lower_bound": value,

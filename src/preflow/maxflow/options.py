@@ -21,7 +21,7 @@ def check_flag(name: str, value: object) -> None:
 
 def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
     """Raise InvalidInputError unless `value` is one of `choices`."""
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         raise InvalidInputError(f"option {name} is one of {', '.join(choices)}, got {value!r}")
 
 
@@ -39,5 +39,9 @@ def relabel_limits(rule: str, period: float, num_vertices: int, num_arcs: int) -
     "work" ``period * (6 n + m)`` arc scans and relabels weighted as in the HI_PR codes.
     """
     if rule == "relabels":
-        return np.uint64(max(1, int(period * num_vertices))), UNLIMITED
-    return UNLIMITED, np.uint64(max(1, int(period * (6 * num_vertices + num_arcs))))
+        return _limit(period * num_vertices), UNLIMITED
+    return UNLIMITED, _limit(period * (6 * num_vertices + num_arcs))
+
+
+def _limit(amount: float) -> Any:
+    return np.uint64(max(1, int(min(amount, float(UNLIMITED)))))

@@ -7,7 +7,7 @@ order. Cherkassky and Goldberg (1997), section 2; linear in practice, O(n m) if 
 
 from __future__ import annotations
 
-from functools import cached_property
+import threading
 from typing import Any
 
 import numpy as np
@@ -201,21 +201,28 @@ class SecondStage:
     def __init__(self, network: FlowNetwork, residual: ResidualNetwork) -> None:
         self.network = network
         self.residual = residual
+        self._returned: NDArray[Any] | None = None
+        self._lock = threading.RLock()
 
-    @cached_property
+    @property
     def returned(self) -> NDArray[Any]:
-        """What went back over each vertex's source arcs; asking for it runs the stage."""
-        return return_excess(self.network, self.residual)
+        """What went back over each vertex's source arcs; asking for it runs the stage, once."""
+        with self._lock:
+            if self._returned is None:
+                self._returned = return_excess(self.network, self.residual)
+            return self._returned
 
-    def flow(self) -> NDArray[Any]:
+    def flow(self) -> Any:
         """Return the flow of every input arc."""
         return arc_flows(self.network, self.residual, self.returned)
 
-    def preflow(self) -> NDArray[Any]:
+    def preflow(self) -> Any:
         """Return the flow of every input arc as it is now, before the stage or after."""
-        has_run = "returned" in self.__dict__
-        returned = self.returned if has_run else np.zeros_like(self.residual.arrays.excess)
-        return arc_flows(self.network, self.residual, returned)
+        with self._lock:
+            returned = (
+                np.zeros_like(self.residual.arrays.excess) if self._returned is None else self._returned
+            )
+            return arc_flows(self.network, self.residual, returned)
 
 
 def return_excess(network: FlowNetwork, residual: ResidualNetwork) -> NDArray[Any]:
@@ -223,7 +230,7 @@ def return_excess(network: FlowNetwork, residual: ResidualNetwork) -> NDArray[An
 
     Returns
     -------
-    returned : ndarray of int64 or float64, shape (n,)
+    returned : ndarray of int64, shape (n,)
     """
     net = residual.arrays
     returned = np.zeros_like(net.excess)
@@ -236,7 +243,7 @@ def return_excess(network: FlowNetwork, residual: ResidualNetwork) -> NDArray[An
     return returned
 
 
-def arc_flows(network: FlowNetwork, residual: ResidualNetwork, returned: NDArray[Any]) -> NDArray[Any]:
+def arc_flows(network: FlowNetwork, residual: ResidualNetwork, returned: NDArray[Any]) -> Any:
     """Return the flow of every input arc.
 
     Parameters
@@ -262,4 +269,4 @@ def arc_flows(network: FlowNetwork, residual: ResidualNetwork, returned: NDArray
         residual.has_shared_arcs,
         flow,
     )
-    return flow
+    return residual.in_input_units(flow)

@@ -304,7 +304,7 @@ def solve(net: ResidualArrays, options: HighestLabelOptions, control: Control) -
     """
     n, m = len(net.excess), len(net.head)
     relabel_limit, work_limit = relabel_limits(options.relabel_rule, options.relabel_period, n, m)
-    log_size = relabel_log_size(relabel_limit, work_limit) if options.gap else 1
+    log_size = relabel_log_size(relabel_limit, work_limit, n) if options.gap else 1
     dtype = net.head.dtype
     state = State(
         height=np.full(n, n + 1, dtype=dtype),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -101,7 +102,8 @@ def run_interruptibly(
         except BaseException:
             control.stop[0] = 1
             while not finished.is_set():
-                finished.wait(POLL_INTERVAL)
+                with suppress(KeyboardInterrupt):  # a second Ctrl-C: the first is being heeded
+                    finished.wait(POLL_INTERVAL)
             raise
         finally:
             if finished.is_set():
