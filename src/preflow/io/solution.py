@@ -245,7 +245,7 @@ def distribute(flow: Any, begin: Any, end: Any, order: Any, capacity: Any, used:
         while rest > 0 and k < end[i]:
             arc = order[k]
             amount = min(rest, capacity[arc] - used[arc])
-            used[arc] += amount
+            used[arc] = min(used[arc] + amount, capacity[arc])  # a float sum may round up
             rest -= amount
             if rest > 0:
                 k += ONE
