@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from ..graph.network import FlowNetwork
 
-#: From this share of all possible arcs on, a network counts as dense. On acyclic dense networks (share
-#: one half) FIFO took 0.6 times as long as highest label, on line networks (share below 1/60) 1.4 times.
+#: From this share of all n**2 arcs on, a network counts as dense. On acyclic dense 2000 (share one half)
+#: FIFO solved in 0.010 s against 0.015 s of highest label, on line 16384x4 (share 1/514) in 0.071 against
+#: 0.063 s; nothing between was measured.
 DENSE = 1 / 8
 #: Below this size no method is slow, and the share says nothing.
 SMALL = 100

@@ -5,6 +5,9 @@ Algorithmica 19 (1997); compared throughout by Cihan (2010), table 2.1 and appen
 with the greatest height is discharged until its excess is gone, with current arcs, gap relabeling and
 periodic global relabeling.
 
+The papers do not print the parameters of the HI_PR variants: which of them starts with a global relabel,
+with height 1 or with a wave is our reading of their names, not a copy of those codes.
+
 Departures, each measured in docs/performance.md: terminals are not vertices; the levels of the gap
 heuristic are a log instead of linked lists (kernels/buckets.py); a global relabel resumes above the
 heights that are still exact and, with ``drain``, moves excess while it searches (kernels/bfs.py).
