@@ -320,7 +320,7 @@ def _vertex_ids(values: ArrayLike, name: str) -> NDArray[Any]:
 
 def _capacities(values: ArrayLike, num_arcs: int, name: str) -> NDArray[Any]:
     """Check capacities and return them as int64 or float64."""
-    if np.ma.is_masked(values):
+    if hasattr(values, "mask") and np.ma.is_masked(values):  # numpy.ma is slow to import
         raise InvalidInputError(f"{name} is a masked array: fill it, or leave the masked arcs out")
     try:
         array = np.asarray(values)
