@@ -177,11 +177,12 @@ def _build_pairs(arcs: csr_build.InputArcs, num_inner: int) -> tuple[NDArray[Any
     csr_build.sort_by_smaller_end(arcs, first, order, num_inner)
     group_end = first[:-1]
     first_out = np.zeros(num_inner + 1, dtype=first.dtype)
-    csr_build.count_pairs(arcs, group_end, order, first_out)
+    latest = np.zeros_like(group_end)
+    csr_build.count_pairs(arcs, group_end, order, latest, first_out)
     head = np.empty(int(first_out[-1]), dtype=first.dtype)
     reverse = np.empty_like(head)
     place = np.full(len(arcs.tail), np.iinfo(first.dtype).max, dtype=first.dtype)
-    csr_build.place_pairs(arcs, group_end, order, first_out, head, reverse, place)
+    csr_build.place_pairs(arcs, group_end, order, first_out[:-1].copy(), latest, head, reverse, place)
     return first_out, head, reverse, place
 
 

@@ -217,7 +217,8 @@ def flow_on_arcs(network: FlowNetwork, solution: FlowSolution) -> NDArray[Any]:
     flow = np.abs(solution.flow).astype(dtype)
     used = np.zeros(len(capacity), dtype=dtype)
     rounding = ROUNDING if dtype.kind == "f" else 0.0
-    misfit = int(distribute(flow, begin, end, order, capacity, used, rounding))
+    full_before = np.arange(len(order), dtype=np.uint64)
+    misfit = int(distribute(flow, begin, end, order, capacity, used, full_before, rounding))
     if misfit < len(flow):
         ends = f"from vertex {first[misfit] + ONE} to vertex {second[misfit] + ONE}"
         if begin[misfit] == end[misfit]:
@@ -231,12 +232,21 @@ def flow_on_arcs(network: FlowNetwork, solution: FlowSolution) -> NDArray[Any]:
 
 
 @kernel
-def distribute(flow: Any, begin: Any, end: Any, order: Any, capacity: Any, used: Any, rounding: float) -> int:
+def distribute(
+    flow: Any,
+    begin: Any,
+    end: Any,
+    order: Any,
+    capacity: Any,
+    used: Any,
+    full_before: Any,
+    rounding: float,
+) -> int:
     """Put flow ``i`` onto the arcs ``order[begin[i]:end[i]]``, filling one after the other.
 
-    Adds to `used` and returns the first flow that finds no arc or too little capacity, else their number.
+    On entry ``full_before[k]`` is `k`. Adds to `used` and returns the first flow that finds no arc or too
+    little capacity, else their number.
     """
-    full_before = np.arange(len(order)).astype(np.uint64)
     for i in range(len(flow)):
         if begin[i] == end[i]:
             return i
@@ -250,6 +260,10 @@ def distribute(flow: Any, begin: Any, end: Any, order: Any, capacity: Any, used:
             if rest > 0:
                 k += ONE
         full_before[begin[i]] = k
-        if rest > 0 and rest > rounding * capacity[order[begin[i] : end[i]]].sum():
-            return i
+        if rest > 0:
+            total = capacity.dtype.type(0)
+            for k in range(begin[i], end[i]):
+                total += capacity[order[k]]
+            if rest > rounding * total:
+                return i
     return len(flow)

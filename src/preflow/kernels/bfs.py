@@ -96,16 +96,13 @@ def distances_to_sink(
 
 
 @kernel
-def reachable_from_source(net: Any, returned: Any) -> Any:
-    """Return, per vertex, whether the source reaches it over residual arcs.
+def reachable_from_source(net: Any, returned: Any, reached: Any, stack: Any) -> None:
+    """Set ``reached[v]``, at first false, where the source reaches `v` over residual arcs.
 
-    ``returned[v] > 0`` says that the arc from the source to `v` has residual capacity.
+    ``returned[v] > 0`` says that the arc from the source to `v` has residual capacity; `stack` is scratch.
     """
-    n = len(net.excess)
-    reached = np.zeros(n, dtype=np.bool_)
-    stack = np.empty(n, dtype=net.head.dtype)
     size = ZERO
-    for vertex in range(n):
+    for vertex in range(len(reached)):
         if returned[vertex] > 0:
             reached[vertex] = True
             stack[size] = vertex
@@ -122,4 +119,3 @@ def reachable_from_source(net: Any, returned: Any) -> Any:
                 stack[size] = w
                 size += ONE
             a += ONE
-    return reached

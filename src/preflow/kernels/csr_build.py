@@ -115,10 +115,9 @@ def sort_by_smaller_end(arcs: InputArcs, first: Any, order: Any, num_inner: int)
 
 
 @kernel
-def count_pairs(arcs: InputArcs, group_end: Any, order: Any, first_out: Any) -> None:
-    """Set ``first_out[v + 1]`` to the number of vertices adjacent to `v`."""
+def count_pairs(arcs: InputArcs, group_end: Any, order: Any, seen: Any, first_out: Any) -> None:
+    """Set ``first_out[v + 1]`` to the number of vertices adjacent to `v`; `seen` is scratch, all zero."""
     n = np.uint64(len(group_end))
-    seen = np.zeros(len(group_end), dtype=group_end.dtype)
     k = ZERO
     for low in range(len(group_end)):
         mark = np.uint64(low) + ONE
@@ -139,11 +138,19 @@ def count_pairs(arcs: InputArcs, group_end: Any, order: Any, first_out: Any) -> 
 
 @kernel
 def place_pairs(
-    arcs: InputArcs, group_end: Any, order: Any, first_out: Any, head: Any, reverse: Any, place: Any
+    arcs: InputArcs,
+    group_end: Any,
+    order: Any,
+    free: Any,
+    latest: Any,
+    head: Any,
+    reverse: Any,
+    place: Any,
 ) -> None:
-    """Give every pair its two residual arcs, and every input arc the one it leads along."""
-    free = first_out[:-1].copy()
-    latest = np.zeros(len(group_end), dtype=group_end.dtype)
+    """Give every pair its two residual arcs, and every input arc the one it leads along.
+
+    ``free[v]`` is on entry the first arc of `v`; `latest` is scratch of one entry a vertex, of any content.
+    """
     k = ZERO
     for low in range(len(group_end)):
         lower = np.uint64(low)

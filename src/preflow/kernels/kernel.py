@@ -160,8 +160,10 @@ def kernel(function: Function) -> Function:
     """Compile `function` with Numba on first use.
 
     The result releases the GIL, is cached on disk and keeps the Python original as ``py_func``. Index
-    arrays are uint32 or uint64 and index variables uint64, never signed: see docs/performance.md.
+    arrays are uint32 or uint64 and index variables uint64, never signed: see docs/performance.md. A kernel
+    allocates nothing (its caller does), so it is compiled without reference counting, which would go on at
+    every call between kernels.
     """
-    dispatcher = numba.njit(nogil=True, error_model="numpy")(function)
+    dispatcher = numba.njit(nogil=True, error_model="numpy", _nrt=False)(function)
     dispatcher._cache = _KernelCache(function)
     return dispatcher  # type: ignore[no-any-return]

@@ -18,8 +18,11 @@ LOGGED_RELABELS = 8
 
 
 def relabel_log_size(relabel_limit: Any, work_limit: Any, num_vertices: int) -> int:
-    """Return how many relabels there can be between two global relabels."""
-    return int(min(relabel_limit, work_limit // RELABEL_WORK, LOGGED_RELABELS * num_vertices)) + 1
+    """Return how many relabels are logged, at most, between two global relabels.
+
+    The one that reaches a limit is among them, and so is one more, which ends the discharge.
+    """
+    return int(min(relabel_limit, work_limit // RELABEL_WORK, LOGGED_RELABELS * num_vertices)) + 2
 
 
 @kernel

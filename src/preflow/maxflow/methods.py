@@ -39,7 +39,7 @@ METHODS = (
         "HighestLabelOptions",
         "highest label first, global relabel every n relabels",
         CHERKASSKY_GOLDBERG,
-        preset={"gap": False, "relabel_rule": "relabels", "drain": False},
+        preset={"gap": False, "relabel_rule": "relabels", "drain": False, "path_length": 1},
         aliases=("M_PRF",),
     ),
     Method(
@@ -48,7 +48,7 @@ METHODS = (
         "HighestLabelOptions",
         "serial-highest-label with gap relabeling",
         CHERKASSKY_GOLDBERG,
-        preset={"relabel_rule": "relabels", "drain": False},
+        preset={"relabel_rule": "relabels", "drain": False, "path_length": 1},
         aliases=("H_PRF",),
     ),
     Method(

@@ -25,6 +25,12 @@ def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
         raise InvalidInputError(f"option {name} is one of {', '.join(choices)}, got {value!r}")
 
 
+def check_positive(name: str, value: object) -> None:
+    """Raise InvalidInputError unless `value` is a positive int."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise InvalidInputError(f"option {name} is a positive integer, got {value!r}")
+
+
 def check_relabel_rule(rule: object, period: object) -> None:
     """Check when a global relabel is due: which quantity is counted, and how much of it."""
     check_choice("relabel_rule", rule, ("relabels", "work"))

@@ -8,7 +8,7 @@ order. Cherkassky and Goldberg (1997), section 2; linear in practice, O(n m) if 
 from __future__ import annotations
 
 import threading
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,25 @@ from ..kernels.kernel import kernel
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
 WHITE, GREY, BLACK = 0, 1, 2
+
+
+class Search(NamedTuple):
+    """State of the depth-first search, one entry a vertex.
+
+    Attributes
+    ----------
+    colour : ndarray of uint8
+        WHITE at first.
+    current : ndarray
+        Current arc; at first the first one.
+    stack, position : ndarray
+        The path from the root, and where a vertex is on it.
+    """
+
+    colour: NDArray[Any]
+    current: NDArray[Any]
+    stack: NDArray[Any]
+    position: NDArray[Any]
 
 
 @kernel
@@ -58,17 +77,14 @@ def _cancel_cycle(net: Any, initial: Any, current: Any, stack: Any, bottom: Any,
 
 
 @kernel
-def order_upstream(net: Any, initial: Any, order: Any) -> Any:
+def order_upstream(net: Any, initial: Any, order: Any, search: Search) -> Any:
     """List the vertices from which excess came, each before those that sent it flow; cancel cycles.
 
     An arc whose residual capacity is above its initial one carries flow into its vertex. Returns the
     number of vertices; they fill the end of `order`.
     """
     n = np.uint64(len(net.excess))
-    colour = np.zeros(n, dtype=np.uint8)
-    current = net.first_out[:-1].copy()
-    stack = np.empty(n, dtype=net.head.dtype)
-    position = np.empty(n, dtype=net.head.dtype)
+    colour, current, stack, position = search.colour, search.current, search.stack, search.position
     free = n
     for root in range(len(net.excess)):
         if net.excess[root] <= 0 or colour[root] != WHITE:
@@ -238,7 +254,13 @@ def return_excess(network: FlowNetwork, residual: ResidualNetwork) -> NDArray[An
     if return_directly(net.excess, source_capacity, returned):
         initial = residual.initial_residual()
         order = np.empty(len(net.excess), dtype=net.head.dtype)
-        count = order_upstream(net, initial, order)
+        search = Search(
+            colour=np.full(len(order), WHITE, dtype=np.uint8),
+            current=net.first_out[:-1].copy(),
+            stack=np.empty_like(order),
+            position=np.empty_like(order),
+        )
+        count = order_upstream(net, initial, order, search)
         return_upstream(net, initial, order, count, source_capacity, returned)
     return returned
 

@@ -64,7 +64,9 @@ class MinCutResult(BoundedResult):
         if self.status != "optimal":
             self._raise_not_optimal()
         residual = self._second_stage.residual
-        reached = reachable_from_source(residual.arrays, self._second_stage.returned)
+        reached = np.zeros(residual.num_vertices, dtype=bool)
+        stack = np.empty(residual.num_vertices, dtype=residual.arrays.head.dtype)
+        reachable_from_source(residual.arrays, self._second_stage.returned, reached, stack)
         side: NDArray[np.bool_] = np.append(reached, [True, False])[residual.inner]
         return side
 

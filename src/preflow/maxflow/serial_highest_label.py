@@ -5,6 +5,12 @@ Algorithmica 19 (1997); compared throughout by Cihan (2010), table 2.1 and appen
 with the greatest height is discharged until its excess is gone, with current arcs, gap relabeling and
 periodic global relabeling.
 
+Goldberg, "The Partial Augment-Relabel Algorithm for the Maximum Flow Problem", ESA 2008: excess is not
+pushed over one arc but along a path of up to ``path_length`` admissible arcs. The path is found depth
+first, and a vertex on it without an admissible arc is relabelled before it gets anything: excess does not
+go back and forth between neighbours that are about to be relabelled. With ``path_length`` 1 this is the
+classical discharge.
+
 The papers do not print the parameters of the HI_PR variants: which of them starts with a global relabel,
 with height 1 or with a wave is our reading of their names, not a copy of those codes.
 
@@ -38,7 +44,14 @@ from ..kernels.kernel import kernel
 from ..kernels.relabel import RELABEL_WORK, lowest_neighbour, relabel_log_size
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GAP_VERTICES, GLOBAL_RELABELS, PUSHES, RELABELS
-from .options import RelabelRule, check_choice, check_flag, check_relabel_rule, relabel_limits
+from .options import (
+    RelabelRule,
+    check_choice,
+    check_flag,
+    check_positive,
+    check_relabel_rule,
+    relabel_limits,
+)
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -63,6 +76,8 @@ class HighestLabelOptions:
         without a relabel.
     drain : bool
         Push excess along the arcs over which a global relabel finds vertices.
+    path_length : int
+        Number of arcs, at most, over which excess is pushed at once; 1 is the classical push.
     """
 
     gap: bool = True
@@ -71,12 +86,14 @@ class HighestLabelOptions:
     initial_labels: str = "exact"
     initial_wave: bool = False
     drain: bool = True
+    path_length: int = 4
 
     def __post_init__(self) -> None:
         for name in ("gap", "initial_wave", "drain"):
             check_flag(name, getattr(self, name))
         check_choice("initial_labels", self.initial_labels, ("exact", "one"))
         check_relabel_rule(self.relabel_rule, self.relabel_period)
+        check_positive("path_length", self.path_length)
 
 
 class State(NamedTuple):
@@ -86,12 +103,15 @@ class State(NamedTuple):
     ----------
     height, current, order : ndarray, shape (n,)
         Distance labels, current arcs, and the order of the last global relabel.
+    path : ndarray, shape (path_length,)
+        The vertices of the path along which excess is about to be pushed.
     levels : Levels
     """
 
     height: NDArray[Any]
     current: NDArray[Any]
     order: NDArray[Any]
+    path: NDArray[Any]
     levels: Levels
 
 
@@ -148,6 +168,59 @@ def label_one(net: ResidualArrays, state: State) -> Any:
 
 
 @kernel
+def find_admissible(net: ResidualArrays, height: Any, v: Any, h: Any, a: Any) -> Any:
+    """Return the first admissible arc of `v`, which has height `h`, from arc `a` on; the end if none."""
+    last = np.uint64(net.first_out[v + ONE])
+    while a < last:
+        if net.residual[a] > 0 and np.uint64(height[net.head[a]]) + ONE == h:
+            break
+        a += ONE
+    return a
+
+
+@kernel
+def push_along_path(
+    net: ResidualArrays, state: State, last: Any, h: Any, exact_below: Any
+) -> tuple[Any, Any]:
+    """Push as much excess of ``path[0]``, of height `h`, as each arc on its way along the path takes.
+
+    Every vertex of ``path[: last + 1]`` has an admissible current arc (or one to the sink, at height 1), and
+    only the first has excess. What an arc does not take stays, and makes its tail active.
+
+    Returns
+    -------
+    pushes, and the height below which all heights stay exact
+    """
+    carried = net.excess[state.path[0]]
+    i = ZERO
+    while i <= last:
+        v = np.uint64(state.path[i])
+        a = np.uint64(state.current[v])
+        capacity = net.sink_residual[v] if h == ONE else np.int64(net.residual[a])
+        amount = min(carried, capacity)
+        if h == ONE:
+            net.sink_residual[v] = capacity - amount
+        else:
+            net.residual[a] = capacity - amount
+            net.residual[net.reverse[a]] += amount
+        kept = carried - amount
+        net.excess[v] = kept
+        if i > ZERO and kept > 0:
+            push_active(state.levels, v, h)
+        if amount == capacity and (i > ZERO or kept == 0):
+            exact_below = min(exact_below, h)
+        carried = amount
+        h -= ONE
+        i += ONE
+    if h > ZERO:
+        w = np.uint64(net.head[a])
+        if net.excess[w] == 0:
+            push_active(state.levels, w, h)
+        net.excess[w] += carried
+    return last + ONE, exact_below
+
+
+@kernel
 def first_stage(
     net: ResidualArrays,
     state: State,
@@ -167,8 +240,9 @@ def first_stage(
     """
     n = np.uint64(len(net.excess))
     dead = n + ONE
-    height, current, order, levels = state.height, state.current, state.order, state.levels
-    log_size = np.uint64(len(levels.log_vertex))
+    height, current, order, path, levels = state.height, state.current, state.order, state.path, state.levels
+    longest = np.uint64(len(path))
+    log_limit = np.uint64(len(levels.log_vertex)) - ONE
     reached = ZERO
     exact_below = ONE
     search_due = exact_start
@@ -207,53 +281,47 @@ def first_stage(
         log_end = ZERO
         finished = True
         while top > ZERO:
-            v = np.uint64(levels.active_first[top])
-            if v == n:
+            active = np.uint64(levels.active_first[top])
+            if active == n:
                 top -= ONE
                 continue
-            if relabels >= relabel_limit or work >= work_limit or log_end == log_size:
+            if relabels >= relabel_limit or work >= work_limit or log_end >= log_limit:
                 finished = False
                 break
             if relaxed_load(stop, 0) != 0:
                 finished = False
                 break
-            levels.active_first[top] = levels.active_next[v]
+            levels.active_first[top] = levels.active_next[active]
+            path[0] = active
+            depth = ZERO
+            v = active
             h = top
             highest = top
-            excess = net.excess[v]
-            capacity = net.sink_residual[v]
-            if capacity > 0:
-                amount = min(excess, capacity)
-                net.sink_residual[v] = capacity - amount
-                excess -= amount
-                pushes += ONE
-                if amount == capacity:
-                    exact_below = ONE
-            last = np.uint64(net.first_out[v + ONE])
-            a = np.uint64(current[v])
-            while excess > 0:
-                begin = a
-                while a < last:
-                    capacity = net.residual[a]
-                    if capacity > 0:
-                        w = np.uint64(net.head[a])
-                        if np.uint64(height[w]) + ONE == h:
-                            amount = min(excess, capacity)
-                            net.residual[a] = capacity - amount
-                            net.residual[net.reverse[a]] += amount
-                            if net.excess[w] == 0:
-                                push_active(levels, w, h - ONE)
-                            net.excess[w] += amount
-                            excess -= amount
-                            pushes += ONE
-                            if excess == 0:
-                                if amount == capacity:
-                                    exact_below = min(exact_below, h)
-                                break
-                    a += ONE
-                scans += a - begin
-                if excess == 0:
-                    break
+            while True:
+                last = np.uint64(net.first_out[v + ONE])
+                a = np.uint64(current[v])
+                if h == ONE:
+                    admissible = net.sink_residual[v] > 0
+                else:
+                    a = find_admissible(net, height, v, h, a)
+                    scans += a - np.uint64(current[v])
+                    admissible = a < last
+                if admissible:
+                    current[v] = a
+                    if h > ONE and depth + ONE < longest and net.excess[net.head[a]] == 0:
+                        v = np.uint64(net.head[a])
+                        h -= ONE
+                        depth += ONE
+                        path[depth] = v
+                        continue
+                    v = active
+                    h = highest
+                    made, exact_below = push_along_path(net, state, depth, h, exact_below)
+                    pushes += made
+                    depth = ZERO
+                    if net.excess[v] == 0:
+                        break
+                    continue
                 exact_below = min(exact_below, h)
                 if gap:
                     levels.population[h] -= 1
@@ -262,7 +330,9 @@ def first_stage(
                             levels, height, order, searched_height, h, max_height
                         )
                         max_height = h - ONE
-                        h = dead
+                        highest = max_height
+                        height[v] = dead
+                        height[active] = dead
                         break
                 low, a = lowest_neighbour(net, height, v, dead - ONE)
                 degree = last - np.uint64(net.first_out[v])
@@ -271,20 +341,30 @@ def first_stage(
                 relabels += ONE
                 h = low + ONE
                 height[v] = h
-                if h == dead:
-                    break
-                highest = h
-                while max_height < h:
-                    max_height += ONE
-                    open_level(levels, max_height)
-                if gap:
-                    levels.population[h] += 1
-            current[v] = a
-            net.excess[v] = excess
-            if h == dead:
-                height[v] = dead
-            elif gap and h != top:
-                log_vertex(levels, v, h, log_end)
+                current[v] = a
+                if h < dead:
+                    while max_height < h:
+                        max_height += ONE
+                        open_level(levels, max_height)
+                    if gap:
+                        levels.population[h] += 1
+                if depth == ZERO:
+                    if h == dead:
+                        break
+                    highest = h
+                else:
+                    if gap and h < dead:
+                        log_vertex(levels, v, h, log_end)
+                        log_end += ONE
+                    depth -= ONE
+                    v = np.uint64(path[depth])
+                    h = np.uint64(height[v])
+                    current[v] += ONE
+                    if work >= work_limit or log_end >= log_limit:
+                        push_active(levels, active, highest)
+                        break
+            if gap and highest != top and height[active] != dead:
+                log_vertex(levels, active, highest, log_end)
                 log_end += ONE
             top = highest
         counts[PUSHES] += pushes
@@ -307,12 +387,13 @@ def solve(net: ResidualArrays, options: HighestLabelOptions, control: Control) -
     """
     n, m = len(net.excess), len(net.head)
     relabel_limit, work_limit = relabel_limits(options.relabel_rule, options.relabel_period, n, m)
-    log_size = relabel_log_size(relabel_limit, work_limit, n) if options.gap else 1
+    log_size = relabel_log_size(relabel_limit, work_limit, n) if options.gap else 2
     dtype = net.head.dtype
     state = State(
         height=np.full(n, n + 1, dtype=dtype),
         current=np.empty(n, dtype=dtype),
         order=np.empty(n, dtype=dtype),
+        path=np.empty(options.path_length, dtype=dtype),
         levels=make_levels(n, log_size, dtype),
     )
     control.excess[:] = net.excess.sum(dtype=np.float64)
