@@ -1,7 +1,33 @@
-"""Atomic operations that Numba kernels use; they run in plain Python too."""
+"""Atomic operations on array entries, for kernels that run on several threads.
+
+Every function works on one entry of a one-dimensional array of int32, int64, uint32, uint64 or float64, and
+has its memory order in its name or its docstring:
+
+===================  =======================================  ===================
+function             effect                                   memory order
+===================  =======================================  ===================
+relaxed_load         read                                     relaxed
+relaxed_store        write                                    relaxed
+load                 read                                     acquire
+store                write                                    release
+fetch_add            add, return the old value                acquire and release
+fetch_or             bitwise or, return the old value         acquire and release
+exchange             write, return the old value              acquire and release
+compare_exchange     write if the old value is as expected    acquire and release
+fetch_min            write if less, return the old value      acquire and release
+===================  =======================================  ===================
+
+"Acquire": what another thread wrote before the release whose value is read here is seen afterwards.
+``pause`` tells the CPU that a thread spins.
+
+Without Numba (``NUMBA_DISABLE_JIT=1``) the same functions run in plain Python, where :data:`before_step`
+is called before each of them: a scheduler steps "threads" through a kernel by it.
+"""
 
 from __future__ import annotations
 
+import platform
+from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
@@ -10,38 +36,235 @@ from numba.core import cgutils
 from numba.extending import intrinsic, overload
 from numba.np.arrayobj import make_array
 
+#: The operand of AArch64's hint instruction that means yield.
+YIELD_HINT = 1
+
+#: Called in plain Python before every atomic operation, with its name; None for no call.
+before_step: Callable[[str], None] | None = None
+
+
+def _step(name: str) -> None:
+    if before_step is not None:
+        before_step(name)
+
 
 def relaxed_load(array: Any, index: Any) -> Any:
     """Return ``array[index]``, read afresh each time although another thread may write it.
 
     A plain read in a loop is moved out of the loop by the compiler: a stop flag would never be seen.
     """
+    _step("relaxed_load")
     return array[index]
 
 
+def relaxed_store(array: Any, index: Any, value: Any) -> None:
+    """Set ``array[index]``; other threads see the old or the new value, never a mixture."""
+    _step("relaxed_store")
+    array[index] = value
+
+
+def load(array: Any, index: Any) -> Any:
+    """Return ``array[index]`` and all that was written before it was stored (acquire)."""
+    _step("load")
+    return array[index]
+
+
+def store(array: Any, index: Any, value: Any) -> None:
+    """Set ``array[index]`` after all that this thread wrote before (release)."""
+    _step("store")
+    array[index] = value
+
+
+def fetch_add(array: Any, index: Any, amount: Any) -> Any:
+    """Add `amount` to ``array[index]`` and return what was there."""
+    _step("fetch_add")
+    old = array[index]
+    array[index] = old + array.dtype.type(amount)
+    return old
+
+
+def fetch_or(array: Any, index: Any, bits: Any) -> Any:
+    """Set `bits` in the integer ``array[index]`` and return what was there."""
+    _step("fetch_or")
+    old = array[index]
+    array[index] = old | array.dtype.type(bits)
+    return old
+
+
+def exchange(array: Any, index: Any, value: Any) -> Any:
+    """Set ``array[index]`` and return what was there (fetch-and-store)."""
+    _step("exchange")
+    old = array[index]
+    array[index] = value
+    return old
+
+
+def compare_exchange(array: Any, index: Any, expected: Any, value: Any) -> bool:
+    """Set ``array[index]`` to `value` if it is `expected`; return whether it was."""
+    _step("compare_exchange")
+    if array[index] != array.dtype.type(expected):
+        return False
+    array[index] = value
+    return True
+
+
+def fetch_min(array: Any, index: Any, value: Any) -> Any:
+    """Lower the integer ``array[index]`` to `value` if that is less; return what was there."""
+    _step("fetch_min")
+    old = array[index]
+    array[index] = min(old, array.dtype.type(value))
+    return old
+
+
+def pause() -> None:
+    """Tell the CPU that this thread waits for another one in a loop."""
+    _step("pause")
+
+
+def _entry_pointer(context: Any, builder: Any, array_type: Any, array: Any, index_type: Any, index: Any) -> Any:
+    view = make_array(array_type)(context, builder, array)
+    position = context.cast(builder, index, index_type, types.intp)
+    return cgutils.get_item_pointer(context, builder, array_type, view, [position], wraparound=False)
+
+
+def _is_entry(array: Any, index: Any) -> bool:
+    return (
+        isinstance(array, types.Array)
+        and array.ndim == 1
+        and isinstance(array.dtype, types.Integer | types.Float)
+        and isinstance(index, types.Integer)
+    )
+
+
+def _as_bits(context: Any, builder: Any, dtype: Any, pointer: Any) -> tuple[Any, Any]:
+    """Return the integer type as wide as `dtype`, and `pointer` as one to it: LLVM's atomics want integers."""
+    bits = ir.IntType(dtype.bitwidth)
+    return bits, builder.bitcast(pointer, bits.as_pointer())
+
+
+def _load_intrinsic(ordering: str) -> Any:
+    @intrinsic
+    def atomic_load(typing_context: Any, array: Any, index: Any) -> Any:
+        if not _is_entry(array, index):
+            return None
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            array_type, index_type = signature.args
+            pointer = _entry_pointer(context, builder, array_type, arguments[0], index_type, arguments[1])
+            _, pointer = _as_bits(context, builder, array_type.dtype, pointer)
+            loaded = builder.load_atomic(pointer, ordering, array_type.dtype.bitwidth // 8)
+            return builder.bitcast(loaded, context.get_value_type(array_type.dtype))
+
+        return array.dtype(array, index), generate
+
+    return atomic_load
+
+
+def _store_intrinsic(ordering: str) -> Any:
+    @intrinsic
+    def atomic_store(typing_context: Any, array: Any, index: Any, value: Any) -> Any:
+        if not _is_entry(array, index):
+            return None
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            array_type, index_type, value_type = signature.args
+            pointer = _entry_pointer(context, builder, array_type, arguments[0], index_type, arguments[1])
+            bits, pointer = _as_bits(context, builder, array_type.dtype, pointer)
+            stored = context.cast(builder, arguments[2], value_type, array_type.dtype)
+            builder.store_atomic(
+                builder.bitcast(stored, bits), pointer, ordering, array_type.dtype.bitwidth // 8
+            )
+            return context.get_dummy_value()
+
+        return types.void(array, index, value), generate
+
+    return atomic_store
+
+
+def _read_modify_write_intrinsic(operation: str) -> Any:
+    """Return an intrinsic for one LLVM ``atomicrmw``; ``add`` of floats and ``min`` of unsigned are ``fadd``, ``umin``."""
+
+    @intrinsic
+    def read_modify_write(typing_context: Any, array: Any, index: Any, value: Any) -> Any:
+        if not _is_entry(array, index):
+            return None
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            array_type, index_type, value_type = signature.args
+            dtype = array_type.dtype
+            pointer = _entry_pointer(context, builder, array_type, arguments[0], index_type, arguments[1])
+            operand = context.cast(builder, arguments[2], value_type, dtype)
+            name = operation
+            if isinstance(dtype, types.Float) and operation == "add":
+                name = "fadd"
+            elif isinstance(dtype, types.Float):
+                bits, pointer = _as_bits(context, builder, dtype, pointer)
+                operand = builder.bitcast(operand, bits)
+            elif operation == "min" and not dtype.signed:
+                name = "umin"
+            old = builder.atomic_rmw(name, pointer, operand, "acq_rel")
+            return builder.bitcast(old, context.get_value_type(dtype))
+
+        return array.dtype(array, index, value), generate
+
+    return read_modify_write
+
+
 @intrinsic
-def _relaxed_load(typing_context: Any, array: Any, index: Any) -> Any:
-    if not isinstance(array, types.Array) or array.ndim != 1 or not isinstance(index, types.Integer):
+def _compare_exchange(typing_context: Any, array: Any, index: Any, expected: Any, value: Any) -> Any:
+    if not _is_entry(array, index):
         return None
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        array_type, index_type = signature.args
-        view = make_array(array_type)(context, builder, arguments[0])
-        position = context.cast(builder, arguments[1], index_type, types.intp)
-        pointer = cgutils.get_item_pointer(context, builder, array_type, view, [position], wraparound=False)
-        size = array_type.dtype.bitwidth // 8
-        if isinstance(array_type.dtype, types.Float):
-            integer = ir.IntType(array_type.dtype.bitwidth)
-            bits = builder.load_atomic(builder.bitcast(pointer, integer.as_pointer()), "monotonic", size)
-            return builder.bitcast(bits, context.get_value_type(array_type.dtype))
-        return builder.load_atomic(pointer, "monotonic", size)
+        array_type, index_type, expected_type, value_type = signature.args
+        dtype = array_type.dtype
+        pointer = _entry_pointer(context, builder, array_type, arguments[0], index_type, arguments[1])
+        bits, pointer = _as_bits(context, builder, dtype, pointer)
+        old = builder.bitcast(context.cast(builder, arguments[2], expected_type, dtype), bits)
+        new = builder.bitcast(context.cast(builder, arguments[3], value_type, dtype), bits)
+        outcome = builder.cmpxchg(pointer, old, new, "acq_rel", "acquire")
+        return builder.extract_value(outcome, 1)
 
-    return array.dtype(array, index), generate
+    return types.boolean(array, index, expected, value), generate
 
 
-@overload(relaxed_load)
-def _overload_relaxed_load(array: Any, index: Any) -> Any:
-    def load(array: Any, index: Any) -> Any:
-        return _relaxed_load(array, index)
+@intrinsic
+def _pause(typing_context: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        machine = platform.machine()
+        if machine in ("x86_64", "AMD64"):
+            spin_hint = ir.FunctionType(ir.VoidType(), [])
+            builder.call(cgutils.get_or_insert_function(builder.module, spin_hint, "llvm.x86.sse2.pause"), [])
+        elif machine in ("aarch64", "arm64"):
+            hint = ir.FunctionType(ir.VoidType(), [ir.IntType(32)])
+            function = cgutils.get_or_insert_function(builder.module, hint, "llvm.aarch64.hint")
+            builder.call(function, [ir.Constant(ir.IntType(32), YIELD_HINT)])
+        return context.get_dummy_value()
 
-    return load
+    return types.void(), generate
+
+
+_relaxed_load = _load_intrinsic("monotonic")
+_load = _load_intrinsic("acquire")
+_relaxed_store = _store_intrinsic("monotonic")
+_store = _store_intrinsic("release")
+_fetch_add = _read_modify_write_intrinsic("add")
+_fetch_or = _read_modify_write_intrinsic("or")
+_exchange = _read_modify_write_intrinsic("xchg")
+_fetch_min = _read_modify_write_intrinsic("min")
+
+
+overload(relaxed_load)(lambda array, index: lambda array, index: _relaxed_load(array, index))
+overload(relaxed_store)(lambda array, index, value: lambda array, index, value: _relaxed_store(array, index, value))
+overload(load)(lambda array, index: lambda array, index: _load(array, index))
+overload(store)(lambda array, index, value: lambda array, index, value: _store(array, index, value))
+overload(fetch_add)(lambda array, index, amount: lambda array, index, amount: _fetch_add(array, index, amount))
+overload(fetch_or)(lambda array, index, bits: lambda array, index, bits: _fetch_or(array, index, bits))
+overload(exchange)(lambda array, index, value: lambda array, index, value: _exchange(array, index, value))
+overload(compare_exchange)(
+    lambda array, index, expected, value: lambda array, index, expected, value: _compare_exchange(
+        array, index, expected, value
+    )
+)
+overload(fetch_min)(lambda array, index, value: lambda array, index, value: _fetch_min(array, index, value))
+overload(pause)(lambda: lambda: _pause())

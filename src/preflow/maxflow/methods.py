@@ -55,7 +55,7 @@ METHODS = (
         "serial-hi-pr",
         "maxflow.serial_highest_label",
         "HighestLabelOptions",
-        "highest label, gap, global relabel every 6n+m work, drained",
+        "highest label, gap, global relabel every 6n+m work, pushes along paths",
         HI_PR,
         aliases=("HI_PR",),
     ),

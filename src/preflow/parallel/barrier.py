@@ -1,0 +1,63 @@
+"""A barrier for kernels: no thread of a team leaves before the last has come.
+
+Sense-reversing: the sense is a generation number that the last thread advances, so a fast thread that comes
+again cannot slip through the old one. A thread spins briefly, then offers its core to others: there may be
+fewer cores than threads. A broken barrier holds nobody: a thread that fails breaks it, and the kernels of
+the others return.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from ..kernels.atomics import fetch_add, load, pause, relaxed_load, relaxed_store, store
+from ..kernels.kernel import kernel
+
+#: Looks at the generation before a waiting thread offers its core to others.
+SPINS = 2000
+#: Entries of int64 to a cache line pair, so that counters do not share one.
+PADDING = 16
+
+ARRIVED = 0
+GENERATION = PADDING
+BROKEN = 2 * PADDING
+
+sched_yield = types.ExternalFunction("sched_yield", types.int32())
+
+
+def make_barrier() -> NDArray[np.int64]:
+    """Return a new barrier."""
+    return np.zeros(3 * PADDING, dtype=np.int64)
+
+
+@kernel
+def wait(barrier: Any, num_threads: Any) -> bool:
+    """Wait for all `num_threads` threads; what they wrote before is seen after. False if broken.
+
+    Every thread may read what another wrote before the barrier, and may overwrite after the next one what
+    others read before it.
+    """
+    generation = load(barrier, GENERATION)
+    if fetch_add(barrier, ARRIVED, 1) == num_threads - 1:
+        relaxed_store(barrier, ARRIVED, 0)
+        store(barrier, GENERATION, generation + 1)
+        return load(barrier, BROKEN) == 0
+    spins = 0
+    while load(barrier, GENERATION) == generation:
+        if relaxed_load(barrier, BROKEN) != 0:
+            return False
+        if spins < SPINS:
+            spins += 1
+            pause()
+        else:
+            sched_yield()
+    return load(barrier, BROKEN) == 0
+
+
+def break_barrier(barrier: NDArray[np.int64]) -> None:
+    """Let everybody through, now and from now on."""
+    barrier[BROKEN] = 1

@@ -1,0 +1,100 @@
+"""A team of threads that run one function together, such as a kernel that releases the GIL.
+
+The calling thread is number 0. The others come from a pool of daemon threads that grows as needed and is
+reused; each runs one member's share at a time, so all members of a team run at the same time and may wait
+for each other. A forked child starts with an empty pool.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+
+Share = Callable[[int], None]
+
+
+class _Worker(threading.Thread):
+    """A thread of the pool: runs one task after the other."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(name=f"preflow-{number}", daemon=True)
+        self.tasks: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self.start()
+
+    def run(self) -> None:
+        while True:
+            self.tasks.get()()
+
+
+class _Pool:
+    """The threads that wait for work."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._idle: list[_Worker] = []
+        self._numbers = itertools.count(1)
+
+    def take(self, count: int) -> list[_Worker]:
+        with self._lock:
+            taken = [self._idle.pop() for _ in range(min(count, len(self._idle)))]
+            return taken + [_Worker(next(self._numbers)) for _ in range(count - len(taken))]
+
+    def put_back(self, workers: list[_Worker]) -> None:
+        with self._lock:
+            self._idle.extend(workers)
+
+
+_pool = _Pool()
+
+
+def _forget_threads() -> None:
+    global _pool
+    _pool = _Pool()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_threads)
+
+
+def run_team(share: Share, num_threads: int, on_failure: Callable[[], None]) -> None:
+    """Run ``share(0) .. share(num_threads - 1)`` at the same time and return when all are done.
+
+    Parameters
+    ----------
+    share : function of the thread's number
+    num_threads : int
+        At least 1; ``share(0)`` runs in the calling thread.
+    on_failure : function
+        Called, once or more, when a share raises: it makes the others return, as by a stop flag and
+        :func:`preflow.parallel.barrier.break_barrier`.
+
+    Raises
+    ------
+    BaseException
+        What the first share that failed raised, after all have ended.
+    """
+    failures: list[BaseException] = []
+    finished = threading.Semaphore(0)
+
+    def run(number: int) -> None:
+        try:
+            share(number)
+        except BaseException as error:
+            failures.append(error)
+            on_failure()
+        finally:
+            if number > 0:
+                finished.release()
+
+    workers = _pool.take(num_threads - 1)
+    for number, worker in enumerate(workers, start=1):
+        worker.tasks.put(lambda number=number: run(number))  # type: ignore[misc]
+    run(0)
+    for _ in workers:
+        finished.acquire()
+    _pool.put_back(workers)
+    if failures:
+        raise failures[0]
