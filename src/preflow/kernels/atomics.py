@@ -121,7 +121,9 @@ def pause() -> None:
     _step("pause")
 
 
-def _entry_pointer(context: Any, builder: Any, array_type: Any, array: Any, index_type: Any, index: Any) -> Any:
+def _entry_pointer(
+    context: Any, builder: Any, array_type: Any, array: Any, index_type: Any, index: Any
+) -> Any:
     view = make_array(array_type)(context, builder, array)
     position = context.cast(builder, index, index_type, types.intp)
     return cgutils.get_item_pointer(context, builder, array_type, view, [position], wraparound=False)
@@ -137,7 +139,7 @@ def _is_entry(array: Any, index: Any) -> bool:
 
 
 def _as_bits(context: Any, builder: Any, dtype: Any, pointer: Any) -> tuple[Any, Any]:
-    """Return the integer type as wide as `dtype`, and `pointer` as one to it: LLVM's atomics want integers."""
+    """Return the integer type as wide as `dtype`, and `pointer` as one to it, as LLVM's atomics want."""
     bits = ir.IntType(dtype.bitwidth)
     return bits, builder.bitcast(pointer, bits.as_pointer())
 
@@ -182,7 +184,7 @@ def _store_intrinsic(ordering: str) -> Any:
 
 
 def _read_modify_write_intrinsic(operation: str) -> Any:
-    """Return an intrinsic for one LLVM ``atomicrmw``; ``add`` of floats and ``min`` of unsigned are ``fadd``, ``umin``."""
+    """Return an intrinsic for one operation of LLVM's ``atomicrmw``."""
 
     @intrinsic
     def read_modify_write(typing_context: Any, array: Any, index: Any, value: Any) -> Any:
@@ -255,16 +257,14 @@ _fetch_min = _read_modify_write_intrinsic("min")
 
 
 overload(relaxed_load)(lambda array, index: lambda array, index: _relaxed_load(array, index))
-overload(relaxed_store)(lambda array, index, value: lambda array, index, value: _relaxed_store(array, index, value))
+overload(relaxed_store)(lambda array, index, new: lambda array, index, new: _relaxed_store(array, index, new))
 overload(load)(lambda array, index: lambda array, index: _load(array, index))
-overload(store)(lambda array, index, value: lambda array, index, value: _store(array, index, value))
-overload(fetch_add)(lambda array, index, amount: lambda array, index, amount: _fetch_add(array, index, amount))
+overload(store)(lambda array, index, new: lambda array, index, new: _store(array, index, new))
+overload(fetch_add)(lambda array, index, more: lambda array, index, more: _fetch_add(array, index, more))
 overload(fetch_or)(lambda array, index, bits: lambda array, index, bits: _fetch_or(array, index, bits))
-overload(exchange)(lambda array, index, value: lambda array, index, value: _exchange(array, index, value))
+overload(exchange)(lambda array, index, new: lambda array, index, new: _exchange(array, index, new))
 overload(compare_exchange)(
-    lambda array, index, expected, value: lambda array, index, expected, value: _compare_exchange(
-        array, index, expected, value
-    )
+    lambda array, index, old, new: lambda array, index, old, new: _compare_exchange(array, index, old, new)
 )
-overload(fetch_min)(lambda array, index, value: lambda array, index, value: _fetch_min(array, index, value))
+overload(fetch_min)(lambda array, index, new: lambda array, index, new: _fetch_min(array, index, new))
 overload(pause)(lambda: lambda: _pause())

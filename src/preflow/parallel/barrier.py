@@ -45,7 +45,7 @@ def wait(barrier: Any, num_threads: Any) -> bool:
     if fetch_add(barrier, ARRIVED, 1) == num_threads - 1:
         relaxed_store(barrier, ARRIVED, 0)
         store(barrier, GENERATION, generation + 1)
-        return load(barrier, BROKEN) == 0
+        return bool(load(barrier, BROKEN) == 0)
     spins = 0
     while load(barrier, GENERATION) == generation:
         if relaxed_load(barrier, BROKEN) != 0:
@@ -55,7 +55,7 @@ def wait(barrier: Any, num_threads: Any) -> bool:
             pause()
         else:
             sched_yield()
-    return load(barrier, BROKEN) == 0
+    return bool(load(barrier, BROKEN) == 0)
 
 
 def break_barrier(barrier: NDArray[np.int64]) -> None:
