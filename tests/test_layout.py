@@ -33,6 +33,7 @@ LAYERS = [
     ["distributed"],
     ["bench"],
     ["cli"],
+    ["__main__"],
 ]
 RANK = {name: rank for rank, row in enumerate(LAYERS) for name in row}
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
