@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 #: Positions of the counters in the uint64 array that kernels count in.
-PUSHES, RELABELS, GLOBAL_RELABELS, GAP_VERTICES, ARC_SCANS = range(5)
-NUM_COUNTERS = 5
+PUSHES, RELABELS, GLOBAL_RELABELS, GAP_VERTICES, ARC_SCANS, STEALS, WAITS = range(7)
+COUNTERS = ("pushes", "relabels", "global_relabels", "gap_vertices", "arc_scans", "steals", "waits")
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,12 @@ class SolveStats:
         Vertices that the gap heuristic took out.
     arc_scans : int
         Residual arcs looked at by discharges and relabels (not by global relabels).
+    steals : int
+        Times a thread took work from another one's queue.
+    waits : int
+        Times a thread found nothing to do and waited for the others.
+    per_thread : tuple of mappings of str to int
+        The counts of each thread; empty for serial methods.
     seconds : mapping of str to float
         Wall-clock time of each phase: "build", "solve", "recover"; and "compile", taken out of these,
         where kernels were compiled.
@@ -44,6 +50,9 @@ class SolveStats:
     global_relabels: int = 0
     gap_vertices: int = 0
     arc_scans: int = 0
+    steals: int = 0
+    waits: int = 0
+    per_thread: tuple[Mapping[str, int], ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from ..solving.dispatch import check_method, check_placement, find_method, threa
 from ..solving.method import Method
 from ..solving.result import Status
 from ..solving.run import Control, check_time_limit, run_interruptibly
-from ..stats import ARC_SCANS, GAP_VERTICES, GLOBAL_RELABELS, PUSHES, RELABELS, SolveStats
+from ..stats import COUNTERS, SolveStats
 from .methods import METHODS
 from .policy import choose
 from .recover_flow import SecondStage
@@ -139,8 +139,11 @@ class _Solve:
     reason: str
     options: Any
     threads: int
-    control: Control = field(default_factory=Control)
+    control: Control = field(init=False)
     seconds: dict[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.control = Control(self.threads)
 
     @classmethod
     def prepare(
@@ -224,17 +227,15 @@ class _Solve:
         return side, capacity
 
     def stats(self) -> SolveStats:
-        counts = self.control.counts.tolist()
+        rows = self.control.thread_counts[:, : len(COUNTERS)].tolist()
+        per_thread = tuple(dict(zip(COUNTERS, row, strict=True)) for row in rows)
         return SolveStats(
             method=self.method.name,
             reason=self.reason,
             device=self.method.device,
             threads=self.threads,
-            pushes=counts[PUSHES],
-            relabels=counts[RELABELS],
-            global_relabels=counts[GLOBAL_RELABELS],
-            gap_vertices=counts[GAP_VERTICES],
-            arc_scans=counts[ARC_SCANS],
+            **{name: sum(counts[name] for counts in per_thread) for name in COUNTERS},
+            per_thread=per_thread if self.method.parallel else (),
             seconds=dict(self.seconds),
         )
 

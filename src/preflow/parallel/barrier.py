@@ -16,22 +16,28 @@ from numpy.typing import NDArray
 
 from ..kernels.atomics import fetch_add, load, pause, relaxed_load, relaxed_store, store
 from ..kernels.kernel import kernel
+from ..solving.dispatch import usable_cpus
 
-#: Looks at the generation before a waiting thread offers its core to others.
+#: Looks at the generation before a waiting thread offers its core to others, where each thread has one.
 SPINS = 2000
+#: Microseconds that a thread sleeps between two looks then; the kernel adds some 50.
+NAP = np.uint32(1)
 #: Entries of int64 to a cache line pair, so that counters do not share one.
 PADDING = 16
 
 ARRIVED = 0
 GENERATION = PADDING
 BROKEN = 2 * PADDING
+PATIENCE = BROKEN + 1
 
-sched_yield = types.ExternalFunction("sched_yield", types.int32())
+usleep = types.ExternalFunction("usleep", types.int32(types.uint32))
 
 
-def make_barrier() -> NDArray[np.int64]:
-    """Return a new barrier."""
-    return np.zeros(3 * PADDING, dtype=np.int64)
+def make_barrier(num_threads: int) -> NDArray[np.int64]:
+    """Return a new barrier for so many threads."""
+    barrier = np.zeros(3 * PADDING, dtype=np.int64)
+    barrier[PATIENCE] = SPINS if num_threads <= usable_cpus() else 0
+    return barrier
 
 
 @kernel
@@ -46,15 +52,16 @@ def wait(barrier: Any, num_threads: Any) -> bool:
         relaxed_store(barrier, ARRIVED, 0)
         store(barrier, GENERATION, generation + 1)
         return bool(load(barrier, BROKEN) == 0)
+    patience = relaxed_load(barrier, PATIENCE)
     spins = 0
     while load(barrier, GENERATION) == generation:
         if relaxed_load(barrier, BROKEN) != 0:
             return False
-        if spins < SPINS:
+        if spins < patience:
             spins += 1
             pause()
         else:
-            sched_yield()
+            usleep(NAP)
     return bool(load(barrier, BROKEN) == 0)
 
 

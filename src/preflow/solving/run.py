@@ -14,16 +14,14 @@ from numpy.typing import NDArray
 
 from ..errors import InvalidInputError
 from ..progress import ProgressReport, Reporter, reporting
-from ..stats import GLOBAL_RELABELS, NUM_COUNTERS, RELABELS
+from ..stats import GLOBAL_RELABELS, RELABELS
 
 Outcome = TypeVar("Outcome")
 
 #: Seconds between two looks at the clock while a solver runs.
 POLL_INTERVAL = 0.05
-
-
-def _counters() -> NDArray[np.uint64]:
-    return np.zeros(NUM_COUNTERS, dtype=np.uint64)
+#: Counters a thread has room for: two cache lines.
+COUNTER_ROW = 16
 
 
 @dataclass(frozen=True)
@@ -34,15 +32,27 @@ class Control:
     ----------
     stop : ndarray of int64, shape (1,)
         Non-zero asks the kernels to return soon; they read it by an atomic load.
-    counts : ndarray of uint64
-        Operation counters, see :mod:`preflow.stats`.
+    threads : int
+        How many threads the solver runs on.
+    thread_counts : ndarray of uint64, shape (threads, at least the number of counters)
+        Operation counters of each thread, see :mod:`preflow.stats`; a row fills cache lines of its own.
     excess : ndarray of float64, shape (2,)
         Excess on active vertices as of the last global relabel, and all the source could send.
     """
 
+    threads: int = 1
     stop: NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
-    counts: NDArray[np.uint64] = field(default_factory=_counters)
+    thread_counts: NDArray[np.uint64] = field(init=False)
     excess: NDArray[np.float64] = field(default_factory=lambda: np.ones(2))
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "thread_counts", np.zeros((self.threads, COUNTER_ROW), dtype=np.uint64))
+
+    @property
+    def counts(self) -> NDArray[np.uint64]:
+        """The counters of a serial solver."""
+        row: NDArray[np.uint64] = self.thread_counts[0]
+        return row
 
     @property
     def stopped(self) -> bool:
@@ -53,7 +63,8 @@ class Control:
         """Return the progress as of now."""
         active, total = self.excess.tolist()
         settled = 1.0 - active / total if total > 0 else 1.0
-        return ProgressReport(elapsed, settled, int(self.counts[RELABELS]), int(self.counts[GLOBAL_RELABELS]))
+        counts = self.thread_counts.sum(axis=0).tolist()
+        return ProgressReport(elapsed, settled, counts[RELABELS], counts[GLOBAL_RELABELS])
 
 
 def check_time_limit(time_limit: float | None) -> None:

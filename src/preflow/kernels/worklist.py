@@ -1,0 +1,111 @@
+"""A worklist that threads fill together and take from in chunks, phase by phase.
+
+What a phase appends is what the next one takes: the in-queue and the out-queue of Cihan (2010), section
+4.6.3. They are stretches of arrays that the solver owns, so flipping them copies nothing. A thread appends
+through a buffer of its own and reserves room for a whole buffer by one fetch-and-add; it takes vertices in
+chunks, by one fetch-and-add a chunk.
+
+The counters of a phase are one set of three that take turns. With one barrier between phases, a thread that
+is late may still read the counts of the last phase while others count the next; the third set is then reset
+(:func:`begin_phase`).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .atomics import fetch_add, relaxed_load, relaxed_store
+from .kernel import kernel
+
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+THREE = np.uint64(3)
+#: Vertices in a thread's buffer.
+BUFFER = np.uint64(1024)
+#: Vertices that are taken at once.
+CHUNK = np.uint64(128)
+#: Entries of int64 between two counters: two cache lines.
+PADDING = np.uint64(16)
+
+
+class Worklist(NamedTuple):
+    """The shared state of a worklist; the vertices themselves stand in arrays of the solver.
+
+    Attributes
+    ----------
+    taken, appended : ndarray of int64
+        Counters of three phases, padded.
+    buffer : ndarray, shape (threads, BUFFER)
+    """
+
+    taken: NDArray[Any]
+    appended: NDArray[Any]
+    buffer: NDArray[Any]
+
+
+def make_worklist(num_threads: int, dtype: Any) -> Worklist:
+    """Return the state of an empty worklist, before phase 0."""
+    counters = int(THREE * PADDING)
+    return Worklist(
+        np.zeros(counters, dtype=np.int64),
+        np.zeros(counters, dtype=np.int64),
+        np.empty((num_threads, int(BUFFER)), dtype=dtype),
+    )
+
+
+@kernel
+def _slot(phase: Any) -> Any:
+    return (np.uint64(phase) % THREE) * PADDING
+
+
+@kernel
+def begin_phase(worklist: Worklist, phase: Any) -> None:
+    """Reset the counters that phase ``phase + 1`` will use; one thread does it, at the start of `phase`."""
+    slot = _slot(np.uint64(phase) + ONE)
+    relaxed_store(worklist.taken, slot, 0)
+    relaxed_store(worklist.appended, slot, 0)
+
+
+@kernel
+def take_chunk(worklist: Worklist, phase: Any, size: Any) -> tuple[Any, Any]:
+    """Return the begin and end of a chunk of ``0 .. size - 1`` that no other thread takes; equal if none."""
+    begin = np.uint64(fetch_add(worklist.taken, _slot(phase), CHUNK))
+    if begin >= size:
+        return size, size
+    return begin, min(begin + CHUNK, np.uint64(size))
+
+
+@kernel
+def append(
+    worklist: Worklist, phase: Any, items: Any, base: Any, thread: Any, waiting: Any, vertex: Any
+) -> Any:
+    """Append `vertex` through the thread's buffer, which holds `waiting`; return how many it holds now.
+
+    Items of the phase stand from ``items[base]`` on.
+    """
+    worklist.buffer[thread, waiting] = vertex
+    waiting += ONE
+    if waiting == BUFFER:
+        waiting = flush(worklist, phase, items, base, thread, waiting)
+    return waiting
+
+
+@kernel
+def flush(worklist: Worklist, phase: Any, items: Any, base: Any, thread: Any, waiting: Any) -> Any:
+    """Move what waits in the thread's buffer to the items; return 0."""
+    if waiting > ZERO:
+        position = base + np.uint64(fetch_add(worklist.appended, _slot(phase), waiting))
+        k = ZERO
+        while k < waiting:
+            items[position + k] = worklist.buffer[thread, k]
+            k += ONE
+    return ZERO
+
+
+@kernel
+def appended(worklist: Worklist, phase: Any) -> Any:
+    """Return how many vertices the phase appended; to be asked after the barrier that ends it."""
+    return np.uint64(relaxed_load(worklist.appended, _slot(phase)))
