@@ -77,4 +77,13 @@ METHODS = (
         preset={"initial_wave": True},
         aliases=("HI_PRW",),
     ),
+    Method(
+        "multicore-synchronous",
+        "maxflow.multicore_synchronous",
+        "SynchronousOptions",
+        "rounds against frozen labels, few active vertices in one thread",
+        "Goldberg and Tarjan 1988; Baumstark, Blelloch and Shun 2015",
+        parallel=True,
+        aliases=("pulses",),
+    ),
 )

@@ -1,0 +1,449 @@
+"""Synchronous push-relabel: rounds in which all active vertices are discharged against frozen labels.
+
+Goldberg and Tarjan's pulses (1988) in the form of Baumstark, Blelloch and Shun, "Efficient Implementation
+of a Synchronous Parallel Push-Relabel Algorithm", ESA 2015. In a round each active vertex is discharged and
+relabelled again and again against the heights that its neighbours had at the start of the round; excess
+arrives as atomic additions that count from the next round on. Of two active neighbours a rule on (height,
+number) says which one may push over their arcs in this round; the other leaves its label until then. New
+heights and excesses are made valid between two barriers.
+
+Why labels stay valid: a vertex ends a round with a height of at most one more than the frozen height of any
+residual neighbour, and heights only grow. A push over (v, w) opens (w, v); v pushes at a height that is one
+more than the frozen height of w, so v ends at least that high, and w, where it is active too, has not been
+relabelled past v, because v had the right to push.
+
+Departures: terminals are not vertices; the work rule of the HI_PR codes decides when a global relabel is
+due, which all threads do together (parallel/bfs.py); rounds with few active vertices go to one thread,
+which discharges them first in, first out, without barriers, until there are many again. The flow comes from
+the second stage, which the published code lacks. The solve ends on an exact search that finds no excess
+which can reach the sink.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..graph.residual import ResidualArrays
+from ..kernels.atomics import exchange, fetch_add, relaxed_load, relaxed_store
+from ..kernels.kernel import kernel
+from ..kernels.relabel import RELABEL_WORK, lowest_neighbour
+from ..kernels.worklist import append, appended, begin_phase, flush, take_chunk
+from ..parallel.barrier import break_barrier, wait
+from ..parallel.bfs import PHASE, Team, distances_to_sink_together, make_team, share_of
+from ..parallel.team import run_team
+from ..solving.run import Control
+from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABELS, WAITS
+from .options import check_relabel_rule, relabel_limits
+
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+TWO = np.uint64(2)
+#: Active vertices a thread, below which one thread goes on alone.
+FEW_ACTIVE = np.uint64(128)
+#: How many times as many there must be before the others join again.
+MANY_AGAIN = np.uint64(4)
+
+#: Positions in State.shared, two cache lines apart.
+WORK, STOPPING, WAITING = 0, 16, 32
+
+
+@dataclass(frozen=True)
+class SynchronousOptions:
+    """Options of synchronous push-relabel.
+
+    Attributes
+    ----------
+    relabel_period : float
+        A global relabel is due after ``relabel_period * (6 n + m)`` units of work.
+    """
+
+    relabel_period: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_relabel_rule("work", self.relabel_period)
+
+
+class State(NamedTuple):
+    """What the threads share beside the residual network and their team.
+
+    Attributes
+    ----------
+    height : ndarray, shape (n,)
+        Distance labels; frozen during a round.
+    next_height : ndarray, shape (n,)
+        Labels at the end of the round.
+    gained : ndarray of int64, shape (n,)
+        What the round has added to the excess so far; negative where a vertex pushed more than it got.
+    round_listed : ndarray of uint32, shape (n,)
+        The last round that put the vertex on the list of the next one.
+    order : ndarray, shape (n,)
+        For global relabels.
+    active : ndarray, shape (2 n,)
+        The list of this round in one half, that of the next in the other.
+    shared : ndarray of int64
+        Numbers that one thread writes and all read after a barrier.
+    """
+
+    height: NDArray[Any]
+    next_height: NDArray[Any]
+    gained: NDArray[Any]
+    round_listed: NDArray[Any]
+    order: NDArray[Any]
+    active: NDArray[Any]
+    shared: NDArray[Any]
+
+
+@kernel
+def may_push(v: Any, height_v: Any, w: Any, height_w: Any) -> bool:
+    """Return whether of two active neighbours `v` may push to `w` in this round; else `w` may to `v`."""
+    if height_v == height_w:
+        return bool(v < w)
+    return bool(height_v == height_w + ONE or height_v + ONE < height_w)
+
+
+@kernel
+def discharge_frozen(
+    team: Team,
+    thread: Any,
+    net: ResidualArrays,
+    state: State,
+    v: Any,
+    current: Any,
+    phase: Any,
+    out: Any,
+    waiting: Any,
+    counts: Any,
+) -> tuple[Any, Any]:
+    """Discharge `v` against the frozen heights; return the fill of the thread's buffer, and the work done."""
+    height, excess, residual = state.height, net.excess, net.residual
+    n = np.uint64(len(excess))
+    dead = n + ONE
+    frozen_height = np.uint64(height[v])
+    h = frozen_height
+    left = excess[v]
+    first = np.uint64(net.first_out[v])
+    last = np.uint64(net.first_out[v + ONE])
+    work = ZERO
+    pushes = ZERO
+    relabels = ZERO
+    while True:
+        low = n
+        blocked = False
+        if net.sink_residual[v] > 0:
+            if h == ONE:
+                amount = min(left, net.sink_residual[v])
+                net.sink_residual[v] -= amount
+                left -= amount
+                pushes += ONE
+            if net.sink_residual[v] > 0:
+                low = ZERO
+        a = first
+        while a < last and left > 0:
+            w = np.uint64(net.head[a])
+            height_w = np.uint64(height[w])
+            if not may_push(v, frozen_height, w, height_w) and height_w < dead and excess[w] > 0:
+                blocked = True
+            else:
+                capacity = residual[a]
+                if capacity > 0:
+                    if height_w + ONE == h:
+                        amount = min(left, np.int64(capacity))
+                        residual[a] = capacity - amount
+                        residual[net.reverse[a]] += amount
+                        left -= amount
+                        fetch_add(state.gained, w, amount)
+                        pushes += ONE
+                        if exchange(state.round_listed, w, current) != current:
+                            waiting = append(team.worklist, phase, state.active, out, thread, waiting, w)
+                    elif height_w < low:
+                        low = height_w
+            a += ONE
+        work += a - first
+        if left == 0 or blocked:
+            break
+        relabels += ONE
+        h = low + ONE
+        if h == dead:
+            break
+    state.next_height[v] = h
+    if left < excess[v]:
+        fetch_add(state.gained, v, left - excess[v])
+    if exchange(state.round_listed, v, current) != current:
+        waiting = append(team.worklist, phase, state.active, out, thread, waiting, v)
+    counts[PUSHES] += pushes
+    counts[RELABELS] += relabels
+    counts[ARC_SCANS] += work
+    return waiting, work + relabels * RELABEL_WORK
+
+
+@kernel
+def commit(team: Team, thread: Any, net: ResidualArrays, state: State, begin: Any, size: Any) -> None:
+    """Make the heights and excesses of a thread's share of the next round's list valid."""
+    k, end = share_of(size, thread, team.num_threads[0])
+    while k < end:
+        v = np.uint64(state.active[begin + k])
+        state.height[v] = state.next_height[v]
+        net.excess[v] += state.gained[v]
+        state.gained[v] = 0
+        k += ONE
+
+
+@kernel
+def list_active(team: Team, thread: Any, net: ResidualArrays, state: State, reached: Any, phase: Any) -> None:
+    """List the active vertices after a global relabel, and make `next_height` agree."""
+    k, end = share_of(np.uint64(len(net.excess)), thread, team.num_threads[0])
+    while k < end:
+        state.next_height[k] = state.height[k]
+        k += ONE
+    waiting = ZERO
+    k, end = share_of(reached, thread, team.num_threads[0])
+    while k < end:
+        v = np.uint64(state.order[k])
+        if net.excess[v] > 0:
+            waiting = append(team.worklist, phase, state.active, ZERO, thread, waiting, v)
+        k += ONE
+    flush(team.worklist, phase, state.active, ZERO, thread, waiting)
+
+
+@kernel
+def discharge_alone(
+    net: ResidualArrays,
+    state: State,
+    begin: Any,
+    size: Any,
+    enough: Any,
+    work_limit: Any,
+    stop: Any,
+    counts: Any,
+) -> tuple[Any, Any, Any]:
+    """Discharge the listed vertices in one thread, first in, first out, until there are `enough` or none.
+
+    Returns where the list begins now, its size, and the work done.
+    """
+    n = np.uint64(len(net.excess))
+    dead = n + ONE
+    height, active = state.height, state.active
+    front = ZERO
+    waiting = size
+    back = size if size < n else ZERO
+    work = ZERO
+    pushes = ZERO
+    relabels = ZERO
+    scans = ZERO
+    while waiting > ZERO and waiting < enough and work < work_limit and relaxed_load(stop, 0) == 0:
+        v = np.uint64(active[begin + front])
+        front = front + ONE if front + ONE < n else ZERO
+        waiting -= ONE
+        h = np.uint64(height[v])
+        excess = net.excess[v]
+        if excess == 0 or h == dead:
+            continue
+        capacity = net.sink_residual[v]
+        if capacity > 0 and h == ONE:
+            amount = min(excess, capacity)
+            net.sink_residual[v] = capacity - amount
+            excess -= amount
+            pushes += ONE
+        last = np.uint64(net.first_out[v + ONE])
+        a = np.uint64(net.first_out[v])
+        while excess > 0:
+            start = a
+            while a < last:
+                capacity = np.int64(net.residual[a])
+                if capacity > 0:
+                    w = np.uint64(net.head[a])
+                    if np.uint64(height[w]) + ONE == h:
+                        amount = min(excess, capacity)
+                        net.residual[a] = capacity - amount
+                        net.residual[net.reverse[a]] += amount
+                        if net.excess[w] == 0:
+                            active[begin + back] = w
+                            back = back + ONE if back + ONE < n else ZERO
+                            waiting += ONE
+                        net.excess[w] += amount
+                        excess -= amount
+                        pushes += ONE
+                        if excess == 0:
+                            break
+                a += ONE
+            scans += a - start
+            if excess == 0:
+                break
+            relabels += ONE
+            degree = last - np.uint64(net.first_out[v])
+            work += RELABEL_WORK + degree
+            scans += degree
+            if net.sink_residual[v] > 0:
+                h = ONE
+                amount = min(excess, net.sink_residual[v])
+                net.sink_residual[v] -= amount
+                excess -= amount
+                pushes += ONE
+                a = np.uint64(net.first_out[v])
+                continue
+            low, a = lowest_neighbour(net, height, v, dead - ONE)
+            h = low + ONE
+            if h == dead:
+                break
+        net.excess[v] = excess
+        height[v] = h
+        state.next_height[v] = h
+    counts[PUSHES] += pushes
+    counts[RELABELS] += relabels
+    counts[ARC_SCANS] += scans
+    other = n - begin
+    k = ZERO
+    while k < waiting:
+        active[other + k] = active[begin + front]
+        front = front + ONE if front + ONE < n else ZERO
+        k += ONE
+    return other, waiting, work
+
+
+@kernel
+def first_stage(
+    team: Team,
+    thread: Any,
+    net: ResidualArrays,
+    state: State,
+    work_limit: Any,
+    stop: Any,
+    counts: Any,
+    progress: Any,
+) -> None:
+    """Push excess until none can reach the sink; every thread of the team runs this.
+
+    On return the heights are exact, also when `stop` was raised; but not if the barrier broke.
+    """
+    num_threads = team.num_threads[0]
+    n = np.uint64(len(net.excess))
+    dead = n + ONE
+    few = FEW_ACTIVE * num_threads if num_threads > ONE else n + ONE
+    shared = state.shared
+    current = ZERO
+    stopping = False
+    while True:
+        reached = distances_to_sink_together(team, thread, net, state.height, state.order)
+        phase = np.uint64(team.shared[PHASE])
+        if thread == ZERO:
+            counts[GLOBAL_RELABELS] += ONE
+            begin_phase(team.worklist, phase)
+            relaxed_store(shared, WORK, 0)
+            relaxed_store(shared, STOPPING, relaxed_load(stop, 0))
+        list_active(team, thread, net, state, reached, phase)
+        if not wait(team.barrier, num_threads):
+            return
+        begin = ZERO
+        size = appended(team.worklist, phase)
+        stopping = relaxed_load(shared, STOPPING) != 0
+        if thread == ZERO:
+            total = 0.0
+            k = ZERO
+            while k < size:
+                total += net.excess[state.active[k]]
+                k += ONE
+            progress[0] = total
+        if size == ZERO or stopping:
+            return
+        total_work = ZERO
+        while size > ZERO and total_work < work_limit and not stopping:
+            phase += ONE
+            if thread == ZERO:
+                begin_phase(team.worklist, phase)
+                relaxed_store(shared, STOPPING, relaxed_load(stop, 0))
+            if size < few:
+                counts[WAITS] += ONE if thread > ZERO else ZERO
+                if thread == ZERO:
+                    begin, size, work = discharge_alone(
+                        net, state, begin, size, few * MANY_AGAIN, work_limit - total_work, stop, counts
+                    )
+                    relaxed_store(shared, WAITING, begin)
+                    relaxed_store(shared, WAITING + 1, size)
+                    fetch_add(shared, WORK, work)
+                if not wait(team.barrier, num_threads):
+                    return
+                begin = np.uint64(relaxed_load(shared, WAITING))
+                size = np.uint64(relaxed_load(shared, WAITING + 1))
+            else:
+                current += ONE
+                out = n - begin
+                waiting = ZERO
+                work = ZERO
+                while True:
+                    k, end = take_chunk(team.worklist, phase, size)
+                    if k == end:
+                        break
+                    while k < end:
+                        v = np.uint64(state.active[begin + k])
+                        k += ONE
+                        if net.excess[v] > 0 and np.uint64(state.height[v]) < dead:
+                            waiting, more = discharge_frozen(
+                                team, thread, net, state, v, np.uint32(current), phase, out, waiting, counts
+                            )
+                            work += more
+                flush(team.worklist, phase, state.active, out, thread, waiting)
+                fetch_add(shared, WORK, work)
+                if not wait(team.barrier, num_threads):
+                    return
+                begin = out
+                size = appended(team.worklist, phase)
+                commit(team, thread, net, state, begin, size)
+            total_work = np.uint64(relaxed_load(shared, WORK))
+            stopping = relaxed_load(shared, STOPPING) != 0
+            if not wait(team.barrier, num_threads):
+                return
+        if thread == ZERO:
+            relaxed_store(team.shared, PHASE, phase + ONE)
+        if not wait(team.barrier, num_threads):
+            return
+
+
+def solve(net: ResidualArrays, options: SynchronousOptions, control: Control) -> NDArray[Any]:
+    """Run the first stage in place, on ``control.threads`` threads.
+
+    Returns
+    -------
+    height : ndarray, shape (n,)
+        Exact residual distances to the sink; ``n + 1`` where the sink cannot be reached.
+
+    Notes
+    -----
+    O(n^2) rounds, hence O(n^2 m) work; memory of eight indices a vertex.
+    """
+    n, m = len(net.excess), len(net.head)
+    dtype = net.head.dtype
+    _, work_limit = relabel_limits("work", options.relabel_period, n, m)
+    team = make_team(control.threads, dtype)
+    state = State(
+        height=np.empty(n, dtype=dtype),
+        next_height=np.empty(n, dtype=dtype),
+        gained=np.zeros(n, dtype=np.int64),
+        round_listed=np.zeros(n, dtype=np.uint32),
+        order=np.empty(n, dtype=dtype),
+        active=np.empty(2 * n, dtype=dtype),
+        shared=np.zeros(64, dtype=np.int64),
+    )
+    control.excess[:] = net.excess.sum(dtype=np.float64)
+
+    def share(thread: int) -> None:
+        first_stage(
+            team,
+            np.uint64(thread),
+            net,
+            state,
+            work_limit,
+            control.stop,
+            control.thread_counts[thread],
+            control.excess,
+        )
+
+    def give_up() -> None:
+        control.stop[0] = 1
+        break_barrier(team.barrier)
+
+    run_team(share, control.threads, give_up)
+    return state.height
