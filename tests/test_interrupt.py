@@ -28,7 +28,7 @@ print("solving", flush=True)
 try:
     preflow.max_flow(problem, method="serial-generic")
 except KeyboardInterrupt:
-    names = [thread.name for thread in threading.enumerate() if thread.name.startswith("preflow")]
+    names = [thread.name for thread in threading.enumerate() if thread.name.startswith("preflow-solver")]
     print("interrupted", len(names), preflow.max_flow(small, 0, 3).value, flush=True)
 """
 
@@ -53,7 +53,7 @@ def test_error_in_progress_function_stops_the_solve() -> None:
     problem = FAMILIES["rlg-long"].generate("64x1024", seed=1)
     with pytest.raises(ZeroDivisionError):
         preflow.max_flow(problem, method="serial-generic", progress=fail)
-    assert not [thread for thread in threading.enumerate() if thread.name.startswith("preflow")]
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("preflow-solver")]
 
 
 def test_progress_is_reported() -> None:

@@ -8,10 +8,12 @@ the others return.
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
 from numba import types
+from numba.extending import overload
 from numpy.typing import NDArray
 
 from ..kernels.atomics import fetch_add, load, pause, relaxed_load, relaxed_store, store
@@ -20,7 +22,7 @@ from ..solving.dispatch import usable_cpus
 
 #: Looks at the generation before a waiting thread offers its core to others, where each thread has one.
 SPINS = 2000
-#: Microseconds that a thread sleeps between two looks then; the kernel adds some 50.
+#: Microseconds that a thread sleeps between two looks then; the operating system adds some 50.
 NAP = np.uint32(1)
 #: Entries of int64 to a cache line pair, so that counters do not share one.
 PADDING = 16
@@ -30,7 +32,15 @@ GENERATION = PADDING
 BROKEN = 2 * PADDING
 PATIENCE = BROKEN + 1
 
-usleep = types.ExternalFunction("usleep", types.int32(types.uint32))
+_usleep = types.ExternalFunction("usleep", types.int32(types.uint32))
+
+
+def nap() -> None:
+    """Offer this thread's core to others."""
+    time.sleep(float(NAP) * 1e-6)
+
+
+overload(nap)(lambda: lambda: _usleep(NAP))
 
 
 def make_barrier(num_threads: int) -> NDArray[np.int64]:
@@ -61,7 +71,7 @@ def wait(barrier: Any, num_threads: Any) -> bool:
             spins += 1
             pause()
         else:
-            usleep(NAP)
+            nap()
     return bool(load(barrier, BROKEN) == 0)
 
 

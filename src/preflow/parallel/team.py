@@ -39,8 +39,11 @@ class _Pool:
 
     def take(self, count: int) -> list[_Worker]:
         with self._lock:
-            taken = [self._idle.pop() for _ in range(min(count, len(self._idle)))]
-            return taken + [_Worker(next(self._numbers)) for _ in range(count - len(taken))]
+            while len(self._idle) < count:  # where no thread can be started, those there stay in the pool
+                self._idle.append(_Worker(next(self._numbers)))
+            taken = self._idle[:count]
+            del self._idle[:count]
+            return taken
 
     def put_back(self, workers: list[_Worker]) -> None:
         with self._lock:

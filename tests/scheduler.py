@@ -1,0 +1,484 @@
+"""Explore every distinct state that two or three threads reach in a tiny case of a kernel.
+
+Kernels run in plain Python here (``NUMBA_DISABLE_JIT=1``), one step at a time. A step is an atomic operation,
+or a run of plain accesses to shared arrays up to the next atomic operation. A state is the content of the
+shared arrays together with, for each thread, where it stands and its local variables. There are far fewer
+states than schedules, and a loop that waits for another thread comes back to a state that is known.
+
+No second thread runs. What a thread does next follows from its own frames and the shared arrays, so a thread
+is brought to where it stood by running it alone from its start, with the shared arrays set before each of its
+steps to what it met there; then it goes on, and unwinds where the outcome is known already.
+
+What is found, besides what the caller checks:
+
+- A thread that raises.
+- A data race: two threads can make their next steps, these touch the same entry, at least one writes it, and
+  at least one of the accesses is plain.
+- A deadlock: from a state, no schedule leads to the end.
+
+What is not: an effect of memory orders. Steps are sequentially consistent, so a store that ought to be a
+release and is relaxed goes unnoticed.
+
+A value that an expression has read and not yet stored is in no local variable, hence not in the state.
+:func:`hidden_values` finds expressions where that could matter.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+import textwrap
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import CodeType, FrameType, ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from preflow.kernels import atomics
+
+#: Operations that touch no shared array: they are not a step.
+NO_ACCESS = frozenset({"pause"})
+#: A case with more states is not tiny; exploring it is called off.
+MAX_STATES = 300_000
+#: Arrays in shared memory begin at multiples of so many bytes.
+ALIGNMENT = 16
+
+Entry = tuple[int, Hashable]
+Thread = Callable[[Any], Any]
+
+
+class Violation(Exception):  # noqa: N818 (what the explorer looks for, not an error of it)
+    """Something that must not happen, with the schedule that leads to it."""
+
+    def __init__(self, message: str, schedule: list[str]) -> None:
+        super().__init__("\n  ".join([message, *schedule]))
+        self.message = message
+
+
+class _Unwind(BaseException):
+    """Ends a run of a thread whose further steps are known."""
+
+
+class SharedArray(np.ndarray[Any, Any]):
+    """An array whose entries several threads access: tells the explorer of each access."""
+
+    number: int
+    explorer: Explorer
+
+    def __getitem__(self, index: Any) -> Any:
+        self.explorer.access(self.number, index, sys._getframe(1), writes=False)
+        return super().__getitem__(index)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self.explorer.access(self.number, index, sys._getframe(1), writes=True)
+        super().__setitem__(index, value)
+
+
+@dataclass
+class _Footprint:
+    """The entries a step touches."""
+
+    plain_reads: set[Entry] = field(default_factory=set)
+    plain_writes: set[Entry] = field(default_factory=set)
+    atomic_reads: set[Entry] = field(default_factory=set)
+    atomic_writes: set[Entry] = field(default_factory=set)
+
+    def races_with(self, other: _Footprint) -> set[Entry]:
+        writes = other.plain_writes | other.atomic_writes
+        touched = writes | other.plain_reads | other.atomic_reads
+        return (
+            self.plain_writes & touched | self.plain_reads & writes | self.atomic_reads & other.plain_writes
+        )
+
+
+@dataclass(frozen=True)
+class _Position:
+    """Where a thread stands, and how it got there first: by a step from `parent`, with memory `before`."""
+
+    label: str
+    parent: int
+    before: int
+    depth: int
+    result: Any = None
+    is_end: bool = False
+
+
+@dataclass(frozen=True)
+class _Step:
+    """What a thread's next step does."""
+
+    position: int
+    memory: int
+    footprint: _Footprint
+    failure: BaseException | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How large a case was."""
+
+    states: int
+    ends: int
+
+
+State = tuple[int, tuple[int, ...]]
+
+
+class Explorer:
+    """The states of one case; see :func:`explore`."""
+
+    def __init__(self, shared: Any, threads: list[Thread], check_races: bool) -> None:
+        self.threads = threads
+        self.check_races = check_races
+        self.names: list[str] = []
+        self.size = 0
+        self._measure(shared, "")
+        self.memory = np.zeros(self.size, dtype=np.uint8)
+        self.bare: list[NDArray[Any]] = []
+        self.shared = self._place(shared, True)
+        self._placed = iter(self.bare)
+        self.view = self._place(shared, False)
+
+        self.memories: dict[bytes, int] = {}
+        self.contents: list[NDArray[np.uint8]] = []
+        self.position_numbers: dict[Hashable, int] = {}
+        self.positions: list[_Position] = []
+        self.steps: dict[tuple[int, int, int], _Step] = {}
+        self._frozen_tuples: dict[int, tuple[Any, Hashable]] = {}
+
+        self._thread = 0
+        self._target = 0
+        self._replay: list[int] = []
+        self._done_steps = 0
+        self._from = (0, 0)
+        self._footprint = _Footprint()
+        self._in_plain_run = False
+        self._unfit: TypeError | None = None
+
+    # The shared memory: one buffer, so that it is saved and set in one go.
+
+    def _measure(self, value: Any, name: str) -> None:
+        if isinstance(value, np.ndarray) and value.flags.writeable:
+            self.names.append(name)
+            self.size += -(-value.nbytes // ALIGNMENT) * ALIGNMENT
+        elif isinstance(value, tuple):
+            fields = getattr(value, "_fields", range(len(value)))
+            for key, part in zip(fields, value, strict=True):
+                self._measure(part, f"{name}.{key}".lstrip("."))
+
+    def _place(self, value: Any, hooked: bool) -> Any:
+        """Return `value` with its writable arrays replaced by views of the shared memory."""
+        if isinstance(value, np.ndarray) and value.flags.writeable:
+            if not hooked:
+                return next(self._placed)
+            begin = sum(-(-array.nbytes // ALIGNMENT) * ALIGNMENT for array in self.bare)
+            bare = self.memory[begin : begin + value.nbytes].view(value.dtype).reshape(value.shape)
+            bare[...] = value
+            array = bare.view(SharedArray)
+            array.number, array.explorer = len(self.bare), self
+            self.bare.append(bare)
+            return array
+        if isinstance(value, tuple):
+            parts = [self._place(part, hooked) for part in value]
+            return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+        return value
+
+    def _snapshot(self) -> int:
+        content = self.memory.tobytes()
+        number = self.memories.setdefault(content, len(self.memories))
+        if number == len(self.contents):
+            self.contents.append(np.frombuffer(content, dtype=np.uint8))
+        return number
+
+    def _restore(self, memory: int) -> None:
+        self.memory[:] = self.contents[memory]
+
+    # Where a thread stands.
+
+    def _freeze(self, value: Any) -> Hashable:
+        if isinstance(value, SharedArray):
+            return ("shared", value.number)
+        if value is None or isinstance(value, int | float | str | np.generic):
+            return value
+        if isinstance(value, np.ndarray) and not value.flags.writeable:
+            # Kept alive, so that its id stays its own.
+            self._frozen_tuples.setdefault(id(value), (value, None))
+            return ("constant", id(value))
+        if isinstance(value, list):
+            return tuple(self._freeze(part) for part in value)
+        if isinstance(value, tuple):
+            known = self._frozen_tuples.get(id(value))
+            if known is None:
+                frozen = tuple(self._freeze(part) for part in value)
+                if not any(isinstance(part, np.ndarray) for part in value):
+                    return frozen  # made by the thread and soon gone
+                known = self._frozen_tuples[id(value)] = (value, frozen)
+            return known[1]
+        if isinstance(value, type | ModuleType) or inspect.isfunction(value):
+            return value.__qualname__ if not isinstance(value, ModuleType) else value.__name__
+        self._unfit = TypeError(f"a {type(value)} in a thread is neither a number, shared, nor read-only")
+        raise self._unfit
+
+    def _frames(self, frame: FrameType | None) -> Iterator[FrameType]:
+        while frame is not None and frame.f_code is not _RUN:
+            if frame.f_code.co_filename != __file__:
+                yield frame
+            frame = frame.f_back
+
+    def _position(self, frame: FrameType, label: str) -> int:
+        frames = list(self._frames(frame))
+        key = (
+            self._thread,
+            tuple(
+                (id(f.f_code), f.f_lasti, tuple((name, self._freeze(v)) for name, v in f.f_locals.items()))
+                for f in frames
+            ),
+        )
+        known = self.position_numbers.get(key)
+        if known is not None:
+            return known
+        where = next((f for f in frames if f.f_code.co_filename != atomics.__file__), frame)
+        return self._add_position(key, f"{where.f_code.co_name}:{where.f_lineno} {label}")
+
+    def _add_position(self, key: Hashable, label: str, result: Any = None, is_end: bool = False) -> int:
+        number = self.position_numbers.setdefault(key, len(self.positions))
+        if number == len(self.positions):
+            parent, before = self._from
+            depth = self.positions[parent].depth + 1 if number > 0 else 0
+            self.positions.append(_Position(label, parent, before, depth, result, is_end))
+        return number
+
+    # Called from within a running thread.
+
+    def before_atomic(self, name: str) -> None:
+        if name not in NO_ACCESS:
+            self._in_plain_run = False
+            self._begin_step(sys._getframe(1), name)
+
+    def access(self, number: int, index: Any, frame: FrameType, writes: bool) -> None:
+        entry = (number, tuple(map(int, index)) if isinstance(index, tuple) else int(index))
+        footprint = self._footprint
+        if frame.f_code.co_filename == atomics.__file__:
+            (footprint.atomic_writes if writes else footprint.atomic_reads).add(entry)
+            return
+        if not self._in_plain_run:
+            self._in_plain_run = True
+            self._begin_step(frame, "plain")
+            footprint = self._footprint
+        (footprint.plain_writes if writes else footprint.plain_reads).add(entry)
+
+    def _begin_step(self, frame: FrameType, label: str) -> None:
+        done, self._done_steps = self._done_steps, self._done_steps + 1
+        self._footprint, footprint = _Footprint(), self._footprint
+        if done < len(self._replay):
+            self._restore(self._replay[done])
+            if done == len(self._replay) - 1:
+                self._from = (self._target, self._replay[done])
+            return
+        here = (self._position(frame, label), self._snapshot())
+        self.steps[self._thread, *self._from] = _Step(*here, footprint)
+        if (self._thread, *here) in self.steps:
+            raise _Unwind
+        self._from = here
+
+    def run(self, thread: int, position: int, memory: int) -> None:
+        """Make the step of `thread` from `position` with `memory`, and the steps it makes then alone."""
+        replay, ancestor = [memory], self.positions[position]
+        while ancestor.depth > 1:
+            replay.append(ancestor.before)
+            ancestor = self.positions[ancestor.parent]
+        self._thread = thread
+        self._target = position
+        self._replay = replay[::-1] if self.positions[position].depth > 0 else []
+        self._done_steps = 0
+        self._footprint = _Footprint()
+        self._in_plain_run = False
+        self._from = (position, memory)
+        self._restore(self._replay[0] if self._replay else memory)
+        failure = None
+        try:
+            result = self.threads[thread](self.shared)
+            key: Hashable = ("end", thread, self._freeze(result))
+        except _Unwind:
+            return
+        except Exception as error:
+            if error is self._unfit:
+                raise
+            failure, result, key = error, None, ("failed", thread)
+        end = self._add_position(key, "end", result, is_end=True)
+        self.steps[thread, *self._from] = _Step(end, self._snapshot(), self._footprint, failure)
+
+    def step(self, thread: int, position: int, memory: int) -> _Step:
+        if (thread, position, memory) not in self.steps:
+            self.run(thread, position, memory)
+        return self.steps[thread, position, memory]
+
+
+_RUN: CodeType = Explorer.run.__code__
+
+
+def explore(
+    make_case: Callable[[], tuple[Any, list[Thread]]],
+    check_state: Callable[[Any], None] | None = None,
+    check_end: Callable[[Any, list[Any]], None] | None = None,
+    check_races: bool = True,
+) -> Outcome:
+    """Visit every distinct state of a case; raise :class:`Violation` at the first bad one.
+
+    Parameters
+    ----------
+    make_case : function
+        Returns what the threads share, a tuple of arrays (also nested, also named), and the threads:
+        functions of that tuple, deterministic, whose local variables are numbers and arrays or tuples of
+        these. What is never written is made read-only by the caller: it then costs nothing.
+    check_state : function of what is shared
+        Called for each state with plain arrays; raises AssertionError for a bad one.
+    check_end : function of what is shared and of what the threads returned
+        Called for each state in which all threads have ended.
+    check_races : bool
+    """
+    explorer = Explorer(*make_case(), check_races)
+    previous, atomics.before_step = atomics.before_step, explorer.before_atomic
+    try:
+        return _visit_all(explorer, check_state, check_end)
+    finally:
+        atomics.before_step = previous
+
+
+def _visit_all(
+    explorer: Explorer,
+    check_state: Callable[[Any], None] | None,
+    check_end: Callable[[Any, list[Any]], None] | None,
+) -> Outcome:
+    first_memory = explorer._snapshot()
+    outside = explorer._add_position("outside", "start")
+    first_steps = [explorer.step(t, outside, first_memory) for t in range(len(explorer.threads))]
+    for step in first_steps:
+        if step.failure is not None:
+            raise Violation(f"a thread raised before its first step: {step.failure}", []) from step.failure
+    start: State = (first_memory, tuple(step.position for step in first_steps))
+    came_from: dict[State, tuple[State, int] | None] = {start: None}
+    reaches: dict[State, list[State]] = {start: []}
+    waiting: list[State] = [start]
+    ends: list[State] = []
+
+    def violation(message: str, state: State) -> Violation:
+        schedule: list[str] = []
+        link = came_from[state]
+        while link is not None:
+            before, thread = link
+            schedule.append(f"thread {thread}: {explorer.positions[before[1][thread]].label}")
+            link = came_from[before]
+        return Violation(message, schedule[::-1])
+
+    def check(state: State) -> None:
+        explorer._restore(state[0])
+        positions = [explorer.positions[p] for p in state[1]]
+        try:
+            if check_state is not None:
+                check_state(explorer.view)
+            if all(position.is_end for position in positions):
+                ends.append(state)
+                if check_end is not None:
+                    check_end(explorer.view, [position.result for position in positions])
+        except AssertionError as error:
+            raise violation(f"check failed: {error}", state) from error
+
+    check(start)
+    while waiting:
+        state = waiting.pop()
+        memory, positions = state
+        footprints: list[tuple[int, _Footprint]] = []
+        for thread, position in enumerate(positions):
+            if explorer.positions[position].is_end:
+                continue
+            step = explorer.step(thread, position, memory)
+            if step.failure is not None:
+                message = f"thread {thread} raised {type(step.failure).__name__}: {step.failure}"
+                raise violation(message, state) from step.failure
+            if explorer.check_races:
+                for other, footprint in footprints:
+                    for number, index in step.footprint.races_with(footprint):
+                        name = f"{explorer.names[number]}[{index}]"
+                        raise violation(f"data race on {name} between threads {other} and {thread}", state)
+                footprints.append((thread, step.footprint))
+            after: State = (step.memory, (*positions[:thread], step.position, *positions[thread + 1 :]))
+            if after not in came_from:
+                came_from[after] = (state, thread)
+                reaches[after] = []
+                if len(came_from) > MAX_STATES:
+                    raise RuntimeError(f"more than {MAX_STATES} states: not a tiny case")
+                check(after)
+                waiting.append(after)
+            reaches[after].append(state)
+
+    alive = set(ends)
+    waiting = list(ends)
+    while waiting:
+        for before in reaches[waiting.pop()]:
+            if before not in alive:
+                alive.add(before)
+                waiting.append(before)
+    for state in came_from:
+        if state not in alive:
+            raise violation("deadlock: no schedule leads to the end", state)
+    return Outcome(len(came_from), len(ends))
+
+
+@contextmanager
+def replaced(old: Callable[..., Any], new: Callable[..., Any]) -> Iterator[None]:
+    """Put `new` in the place of the function `old` in preflow and in the program that explores."""
+    places = [
+        (module, name)
+        for key, module in list(sys.modules.items())
+        if key.partition(".")[0] in ("preflow", "__main__")
+        for name, value in list(vars(module).items())
+        if value is old
+    ]
+    assert places, f"{old} is used nowhere"
+    for module, name in places:
+        setattr(module, name, new)
+    try:
+        yield
+    finally:
+        for module, name in places:
+            setattr(module, name, old)
+
+
+def edited(function: Callable[..., Any], old: str, new: str) -> Callable[..., Any]:
+    """Return `function` with the one place in its source that reads `old` changed to `new`."""
+    source = textwrap.dedent(inspect.getsource(function))
+    assert source.count(old) == 1, f"{function.__name__} has {source.count(old)} places that read {old!r}"
+    module = sys.modules[function.__module__]
+    lines_above = "\n" * (function.__code__.co_firstlineno - 1)
+    code = compile(lines_above + source.replace(old, new), str(module.__file__), "exec")
+    names: dict[str, Any] = {}
+    exec(code, vars(module), names)
+    return names[function.__name__]  # type: ignore[no-any-return]
+
+
+def hidden_values(module: ModuleType, stepping: set[str]) -> list[str]:
+    """Return the expressions that hold the value of one call to a function in `stepping` during another one.
+
+    Operands of ``and`` and ``or`` are fine: the first is settled before the second begins.
+    """
+    found = []
+    for node in ast.walk(ast.parse(inspect.getsource(module))):
+        if isinstance(node, ast.BinOp | ast.Compare | ast.Tuple | ast.Call | ast.Subscript):
+            operands = [
+                operand
+                for operand in ast.iter_child_nodes(node)
+                if any(
+                    isinstance(call, ast.Call)
+                    and isinstance(call.func, ast.Name)
+                    and call.func.id in stepping
+                    for call in ast.walk(operand)
+                )
+            ]
+            if len(operands) > 1:
+                found.append(f"{module.__name__}:{node.lineno}")
+    return found

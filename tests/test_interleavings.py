@@ -1,0 +1,610 @@
+"""The kernels of the toolbox in every state that two or three threads can reach in tiny cases.
+
+The cases run in a process in which kernels are plain Python (see scheduler.py). Each is also run on mutants,
+kernels with a mistake that is easily made: the explorer must find it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from preflow import FlowNetwork
+from preflow.graph.residual import ResidualArrays, build_residual
+from preflow.kernels import atomics, worklist
+from preflow.kernels.atomics import (
+    compare_exchange,
+    fetch_add,
+    load,
+    pause,
+    relaxed_load,
+    relaxed_store,
+    store,
+)
+from preflow.kernels.worklist import Worklist, append, appended, begin_phase, flush, make_worklist, take_chunk
+from preflow.parallel import barrier, bfs
+from preflow.parallel.barrier import BROKEN, PATIENCE, make_barrier, wait
+from preflow.parallel.bfs import Team, distances_to_sink_together, make_team
+from scheduler import Outcome, Thread, Violation, edited, explore, hidden_values, replaced
+
+ZERO, ONE = np.uint64(0), np.uint64(1)
+
+
+def hold_constant(arrays: Any) -> Any:
+    """Make the arrays of a tuple read-only."""
+    for array in arrays:
+        array.flags.writeable = False
+    return arrays
+
+
+# The barrier
+
+
+class Meeting(NamedTuple):
+    """What the threads of a barrier's case share: the barrier, and what they write plainly."""
+
+    barrier: NDArray[np.int64]
+    written: NDArray[np.int64]
+
+
+def impatient_barrier(num_threads: int, patience: int = 0) -> NDArray[np.int64]:
+    """Return a barrier whose threads spin so many times, each of which is another state, before they nap."""
+    made = make_barrier(num_threads)
+    made[PATIENCE] = patience
+    return made
+
+
+def meet(num_threads: int, rounds: int, patience: int = 0) -> Outcome:
+    """Nobody leaves early: each reads after the barrier, plainly, what all wrote before it.
+
+    Two entries a thread take turns, since a thread may be a barrier ahead of one that still reads.
+    """
+
+    def member(thread: int) -> Thread:
+        def run(shared: Meeting) -> int:
+            for round_number in range(rounds):
+                side = round_number % 2
+                shared.written[side, thread] = round_number
+                assert wait(shared.barrier, num_threads)
+                for other in range(num_threads):
+                    assert shared.written[side, other] == round_number, "left early"
+            return rounds
+
+        return run
+
+    def make_case() -> tuple[Meeting, list[Thread]]:
+        written = np.full((2, num_threads), -1)
+        return Meeting(impatient_barrier(num_threads, patience), written), [
+            member(thread) for thread in range(num_threads)
+        ]
+
+    return explore(make_case)
+
+
+def break_it() -> Outcome:
+    """Two threads wait for a third one, which fails: all get out, and so at every later barrier."""
+
+    def member(shared: Meeting) -> bool:
+        first = wait(shared.barrier, 3)
+        second = wait(shared.barrier, 3)
+        return bool(first or second)
+
+    def breaker(shared: Meeting) -> bool:
+        relaxed_store(shared.barrier, BROKEN, 1)
+        return False
+
+    def check_end(shared: Meeting, results: list[bool]) -> None:
+        assert results == [False] * 3
+
+    return explore(
+        lambda: (Meeting(impatient_barrier(3, 1), np.zeros((2, 3), np.int64)), [member, member, breaker]),
+        check_end=check_end,
+    )
+
+
+# The worklist
+
+
+class Work(NamedTuple):
+    """What the threads of a worklist's case share."""
+
+    barrier: NDArray[np.int64]
+    worklist: Worklist
+    items: NDArray[np.uint32]
+    times_taken: NDArray[np.int64]
+
+
+def share_work(own: list[list[int]], phases: int, buffer: int, chunk: int) -> Outcome:
+    """Threads append their own numbers and then, phase by phase, those taken plus a fixed amount."""
+    num_threads = len(own)
+    amount = sum(map(len, own))
+
+    def member(thread: int) -> Thread:
+        me, mine = np.uint64(thread), own[thread]
+
+        def run(shared: Work) -> int:
+            phase, waiting, begin = ZERO, ZERO, ZERO
+            if thread == 0:
+                begin_phase(shared.worklist, phase)
+            for number in mine:
+                waiting = append(shared.worklist, phase, shared.items, begin, me, waiting, number)
+            flush(shared.worklist, phase, shared.items, begin, me, waiting)
+            assert wait(shared.barrier, num_threads)
+            end = appended(shared.worklist, phase)
+            for _ in range(1, phases):
+                phase += ONE
+                waiting = ZERO
+                if thread == 0:
+                    begin_phase(shared.worklist, phase)
+                while True:
+                    k, chunk_end = take_chunk(shared.worklist, phase, end - begin)
+                    if k == chunk_end:
+                        break
+                    while k < chunk_end:
+                        number = shared.items[begin + k]
+                        shared.times_taken[number] += 1
+                        number = number + np.uint32(amount)
+                        waiting = append(shared.worklist, phase, shared.items, end, me, waiting, number)
+                        k += ONE
+                flush(shared.worklist, phase, shared.items, end, me, waiting)
+                assert wait(shared.barrier, num_threads)
+                count = appended(shared.worklist, phase)
+                begin, end = end, end + count
+            return int(end)
+
+        return run
+
+    def make_case() -> tuple[Work, list[Thread]]:
+        made = make_worklist(num_threads, np.uint32)
+        made.buffer[...] = 0
+        room = amount * phases + num_threads * buffer
+        shared = Work(
+            impatient_barrier(num_threads), made, np.zeros(room, np.uint32), np.zeros(room, np.int64)
+        )
+        return shared, [member(thread) for thread in range(num_threads)]
+
+    def check_end(shared: Work, results: list[int]) -> None:
+        assert results == [amount * phases] * num_threads, f"counted {results}"
+        items = shared.items[: amount * phases].tolist()
+        assert sorted(items) == list(range(amount * phases)), f"appended {items}"
+        taken = shared.times_taken[: amount * (phases - 1)].tolist()
+        assert taken == [1] * (amount * (phases - 1)), f"taken {taken}"
+
+    worklist.BUFFER, worklist.CHUNK = np.uint64(buffer), np.uint64(chunk)
+    return explore(make_case, check_end=check_end)
+
+
+# The search
+
+
+class Search(NamedTuple):
+    """What the threads of a search's case share."""
+
+    team: Team
+    net: ResidualArrays
+    height: NDArray[np.uint32]
+    order: NDArray[np.uint32]
+
+
+#: Arcs, of which the two last numbers are source and sink, and the distances to the sink; n + 1 is dead.
+DIAMOND = ([(4, 3), (3, 2), (2, 0), (2, 1), (0, 5), (1, 5)], [1, 1, 2, 3])
+FORK = ([(4, 2), (4, 3), (2, 0), (3, 0), (2, 1), (0, 5), (1, 5)], [1, 1, 2, 2])
+FLAT = ([(0, 3), (1, 3)], [1, 1])
+BULGE = ([(6, 5), (5, 1), (1, 0), (2, 0), (3, 0), (4, 0), (0, 7)], [1, 2, 2, 2, 2, 3])
+WITH_A_DEAD_END = ([(4, 2), (2, 0), (2, 1), (2, 3), (0, 5), (1, 5)], [1, 1, 2, 5])
+
+
+def search(
+    graph: tuple[list[tuple[int, int]], list[int]], small_level: int, searches: int = 1, buffer: int = 2
+) -> Outcome:
+    """Heights are exact at the end, and the order of discovery holds each vertex once, by distance."""
+    arcs, distances = graph
+    network = FlowNetwork.from_arrays([u for u, _ in arcs], [v for _, v in arcs], [1] * len(arcs))
+    n = len(distances)
+    alive = sum(distance <= n for distance in distances)
+
+    def member(thread: int) -> Thread:
+        me = np.uint64(thread)
+
+        def run(shared: Search) -> int:
+            reached = ZERO
+            for _ in range(searches):
+                reached = distances_to_sink_together(shared.team, me, shared.net, shared.height, shared.order)
+            return int(reached)
+
+        return run
+
+    def make_case() -> tuple[Search, list[Thread]]:
+        team = make_team(2, np.uint32)
+        team.barrier[PATIENCE] = 0
+        team.worklist.buffer[...] = 0
+        hold_constant((team.num_threads,))
+        net = hold_constant(build_residual(network, np.array([n]), np.array([n + 1])).arrays)
+        room = np.zeros(n + 2 * buffer, np.uint32)
+        return Search(team, net, np.zeros(n, np.uint32), room), [member(0), member(1)]
+
+    def check_state(shared: Search) -> None:
+        assert (shared.height <= n + 1).all()
+
+    def check_end(shared: Search, results: list[int]) -> None:
+        assert results == [alive] * 2, f"reached {results} vertices of {alive}"
+        assert shared.height.tolist() == distances, f"heights {shared.height.tolist()}"
+        order = shared.order[:alive].tolist()
+        assert sorted(order) == [v for v in range(n) if distances[v] <= n], f"order {order}"
+        assert sorted(order, key=distances.__getitem__) == order, f"order {order}"
+
+    worklist.BUFFER, worklist.CHUNK = np.uint64(buffer), ONE
+    bfs.SMALL_LEVEL = np.uint64(small_level)
+    return explore(make_case, check_state, check_end)
+
+
+# The explorer itself
+
+
+def count_states() -> Outcome:
+    """Two threads of ten independent steps each have eleven times eleven states."""
+
+    def member(thread: int) -> Thread:
+        def run(shared: tuple[NDArray[np.int64]]) -> None:
+            for _ in range(10):
+                fetch_add(shared[0], thread, 1)
+
+        return run
+
+    outcome = explore(lambda: ((np.zeros(2, np.int64),), [member(0), member(1)]))
+    assert outcome == Outcome(states=121, ends=1)
+    return outcome
+
+
+def pass_messages() -> Outcome:
+    """A plain message, behind a flag that says that it is there and one that it was read."""
+
+    def send(shared: Meeting) -> None:
+        for message in range(1, 8):
+            while load(shared.barrier, 1) != message - 1:
+                pause()
+            deliver(shared.written, shared.barrier, message)
+
+    def receive(shared: Meeting) -> int:
+        total = 0
+        for message in range(1, 8):
+            while load(shared.barrier, 0) != message:
+                pause()
+            total += int(shared.written[0])
+            store(shared.barrier, 1, message)
+        return total
+
+    def check_end(shared: Meeting, results: list[Any]) -> None:
+        assert results[1] == 28
+
+    return explore(
+        lambda: (Meeting(np.zeros(2, np.int64), np.zeros(1, np.int64)), [send, receive]), check_end=check_end
+    )
+
+
+def deliver(place: Any, flag: Any, message: int) -> None:
+    place[0] = message
+    store(flag, 0, message)
+
+
+def take_turns() -> Outcome:
+    """Three threads count plainly under a lock."""
+
+    def member(shared: Meeting) -> None:
+        for _ in range(2):
+            while not compare_exchange(shared.barrier, 0, 0, 1):
+                pause()
+            shared.written[0] += 1
+            store(shared.barrier, 0, 0)
+
+    def check_end(shared: Meeting, results: list[None]) -> None:
+        assert shared.written[0] == 6, "an addition was lost"
+
+    return explore(
+        lambda: (Meeting(np.zeros(1, np.int64), np.zeros(1, np.int64)), [member] * 3), check_end=check_end
+    )
+
+
+CASES: dict[str, Callable[[], Outcome]] = {
+    "explorer": count_states,
+    "messages": pass_messages,
+    "lock": take_turns,
+    "barrier-2": lambda: meet(2, rounds=4),
+    "barrier-2-spinning": lambda: meet(2, rounds=3, patience=2),
+    "barrier-3": lambda: meet(3, rounds=2),
+    "barrier-broken": break_it,
+    "worklist": lambda: share_work([[0, 1, 2], [3]], phases=2, buffer=2, chunk=1),
+    "worklist-phases": lambda: share_work([[0], []], phases=5, buffer=2, chunk=1),
+    "worklist-chunks": lambda: share_work([[0, 1], [2]], phases=2, buffer=1, chunk=2),
+    "worklist-3": lambda: share_work([[0], [], []], phases=2, buffer=2, chunk=1),
+    "search-together": lambda: search(DIAMOND, small_level=0),
+    "search-fork": lambda: search(FORK, small_level=0),
+    "search-alone": lambda: search(DIAMOND, small_level=128),
+    "search-mixed": lambda: search(BULGE, small_level=1),
+    "search-flat-twice": lambda: search(FLAT, small_level=0, searches=2),
+    "search-twice": lambda: search(WITH_A_DEAD_END, small_level=0, searches=2),
+}
+
+
+# Mutants
+
+
+def add_in_two_steps(array: Any, index: Any, amount: Any) -> Any:
+    old = relaxed_load(array, index)
+    relaxed_store(array, index, old + array.dtype.type(amount))
+    return old
+
+
+def look_then_set(array: Any, index: Any, expected: Any, value: Any) -> bool:
+    if relaxed_load(array, index) != expected:
+        return False
+    relaxed_store(array, index, value)
+    return True
+
+
+def edit(function: Callable[..., Any], old: str, new: str) -> Callable[[], AbstractContextManager[None]]:
+    return lambda: replaced(function, edited(function, old, new))
+
+
+def exchange_for(function: Callable[..., Any], new: Callable[..., Any]) -> Callable[[], Any]:
+    return lambda: replaced(function, new)
+
+
+RESET = "        relaxed_store(barrier, ARRIVED, 0)\n"
+ADVANCE = "        store(barrier, GENERATION, generation + 1)\n"
+
+#: Name: the case that finds it, the mistake, and what is found.
+MUTANTS: dict[str, tuple[str, Callable[[], AbstractContextManager[None]], str]] = {
+    "messages: the flag first": (
+        "messages",
+        edit(
+            deliver,
+            "    place[0] = message\n    store(flag, 0, message)\n",
+            "    store(flag, 0, message)\n    place[0] = message\n",
+        ),
+        "data race on written",
+    ),
+    "messages: a flag that is not atomic": (
+        "messages",
+        edit(deliver, "store(flag, 0, message)", "flag[0] = message"),
+        "data race on barrier",
+    ),
+    "lock: looks, then sets": (
+        "lock",
+        exchange_for(atomics.compare_exchange, look_then_set),
+        "data race",
+    ),
+    "lock: is not given back": (
+        "lock",
+        exchange_for(atomics.store, lambda array, index, value: None),
+        "deadlock",
+    ),
+    "barrier: arrivals get lost": (
+        "barrier-2",
+        exchange_for(atomics.fetch_add, add_in_two_steps),
+        "deadlock",
+    ),
+    "barrier: does not wait for a generation": (
+        "barrier-2",
+        edit(barrier.wait, "while load(barrier, GENERATION) == generation:", "while False:"),
+        "left early",
+    ),
+    "barrier: waits for the count, which the next round changes": (
+        "barrier-2",
+        edit(
+            barrier.wait,
+            "while load(barrier, GENERATION) == generation:",
+            "while load(barrier, ARRIVED) != 0:",
+        ),
+        "deadlock",
+    ),
+    "barrier: advances before the count is reset": (
+        "barrier-2",
+        edit(barrier.wait, RESET + ADVANCE, ADVANCE + RESET),
+        "deadlock",
+    ),
+    "barrier: reads the generation after it arrives": (
+        "barrier-3",
+        edit(
+            barrier.wait,
+            "    patience = relaxed_load(barrier, PATIENCE)\n",
+            "    patience = relaxed_load(barrier, PATIENCE)\n    generation = load(barrier, GENERATION)\n",
+        ),
+        "deadlock",
+    ),
+    "barrier: does not look whether it is broken": (
+        "barrier-broken",
+        edit(barrier.wait, "if relaxed_load(barrier, BROKEN) != 0:", "if False:"),
+        "deadlock",
+    ),
+    "worklist: adds in two steps": (
+        "worklist",
+        exchange_for(atomics.fetch_add, add_in_two_steps),
+        "counted",
+    ),
+    "worklist: flushes without reservation": (
+        "worklist",
+        edit(
+            worklist.flush,
+            "position = base + np.uint64(fetch_add(worklist.appended, _slot(phase), waiting))",
+            "position = base + np.uint64(relaxed_load(worklist.appended, _slot(phase)))\n"
+            "        relaxed_store(worklist.appended, _slot(phase), position - base + waiting)",
+        ),
+        "counted",
+    ),
+    "worklist: does not flush a full buffer": (
+        "worklist",
+        edit(worklist.append, "if waiting == BUFFER:", "if waiting > BUFFER:"),
+        "IndexError",
+    ),
+    "worklist: two sets of counters": (
+        "worklist-phases",
+        edit(worklist._slot, "THREE", "np.uint64(2)"),
+        "counted",
+    ),
+    "worklist: resets the counters in use": (
+        "worklist-phases",
+        edit(worklist.begin_phase, "np.uint64(phase) + ONE", "np.uint64(phase)"),
+        "taken",
+    ),
+    "worklist: chunks overlap": (
+        "worklist-chunks",
+        edit(worklist.take_chunk, "_slot(phase), CHUNK)", "_slot(phase), ONE)"),
+        "counted",
+    ),
+    "search: tests, then sets": (
+        "search-together",
+        exchange_for(atomics.compare_exchange, look_then_set),
+        "reached",
+    ),
+    "search: writes heights plainly": (
+        "search-together",
+        edit(
+            bfs.search_level,
+            "and compare_exchange(height, w, dead, next_height)\n                ):",
+            "):\n                    height[w] = next_height",
+        ),
+        "data race",
+    ),
+    "search: reads the level's end while another may write it": (
+        "search-alone",
+        edit(
+            bfs.distances_to_sink_together,
+            "                relaxed_store(team.shared, END, end)\n"
+            "            if not wait(team.barrier, num_threads):\n"
+            "                return ZERO\n",
+            "                relaxed_store(team.shared, END, end)\n",
+        ),
+        "reached",
+    ),
+    "search: does not reset counters": (
+        "search-twice",
+        edit(
+            bfs.distances_to_sink_together,
+            "            begin_phase(team.worklist, phase)\n        if end - begin",
+            "            pass\n        if end - begin",
+        ),
+        "reached",
+    ),
+    "search: the next one begins with phase 0": (
+        "search-flat-twice",
+        edit(bfs.distances_to_sink_together, "phase + ONE)\n", "ZERO)\n"),
+        "reached",
+    ),
+}
+
+
+# The tests ask one process for all, this file run as a program: a case, or a case on a mutant, a line.
+
+
+class Runner:
+    """The process in which kernels are plain Python."""
+
+    def __init__(self) -> None:
+        environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+        self.process = subprocess.Popen(
+            [sys.executable, __file__],
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def ask(self, case: str, mutant: str = "") -> dict[str, Any]:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        print(json.dumps([case, mutant]), file=self.process.stdin, flush=True)
+        outcome: dict[str, Any] = json.loads(self.process.stdout.readline())
+        assert "error" not in outcome, outcome["error"]
+        return outcome
+
+
+@pytest.fixture(scope="module")
+def runner() -> Iterator[Runner]:
+    started = Runner()
+    with started.process:
+        yield started
+
+
+def answer(case: str, mutant: str) -> dict[str, Any]:
+    with ExitStack() as stack:
+        if mutant:
+            stack.enter_context(MUTANTS[mutant][1]())
+        try:
+            outcome = CASES[case]()
+        except Violation as violation:
+            return {"violation": str(violation)}
+        except Exception:
+            return {"error": traceback.format_exc()}
+    return {"states": outcome.states, "ends": outcome.ends, "violation": None}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_state(runner: Runner, case: str) -> None:
+    outcome = runner.ask(case)
+    assert outcome["violation"] is None, outcome["violation"]
+    assert outcome["states"] > 100
+    assert outcome["ends"] >= 1
+
+
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_mutant_is_found(runner: Runner, mutant: str) -> None:
+    case, _, expected = MUTANTS[mutant]
+    violation = runner.ask(case, mutant)["violation"]
+    assert violation is not None, "the explorer does not see this mistake"
+    assert expected in violation
+
+
+def test_thread_that_raises_is_a_violation() -> None:
+    def fail(shared: Any) -> None:
+        fetch_add(shared[0], 0, 1)
+        raise ZeroDivisionError("inside")
+
+    with pytest.raises(Violation, match="thread 0 raised ZeroDivisionError: inside"):
+        explore(lambda: ((np.zeros(1, np.int64),), [fail]))
+
+
+def test_local_variable_that_cannot_be_compared_is_an_error() -> None:
+    def odd(shared: Any) -> None:
+        box = object()
+        fetch_add(shared[0], 0, 1)
+        del box
+
+    with pytest.raises(TypeError, match="object"):
+        explore(lambda: ((np.zeros(1, np.int64),), [odd]))
+
+
+def test_bad_state_is_a_violation_with_its_schedule() -> None:
+    def member(shared: Any) -> None:
+        fetch_add(shared[0], 0, 1)
+
+    def check_state(shared: Any) -> None:
+        assert shared[0][0] < 2, "two"
+
+    with pytest.raises(Violation, match="two") as caught:
+        explore(lambda: ((np.zeros(1, np.int64),), [member, member]), check_state)
+    assert str(caught.value).count("member:") == 2
+
+
+def test_expressions_hide_no_value() -> None:
+    """What the explorer's states rely on."""
+    stepping = {name for name, value in vars(atomics).items() if callable(value) and name[0] != "_"}
+    stepping |= {"wait", "append", "flush", "appended", "begin_phase", "take_chunk"}
+    stepping |= {"search_alone", "search_level"}
+    for module in (barrier, worklist, bfs):
+        assert hidden_values(module, stepping) == []
+
+
+if __name__ == "__main__":
+    for line in sys.stdin:
+        print(json.dumps(answer(*json.loads(line))), flush=True)

@@ -1,0 +1,638 @@
+"""The toolbox of parallel kernels on real threads: atomics, barrier, team, worklist, search."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from preflow import FlowNetwork
+from preflow.generators import FAMILIES
+from preflow.graph.residual import ResidualArrays, build_residual
+from preflow.kernels.atomics import (
+    compare_exchange,
+    exchange,
+    fetch_add,
+    fetch_min,
+    fetch_or,
+    load,
+    pause,
+    relaxed_load,
+    relaxed_store,
+    store,
+)
+from preflow.kernels.bfs import distances_to_sink
+from preflow.kernels.kernel import kernel
+from preflow.kernels.worklist import Worklist, append, appended, begin_phase, flush, make_worklist, take_chunk
+from preflow.parallel.barrier import break_barrier, make_barrier, wait
+from preflow.parallel.bfs import distances_to_sink_together, make_team
+from preflow.parallel.team import run_team
+from strategies import SmallProblem, small_problems
+
+ZERO, ONE = np.uint64(0), np.uint64(1)
+INTEGERS = (np.int32, np.int64, np.uint32, np.uint64)
+DTYPES = (*INTEGERS, np.float64)
+TEAM_SIZES = (1, 2, 3, 8, 32)
+#: Whether kernels are plain Python: test_plain_python runs some of these tests so.
+PLAIN = os.environ.get("NUMBA_DISABLE_JIT") == "1"
+
+
+def run_together(share: Callable[[int], object], num_threads: int) -> list[Any]:
+    """Run the shares in a team and return what each returned."""
+    results: list[Any] = [None] * num_threads
+
+    def keep(thread: int) -> None:
+        results[thread] = share(thread)
+
+    run_team(keep, num_threads, lambda: None)
+    return results
+
+
+def preflow_threads() -> set[threading.Thread]:
+    return {thread for thread in threading.enumerate() if thread.name.startswith("preflow-")}
+
+
+# Atomics
+
+
+@kernel
+def do_relaxed_load(array: Any, index: Any) -> Any:
+    return relaxed_load(array, index)
+
+
+@kernel
+def do_load(array: Any, index: Any) -> Any:
+    return load(array, index)
+
+
+@kernel
+def do_relaxed_store(array: Any, index: Any, value: Any) -> None:
+    relaxed_store(array, index, value)
+
+
+@kernel
+def do_store(array: Any, index: Any, value: Any) -> None:
+    store(array, index, value)
+
+
+@kernel
+def do_fetch_add(array: Any, index: Any, amount: Any) -> Any:
+    return fetch_add(array, index, amount)
+
+
+@kernel
+def do_fetch_or(array: Any, index: Any, bits: Any) -> Any:
+    return fetch_or(array, index, bits)
+
+
+@kernel
+def do_fetch_min(array: Any, index: Any, value: Any) -> Any:
+    return fetch_min(array, index, value)
+
+
+@kernel
+def do_exchange(array: Any, index: Any, value: Any) -> Any:
+    return exchange(array, index, value)
+
+
+@kernel
+def do_compare_exchange(array: Any, index: Any, expected: Any, value: Any) -> bool:
+    return compare_exchange(array, index, expected, value)
+
+
+def neighbours_untouched(array: NDArray[Any]) -> bool:
+    return bool(array[0] == 11 and array[2] == 13)
+
+
+def check_atomic_operations(dtype: Any, index: Any) -> None:
+    largest = dtype(np.finfo(dtype).max if dtype is np.float64 else np.iinfo(dtype).max)
+    array = np.array([11, 5, 13], dtype=dtype)
+    assert do_relaxed_load(array, index) == do_load(array, index) == 5
+    do_relaxed_store(array, index, dtype(6))
+    assert array[1] == 6
+    do_store(array, index, largest)
+    assert array[1] == do_load(array, index) == do_relaxed_load(array, index) == largest
+    assert do_exchange(array, index, dtype(7)) == largest
+    assert do_fetch_add(array, index, dtype(3)) == 7
+    assert array[1] == 10
+    assert not do_compare_exchange(array, index, dtype(9), dtype(1))
+    assert array[1] == 10
+    assert do_compare_exchange(array, index, dtype(10), largest)
+    assert array[1] == largest
+    assert neighbours_untouched(array)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_atomic_operations(dtype: Any) -> None:
+    check_atomic_operations(dtype, ONE)
+
+
+@pytest.mark.parametrize("index", [1, np.uint32(1)], ids=["int", "uint32"])
+def test_atomic_operations_at_other_indices(index: Any) -> None:
+    check_atomic_operations(np.int64, index)
+
+
+def test_atomic_operations_convert_values() -> None:
+    """A counter of int64 is advanced by uint64, a height of uint32 set to a uint64."""
+    array = np.array([11, 5, 13])
+    assert do_fetch_add(array, ONE, np.uint64(4)) == 5
+    assert do_compare_exchange(array, ONE, np.uint64(9), np.uint32(8))
+    assert array.tolist() == [11, 8, 13]
+    heights = np.array([11, 5, 13], dtype=np.uint32)
+    do_relaxed_store(heights, ONE, np.uint64(2**32 - 1))
+    assert do_compare_exchange(heights, ONE, np.uint64(2**32 - 1), np.uint64(8))
+    assert heights.tolist() == [11, 8, 13]
+
+
+#: What LLVM calls the operations on int64, with their memory orders; some CPUs need a loop for a few of them.
+INSTRUCTIONS: list[tuple[Any, str]] = [
+    (do_relaxed_load, r"load atomic i64, .* monotonic"),
+    (do_load, r"load atomic i64, .* acquire"),
+    (do_relaxed_store, r"store atomic i64 .* monotonic"),
+    (do_store, r"store atomic i64 .* release"),
+    (do_fetch_add, r"atomicrmw add .* acq_rel"),
+    (do_fetch_or, r"(atomicrmw or|cmpxchg) .* acq_rel"),
+    (do_fetch_min, r"(atomicrmw min|cmpxchg) .* acq_rel"),
+    (do_exchange, r"atomicrmw xchg .* acq_rel"),
+    (do_compare_exchange, r"cmpxchg .* acq_rel acquire"),
+]
+
+
+@pytest.mark.skipif(PLAIN, reason="needs compiled kernels")
+@pytest.mark.parametrize(("operation", "pattern"), INSTRUCTIONS, ids=[p for _, p in INSTRUCTIONS])
+def test_memory_orders(operation: Any, pattern: str) -> None:
+    values = [np.int64(1)] * (operation.py_func.__code__.co_argcount - 2)
+    compiled = numba.njit(operation.py_func)  # what comes from the cache of kernels has no LLVM code
+    compiled(np.zeros(1, dtype=np.int64), ZERO, *values)
+    assert re.search(pattern, "\n".join(compiled.inspect_llvm().values()))
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_atomic_operations_on_integers(dtype: Any) -> None:
+    info = np.iinfo(dtype)
+    array = np.array([11, info.max, 13], dtype=dtype)
+    assert do_fetch_min(array, ONE, dtype(info.max - 1)) == info.max
+    assert do_fetch_min(array, ONE, dtype(info.max)) == info.max - 1, (
+        "the higher half of unsigned is not negative"
+    )
+    assert array[1] == info.max - 1
+    assert do_fetch_min(array, ONE, dtype(info.min)) == info.max - 1
+    assert array[1] == info.min
+    array[1] = 0b0101
+    assert do_fetch_or(array, ONE, dtype(0b0011)) == 0b0101
+    assert array[1] == 0b0111
+    assert neighbours_untouched(array)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float64])
+def test_atomic_operations_on_negative_numbers(dtype: Any) -> None:
+    array = np.array([11, 2, 13], dtype=dtype)
+    assert do_fetch_add(array, ONE, dtype(-5)) == 2
+    assert do_compare_exchange(array, ONE, dtype(-3), dtype(-4))
+    assert do_exchange(array, ONE, dtype(-1)) == -4
+    assert do_load(array, ONE) == -1
+    assert neighbours_untouched(array)
+
+
+def test_atomic_operations_on_fractions() -> None:
+    array = np.array([11, 0.5, 13])
+    assert do_fetch_add(array, ONE, 0.25) == 0.5
+    assert do_compare_exchange(array, ONE, 0.75, -np.inf)
+    assert do_exchange(array, ONE, 1 / 3) == -np.inf
+    assert do_load(array, ONE) == 1 / 3
+    assert neighbours_untouched(array)
+
+
+@kernel
+def add_often(barrier: Any, num_threads: Any, array: Any, amount: Any, times: Any) -> Any:
+    total = ZERO
+    wait(barrier, num_threads)
+    for _ in range(times):
+        total += np.uint64(fetch_add(array, ONE, amount))
+    return total
+
+
+@kernel
+def add_often_in_two_steps(barrier: Any, num_threads: Any, array: Any, amount: Any, times: Any) -> None:
+    wait(barrier, num_threads)
+    for _ in range(times):
+        old = relaxed_load(array, ONE)
+        pause()
+        relaxed_store(array, ONE, old + amount)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_fetch_add_loses_nothing(dtype: Any) -> None:
+    threads, times = (1, 200) if PLAIN else (4, 200_000)
+    barrier, array = make_barrier(threads), np.zeros(3, dtype=dtype)
+    totals = run_together(lambda _: add_often(barrier, threads, array, dtype(1), times), threads)
+    additions = threads * times
+    assert array.tolist() == [0, additions, 0]
+    assert sum(map(int, totals)) == additions * (additions - 1) // 2, "each old value was returned once"
+
+
+@pytest.mark.skipif(PLAIN, reason="needs compiled kernels")
+def test_additions_in_two_steps_get_lost() -> None:
+    """What the test above sees if fetch_add is not one operation."""
+    threads, times = 4, 200_000
+    for _ in range(100):
+        barrier, array = make_barrier(threads), np.zeros(3, dtype=np.int64)
+        run_together(lambda _: add_often_in_two_steps(barrier, threads, array, 1, times), threads)  # noqa: B023
+        if array[1] < threads * times:
+            return
+    pytest.fail("no addition was lost")
+
+
+@kernel
+def count_under_lock(lock: Any, counter: Any, times: Any) -> None:
+    for _ in range(times):
+        while not compare_exchange(lock, 0, 0, 1):
+            pause()
+        counter[0] += 1
+        counter[1] = counter[0]
+        store(lock, 0, 0)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_compare_exchange_makes_a_lock(dtype: Any) -> None:
+    times = 100 if PLAIN else 20_000
+    lock, counter = np.zeros(1, dtype=dtype), np.zeros(2, dtype=np.int64)
+    threads = 1 if PLAIN else 2
+    run_together(lambda thread: count_under_lock(lock, counter, times), threads)
+    assert counter.tolist() == [threads * times] * 2
+
+
+@kernel
+def lower_to_own(array: Any, thread: Any, threads: Any, times: Any) -> None:
+    for k in range(times):
+        fetch_min(array, 0, (times - k) * threads + thread)
+        fetch_or(array, 1, 1 << thread)
+
+
+def test_fetch_min_and_fetch_or_from_several_threads() -> None:
+    array = np.array([2**40, 0])
+    run_together(lambda thread: lower_to_own(array, thread, 4, 10_000), 4)
+    assert array.tolist() == [4, 0b1111]
+
+
+# The barrier
+
+
+@kernel
+def meet_often(barrier: Any, written: Any, thread: Any, num_threads: Any, rounds: Any) -> Any:
+    """Return how many rounds passed until another thread's number was not there; -1 if the barrier broke."""
+    for k in range(rounds):
+        side = k % 2  # a thread may be one barrier ahead of one that still reads
+        written[side, thread] = k + 1
+        if not wait(barrier, num_threads):
+            return -1
+        for other in range(num_threads):
+            if written[side, other] != k + 1:
+                return k
+    return rounds
+
+
+@pytest.mark.parametrize(("num_threads", "rounds"), [(1, 100), (2, 5_000), (3, 1_000), (8, 500), (32, 100)])
+def test_barrier_holds_all_until_the_last(num_threads: int, rounds: int) -> None:
+    barrier = make_barrier(num_threads)
+    written = np.zeros((2, num_threads), dtype=np.int64)
+    passed = run_together(lambda t: meet_often(barrier, written, t, num_threads, rounds), num_threads)
+    assert passed == [rounds] * num_threads
+
+
+@kernel
+def meet_nobody(barrier: Any, num_threads: Any, rounds: Any) -> Any:
+    passed = 0
+    for _ in range(rounds):
+        if wait(barrier, num_threads):
+            passed += 1
+    return passed
+
+
+@pytest.mark.parametrize("num_threads", [2, 8])
+def test_broken_barrier_lets_all_out_for_good(num_threads: int) -> None:
+    barrier = make_barrier(num_threads)
+
+    def share(thread: int) -> int:
+        if thread == 0:
+            threading.Event().wait(0.02)
+            break_barrier(barrier)
+            return 0
+        return int(meet_nobody(barrier, num_threads, 3))
+
+    assert run_together(share, num_threads) == [0] * num_threads
+    assert not wait(barrier, num_threads)
+
+
+# The team
+
+
+@pytest.mark.parametrize("num_threads", TEAM_SIZES)
+def test_team_runs_each_share_once_and_all_at_a_time(num_threads: int) -> None:
+    together = threading.Barrier(num_threads, timeout=30)
+    shares: list[tuple[int, threading.Thread]] = []
+
+    def share(thread: int) -> None:
+        together.wait()
+        shares.append((thread, threading.current_thread()))
+
+    run_team(share, num_threads, together.abort)
+    numbers, threads = zip(*sorted(shares, key=lambda pair: pair[0]), strict=True)
+    assert numbers == tuple(range(num_threads))
+    assert threads[0] is threading.current_thread()
+    assert len(set(threads)) == num_threads
+    assert all(thread.name.startswith("preflow-") and thread.daemon for thread in threads[1:])
+
+
+@pytest.mark.parametrize("failing", [0, 1, 2])
+def test_exception_in_a_share_comes_out_and_frees_the_others(failing: int) -> None:
+    barrier = make_barrier(3)
+    passed: list[int] = []
+
+    def share(thread: int) -> None:
+        if thread == failing:
+            raise ZeroDivisionError(f"in share {thread}")
+        passed.append(int(meet_nobody(barrier, 3, 1)))
+
+    for _ in range(5):
+        with pytest.raises(ZeroDivisionError, match=f"in share {failing}"):
+            run_team(share, 3, lambda: break_barrier(barrier))
+    assert passed == [0] * 10
+    assert run_together(lambda thread: thread, 3) == [0, 1, 2], "the threads go on working"
+
+
+def test_first_of_several_exceptions_comes_out() -> None:
+    first_failed = threading.Event()
+
+    def share(thread: int) -> None:
+        if thread == 1:
+            raise KeyError(thread)
+        assert first_failed.wait(30)
+        raise ValueError(thread)
+
+    with pytest.raises(KeyError):
+        run_team(share, 3, first_failed.set)
+
+
+def test_interrupt_in_a_share_comes_out() -> None:
+    def share(thread: int) -> None:
+        if thread == 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_team(share, 2, lambda: None)
+
+
+def test_threads_are_reused() -> None:
+    run_together(lambda thread: None, 8)
+    before = preflow_threads()
+    for k in range(200):
+        assert run_together(lambda thread: thread, k % 8 + 1) == list(range(k % 8 + 1))
+    assert preflow_threads() == before
+
+
+def test_no_thread_is_lost_where_none_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    run_together(lambda thread: None, 8)
+    before = preflow_threads()
+
+    def fail(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", fail)
+        with pytest.raises(RuntimeError, match="can't start"):
+            run_team(lambda thread: None, len(before) + 2, lambda: None)
+    assert run_together(lambda thread: thread, 8) == list(range(8))
+    assert preflow_threads() == before
+
+
+def test_team_within_a_team() -> None:
+    results = run_together(lambda outer: run_together(lambda inner: 10 * outer + inner, 3), 3)
+    assert results == [[10 * outer + inner for inner in range(3)] for outer in range(3)]
+
+
+def test_teams_of_two_user_threads_do_not_mix() -> None:
+    failures: list[object] = []
+
+    def user(name: int) -> None:
+        for _ in range(100):
+            barrier = make_barrier(4)
+            written = np.zeros((2, 4), dtype=np.int64)
+            passed = run_together(lambda t: meet_often(barrier, written, t, 4, 5), 4)  # noqa: B023
+            if passed != [5] * 4:
+                failures.append((name, passed))
+
+    users = [threading.Thread(target=user, args=(name,)) for name in range(2)]
+    for thread in users:
+        thread.start()
+    for thread in users:
+        thread.join(60)
+    assert not any(thread.is_alive() for thread in users)
+    assert not failures
+
+
+def search_in_a_child(results: Any) -> None:
+    """Runs in a forked or spawned process."""
+    problem = FAMILIES["rmf-wide"].generate("8x4", seed=1)
+    net = build_residual(problem.network, np.array([problem.source]), np.array([problem.sink])).arrays
+    heights, reached, _ = search_together(net, 3)
+    results.put((reached, int(heights.sum()), len(preflow_threads())))
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_team_in_another_process(method: str) -> None:
+    if method not in multiprocessing.get_all_start_methods():
+        pytest.skip(f"{method} is not known here")
+    run_together(lambda thread: None, 8)
+    context: Any = multiprocessing.get_context(method)
+    expected, results = context.Queue(), context.Queue()
+    search_in_a_child(expected)
+    child = context.Process(target=search_in_a_child, args=(results,))
+    child.start()
+    try:
+        reached, total, threads = results.get(timeout=300)
+    finally:
+        child.join(10)
+        if child.is_alive():
+            child.kill()
+    assert (reached, total) == expected.get(timeout=10)[:2]
+    assert threads == 2, "a child has no thread but those that it started"
+    assert child.exitcode == 0
+
+
+# The worklist
+
+
+@kernel
+def work_in_phases(
+    barrier: Any,
+    worklist: Worklist,
+    items: Any,
+    taken: Any,
+    thread: Any,
+    num_threads: Any,
+    size: Any,
+    phases: Any,
+) -> Any:
+    """Append ``0 .. size - 1``, then for each number taken in a phase that plus `size`; return the count."""
+    phase, waiting, begin = ZERO, ZERO, ZERO
+    if thread == ZERO:
+        begin_phase(worklist, phase)
+    number = thread
+    while number < size:
+        waiting = append(worklist, phase, items, begin, thread, waiting, number)
+        number += num_threads
+    flush(worklist, phase, items, begin, thread, waiting)
+    if not wait(barrier, num_threads):
+        return ZERO
+    end = appended(worklist, phase)
+    while phase + ONE < phases:
+        phase += ONE
+        waiting = ZERO
+        if thread == ZERO:
+            begin_phase(worklist, phase)
+        while True:
+            k, chunk_end = take_chunk(worklist, phase, end - begin)
+            if k == chunk_end:
+                break
+            while k < chunk_end:
+                number = np.uint64(items[begin + k])
+                fetch_add(taken, number, 1)
+                waiting = append(worklist, phase, items, end, thread, waiting, number + size)
+                k += ONE
+        flush(worklist, phase, items, end, thread, waiting)
+        if not wait(barrier, num_threads):
+            return ZERO
+        count = appended(worklist, phase)
+        begin, end = end, end + count
+    return end
+
+
+@pytest.mark.parametrize("size", [0, 1, 128, 1024, 5000])
+@pytest.mark.parametrize("num_threads", TEAM_SIZES)
+def test_worklist_keeps_each_vertex_once(num_threads: int, size: int) -> None:
+    phases = 7
+    barrier, worklist = make_barrier(num_threads), make_worklist(num_threads, np.uint32)
+    items = np.full(size * phases + 1, 2**32 - 1, dtype=np.uint32)
+    taken = np.zeros(size * phases + 1, dtype=np.int64)
+    ends = run_together(
+        lambda t: work_in_phases(
+            barrier,
+            worklist,
+            items,
+            taken,
+            np.uint64(t),
+            np.uint64(num_threads),
+            np.uint64(size),
+            np.uint64(phases),
+        ),
+        num_threads,
+    )
+    assert ends == [size * phases] * num_threads
+    by_phase = np.sort(items[:-1].reshape(phases, size), axis=1)
+    assert np.array_equal(by_phase.ravel(), np.arange(size * phases))
+    assert items[-1] == 2**32 - 1
+    assert (taken[: size * (phases - 1)] == 1).all()
+    assert not taken[size * (phases - 1) :].any()
+
+
+# The search
+
+
+def search_together(net: ResidualArrays, num_threads: int, searches: int = 1) -> tuple[Any, int, Any]:
+    """Return the heights, how many vertices reach the sink, and the order of discovery."""
+    n = len(net.excess)
+    team = make_team(num_threads, np.uint32)
+    height, order = np.empty(n, dtype=np.uint32), np.empty(n, dtype=np.uint32)
+    for _ in range(searches):
+        height[:] = 77
+        shares = run_together(
+            lambda thread: distances_to_sink_together(team, np.uint64(thread), net, height, order),
+            num_threads,
+        )
+        assert len(set(shares)) == 1
+    return height, int(shares[0]), order
+
+
+def assert_same_search(net: ResidualArrays, num_threads: int, searches: int = 1) -> None:
+    n = len(net.excess)
+    expected, expected_order = np.full(n, n + 1, dtype=np.uint32), np.empty(n, dtype=np.uint32)
+    expected_reached, _ = distances_to_sink(net, expected, expected_order, ZERO, ZERO, ZERO, False)
+    height, reached, order = search_together(net, num_threads, searches)
+    assert reached == expected_reached
+    assert np.array_equal(height, expected)
+    assert np.array_equal(np.sort(order[:reached]), np.sort(expected_order[:reached]))
+    assert (np.diff(height[order[:reached]].astype(np.int64)) >= 0).all()
+
+
+@settings(max_examples=50)
+@given(problem=small_problems(max_vertices=12), num_threads=st.sampled_from(TEAM_SIZES))
+def test_search_of_small_networks(problem: SmallProblem, num_threads: int) -> None:
+    residual = build_residual(problem.network, np.array(problem.sources), np.array(problem.sinks))
+    assert_same_search(residual.arrays, 1 if PLAIN else num_threads, searches=2)
+
+
+#: Wide levels, which a team of up to 32 searches together, levels that are few or many, long and narrow ones.
+SIZES = {"rlg-wide": "4096x8", "rlg-long": "16x512", "rmf-wide": "32x8", "rmf-long": "8x64"}
+
+
+@pytest.mark.parametrize("family", SIZES)
+def test_search_of_families(family: str) -> None:
+    problem = FAMILIES[family].generate(SIZES[family], seed=1)
+    residual = build_residual(problem.network, np.array([problem.source]), np.array([problem.sink]))
+    for num_threads in TEAM_SIZES:
+        assert_same_search(residual.arrays, num_threads, searches=2)
+
+
+def test_search_alternates_between_one_thread_and_all() -> None:
+    """Levels of 1, 3000, 1, 3000 ... vertices: runs of small levels between large ones."""
+    rng = np.random.default_rng(1)
+    tail: list[int] = []
+    head: list[int] = []
+    level = [1]
+    count = 2
+    for k in range(12):
+        following = list(range(count, count + (3000 if k % 3 == 1 else 1)))
+        count += len(following)
+        for v in following:
+            tail.append(v)
+            head.append(int(rng.choice(level)))
+        level = following
+    tail += [1, 0]
+    head += [count, level[0]]
+    network = FlowNetwork.from_arrays(tail, head, [5] * len(tail), num_vertices=count + 1)
+    net = build_residual(network, np.array([0]), np.array([count])).arrays
+    for num_threads in (2, 3, 8):
+        assert_same_search(net, num_threads, searches=3)
+    assert np.bincount(search_together(net, 2)[0]).max() == 3000
+
+
+def test_plain_python() -> None:
+    """The kernels also run without Numba, on one thread: an operation on entries is then not atomic."""
+    if PLAIN:
+        pytest.skip("this is it")
+    tests = "atomic_operations or fetch_add_loses or makes_a_lock or small_networks"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", tests, __file__]
+    done = subprocess.run(
+        command,
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
+        cwd=Path(__file__).parents[1],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stdout
