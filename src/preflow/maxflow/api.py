@@ -19,7 +19,7 @@ from ..graph.network import FlowNetwork
 from ..graph.residual import build_residual
 from ..kernels.kernel import compile_seconds
 from ..progress import Reporter
-from ..solving.dispatch import check_method, check_placement, find_method, thread_count
+from ..solving.dispatch import check_method, check_placement, find_method, thread_count, usable_cpus
 from ..solving.method import Method
 from ..solving.result import Status
 from ..solving.run import Control, check_time_limit, run_interruptibly
@@ -168,13 +168,14 @@ class _Solve:
         if method == "auto":
             if options:
                 raise InvalidInputError("options belong to one method: name it, method='auto' takes none")
-            name, reason = choose(flow_network)
+            name, reason = choose(flow_network, usable_cpus() if threads is None else threads)
             record = find_method(METHODS, name)
         else:
             record, reason = find_method(METHODS, method), "asked for"
             check_method(record, device, threads)
         validated = record.make_options(options)
-        return cls(flow_network, sources, sinks, record, reason, validated, thread_count(record, threads))
+        count = thread_count(record, threads, flow_network.num_vertices)
+        return cls(flow_network, sources, sinks, record, reason, validated, count)
 
     @contextmanager
     def timed(self, phase: str) -> Iterator[None]:

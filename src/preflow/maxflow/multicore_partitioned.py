@@ -14,6 +14,9 @@ a label, so that steep arcs are used or mended; a global relabel, which all thre
 moves, makes labels exact. Only such a search may end the solve, when it finds no excess that can reach the
 sink. A phase between two of them ends after ``relabel_period * (6 n + m)`` work or when all are idle.
 
+Where levels are narrow, as in networks with long distances, one thread owns all vertices until the next
+global relabel: excess would only be handed from thread to thread.
+
 Gaps: every thread counts its own vertices of each height. Where all counts of a height are zero, vertices
 above it likely cannot reach the sink; since labels may be invalid for a moment, they are not declared
 dead but left alone until the next global relabel.
@@ -60,8 +63,6 @@ PATIENCE = 500
 PADDING = 16
 #: Positions in State.shared.
 WORK, IDLE, OVER, ANY_EXCESS, GAP = (k * PADDING for k in range(5))
-#: Owners are bytes.
-MOST_THREADS = 255
 
 
 @dataclass(frozen=True)
@@ -77,16 +78,20 @@ class PartitionedOptions:
     blocks : int
         Blocks of consecutive vertices that each thread owns: more of them balance the work and make more
         arcs lead from thread to thread.
+    narrow : int
+        Vertices a level, on average, below which one thread owns all of them until the next global relabel.
     """
 
     relabel_period: float = 1.0
     path_length: int = 4
     blocks: int = 4
+    narrow: int = 1024
 
     def __post_init__(self) -> None:
         check_relabel_rule("work", self.relabel_period)
         check_positive("path_length", self.path_length)
         check_positive("blocks", self.blocks)
+        check_positive("narrow", self.narrow)
 
 
 class State(NamedTuple):
@@ -404,6 +409,7 @@ def first_stage(
     net: ResidualArrays,
     state: State,
     block_size: Any,
+    narrow: Any,
     longest: Any,
     work_limit: Any,
     stop: Any,
@@ -444,10 +450,13 @@ def first_stage(
         touched = ZERO
         top = ZERO
         opened = ZERO
-        begin = thread * block_size
+        block = block_size
+        if reached > ZERO and reached < narrow * np.uint64(state.height[state.order[reached - ONE]]):
+            block = n
+        begin = thread * block
         while begin < n:
             v = begin
-            end = min(begin + block_size, n)
+            end = min(begin + block, n)
             while v < end:
                 state.owner[v] = thread
                 state.current[v] = net.first_out[v]
@@ -459,7 +468,7 @@ def first_stage(
                         opened = put_on_stack(state, thread, v, h, opened)
                         top = max(top, h)
                 v += ONE
-            begin += block_size * num_threads
+            begin += block * num_threads
         if top > ZERO:
             relaxed_store(shared, ANY_EXCESS, 1)
         if not wait(team.barrier, num_threads):
@@ -487,7 +496,7 @@ def solve(net: ResidualArrays, options: PartitionedOptions, control: Control) ->
     """
     n, m = len(net.excess), len(net.head)
     dtype = net.head.dtype
-    threads = min(control.threads, MOST_THREADS)
+    threads = control.threads
     _, work_limit = relabel_limits("work", options.relabel_period, n, m)
     block_size = np.uint64(max(1, -(-n // (threads * options.blocks))))
     team = make_team(threads, dtype)
@@ -513,6 +522,7 @@ def solve(net: ResidualArrays, options: PartitionedOptions, control: Control) ->
             net,
             state,
             block_size,
+            np.uint64(options.narrow),
             np.uint64(options.path_length),
             work_limit,
             control.stop,

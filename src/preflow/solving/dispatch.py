@@ -9,6 +9,8 @@ from ..errors import DeviceUnavailableError, InvalidInputError
 from .method import Method
 
 DEVICES = ("auto", "cpu", "cuda")
+#: More threads than this are of no use anywhere; solvers may keep a thread's number in a byte.
+MOST_THREADS = 255
 
 
 def find_method(methods: Sequence[Method], name: str) -> Method:
@@ -59,8 +61,8 @@ def check_method(method: Method, device: str, threads: int | None) -> None:
         raise InvalidInputError(f"method {method.name!r} uses one thread, not threads={threads}")
 
 
-def thread_count(method: Method, threads: int | None) -> int:
-    """Return how many CPU threads `method` gets."""
+def thread_count(method: Method, threads: int | None, size: int) -> int:
+    """Return how many CPU threads `method` gets for a problem of `size` vertices: no more than these."""
     if not method.parallel:
         return 1
-    return usable_cpus() if threads is None else threads
+    return min(usable_cpus() if threads is None else threads, max(1, size), MOST_THREADS)

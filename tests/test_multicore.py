@@ -1,0 +1,129 @@
+"""What holds for every multicore maximum-flow method, whatever its algorithm."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import preflow
+from preflow.errors import InvalidInputError
+from preflow.generators import FAMILIES
+from preflow.maxflow import policy
+
+PARALLEL = [method.name for method in preflow.methods("max_flow") if method.parallel]
+#: Options under which even small networks are solved by several threads.
+EAGER = {"multicore-partitioned": {"narrow": 1}, "multicore-lockfree": {"alone_when_few": False}}
+FAMILY_SIZES = [
+    ("rmf-wide", "12x6"),
+    ("rmf-long", "4x40"),
+    ("rlg-wide", "128x12"),
+    ("grid-2d", "40x40"),
+    ("grid-3d", "12x12x12"),
+    ("ac-dense", "80"),
+]
+
+
+@pytest.mark.parametrize("method", PARALLEL)
+@pytest.mark.parametrize(("family", "size"), FAMILY_SIZES)
+def test_agrees_with_serial(method: str, family: str, size: str) -> None:
+    problem = FAMILIES[family].generate(size, seed=3)
+    expected = preflow.max_flow(problem, method="serial-hi-pr")
+    for threads in (1, 2, 3, 8, 32):
+        result = preflow.max_flow(problem, method=method, threads=threads, options=EAGER.get(method))
+        result.verify()
+        assert result.value == expected.value
+        assert np.array_equal(result.sink_side, expected.sink_side)
+        assert np.array_equal(result.source_side(), expected.source_side())
+        assert result.stats.threads == threads
+        assert len(result.stats.per_thread) == threads
+        assert sum(counts["pushes"] for counts in result.stats.per_thread) == result.stats.pushes
+
+
+@pytest.mark.parametrize("method", PARALLEL)
+def test_small_random_networks(method: str) -> None:
+    random = np.random.default_rng(5)
+    for _ in range(60):
+        n, m = int(random.integers(2, 10)), int(random.integers(0, 40))
+        arcs = random.integers(0, n, m), random.integers(0, n, m), random.integers(0, 9, m)
+        network = preflow.FlowNetwork.from_arrays(*arcs, num_vertices=n)
+        expected = preflow.max_flow(network, 0, 1, method="serial-generic").value
+        for threads in (2, 5):
+            result = preflow.max_flow(
+                network, 0, 1, method=method, threads=threads, options=EAGER.get(method)
+            )
+            result.verify()
+            assert result.value == expected
+
+
+@pytest.mark.parametrize("method", PARALLEL)
+def test_two_solves_from_two_threads(method: str) -> None:
+    problems = [FAMILIES["grid-2d"].generate("30x30", seed=seed) for seed in range(2)]
+    expected = [preflow.min_cut(problem, method="serial-hi-pr").value for problem in problems]
+
+    def solve(problem: object) -> int | float:
+        return preflow.min_cut(problem, method=method, threads=3, options=EAGER.get(method)).value
+
+    with ThreadPoolExecutor(2) as pool:
+        for _ in range(5):
+            assert list(pool.map(solve, problems)) == expected
+
+
+@pytest.mark.parametrize("method", PARALLEL)
+def test_repeated_solves_leave_no_more_threads(method: str) -> None:
+    problem = FAMILIES["grid-2d"].generate("10x10", seed=0)
+    preflow.min_cut(problem, method=method, threads=4)
+    before = threading.active_count()
+    for _ in range(20):
+        preflow.min_cut(problem, method=method, threads=4)
+    assert threading.active_count() <= before
+
+
+@pytest.mark.parametrize("method", PARALLEL)
+def test_time_limit(method: str) -> None:
+    problem = FAMILIES["rlg-wide"].generate("4096x64", seed=0)
+    result = preflow.max_flow(problem, method=method, threads=4, time_limit=0.01)
+    assert result.status in ("time-limit", "optimal")
+    result.verify()
+    assert result.lower_bound <= result.upper_bound
+
+
+@pytest.mark.parametrize("threads", [0, -1, True, 1.5])
+def test_bad_thread_counts(threads: object) -> None:
+    with pytest.raises(InvalidInputError, match="threads"):
+        preflow.max_flow(([0], [1], [1]), 0, 1, threads=threads)  # type: ignore[arg-type]
+
+
+def test_more_threads_than_vertices_are_capped() -> None:
+    result = preflow.max_flow(([0, 1], [1, 2], [3, 2]), 0, 2, method=PARALLEL[0], threads=1000)
+    assert (result.value, result.stats.threads) == (2, 3)
+
+
+def test_serial_method_refuses_threads() -> None:
+    with pytest.raises(InvalidInputError, match="one thread"):
+        preflow.max_flow(([0], [1], [1]), 0, 1, method="serial-fifo", threads=2)
+
+
+def test_auto_takes_several_threads_for_large_networks(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = FAMILIES["grid-2d"].generate("30x30", seed=0)
+    assert policy.choose(problem.network, 16)[0].startswith("serial")
+    monkeypatch.setattr(policy, "MANY_ARCS", 1000)
+    assert policy.choose(problem.network, 3)[0].startswith("serial")
+    result = preflow.max_flow(problem, threads=4)
+    assert result.stats.method == "multicore-partitioned"
+    assert "4 threads" in result.stats.reason
+    result.verify()
+
+
+def test_narrow_networks_go_to_one_thread() -> None:
+    problem = FAMILIES["rmf-long"].generate("4x64", seed=0)
+    result = preflow.min_cut(problem, method="multicore-partitioned", threads=3)
+    assert [counts["pushes"] > 0 for counts in result.stats.per_thread] == [True, False, False]
+
+
+def test_partitioned_pushes_on_every_thread() -> None:
+    problem = FAMILIES["grid-2d"].generate("200x200", seed=0)
+    result = preflow.min_cut(problem, method="multicore-partitioned", threads=3, options={"narrow": 1})
+    assert all(counts["pushes"] > 0 for counts in result.stats.per_thread)
