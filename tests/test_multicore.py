@@ -15,7 +15,7 @@ from preflow.maxflow import policy
 
 PARALLEL = [method.name for method in preflow.methods("max_flow") if method.parallel]
 #: Options under which even small networks are solved by several threads.
-EAGER = {"multicore-partitioned": {"narrow": 1}, "multicore-lockfree": {"alone_when_few": False}}
+EAGER = {"multicore-partitioned": {"narrow": 1}}
 FAMILY_SIZES = [
     ("rmf-wide", "12x6"),
     ("rmf-long", "4x40"),
