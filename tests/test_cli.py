@@ -118,6 +118,13 @@ def test_solve_reports_value_method_and_times(small: str) -> None:
     assert "the value is proved" in succeed("solve", small, "--verify")
 
 
+def test_solve_on_several_threads(small: str) -> None:
+    several = ("solve", small, "--method", "multicore-fifo", "--threads", "2")
+    assert "multicore-fifo (cpu, 2 threads)" in succeed(*several)
+    per_thread = json.loads(succeed(*several, "--json"))["counts_per_thread"]
+    assert [counts["pushes"] >= 0 for counts in per_thread] == [True, True]
+
+
 @pytest.mark.parametrize("extra", [[], ["--min-cut"], ["--verify"]])
 def test_json_is_all_there_is_on_stdout(small: str, tmp_path: Path, extra: list[str]) -> None:
     facts = json.loads(succeed("solve", small, "--json", "--output", str(tmp_path / "out"), *extra))

@@ -57,4 +57,5 @@ class SolveStats:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the record as plain Python values, for JSON."""
-        return {**asdict(self), "seconds": dict(self.seconds)}
+        per_thread = [dict(counts) for counts in self.per_thread]
+        return {**asdict(self), "per_thread": per_thread, "seconds": dict(self.seconds)}

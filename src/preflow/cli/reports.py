@@ -52,6 +52,7 @@ def solve_facts(
     stats = result.stats.to_dict()
     how = {name: stats.pop(name) for name in ("method", "reason", "device", "threads")}
     phases = stats.pop("seconds")
+    per_thread = stats.pop("per_thread")
     optimal = result.status == "optimal"
     return {
         "problem": "max_flow" if isinstance(result, MaxFlowResult) else "min_cut",
@@ -67,6 +68,7 @@ def solve_facts(
         "verified": verified,
         **how,
         "counts": stats,
+        "counts_per_thread": per_thread,
         "seconds": {"read": seconds["read"], **phases, "verify": seconds.get("verify")},
     }
 
