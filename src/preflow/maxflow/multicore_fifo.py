@@ -33,10 +33,10 @@ from numpy.typing import NDArray
 from ..graph.residual import ResidualArrays
 from ..kernels.atomics import fetch_add, fetch_min, load, relaxed_load, relaxed_store
 from ..kernels.kernel import kernel
-from ..parallel.barrier import break_barrier, wait
+from ..parallel.barrier import wait
 from ..parallel.bfs import Team, distances_to_sink_together, make_team, share_of
 from ..parallel.queues import Queues, append, clear, give, make_queues, pop, size, wait_for_gift
-from ..parallel.team import run_team
+from ..parallel.team import run_solver
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GAP_VERTICES, GLOBAL_RELABELS, PUSHES, RELABELS, STEALS, WAITS
 from .options import check_flag, check_relabel_rule, relabel_limits
@@ -361,9 +361,5 @@ def solve(net: ResidualArrays, options: MulticoreFifoOptions, control: Control) 
             control.excess,
         )
 
-    def end_early() -> None:
-        control.stop[0] = 1
-        break_barrier(team.barrier)
-
-    run_team(share, num_threads, end_early)
+    run_solver(share, control, team.barrier)
     return state.height

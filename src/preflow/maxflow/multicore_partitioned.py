@@ -46,9 +46,9 @@ from ..kernels.atomics import (
 )
 from ..kernels.kernel import kernel
 from ..kernels.relabel import RELABEL_WORK
-from ..parallel.barrier import break_barrier, nap, wait
+from ..parallel.barrier import nap, wait
 from ..parallel.bfs import Team, distances_to_sink_together, make_team
-from ..parallel.team import run_team
+from ..parallel.team import run_solver
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABELS, WAITS
 from .options import check_positive, check_relabel_rule, relabel_limits
@@ -530,9 +530,5 @@ def solve(net: ResidualArrays, options: PartitionedOptions, control: Control) ->
             control.excess,
         )
 
-    def give_up() -> None:
-        control.stop[0] = 1
-        break_barrier(team.barrier)
-
-    run_team(share, threads, give_up)
+    run_solver(share, control, team.barrier)
     return state.height

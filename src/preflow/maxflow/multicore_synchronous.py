@@ -32,9 +32,9 @@ from ..kernels.atomics import exchange, fetch_add, relaxed_load, relaxed_store
 from ..kernels.kernel import kernel
 from ..kernels.relabel import RELABEL_WORK, lowest_neighbour
 from ..kernels.worklist import append, appended, begin_phase, flush, take_chunk
-from ..parallel.barrier import break_barrier, wait
+from ..parallel.barrier import wait
 from ..parallel.bfs import PHASE, Team, distances_to_sink_together, make_team, share_of
-from ..parallel.team import run_team
+from ..parallel.team import run_solver
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABELS, WAITS
 from .options import check_relabel_rule, relabel_limits
@@ -441,9 +441,5 @@ def solve(net: ResidualArrays, options: SynchronousOptions, control: Control) ->
             control.excess,
         )
 
-    def give_up() -> None:
-        control.stop[0] = 1
-        break_barrier(team.barrier)
-
-    run_team(share, control.threads, give_up)
+    run_solver(share, control, team.barrier)
     return state.height

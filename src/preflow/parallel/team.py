@@ -13,6 +13,12 @@ import threading
 from collections.abc import Callable
 from queue import SimpleQueue
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ..solving.run import Control
+from .barrier import break_barrier
+
 Share = Callable[[int], None]
 
 
@@ -101,3 +107,16 @@ def run_team(share: Share, num_threads: int, on_failure: Callable[[], None]) -> 
     _pool.put_back(workers)
     if failures:
         raise failures[0]
+
+
+def run_solver(share: Share, control: Control, barrier: NDArray[np.int64]) -> None:
+    """Run a solver's shares on ``control.threads`` threads that meet at `barrier`.
+
+    Where one fails, the stop flag is raised and the barrier broken, so that the others return.
+    """
+
+    def give_up() -> None:
+        control.stop[0] = 1
+        break_barrier(barrier)
+
+    run_team(share, control.threads, give_up)
