@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .probe import Probe, probe, save_instance
+from .probe import Probe, forget_peak, probe, save_instance, touch_freed_memory
 from .problem import (
     PHASES,
     TOTAL,
@@ -155,7 +155,7 @@ def measure(
     Each contestant is first run by itself in another process, if `memory` is set: that yields its peak
     memory, and one that crashes or passes the time limit ends there. Then comes a warm-up in this process,
     and then `repeats` rounds, each of which runs every contestant once, starting with another one each
-    time, so that a disturbance of the machine hits all alike.
+    time, so that a disturbance of the machine hits all alike. Before every run, freed memory is touched.
     """
     record = InstanceRecord(
         problem.name, suite, name, instance.sizes, [Measurement(each.name) for each in contestants]
@@ -167,6 +167,7 @@ def measure(
     if memory:
         _measure_memory(problem, instance, pairs, settings)
     inputs: dict[str, Any] = {}
+    forget_peak()
     for contestant, measurement in _in_race(pairs):
         prepared = contestant.prepare(instance)
         outcome = _run(contestant, prepared, measurement, first=instance)
@@ -205,6 +206,7 @@ def _run(
     try:
         if first is not None:
             contestant.load(first)
+        touch_freed_memory()
         return contestant.run(prepared)
     except TimeLimitReached as bounds:
         measurement.stop("over the time limit", f"stopped: {bounds}")
