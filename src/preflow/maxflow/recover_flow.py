@@ -2,7 +2,9 @@
 
 Excess that cannot reach the sink goes back to the source along the arcs that brought it. Cycles of flow
 among these arcs are cancelled by depth-first search; then the vertices are emptied in topological
-order. Cherkassky and Goldberg (1997), section 2; linear in practice, O(n m) if cycles abound.
+order. Cherkassky and Goldberg (1997), section 2; linear in practice. Where cycles abound so that walking
+them takes more than O(m log n), they are cancelled on dynamic trees instead, all in O(m log n): Sleator and
+Tarjan (1983), section 6.
 """
 
 from __future__ import annotations
@@ -14,12 +16,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..graph.network import FlowNetwork
-from ..graph.residual import ResidualNetwork
+from ..graph.residual import ResidualArrays, ResidualNetwork
 from ..kernels.kernel import kernel
+from ..kernels.link_cut import (
+    Forest,
+    add_to_root,
+    cut,
+    cut_below,
+    find_root,
+    least_to_root,
+    link,
+    make_forest,
+)
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
 WHITE, GREY, BLACK = 0, 1, 2
+ROOT, LINKED, FINISHED = 0, 1, 2
 
 
 class Search(NamedTuple):
@@ -77,13 +90,15 @@ def _cancel_cycle(net: Any, initial: Any, current: Any, stack: Any, bottom: Any,
 
 
 @kernel
-def order_upstream(net: Any, initial: Any, order: Any, search: Search) -> Any:
+def order_upstream(net: Any, initial: Any, order: Any, search: Search, most_steps: Any) -> tuple[Any, bool]:
     """List the vertices from which excess came, each before those that sent it flow; cancel cycles.
 
     An arc whose residual capacity is above its initial one carries flow into its vertex. Returns the
-    number of vertices; they fill the end of `order`.
+    number of vertices, which fill the end of `order`, and whether the list is complete: it is not if cycles
+    of more than `most_steps` arcs in all were met.
     """
     n = np.uint64(len(net.excess))
+    steps = ZERO
     colour, current, stack, position = search.colour, search.current, search.stack, search.position
     free = n
     for root in range(len(net.excess)):
@@ -117,11 +132,66 @@ def order_upstream(net: Any, initial: Any, order: Any, search: Search) -> Any:
                 stack[size] = w
                 size += ONE
             else:
-                keep = _cancel_cycle(net, initial, current, stack, np.uint64(position[w]), size - ONE)
+                bottom = np.uint64(position[w])
+                steps += size - bottom
+                if steps > most_steps:
+                    return n - free, False
+                keep = _cancel_cycle(net, initial, current, stack, bottom, size - ONE)
                 while size > keep + ONE:
                     size -= ONE
                     colour[stack[size]] = WHITE
-    return n - free
+    return n - free, True
+
+
+@kernel
+def _set_inflow(net: Any, initial: Any, arc: Any, amount: Any) -> None:
+    """Cancel all but `amount` of the flow into a vertex over one of its arcs."""
+    cancelled = net.residual[arc] - initial[arc] - amount
+    net.residual[arc] -= cancelled
+    net.residual[net.reverse[arc]] += cancelled
+
+
+@kernel
+def cancel_cycles(net: Any, initial: Any, forest: Forest, current: Any, state: Any) -> None:
+    """Cancel all cycles of flow, in O(m log n).
+
+    A tree's edges are the current arcs of its vertices, upstream, and their values what flows there. An arc
+    that leads from a root into its own tree closes a cycle. A root without further inflow is on none, nor are
+    the arcs to it: it is finished. `current` starts with the first arcs, `state` with ROOT.
+    """
+    for start in range(len(net.excess)):
+        while state[start] != FINISHED:
+            v = find_root(forest, np.uint64(start))
+            a = np.uint64(current[v])
+            last = np.uint64(net.first_out[v + ONE])
+            while a < last and (net.residual[a] <= initial[a] or state[net.head[a]] == FINISHED):
+                a += ONE
+            current[v] = a
+            if a < last:
+                w = np.uint64(net.head[a])
+                inflow = np.int64(net.residual[a] - initial[a])
+                if find_root(forest, w) != v:
+                    link(forest, v, w, inflow)
+                    state[v] = LINKED
+                    continue
+                amount = min(inflow, least_to_root(forest, w))
+                _set_inflow(net, initial, a, inflow - amount)
+                add_to_root(forest, w, -amount)
+                u = cut_below(forest, w, 0)
+                while u < np.uint64(len(state)):
+                    _set_inflow(net, initial, np.uint64(current[u]), 0)
+                    state[u] = ROOT
+                    u = cut_below(forest, w, 0)
+                continue
+            b = np.uint64(net.first_out[v])
+            while b < last:
+                u = np.uint64(net.head[b])
+                if state[u] == LINKED and current[u] == net.reverse[b]:
+                    _set_inflow(net, initial, np.uint64(current[u]), cut(forest, u))
+                    state[u] = ROOT
+                    current[u] += 1
+                b += ONE
+            state[v] = FINISHED
 
 
 @kernel
@@ -254,15 +324,27 @@ def return_excess(network: FlowNetwork, residual: ResidualNetwork) -> NDArray[An
     if return_directly(net.excess, source_capacity, returned):
         initial = residual.initial_residual()
         order = np.empty(len(net.excess), dtype=net.head.dtype)
-        search = Search(
-            colour=np.full(len(order), WHITE, dtype=np.uint8),
-            current=net.first_out[:-1].copy(),
-            stack=np.empty_like(order),
-            position=np.empty_like(order),
-        )
-        count = order_upstream(net, initial, order, search)
+        search = _new_search(net)
+        most_steps = np.uint64(residual.num_arcs * residual.num_vertices.bit_length())
+        count, complete = order_upstream(net, initial, order, search, most_steps)
+        if not complete:
+            forest = make_forest(len(order), order.dtype)
+            cancel_cycles(
+                net, initial, forest, net.first_out[:-1].copy(), np.full(len(order), ROOT, dtype=np.uint8)
+            )
+            count, _ = order_upstream(net, initial, order, _new_search(net), most_steps)
         return_upstream(net, initial, order, count, source_capacity, returned)
     return returned
+
+
+def _new_search(net: ResidualArrays) -> Search:
+    n = len(net.excess)
+    return Search(
+        colour=np.full(n, WHITE, dtype=np.uint8),
+        current=net.first_out[:-1].copy(),
+        stack=np.empty(n, dtype=net.head.dtype),
+        position=np.empty(n, dtype=net.head.dtype),
+    )
 
 
 def arc_flows(network: FlowNetwork, residual: ResidualNetwork, returned: NDArray[Any]) -> Any:

@@ -1,0 +1,218 @@
+"""Link-cut trees: rooted trees that take links, cuts, and least value and addition over a path to the root.
+
+Sleator and Tarjan, "Self-adjusting binary search trees" (1985), section 6: every tree is split into paths
+that are splay trees by depth, the root's end to the left. Each operation takes O(log n) amortized time.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .kernel import kernel
+
+#: Value of a tree's root, which has no edge.
+NO_EDGE = np.int64(2**63 - 1)
+
+
+class Forest(NamedTuple):
+    """Trees on the vertices ``0 .. n - 1``; ``n`` stands for no vertex. All arrays have shape (n + 1,).
+
+    Attributes
+    ----------
+    left, right, above : ndarray of uint32 or uint64
+        Children in the splay tree of the path; the parent there, or for the top of a splay tree the vertex
+        that its path hangs from.
+    value : ndarray of int64
+        Value of the edge from a vertex to its parent, but for additions pending above.
+    least : ndarray of int64
+        Least value in the splay subtree, but for additions pending above.
+    pending : ndarray of int64
+        Addition that the splay children have not had yet.
+    """
+
+    left: NDArray[Any]
+    right: NDArray[Any]
+    above: NDArray[Any]
+    value: NDArray[np.int64]
+    least: NDArray[np.int64]
+    pending: NDArray[np.int64]
+
+
+def make_forest(num_vertices: int, dtype: Any) -> Forest:
+    """Return a forest of single vertices."""
+    nothing = np.full(num_vertices + 1, num_vertices, dtype=dtype)
+    no_edges = np.full(num_vertices + 1, NO_EDGE)
+    return Forest(
+        left=nothing,
+        right=nothing.copy(),
+        above=nothing.copy(),
+        value=no_edges,
+        least=no_edges.copy(),
+        pending=np.zeros_like(no_edges),
+    )
+
+
+@kernel
+def _add_below(forest: Forest, v: Any, amount: Any) -> None:
+    """Add to all values of a splay subtree."""
+    if v < np.uint64(len(forest.left)) - np.uint64(1):
+        forest.value[v] += amount
+        forest.least[v] += amount
+        forest.pending[v] += amount
+
+
+@kernel
+def _hand_down(forest: Forest, v: Any) -> None:
+    amount = forest.pending[v]
+    if amount != 0:
+        _add_below(forest, np.uint64(forest.left[v]), amount)
+        _add_below(forest, np.uint64(forest.right[v]), amount)
+        forest.pending[v] = 0
+
+
+@kernel
+def _update(forest: Forest, v: Any) -> None:
+    forest.least[v] = min(forest.value[v], forest.least[forest.left[v]], forest.least[forest.right[v]])
+
+
+@kernel
+def _is_top(forest: Forest, v: Any) -> bool:
+    """Whether a vertex is the root of its splay tree."""
+    up = forest.above[v]
+    return bool(forest.left[up] != v and forest.right[up] != v)
+
+
+@kernel
+def _rotate(forest: Forest, v: Any) -> None:
+    """Rotate a vertex above its splay parent."""
+    left, right, above = forest.left, forest.right, forest.above
+    none = np.uint64(len(left)) - np.uint64(1)
+    up = np.uint64(above[v])
+    beyond = np.uint64(above[up])
+    if not _is_top(forest, up):
+        if left[beyond] == up:
+            left[beyond] = v
+        else:
+            right[beyond] = v
+    if left[up] == v:
+        moved = np.uint64(right[v])
+        left[up] = moved
+        right[v] = up
+    else:
+        moved = np.uint64(left[v])
+        right[up] = moved
+        left[v] = up
+    if moved != none:
+        above[moved] = up
+    above[up] = v
+    above[v] = beyond
+    _update(forest, up)
+    _update(forest, v)
+
+
+@kernel
+def splay(forest: Forest, v: Any) -> None:
+    """Make a vertex the root of its splay tree: its own value is then exact."""
+    while not _is_top(forest, v):
+        up = np.uint64(forest.above[v])
+        if not _is_top(forest, up):
+            beyond = np.uint64(forest.above[up])
+            _hand_down(forest, beyond)
+            _hand_down(forest, up)
+            _hand_down(forest, v)
+            same_side = (forest.left[beyond] == up) == (forest.left[up] == v)
+            _rotate(forest, up if same_side else v)
+        else:
+            _hand_down(forest, up)
+            _hand_down(forest, v)
+        _rotate(forest, v)
+    _hand_down(forest, v)
+
+
+@kernel
+def expose(forest: Forest, v: Any) -> None:
+    """Make the path from a vertex to its root one splay tree with the vertex at the top."""
+    none = np.uint64(len(forest.left)) - np.uint64(1)
+    below = none
+    x = np.uint64(v)
+    while x != none:
+        splay(forest, x)
+        forest.right[x] = below
+        _update(forest, x)
+        below = x
+        x = np.uint64(forest.above[x])
+    splay(forest, v)
+
+
+@kernel
+def find_root(forest: Forest, v: Any) -> Any:
+    """Return the root of a vertex's tree, with the path to it one splay tree and the root at the top."""
+    none = np.uint64(len(forest.left)) - np.uint64(1)
+    expose(forest, v)
+    root = np.uint64(v)
+    while forest.left[root] != none:
+        root = np.uint64(forest.left[root])
+        _hand_down(forest, root)
+    splay(forest, root)
+    return root
+
+
+@kernel
+def link(forest: Forest, root: Any, parent: Any, value: Any) -> None:
+    """Hang a root under a vertex of another tree by an edge of the given value."""
+    expose(forest, root)
+    forest.value[root] = value
+    _update(forest, root)
+    forest.above[root] = parent
+
+
+@kernel
+def cut(forest: Forest, v: Any) -> Any:
+    """Remove the edge from a vertex to its parent; return the edge's value."""
+    none = np.uint64(len(forest.left)) - np.uint64(1)
+    expose(forest, v)
+    value = forest.value[v]
+    forest.above[forest.left[v]] = none
+    forest.left[v] = none
+    forest.value[v] = NO_EDGE
+    _update(forest, v)
+    return value
+
+
+@kernel
+def least_to_root(forest: Forest, v: Any) -> Any:
+    """Return the least value of an edge between a vertex and its root."""
+    root = find_root(forest, v)
+    return forest.least[forest.right[root]]
+
+
+@kernel
+def add_to_root(forest: Forest, v: Any, amount: Any) -> None:
+    """Add to the value of every edge between a vertex and its root."""
+    root = find_root(forest, v)
+    _add_below(forest, np.uint64(forest.right[root]), amount)
+    _update(forest, root)
+
+
+@kernel
+def cut_below(forest: Forest, v: Any, limit: Any) -> Any:
+    """Cut one edge of value at most `limit` between a vertex and its root, if there is one.
+
+    Returns the vertex whose edge to its parent was cut, `n` if there is none.
+    """
+    none = np.uint64(len(forest.left)) - np.uint64(1)
+    root = find_root(forest, v)
+    x = np.uint64(forest.right[root])
+    if forest.least[x] > limit:
+        return none
+    while True:
+        _hand_down(forest, x)
+        if forest.value[x] <= limit:
+            break
+        left = np.uint64(forest.left[x])
+        x = left if forest.least[left] <= limit else np.uint64(forest.right[x])
+    cut(forest, x)
+    return x
