@@ -36,6 +36,8 @@ from numba.core import cgutils
 from numba.extending import intrinsic, overload
 from numba.np.arrayobj import make_array
 
+from .kernel import kernel
+
 #: The operand of AArch64's hint instruction that means yield.
 YIELD_HINT = 1
 
@@ -268,3 +270,24 @@ overload(compare_exchange)(
 )
 overload(fetch_min)(lambda array, index, new: lambda array, index, new: _fetch_min(array, index, new))
 overload(pause)(lambda: lambda: _pause())
+
+
+@kernel
+def add(alone: bool, array: Any, index: Any, amount: Any) -> Any:
+    """Add to an entry that other threads may change, unless this one is alone; return what was there."""
+    if alone:
+        old = array[index]
+        array[index] = old + amount
+        return old
+    return fetch_add(array, index, amount)
+
+
+@kernel
+def claim(alone: bool, array: Any, index: Any) -> bool:
+    """Change an entry from 0 to 1 if it is 0; return whether it was."""
+    if alone:
+        free = array[index] == 0
+        if free:
+            array[index] = 1
+        return free
+    return compare_exchange(array, index, 0, 1)

@@ -103,4 +103,12 @@ METHODS = (
         "preflow; Delong and Boykov 2008; Goldberg 2008; Hong 2008",
         parallel=True,
     ),
+    Method(
+        "multicore-paths",
+        "maxflow.multicore_paths",
+        "PathsOptions",
+        "every thread runs highest label along paths on the vertices that it activated",
+        "preflow; Goldberg 2008; Cihan 2010, section 4.7",
+        parallel=True,
+    ),
 )

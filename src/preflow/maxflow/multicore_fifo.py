@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..graph.residual import ResidualArrays
-from ..kernels.atomics import fetch_add, fetch_min, load, relaxed_load, relaxed_store
+from ..kernels.atomics import add, fetch_add, fetch_min, load, relaxed_load, relaxed_store
 from ..kernels.kernel import kernel
 from ..parallel.barrier import wait
 from ..parallel.bfs import Team, distances_to_sink_together, make_team, share_of
@@ -96,16 +96,6 @@ class State(NamedTuple):
     population: NDArray[Any]
     signals: NDArray[Any]
     active: NDArray[Any]
-
-
-@kernel
-def add(alone: bool, array: Any, index: Any, amount: Any) -> Any:
-    """Add to an entry that other threads may change, unless this one is alone; return what was there."""
-    if alone:
-        old = array[index]
-        array[index] = old + amount
-        return old
-    return fetch_add(array, index, amount)
 
 
 @kernel

@@ -114,24 +114,43 @@ def pop(queues: Queues, thread: Any) -> Any:
 
 
 @kernel
+def find_idle(queues: Queues, thread: Any) -> Any:
+    """Return a thread that waits, from now on for this thread's gift; the number of threads if none does.
+
+    Whoever gets one appends to its queue, and must then :func:`deliver`.
+    """
+    num_threads = np.uint64(len(queues.items))
+    if relaxed_load(queues.num_idle, ZERO) > 0:
+        step = ONE
+        while step < num_threads:
+            other = (thread + step) % num_threads
+            flag = other * PADDING + IDLE
+            if relaxed_load(queues.flags, flag) == 1 and exchange(queues.flags, flag, 0) == 1:
+                fetch_add(queues.num_idle, ZERO, -1)
+                return other
+            step += ONE
+    return num_threads
+
+
+@kernel
+def deliver(queues: Queues, other: Any) -> None:
+    """Let the thread that :func:`find_idle` returned go on with what was appended to its queue."""
+    store(queues.flags, other * PADDING + GIVEN, 1)
+
+
+@kernel
 def give(queues: Queues, thread: Any) -> None:
     """Hand the oldest items to an idle thread, if there is one and the queue has more than one item."""
-    if relaxed_load(queues.num_idle, ZERO) == 0 or size(queues, thread) < TWO:
+    if size(queues, thread) < TWO:
         return
-    num_threads = np.uint64(len(queues.items))
-    step = ONE
-    while step < num_threads:
-        other = (thread + step) % num_threads
-        flag = other * PADDING + IDLE
-        if relaxed_load(queues.flags, flag) == 1 and exchange(queues.flags, flag, 0) == 1:
-            fetch_add(queues.num_idle, ZERO, -1)
-            count = min(size(queues, thread) // TWO, GIFT)
-            while count > ZERO:
-                append(queues, other, pop(queues, thread))
-                count -= ONE
-            store(queues.flags, other * PADDING + GIVEN, 1)
-            return
-        step += ONE
+    other = find_idle(queues, thread)
+    if other == np.uint64(len(queues.items)):
+        return
+    count = min(size(queues, thread) // TWO, GIFT)
+    while count > ZERO:
+        append(queues, other, pop(queues, thread))
+        count -= ONE
+    deliver(queues, other)
 
 
 @kernel

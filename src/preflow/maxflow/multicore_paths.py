@@ -1,0 +1,570 @@
+"""Highest-label push-relabel on many cores, along paths; who activates a vertex holds it.
+
+Every thread runs the serial method on the vertices that it holds, highest label first, along paths of up to
+`path_length` arcs (partial augment-relabel, Goldberg 2008). A vertex with excess is held by the thread whose
+push raised its excess from zero, so excess is followed, not handed over, and the order of operations stays
+close to the serial one, where most of the speed comes from. A thread without work is given half of another's
+vertices (Cihan 2010, section 4.7; here of the highest labels).
+
+Only its holder pushes from a vertex, relabels it, and lowers its excess. An inner vertex of a path has no
+excess; it is held by one unit that is put there by compare-and-exchange, a mark that the holder takes back.
+If others have added excess meanwhile, the vertex stays with the holder as an active one.
+
+Labels are therefore not valid at every moment: w may be relabelled past v just before v's push opens (w, v),
+and then (w, v) is steep. Any residual arc to a lower vertex counts as admissible, as in Hong's lock-free
+method (2008), and a relabel may lower a label, so that steep arcs are used or mended; a global relabel,
+which all threads do together while nothing moves, makes labels exact. Only such a search may end the solve,
+when it finds no excess that can reach the sink. A phase between two of them ends after ``relabel_period *
+(6 n + m)`` work or when all threads are idle.
+
+Gaps: each thread counts how many vertices it has moved to and from every height; the counts of all threads
+add up to the vertices of a height. They are added up only as often as the height could have become empty
+since the last time. What stands above an empty height likely cannot reach the sink; since labels may be
+invalid for a moment, it is not declared dead but left alone until the next global relabel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..graph.residual import ResidualArrays
+from ..kernels.atomics import add, claim, fetch_min, load, relaxed_load, relaxed_store
+from ..kernels.kernel import kernel
+from ..kernels.relabel import RELABEL_WORK
+from ..parallel.barrier import wait
+from ..parallel.bfs import Team, distances_to_sink_together, make_team
+from ..parallel.queues import (
+    GIFT,
+    Queues,
+    append,
+    clear,
+    deliver,
+    find_idle,
+    make_queues,
+    pop,
+    size,
+    wait_for_gift,
+)
+from ..parallel.team import run_solver
+from ..solving.run import Control
+from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABELS, STEALS, WAITS
+from .options import check_positive, check_relabel_rule, relabel_limits
+
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+TWO = np.uint64(2)
+#: Work that a thread keeps to itself before it adds it to the common count.
+WORK_QUANTUM = np.uint64(4096)
+#: Vertices in a row of the search's order that go to one thread: neighbours in it are likely neighbours.
+BLOCK = np.uint64(64)
+#: Two cache lines of int64.
+PADDING = 16
+#: Positions in State.shared.
+WORK, GAP, STOPPING = (k * PADDING for k in range(3))
+
+
+@dataclass(frozen=True)
+class PathsOptions:
+    """Options of multicore push-relabel along paths.
+
+    Attributes
+    ----------
+    relabel_period : float
+        A global relabel is due after ``relabel_period * (6 n + m)`` units of work.
+    path_length : int
+        Number of arcs, at most, over which excess is pushed at once.
+    """
+
+    relabel_period: float = 1.0
+    path_length: int = 4
+
+    def __post_init__(self) -> None:
+        check_relabel_rule("work", self.relabel_period)
+        check_positive("path_length", self.path_length)
+
+
+class State(NamedTuple):
+    """What the threads share beside the residual network and their team.
+
+    Attributes
+    ----------
+    height, current, order : ndarray, shape (n,)
+        Distance labels, current arcs, and the order of the last global relabel.
+    active_first : ndarray, shape (threads, n + 2)
+        For each thread the top of its stack of active vertices of a height; n where empty.
+    active_next : ndarray, shape (n,)
+    population : ndarray of int64, shape (threads * (n + 2),)
+        How many vertices each thread has counted at a height, less those it has moved away from there.
+    spare : ndarray of int64, shape (threads, n + 2)
+        How many vertices a thread may move away from a height before the counts are added up.
+    scarce : ndarray of uint32, shape (n + 2,)
+        Whether the counts of a height are added up every time.
+    path : ndarray, shape (threads, at least path_length)
+    active : ndarray of float64, shape (threads * PADDING,)
+        Excess that each thread found on active vertices after the last global relabel.
+    shared : ndarray of int64
+        WORK since the last global relabel; GAP: the lowest height found empty; STOPPING: the solve ends.
+    over : ndarray of int64
+        Whether the phase is over.
+    """
+
+    height: NDArray[Any]
+    current: NDArray[Any]
+    order: NDArray[Any]
+    active_first: NDArray[Any]
+    active_next: NDArray[Any]
+    population: NDArray[Any]
+    spare: NDArray[Any]
+    scarce: NDArray[Any]
+    path: NDArray[Any]
+    active: NDArray[Any]
+    shared: NDArray[Any]
+    over: NDArray[Any]
+
+
+class Stacks(NamedTuple):
+    """Where a thread's stacks of active vertices stand.
+
+    Attributes
+    ----------
+    opened : the greatest height whose stack is valid
+    held : the number of vertices on the stacks
+    """
+
+    opened: Any
+    held: Any
+
+
+@kernel
+def put_on_stack(state: State, thread: Any, v: Any, h: Any, stacks: Stacks) -> Stacks:
+    """Put a vertex that the thread holds, of height `h`, on its stack."""
+    first = state.active_first
+    opened = stacks.opened
+    while opened < h:
+        opened += ONE
+        first[thread, opened] = len(state.height)
+    state.active_next[v] = first[thread, h]
+    first[thread, h] = v
+    return Stacks(opened, stacks.held + ONE)
+
+
+@kernel
+def release(
+    net: ResidualArrays, state: State, thread: Any, alone: bool, v: Any, amount: Any, stacks: Stacks
+) -> Stacks:
+    """Add to the excess of a vertex that the thread holds; keep it on a stack if it then has any."""
+    if add(alone, net.excess, v, amount) + amount > 0:
+        h = np.uint64(state.height[v])
+        if h <= np.uint64(len(state.height)):
+            return put_on_stack(state, thread, v, h, stacks)
+    return stacks
+
+
+@kernel
+def push_along_path(
+    net: ResidualArrays, state: State, thread: Any, alone: bool, depth: Any, carried: Any, stacks: Stacks
+) -> tuple[Any, Stacks]:
+    """Push as much of what is carried as each arc on its way along the thread's path takes.
+
+    The inner vertices of the path are released.
+
+    Returns
+    -------
+    what the first vertex sent, and where the stacks stand
+    """
+    sent = carried
+    i = ZERO
+    while True:
+        v = np.uint64(state.path[thread, i])
+        capacity = net.sink_residual[v]
+        to_sink = capacity > 0
+        if to_sink:
+            amount = min(carried, capacity)
+            net.sink_residual[v] = capacity - amount
+        else:
+            a = np.uint64(state.current[v])
+            amount = min(carried, np.int64(relaxed_load(net.residual, a)))
+            add(alone, net.residual, a, -amount)
+            add(alone, net.residual, net.reverse[a], amount)
+        if i == ZERO:
+            sent = amount
+        else:
+            stacks = release(net, state, thread, alone, v, carried - amount - 1, stacks)
+        carried = amount
+        if to_sink:
+            break
+        if i == depth:
+            w = np.uint64(net.head[a])
+            if add(alone, net.excess, w, carried) == 0:
+                h = np.uint64(relaxed_load(state.height, w))
+                if h <= np.uint64(len(state.height)):
+                    stacks = put_on_stack(state, thread, w, h, stacks)
+            break
+        i += ONE
+    return sent, stacks
+
+
+@kernel
+def change_level(state: State, thread: Any, num_threads: Any, previous: Any, h: Any) -> None:
+    """Count a vertex at its new height; where it was the last one of the previous, lower the gap to there."""
+    n = np.uint64(len(state.height))
+    stride = n + TWO
+    row = thread * stride
+    if h <= n:
+        relaxed_store(state.population, row + h, state.population[row + h] + 1)
+    relaxed_store(state.population, row + previous, state.population[row + previous] - 1)
+    state.spare[thread, previous] -= 1
+    if previous >= np.uint64(relaxed_load(state.shared, GAP)):
+        return
+    scarce = relaxed_load(state.scarce, previous) != 0
+    if scarce or state.spare[thread, previous] <= 0:
+        left = np.int64(0)
+        place = previous
+        for _ in range(num_threads):
+            left += relaxed_load(state.population, place)
+            place += stride
+        if left <= 0:
+            fetch_min(state.shared, GAP, previous)
+        few = left <= np.int64(num_threads)
+        if scarce != few:
+            relaxed_store(state.scarce, previous, few)
+        state.spare[thread, previous] = left // np.int64(num_threads)
+
+
+@kernel
+def give_highest(state: State, queues: Queues, thread: Any, level: Any, stacks: Stacks) -> Stacks:
+    """Hand up to half of the active vertices, every other one of the highest stacks, to an idle thread."""
+    n = np.uint64(len(state.height))
+    other = find_idle(queues, thread)
+    if other == np.uint64(len(queues.items)):
+        return stacks
+    most = min(stacks.held // TWO, GIFT)
+    given = ZERO
+    keep = True
+    while level > ZERO and given < most:
+        v = np.uint64(state.active_first[thread, level])
+        kept = n
+        while v != n and given < most:
+            following = np.uint64(state.active_next[v])
+            if keep:
+                kept = v
+            else:
+                append(queues, other, v)
+                given += ONE
+                if kept == n:
+                    state.active_first[thread, level] = following
+                else:
+                    state.active_next[kept] = following
+            keep = not keep
+            v = following
+        level -= ONE
+    deliver(queues, other)
+    return Stacks(stacks.opened, stacks.held - given)
+
+
+@kernel
+def take_gift(state: State, queues: Queues, thread: Any, stacks: Stacks) -> tuple[Any, Stacks]:
+    """Put what was given to the thread on its stacks; return the highest one."""
+    top = ZERO
+    while size(queues, thread) > ZERO:
+        v = pop(queues, thread)
+        h = np.uint64(relaxed_load(state.height, v))
+        stacks = put_on_stack(state, thread, v, h, stacks)
+        top = max(top, h)
+    return top, stacks
+
+
+@kernel
+def run_phase(
+    team: Team,
+    queues: Queues,
+    thread: Any,
+    net: ResidualArrays,
+    state: State,
+    longest: Any,
+    work_limit: Any,
+    stop: Any,
+    counts: Any,
+    level: Any,
+    stacks: Stacks,
+    touched: Any,
+) -> Any:
+    """Discharge what the thread holds until the phase is over; return the greatest height seen."""
+    num_threads = team.num_threads[0]
+    alone = num_threads == ONE
+    n = np.uint64(len(net.excess))
+    dead = n + ONE
+    height, current, path, shared, over = state.height, state.current, state.path, state.shared, state.over
+    pushes = ZERO
+    relabels = ZERO
+    scans = ZERO
+    work = ZERO
+    while relaxed_load(over, 0) == 0:
+        level = min(level, np.uint64(relaxed_load(shared, GAP)))
+        while level > ZERO and np.uint64(state.active_first[thread, level]) == n:
+            level -= ONE
+        if work >= WORK_QUANTUM or level == ZERO:
+            total = np.uint64(add(alone, shared, WORK, work)) + work
+            work = ZERO
+            if total >= work_limit or relaxed_load(stop, 0) != 0:
+                relaxed_store(over, 0, 1)
+        if level == ZERO:
+            stacks = Stacks(stacks.opened, ZERO)
+            counts[WAITS] += ONE
+            if alone or not wait_for_gift(queues, thread, over, stop):
+                relaxed_store(over, 0, 1)
+                break
+            counts[STEALS] += ONE
+            level, stacks = take_gift(state, queues, thread, stacks)
+            continue
+        if stacks.held >= TWO and relaxed_load(queues.num_idle, ZERO) > 0:
+            stacks = give_highest(state, queues, thread, level, stacks)
+        active = np.uint64(state.active_first[thread, level])
+        state.active_first[thread, level] = state.active_next[active]
+        stacks = Stacks(stacks.opened, stacks.held - ONE)
+        available = load(net.excess, active)
+        sent = available - available
+        path[thread, ZERO] = active
+        depth = ZERO
+        v = active
+        h = np.uint64(height[v])
+        highest = h
+        reach = h
+        while True:
+            first = np.uint64(net.first_out[v])
+            last = np.uint64(net.first_out[v + ONE])
+            a = np.uint64(current[v])
+            begin = a
+            admissible = net.sink_residual[v] > 0
+            extends = False
+            if not admissible:
+                while a < last:
+                    if relaxed_load(net.residual, a) > 0:
+                        w = np.uint64(net.head[a])
+                        height_w = np.uint64(relaxed_load(height, w))
+                        if height_w < h:
+                            admissible = True
+                            current[v] = a
+                            extends = (
+                                depth + ONE < longest
+                                and relaxed_load(net.excess, w) == 0
+                                and claim(alone, net.excess, w)
+                            )
+                            break
+                    a += ONE
+                scans += a - begin
+            if extends:
+                v = w
+                h = np.uint64(relaxed_load(height, v))
+                depth += ONE
+                path[thread, depth] = v
+                continue
+            if admissible:
+                amount, stacks = push_along_path(net, state, thread, alone, depth, available - sent, stacks)
+                sent += amount
+                pushes += depth + ONE
+                depth = ZERO
+                if sent == available:
+                    break
+                v = active
+                h = highest
+                continue
+            low = n
+            arc = last
+            a = first
+            while a < last:
+                if relaxed_load(net.residual, a) > 0:
+                    height_w = np.uint64(relaxed_load(height, net.head[a]))
+                    if height_w < low:
+                        low = height_w
+                        arc = a
+                a += ONE
+            scans += last - first
+            work += RELABEL_WORK + (last - first)
+            relabels += ONE
+            previous = h
+            h = low + ONE
+            relaxed_store(height, v, h)
+            current[v] = arc
+            change_level(state, thread, num_threads, previous, h)
+            if h <= n:
+                touched = max(touched, h)
+                reach = max(reach, h)
+            if depth == ZERO:
+                highest = h
+                if h == dead or h > np.uint64(relaxed_load(shared, GAP)):
+                    break
+            else:
+                stacks = release(net, state, thread, alone, v, np.int64(-1), stacks)
+                depth -= ONE
+                v = np.uint64(path[thread, depth])
+                h = np.uint64(height[v])
+            if work >= WORK_QUANTUM and (relaxed_load(over, 0) | relaxed_load(stop, 0)) != 0:
+                break
+        while depth > ZERO:
+            stacks = release(net, state, thread, alone, np.uint64(path[thread, depth]), np.int64(-1), stacks)
+            depth -= ONE
+        if highest == dead:
+            add(alone, net.excess, active, -sent)
+        else:
+            stacks = release(net, state, thread, alone, active, -sent, stacks)
+        level = max(level, reach)
+        opened = stacks.opened
+        while opened < level:
+            opened += ONE
+            state.active_first[thread, opened] = n
+        stacks = Stacks(opened, stacks.held)
+    counts[PUSHES] += pushes
+    counts[RELABELS] += relabels
+    counts[ARC_SCANS] += scans
+    return touched
+
+
+@kernel
+def start_phase(
+    net: ResidualArrays,
+    state: State,
+    queues: Queues,
+    thread: Any,
+    num_threads: Any,
+    reached: Any,
+    touched: Any,
+) -> tuple[Any, Stacks, Any]:
+    """Reset a thread's share of what a global relabel resets, and give it its share of the active vertices.
+
+    Returns
+    -------
+    the highest stack in use, where the stacks stand, and the greatest height seen
+    """
+    clear(queues, thread)
+    n = np.uint64(len(net.excess))
+    if thread == ZERO:
+        relaxed_store(state.shared, WORK, 0)
+        relaxed_store(state.shared, GAP, n + ONE)
+        relaxed_store(state.over, 0, 0)
+    row = thread * (n + TWO)
+    h = ZERO
+    while h <= touched:
+        state.population[row + h] = 0
+        state.spare[thread, h] = 0
+        relaxed_store(state.scarce, h, 0)
+        h += ONE
+    touched = ZERO
+    top = ZERO
+    stacks = Stacks(ZERO, ZERO)
+    active = 0.0
+    begin = thread * BLOCK
+    while begin < reached:
+        k = begin
+        end = min(begin + BLOCK, reached)
+        while k < end:
+            v = np.uint64(state.order[k])
+            state.current[v] = net.first_out[v]
+            h = np.uint64(state.height[v])
+            state.population[row + h] += 1
+            touched = h
+            if net.excess[v] > 0:
+                active += net.excess[v]
+                stacks = put_on_stack(state, thread, v, h, stacks)
+                top = h
+            k += ONE
+        begin += BLOCK * num_threads
+    state.active[thread * np.uint64(PADDING)] = active
+    return top, stacks, touched
+
+
+@kernel
+def first_stage(
+    team: Team,
+    queues: Queues,
+    thread: Any,
+    net: ResidualArrays,
+    state: State,
+    longest: Any,
+    work_limit: Any,
+    stop: Any,
+    counts: Any,
+    progress: Any,
+) -> None:
+    """Push excess until none can reach the sink; every thread of the team runs this.
+
+    On return the heights are exact, also when `stop` was raised; but not if the barrier broke.
+    """
+    num_threads = team.num_threads[0]
+    touched = ZERO
+    while True:
+        reached = distances_to_sink_together(team, thread, net, state.height, state.order)
+        top, stacks, touched = start_phase(net, state, queues, thread, num_threads, reached, touched)
+        if thread == ZERO:
+            counts[GLOBAL_RELABELS] += ONE
+            relaxed_store(state.shared, STOPPING, relaxed_load(stop, 0))
+        if not wait(team.barrier, num_threads):
+            return
+        active = 0.0
+        for other in range(num_threads):
+            active += state.active[np.uint64(other) * np.uint64(PADDING)]
+        if thread == ZERO:
+            progress[0] = active
+        if active == 0.0 or relaxed_load(state.shared, STOPPING) != 0:
+            return
+        touched = run_phase(
+            team, queues, thread, net, state, longest, work_limit, stop, counts, top, stacks, touched
+        )
+        if not wait(team.barrier, num_threads):
+            return
+
+
+def solve(net: ResidualArrays, options: PathsOptions, control: Control) -> NDArray[Any]:
+    """Run the first stage in place, on ``control.threads`` threads.
+
+    Returns
+    -------
+    height : ndarray, shape (n,)
+        Exact residual distances to the sink; ``n + 1`` where the sink cannot be reached.
+
+    Notes
+    -----
+    Memory of four indices a vertex, and for each thread five for every height that occurs.
+    """
+    n, m = len(net.excess), len(net.head)
+    dtype = net.head.dtype
+    threads = control.threads
+    _, work_limit = relabel_limits("work", options.relabel_period, n, m)
+    team = make_team(threads, dtype)
+    queues = make_queues(threads, threads * int(GIFT), dtype)
+    state = State(
+        height=np.empty(n, dtype=dtype),
+        current=np.empty(n, dtype=dtype),
+        order=np.empty(n, dtype=dtype),
+        active_first=np.empty((threads, n + 2), dtype=dtype),
+        active_next=np.empty(n, dtype=dtype),
+        population=np.zeros(threads * (n + 2), dtype=np.int64),
+        spare=np.zeros((threads, n + 2), dtype=np.int64),
+        scarce=np.zeros(n + 2, dtype=np.uint32),
+        path=np.empty((threads, max(options.path_length, 2 * PADDING)), dtype=dtype),
+        active=np.zeros(threads * PADDING, dtype=np.float64),
+        shared=np.zeros(3 * PADDING, dtype=np.int64),
+        over=np.zeros(PADDING, dtype=np.int64),
+    )
+    control.excess[:] = net.excess.sum(dtype=np.float64)
+
+    def share(thread: int) -> None:
+        first_stage(
+            team,
+            queues,
+            np.uint64(thread),
+            net,
+            state,
+            np.uint64(options.path_length),
+            work_limit,
+            control.stop,
+            control.thread_counts[thread],
+            control.excess,
+        )
+
+    run_solver(share, control, team.barrier)
+    return state.height
