@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..graph.residual import ResidualArrays
-from ..kernels.atomics import add, claim, fetch_min, load, relaxed_load, relaxed_store
+from ..kernels.atomics import add, claim, fetch_min, load, prefetch, relaxed_load, relaxed_store
 from ..kernels.kernel import kernel
 from ..kernels.relabel import RELABEL_WORK
 from ..parallel.barrier import wait
@@ -276,6 +276,20 @@ def take_gift(state: State, queues: Queues, thread: Any, stacks: Stacks) -> tupl
 
 
 @kernel
+def prefetch_vertex(net: ResidualArrays, state: State, v: Any) -> None:
+    """Ask for what the discharge of a vertex reads first; `v` may be n."""
+    if v < np.uint64(len(state.height)):
+        a = np.uint64(net.first_out[v])
+        prefetch(state.active_next, v)
+        prefetch(net.excess, v)
+        prefetch(net.sink_residual, v)
+        prefetch(state.current, v)
+        prefetch(state.height, v)
+        prefetch(net.head, a)
+        prefetch(net.residual, a)
+
+
+@kernel
 def run_phase(
     search: Search,
     queues: Queues,
@@ -323,6 +337,7 @@ def run_phase(
         active = np.uint64(state.active_first[thread, level])
         state.active_first[thread, level] = state.active_next[active]
         stacks = Stacks(stacks.opened, stacks.held - ONE)
+        prefetch_vertex(net, state, np.uint64(state.active_first[thread, level]))
         available = load(net.excess, active)
         sent = available - available
         path[thread, ZERO] = active

@@ -23,7 +23,7 @@ ZERO = np.uint64(0)
 ONE = np.uint64(1)
 TWO = np.uint64(2)
 #: Arcs a thread, below which a level goes to one thread.
-SMALL_LEVEL = 1024
+SMALL_LEVEL = 16
 #: Largest block of vertices that goes to one thread, and number of blocks a thread should get.
 BLOCK, BLOCKS = 1024, 16
 #: Letters in all mailboxes of a thread, and in one, at least.
