@@ -75,7 +75,17 @@ def test_scan(size: int, threads: int, dtype: Any) -> None:
 @pytest.mark.parametrize("threads", [*THREADS, 32])
 @pytest.mark.parametrize(
     ("num_items", "num_keys"),
-    [(0, 0), (0, 5), (1, 1), (3, 1000), (20, 3), (1000, 37), (5000, 200_000), (200_000, 40_000)],
+    [
+        (0, 0),
+        (0, 5),
+        (1, 1),
+        (3, 1000),
+        (20, 3),
+        (1000, 37),
+        (5000, 200_000),
+        (200_000, 40_000),
+        (200_000, 2000),
+    ],
 )
 def test_sort(num_items: int, num_keys: int, threads: int) -> None:
     random = np.random.default_rng(num_items)
@@ -123,6 +133,7 @@ def test_buckets_are_few_and_cover_all_keys() -> None:
             made = make_sorting(threads, 0, num_keys, np.uint32)
             buckets, shift = made.counts.shape[1], int(made.shift[0])
             assert max(0, num_keys - 1) >> shift == buckets - 1 < sort.MAX_BUCKETS
+    assert make_sorting(4, 10**6, 5000, np.uint32).counts.shape == (4, 5000)
 
 
 # Every state of two threads
@@ -186,7 +197,8 @@ def scan_together(values: list[int], num_threads: int, times: int) -> Outcome:
     )
 
 
-def sort_together(keys: list[int], num_keys: int, num_threads: int, times: int) -> Outcome:
+def sort_together(keys: list[int], num_keys: int, num_threads: int, times: int, few_keys: int = 0) -> Outcome:
+    sort.MAX_BUCKETS, sort.FEW_KEYS = 2, few_keys
     num_items = len(keys)
 
     def member(thread: int) -> Thread:
@@ -222,6 +234,9 @@ CASES: Cases = {
     "scan": lambda: scan_together([2, 1, 3], num_threads=2, times=2),
     "scan-3": lambda: scan_together([2, 1, 3, 1], num_threads=3, times=2),
     "sort": lambda: sort_together([0, 2, 0, 5, 1, 0], num_keys=3, num_threads=2, times=2),
+    "sort-few-keys": lambda: sort_together(
+        [0, 2, 0, 5, 1, 0], num_keys=3, num_threads=2, times=2, few_keys=3
+    ),
     "sort-3": lambda: sort_together([2, 0, 3, 2], num_keys=4, num_threads=3, times=1),
 }
 

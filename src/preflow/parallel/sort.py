@@ -6,6 +6,8 @@ of them, and each thread counts and moves its share of the items. Then each buck
 whose counters are that stretch of `first` and fit its cache. Both are stable, so the result is the one stable
 order, whatever the number of threads; there are no atomics but those of the barriers.
 
+Where keys are few beside the items, a bucket is a key, and the first sort is all.
+
 A bucket is not split: with one key that nearly all items have, the second half runs on one thread.
 """
 
@@ -28,6 +30,8 @@ BUCKET_KEYS = 1 << 14
 BUCKETS_EACH = 8
 #: Buckets, at most: a thread writes to all of them in turn.
 MAX_BUCKETS = 512
+#: Keys, at most, that are buckets themselves, if there are also fewer than items a thread.
+FEW_KEYS = 1 << 14
 
 
 class Sorting(NamedTuple):
@@ -39,7 +43,7 @@ class Sorting(NamedTuple):
         How many items of a bucket a thread has in its share, and where it puts the next one.
     bucket_first : ndarray of uint64, shape (buckets + 1,)
         Where the items of a bucket begin.
-    items, keys : ndarray, shape (m,)
+    items, keys : ndarray, shape (m,); of no entries where buckets are keys
         The items sorted by bucket, and their keys.
     shift : ndarray of uint64, shape (1,)
         The bucket of a key is the key without so many lower bits.
@@ -55,18 +59,22 @@ class Sorting(NamedTuple):
 
 def make_sorting(num_threads: int, num_items: int, num_keys: int, dtype: Any) -> Sorting:
     """Return the scratch for sorting so many items, whose numbers and keys fit `dtype`."""
-    wanted = min(MAX_BUCKETS, max(num_keys // BUCKET_KEYS, BUCKETS_EACH * num_threads))
+    if num_keys <= min(FEW_KEYS, num_items // num_threads):
+        wanted = max(1, num_keys)
+    else:
+        wanted = min(MAX_BUCKETS, max(num_keys // BUCKET_KEYS, BUCKETS_EACH * num_threads))
     last_key = max(0, num_keys - 1)
     shift = 0
     while last_key >> shift >= wanted:
         shift += 1
     buckets = (last_key >> shift) + 1
+    room = num_items if shift > 0 else 0
     return Sorting(
         np.empty((num_threads, buckets), dtype=np.uint64),
         np.empty((num_threads, buckets), dtype=np.uint64),
         np.empty(buckets + 1, dtype=np.uint64),
-        np.empty(num_items, dtype=dtype),
-        np.empty(num_items, dtype=dtype),
+        np.empty(room, dtype=dtype),
+        np.empty(room, dtype=dtype),
         np.array([shift], dtype=np.uint64),
     )
 
@@ -109,8 +117,8 @@ def find_places(sorting: Sorting, thread: Any) -> None:
 
 
 @kernel
-def move_to_buckets(sorting: Sorting, thread: Any, keys: Any, num_keys: Any) -> None:
-    """Sort the items of a thread's share by bucket."""
+def move_to_buckets(sorting: Sorting, thread: Any, keys: Any, num_keys: Any, order: Any) -> None:
+    """Sort the items of a thread's share by bucket; into `order`, where that is by key."""
     shift = sorting.shift[0]
     i, end = share_of(np.uint64(len(keys)), thread, np.uint64(sorting.counts.shape[0]))
     while i < end:
@@ -119,8 +127,11 @@ def move_to_buckets(sorting: Sorting, thread: Any, keys: Any, num_keys: Any) -> 
             b = key >> shift
             position = sorting.place[thread, b]
             sorting.place[thread, b] = position + ONE
-            sorting.items[position] = i
-            sorting.keys[position] = key
+            if shift == ZERO:
+                order[position] = i
+            else:
+                sorting.items[position] = i
+                sorting.keys[position] = key
         i += ONE
 
 
@@ -196,7 +207,7 @@ def sort_by_key_together(
     if not wait(barrier, num_threads):
         return ZERO
     find_places(sorting, thread)
-    move_to_buckets(sorting, thread, keys, num_keys)
+    move_to_buckets(sorting, thread, keys, num_keys, order)
     if not wait(barrier, num_threads):
         return ZERO
     total = sorting.bucket_first[buckets]
@@ -207,7 +218,10 @@ def sort_by_key_together(
     b = ZERO
     while b < buckets:
         if begin <= sorting.bucket_first[b] < end:
-            sort_bucket(sorting, b, first, order)
+            if sorting.shift[0] == ZERO:
+                first[b] = sorting.bucket_first[b]
+            else:
+                sort_bucket(sorting, b, first, order)
         b += ONE
     wait(barrier, num_threads)
     return total
