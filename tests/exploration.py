@@ -11,11 +11,15 @@ import os
 import subprocess
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, ExitStack
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from preflow.kernels.atomics import relaxed_load, relaxed_store
+from preflow.parallel.barrier import PATIENCE, make_barrier
 from scheduler import Outcome, Violation, edited, replaced
 
 Cases = Mapping[str, Callable[[], Outcome]]
@@ -28,6 +32,13 @@ def hold_constant(arrays: Any) -> Any:
     for array in arrays:
         array.flags.writeable = False
     return arrays
+
+
+def impatient_barrier(num_threads: int, patience: int = 0) -> NDArray[np.int64]:
+    """Return a barrier whose threads spin so many times, each of which is another state, before they nap."""
+    made = make_barrier(num_threads)
+    made[PATIENCE] = patience
+    return made
 
 
 # Mistakes
@@ -82,13 +93,6 @@ class Runner:
         violation = self.ask(case, mutant)["violation"]
         assert violation is not None, "the explorer does not see this mistake"
         assert expected in violation
-
-
-def running(program: str) -> Iterator[Runner]:
-    """Yield a runner that ends with the tests; for a fixture."""
-    started = Runner(program)
-    with started.process:
-        yield started
 
 
 def serve(cases: Cases, mutants: Mutants) -> None:

@@ -6,7 +6,6 @@ kernels with a mistake that is easily made: the explorer must find it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +20,7 @@ from exploration import (
     edit,
     exchange_for,
     hold_constant,
-    running,
+    impatient_barrier,
     serve,
 )
 from preflow import FlowNetwork
@@ -38,7 +37,7 @@ from preflow.kernels.atomics import (
 )
 from preflow.kernels.worklist import Worklist, append, appended, begin_phase, flush, make_worklist, take_chunk
 from preflow.parallel import barrier, bfs
-from preflow.parallel.barrier import BROKEN, PATIENCE, make_barrier, wait
+from preflow.parallel.barrier import BROKEN, PATIENCE, wait
 from preflow.parallel.bfs import Team, distances_to_sink_together, make_team
 from scheduler import Outcome, Thread, Violation, explore, hidden_values
 
@@ -53,13 +52,6 @@ class Meeting(NamedTuple):
 
     barrier: NDArray[np.int64]
     written: NDArray[np.int64]
-
-
-def impatient_barrier(num_threads: int, patience: int = 0) -> NDArray[np.int64]:
-    """Return a barrier whose threads spin so many times, each of which is another state, before they nap."""
-    made = make_barrier(num_threads)
-    made[PATIENCE] = patience
-    return made
 
 
 def meet(num_threads: int, rounds: int, patience: int = 0) -> Outcome:
@@ -485,11 +477,6 @@ MUTANTS: Mutants = {
         "reached",
     ),
 }
-
-
-@pytest.fixture(scope="module")
-def runner() -> Iterator[Runner]:
-    yield from running(__file__)
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +19,6 @@ from exploration import (
     edit,
     exchange_for,
     hold_constant,
-    running,
     serve,
 )
 from oracles import edmonds_karp
@@ -364,11 +362,6 @@ MUTANTS: Mutants = {
         "is lost",
     ),
 }
-
-
-@pytest.fixture(scope="module")
-def runner() -> Iterator[Runner]:
-    yield from running(__file__)
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from exploration import Cases, Mutants, Runner, edit, hold_constant, running, serve
+from exploration import Cases, Mutants, Runner, edit, hold_constant, impatient_barrier, serve
 from preflow.parallel import scan, sort
-from preflow.parallel.barrier import PATIENCE, make_barrier
+from preflow.parallel.barrier import make_barrier
 from preflow.parallel.scan import exclusive_scan_together, make_sums
 from preflow.parallel.sort import Sorting, make_sorting, sort_by_key_together
 from preflow.parallel.team import run_team
@@ -157,12 +156,6 @@ class Sort(NamedTuple):
     order: NDArray[np.uint32]
 
 
-def impatient_barrier(num_threads: int) -> NDArray[np.int64]:
-    barrier = make_barrier(num_threads)
-    barrier[PATIENCE] = 0
-    return barrier
-
-
 def read(array: NDArray[Any], count: int) -> list[int]:
     entries: list[int] = []
     while len(entries) < count:
@@ -280,11 +273,6 @@ MUTANTS: Mutants = {
         "data race on",
     ),
 }
-
-
-@pytest.fixture(scope="module")
-def runner() -> Iterator[Runner]:
-    yield from running(__file__)
 
 
 @pytest.mark.parametrize("case", CASES)
