@@ -15,8 +15,9 @@ from oracles import edmonds_karp
 from preflow.errors import InvalidInputError
 from preflow.generators import FAMILIES
 from preflow.graph.residual import build_residual
-from preflow.maxflow import multicore_fifo
+from preflow.maxflow import discharge, multicore_fifo
 from preflow.parallel import queues
+from preflow.parallel.idle import wait_for_gift
 from preflow.parallel.team import run_team
 from preflow.solving.run import Control
 from strategies import SmallProblem, float_capacities, small_problems
@@ -136,14 +137,14 @@ def test_stop_flag_raised_before_the_start(threads: int) -> None:
 
 
 def test_failure_of_one_thread_ends_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    work = multicore_fifo.first_stage
+    work = discharge.first_stage
 
     def fail_in_thread_two(*arguments: object) -> None:
-        if arguments[4] == 2:
+        if arguments[5] == 2:
             raise ZeroDivisionError
         work(*arguments)
 
-    monkeypatch.setattr(multicore_fifo, "first_stage", fail_in_thread_two)
+    monkeypatch.setattr(discharge, "first_stage", fail_in_thread_two)
     problem = FAMILIES["rmf-wide"].generate("16x8", seed=1)
     with pytest.raises(ZeroDivisionError):
         preflow.max_flow(problem, method="multicore-fifo", threads=4)
@@ -184,7 +185,7 @@ class TestQueues:
         queues.give(ring, ZERO)
         assert queues.size(ring, ZERO) == 2, "nobody is idle"
         queues.pop(ring, ZERO)
-        ring.flags[int(queues.PADDING)] = ring.num_idle[0] = 1
+        ring.idle.flags[int(queues.PADDING)] = ring.idle.num_idle[0] = 1
         queues.give(ring, ZERO)
         assert queues.size(ring, ZERO) == 1, "a thread does not give its only item"
 
@@ -197,7 +198,7 @@ class TestQueues:
 
         def share(thread: int) -> None:
             if thread == 1:
-                given.append(queues.wait_for_gift(ring, ONE, over, stop))
+                given.append(wait_for_gift(ring.idle, ONE, over, stop))
                 return
             deadline = time.monotonic() + 60
             while queues.size(ring, ZERO) == 5 and time.monotonic() < deadline:
@@ -208,14 +209,14 @@ class TestQueues:
         assert given == [True]
         assert [int(queues.pop(ring, ONE)) for _ in range(2)] == [0, 1]
         assert [int(queues.pop(ring, ZERO)) for _ in range(3)] == [2, 3, 4]
-        assert ring.num_idle[0] == 0
+        assert ring.idle.num_idle[0] == 0
 
     def test_everybody_idle_ends_the_wait(self) -> None:
         ring = queues.make_queues(3, 8, np.uint32)
         over, stop = np.zeros(1, dtype=np.uint64), np.zeros(1, dtype=np.int64)
         outcomes: list[bool] = []
         run_team(
-            lambda thread: outcomes.append(queues.wait_for_gift(ring, np.uint64(thread), over, stop)),
+            lambda thread: outcomes.append(wait_for_gift(ring.idle, np.uint64(thread), over, stop)),
             3,
             lambda: None,
         )
@@ -227,5 +228,5 @@ class TestQueues:
         signals = np.zeros(1, dtype=np.uint64), np.zeros(1, dtype=np.int64)
         timer = threading.Timer(0.05, lambda: signals[which].__setitem__(0, 1))
         timer.start()
-        assert not queues.wait_for_gift(ring, ONE, *signals)
+        assert not wait_for_gift(ring.idle, ONE, *signals)
         timer.join()

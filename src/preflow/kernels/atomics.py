@@ -289,5 +289,5 @@ def claim(alone: bool, array: Any, index: Any) -> bool:
         free = array[index] == 0
         if free:
             array[index] = 1
-        return free
+        return bool(free)
     return compare_exchange(array, index, 0, 1)

@@ -61,6 +61,14 @@ METHODS = (
         aliases=("H_PRF",),
     ),
     Method(
+        "multicore-highest-label-gap",
+        "maxflow.multicore_highest_label",
+        "MulticoreHighestLabelOptions",
+        "every thread takes the highest of its vertices, gaps by atomic counts, a parallel global relabel",
+        "Bader and Sachdeva 2005; Cihan 2010, chapter 6",
+        parallel=True,
+    ),
+    Method(
         "serial-hi-pr",
         "maxflow.serial_highest_label",
         "HighestLabelOptions",
