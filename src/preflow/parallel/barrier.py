@@ -51,6 +51,19 @@ def make_barrier(num_threads: int) -> NDArray[np.int64]:
 
 
 @kernel
+def rest(looks: Any, patience: Any) -> Any:
+    """Wait a moment before the next look at what another thread may change; return how many there were.
+
+    After `patience` looks the thread offers its core to others each time.
+    """
+    if looks < patience:
+        pause()
+        return looks + 1
+    nap()
+    return looks
+
+
+@kernel
 def wait(barrier: Any, num_threads: Any) -> bool:
     """Wait for all `num_threads` threads; what they wrote before is seen after. False if broken.
 
@@ -63,15 +76,11 @@ def wait(barrier: Any, num_threads: Any) -> bool:
         store(barrier, GENERATION, generation + 1)
         return bool(load(barrier, BROKEN) == 0)
     patience = relaxed_load(barrier, PATIENCE)
-    spins = 0
+    looks = 0
     while load(barrier, GENERATION) == generation:
         if relaxed_load(barrier, BROKEN) != 0:
             return False
-        if spins < patience:
-            spins += 1
-            pause()
-        else:
-            nap()
+        looks = rest(looks, patience)
     return bool(load(barrier, BROKEN) == 0)
 
 

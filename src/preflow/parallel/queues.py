@@ -20,10 +20,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.atomics import exchange, fetch_add, load, pause, relaxed_load, relaxed_store, store
+from ..kernels.atomics import exchange, fetch_add, load, relaxed_load, relaxed_store, store
 from ..kernels.kernel import kernel
 from ..solving.dispatch import usable_cpus
-from .barrier import SPINS, nap
+from .barrier import SPINS, rest
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -155,9 +155,5 @@ def wait_for_gift(queues: Queues, thread: Any, over: Any, stop: Any) -> bool:
             return False
         if relaxed_load(over, ZERO) != 0 or relaxed_load(stop, ZERO) != 0:
             return False
-        if looks < queues.patience[0]:
-            looks += 1
-            pause()
-        else:
-            nap()
+        looks = rest(looks, queues.patience[0])
     return True
