@@ -27,10 +27,14 @@ from __future__ import annotations
 
 import ast
 import inspect
+import json
+import os
+import subprocess
 import sys
 import textwrap
-from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
+import traceback
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from types import CodeType, FrameType, ModuleType
 from typing import Any
@@ -49,6 +53,9 @@ ALIGNMENT = 16
 
 Entry = tuple[int, Hashable]
 Thread = Callable[[Any], Any]
+Mistake = Callable[[], AbstractContextManager[None]]
+#: Name: the case that finds it, the mistake, and what is found.
+Mutants = Mapping[str, tuple[str, Mistake, str]]
 
 
 class Violation(Exception):  # noqa: N818 (what the explorer looks for, not an error of it)
@@ -482,3 +489,73 @@ def hidden_values(module: ModuleType, stepping: set[str]) -> list[str]:
             if len(operands) > 1:
                 found.append(f"{module.__name__}:{node.lineno}")
     return found
+
+
+def hold_constant(arrays: Any) -> Any:
+    """Make the arrays of a tuple read-only."""
+    for array in arrays:
+        array.flags.writeable = False
+    return arrays
+
+
+# Mistakes that are easily made
+
+
+def edit(function: Callable[..., Any], old: str, new: str) -> Mistake:
+    """Return a mistake in the source of `function`."""
+    return lambda: replaced(function, edited(function, old, new))
+
+
+def exchange_for(function: Callable[..., Any], new: Callable[..., Any]) -> Mistake:
+    """Return the mistake that `new` is called instead of `function`."""
+    return lambda: replaced(function, new)
+
+
+def look_then_set(array: Any, index: Any, expected: Any, value: Any) -> bool:
+    """Do what a compare-and-swap does, but in two steps."""
+    if atomics.relaxed_load(array, index) != expected:
+        return False
+    atomics.relaxed_store(array, index, value)
+    return True
+
+
+# Kernels are plain Python in a process that is started so: a test file, run as a program, serves the cases
+# that its tests ask for, each alone or with a mistake.
+
+
+class Runner:
+    """A test file in a process in which kernels are plain Python."""
+
+    def __init__(self, program: str) -> None:
+        environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+        self.process = subprocess.Popen(
+            [sys.executable, program],
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def ask(self, case: str, mutant: str = "") -> dict[str, Any]:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        print(json.dumps([case, mutant]), file=self.process.stdin, flush=True)
+        outcome: dict[str, Any] = json.loads(self.process.stdout.readline())
+        assert "error" not in outcome, outcome["error"]
+        return outcome
+
+
+def serve(cases: Mapping[str, Callable[[], Outcome]], mutants: Mutants) -> None:
+    """Answer a :class:`Runner`, until it closes its end."""
+    for line in sys.stdin:
+        case, mutant = json.loads(line)
+        answer: dict[str, Any]
+        try:
+            with mutants[mutant][1]() if mutant else nullcontext():
+                outcome = cases[case]()
+            answer = {"states": outcome.states, "ends": outcome.ends, "violation": None}
+        except Violation as violation:
+            answer = {"violation": str(violation)}
+        except Exception:
+            answer = {"error": traceback.format_exc()}
+        print(json.dumps(answer), flush=True)

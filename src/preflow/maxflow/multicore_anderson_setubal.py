@@ -18,9 +18,10 @@ vertex waits for the lock of a lower one only, and looks again and again whether
 waits while it holds none; and the lock of the shared queue is the last one taken.
 
 Departures: terminals are not vertices. One thread makes a global relabel, where the thesis says that all take
-part. A vertex is locked for its whole discharge, not for each push. The labels of the start come from a search by all threads, while nothing moves; so do those of the end, where
-another phase would follow if excess could still reach the sink. A vertex that dies leaves all waves, and later
-searches pass it by. One thread alone takes no locks.
+part. A vertex is locked for its whole discharge, not for each push. The labels of the start come from a
+search by all threads, while nothing moves; so do those of the end, where another phase would follow if excess
+could still reach the sink. A vertex that no search will visit again leaves all waves, and later searches pass
+it by. One thread alone takes no vertex locks.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..graph.residual import ResidualArrays
-from ..kernels.atomics import compare_exchange, fetch_add, load, relaxed_load, relaxed_store, store
+from ..kernels.atomics import compare_exchange, fetch_add, relaxed_load, relaxed_store, store
 from ..kernels.kernel import kernel
 from ..kernels.relabel import lowest_neighbour_now
 from ..parallel.barrier import PATIENCE, rest, wait
@@ -182,7 +183,7 @@ def discharge_batch(
     pushes = ZERO
     relabels = ZERO
     scans = ZERO
-    while waiting(state.active, thread) > ZERO:
+    while waiting(state.active, thread) > ZERO and relaxed_load(stop, ZERO) == 0:
         v = pop(state.active, thread)
         entry = lock(wave, v, alone, patience, stop)
         if entry == LOCKED:

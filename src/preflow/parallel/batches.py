@@ -159,7 +159,7 @@ def fetch(batches: Batches, thread: Any, patience: Any, stop: Any, counts: Any) 
     shared = batches.shared
     idle = False
     looks = 0
-    while acquire(batches, patience, stop):
+    while relaxed_load(stop, ZERO) == 0 and acquire(batches, patience, stop):
         flush_locked(batches, thread)
         size = shared[SIZE]
         if size > ZERO:
