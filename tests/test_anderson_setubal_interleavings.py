@@ -1,4 +1,4 @@
-"""Anderson and Setubal's kernels in every state that two threads can reach in tiny cases, and mutants of them.
+"""Anderson and Setubal's kernels in every state that two threads can reach in tiny cases, and mutants.
 
 See test_interleavings.py for how. Vertices are numbers from 0, the last two of a network source and sink.
 """
