@@ -34,6 +34,20 @@ def hold_constant(arrays: Any) -> Any:
     return arrays
 
 
+class Uncounted(np.ndarray[Any, Any]):
+    """Counters that stay zero: a thread that goes in circles would otherwise reach ever new states."""
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        pass
+
+
+def uncounted(*shape: int, dtype: Any = np.uint64) -> Uncounted:
+    """Return counters that stay zero."""
+    counters = np.zeros(shape, dtype).view(Uncounted)
+    counters.flags.writeable = False
+    return counters
+
+
 def impatient_barrier(num_threads: int, patience: int = 0) -> NDArray[np.int64]:
     """Return a barrier whose threads spin so many times, each of which is another state, before they nap."""
     made = make_barrier(num_threads)
@@ -56,6 +70,13 @@ def add_in_two_steps(array: Any, index: Any, amount: Any) -> Any:
     old = relaxed_load(array, index)
     relaxed_store(array, index, old + array.dtype.type(amount))
     return old
+
+
+def look_then_set(array: Any, index: Any, expected: Any, value: Any) -> bool:
+    if relaxed_load(array, index) != expected:
+        return False
+    relaxed_store(array, index, value)
+    return True
 
 
 # The process

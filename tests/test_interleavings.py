@@ -21,6 +21,7 @@ from exploration import (
     exchange_for,
     hold_constant,
     impatient_barrier,
+    look_then_set,
     serve,
 )
 from preflow import FlowNetwork
@@ -31,7 +32,6 @@ from preflow.kernels.atomics import (
     fetch_add,
     load,
     pause,
-    relaxed_load,
     relaxed_store,
     store,
 )
@@ -327,13 +327,6 @@ CASES: Cases = {
 
 
 # Mutants
-
-
-def look_then_set(array: Any, index: Any, expected: Any, value: Any) -> bool:
-    if relaxed_load(array, index) != expected:
-        return False
-    relaxed_store(array, index, value)
-    return True
 
 
 RESET = "        relaxed_store(barrier, ARRIVED, 0)\n"

@@ -43,6 +43,14 @@ METHODS = (
         aliases=("Cihan",),
     ),
     Method(
+        "multicore-anderson-setubal",
+        "maxflow.multicore_anderson_setubal",
+        "AndersonSetubalOptions",
+        "a shared queue, a lock a vertex, a global relabel while the others go on",
+        "Anderson and Setubal 1992; Cihan 2010, chapter 3",
+        parallel=True,
+    ),
+    Method(
         "serial-highest-label",
         "maxflow.serial_highest_label",
         "HighestLabelOptions",
