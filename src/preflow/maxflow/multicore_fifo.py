@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 from ..graph.residual import ResidualArrays
 from ..kernels.atomics import fetch_add, fetch_min, load, relaxed_load, relaxed_store
 from ..kernels.kernel import kernel
+from ..kernels.relabel import lowest_neighbour_now
 from ..parallel.barrier import wait
 from ..parallel.bfs import Team, distances_to_sink_together, make_team, share_of
 from ..parallel.queues import Queues, append, clear, give, make_queues, pop, size, wait_for_gift
@@ -106,23 +107,6 @@ def add(alone: bool, array: Any, index: Any, amount: Any) -> Any:
         array[index] = old + amount
         return old
     return fetch_add(array, index, amount)
-
-
-@kernel
-def lowest_neighbour_now(net: ResidualArrays, height: Any, v: Any, ceiling: Any) -> tuple[Any, Any]:
-    """Do what :func:`preflow.kernels.relabel.lowest_neighbour` does, while other threads push and relabel."""
-    low = ceiling
-    a = np.uint64(net.first_out[v])
-    last = np.uint64(net.first_out[v + ONE])
-    arc = last
-    while a < last:
-        if relaxed_load(net.residual, a) > 0:
-            neighbour = np.uint64(relaxed_load(height, net.head[a]))
-            if neighbour < low:
-                low = neighbour
-                arc = a
-        a += ONE
-    return low, arc
 
 
 @kernel
