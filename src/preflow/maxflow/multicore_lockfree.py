@@ -1,36 +1,31 @@
 """Lock-free push-relabel on many cores: Hong's algorithm, also with asynchronous global relabeling.
 
-Hong, "A Lock-free Multi-threaded Algorithm for the Maximum Flow Problem" (2008), as in Łupińska, sections 4.4
-and 4.5: the lowest residual neighbour gets the excess if it is lower, else the vertex is lifted to just above
-it, without locks and without barriers between operations. It is cpu-async of Wu, He and Hong, section 5.5. With
+Hong, "A Lock-free Multi-threaded Algorithm for the Maximum Flow Problem" (2008), as in Łupińska, section 4.4:
+the lowest residual neighbour gets the excess if it is lower, else the vertex is lifted to just above it,
+without locks, and without barriers between operations. It is cpu-async of Wu, He and Hong, section 5.5. With
 ``concurrent_relabel`` it is ARG: Hong and He, "An Asynchronous Multithreaded Algorithm for the Maximum Flow
-Problem with Nonblocking Global Relabeling Heuristic" (2011), in which one thread searches while others push.
+Problem with Nonblocking Global Relabeling Heuristic" (2011): one thread searches while the others push.
 
-Why no flow is lost. Everything follows from who holds a vertex:
+Why no flow is lost. Only its holder lowers a vertex's excess and the residuals of its arcs, so what it has
+read is still there when it takes it. The fetch-and-add that raises an excess from zero puts the vertex into a
+list, whose thread is its holder; the one that lowers it to zero ends that. So a vertex is in one list or at
+work in one thread. A push credits the receiver before the sender is debited, and after each look at a vertex
+the debit is all that was pushed, whether or not a relabel succeeded.
 
-- Only its holder lowers a vertex's excess and the residuals of its arcs; all others add to them. So what the
-  holder has read is still there when it takes it, and nothing gets negative.
-- A vertex is put into a list by the fetch-and-add that raises its excess from zero. It leaves its holder by
-  the one that lowers its excess to zero, or for good until the next exact search. So nobody puts it into a
-  list while it is in one or held, and a taken list is read before its vertices can be in another.
-- A push credits the receiver before it debits the sender: excess may show twice, but is never out of sight.
-- Each look at a vertex ends on the debit of all that it pushed, whether or not its relabel succeeded.
+Labels are hints, which no flow depends on. A receiver that was lifted after the push was prepared gets a
+steep arc; it reads its excess before its arcs, so it sends that back. A concurrent search lifts labels to
+distances in a network that never was, since flow moves behind its back: they may get too high, or dead where
+the sink can be reached. Only an exact search while nothing moves declares vertices dead. It comes when nobody
+has a vertex below the dead label, or a concurrent search meets a dead one; if it finds excess that can reach
+the sink, another epoch begins. After some that brought nothing to the sink one thread works alone, as in the
+serial methods, so their number is finite.
 
-Labels are hints, which no flow depends on. A push that was prepared before its receiver was lifted leaves a
-steep arc; the receiver, which reads its excess before its arcs, sends that back. A concurrent search lifts
-labels to distances in a network that never was: flow moves behind its back, so a label may get too high, or
-dead where the sink can be reached. It never lowers one. Only an exact search while nothing moves decides which
-vertices are dead; where it finds excess that can reach the sink, another epoch begins. After some that brought
-nothing to the sink one thread works alone, so their number is finite.
-
-Departures: terminals are not vertices. Labels start exact. Excess that is cut off climbs to the dead label, not
-back to the source. After ``relabel_period * n`` relabels the threads search together at a barrier, without which
-cut-off excess climbs one level at a time; with None they do so only at the end, as Hong prints it. A thread has
-a list of active vertices instead of looking at all. A vertex goes to its owner's list, but stays with a thread
-that has nothing else to do: a last few would wander between threads that sleep. One scan serves all pushes to
-the lowest level. The end of an epoch is found by counting what was handed over and what is settled, since dead
-vertices may still get excess, which the sum e(s) + e(t) misses. The thread that finds a concurrent search
-due makes it.
+Departures: terminals are not vertices. Labels start exact; cut-off excess climbs to the dead label, not back
+to the source. After ``relabel_period * n`` relabels all threads search at a barrier, or one concurrently;
+with None none does, as Hong prints it. Threads list active vertices instead of looking at all they own; a
+vertex goes to its owner, but stays with a thread that has nothing else, or a last few would wander among
+sleeping threads. One scan serves all pushes to the lowest level. The end is found by counting what was handed
+out and is settled (parallel/inboxes.py): e(s) + e(t) misses what still gets to dead vertices.
 """
 
 from __future__ import annotations
@@ -42,19 +37,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..graph.residual import ResidualArrays
-from ..kernels.atomics import (
-    compare_exchange,
-    exchange,
-    fetch_add,
-    load,
-    pause,
-    relaxed_load,
-    relaxed_store,
-    store,
-)
+from ..kernels.atomics import compare_exchange, fetch_add, load, relaxed_load, relaxed_store, store
 from ..kernels.kernel import kernel
 from ..kernels.relabel import lowest_neighbour_now
-from ..parallel.barrier import PATIENCE, nap, wait
+from ..parallel import inboxes
+from ..parallel.barrier import wait
 from ..parallel.bfs import Team, distances_to_sink_together, make_team
 from ..parallel.team import run_solver
 from ..solving.run import COUNTER_ROW, Control
@@ -73,16 +60,13 @@ FRUITLESS = 8
 #: Vertices from which a concurrent search goes on between two looks at whether it is still wanted.
 SEARCH_BATCH = np.uint64(256)
 
-#: Entries between what is written by different threads: two cache lines.
+#: Entries between what is written at different times: two cache lines.
 PADDING = np.uint64(16)
-#: Positions in a thread's row of State.lists: first and last of its own list, and of State.tally: how many
-#: parts of the work it handed out and how many it settled, the excess it found on all and on active vertices.
-FRONT, BACK, TAKEN = (np.uint64(k) for k in range(3))
-HANDED_OUT, SETTLED, REMAINING, ACTIVE = (np.uint64(k) for k in range(4))
-#: Positions in State.signals: the epoch is over, relabels since the last search, somebody searches, the solve
-#: ends here.
-OVER, TOTAL_RELABELS, SEARCHING, STOPPING = (np.uint64(k) * PADDING for k in range(4))
-#: Position in a row of Control.thread_counts: pushes by discharges that began while another thread searched.
+#: Positions in State.signals.
+OVER, RELABELED, SEARCHING, STOPPING, OWNERS = (np.uint64(k) * PADDING for k in range(5))
+#: Positions in a thread's row of State.found.
+REMAINING, ACTIVE = ZERO, ONE
+#: Position in a row of State.counts: pushes by discharges that began while another thread searched.
 CONCURRENT_PUSHES = COUNTER_ROW - 1
 
 
@@ -112,133 +96,60 @@ class State(NamedTuple):
 
     Attributes
     ----------
+    stop, progress, counts
+        What Control calls stop, excess and thread_counts.
+    relabel_limit, block_bits : uint64
+        Relabels until a global one; a block of an owner's vertices has two to this power.
     height, order : ndarray, shape (n,)
         Distance labels, and the order of the last search.
     seen : ndarray of uint8, shape (n,)
-        What a concurrent search has reached; empty where there is none.
-    after : ndarray, shape (n,)
-        Which vertex, plus one, comes after this one in its list; 0 ends the list.
-    lists : ndarray of uint64
-        A row a thread: its own list of active vertices, and how many parts of the work it took.
-    inbox : ndarray of uint64
-        The vertex, plus one, that another thread put into this thread's inbox last; 0 if empty. Padded.
-    tally : ndarray of int64
-        A row a thread.
+        What a concurrent search has reached; empty if there is none.
+    found : ndarray of int64
+        A row a thread: excess on all its vertices, and on the active ones, as the epoch began.
     signals : ndarray of uint64
+        The epoch is over; relabels since the last search; somebody searches; the solve ends here; how many
+        threads own vertices in this epoch.
     """
 
+    team: Team
+    lists: inboxes.Inboxes
+    stop: NDArray[Any]
+    progress: NDArray[Any]
+    counts: NDArray[Any]
+    relabel_limit: Any
+    block_bits: Any
     height: NDArray[Any]
     order: NDArray[Any]
     seen: NDArray[Any]
-    after: NDArray[Any]
-    lists: NDArray[Any]
-    inbox: NDArray[Any]
-    tally: NDArray[Any]
+    found: NDArray[Any]
     signals: NDArray[Any]
 
 
-class Part(NamedTuple):
-    """Which vertices a thread owns: every block whose number is its own modulo the number of owners.
-
-    A block has two to the power of `block_bits` vertices; all three are uint64.
-    """
-
-    thread: Any
-    owners: Any
-    block_bits: Any
-
-
-def make_state(num_vertices: int, num_threads: int, concurrent_relabel: bool, dtype: Any) -> State:
-    """Return the state before the first epoch."""
-    padded = num_threads * int(PADDING)
-    return State(
-        height=np.full(num_vertices, num_vertices + 1, dtype=dtype),
-        order=np.empty(num_vertices, dtype=dtype),
-        seen=np.zeros(num_vertices if concurrent_relabel else 0, dtype=np.uint8),
-        after=np.zeros(num_vertices, dtype=dtype),
-        lists=np.zeros(padded, dtype=np.uint64),
-        inbox=np.zeros(padded, dtype=np.uint64),
-        tally=np.zeros(padded, dtype=np.int64),
-        signals=np.zeros(4 * int(PADDING), dtype=np.uint64),
-    )
+@kernel
+def over(state: State) -> bool:
+    """Return whether the epoch is over, or the solve is to stop."""
+    return bool(relaxed_load(state.signals, OVER) != ZERO or relaxed_load(state.stop, ZERO) != 0)
 
 
 @kernel
-def append(state: State, row: Any, v: Any) -> None:
-    """Put `v` at the end of the thread's own list."""
-    if state.lists[row + FRONT] == ZERO:
-        state.lists[row + FRONT] = v + ONE
+def activate(state: State, thread: Any, v: Any) -> None:
+    """List `v`, which had no excess before: with its owner, or here if there is nothing else."""
+    owner = (v >> state.block_bits) % state.signals[OWNERS]
+    if owner == thread or inboxes.is_empty(state.lists, thread):
+        inboxes.append(state.lists, thread, v)
     else:
-        state.after[state.lists[row + BACK] - ONE] = v + ONE
-    state.lists[row + BACK] = v + ONE
-    state.after[v] = ZERO
+        inboxes.send(state.lists, thread, owner, v)
 
 
 @kernel
-def pop(state: State, row: Any) -> Any:
-    """Take the first vertex of the thread's own list, which is not empty."""
-    v = state.lists[row + FRONT] - ONE
-    state.lists[row + FRONT] = np.uint64(state.after[v])
-    return v
-
-
-@kernel
-def empty_inbox(state: State, row: Any) -> None:
-    """Move all that is in the thread's inbox to its own list."""
-    v = np.uint64(exchange(state.inbox, row, ZERO))
-    while v != ZERO:
-        following = np.uint64(state.after[v - ONE])
-        append(state, row, v - ONE)
-        state.lists[row + TAKEN] += ONE
-        v = following
-
-
-@kernel
-def activate(state: State, part: Part, v: Any) -> None:
-    """List `v`, which had no excess before: here if this list is empty or its own one, else with its owner.
-
-    It is counted before its owner can see it, so that never more seems settled than was handed out.
-    """
-    row = part.thread * PADDING
-    owner = (v >> part.block_bits) % part.owners
-    if owner == part.thread or state.lists[row + FRONT] == ZERO:
-        append(state, row, v)
-        return
-    store(state.tally, row + HANDED_OUT, relaxed_load(state.tally, row + HANDED_OUT) + 1)
-    while True:
-        first = relaxed_load(state.inbox, owner * PADDING)
-        state.after[v] = first
-        if compare_exchange(state.inbox, owner * PADDING, first, v + ONE):
-            return
-
-
-@kernel
-def all_settled(state: State, part: Part) -> bool:
-    """Return whether nobody has an active vertex; one that has counts less settled than was handed out.
-
-    What is settled is read first: if all that had been handed out later was settled then, nothing is left.
-    """
-    open_parts = np.int64(0)
-    row = ZERO
-    while row < part.owners * PADDING:
-        open_parts -= load(state.tally, row + SETTLED)
-        row += PADDING
-    while row > ZERO:
-        row -= PADDING
-        open_parts += load(state.tally, row + HANDED_OUT)
-    return bool(open_parts == 0)
-
-
-@kernel
-def discharge(net: ResidualArrays, state: State, part: Part, v: Any, stop: Any, counts: Any) -> Any:
-    """Push and relabel until `v` has no excess or the dead label, or the epoch is over; return the relabels."""
+def discharge(net: ResidualArrays, state: State, thread: Any, v: Any) -> Any:
+    """Push and relabel until `v` has no excess or is dead, or the epoch is over; return the relabels."""
     height = state.height
     n = np.uint64(len(height))
+    first = np.uint64(net.first_out[v])
     last = np.uint64(net.first_out[v + ONE])
-    pushes = ZERO
-    relabels = ZERO
-    scans = ZERO
-    while relaxed_load(state.signals, OVER) == ZERO and relaxed_load(stop, ZERO) == 0:
+    pushes, relabels, scans = ZERO, ZERO, ZERO
+    while not over(state):
         h = np.uint64(relaxed_load(height, v))
         if h > n:
             break
@@ -252,7 +163,7 @@ def discharge(net: ResidualArrays, state: State, part: Part, v: Any, stop: Any, 
             pushes += ONE
         if left > 0:
             low, a = lowest_neighbour_now(net, height, v, n)
-            scans += last - np.uint64(net.first_out[v])
+            scans += last - first
             if h <= low and compare_exchange(height, v, h, low + ONE):
                 relabels += ONE
                 h = low + ONE
@@ -265,227 +176,154 @@ def discharge(net: ResidualArrays, state: State, part: Part, v: Any, stop: Any, 
                         fetch_add(net.residual, a, -amount)
                         fetch_add(net.residual, net.reverse[a], amount)
                         if fetch_add(net.excess, w, amount) == 0:
-                            activate(state, part, w)
+                            activate(state, thread, w)
                         left -= amount
                         pushes += ONE
-                scans += ONE
                 a += ONE
         if left < excess and fetch_add(net.excess, v, left - excess) == excess - left:
             break
-    counts[PUSHES] += pushes
-    counts[RELABELS] += relabels
-    counts[ARC_SCANS] += scans
+    state.counts[thread, PUSHES] += pushes
+    state.counts[thread, RELABELS] += relabels
+    state.counts[thread, ARC_SCANS] += scans
     return relabels
 
 
 @kernel
-def lift(height: Any, v: Any, least: Any) -> None:
-    """Raise the label of `v` to at least `least`, whoever else raises it."""
+def lift(height: Any, v: Any, least: Any) -> Any:
+    """Raise the label of `v` to at least `least`, whoever else raises it; return what it was."""
     h = np.uint64(relaxed_load(height, v))
     while h < least and not compare_exchange(height, v, h, least):
         h = np.uint64(relaxed_load(height, v))
+    return h
 
 
 @kernel
-def leads_to_seen(net: ResidualArrays, seen: Any, v: Any) -> bool:
-    """Return whether a residual arc leads from `v` to a vertex that the search has reached."""
-    a = np.uint64(net.first_out[v])
-    last = np.uint64(net.first_out[v + ONE])
-    while a < last:
-        if seen[net.head[a]] != 0 and relaxed_load(net.residual, a) > 0:
-            return True
-        a += ONE
-    return False
-
-
-@kernel
-def search_concurrently(net: ResidualArrays, state: State, stop: Any, progress: Any) -> bool:
-    """Lift labels to distances to the sink while others push; False if that is no longer wanted."""
+def search_concurrently(net: ResidualArrays, state: State) -> None:
+    """Lift labels to distances to the sink while others push, until the epoch is over."""
     order, seen = state.order, state.seen
     n = np.uint64(len(seen))
-    end = ZERO
+    begin, end = ZERO, ZERO
     v = ZERO
     while v < n:
-        seen[v] = 0
-        if relaxed_load(net.sink_residual, v) > 0:
-            seen[v] = 1
+        seen[v] = relaxed_load(net.sink_residual, v) > 0
+        if seen[v] != 0:
             order[end] = v
             end += ONE
         v += ONE
-    begin = ZERO
-    level_end = end
-    next_height = np.uint64(2)
+    level, level_end = ONE, end
     while begin < end:
-        if relaxed_load(state.signals, OVER) != ZERO or relaxed_load(stop, ZERO) != 0:
-            return False
+        if over(state):
+            return
         batch_end = min(level_end, begin + SEARCH_BATCH)
         while begin < batch_end:
-            v = np.uint64(order[begin])
-            begin += ONE
-            a = np.uint64(net.first_out[v])
-            last = np.uint64(net.first_out[v + ONE])
+            a = np.uint64(net.first_out[order[begin]])
+            last = np.uint64(net.first_out[order[begin] + ONE])
             while a < last:
                 w = np.uint64(net.head[a])
                 if seen[w] == 0 and relaxed_load(net.residual, net.reverse[a]) > 0:
                     seen[w] = 1
-                    lift(state.height, w, next_height)
+                    if lift(state.height, w, level + ONE) > n:
+                        relaxed_store(state.signals, OVER, ONE)
                     order[end] = w
                     end += ONE
                 a += ONE
+            begin += ONE
         if begin == level_end:
-            level_end = end
-            next_height += ONE
-    active = 0.0
+            level, level_end = level + ONE, end
     v = ZERO
     while v < n:
-        if seen[v] != 0:
-            active += relaxed_load(net.excess, v)
-        elif not leads_to_seen(net, seen, v):
+        if seen[v] == 0:
             lift(state.height, v, n + ONE)
         v += ONE
-    progress[0] = active
-    return True
 
 
 @kernel
-def work_through_epoch(
-    net: ResidualArrays,
-    state: State,
-    part: Part,
-    concurrent: bool,
-    relabel_limit: Any,
-    report_limit: Any,
-    patience: Any,
-    stop: Any,
-    counts: Any,
-    progress: Any,
-) -> None:
-    """Discharge vertices until none is active, a relabel at a barrier is due, or `stop` is raised."""
-    signals = state.signals
-    row = part.thread * PADDING
-    looks = 0
+def work_through_epoch(net: ResidualArrays, state: State, thread: Any) -> None:
+    """Discharge vertices until nobody holds one, an exact search is due, or the solve is to stop."""
+    signals, counts = state.signals, state.counts
+    owners = signals[OWNERS]
+    report_limit = min(np.uint64(UNREPORTED), state.relabel_limit // (np.uint64(8) * owners))
     relabels = ZERO
-    while relaxed_load(signals, OVER) == ZERO and relaxed_load(stop, ZERO) == 0:
-        if relaxed_load(state.inbox, row) != ZERO:
-            empty_inbox(state, row)
-        if state.lists[row + FRONT] == ZERO:
-            if looks == 0:
-                store(state.tally, row + SETTLED, np.int64(state.lists[row + TAKEN]))
-                counts[WAITS] += ONE
-            if all_settled(state, part):
+    while not over(state):
+        inboxes.receive(state.lists, thread)
+        if inboxes.is_empty(state.lists, thread):
+            counts[thread, WAITS] += ONE
+            if not inboxes.wait_for_items(state.lists, thread, owners, signals, state.stop):
                 relaxed_store(signals, OVER, ONE)
-            elif looks < patience:
-                looks += 1
-                pause()
-            else:
-                nap()
             continue
-        looks = 0
-        searching = concurrent and relaxed_load(signals, SEARCHING) != ZERO
-        pushes = counts[PUSHES]
-        relabels += discharge(net, state, part, pop(state, row), stop, counts)
+        searching = relaxed_load(signals, SEARCHING) != ZERO
+        pushes = counts[thread, PUSHES]
+        relabels += discharge(net, state, thread, inboxes.pop(state.lists, thread))
         if searching:
-            counts[CONCURRENT_PUSHES] += counts[PUSHES] - pushes
-        if relabels < report_limit:
+            counts[thread, CONCURRENT_PUSHES] += counts[thread, PUSHES] - pushes
+        if relabels <= report_limit:
             continue
-        if fetch_add(signals, TOTAL_RELABELS, relabels) + relabels >= relabel_limit:
-            if not concurrent:
-                relaxed_store(signals, OVER, ONE)
-            elif compare_exchange(signals, SEARCHING, ZERO, ONE):
-                if search_concurrently(net, state, stop, progress):
-                    counts[GLOBAL_RELABELS] += ONE
-                relaxed_store(signals, TOTAL_RELABELS, ZERO)
-                store(signals, SEARCHING, ZERO)
+        due = fetch_add(signals, RELABELED, relabels) + relabels >= state.relabel_limit
         relabels = ZERO
+        if due and len(state.seen) == 0:
+            relaxed_store(signals, OVER, ONE)
+        elif due and compare_exchange(signals, SEARCHING, ZERO, ONE):
+            search_concurrently(net, state)
+            counts[thread, GLOBAL_RELABELS] += ONE
+            relaxed_store(signals, RELABELED, ZERO)
+            store(signals, SEARCHING, ZERO)
 
 
 @kernel
-def begin_epoch(net: ResidualArrays, state: State, part: Part) -> None:
+def begin_epoch(net: ResidualArrays, state: State, thread: Any, owners: Any) -> None:
     """List the thread's active vertices, and sum up excess, while nothing moves."""
     n = np.uint64(len(state.height))
-    block = ONE << part.block_bits
-    row = part.thread * PADDING
-    state.lists[row + FRONT] = ZERO
-    state.lists[row + TAKEN] = ONE
-    state.inbox[row] = ZERO
-    remaining = np.int64(0)
-    active = np.int64(0)
-    begin = part.thread * block if part.thread < part.owners else n
-    while begin < n:
-        v = begin
-        while v < min(begin + block, n):
-            excess = net.excess[v]
-            remaining += excess
-            if excess > 0 and np.uint64(state.height[v]) <= n:
-                active += excess
-                append(state, row, v)
+    inboxes.clear(state.lists, thread)
+    remaining, active = np.int64(0), np.int64(0)
+    block = thread if thread < owners else n
+    while block << state.block_bits < n:
+        v = block << state.block_bits
+        block_end = min(n, (block + ONE) << state.block_bits)
+        while v < block_end:
+            remaining += net.excess[v]
+            if net.excess[v] > 0 and np.uint64(state.height[v]) <= n:
+                active += net.excess[v]
+                inboxes.append(state.lists, thread, v)
             v += ONE
-        begin += part.owners * block
-    state.tally[row + HANDED_OUT] = 1
-    state.tally[row + SETTLED] = 0
-    state.tally[row + REMAINING] = remaining
-    state.tally[row + ACTIVE] = active
+        block += owners
+    state.found[thread * PADDING + REMAINING] = remaining
+    state.found[thread * PADDING + ACTIVE] = active
+    if thread == ZERO:
+        state.counts[thread, GLOBAL_RELABELS] += ONE
+        relaxed_store(state.signals, OVER, ZERO)
+        relaxed_store(state.signals, RELABELED, ZERO)
+        relaxed_store(state.signals, STOPPING, np.uint64(relaxed_load(state.stop, ZERO)))
+        state.signals[OWNERS] = owners
 
 
 @kernel
-def first_stage(
-    net: ResidualArrays,
-    state: State,
-    team: Team,
-    thread: Any,
-    block_bits: Any,
-    concurrent: bool,
-    relabel_limit: Any,
-    report_limit: Any,
-    stop: Any,
-    counts: Any,
-    progress: Any,
-) -> None:
+def first_stage(net: ResidualArrays, state: State, thread: Any) -> None:
     """Push excess until none can reach the sink; one thread's share.
 
-    On return the heights are exact, also when `stop` was raised, unless the barrier is broken.
+    On return the heights are exact, also when the solve was to stop, unless the barrier is broken.
     """
-    num_threads = team.num_threads[0]
-    before = np.int64(-1)
-    fruitless = 0
+    num_threads = state.team.num_threads[0]
+    before, fruitless = np.int64(-1), 0
     while True:
-        distances_to_sink_together(team, thread, net, state.height, state.order)
-        part = Part(thread, num_threads if fruitless < FRUITLESS else ONE, block_bits)
-        begin_epoch(net, state, part)
-        if thread == ZERO:
-            counts[GLOBAL_RELABELS] += ONE
-            relaxed_store(state.signals, OVER, ZERO)
-            relaxed_store(state.signals, TOTAL_RELABELS, ZERO)
-            relaxed_store(state.signals, STOPPING, np.uint64(relaxed_load(stop, ZERO)))
-        if not wait(team.barrier, num_threads):
+        distances_to_sink_together(state.team, thread, net, state.height, state.order)
+        begin_epoch(net, state, thread, num_threads if fruitless < FRUITLESS else ONE)
+        if not wait(state.team.barrier, num_threads):
             return
-        remaining = np.int64(0)
-        active = np.int64(0)
+        remaining, active = np.int64(0), np.int64(0)
         row = ZERO
         while row < num_threads * PADDING:
-            remaining += state.tally[row + REMAINING]
-            active += state.tally[row + ACTIVE]
+            remaining += state.found[row + REMAINING]
+            active += state.found[row + ACTIVE]
             row += PADDING
         if thread == ZERO:
-            progress[0] = active
+            state.progress[0] = active
         if active == 0 or relaxed_load(state.signals, STOPPING) != ZERO:
             return
         fruitless = fruitless + 1 if remaining == before else 0
         before = remaining
-        if thread < part.owners:
-            work_through_epoch(
-                net,
-                state,
-                part,
-                concurrent,
-                relabel_limit,
-                report_limit,
-                relaxed_load(team.barrier, PATIENCE),
-                stop,
-                counts,
-                progress,
-            )
-        if not wait(team.barrier, num_threads):
+        if thread < state.signals[OWNERS]:
+            work_through_epoch(net, state, thread)
+        if not wait(state.team.barrier, num_threads):
             return
 
 
@@ -501,31 +339,22 @@ def solve(net: ResidualArrays, options: LockFreeOptions, control: Control) -> ND
     -----
     O(n^2 m) operations; memory of three indices a vertex, and a byte for concurrent searches.
     """
-    n, m = len(net.excess), len(net.head)
-    num_threads = control.threads
-    relabel_limit = UNLIMITED
-    if options.relabel_period is not None:
-        relabel_limit, _ = relabel_limits("relabels", options.relabel_period, n, m)
-    report_limit = np.uint64(max(1, min(UNREPORTED, int(relabel_limit) // (8 * num_threads))))
-    block_bits = np.uint64(max(1, n // (BLOCKS * num_threads)).bit_length() - 1)
-    state = make_state(n, num_threads, options.concurrent_relabel, net.head.dtype)
-    team = make_team(num_threads, net.head.dtype)
+    n, num_threads, dtype = len(net.excess), control.threads, net.head.dtype
+    period = options.relabel_period
+    state = State(
+        team=make_team(num_threads, dtype),
+        lists=inboxes.make_inboxes(num_threads, n, dtype),
+        stop=control.stop,
+        progress=control.excess,
+        counts=control.thread_counts,
+        relabel_limit=UNLIMITED if period is None else relabel_limits("relabels", period, n, 0)[0],
+        block_bits=np.uint64(max(1, n // (BLOCKS * num_threads)).bit_length() - 1),
+        height=np.full(n, n + 1, dtype=dtype),
+        order=np.empty(n, dtype=dtype),
+        seen=np.zeros(n if options.concurrent_relabel else 0, dtype=np.uint8),
+        found=np.zeros(num_threads * int(PADDING), dtype=np.int64),
+        signals=np.zeros(5 * int(PADDING), dtype=np.uint64),
+    )
     control.excess[:] = net.excess.sum(dtype=np.float64)
-
-    def share(thread: int) -> None:
-        first_stage(
-            net,
-            state,
-            team,
-            np.uint64(thread),
-            block_bits,
-            options.concurrent_relabel,
-            relabel_limit,
-            report_limit,
-            control.stop,
-            control.thread_counts[thread],
-            control.excess,
-        )
-
-    run_solver(share, control, team.barrier)
+    run_solver(lambda thread: first_stage(net, state, np.uint64(thread)), control, state.team.barrier)
     return state.height
