@@ -6,19 +6,23 @@ kernels with a mistake that is easily made: the explorer must find it.
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-import traceback
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from exploration import (
+    Mutants,
+    Runner,
+    add_in_two_steps,
+    answer_all,
+    edit,
+    exchange_for,
+    hold_constant,
+    look_then_set,
+)
 from preflow import FlowNetwork
 from preflow.graph.residual import ResidualArrays, build_residual
 from preflow.kernels import atomics, worklist
@@ -27,7 +31,6 @@ from preflow.kernels.atomics import (
     fetch_add,
     load,
     pause,
-    relaxed_load,
     relaxed_store,
     store,
 )
@@ -35,16 +38,9 @@ from preflow.kernels.worklist import Worklist, append, appended, begin_phase, fl
 from preflow.parallel import barrier, bfs
 from preflow.parallel.barrier import BROKEN, PATIENCE, make_barrier, wait
 from preflow.parallel.bfs import Team, distances_to_sink_together, make_team
-from scheduler import Outcome, Thread, Violation, edited, explore, hidden_values, replaced
+from scheduler import Outcome, Thread, Violation, explore, hidden_values
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
-
-
-def hold_constant(arrays: Any) -> Any:
-    """Make the arrays of a tuple read-only."""
-    for array in arrays:
-        array.flags.writeable = False
-    return arrays
 
 
 # The barrier
@@ -339,32 +335,10 @@ CASES: dict[str, Callable[[], Outcome]] = {
 # Mutants
 
 
-def add_in_two_steps(array: Any, index: Any, amount: Any) -> Any:
-    old = relaxed_load(array, index)
-    relaxed_store(array, index, old + array.dtype.type(amount))
-    return old
-
-
-def look_then_set(array: Any, index: Any, expected: Any, value: Any) -> bool:
-    if relaxed_load(array, index) != expected:
-        return False
-    relaxed_store(array, index, value)
-    return True
-
-
-def edit(function: Callable[..., Any], old: str, new: str) -> Callable[[], AbstractContextManager[None]]:
-    return lambda: replaced(function, edited(function, old, new))
-
-
-def exchange_for(function: Callable[..., Any], new: Callable[..., Any]) -> Callable[[], Any]:
-    return lambda: replaced(function, new)
-
-
 RESET = "        relaxed_store(barrier, ARRIVED, 0)\n"
 ADVANCE = "        store(barrier, GENERATION, generation + 1)\n"
 
-#: Name: the case that finds it, the mistake, and what is found.
-MUTANTS: dict[str, tuple[str, Callable[[], AbstractContextManager[None]], str]] = {
+MUTANTS: Mutants = {
     "messages: the flag first": (
         "messages",
         edit(
@@ -504,49 +478,11 @@ MUTANTS: dict[str, tuple[str, Callable[[], AbstractContextManager[None]], str]] 
 }
 
 
-# The tests ask one process for all, this file run as a program: a case, or a case on a mutant, a line.
-
-
-class Runner:
-    """The process in which kernels are plain Python."""
-
-    def __init__(self) -> None:
-        environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
-        self.process = subprocess.Popen(
-            [sys.executable, __file__],
-            env=environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-
-    def ask(self, case: str, mutant: str = "") -> dict[str, Any]:
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        print(json.dumps([case, mutant]), file=self.process.stdin, flush=True)
-        outcome: dict[str, Any] = json.loads(self.process.stdout.readline())
-        assert "error" not in outcome, outcome["error"]
-        return outcome
-
-
 @pytest.fixture(scope="module")
 def runner() -> Iterator[Runner]:
-    started = Runner()
+    started = Runner(__file__)
     with started.process:
         yield started
-
-
-def answer(case: str, mutant: str) -> dict[str, Any]:
-    with ExitStack() as stack:
-        if mutant:
-            stack.enter_context(MUTANTS[mutant][1]())
-        try:
-            outcome = CASES[case]()
-        except Violation as violation:
-            return {"violation": str(violation)}
-        except Exception:
-            return {"error": traceback.format_exc()}
-    return {"states": outcome.states, "ends": outcome.ends, "violation": None}
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -606,5 +542,4 @@ def test_expressions_hide_no_value() -> None:
 
 
 if __name__ == "__main__":
-    for line in sys.stdin:
-        print(json.dumps(answer(*json.loads(line))), flush=True)
+    answer_all(CASES, MUTANTS)

@@ -109,7 +109,7 @@ METHODS = (
         "maxflow.multicore_lockfree",
         "LockFreeOptions",
         "multicore-lockfree with global relabels beside the pushes",
-        "Hong and He 2011; Łupińska, section 4.6",
+        "Hong and He 2011; Łupińska, section 4.5",
         parallel=True,
         preset={"concurrent_relabel": True},
         aliases=("ARG",),

@@ -1,31 +1,30 @@
 """Lock-free push-relabel on many cores: Hong's algorithm, also with asynchronous global relabeling.
 
-Hong, "A Lock-free Multi-threaded Algorithm for the Maximum Flow Problem" (2008), as in Łupińska, section 4.4:
-the lowest residual neighbour gets the excess if it is lower, else the vertex is lifted to just above it,
-without locks, and without barriers between operations. It is cpu-async of Wu, He and Hong, section 5.5. With
-``concurrent_relabel`` it is ARG: Hong and He, "An Asynchronous Multithreaded Algorithm for the Maximum Flow
-Problem with Nonblocking Global Relabeling Heuristic" (2011): one thread searches while the others push.
+Hong (IPDPS 2008), as in Łupińska, section 4.4: the lowest residual neighbour gets the excess if it is lower,
+else the vertex is lifted to just above it, without locks, and without barriers between operations. It is cpu-
+async of Wu, He and Hong, section 5.5. With ``concurrent_relabel`` it is ARG, asynchronous global relabeling,
+of Hong and He (IEEE TPDS 2011; Łupińska, section 4.5): one thread searches while the others push.
 
 Why no flow is lost. Only its holder lowers a vertex's excess and the residuals of its arcs, so what it has
 read is still there when it takes it. The fetch-and-add that raises an excess from zero puts the vertex into a
 list, whose thread is its holder; the one that lowers it to zero ends that. So a vertex is in one list or at
-work in one thread. A push credits the receiver before the sender is debited, and after each look at a vertex
-the debit is all that was pushed, whether or not a relabel succeeded.
+work in one thread. A push credits the receiver before the sender is debited, and each look at a vertex ends
+with a debit of all that was pushed, whether or not a relabel succeeded.
 
 Labels are hints, which no flow depends on. A receiver that was lifted after the push was prepared gets a
 steep arc; it reads its excess before its arcs, so it sends that back. A concurrent search lifts labels to
 distances in a network that never was, since flow moves behind its back: they may get too high, or dead where
 the sink can be reached. Only an exact search while nothing moves declares vertices dead. It comes when nobody
-has a vertex below the dead label, or a concurrent search meets a dead one; if it finds excess that can reach
-the sink, another epoch begins. After some that brought nothing to the sink one thread works alone, as in the
-serial methods, so their number is finite.
+has a vertex below the dead label, or a concurrent search meets a dead one. If it finds excess that can reach
+the sink, another epoch begins; after some that brought nothing there one thread works alone, so their number
+is finite.
 
 Departures: terminals are not vertices. Labels start exact; cut-off excess climbs to the dead label, not back
 to the source. After ``relabel_period * n`` relabels all threads search at a barrier, or one concurrently;
 with None none does, as Hong prints it. Threads list active vertices instead of looking at all they own; a
 vertex goes to its owner, but stays with a thread that has nothing else, or a last few would wander among
-sleeping threads. One scan serves all pushes to the lowest level. The end is found by counting what was handed
-out and is settled (parallel/inboxes.py): e(s) + e(t) misses what still gets to dead vertices.
+sleeping threads. One scan serves all pushes to the lowest level. What is handed out and settled is counted
+(parallel/inboxes.py): e(s) + e(t) misses what still gets to dead vertices.
 """
 
 from __future__ import annotations
@@ -43,6 +42,7 @@ from ..kernels.relabel import lowest_neighbour_now
 from ..parallel import inboxes
 from ..parallel.barrier import wait
 from ..parallel.bfs import Team, distances_to_sink_together, make_team
+from ..parallel.inboxes import PADDING
 from ..parallel.team import run_solver
 from ..solving.run import COUNTER_ROW, Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABELS, WAITS
@@ -50,8 +50,8 @@ from .options import UNLIMITED, check_flag, check_relabel_rule, relabel_limits
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
-#: Blocks of consecutive vertices that each thread owns, at least: neighbours in number tend to be neighbours
-#: in the network, which is for long blocks, but active ones tend to gather in a stretch.
+#: Blocks of consecutive vertices that a thread owns, at least: long ones, since neighbours in number tend to
+#: be neighbours in the network, but more than one, since active ones tend to gather in a stretch.
 BLOCKS = 16
 #: Relabels that a thread counts for itself before it adds them to the total, at most.
 UNREPORTED = 64
@@ -59,9 +59,6 @@ UNREPORTED = 64
 FRUITLESS = 8
 #: Vertices from which a concurrent search goes on between two looks at whether it is still wanted.
 SEARCH_BATCH = np.uint64(256)
-
-#: Entries between what is written at different times: two cache lines.
-PADDING = np.uint64(16)
 #: Positions in State.signals.
 OVER, RELABELED, SEARCHING, STOPPING, OWNERS = (np.uint64(k) * PADDING for k in range(5))
 #: Positions in a thread's row of State.found.
@@ -96,10 +93,8 @@ class State(NamedTuple):
 
     Attributes
     ----------
-    stop, progress, counts
-        What Control calls stop, excess and thread_counts.
     relabel_limit, block_bits : uint64
-        Relabels until a global one; a block of an owner's vertices has two to this power.
+        Relabels until a global one; blocks of two to the power of `block_bits` vertices have one owner.
     height, order : ndarray, shape (n,)
         Distance labels, and the order of the last search.
     seen : ndarray of uint8, shape (n,)
@@ -107,8 +102,7 @@ class State(NamedTuple):
     found : ndarray of int64
         A row a thread: excess on all its vertices, and on the active ones, as the epoch began.
     signals : ndarray of uint64
-        The epoch is over; relabels since the last search; somebody searches; the solve ends here; how many
-        threads own vertices in this epoch.
+        The epoch is over; relabels since the last search; a thread searches; the solve ends; owners now.
     """
 
     team: Team
@@ -146,7 +140,6 @@ def discharge(net: ResidualArrays, state: State, thread: Any, v: Any) -> Any:
     """Push and relabel until `v` has no excess or is dead, or the epoch is over; return the relabels."""
     height = state.height
     n = np.uint64(len(height))
-    first = np.uint64(net.first_out[v])
     last = np.uint64(net.first_out[v + ONE])
     pushes, relabels, scans = ZERO, ZERO, ZERO
     while not over(state):
@@ -163,7 +156,7 @@ def discharge(net: ResidualArrays, state: State, thread: Any, v: Any) -> Any:
             pushes += ONE
         if left > 0:
             low, a = lowest_neighbour_now(net, height, v, n)
-            scans += last - first
+            scans += last - np.uint64(net.first_out[v])
             if h <= low and compare_exchange(height, v, h, low + ONE):
                 relabels += ONE
                 h = low + ONE
@@ -202,11 +195,11 @@ def search_concurrently(net: ResidualArrays, state: State) -> None:
     """Lift labels to distances to the sink while others push, until the epoch is over."""
     order, seen = state.order, state.seen
     n = np.uint64(len(seen))
-    begin, end = ZERO, ZERO
-    v = ZERO
+    begin, end, v = ZERO, ZERO, ZERO
     while v < n:
-        seen[v] = relaxed_load(net.sink_residual, v) > 0
-        if seen[v] != 0:
+        capacity_to_sink = relaxed_load(net.sink_residual, v)
+        seen[v] = capacity_to_sink > 0
+        if capacity_to_sink > 0:
             order[end] = v
             end += ONE
         v += ONE
@@ -278,8 +271,7 @@ def begin_epoch(net: ResidualArrays, state: State, thread: Any, owners: Any) -> 
     block = thread if thread < owners else n
     while block << state.block_bits < n:
         v = block << state.block_bits
-        block_end = min(n, (block + ONE) << state.block_bits)
-        while v < block_end:
+        while v < min(n, (block + ONE) << state.block_bits):
             remaining += net.excess[v]
             if net.excess[v] > 0 and np.uint64(state.height[v]) <= n:
                 active += net.excess[v]
@@ -302,15 +294,13 @@ def first_stage(net: ResidualArrays, state: State, thread: Any) -> None:
 
     On return the heights are exact, also when the solve was to stop, unless the barrier is broken.
     """
-    num_threads = state.team.num_threads[0]
-    before, fruitless = np.int64(-1), 0
+    num_threads, before, fruitless = state.team.num_threads[0], np.int64(-1), 0
     while True:
         distances_to_sink_together(state.team, thread, net, state.height, state.order)
         begin_epoch(net, state, thread, num_threads if fruitless < FRUITLESS else ONE)
         if not wait(state.team.barrier, num_threads):
             return
-        remaining, active = np.int64(0), np.int64(0)
-        row = ZERO
+        remaining, active, row = np.int64(0), np.int64(0), ZERO
         while row < num_threads * PADDING:
             remaining += state.found[row + REMAINING]
             active += state.found[row + ACTIVE]
