@@ -36,7 +36,7 @@ from ..kernels.atomics import add, claim, fetch_min, load, relaxed_load, relaxed
 from ..kernels.kernel import kernel
 from ..kernels.relabel import RELABEL_WORK
 from ..parallel.barrier import wait
-from ..parallel.bfs import Team, distances_to_sink_together, make_team
+from ..parallel.bfs import Team, make_team, search_together
 from ..parallel.idle import claim_idle, say_given, wait_for_gift
 from ..parallel.queues import GIFT, Queues, append, clear, make_queues, pop, size
 from ..parallel.team import run_solver
@@ -487,7 +487,8 @@ def first_stage(
     num_threads = team.num_threads[0]
     touched = ZERO
     while True:
-        reached = distances_to_sink_together(team, thread, net, state.height, state.order)
+        reached, pushes = search_together(team, thread, net, state.height, state.order, True)
+        counts[PUSHES] += pushes
         top, stacks, touched = start_phase(net, state, queues, thread, num_threads, reached, touched)
         if thread == ZERO:
             counts[GLOBAL_RELABELS] += ONE
