@@ -12,7 +12,7 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -123,13 +123,11 @@ def serve(cases: Cases, mutants: Mutants) -> None:
 
 
 def _answer(cases: Cases, mutants: Mutants, case: str, mutant: str) -> dict[str, Any]:
-    with ExitStack() as stack:
-        if mutant:
-            stack.enter_context(mutants[mutant][1]())
-        try:
+    try:
+        with mutants[mutant][1]() if mutant else nullcontext():
             outcome = cases[case]()
-        except Violation as violation:
-            return {"violation": str(violation)}
-        except Exception:
-            return {"error": traceback.format_exc()}
+    except Violation as violation:
+        return {"violation": str(violation)}
+    except Exception:
+        return {"error": traceback.format_exc()}
     return {"states": outcome.states, "ends": outcome.ends, "violation": None}
