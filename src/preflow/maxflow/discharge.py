@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..graph.residual import ResidualArrays
-from ..kernels.atomics import add, fetch_add, fetch_min, load, relaxed_load, relaxed_store
+from ..kernels.atomics import PADDING, add, fetch_add, fetch_min, load, relaxed_load, relaxed_store
 from ..kernels.kernel import kernel
 from ..kernels.relabel import lowest_neighbour_now
 from ..parallel import buckets as in_buckets
@@ -51,8 +51,6 @@ BLOCK = np.uint64(64)
 #: Relabels that a thread counts for itself before it adds them to the total, at most.
 UNREPORTED = 64
 
-#: Entries between what is written at different times: two cache lines.
-PADDING = 16
 #: Positions in State.signals.
 OVER, TOP, TOTAL_RELABELS, STOPPING = 0, 1, PADDING, 2 * PADDING
 
@@ -296,7 +294,7 @@ def start_phase(
                 active += net.excess[v]
                 hold(queues, buckets, thread, v, h)
         block += num_threads
-    state.active[thread * np.uint64(PADDING)] = active
+    state.active[thread * PADDING] = active
 
 
 @kernel
@@ -332,7 +330,7 @@ def first_stage(
             return
         active = 0.0
         for other in range(num_threads):
-            active += state.active[np.uint64(other) * np.uint64(PADDING)]
+            active += state.active[np.uint64(other) * PADDING]
         if thread == ZERO:
             progress[0] = active
         if active == 0.0 or relaxed_load(state.signals, STOPPING) != ZERO:

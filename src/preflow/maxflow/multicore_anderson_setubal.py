@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..graph.residual import ResidualArrays
-from ..kernels.atomics import compare_exchange, fetch_add, relaxed_load, relaxed_store, store
+from ..kernels.atomics import PADDING, compare_exchange, fetch_add, relaxed_load, relaxed_store, store
 from ..kernels.kernel import kernel
 from ..kernels.relabel import lowest_neighbour_now
 from ..parallel.barrier import PATIENCE, rest, wait
@@ -53,8 +53,6 @@ LOCKED = np.uint32(1)
 #: The entry of a vertex that no search visits any more.
 BURIED = np.uint32(2**32 - 2)
 
-#: Entries between what is written at different times: two cache lines.
-PADDING = 16
 #: Positions in State.signals.
 SEARCHING, WAVES, TOTAL_RELABELS, STOPPING = 0, 1, PADDING, 2 * PADDING
 
@@ -357,7 +355,7 @@ def work(
             searching = relaxed_load(signals, SEARCHING)
         pushes, relabels = discharge_batch(net, state, thread, alone, patience, stop, counts)
         if searching != ZERO and searching == relaxed_load(signals, SEARCHING):
-            state.pushes_while_searching[thread * np.uint64(PADDING)] += pushes
+            state.pushes_while_searching[thread * PADDING] += pushes
             if pushes + relabels == ZERO:
                 looks = rest(looks, patience)
         if relabels > ZERO:

@@ -36,13 +36,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..graph.residual import ResidualArrays
-from ..kernels.atomics import compare_exchange, fetch_add, load, relaxed_load, relaxed_store, store
+from ..kernels.atomics import PADDING, compare_exchange, fetch_add, load, relaxed_load, relaxed_store, store
 from ..kernels.kernel import kernel
 from ..kernels.relabel import lowest_neighbour_now
 from ..parallel import inboxes
 from ..parallel.barrier import wait
 from ..parallel.bfs import Team, distances_to_sink_together, make_team
-from ..parallel.inboxes import PADDING
 from ..parallel.team import run_solver
 from ..solving.run import COUNTER_ROW, Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABELS, WAITS
@@ -342,8 +341,8 @@ def solve(net: ResidualArrays, options: LockFreeOptions, control: Control) -> ND
         height=np.full(n, n + 1, dtype=dtype),
         order=np.empty(n, dtype=dtype),
         seen=np.zeros(n if options.concurrent_relabel else 0, dtype=np.uint8),
-        found=np.zeros(num_threads * int(PADDING), dtype=np.int64),
-        signals=np.zeros(5 * int(PADDING), dtype=np.uint64),
+        found=np.zeros(num_threads * PADDING, dtype=np.int64),
+        signals=np.zeros(5 * PADDING, dtype=np.uint64),
     )
     control.excess[:] = net.excess.sum(dtype=np.float64)
     run_solver(lambda thread: first_stage(net, state, np.uint64(thread)), control, state.team.barrier)

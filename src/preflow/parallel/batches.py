@@ -19,15 +19,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.atomics import compare_exchange, relaxed_load, relaxed_store, store
+from ..kernels.atomics import PADDING, compare_exchange, relaxed_load, relaxed_store, store
 from ..kernels.kernel import kernel
 from ..stats import WAITS
 from .barrier import rest
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
-#: Entries between what different threads write: two cache lines.
-PADDING = 16
 
 #: Positions in ``shared``.
 LOCK, FRONT, SIZE, IDLE = 0, PADDING, PADDING + 1, PADDING + 2

@@ -16,14 +16,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels.atomics import PADDING
 from ..kernels.kernel import kernel
 from .idle import Idle, claim_idle, make_busy, make_idle, say_given
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
 TWO = np.uint64(2)
-#: Entries between what different threads write: two cache lines.
-PADDING = np.uint64(16)
 #: Vertices that are given at once, at most.
 GIFT = np.uint64(64)
 #: Levels of all threads together, times the number of vertices; beside FEW_LEVELS each.
@@ -60,7 +59,7 @@ def make_buckets(num_threads: int, num_vertices: int, dtype: Any) -> Buckets:
     return Buckets(
         np.full((num_threads, levels), num_vertices, dtype=dtype),
         np.empty(num_vertices, dtype=dtype),
-        np.zeros((num_threads, int(PADDING)), dtype=np.uint64),
+        np.zeros((num_threads, PADDING), dtype=np.uint64),
         make_idle(num_threads),
     )
 

@@ -15,15 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.atomics import exchange, fetch_add, load, relaxed_load, relaxed_store, store
+from ..kernels.atomics import PADDING, exchange, fetch_add, load, relaxed_load, relaxed_store, store
 from ..kernels.kernel import kernel
 from ..solving.dispatch import usable_cpus
 from .barrier import SPINS, rest
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
-#: Entries between what different threads write: two cache lines.
-PADDING = np.uint64(16)
 
 #: Positions in a thread's row of ``flags``.
 IDLE, GIVEN = np.uint64(0), np.uint64(1)
@@ -51,8 +49,8 @@ class Idle(NamedTuple):
 def make_idle(num_threads: int) -> Idle:
     """Return the state of a team in which every thread is busy."""
     return Idle(
-        np.zeros(num_threads * int(PADDING), dtype=np.int64),
-        np.zeros(int(PADDING), dtype=np.int64),
+        np.zeros(num_threads * PADDING, dtype=np.int64),
+        np.zeros(PADDING, dtype=np.int64),
         np.array([num_threads], dtype=np.uint64),
         np.array([SPINS if num_threads <= usable_cpus() else 0], dtype=np.int64),
     )

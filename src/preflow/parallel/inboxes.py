@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.atomics import (
+    PADDING,
     compare_exchange,
     exchange,
     fetch_add,
@@ -33,8 +34,6 @@ from .barrier import SPINS, rest
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
 TWO = np.uint64(2)
-#: Entries between what different threads write: two cache lines.
-PADDING = np.uint64(16)
 
 #: Positions in a thread's row of ``lists`` and of ``tally``.
 FRONT, BACK, TAKEN = ZERO, ONE, TWO
@@ -69,7 +68,7 @@ class Inboxes(NamedTuple):
 
 def make_inboxes(num_threads: int, num_items: int, dtype: Any) -> Inboxes:
     """Return empty lists for items of `dtype`."""
-    size = num_threads * int(PADDING)
+    size = num_threads * PADDING
     return Inboxes(
         np.zeros(num_items, dtype=dtype),
         np.zeros(size, dtype=np.uint64),

@@ -15,14 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels.atomics import PADDING
 from ..kernels.kernel import kernel
 from .idle import Idle, claim_idle, make_busy, make_idle, say_given
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
 TWO = np.uint64(2)
-#: Entries between what different threads write: two cache lines.
-PADDING = np.uint64(16)
 #: Items that are given at once, at most.
 GIFT = np.uint64(64)
 #: How many times its fair share of all items a ring holds.
@@ -55,7 +54,7 @@ def make_queues(num_threads: int, num_items: int, dtype: Any) -> Queues:
     capacity = 1 << max(0, room - 1).bit_length()
     return Queues(
         np.empty((num_threads, capacity), dtype=dtype),
-        np.zeros((num_threads, int(PADDING)), dtype=np.uint64),
+        np.zeros((num_threads, PADDING), dtype=np.uint64),
         make_idle(num_threads),
     )
 

@@ -11,19 +11,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels.atomics import PADDING
 from ..kernels.kernel import kernel
 from .barrier import wait
 from .bfs import share_of
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
-#: Entries between what different threads write: two cache lines.
-PADDING = np.uint64(16)
 
 
 def make_sums(num_threads: int) -> NDArray[np.uint64]:
     """Return the scratch of a team's prefix sums: the sum of each thread's share."""
-    return np.zeros(num_threads * int(PADDING), dtype=np.uint64)
+    return np.zeros(num_threads * PADDING, dtype=np.uint64)
 
 
 @kernel
