@@ -438,19 +438,19 @@ MUTANTS: Mutants = {
     "search: writes heights plainly": (
         "search-together",
         edit(
-            bfs.discover,
-            "            if compare_exchange(height, w, dead, next_height):\n",
-            "            height[w] = next_height\n            if True:\n",
+            bfs.search_level,
+            "and compare_exchange(height, w, dead, next_height)\n                ):",
+            "):\n                    height[w] = next_height",
         ),
         "data race",
     ),
     "search: reads the level's end while another may write it": (
         "search-alone",
         edit(
-            bfs.search_together,
+            bfs.distances_to_sink_together,
             "                relaxed_store(team.shared, END, end)\n"
             "            if not wait(team.barrier, num_threads):\n"
-            "                return ZERO, pushes\n",
+            "                return ZERO\n",
             "                relaxed_store(team.shared, END, end)\n",
         ),
         "reached",
@@ -458,7 +458,7 @@ MUTANTS: Mutants = {
     "search: does not reset counters": (
         "search-twice",
         edit(
-            bfs.search_together,
+            bfs.distances_to_sink_together,
             "            begin_phase(team.worklist, phase)\n        if end - begin",
             "            pass\n        if end - begin",
         ),
@@ -466,7 +466,7 @@ MUTANTS: Mutants = {
     ),
     "search: the next one begins with phase 0": (
         "search-flat-twice",
-        edit(bfs.search_together, "phase + ONE)\n", "ZERO)\n"),
+        edit(bfs.distances_to_sink_together, "phase + ONE)\n", "ZERO)\n"),
         "reached",
     ),
 }
@@ -517,7 +517,7 @@ def test_expressions_hide_no_value() -> None:
     """What the explorer's states rely on."""
     stepping = {name for name, value in vars(atomics).items() if callable(value) and name[0] != "_"}
     stepping |= {"wait", "append", "flush", "appended", "begin_phase", "take_chunk"}
-    stepping |= {"drain_over", "search_alone", "discover", "search_level", "search_together"}
+    stepping |= {"search_alone", "search_level"}
     for module in (barrier, worklist, bfs):
         assert hidden_values(module, stepping) == []
 

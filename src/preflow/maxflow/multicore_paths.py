@@ -36,9 +36,9 @@ from ..kernels.atomics import add, claim, fetch_min, load, relaxed_load, relaxed
 from ..kernels.kernel import kernel
 from ..kernels.relabel import RELABEL_WORK
 from ..parallel.barrier import wait
-from ..parallel.bfs import Team, make_team, search_together
 from ..parallel.idle import claim_idle, say_given, wait_for_gift
 from ..parallel.queues import GIFT, Queues, append, clear, make_queues, pop, size
+from ..parallel.search import Search, make_search, search_together
 from ..parallel.team import run_solver
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABELS, STEALS, WAITS
@@ -49,8 +49,6 @@ ONE = np.uint64(1)
 TWO = np.uint64(2)
 #: Work that a thread keeps to itself before it adds it to the common count.
 WORK_QUANTUM = np.uint64(4096)
-#: Vertices in a row of the search's order that go to one thread: neighbours in it are likely neighbours.
-BLOCK = np.uint64(64)
 #: Two cache lines of int64.
 PADDING = 16
 #: Positions in State.shared.
@@ -82,8 +80,8 @@ class State(NamedTuple):
 
     Attributes
     ----------
-    height, current, order : ndarray, shape (n,)
-        Distance labels, current arcs, and the order of the last global relabel.
+    height, current : ndarray, shape (n,)
+        Distance labels and current arcs.
     active_first : ndarray, shape (threads, n + 2)
         For each thread the top of its stack of active vertices of a height; n where empty.
     active_next : ndarray, shape (n,)
@@ -104,7 +102,6 @@ class State(NamedTuple):
 
     height: NDArray[Any]
     current: NDArray[Any]
-    order: NDArray[Any]
     active_first: NDArray[Any]
     active_next: NDArray[Any]
     population: NDArray[Any]
@@ -270,7 +267,7 @@ def take_gift(state: State, queues: Queues, thread: Any, stacks: Stacks) -> tupl
 
 @kernel
 def run_phase(
-    team: Team,
+    search: Search,
     queues: Queues,
     thread: Any,
     net: ResidualArrays,
@@ -284,7 +281,7 @@ def run_phase(
     touched: Any,
 ) -> Any:
     """Discharge what the thread holds until the phase is over; return the greatest height seen."""
-    num_threads = team.num_threads[0]
+    num_threads = search.num_threads[0]
     alone = num_threads == ONE
     n = np.uint64(len(net.excess))
     dead = n + ONE
@@ -416,11 +413,11 @@ def run_phase(
 
 @kernel
 def start_phase(
+    search: Search,
     net: ResidualArrays,
     state: State,
     queues: Queues,
     thread: Any,
-    num_threads: Any,
     reached: Any,
     touched: Any,
 ) -> tuple[Any, Stacks, Any]:
@@ -447,29 +444,25 @@ def start_phase(
     top = ZERO
     stacks = Stacks(ZERO, ZERO)
     active = 0.0
-    begin = thread * BLOCK
-    while begin < reached:
-        k = begin
-        end = min(begin + BLOCK, reached)
-        while k < end:
-            v = np.uint64(state.order[k])
-            state.current[v] = net.first_out[v]
-            h = np.uint64(state.height[v])
-            state.population[row + h] += 1
-            touched = h
-            if net.excess[v] > 0:
-                active += net.excess[v]
-                stacks = put_on_stack(state, thread, v, h, stacks)
-                top = h
-            k += ONE
-        begin += BLOCK * num_threads
+    k = thread * search.room[0]
+    last = k + reached
+    while k < last:
+        v = np.uint64(search.order[k])
+        state.current[v] = net.first_out[v]
+        touched = np.uint64(state.height[v])
+        state.population[row + touched] += 1
+        if net.excess[v] > 0:
+            active += net.excess[v]
+            stacks = put_on_stack(state, thread, v, touched, stacks)
+            top = touched
+        k += ONE
     state.active[thread * np.uint64(PADDING)] = active
     return top, stacks, touched
 
 
 @kernel
 def first_stage(
-    team: Team,
+    search: Search,
     queues: Queues,
     thread: Any,
     net: ResidualArrays,
@@ -484,16 +477,16 @@ def first_stage(
 
     On return the heights are exact, also when `stop` was raised; but not if the barrier broke.
     """
-    num_threads = team.num_threads[0]
+    num_threads = search.num_threads[0]
     touched = ZERO
     while True:
-        reached, pushes = search_together(team, thread, net, state.height, state.order, True)
+        reached, pushes = search_together(search, thread, net, state.height, True)
         counts[PUSHES] += pushes
-        top, stacks, touched = start_phase(net, state, queues, thread, num_threads, reached, touched)
+        top, stacks, touched = start_phase(search, net, state, queues, thread, reached, touched)
         if thread == ZERO:
             counts[GLOBAL_RELABELS] += ONE
             relaxed_store(state.shared, STOPPING, relaxed_load(stop, 0))
-        if not wait(team.barrier, num_threads):
+        if not wait(search.barrier, num_threads):
             return
         active = 0.0
         for other in range(num_threads):
@@ -503,9 +496,9 @@ def first_stage(
         if active == 0.0 or relaxed_load(state.shared, STOPPING) != 0:
             return
         touched = run_phase(
-            team, queues, thread, net, state, longest, work_limit, stop, counts, top, stacks, touched
+            search, queues, thread, net, state, longest, work_limit, stop, counts, top, stacks, touched
         )
-        if not wait(team.barrier, num_threads):
+        if not wait(search.barrier, num_threads):
             return
 
 
@@ -525,12 +518,11 @@ def solve(net: ResidualArrays, options: PathsOptions, control: Control) -> NDArr
     dtype = net.head.dtype
     threads = control.threads
     _, work_limit = relabel_limits("work", options.relabel_period, n, m)
-    team = make_team(threads, dtype)
+    search = make_search(threads, n, m, dtype)
     queues = make_queues(threads, threads * int(GIFT), dtype)
     state = State(
         height=np.empty(n, dtype=dtype),
         current=np.empty(n, dtype=dtype),
-        order=np.empty(n, dtype=dtype),
         active_first=np.empty((threads, n + 2), dtype=dtype),
         active_next=np.empty(n, dtype=dtype),
         population=np.zeros(threads * (n + 2), dtype=np.int64),
@@ -545,7 +537,7 @@ def solve(net: ResidualArrays, options: PathsOptions, control: Control) -> NDArr
 
     def share(thread: int) -> None:
         first_stage(
-            team,
+            search,
             queues,
             np.uint64(thread),
             net,
@@ -557,5 +549,5 @@ def solve(net: ResidualArrays, options: PathsOptions, control: Control) -> NDArr
             control.excess,
         )
 
-    run_solver(share, control, team.barrier)
+    run_solver(share, control, search.barrier)
     return state.height

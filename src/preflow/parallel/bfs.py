@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.atomics import compare_exchange, fetch_add, load, relaxed_load, relaxed_store, store
+from ..kernels.atomics import compare_exchange, relaxed_load, relaxed_store
 from ..kernels.kernel import kernel
 from ..kernels.worklist import Worklist, append, appended, begin_phase, flush, make_worklist, take_chunk
-from .barrier import SPINS, make_barrier, rest, wait
+from .barrier import make_barrier, wait
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -62,39 +62,12 @@ def share_of(size: Any, thread: Any, num_threads: Any) -> tuple[Any, Any]:
 
 
 @kernel
-def drain_to_sink(net: Any, v: Any) -> Any:
-    """Push the excess of `v` to the sink as far as it goes; return the pushes made."""
-    amount = min(net.excess[v], net.sink_residual[v])
-    if amount <= 0:
-        return ZERO
-    net.excess[v] -= amount
-    net.sink_residual[v] -= amount
-    return ONE
-
-
-@kernel
-def drain_over(net: Any, v: Any, w: Any, a: Any, b: Any) -> Any:
-    """Push the excess of `w`, which only this thread changes, over arc `b` to `v`; return the pushes made."""
-    amount = min(net.excess[w], np.int64(net.residual[b]))
-    if amount <= 0:
-        return ZERO
-    net.excess[w] -= amount
-    fetch_add(net.excess, v, amount)
-    net.residual[b] -= amount
-    net.residual[a] += amount
-    return ONE
-
-
-@kernel
-def search_alone(
-    net: Any, height: Any, order: Any, begin: Any, end: Any, enough: Any, drain: bool
-) -> tuple[Any, Any, Any]:
+def search_alone(net: Any, height: Any, order: Any, begin: Any, end: Any, enough: Any) -> tuple[Any, Any]:
     """Search level after level in one thread while they have fewer than `enough` vertices.
 
-    Returns the begin and end of the first level not searched, equal if all are, and the pushes made.
+    Returns the begin and end of the first level not searched; equal if all are.
     """
     dead = np.uint64(len(net.excess)) + ONE
-    pushes = ZERO
     while begin < end and end - begin < enough:
         level_end = end
         next_height = np.uint64(height[order[begin]]) + ONE
@@ -105,60 +78,22 @@ def search_alone(
             last = np.uint64(net.first_out[v + ONE])
             while a < last:
                 w = np.uint64(net.head[a])
-                if np.uint64(height[w]) == dead:
-                    b = np.uint64(net.reverse[a])
-                    if net.residual[b] > 0:
-                        if drain and net.excess[w] > 0:
-                            pushes += drain_over(net, v, w, a, b)
-                        if net.residual[b] > 0:
-                            height[w] = next_height
-                            order[end] = w
-                            end += ONE
+                if np.uint64(height[w]) == dead and net.residual[net.reverse[a]] > 0:
+                    height[w] = next_height
+                    order[end] = w
+                    end += ONE
                 a += ONE
-    return begin, end, pushes
-
-
-@kernel
-def discover(net: Any, height: Any, v: Any, w: Any, a: Any, drain: bool) -> tuple[bool, Any]:
-    """Give `w` its height if it is dead and has residual capacity to `v`, before another thread does.
-
-    Who drains `w` marks it as busy; others wait, since it may be dead again, its arc to `v` saturated.
-    Returns whether it was given a height, and the pushes made.
-    """
-    dead = np.uint64(len(net.excess)) + ONE
-    busy = dead + ONE
-    next_height = np.uint64(relaxed_load(height, v)) + ONE
-    b = np.uint64(net.reverse[a])
-    if net.residual[b] <= 0:
-        return False, ZERO
-    looks = 0
-    while True:
-        label = np.uint64(load(height, w))
-        if label == busy:
-            looks = rest(looks, SPINS)
-        elif label != dead:
-            return False, ZERO
-        elif not drain or relaxed_load(net.excess, w) <= 0:
-            if compare_exchange(height, w, dead, next_height):
-                return True, ZERO
-        elif compare_exchange(height, w, dead, busy):
-            pushes = drain_over(net, v, w, a, b)
-            reached = net.residual[b] > 0
-            store(height, w, next_height if reached else dead)
-            return reached, pushes
+    return begin, end
 
 
 @kernel
 def search_level(
-    team: Team, thread: Any, phase: Any, net: Any, height: Any, order: Any, begin: Any, end: Any, drain: bool
-) -> Any:
-    """Search one level together: give the vertices it reaches their height and append them to `order`.
-
-    Returns the pushes made.
-    """
+    team: Team, thread: Any, phase: Any, net: Any, height: Any, order: Any, begin: Any, end: Any
+) -> None:
+    """Search one level together: give the vertices it reaches their height and append them to `order`."""
     dead = np.uint64(len(net.excess)) + ONE
+    next_height = np.uint64(relaxed_load(height, order[begin])) + ONE
     waiting = ZERO
-    pushes = ZERO
     while True:
         k, chunk_end = take_chunk(team.worklist, phase, end - begin)
         if k == chunk_end:
@@ -170,30 +105,25 @@ def search_level(
             last = np.uint64(net.first_out[v + ONE])
             while a < last:
                 w = np.uint64(net.head[a])
-                if np.uint64(relaxed_load(height, w)) >= dead:
-                    found, made = discover(net, height, v, w, a, drain)
-                    pushes += made
-                    if found:
-                        waiting = append(team.worklist, phase, order, end, thread, waiting, w)
+                if (
+                    np.uint64(relaxed_load(height, w)) == dead
+                    and net.residual[net.reverse[a]] > 0
+                    and compare_exchange(height, w, dead, next_height)
+                ):
+                    waiting = append(team.worklist, phase, order, end, thread, waiting, w)
                 a += ONE
     flush(team.worklist, phase, order, end, thread, waiting)
-    return pushes
 
 
 @kernel
-def search_together(
-    team: Team, thread: Any, net: Any, height: Any, order: Any, drain: bool
-) -> tuple[Any, Any]:
+def distances_to_sink_together(team: Team, thread: Any, net: Any, height: Any, order: Any) -> Any:
     """Make every height the exact residual distance to the sink, or ``n + 1`` (dead).
 
-    All threads of the team call it at the same time, while nobody else pushes; it ends with a barrier. With
-    `drain`, a vertex with excess pushes it along the arc over which the search reaches it, before that arc
-    counts, as :func:`preflow.kernels.bfs.distances_to_sink` does.
+    All threads of the team call it at the same time, while nobody pushes; it ends with a barrier.
 
     Returns
     -------
     reached : number of vertices that can reach the sink, now in ``order[:reached]`` by distance
-    pushes : number of pushes that this thread made
 
     Notes
     -----
@@ -203,24 +133,21 @@ def search_together(
     num_threads = team.num_threads[0]
     n = np.uint64(len(net.excess))
     dead = n + ONE
-    pushes = ZERO
     phase = np.uint64(team.shared[PHASE])
     if thread == ZERO:
         begin_phase(team.worklist, phase)
     v, last = share_of(n, thread, num_threads)
     waiting = ZERO
     while v < last:
-        height[v] = dead
         if net.sink_residual[v] > 0:
-            if drain:
-                pushes += drain_to_sink(net, v)
-            if net.sink_residual[v] > 0:
-                height[v] = 1
-                waiting = append(team.worklist, phase, order, ZERO, thread, waiting, v)
+            height[v] = 1
+            waiting = append(team.worklist, phase, order, ZERO, thread, waiting, v)
+        else:
+            height[v] = dead
         v += ONE
     flush(team.worklist, phase, order, ZERO, thread, waiting)
     if not wait(team.barrier, num_threads):
-        return ZERO, pushes
+        return ZERO
     begin = ZERO
     end = appended(team.worklist, phase)
     small = SMALL_LEVEL * num_threads if num_threads > ONE else n + ONE
@@ -230,29 +157,21 @@ def search_together(
             begin_phase(team.worklist, phase)
         if end - begin < small:
             if thread == ZERO:
-                begin, end, made = search_alone(net, height, order, begin, end, small * np.uint64(2), drain)
-                pushes += made
+                begin, end = search_alone(net, height, order, begin, end, small * np.uint64(2))
                 relaxed_store(team.shared, BEGIN, begin)
                 relaxed_store(team.shared, END, end)
             if not wait(team.barrier, num_threads):
-                return ZERO, pushes
+                return ZERO
             begin = np.uint64(relaxed_load(team.shared, BEGIN))
             end = np.uint64(relaxed_load(team.shared, END))
             if not wait(team.barrier, num_threads):
-                return ZERO, pushes
+                return ZERO
         else:
-            pushes += search_level(team, thread, phase, net, height, order, begin, end, drain)
+            search_level(team, thread, phase, net, height, order, begin, end)
             if not wait(team.barrier, num_threads):
-                return ZERO, pushes
+                return ZERO
             begin, end = end, end + appended(team.worklist, phase)
     if thread == ZERO:
         relaxed_store(team.shared, PHASE, phase + ONE)
     wait(team.barrier, num_threads)
-    return end, pushes
-
-
-@kernel
-def distances_to_sink_together(team: Team, thread: Any, net: Any, height: Any, order: Any) -> Any:
-    """Do what :func:`search_together` does, without draining; return the number of vertices reached."""
-    reached, _ = search_together(team, thread, net, height, order, False)
-    return reached
+    return end
