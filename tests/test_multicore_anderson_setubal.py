@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import preflow
-from oracles import edmonds_karp
+from oracles import check_against_oracle
 from preflow.errors import InvalidInputError
 from preflow.generators import FAMILIES
 from preflow.graph.residual import build_residual
@@ -17,7 +17,7 @@ from preflow.parallel import batches
 from preflow.parallel.bfs import make_team
 from preflow.parallel.team import run_solver
 from preflow.solving.run import Control
-from strategies import SmallProblem, float_capacities, small_problems
+from strategies import SmallProblem, small_problems
 
 METHOD = "multicore-anderson-setubal"
 THREADS = [1, 2, 3, 8]
@@ -32,30 +32,9 @@ ZERO, ONE = np.uint64(0), np.uint64(1)
 )
 @settings(max_examples=200)
 def test_agrees_with_oracle(problem: SmallProblem, threads: int, batch: int, period: float) -> None:
-    value, sink_side, source_side = edmonds_karp(
-        problem.num_vertices, problem.directed_arcs, problem.sources, problem.sinks
+    check_against_oracle(
+        problem, method=METHOD, threads=threads, options={"batch": batch, "relabel_period": period}
     )
-    result = preflow.max_flow(
-        problem.network,
-        problem.sources,
-        problem.sinks,
-        method=METHOD,
-        threads=threads,
-        options={"batch": batch, "relabel_period": period},
-    )
-    result.verify()
-    assert result.value == value
-    assert set(np.flatnonzero(result.sink_side)) == sink_side
-    assert set(np.flatnonzero(result.source_side())) == source_side
-
-
-@given(problem=small_problems(float_capacities), threads=st.sampled_from(THREADS))
-@settings(max_examples=40)
-def test_float_capacities(problem: SmallProblem, threads: int) -> None:
-    value, _, _ = edmonds_karp(problem.num_vertices, problem.directed_arcs, problem.sources, problem.sinks)
-    result = preflow.max_flow(problem.network, problem.sources, problem.sinks, method=METHOD, threads=threads)
-    result.verify()
-    assert result.value == pytest.approx(value, rel=1e-9, abs=1e-9)
 
 
 def test_many_random_networks() -> None:
@@ -134,40 +113,6 @@ def test_pushes_while_searching() -> None:
         if pushes > 0:
             break
     assert pushes > 0
-
-
-@pytest.mark.parametrize("threads", [1, 2, 8])
-def test_time_limit(threads: int) -> None:
-    problem = FAMILIES["rmf-wide"].generate("60x30", seed=1)
-    preflow.min_cut(([0, 1], [1, 2], [1, 1]), 0, 2, method=METHOD, threads=threads)
-    result = preflow.max_flow(problem, method=METHOD, threads=threads, time_limit=0.1)
-    assert result.status == "time-limit"
-    result.verify()
-
-
-@pytest.mark.parametrize("threads", [1, 4])
-def test_stop_flag_raised_before_the_start(threads: int) -> None:
-    problem = FAMILIES["rmf-wide"].generate("16x8", seed=1)
-    residual = build_residual(problem.network, np.array([problem.source]), np.array([problem.sink]))
-    control = Control(threads)
-    control.stop[0] = 1
-    height = solver.solve(residual.arrays, solver.AndersonSetubalOptions(), control)
-    assert height.min() == 1
-    assert control.thread_counts[:, :2].sum() == 0
-
-
-def test_failure_of_one_thread_ends_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    first_stage = solver.first_stage
-
-    def fail_in_thread_two(*arguments: object) -> None:
-        if arguments[3] == 2:
-            raise ZeroDivisionError
-        first_stage(*arguments)
-
-    monkeypatch.setattr(solver, "first_stage", fail_in_thread_two)
-    problem = FAMILIES["rmf-wide"].generate("16x8", seed=1)
-    with pytest.raises(ZeroDivisionError):
-        preflow.max_flow(problem, method=METHOD, threads=4)
 
 
 @pytest.mark.parametrize("options", [{"batch": 0}, {"batch": 1.5}, {"relabel_period": 0}, {"gap": True}])

@@ -21,7 +21,7 @@ from exploration import (
     hold_constant,
     serve,
 )
-from oracles import edmonds_karp
+from oracles import check_against_oracle
 from preflow import FlowNetwork
 from preflow.errors import InvalidInputError
 from preflow.generators import FAMILIES
@@ -48,21 +48,7 @@ ZERO, ONE = np.uint64(0), np.uint64(1)
 )
 @settings(max_examples=300)
 def test_agrees_with_oracle(problem: SmallProblem, threads: int, period: float) -> None:
-    value, sink_side, source_side = edmonds_karp(
-        problem.num_vertices, problem.directed_arcs, problem.sources, problem.sinks
-    )
-    result = preflow.max_flow(
-        problem.network,
-        problem.sources,
-        problem.sinks,
-        method=METHOD,
-        threads=threads,
-        options={"relabel_period": period},
-    )
-    result.verify()
-    assert result.value == value
-    assert set(np.flatnonzero(result.sink_side)) == sink_side
-    assert set(np.flatnonzero(result.source_side())) == source_side
+    check_against_oracle(problem, method=METHOD, threads=threads, options={"relabel_period": period})
 
 
 def test_thousand_random_networks() -> None:

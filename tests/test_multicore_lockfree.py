@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import preflow
-from oracles import edmonds_karp
+from oracles import check_against_oracle
 from preflow.errors import InvalidInputError
 from preflow.generators import FAMILIES
 from preflow.graph.residual import ResidualArrays, build_residual
-from preflow.maxflow import multicore_lockfree
 from preflow.maxflow.multicore_lockfree import CONCURRENT_PUSHES, LockFreeOptions, solve
 from preflow.solving.run import Control
 from preflow.stats import GLOBAL_RELABELS, PUSHES
-from strategies import SmallProblem, float_capacities, small_problems
+from strategies import SmallProblem, small_problems
 
 SOLVERS = ["multicore-lockfree", "multicore-lockfree-arg"]
 THREADS = [1, 2, 3, 8, 32]
@@ -38,31 +35,7 @@ def residual_arrays(family: str, size: str) -> ResidualArrays:
 )
 @settings(max_examples=200)
 def test_agrees_with_oracle(method: str, problem: SmallProblem, threads: int, period: float | None) -> None:
-    value, sink_side, source_side = edmonds_karp(
-        problem.num_vertices, problem.directed_arcs, problem.sources, problem.sinks
-    )
-    result = preflow.max_flow(
-        problem.network,
-        problem.sources,
-        problem.sinks,
-        method=method,
-        threads=threads,
-        options={"relabel_period": period},
-    )
-    result.verify()
-    assert result.value == value
-    assert set(np.flatnonzero(result.sink_side)) == sink_side
-    assert set(np.flatnonzero(result.source_side())) == source_side
-
-
-@pytest.mark.parametrize("method", SOLVERS)
-@given(problem=small_problems(float_capacities), threads=st.sampled_from(THREADS))
-@settings(max_examples=60)
-def test_float_capacities(method: str, problem: SmallProblem, threads: int) -> None:
-    value, _, _ = edmonds_karp(problem.num_vertices, problem.directed_arcs, problem.sources, problem.sinks)
-    result = preflow.max_flow(problem.network, problem.sources, problem.sinks, method=method, threads=threads)
-    result.verify()
-    assert result.value == pytest.approx(value, rel=1e-9, abs=1e-9)
+    check_against_oracle(problem, method=method, threads=threads, options={"relabel_period": period})
 
 
 @pytest.mark.parametrize("method", SOLVERS)
@@ -134,42 +107,6 @@ def test_epochs_of_one_relabel_come_to_an_end(threads: int) -> None:
     result = preflow.max_flow(problem, method=SOLVERS[0], threads=threads, options={"relabel_period": 1e-9})
     result.verify()
     assert result.stats.global_relabels > 100
-
-
-@pytest.mark.parametrize("method", SOLVERS)
-@pytest.mark.parametrize("threads", [1, 2, 8])
-def test_time_limit(method: str, threads: int) -> None:
-    problem = FAMILIES["rmf-wide"].generate("60x30", seed=1)
-    preflow.min_cut(([0, 1], [1, 2], [1, 1]), 0, 2, method=method, threads=threads)
-    result = preflow.max_flow(problem, method=method, threads=threads, time_limit=0.1)
-    assert result.status == "time-limit"
-    result.verify()
-    assert 0 <= result.lower_bound <= result.upper_bound
-
-
-@pytest.mark.parametrize("threads", [1, 4])
-def test_stop_flag_raised_before_the_start(threads: int) -> None:
-    net = residual_arrays("rmf-wide", "8x6")
-    excess = net.excess.copy()
-    control = Control(threads)
-    control.stop[0] = 1
-    height = solve(net, CONCURRENT, control)
-    assert height.min() == 1
-    assert np.array_equal(net.excess, excess)
-
-
-def test_failure_of_one_thread_ends_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    work = multicore_lockfree.first_stage
-
-    def fail_in_thread_two(net: Any, state: Any, thread: Any) -> None:
-        if thread == 2:
-            raise ZeroDivisionError
-        work(net, state, thread)
-
-    monkeypatch.setattr(multicore_lockfree, "first_stage", fail_in_thread_two)
-    problem = FAMILIES["rmf-wide"].generate("16x8", seed=1)
-    with pytest.raises(ZeroDivisionError):
-        preflow.max_flow(problem, method="multicore-lockfree", threads=4)
 
 
 @pytest.mark.parametrize(
