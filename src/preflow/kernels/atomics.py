@@ -126,6 +126,10 @@ def pause() -> None:
     _step("pause")
 
 
+def prefetch(array: Any, index: Any) -> None:
+    """Ask for the cache line of ``array[index]``, which is read soon."""
+
+
 def _entry_pointer(
     context: Any, builder: Any, array_type: Any, array: Any, index_type: Any, index: Any
 ) -> Any:
@@ -251,6 +255,25 @@ def _pause(typing_context: Any) -> Any:
     return types.void(), generate
 
 
+@intrinsic
+def _prefetch(typing_context: Any, array: Any, index: Any) -> Any:
+    if not _is_entry(array, index):
+        return None
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array_type, index_type = signature.args
+        pointer = _entry_pointer(context, builder, array_type, arguments[0], index_type, arguments[1])
+        address = builder.bitcast(pointer, ir.PointerType(ir.IntType(8)))
+        word = ir.IntType(32)
+        hint = ir.FunctionType(ir.VoidType(), [address.type, word, word, word])
+        function = cgutils.get_or_insert_function(builder.module, hint, "llvm.prefetch.p0")
+        read, keep, data = ir.Constant(word, 0), ir.Constant(word, 3), ir.Constant(word, 1)
+        builder.call(function, [address, read, keep, data])
+        return context.get_dummy_value()
+
+    return types.void(array, index), generate
+
+
 _relaxed_load = _load_intrinsic("monotonic")
 _load = _load_intrinsic("acquire")
 _relaxed_store = _store_intrinsic("monotonic")
@@ -272,6 +295,7 @@ overload(compare_exchange)(
     lambda array, index, old, new: lambda array, index, old, new: _compare_exchange(array, index, old, new)
 )
 overload(fetch_min)(lambda array, index, new: lambda array, index, new: _fetch_min(array, index, new))
+overload(prefetch)(lambda array, index: lambda array, index: _prefetch(array, index))
 overload(pause)(lambda: lambda: _pause())
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.atomics import fetch_add, relaxed_load, relaxed_store
+from ..kernels.atomics import fetch_add, prefetch, relaxed_load, relaxed_store
 from ..kernels.kernel import kernel
 from .barrier import make_barrier, wait
 
@@ -28,6 +28,10 @@ SMALL_LEVEL = 1024
 BLOCK, BLOCKS = 1024, 16
 #: Letters in all mailboxes of a thread, and in one, at least.
 LETTERS, FEWEST_LETTERS = 16384, 64
+#: How many vertices ahead their arcs' ends, their arcs, and their place among the arcs are prefetched.
+NEAR, MIDDLE, FAR = 3, 6, 9
+#: Arcs of a vertex whose ends are prefetched.
+SOME_ARCS = 16
 #: Entries of uint64 between what different threads write: two cache lines.
 PADDING = 16
 
@@ -206,6 +210,7 @@ def search_alone(search: Search, net: Any, height: Any, next_height: Any, drain:
             last_k = k + search.size[slot(thread)]
             search.begin[slot(thread)] += search.size[slot(thread)]
             while k < last_k:
+                look_ahead(search, net, height, k, last_k)
                 v = np.uint64(search.order[k])
                 k += ONE
                 a = np.uint64(net.first_out[v])
@@ -220,6 +225,29 @@ def search_alone(search: Search, net: Any, height: Any, next_height: Any, drain:
                             )
                     a += ONE
         next_height += ONE
+
+
+@kernel
+def look_ahead(search: Search, net: Any, height: Any, k: Any, last: Any) -> None:
+    """Prefetch what the search reads of the vertices after entry `k` of the order; entries end at `last`.
+
+    Whether an arc is of use is hard to predict, so that without this only one miss is under way at a time.
+    """
+    order = search.order
+    if k + np.uint64(FAR) < last:
+        prefetch(net.first_out, order[k + np.uint64(FAR)])
+    if k + np.uint64(MIDDLE) < last:
+        a = np.uint64(net.first_out[order[k + np.uint64(MIDDLE)]])
+        prefetch(net.head, a)
+        prefetch(net.reverse, a)
+    if k + np.uint64(NEAR) < last:
+        v = np.uint64(order[k + np.uint64(NEAR)])
+        a = np.uint64(net.first_out[v])
+        end = min(np.uint64(net.first_out[v + ONE]), a + np.uint64(SOME_ARCS))
+        while a < end:
+            prefetch(height, net.head[a])
+            prefetch(net.residual, net.reverse[a])
+            a += ONE
 
 
 @kernel
@@ -245,6 +273,7 @@ def search_own(
     first = thread * search.room[0]
     pushes = ZERO
     while k < end:
+        look_ahead(search, net, height, first + k, first + end)
         last = np.uint64(net.first_out[np.uint64(search.order[first + k]) + ONE])
         while a < last:
             w = np.uint64(net.head[a])
