@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from exploration import Runner
 
 DATA = Path(__file__).parent / "data"
 SHARED = Path(__file__).parents[2] / "shared" / "instances"
@@ -40,3 +43,11 @@ def shared_instances() -> Path:
     if not SHARED.is_dir():
         pytest.skip("the shared reference instances are not here")
     return SHARED
+
+
+@pytest.fixture(scope="module")
+def runner(request: pytest.FixtureRequest) -> Iterator[Runner]:
+    """The test file as a program that explores its cases."""
+    started = Runner(request.module.__file__)
+    with started.process:
+        yield started

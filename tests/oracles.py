@@ -5,6 +5,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+import preflow
+from preflow.maxflow.result import MaxFlowResult
+from strategies import SmallProblem
 
 INFINITY = float("inf")
 
@@ -55,3 +62,16 @@ def edmonds_karp(
     sink_side = set(search(sink, forward=False)) - {sink}
     source_side = set(search(source, forward=True)) - {source}
     return value, sink_side, source_side
+
+
+def check_against_oracle(problem: SmallProblem, **arguments: Any) -> MaxFlowResult:
+    """Solve `problem` with these arguments of ``max_flow``; value and both cuts are the oracle's."""
+    value, sink_side, source_side = edmonds_karp(
+        problem.num_vertices, problem.directed_arcs, problem.sources, problem.sinks
+    )
+    result = preflow.max_flow(problem.network, problem.sources, problem.sinks, **arguments)
+    result.verify()
+    assert result.value == value
+    assert set(np.flatnonzero(result.sink_side)) == sink_side
+    assert set(np.flatnonzero(result.source_side())) == source_side
+    return result

@@ -462,23 +462,28 @@ def edited(function: Callable[..., Any], old: str, new: str) -> Callable[..., An
 
 
 def hidden_values(module: ModuleType, stepping: set[str]) -> list[str]:
-    """Return the expressions that hold the value of one call to a function in `stepping` during another one.
+    """Return the expressions that hold the value of one call to a function in `stepping` during another step.
 
-    Operands of ``and`` and ``or`` are fine: the first is settled before the second begins.
+    That is another such call, or a plain store into an array. Operands of ``and`` and ``or`` are fine: the
+    first is settled before the second begins.
     """
+
+    def steps(node: ast.AST) -> bool:
+        return any(
+            isinstance(call, ast.Call)
+            and (call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", ""))
+            in stepping
+            for call in ast.walk(node)
+        )
+
     found = []
     for node in ast.walk(ast.parse(inspect.getsource(module))):
         if isinstance(node, ast.BinOp | ast.Compare | ast.Tuple | ast.Call | ast.Subscript):
-            operands = [
-                operand
-                for operand in ast.iter_child_nodes(node)
-                if any(
-                    isinstance(call, ast.Call)
-                    and isinstance(call.func, ast.Name)
-                    and call.func.id in stepping
-                    for call in ast.walk(operand)
-                )
-            ]
-            if len(operands) > 1:
-                found.append(f"{module.__name__}:{node.lineno}")
+            hides = sum(map(steps, ast.iter_child_nodes(node))) > 1
+        elif isinstance(node, ast.Assign):
+            hides = steps(node.value) and any(isinstance(target, ast.Subscript) for target in node.targets)
+        else:
+            continue
+        if hides:
+            found.append(f"{module.__name__}:{node.lineno}")
     return found

@@ -6,19 +6,24 @@ kernels with a mistake that is easily made: the explorer must find it.
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-import traceback
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from exploration import (
+    Cases,
+    Mutants,
+    Runner,
+    add_in_two_steps,
+    edit,
+    exchange_for,
+    hold_constant,
+    impatient_barrier,
+    look_then_set,
+    serve,
+)
 from preflow import FlowNetwork
 from preflow.graph.residual import ResidualArrays, build_residual
 from preflow.kernels import atomics, worklist
@@ -27,24 +32,16 @@ from preflow.kernels.atomics import (
     fetch_add,
     load,
     pause,
-    relaxed_load,
     relaxed_store,
     store,
 )
 from preflow.kernels.worklist import Worklist, append, appended, begin_phase, flush, make_worklist, take_chunk
 from preflow.parallel import barrier, bfs
-from preflow.parallel.barrier import BROKEN, PATIENCE, make_barrier, wait
+from preflow.parallel.barrier import BROKEN, PATIENCE, wait
 from preflow.parallel.bfs import Team, distances_to_sink_together, make_team
-from scheduler import Outcome, Thread, Violation, edited, explore, hidden_values, replaced
+from scheduler import Outcome, Thread, Violation, explore, hidden_values
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
-
-
-def hold_constant(arrays: Any) -> Any:
-    """Make the arrays of a tuple read-only."""
-    for array in arrays:
-        array.flags.writeable = False
-    return arrays
 
 
 # The barrier
@@ -55,13 +52,6 @@ class Meeting(NamedTuple):
 
     barrier: NDArray[np.int64]
     written: NDArray[np.int64]
-
-
-def impatient_barrier(num_threads: int, patience: int = 0) -> NDArray[np.int64]:
-    """Return a barrier whose threads spin so many times, each of which is another state, before they nap."""
-    made = make_barrier(num_threads)
-    made[PATIENCE] = patience
-    return made
 
 
 def meet(num_threads: int, rounds: int, patience: int = 0) -> Outcome:
@@ -315,7 +305,7 @@ def take_turns() -> Outcome:
     )
 
 
-CASES: dict[str, Callable[[], Outcome]] = {
+CASES: Cases = {
     "explorer": count_states,
     "messages": pass_messages,
     "lock": take_turns,
@@ -339,32 +329,10 @@ CASES: dict[str, Callable[[], Outcome]] = {
 # Mutants
 
 
-def add_in_two_steps(array: Any, index: Any, amount: Any) -> Any:
-    old = relaxed_load(array, index)
-    relaxed_store(array, index, old + array.dtype.type(amount))
-    return old
-
-
-def look_then_set(array: Any, index: Any, expected: Any, value: Any) -> bool:
-    if relaxed_load(array, index) != expected:
-        return False
-    relaxed_store(array, index, value)
-    return True
-
-
-def edit(function: Callable[..., Any], old: str, new: str) -> Callable[[], AbstractContextManager[None]]:
-    return lambda: replaced(function, edited(function, old, new))
-
-
-def exchange_for(function: Callable[..., Any], new: Callable[..., Any]) -> Callable[[], Any]:
-    return lambda: replaced(function, new)
-
-
 RESET = "        relaxed_store(barrier, ARRIVED, 0)\n"
 ADVANCE = "        store(barrier, GENERATION, generation + 1)\n"
 
-#: Name: the case that finds it, the mistake, and what is found.
-MUTANTS: dict[str, tuple[str, Callable[[], AbstractContextManager[None]], str]] = {
+MUTANTS: Mutants = {
     "messages: the flag first": (
         "messages",
         edit(
@@ -504,65 +472,14 @@ MUTANTS: dict[str, tuple[str, Callable[[], AbstractContextManager[None]], str]] 
 }
 
 
-# The tests ask one process for all, this file run as a program: a case, or a case on a mutant, a line.
-
-
-class Runner:
-    """The process in which kernels are plain Python."""
-
-    def __init__(self) -> None:
-        environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
-        self.process = subprocess.Popen(
-            [sys.executable, __file__],
-            env=environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-
-    def ask(self, case: str, mutant: str = "") -> dict[str, Any]:
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        print(json.dumps([case, mutant]), file=self.process.stdin, flush=True)
-        outcome: dict[str, Any] = json.loads(self.process.stdout.readline())
-        assert "error" not in outcome, outcome["error"]
-        return outcome
-
-
-@pytest.fixture(scope="module")
-def runner() -> Iterator[Runner]:
-    started = Runner()
-    with started.process:
-        yield started
-
-
-def answer(case: str, mutant: str) -> dict[str, Any]:
-    with ExitStack() as stack:
-        if mutant:
-            stack.enter_context(MUTANTS[mutant][1]())
-        try:
-            outcome = CASES[case]()
-        except Violation as violation:
-            return {"violation": str(violation)}
-        except Exception:
-            return {"error": traceback.format_exc()}
-    return {"states": outcome.states, "ends": outcome.ends, "violation": None}
-
-
 @pytest.mark.parametrize("case", CASES)
 def test_every_state(runner: Runner, case: str) -> None:
-    outcome = runner.ask(case)
-    assert outcome["violation"] is None, outcome["violation"]
-    assert outcome["states"] > 100
-    assert outcome["ends"] >= 1
+    runner.check_case(case)
 
 
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_mutant_is_found(runner: Runner, mutant: str) -> None:
-    case, _, expected = MUTANTS[mutant]
-    violation = runner.ask(case, mutant)["violation"]
-    assert violation is not None, "the explorer does not see this mistake"
-    assert expected in violation
+    runner.check_mutant(MUTANTS, mutant)
 
 
 def test_thread_that_raises_is_a_violation() -> None:
@@ -606,5 +523,4 @@ def test_expressions_hide_no_value() -> None:
 
 
 if __name__ == "__main__":
-    for line in sys.stdin:
-        print(json.dumps(answer(*json.loads(line))), flush=True)
+    serve(CASES, MUTANTS)

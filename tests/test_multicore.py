@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import preflow
+from oracles import edmonds_karp
 from preflow.errors import InvalidInputError
 from preflow.generators import FAMILIES
+from preflow.graph.residual import build_residual
 from preflow.maxflow import policy
+from preflow.maxflow.methods import METHODS
+from preflow.parallel import team
+from preflow.solving.dispatch import find_method
+from preflow.solving.run import Control
+from preflow.stats import RELABELS
+from strategies import SmallProblem, float_capacities, small_problems
 
 PARALLEL = [method.name for method in preflow.methods("max_flow") if method.parallel]
 #: Options under which even small networks are solved by several threads.
@@ -82,12 +93,62 @@ def test_repeated_solves_leave_no_more_threads(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", PARALLEL)
-def test_time_limit(method: str) -> None:
-    problem = FAMILIES["rlg-wide"].generate("4096x64", seed=0)
-    result = preflow.max_flow(problem, method=method, threads=4, time_limit=0.01)
-    assert result.status in ("time-limit", "optimal")
+@given(problem=small_problems(float_capacities), threads=st.sampled_from([1, 2, 3, 8, 32]))
+@settings(max_examples=40)
+def test_float_capacities(method: str, problem: SmallProblem, threads: int) -> None:
+    value, _, _ = edmonds_karp(problem.num_vertices, problem.directed_arcs, problem.sources, problem.sinks)
+    result = preflow.max_flow(
+        problem.network,
+        problem.sources,
+        problem.sinks,
+        method=method,
+        threads=threads,
+        options=EAGER.get(method),
+    )
     result.verify()
-    assert result.lower_bound <= result.upper_bound
+    assert result.value == pytest.approx(value, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("method", PARALLEL)
+@pytest.mark.parametrize("threads", [1, 2, 8])
+def test_time_limit(method: str, threads: int) -> None:
+    problem = FAMILIES["rmf-wide"].generate("60x30", seed=1)
+    preflow.min_cut(([0, 1], [1, 2], [1, 1]), 0, 2, method=method, threads=threads)
+    result = preflow.max_flow(problem, method=method, threads=threads, time_limit=0.1)
+    assert result.status == "time-limit"
+    result.verify()
+    assert 0 <= result.lower_bound <= result.upper_bound
+
+
+@pytest.mark.parametrize("method", PARALLEL)
+@pytest.mark.parametrize("threads", [1, 4])
+def test_stop_flag_raised_before_the_start(method: str, threads: int) -> None:
+    problem = FAMILIES["rmf-wide"].generate("16x8", seed=1)
+    residual = build_residual(problem.network, np.array([problem.source]), np.array([problem.sink]))
+    control = Control(threads)
+    control.stop[0] = 1
+    solver = find_method(METHODS, method)
+    height = solver.solve(residual.arrays, solver.make_options(EAGER.get(method)), control)
+    assert height.min() == 1
+    assert control.thread_counts[:, RELABELS].sum() == 0
+
+
+@pytest.mark.parametrize("method", PARALLEL)
+def test_failure_of_one_thread_ends_all(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_team = team.run_team
+
+    def run_team_that_fails(share: team.Share, num_threads: int, on_failure: Callable[[], None]) -> None:
+        def share_or_fail(thread: int) -> None:
+            if thread == 2:
+                raise ZeroDivisionError
+            share(thread)
+
+        run_team(share_or_fail, num_threads, on_failure)
+
+    monkeypatch.setattr(team, "run_team", run_team_that_fails)
+    problem = FAMILIES["rmf-wide"].generate("16x8", seed=1)
+    with pytest.raises(ZeroDivisionError):
+        preflow.max_flow(problem, method=method, threads=4, options=EAGER.get(method))
 
 
 @pytest.mark.parametrize("threads", [0, -1, True, 1.5])

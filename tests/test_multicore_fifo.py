@@ -11,15 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import preflow
-from oracles import edmonds_karp
+from oracles import check_against_oracle
 from preflow.errors import InvalidInputError
 from preflow.generators import FAMILIES
-from preflow.graph.residual import build_residual
-from preflow.maxflow import multicore_fifo
 from preflow.parallel import queues
+from preflow.parallel.idle import wait_for_gift
 from preflow.parallel.team import run_team
-from preflow.solving.run import Control
-from strategies import SmallProblem, float_capacities, small_problems
+from strategies import SmallProblem, small_problems
 
 THREADS = [1, 2, 3, 8, 32]
 ZERO, ONE = np.uint64(0), np.uint64(1)
@@ -33,32 +31,9 @@ ZERO, ONE = np.uint64(0), np.uint64(1)
 )
 @settings(max_examples=300)
 def test_agrees_with_oracle(problem: SmallProblem, threads: int, gap: bool, period: float) -> None:
-    value, sink_side, source_side = edmonds_karp(
-        problem.num_vertices, problem.directed_arcs, problem.sources, problem.sinks
+    check_against_oracle(
+        problem, method="multicore-fifo", threads=threads, options={"gap": gap, "relabel_period": period}
     )
-    result = preflow.max_flow(
-        problem.network,
-        problem.sources,
-        problem.sinks,
-        method="multicore-fifo",
-        threads=threads,
-        options={"gap": gap, "relabel_period": period},
-    )
-    result.verify()
-    assert result.value == value
-    assert set(np.flatnonzero(result.sink_side)) == sink_side
-    assert set(np.flatnonzero(result.source_side())) == source_side
-
-
-@given(problem=small_problems(float_capacities), threads=st.sampled_from(THREADS))
-@settings(max_examples=60)
-def test_float_capacities(problem: SmallProblem, threads: int) -> None:
-    value, _, _ = edmonds_karp(problem.num_vertices, problem.directed_arcs, problem.sources, problem.sinks)
-    result = preflow.max_flow(
-        problem.network, problem.sources, problem.sinks, method="multicore-fifo", threads=threads
-    )
-    result.verify()
-    assert result.value == pytest.approx(value, rel=1e-9, abs=1e-9)
 
 
 @pytest.mark.parametrize("gap", [False, True])
@@ -115,40 +90,6 @@ def test_gap_takes_vertices_out() -> None:
     assert stats.gap_vertices > 0
 
 
-@pytest.mark.parametrize("threads", [1, 2, 8])
-def test_time_limit(threads: int) -> None:
-    problem = FAMILIES["rmf-wide"].generate("60x30", seed=1)
-    preflow.min_cut(([0, 1], [1, 2], [1, 1]), 0, 2, method="multicore-fifo", threads=threads)
-    result = preflow.max_flow(problem, method="multicore-fifo", threads=threads, time_limit=0.1)
-    assert result.status == "time-limit"
-    result.verify()
-
-
-@pytest.mark.parametrize("threads", [1, 4])
-def test_stop_flag_raised_before_the_start(threads: int) -> None:
-    problem = FAMILIES["rmf-wide"].generate("16x8", seed=1)
-    residual = build_residual(problem.network, np.array([problem.source]), np.array([problem.sink]))
-    control = Control(threads)
-    control.stop[0] = 1
-    height = multicore_fifo.solve(residual.arrays, multicore_fifo.MulticoreFifoOptions(), control)
-    assert height.min() == 1
-    assert control.thread_counts[:, :2].sum() == 0
-
-
-def test_failure_of_one_thread_ends_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    work = multicore_fifo.first_stage
-
-    def fail_in_thread_two(*arguments: object) -> None:
-        if arguments[4] == 2:
-            raise ZeroDivisionError
-        work(*arguments)
-
-    monkeypatch.setattr(multicore_fifo, "first_stage", fail_in_thread_two)
-    problem = FAMILIES["rmf-wide"].generate("16x8", seed=1)
-    with pytest.raises(ZeroDivisionError):
-        preflow.max_flow(problem, method="multicore-fifo", threads=4)
-
-
 @pytest.mark.parametrize("options", [{"gap": 1}, {"relabel_period": 0}, {"relabel_rule": "work"}])
 def test_bad_options(options: dict[str, object]) -> None:
     with pytest.raises(InvalidInputError):
@@ -184,7 +125,7 @@ class TestQueues:
         queues.give(ring, ZERO)
         assert queues.size(ring, ZERO) == 2, "nobody is idle"
         queues.pop(ring, ZERO)
-        ring.flags[int(queues.PADDING)] = ring.num_idle[0] = 1
+        ring.idle.flags[int(queues.PADDING)] = ring.idle.num_idle[0] = 1
         queues.give(ring, ZERO)
         assert queues.size(ring, ZERO) == 1, "a thread does not give its only item"
 
@@ -197,7 +138,7 @@ class TestQueues:
 
         def share(thread: int) -> None:
             if thread == 1:
-                given.append(queues.wait_for_gift(ring, ONE, over, stop))
+                given.append(wait_for_gift(ring.idle, ONE, over, stop))
                 return
             deadline = time.monotonic() + 60
             while queues.size(ring, ZERO) == 5 and time.monotonic() < deadline:
@@ -208,14 +149,14 @@ class TestQueues:
         assert given == [True]
         assert [int(queues.pop(ring, ONE)) for _ in range(2)] == [0, 1]
         assert [int(queues.pop(ring, ZERO)) for _ in range(3)] == [2, 3, 4]
-        assert ring.num_idle[0] == 0
+        assert ring.idle.num_idle[0] == 0
 
     def test_everybody_idle_ends_the_wait(self) -> None:
         ring = queues.make_queues(3, 8, np.uint32)
         over, stop = np.zeros(1, dtype=np.uint64), np.zeros(1, dtype=np.int64)
         outcomes: list[bool] = []
         run_team(
-            lambda thread: outcomes.append(queues.wait_for_gift(ring, np.uint64(thread), over, stop)),
+            lambda thread: outcomes.append(wait_for_gift(ring.idle, np.uint64(thread), over, stop)),
             3,
             lambda: None,
         )
@@ -227,5 +168,5 @@ class TestQueues:
         signals = np.zeros(1, dtype=np.uint64), np.zeros(1, dtype=np.int64)
         timer = threading.Timer(0.05, lambda: signals[which].__setitem__(0, 1))
         timer.start()
-        assert not queues.wait_for_gift(ring, ONE, *signals)
+        assert not wait_for_gift(ring.idle, ONE, *signals)
         timer.join()

@@ -30,6 +30,7 @@ import platform
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
@@ -38,6 +39,8 @@ from numba.np.arrayobj import make_array
 
 from .kernel import kernel
 
+#: Entries of eight bytes between what is written at different times: two cache lines.
+PADDING = np.uint64(16)
 #: The operand of AArch64's hint instruction that means yield.
 YIELD_HINT = 1
 
@@ -313,5 +316,5 @@ def claim(alone: bool, array: Any, index: Any) -> bool:
         free = array[index] == 0
         if free:
             array[index] = 1
-        return free
+        return bool(free)
     return compare_exchange(array, index, 0, 1)

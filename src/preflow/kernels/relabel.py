@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .atomics import relaxed_load
 from .kernel import kernel
 
 ONE = np.uint64(1)
@@ -38,6 +39,23 @@ def lowest_neighbour(net: Any, height: Any, v: Any, ceiling: Any) -> tuple[Any, 
     while a < last:
         if net.residual[a] > 0:
             neighbour = np.uint64(height[net.head[a]])
+            if neighbour < low:
+                low = neighbour
+                arc = a
+        a += ONE
+    return low, arc
+
+
+@kernel
+def lowest_neighbour_now(net: Any, height: Any, v: Any, ceiling: Any) -> tuple[Any, Any]:
+    """Do what :func:`lowest_neighbour` does, while other threads push and relabel."""
+    low = ceiling
+    a = np.uint64(net.first_out[v])
+    last = np.uint64(net.first_out[v + ONE])
+    arc = last
+    while a < last:
+        if relaxed_load(net.residual, a) > 0:
+            neighbour = np.uint64(relaxed_load(height, net.head[a]))
             if neighbour < low:
                 low = neighbour
                 arc = a

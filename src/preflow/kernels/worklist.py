@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .atomics import fetch_add, relaxed_load, relaxed_store
+from .atomics import PADDING, fetch_add, relaxed_load, relaxed_store
 from .kernel import kernel
 
 ZERO = np.uint64(0)
@@ -27,8 +27,6 @@ THREE = np.uint64(3)
 BUFFER = np.uint64(1024)
 #: Vertices that are taken at once.
 CHUNK = np.uint64(128)
-#: Entries of int64 between two counters: two cache lines.
-PADDING = np.uint64(16)
 
 
 class Worklist(NamedTuple):

@@ -36,18 +36,8 @@ from ..kernels.atomics import add, claim, fetch_min, load, prefetch, relaxed_loa
 from ..kernels.kernel import kernel
 from ..kernels.relabel import RELABEL_WORK
 from ..parallel.barrier import wait
-from ..parallel.queues import (
-    GIFT,
-    Queues,
-    append,
-    clear,
-    deliver,
-    find_idle,
-    make_queues,
-    pop,
-    size,
-    wait_for_gift,
-)
+from ..parallel.idle import claim_idle, say_given, wait_for_gift
+from ..parallel.queues import GIFT, Queues, append, clear, make_queues, pop, size
 from ..parallel.search import Search, make_search, search_together
 from ..parallel.team import run_solver
 from ..solving.run import Control
@@ -236,8 +226,8 @@ def change_level(state: State, thread: Any, num_threads: Any, previous: Any, h: 
 def give_highest(state: State, queues: Queues, thread: Any, level: Any, stacks: Stacks) -> Stacks:
     """Hand up to half of the active vertices, every other one of the highest stacks, to an idle thread."""
     n = np.uint64(len(state.height))
-    other = find_idle(queues, thread)
-    if other == np.uint64(len(queues.items)):
+    other = claim_idle(queues.idle, thread)
+    if other == thread:
         return stacks
     most = min(stacks.held // TWO, GIFT)
     given = ZERO
@@ -259,7 +249,7 @@ def give_highest(state: State, queues: Queues, thread: Any, level: Any, stacks: 
             keep = not keep
             v = following
         level -= ONE
-    deliver(queues, other)
+    say_given(queues.idle, other)
     return Stacks(stacks.opened, stacks.held - given)
 
 
@@ -326,13 +316,13 @@ def run_phase(
         if level == ZERO:
             stacks = Stacks(stacks.opened, ZERO)
             counts[WAITS] += ONE
-            if alone or not wait_for_gift(queues, thread, over, stop):
+            if alone or not wait_for_gift(queues.idle, thread, over, stop):
                 relaxed_store(over, 0, 1)
                 break
             counts[STEALS] += ONE
             level, stacks = take_gift(state, queues, thread, stacks)
             continue
-        if stacks.held >= TWO and relaxed_load(queues.num_idle, ZERO) > 0:
+        if stacks.held >= TWO and relaxed_load(queues.idle.num_idle, ZERO) > 0:
             stacks = give_highest(state, queues, thread, level, stacks)
         active = np.uint64(state.active_first[thread, level])
         state.active_first[thread, level] = state.active_next[active]

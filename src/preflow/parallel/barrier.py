@@ -16,7 +16,7 @@ from numba import types
 from numba.extending import overload
 from numpy.typing import NDArray
 
-from ..kernels.atomics import fetch_add, load, pause, relaxed_load, relaxed_store, store
+from ..kernels.atomics import PADDING, fetch_add, load, pause, relaxed_load, relaxed_store, store
 from ..kernels.kernel import kernel
 from ..solving.dispatch import usable_cpus
 
@@ -24,8 +24,6 @@ from ..solving.dispatch import usable_cpus
 SPINS = 2000
 #: Microseconds that a thread sleeps between two looks then; the operating system adds some 50.
 NAP = np.uint32(1)
-#: Entries of int64 to a cache line pair, so that counters do not share one.
-PADDING = 16
 
 ARRIVED = 0
 GENERATION = PADDING

@@ -1,16 +1,11 @@
 """First-in-first-out queues, one a thread, whose owners give work to threads that have none.
 
-Cihan (2010), section 4.7. A thread whose queue is empty raises its idle flag and waits. A thread with work
-looks for such a flag; who lowers it by fetch-and-store is the only one that may fill the idle thread's
-queue, and hands over its own oldest items. So a queue always has one writer and needs no lock.
+Cihan (2010), section 4.7; see idle.py for how a thread without work is found.
 
-An idle thread is counted before its flag is up, and uncounted by its giver before that one can be idle
-itself: when all are counted, all queues are empty and stay so.
-
-Departures: a gift is up to half of the giver's queue, since a thread that gets one vertex is soon idle again
-(measured: rmf-long 12x128 on 4 threads, 650 waits with gifts of one vertex, 100 with these). A ring holds a
-few times a thread's fair share and not every item, so that memory does not grow with the threads; who appends
-to a full one is told so.
+Departures: a gift is up to half of the giver's queue, its oldest items, since a thread that gets one vertex
+is soon idle again (measured: rmf-long 12x128 on 4 threads, 650 waits with gifts of one vertex, 100 with
+these). A ring holds a few times a thread's fair share and not every item, so that memory does not grow with
+the threads; who appends to a full one is told so.
 """
 
 from __future__ import annotations
@@ -20,24 +15,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.atomics import exchange, fetch_add, load, pause, relaxed_load, relaxed_store, store
+from ..kernels.atomics import PADDING
 from ..kernels.kernel import kernel
-from ..solving.dispatch import usable_cpus
-from .barrier import SPINS, nap
+from .idle import Idle, claim_idle, make_busy, make_idle, say_given
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
 TWO = np.uint64(2)
-#: Entries between what different threads write: two cache lines.
-PADDING = np.uint64(16)
 #: Items that are given at once, at most.
 GIFT = np.uint64(64)
 #: How many times its fair share of all items a ring holds.
 ROOM = 4
 
-#: Positions in a thread's row of ``ends`` and of ``flags``.
+#: Positions in a thread's row of ``ends``.
 FRONT, BACK = np.uint64(0), np.uint64(1)
-IDLE, GIVEN = np.uint64(0), np.uint64(1)
 
 
 class Queues(NamedTuple):
@@ -49,18 +40,12 @@ class Queues(NamedTuple):
         One ring a thread.
     ends : ndarray of uint64, shape (threads, PADDING)
         How many items were ever taken from a ring and ever appended to it.
-    flags : ndarray of int64, shape (threads * PADDING,)
-        Whether a thread is idle, and whether it was given items since.
-    num_idle : ndarray of int64, shape (PADDING,)
-    patience : ndarray of int64, shape (1,)
-        Looks of an idle thread before it sleeps.
+    idle : Idle
     """
 
     items: NDArray[Any]
     ends: NDArray[Any]
-    flags: NDArray[Any]
-    num_idle: NDArray[Any]
-    patience: NDArray[Any]
+    idle: Idle
 
 
 def make_queues(num_threads: int, num_items: int, dtype: Any) -> Queues:
@@ -69,10 +54,8 @@ def make_queues(num_threads: int, num_items: int, dtype: Any) -> Queues:
     capacity = 1 << max(0, room - 1).bit_length()
     return Queues(
         np.empty((num_threads, capacity), dtype=dtype),
-        np.zeros((num_threads, int(PADDING)), dtype=np.uint64),
-        np.zeros(num_threads * int(PADDING), dtype=np.int64),
-        np.zeros(int(PADDING), dtype=np.int64),
-        np.array([SPINS if num_threads <= usable_cpus() else 0], dtype=np.int64),
+        np.zeros((num_threads, PADDING), dtype=np.uint64),
+        make_idle(num_threads),
     )
 
 
@@ -81,10 +64,7 @@ def clear(queues: Queues, thread: Any) -> None:
     """Empty a thread's queue and make the thread busy; all threads do so between two barriers."""
     queues.ends[thread, FRONT] = ZERO
     queues.ends[thread, BACK] = ZERO
-    relaxed_store(queues.flags, thread * PADDING + IDLE, 0)
-    relaxed_store(queues.flags, thread * PADDING + GIVEN, 0)
-    if thread == ZERO:
-        relaxed_store(queues.num_idle, ZERO, 0)
+    make_busy(queues.idle, thread)
 
 
 @kernel
@@ -114,69 +94,15 @@ def pop(queues: Queues, thread: Any) -> Any:
 
 
 @kernel
-def find_idle(queues: Queues, thread: Any) -> Any:
-    """Return a thread that waits, from now on for this thread's gift; the number of threads if none does.
-
-    Whoever gets one appends to its queue, and must then :func:`deliver`.
-    """
-    num_threads = np.uint64(len(queues.items))
-    if relaxed_load(queues.num_idle, ZERO) > 0:
-        step = ONE
-        while step < num_threads:
-            other = (thread + step) % num_threads
-            flag = other * PADDING + IDLE
-            if relaxed_load(queues.flags, flag) == 1 and exchange(queues.flags, flag, 0) == 1:
-                fetch_add(queues.num_idle, ZERO, -1)
-                return other
-            step += ONE
-    return num_threads
-
-
-@kernel
-def deliver(queues: Queues, other: Any) -> None:
-    """Let the thread that :func:`find_idle` returned go on with what was appended to its queue."""
-    store(queues.flags, other * PADDING + GIVEN, 1)
-
-
-@kernel
 def give(queues: Queues, thread: Any) -> None:
     """Hand the oldest items to an idle thread, if there is one and the queue has more than one item."""
-    if size(queues, thread) < TWO:
-        return
-    other = find_idle(queues, thread)
-    if other == np.uint64(len(queues.items)):
-        return
     count = min(size(queues, thread) // TWO, GIFT)
+    if count == ZERO:
+        return
+    other = claim_idle(queues.idle, thread)
+    if other == thread:
+        return
     while count > ZERO:
         append(queues, other, pop(queues, thread))
         count -= ONE
-    deliver(queues, other)
-
-
-@kernel
-def wait_for_gift(queues: Queues, thread: Any, over: Any, stop: Any) -> bool:
-    """Wait, with an empty queue, until another thread gives items.
-
-    Returns
-    -------
-    given : bool
-        False if all threads are idle, or ``over[0]`` or ``stop[0]`` is not zero. Then a gift may still
-        arrive: nobody uses the queues until they are cleared after the next barrier.
-    """
-    num_threads = np.int64(len(queues.items))
-    given = thread * PADDING + GIVEN
-    relaxed_store(queues.flags, given, 0)
-    fetch_add(queues.num_idle, ZERO, 1)
-    store(queues.flags, thread * PADDING + IDLE, 1)
-    looks = 0
-    while load(queues.flags, given) == 0:
-        if load(queues.num_idle, ZERO) == num_threads:
-            return False
-        if relaxed_load(over, ZERO) != 0 or relaxed_load(stop, ZERO) != 0:
-            return False
-        if looks < queues.patience[0]:
-            looks += 1
-            pause()
-        else:
-            nap()
-    return True
+    say_given(queues.idle, other)

@@ -1,0 +1,458 @@
+"""Push-relabel with locks, batches and a concurrent global relabel: Anderson and Setubal's solver.
+
+Anderson and Setubal, "On the Parallel Implementation of Goldberg's Maximum Flow Algorithm" (SPAA 1992),
+which Cihan (2010), chapter 3, describes and compares with. Active vertices wait in a shared queue, from
+which threads fetch batches (see :mod:`preflow.parallel.batches`). Who discharges a vertex holds its lock, and
+the receiver's for a push. After n relabels one thread makes a global relabel while the others go on.
+
+The wave of a vertex is the number of global relabels that have visited it. Flow is pushed only between
+vertices of one wave, labels only grow, and a relabel heeds all neighbours, whatever their wave. Then:
+
+- The arcs between vertices that the search has visited and the others do not change, so it reads them
+  without a lock, and those it has not visited at its end cannot reach the sink: they are dead.
+- The search visits vertices by distance, so the labels of vertices of one wave are valid at every moment.
+  Residual arcs that lead down more than one level go to the wave before, and carry nothing.
+
+A vertex that could push to another wave only goes back to the queue. No deadlock: a thread that holds a
+vertex waits for the lock of a lower one only, and looks again and again whether it still is lower; the search
+waits while it holds none; and the lock of the shared queue is the last one taken.
+
+Departures: terminals are not vertices. One thread makes a global relabel, where the thesis says that all take
+part. A vertex is locked for its whole discharge, not for each push. The labels of the start come from a
+search by all threads, while nothing moves; so do those of the end, where another phase would follow if excess
+could still reach the sink. A vertex that no search will visit again leaves all waves, and later searches pass
+it by. One thread alone takes no vertex locks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..graph.residual import ResidualArrays
+from ..kernels.atomics import PADDING, compare_exchange, fetch_add, relaxed_load, relaxed_store, store
+from ..kernels.kernel import kernel
+from ..kernels.relabel import lowest_neighbour_now
+from ..parallel.barrier import PATIENCE, rest, wait
+from ..parallel.batches import Batches, append, clear, fetch, flush, make_batches, pop, put, waiting
+from ..parallel.bfs import Team, distances_to_sink_together, make_team
+from ..parallel.team import run_solver
+from ..solving.run import Control
+from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABELS
+from .options import check_positive, check_relabel_rule, relabel_limits
+
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+TWO = np.uint64(2)
+
+#: Set in a vertex's entry of State.wave while it is locked; its wave stands in the other bits.
+LOCKED = np.uint32(1)
+#: The entry of a vertex that no search visits any more.
+BURIED = np.uint32(2**32 - 2)
+
+#: Positions in State.signals.
+SEARCHING, WAVES, TOTAL_RELABELS, STOPPING = 0, 1, PADDING, 2 * PADDING
+
+
+@dataclass(frozen=True)
+class AndersonSetubalOptions:
+    """Options of Anderson and Setubal's push-relabel.
+
+    Attributes
+    ----------
+    batch : int
+        Vertices in a full in-queue or out-queue of a thread.
+    relabel_period : float
+        A global relabel is due after ``relabel_period * n`` relabels of all threads together.
+    """
+
+    batch: int = 64
+    relabel_period: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_positive("batch", self.batch)
+        check_relabel_rule("relabels", self.relabel_period)
+
+
+class State(NamedTuple):
+    """What the threads share beside the residual network.
+
+    Attributes
+    ----------
+    height, current : ndarray, shape (n,)
+        Distance labels and current arcs.
+    order : ndarray, shape (n,)
+        Vertices in the order in which a global relabel visits them.
+    wave : ndarray of uint32, shape (n,)
+        Twice the number of global relabels that have visited the vertex, plus one while it is locked.
+    active : Batches
+    signals : ndarray of uint64
+        SEARCHING: the wave of the concurrent global relabel, 0 while there is none; TOTAL_RELABELS since the
+        last one; STOPPING: the solve ends here.
+    pushes_while_searching : ndarray of uint64, shape (threads * PADDING,)
+        Pushes that each thread made for certain during a concurrent global relabel of another one.
+    """
+
+    height: NDArray[Any]
+    current: NDArray[Any]
+    order: NDArray[Any]
+    wave: NDArray[Any]
+    active: Batches
+    signals: NDArray[Any]
+    pushes_while_searching: NDArray[Any]
+
+
+def make_state(num_vertices: int, num_threads: int, batch: int, dtype: Any) -> State:
+    """Allocate the state of a solve."""
+    return State(
+        height=np.full(num_vertices, num_vertices + 1, dtype=dtype),
+        current=np.zeros(num_vertices, dtype=dtype),
+        order=np.zeros(num_vertices, dtype=dtype),
+        wave=np.zeros(num_vertices, dtype=np.uint32),
+        active=make_batches(num_threads, num_vertices, batch, dtype),
+        signals=np.zeros(3 * PADDING, dtype=np.uint64),
+        pushes_while_searching=np.zeros(num_threads * PADDING, dtype=np.uint64),
+    )
+
+
+@kernel
+def lock(wave: Any, v: Any, alone: bool, patience: Any, stop: Any) -> Any:
+    """Lock `v` and return its wave's entry; one that is locked if `stop` was raised before."""
+    seen = np.uint32(relaxed_load(wave, v))
+    if alone:
+        return seen
+    looks = 0
+    while seen & LOCKED != 0 or not compare_exchange(wave, v, seen, seen | LOCKED):
+        if relaxed_load(stop, ZERO) != 0:
+            return LOCKED
+        looks = rest(looks, patience)
+        seen = np.uint32(relaxed_load(wave, v))
+    return seen
+
+
+@kernel
+def lock_below(
+    wave: Any, height: Any, w: Any, h: Any, entry: Any, alone: bool, patience: Any, stop: Any
+) -> bool:
+    """Lock `w` if it is one level below `h` and in the wave of `entry`; return whether it was."""
+    if alone:
+        return True
+    looks = 0
+    while not compare_exchange(wave, w, entry, entry | LOCKED):
+        if np.uint32(relaxed_load(wave, w)) | LOCKED != entry | LOCKED:
+            return False
+        if np.uint64(relaxed_load(height, w)) + ONE != h or relaxed_load(stop, ZERO) != 0:
+            return False
+        looks = rest(looks, patience)
+    if np.uint64(relaxed_load(height, w)) + ONE != h:
+        store(wave, w, entry)
+        return False
+    return True
+
+
+@kernel
+def unlock(wave: Any, v: Any, entry: Any, alone: bool) -> None:
+    """Unlock `v`, whose wave's entry is `entry`."""
+    if not alone:
+        store(wave, v, entry)
+
+
+@kernel
+def discharge_batch(
+    net: ResidualArrays,
+    state: State,
+    thread: Any,
+    alone: bool,
+    patience: Any,
+    stop: Any,
+    counts: Any,
+) -> tuple[Any, Any]:
+    """Discharge the vertices of the thread's in-queue; return how many pushes and relabels that took.
+
+    To discharge is to push excess to lower vertices of the same wave and to relabel, until it is gone or the
+    vertex is dead. Where only pushes to another wave are left, the vertex goes back to the queue.
+    """
+    height, wave = state.height, state.wave
+    n = np.uint64(len(height))
+    dead = n + ONE
+    pushes = ZERO
+    relabels = ZERO
+    scans = ZERO
+    while waiting(state.active, thread) > ZERO and relaxed_load(stop, ZERO) == 0:
+        v = pop(state.active, thread)
+        entry = lock(wave, v, alone, patience, stop)
+        if entry == LOCKED:
+            break
+        h = np.uint64(relaxed_load(height, v))
+        excess = np.int64(0) if h == dead else net.excess[v]
+        capacity_to_sink = net.sink_residual[v]
+        if excess > 0 and capacity_to_sink > 0:
+            amount = min(excess, capacity_to_sink)
+            relaxed_store(net.sink_residual, v, capacity_to_sink - amount)
+            excess -= amount
+            net.excess[v] = excess
+            pushes += ONE
+        first = np.uint64(net.first_out[v])
+        last = np.uint64(net.first_out[v + ONE])
+        a = np.uint64(state.current[v])
+        refused = False
+        while excess > 0:
+            begin = a
+            while a < last:
+                capacity = net.residual[a]
+                if capacity > 0:
+                    w = np.uint64(net.head[a])
+                    if np.uint64(relaxed_load(height, w)) + ONE == h and lock_below(
+                        wave, height, w, h, entry, alone, patience, stop
+                    ):
+                        amount = min(excess, np.int64(capacity))
+                        net.residual[a] = capacity - amount
+                        net.residual[net.reverse[a]] += amount
+                        before = net.excess[w]
+                        net.excess[w] = before + amount
+                        unlock(wave, w, entry, alone)
+                        if before == 0:
+                            append(state.active, thread, w, patience, stop)
+                        excess -= amount
+                        pushes += ONE
+                        if excess == 0:
+                            break
+                a += ONE
+            scans += a - begin
+            net.excess[v] = excess
+            if excess == 0:
+                break
+            low, a = lowest_neighbour_now(net, height, v, n)
+            scans += last - first
+            if low < h:
+                a = first
+                refused = True
+                break
+            relabels += ONE
+            h = low + ONE
+            relaxed_store(height, v, h)
+            if h == dead:
+                break
+        state.current[v] = a
+        unlock(wave, v, entry, alone)
+        if refused:
+            append(state.active, thread, v, patience, stop)
+    counts[PUSHES] += pushes
+    counts[RELABELS] += relabels
+    counts[ARC_SCANS] += scans
+    return pushes, relabels
+
+
+@kernel
+def visit(
+    net: ResidualArrays,
+    state: State,
+    v: Any,
+    level: Any,
+    entry: Any,
+    alone: bool,
+    patience: Any,
+    stop: Any,
+) -> Any:
+    """Raise `v` to `level` in a global relabel and make `entry` its wave's; return its excess.
+
+    Returns -1 and does nothing if `stop` was raised before.
+    """
+    if lock(state.wave, v, alone, patience, stop) == LOCKED:
+        return np.int64(-1)
+    if np.uint64(relaxed_load(state.height, v)) < level:
+        relaxed_store(state.height, v, level)
+        state.current[v] = net.first_out[v]
+    excess = np.int64(net.excess[v])
+    store(state.wave, v, entry)
+    return excess
+
+
+@kernel
+def relabel_globally(
+    net: ResidualArrays, state: State, search: Any, alone: bool, patience: Any, stop: Any
+) -> float:
+    """Make global relabel number `search`, while other threads push and relabel.
+
+    Only one thread does so at a time. After a stop it may end before all vertices are visited. Returns the
+    excess that it met on vertices that can reach the sink.
+    """
+    n = np.uint64(len(state.height))
+    entry = np.uint32(search * TWO)
+    old = np.uint32(search * TWO - TWO)
+    active = 0.0
+    begin = ZERO
+    end = ZERO
+    v = ZERO
+    while v < n:
+        if relaxed_load(net.sink_residual, v) > 0:
+            excess = visit(net, state, v, ONE, entry, alone, patience, stop)
+            if excess >= 0:
+                active += excess
+                state.order[end] = v
+                end += ONE
+        v += ONE
+    level = ONE
+    while begin < end:
+        level += ONE
+        level_end = end
+        while begin < level_end:
+            if relaxed_load(stop, ZERO) != 0:
+                return active
+            v = np.uint64(state.order[begin])
+            begin += ONE
+            a = np.uint64(net.first_out[v])
+            last = np.uint64(net.first_out[v + ONE])
+            while a < last:
+                w = np.uint64(net.head[a])
+                if (
+                    np.uint32(relaxed_load(state.wave, w)) & ~LOCKED == old
+                    and net.residual[net.reverse[a]] > 0
+                ):
+                    excess = visit(net, state, w, level, entry, alone, patience, stop)
+                    if excess >= 0:
+                        active += excess
+                        state.order[end] = w
+                        end += ONE
+                a += ONE
+    v = ZERO
+    while v < n:
+        if np.uint32(relaxed_load(state.wave, v)) & ~LOCKED == old:
+            visit(net, state, v, n + ONE, BURIED, alone, patience, stop)
+        v += ONE
+    return active
+
+
+@kernel
+def work(
+    net: ResidualArrays,
+    state: State,
+    thread: Any,
+    alone: bool,
+    relabel_limit: Any,
+    patience: Any,
+    stop: Any,
+    counts: Any,
+    progress: Any,
+) -> None:
+    """Discharge vertices, batch by batch, until there are none left or `stop` is raised.
+
+    The thread whose relabels make a global relabel due makes it. The others wait for its end when another one
+    would be due: relabels far from the search are in vain, and it may need the core.
+    """
+    signals = state.signals
+    enough = relabel_limit + relabel_limit
+    looks = 0
+    while fetch(state.active, thread, patience, stop, counts):
+        searching = relaxed_load(signals, SEARCHING)
+        while searching != ZERO and relaxed_load(signals, TOTAL_RELABELS) >= enough:
+            if relaxed_load(stop, ZERO) != 0:
+                break
+            looks = rest(looks, patience)
+            searching = relaxed_load(signals, SEARCHING)
+        pushes, relabels = discharge_batch(net, state, thread, alone, patience, stop, counts)
+        if searching != ZERO and searching == relaxed_load(signals, SEARCHING):
+            state.pushes_while_searching[thread * PADDING] += pushes
+            if pushes + relabels == ZERO:
+                looks = rest(looks, patience)
+        if relabels > ZERO:
+            before = fetch_add(signals, TOTAL_RELABELS, relabels)
+            if before < relabel_limit and before + relabels >= relabel_limit:
+                if not flush(state.active, thread, patience, stop):
+                    return
+                counts[GLOBAL_RELABELS] += ONE
+                wave = signals[WAVES] + ONE
+                signals[WAVES] = wave
+                relaxed_store(signals, SEARCHING, wave)
+                progress[0] = relabel_globally(net, state, wave, alone, patience, stop)
+                relaxed_store(signals, SEARCHING, ZERO)
+                store(signals, TOTAL_RELABELS, ZERO)
+
+
+@kernel
+def start_phase(net: ResidualArrays, state: State, reached: Any) -> float:
+    """Reset what an exact search resets, queue the active vertices, farthest first, return their excess."""
+    clear(state.active)
+    state.signals[:] = ZERO
+    state.wave[:] = BURIED
+    total = 0.0
+    k = reached
+    while k > ZERO:
+        k -= ONE
+        v = np.uint64(state.order[k])
+        state.current[v] = net.first_out[v]
+        state.wave[v] = 0
+        if net.excess[v] > 0:
+            total += net.excess[v]
+            put(state.active, v)
+    return total
+
+
+@kernel
+def first_stage(
+    net: ResidualArrays,
+    state: State,
+    team: Team,
+    thread: Any,
+    relabel_limit: Any,
+    stop: Any,
+    counts: Any,
+    progress: Any,
+) -> None:
+    """Push excess until none can reach the sink; one thread's share.
+
+    On return the heights are exact, also when `stop` was raised, unless the barrier is broken.
+    """
+    num_threads = team.num_threads[0]
+    patience = team.barrier[PATIENCE]
+    while True:
+        reached = distances_to_sink_together(team, thread, net, state.height, state.order)
+        if thread == ZERO:
+            counts[GLOBAL_RELABELS] += ONE
+            progress[0] = start_phase(net, state, reached)
+            over = progress[0] == 0.0 or relaxed_load(stop, ZERO) != 0
+            state.signals[STOPPING] = ONE if over else ZERO
+        if not wait(team.barrier, num_threads) or state.signals[STOPPING] != ZERO:
+            return
+        work(net, state, thread, num_threads == ONE, relabel_limit, patience, stop, counts, progress)
+        if not wait(team.barrier, num_threads):
+            return
+
+
+def solve(net: ResidualArrays, options: AndersonSetubalOptions, control: Control) -> NDArray[Any]:
+    """Run the first stage in place.
+
+    Returns
+    -------
+    height : ndarray, shape (n,)
+        Exact residual distances to the sink; ``n + 1`` where the sink cannot be reached.
+
+    Notes
+    -----
+    O(n^2 m) work; memory of five indices a vertex.
+    """
+    n, m = len(net.excess), len(net.head)
+    num_threads = control.threads
+    relabel_limit, _ = relabel_limits("relabels", options.relabel_period, n, m)
+    dtype = net.head.dtype
+    state = make_state(n, num_threads, options.batch, dtype)
+    team = make_team(num_threads, dtype)
+    control.excess[:] = net.excess.sum(dtype=np.float64)
+
+    def share(thread: int) -> None:
+        first_stage(
+            net,
+            state,
+            team,
+            np.uint64(thread),
+            relabel_limit,
+            control.stop,
+            control.thread_counts[thread],
+            control.excess,
+        )
+
+    run_solver(share, control, team.barrier)
+    return state.height

@@ -1,0 +1,60 @@
+"""Highest-label push-relabel with gap relabeling on many cores, after Bader and Sachdeva.
+
+Bader and Sachdeva, "A Cache-Aware Parallel Implementation of the Push-Relabel Network Flow Algorithm and
+Experimental Evaluation of the Gap Relabeling Heuristic", PDCS 2005; Cihan (2010) names gap relabeling as what
+his solver lacks on graphs with long distances. Each thread discharges the highest of its own active vertices,
+so the highest of all only approximately. Those above an empty level are taken out. How vertices are
+discharged is told in discharge.py.
+
+Departures, from what Cihan's chapter 3 and the abstract say of that implementation:
+
+- It locks vertices; here excess, heights, residuals and the counts of vertices of a height are atomic.
+- Threads own their vertices, as in Cihan's solver, and one that has none is given some of the highest of
+  another (parallel/buckets.py).
+- Terminals are not vertices, and all threads search the exact heights together at a barrier.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+from ..graph.residual import ResidualArrays
+from ..parallel.buckets import make_buckets
+from ..solving.run import Control
+from .discharge import run_first_stage
+from .options import check_relabel_rule
+
+
+@dataclass(frozen=True)
+class MulticoreHighestLabelOptions:
+    """Options of multicore highest-label push-relabel.
+
+    Attributes
+    ----------
+    relabel_period : float
+        A global relabel is due after ``relabel_period * n`` relabels of all threads together.
+    """
+
+    relabel_period: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_relabel_rule("relabels", self.relabel_period)
+
+
+def solve(net: ResidualArrays, options: MulticoreHighestLabelOptions, control: Control) -> NDArray[Any]:
+    """Run the first stage in place.
+
+    Returns
+    -------
+    height : ndarray, shape (n,)
+        Exact residual distances to the sink; ``n + 1`` where the sink cannot be reached.
+
+    Notes
+    -----
+    O(n^2 sqrt(m)) pushes on one thread; memory of at most ten indices a vertex on any number of threads.
+    """
+    buckets = make_buckets(control.threads, len(net.excess), net.head.dtype)
+    return run_first_stage(net, control, None, buckets, True, options.relabel_period)

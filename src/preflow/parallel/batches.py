@@ -1,0 +1,191 @@
+"""A shared queue from which threads fetch batches of items, and to which they flush what they append.
+
+Anderson and Setubal (1992), as Cihan (2010), chapter 3, describes them. A thread takes items one by one
+from an in-queue of its own and appends them to an out-queue of its own. When its in-queue is empty it fetches
+a batch from the shared queue; when its out-queue is full it flushes it there. The shared queue has a lock,
+taken once a batch. Each item is in at most one queue at a time, so a ring of the number of items is enough.
+
+Who finds the shared queue empty counts itself idle under the same lock, with both queues of its own empty:
+when all are counted, there is no item left and nobody who could append one.
+
+Departures: a thread that fetches flushes first, so that one thread alone keeps the order of the items and
+nothing waits in the out-queue of an idle thread; a batch is at most the thread's fair share of the queue.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.atomics import PADDING, compare_exchange, relaxed_load, relaxed_store, store
+from ..kernels.kernel import kernel
+from ..stats import WAITS
+from .barrier import rest
+
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+
+#: Positions in ``shared``.
+LOCK, FRONT, SIZE, IDLE = 0, PADDING, PADDING + 1, PADDING + 2
+#: Positions in a thread's row of ``ends``: the next item of the in-queue, its end, the size of the out-queue.
+NEXT, END, OUT = np.uint64(0), np.uint64(1), np.uint64(2)
+
+
+class Batches(NamedTuple):
+    """A shared queue and the in- and out-queues of its threads.
+
+    Attributes
+    ----------
+    ring : ndarray, shape (number of distinct items,)
+        The shared queue.
+    shared : ndarray of uint64
+        LOCK of the shared queue; FRONT, where it begins; its SIZE; how many threads are IDLE.
+    incoming, outgoing : ndarray, shape (threads, size of a batch)
+    ends : ndarray of uint64, shape (threads, PADDING)
+    """
+
+    ring: NDArray[Any]
+    shared: NDArray[Any]
+    incoming: NDArray[Any]
+    outgoing: NDArray[Any]
+    ends: NDArray[Any]
+
+
+def make_batches(num_threads: int, num_items: int, batch: int, dtype: Any) -> Batches:
+    """Return empty queues for `num_items` distinct items of `dtype`."""
+    return Batches(
+        np.zeros(max(1, num_items), dtype=dtype),
+        np.zeros(2 * PADDING, dtype=np.uint64),
+        np.zeros((num_threads, batch), dtype=dtype),
+        np.zeros((num_threads, batch), dtype=dtype),
+        np.zeros((num_threads, PADDING), dtype=np.uint64),
+    )
+
+
+@kernel
+def clear(batches: Batches) -> None:
+    """Empty all queues; one thread does so, between two barriers."""
+    batches.shared[:] = ZERO
+    batches.ends[:, :] = ZERO
+
+
+@kernel
+def put(batches: Batches, item: Any) -> None:
+    """Put an item at the end of the shared queue; for who holds its lock, or is the only one to use it."""
+    size = batches.shared[SIZE]
+    position = batches.shared[FRONT] + size
+    num_items = np.uint64(len(batches.ring))
+    batches.ring[position - num_items if position >= num_items else position] = item
+    relaxed_store(batches.shared, SIZE, size + ONE)
+
+
+@kernel
+def acquire(batches: Batches, patience: Any, stop: Any) -> bool:
+    """Take the lock of the shared queue; False if `stop` was raised before."""
+    looks = 0
+    while not compare_exchange(batches.shared, LOCK, ZERO, ONE):
+        if relaxed_load(stop, ZERO) != 0:
+            return False
+        looks = rest(looks, patience)
+    return True
+
+
+@kernel
+def release(batches: Batches) -> None:
+    """Give the lock of the shared queue back."""
+    store(batches.shared, LOCK, ZERO)
+
+
+@kernel
+def flush_locked(batches: Batches, thread: Any) -> None:
+    """Move the thread's out-queue to the shared queue, whose lock it holds."""
+    k = ZERO
+    while k < batches.ends[thread, OUT]:
+        put(batches, batches.outgoing[thread, k])
+        k += ONE
+    batches.ends[thread, OUT] = ZERO
+
+
+@kernel
+def flush(batches: Batches, thread: Any, patience: Any, stop: Any) -> bool:
+    """Move the thread's out-queue to the shared queue; False if `stop` was raised before."""
+    if not acquire(batches, patience, stop):
+        return False
+    flush_locked(batches, thread)
+    release(batches)
+    return True
+
+
+@kernel
+def append(batches: Batches, thread: Any, item: Any, patience: Any, stop: Any) -> None:
+    """Append an item that is in no queue to the thread's out-queue; it is lost if `stop` was raised."""
+    if batches.ends[thread, OUT] == np.uint64(batches.outgoing.shape[1]) and not flush(
+        batches, thread, patience, stop
+    ):
+        return
+    out = batches.ends[thread, OUT]
+    batches.outgoing[thread, out] = item
+    batches.ends[thread, OUT] = out + ONE
+
+
+@kernel
+def pop(batches: Batches, thread: Any) -> Any:
+    """Take the oldest item of the thread's in-queue, which is not empty."""
+    k = batches.ends[thread, NEXT]
+    batches.ends[thread, NEXT] = k + ONE
+    return np.uint64(batches.incoming[thread, k])
+
+
+@kernel
+def waiting(batches: Batches, thread: Any) -> Any:
+    """Return how many items the thread's in-queue holds."""
+    return batches.ends[thread, END] - batches.ends[thread, NEXT]
+
+
+@kernel
+def fetch(batches: Batches, thread: Any, patience: Any, stop: Any, counts: Any) -> bool:
+    """Flush the thread's out-queue, then fill its empty in-queue from the shared queue, or wait until it can.
+
+    Returns
+    -------
+    fetched : bool
+        False if all threads are idle, so that there are no items anywhere, or `stop` was raised.
+    """
+    num_threads = np.uint64(len(batches.incoming))
+    shared = batches.shared
+    idle = False
+    looks = 0
+    while relaxed_load(stop, ZERO) == 0 and acquire(batches, patience, stop):
+        flush_locked(batches, thread)
+        size = shared[SIZE]
+        if size > ZERO:
+            if idle:
+                relaxed_store(shared, IDLE, shared[IDLE] - ONE)
+            amount = min(np.uint64(batches.incoming.shape[1]), max(ONE, size // num_threads))
+            front = shared[FRONT]
+            k = ZERO
+            while k < amount:
+                batches.incoming[thread, k] = batches.ring[front]
+                front = front + ONE if front + ONE < np.uint64(len(batches.ring)) else ZERO
+                k += ONE
+            shared[FRONT] = front
+            relaxed_store(shared, SIZE, size - amount)
+            release(batches)
+            batches.ends[thread, NEXT] = ZERO
+            batches.ends[thread, END] = amount
+            return True
+        if not idle:
+            idle = True
+            relaxed_store(shared, IDLE, shared[IDLE] + ONE)
+            counts[WAITS] += ONE
+        all_idle = shared[IDLE] == num_threads
+        release(batches)
+        if all_idle:
+            return False
+        while relaxed_load(shared, SIZE) == ZERO and relaxed_load(shared, IDLE) < num_threads:
+            if relaxed_load(stop, ZERO) != 0:
+                return False
+            looks = rest(looks, patience)
+    return False

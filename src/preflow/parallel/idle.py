@@ -1,0 +1,113 @@
+"""Threads without work, and who gives them some: for containers that one thread owns each.
+
+Cihan (2010), section 4.7. A thread whose container is empty raises its idle flag and waits. A thread with
+work looks for such a flag; who lowers it by fetch-and-store is the only one that may fill the idle thread's
+container. So a container always has one writer and needs no lock.
+
+An idle thread is counted before its flag is up, and uncounted by its giver before that one can be idle
+itself: when all are counted, all containers are empty and stay so.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.atomics import PADDING, exchange, fetch_add, load, relaxed_load, relaxed_store, store
+from ..kernels.kernel import kernel
+from ..solving.dispatch import usable_cpus
+from .barrier import SPINS, rest
+
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+
+#: Positions in a thread's row of ``flags``.
+IDLE, GIVEN = np.uint64(0), np.uint64(1)
+
+
+class Idle(NamedTuple):
+    """Which threads of a team have no work.
+
+    Attributes
+    ----------
+    flags : ndarray of int64, shape (threads * PADDING,)
+        Whether a thread is idle, and whether it was given items since.
+    num_idle : ndarray of int64, shape (PADDING,)
+    num_threads : ndarray of uint64, shape (1,)
+    patience : ndarray of int64, shape (1,)
+        Looks of an idle thread before it sleeps.
+    """
+
+    flags: NDArray[Any]
+    num_idle: NDArray[Any]
+    num_threads: NDArray[Any]
+    patience: NDArray[Any]
+
+
+def make_idle(num_threads: int) -> Idle:
+    """Return the state of a team in which every thread is busy."""
+    return Idle(
+        np.zeros(num_threads * PADDING, dtype=np.int64),
+        np.zeros(PADDING, dtype=np.int64),
+        np.array([num_threads], dtype=np.uint64),
+        np.array([SPINS if num_threads <= usable_cpus() else 0], dtype=np.int64),
+    )
+
+
+@kernel
+def make_busy(idle: Idle, thread: Any) -> None:
+    """Make the thread busy; all threads do so between two barriers."""
+    relaxed_store(idle.flags, thread * PADDING + IDLE, 0)
+    relaxed_store(idle.flags, thread * PADDING + GIVEN, 0)
+    if thread == ZERO:
+        relaxed_store(idle.num_idle, ZERO, 0)
+
+
+@kernel
+def claim_idle(idle: Idle, thread: Any) -> Any:
+    """Return an idle thread, to which only the caller may give now; `thread` itself if there is none."""
+    if relaxed_load(idle.num_idle, ZERO) == 0:
+        return thread
+    num_threads = idle.num_threads[0]
+    step = ONE
+    while step < num_threads:
+        other = (thread + step) % num_threads
+        flag = other * PADDING + IDLE
+        if relaxed_load(idle.flags, flag) == 1 and exchange(idle.flags, flag, 0) == 1:
+            fetch_add(idle.num_idle, ZERO, -1)
+            return other
+        step += ONE
+    return thread
+
+
+@kernel
+def say_given(idle: Idle, other: Any) -> None:
+    """Tell the thread `other`, which the caller has claimed, that its container is filled."""
+    store(idle.flags, other * PADDING + GIVEN, 1)
+
+
+@kernel
+def wait_for_gift(idle: Idle, thread: Any, over: Any, stop: Any) -> bool:
+    """Wait, with an empty container, until another thread gives items.
+
+    Returns
+    -------
+    given : bool
+        False if all threads are idle, or ``over[0]`` or ``stop[0]`` is not zero. Then a gift may still
+        arrive: nobody uses the containers until they are cleared after the next barrier.
+    """
+    num_threads = np.int64(idle.num_threads[0])
+    given = thread * PADDING + GIVEN
+    relaxed_store(idle.flags, given, 0)
+    fetch_add(idle.num_idle, ZERO, 1)
+    store(idle.flags, thread * PADDING + IDLE, 1)
+    looks = 0
+    while load(idle.flags, given) == 0:
+        if load(idle.num_idle, ZERO) == num_threads:
+            return False
+        if relaxed_load(over, ZERO) != 0 or relaxed_load(stop, ZERO) != 0:
+            return False
+        looks = rest(looks, idle.patience[0])
+    return True

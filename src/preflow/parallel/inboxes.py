@@ -1,0 +1,173 @@
+"""Lists of items, one a thread, to which other threads send items without locks.
+
+A thread's own list is first in, first out, and nobody else touches it. What others send is chained in its
+inbox by compare-and-swap, and it takes the whole chain by one exchange: nothing is ever taken out of a chain
+singly, so it does not matter that an item may leave and come back. An item is in one list at a time, which is
+for the callers to see to; so its link is free to use.
+
+All is settled when every list and inbox is empty and no thread works on an item. To find that out, each
+thread counts what it handed out, before others can see it, and publishes how much it took each time it has
+nothing left. What was settled is read first: if it is all that had been handed out later, nothing is left.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.atomics import (
+    PADDING,
+    compare_exchange,
+    exchange,
+    fetch_add,
+    load,
+    relaxed_load,
+    relaxed_store,
+    store,
+)
+from ..kernels.kernel import kernel
+from ..solving.dispatch import usable_cpus
+from .barrier import SPINS, rest
+
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+TWO = np.uint64(2)
+
+#: Positions in a thread's row of ``lists`` and of ``tally``.
+FRONT, BACK, TAKEN = ZERO, ONE, TWO
+HANDED_OUT, SETTLED = ZERO, ONE
+
+
+class Inboxes(NamedTuple):
+    """The lists of a team; items are numbers from 0 on, and stored plus one, since 0 ends a list.
+
+    Attributes
+    ----------
+    after : ndarray, shape (items,)
+        The item that comes after this one.
+    lists : ndarray of uint64, shape (threads * PADDING,)
+        First and last item of each thread's own list, and how much it took: what it had at the start, as one,
+        and each item from its inbox.
+    boxes : ndarray of uint64, shape (threads * PADDING,)
+        The item that each thread was sent last.
+    tally : ndarray of int64, shape (threads * PADDING,)
+        How much each thread handed out, the start included, and how much it had taken when it last had
+        nothing left.
+    patience : ndarray of int64, shape (1,)
+        Looks of an idle thread before it sleeps.
+    """
+
+    after: NDArray[Any]
+    lists: NDArray[Any]
+    boxes: NDArray[Any]
+    tally: NDArray[Any]
+    patience: NDArray[Any]
+
+
+def make_inboxes(num_threads: int, num_items: int, dtype: Any) -> Inboxes:
+    """Return empty lists for items of `dtype`."""
+    size = num_threads * PADDING
+    return Inboxes(
+        np.zeros(num_items, dtype=dtype),
+        np.zeros(size, dtype=np.uint64),
+        np.zeros(size, dtype=np.uint64),
+        np.zeros(size, dtype=np.int64),
+        np.array([SPINS if num_threads <= usable_cpus() else 0], dtype=np.int64),
+    )
+
+
+@kernel
+def clear(inboxes: Inboxes, thread: Any) -> None:
+    """Empty a thread's list and inbox, and begin the count; all threads do so between two barriers."""
+    row = thread * PADDING
+    inboxes.lists[row + FRONT] = ZERO
+    inboxes.lists[row + TAKEN] = ONE
+    relaxed_store(inboxes.boxes, row, ZERO)
+    relaxed_store(inboxes.tally, row + HANDED_OUT, 1)
+    relaxed_store(inboxes.tally, row + SETTLED, 0)
+
+
+@kernel
+def is_empty(inboxes: Inboxes, thread: Any) -> bool:
+    """Return whether the thread's own list is empty."""
+    return bool(inboxes.lists[thread * PADDING + FRONT] == ZERO)
+
+
+@kernel
+def append(inboxes: Inboxes, thread: Any, item: Any) -> None:
+    """Put `item` at the end of the thread's own list."""
+    row = thread * PADDING
+    if inboxes.lists[row + FRONT] == ZERO:
+        inboxes.lists[row + FRONT] = item + ONE
+    else:
+        inboxes.after[inboxes.lists[row + BACK] - ONE] = item + ONE
+    inboxes.lists[row + BACK] = item + ONE
+    inboxes.after[item] = ZERO
+
+
+@kernel
+def pop(inboxes: Inboxes, thread: Any) -> Any:
+    """Take the first item of the thread's own list, which is not empty."""
+    item = inboxes.lists[thread * PADDING + FRONT] - ONE
+    inboxes.lists[thread * PADDING + FRONT] = np.uint64(inboxes.after[item])
+    return item
+
+
+@kernel
+def send(inboxes: Inboxes, thread: Any, other: Any, item: Any) -> None:
+    """Put `item` into the inbox of another thread."""
+    fetch_add(inboxes.tally, thread * PADDING + HANDED_OUT, 1)
+    while True:
+        first = np.uint64(relaxed_load(inboxes.boxes, other * PADDING))
+        inboxes.after[item] = first
+        if compare_exchange(inboxes.boxes, other * PADDING, first, item + ONE):
+            return
+
+
+@kernel
+def receive(inboxes: Inboxes, thread: Any) -> None:
+    """Move what is in the thread's inbox to the end of its own list."""
+    row = thread * PADDING
+    if relaxed_load(inboxes.boxes, row) == ZERO:
+        return
+    entry = np.uint64(exchange(inboxes.boxes, row, ZERO))
+    while entry != ZERO:
+        following = np.uint64(inboxes.after[entry - ONE])
+        append(inboxes, thread, entry - ONE)
+        inboxes.lists[row + TAKEN] += ONE
+        entry = following
+
+
+@kernel
+def all_settled(inboxes: Inboxes, num_threads: Any) -> bool:
+    """Return whether none of the first `num_threads` threads has an item or may get one."""
+    unsettled = np.int64(0)
+    row = ZERO
+    while row < num_threads * PADDING:
+        unsettled -= load(inboxes.tally, row + SETTLED)
+        row += PADDING
+    while row > ZERO:
+        row -= PADDING
+        unsettled += load(inboxes.tally, row + HANDED_OUT)
+    return bool(unsettled == 0)
+
+
+@kernel
+def wait_for_items(inboxes: Inboxes, thread: Any, num_threads: Any, over: Any, stop: Any) -> bool:
+    """Wait, with an empty list, until another thread sends items, and receive them.
+
+    Returns False if all is settled, or ``over[0]`` or ``stop[0]`` is not zero.
+    """
+    row = thread * PADDING
+    store(inboxes.tally, row + SETTLED, np.int64(inboxes.lists[row + TAKEN]))
+    looks = 0
+    while relaxed_load(inboxes.boxes, row) == ZERO:
+        if relaxed_load(over, ZERO) != 0 or relaxed_load(stop, ZERO) != 0:
+            return False
+        if all_settled(inboxes, num_threads):
+            return False
+        looks = rest(looks, inboxes.patience[0])
+    receive(inboxes, thread)
+    return True

@@ -1,0 +1,77 @@
+"""Prefix sums by a team of threads.
+
+Each thread adds up a share of the array; when all have, it knows what stands before its share, and writes the
+sums of its entries. Two passes over the array, one of them reads only.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.atomics import PADDING
+from ..kernels.kernel import kernel
+from .barrier import wait
+from .bfs import share_of
+
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+
+
+def make_sums(num_threads: int) -> NDArray[np.uint64]:
+    """Return the scratch of a team's prefix sums: the sum of each thread's share."""
+    return np.zeros(num_threads * PADDING, dtype=np.uint64)
+
+
+@kernel
+def exclusive_scan_together(barrier: Any, sums: Any, thread: Any, array: Any) -> Any:
+    """Replace every entry by the sum of those before it.
+
+    All threads of the team call it at the same time, after a barrier if others wrote to the thread's share
+    (see :func:`preflow.parallel.bfs.share_of`); it ends with a barrier.
+
+    Parameters
+    ----------
+    barrier : ndarray of int64
+        See :func:`preflow.parallel.barrier.make_barrier`.
+    sums : ndarray of uint64
+        See :func:`make_sums`.
+    thread : uint64
+    array : ndarray of any integer type
+
+    Returns
+    -------
+    total : the sum of all entries, which has to fit uint64
+
+    Notes
+    -----
+    O(n / threads + threads) time; two barriers.
+    """
+    num_threads = np.uint64(len(sums)) // PADDING
+    begin, end = share_of(np.uint64(len(array)), thread, num_threads)
+    total = ZERO
+    k = begin
+    while k < end:
+        total += np.uint64(array[k])
+        k += ONE
+    sums[thread * PADDING] = total
+    if not wait(barrier, num_threads):
+        return ZERO
+    before = ZERO
+    total = ZERO
+    other = ZERO
+    while other < num_threads:
+        if other == thread:
+            before = total
+        total += sums[other * PADDING]
+        other += ONE
+    k = begin
+    while k < end:
+        amount = np.uint64(array[k])
+        array[k] = before
+        before += amount
+        k += ONE
+    wait(barrier, num_threads)
+    return total

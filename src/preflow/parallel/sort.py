@@ -1,0 +1,227 @@
+"""Stable counting sort of items by small integer keys, such as arcs by vertex, by a team of threads.
+
+A histogram of all keys for each thread would cost threads times keys to add up, and atomic counts leave the
+order of equal keys to chance. So the items are sorted twice. First by bucket, a range of keys: there are few
+of them, and each thread counts and moves its share of the items. Then each bucket by key, within one thread,
+whose counters are that stretch of `first` and fit its cache. Both are stable, so the result is the one stable
+order, whatever the number of threads; there are no atomics but those of the barriers.
+
+Where keys are few beside the items, a bucket is a key, and the first sort is all.
+
+A bucket is not split: with one key that nearly all items have, the second half runs on one thread.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.kernel import kernel
+from .barrier import wait
+from .bfs import share_of
+
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+#: Keys a bucket, about: their counters fit a second-level cache.
+BUCKET_KEYS = 1 << 14
+#: Buckets a thread, at least, where there are as many keys: that shares differ little.
+BUCKETS_EACH = 8
+#: Buckets, at most: a thread writes to all of them in turn.
+MAX_BUCKETS = 512
+#: Keys, at most, that are buckets themselves, if there are also fewer than items a thread.
+FEW_KEYS = 1 << 14
+
+
+class Sorting(NamedTuple):
+    """The scratch of a sort.
+
+    Attributes
+    ----------
+    counts, place : ndarray of uint64, shape (threads, buckets)
+        How many items of a bucket a thread has in its share, and where it puts the next one.
+    bucket_first : ndarray of uint64, shape (buckets + 1,)
+        Where the items of a bucket begin.
+    items, keys : ndarray, shape (m,); of no entries where buckets are keys
+        The items sorted by bucket, and their keys.
+    shift : ndarray of uint64, shape (1,)
+        The bucket of a key is the key without so many lower bits.
+    """
+
+    counts: NDArray[Any]
+    place: NDArray[Any]
+    bucket_first: NDArray[Any]
+    items: NDArray[Any]
+    keys: NDArray[Any]
+    shift: NDArray[Any]
+
+
+def make_sorting(num_threads: int, num_items: int, num_keys: int, dtype: Any) -> Sorting:
+    """Return the scratch for sorting so many items, whose numbers and keys fit `dtype`."""
+    if num_keys <= min(FEW_KEYS, num_items // num_threads):
+        wanted = max(1, num_keys)
+    else:
+        wanted = min(MAX_BUCKETS, max(num_keys // BUCKET_KEYS, BUCKETS_EACH * num_threads))
+    last_key = max(0, num_keys - 1)
+    shift = 0
+    while last_key >> shift >= wanted:
+        shift += 1
+    buckets = (last_key >> shift) + 1
+    room = num_items if shift > 0 else 0
+    return Sorting(
+        np.empty((num_threads, buckets), dtype=np.uint64),
+        np.empty((num_threads, buckets), dtype=np.uint64),
+        np.empty(buckets + 1, dtype=np.uint64),
+        np.empty(room, dtype=dtype),
+        np.empty(room, dtype=dtype),
+        np.array([shift], dtype=np.uint64),
+    )
+
+
+@kernel
+def count_buckets(sorting: Sorting, thread: Any, keys: Any, num_keys: Any) -> None:
+    """Count the items of a thread's share by bucket."""
+    num_threads, buckets = np.uint64(sorting.counts.shape[0]), np.uint64(sorting.counts.shape[1])
+    shift = sorting.shift[0]
+    b = ZERO
+    while b < buckets:
+        sorting.counts[thread, b] = ZERO
+        b += ONE
+    i, end = share_of(np.uint64(len(keys)), thread, num_threads)
+    while i < end:
+        key = np.uint64(keys[i])
+        if key < num_keys:
+            sorting.counts[thread, key >> shift] += ONE
+        i += ONE
+
+
+@kernel
+def find_places(sorting: Sorting, thread: Any) -> None:
+    """Find where the thread's items of each bucket go: behind those of the threads before it."""
+    num_threads, buckets = np.uint64(sorting.counts.shape[0]), np.uint64(sorting.counts.shape[1])
+    position = ZERO
+    b = ZERO
+    while b < buckets:
+        if thread == ZERO:
+            sorting.bucket_first[b] = position
+        other = ZERO
+        while other < num_threads:
+            if other == thread:
+                sorting.place[thread, b] = position
+            position += sorting.counts[other, b]
+            other += ONE
+        b += ONE
+    if thread == ZERO:
+        sorting.bucket_first[buckets] = position
+
+
+@kernel
+def move_to_buckets(sorting: Sorting, thread: Any, keys: Any, num_keys: Any, order: Any) -> None:
+    """Sort the items of a thread's share by bucket; into `order`, where that is by key."""
+    shift = sorting.shift[0]
+    i, end = share_of(np.uint64(len(keys)), thread, np.uint64(sorting.counts.shape[0]))
+    while i < end:
+        key = np.uint64(keys[i])
+        if key < num_keys:
+            b = key >> shift
+            position = sorting.place[thread, b]
+            sorting.place[thread, b] = position + ONE
+            if shift == ZERO:
+                order[position] = i
+            else:
+                sorting.items[position] = i
+                sorting.keys[position] = key
+        i += ONE
+
+
+@kernel
+def sort_bucket(sorting: Sorting, bucket: Any, first: Any, order: Any) -> None:
+    """Sort the items of a bucket by key, and set ``first`` for its keys."""
+    shift = sorting.shift[0]
+    begin, end = sorting.bucket_first[bucket], sorting.bucket_first[bucket + ONE]
+    low = bucket << shift
+    high = min((bucket + ONE) << shift, np.uint64(len(first)) - ONE)
+    key = low
+    while key < high:
+        first[key] = 0
+        key += ONE
+    k = begin
+    while k < end:
+        first[sorting.keys[k]] += 1
+        k += ONE
+    position = begin
+    key = low
+    while key < high:
+        count = np.uint64(first[key])
+        first[key] = position
+        position += count
+        key += ONE
+    k = begin
+    while k < end:
+        key = np.uint64(sorting.keys[k])
+        order[first[key]] = sorting.items[k]
+        first[key] += 1
+        k += ONE
+    key = high
+    while key > low + ONE:
+        key -= ONE
+        first[key] = first[key - ONE]
+    if high > low:
+        first[low] = begin
+
+
+@kernel
+def sort_by_key_together(
+    barrier: Any, sorting: Sorting, thread: Any, keys: Any, first: Any, order: Any
+) -> Any:
+    """Sort the numbers ``0 .. m - 1`` of items by their keys; equal keys keep their order.
+
+    All threads of the team call it at the same time; it ends with a barrier.
+
+    Parameters
+    ----------
+    barrier : ndarray of int64
+    sorting : Sorting
+        Made for this number of threads, items and keys.
+    thread : uint64
+    keys : ndarray of an unsigned type, shape (m,)
+        Items whose key is the number of keys or more are left out.
+    first : ndarray of an unsigned type, shape (number of keys + 1,)
+        Set: where the items of a key begin in `order`.
+    order : ndarray of an unsigned type, shape (m,)
+        Set: the items, sorted; entries past the last are not written.
+
+    Returns
+    -------
+    num_items : the number of items not left out
+
+    Notes
+    -----
+    O((n + m) / threads + buckets * threads) time where no key is far more frequent than others; three
+    barriers.
+    """
+    num_threads, buckets = np.uint64(sorting.counts.shape[0]), np.uint64(sorting.counts.shape[1])
+    num_keys = np.uint64(len(first)) - ONE
+    count_buckets(sorting, thread, keys, num_keys)
+    if not wait(barrier, num_threads):
+        return ZERO
+    find_places(sorting, thread)
+    move_to_buckets(sorting, thread, keys, num_keys, order)
+    if not wait(barrier, num_threads):
+        return ZERO
+    total = sorting.bucket_first[buckets]
+    begin, end = share_of(total, thread, num_threads)
+    if thread == num_threads - ONE:
+        end = total + ONE
+        first[num_keys] = total
+    b = ZERO
+    while b < buckets:
+        if begin <= sorting.bucket_first[b] < end:
+            if sorting.shift[0] == ZERO:
+                first[b] = sorting.bucket_first[b]
+            else:
+                sort_bucket(sorting, b, first, order)
+        b += ONE
+    wait(barrier, num_threads)
+    return total
