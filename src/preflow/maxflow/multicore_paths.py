@@ -37,7 +37,7 @@ from ..kernels.kernel import kernel
 from ..kernels.relabel import RELABEL_WORK
 from ..parallel.barrier import wait
 from ..parallel.idle import claim_idle, say_given, wait_for_gift
-from ..parallel.queues import GIFT, Queues, append, clear, make_queues, pop, size
+from ..parallel.queues import Queues, append, clear, make_queues, pop, size
 from ..parallel.search import Search, make_search, search_together
 from ..parallel.team import run_solver
 from ..solving.run import Control
@@ -49,6 +49,8 @@ ONE = np.uint64(1)
 TWO = np.uint64(2)
 #: Work that a thread keeps to itself before it adds it to the common count.
 WORK_QUANTUM = np.uint64(4096)
+#: Vertices that are given at once, at most.
+GIFT = 16
 #: Two cache lines of int64.
 PADDING = 16
 #: Positions in State.shared.
@@ -224,20 +226,23 @@ def change_level(state: State, thread: Any, num_threads: Any, previous: Any, h: 
 
 @kernel
 def give_highest(state: State, queues: Queues, thread: Any, level: Any, stacks: Stacks) -> Stacks:
-    """Hand up to half of the active vertices, every other one of the highest stacks, to an idle thread."""
+    """Hand active vertices to an idle thread: keep as many of the highest, up to half, and give what follows.
+
+    Neighbours on a stack are often neighbours in the network, so they stay together.
+    """
     n = np.uint64(len(state.height))
     other = claim_idle(queues.idle, thread)
     if other == thread:
         return stacks
-    most = min(stacks.held // TWO, GIFT)
+    most = min(stacks.held // TWO, np.uint64(GIFT))
     given = ZERO
-    keep = True
+    seen = ZERO
     while level > ZERO and given < most:
         v = np.uint64(state.active_first[thread, level])
         kept = n
         while v != n and given < most:
             following = np.uint64(state.active_next[v])
-            if keep:
+            if seen < most:
                 kept = v
             else:
                 append(queues, other, v)
@@ -246,7 +251,7 @@ def give_highest(state: State, queues: Queues, thread: Any, level: Any, stacks: 
                     state.active_first[thread, level] = following
                 else:
                     state.active_next[kept] = following
-            keep = not keep
+            seen += ONE
             v = following
         level -= ONE
     say_given(queues.idle, other)
@@ -534,7 +539,7 @@ def solve(net: ResidualArrays, options: PathsOptions, control: Control) -> NDArr
     threads = control.threads
     _, work_limit = relabel_limits("work", options.relabel_period, n, m)
     search = make_search(threads, n, m, dtype)
-    queues = make_queues(threads, threads * int(GIFT), dtype)
+    queues = make_queues(threads, threads * GIFT, dtype)
     state = State(
         height=np.empty(n, dtype=dtype),
         current=np.empty(n, dtype=dtype),

@@ -32,6 +32,8 @@ LETTERS, FEWEST_LETTERS = 16384, 64
 NEAR, MIDDLE, FAR = 3, 6, 9
 #: Arcs of a vertex whose ends are prefetched.
 SOME_ARCS = 16
+#: More than all vertices, in Search.size.
+UNFINISHED = np.uint64(2**48)
 #: Entries of uint64 between what different threads write: two cache lines.
 PADDING = 16
 
@@ -50,9 +52,8 @@ class Search(NamedTuple):
     begin, end : ndarray of uint64, shape (threads * PADDING,)
         Where a thread's vertices not yet searched from begin and end in its part of `order`.
     size : ndarray of uint64, shape (threads * PADDING,)
-        How many vertices of the current level a thread has; constant while threads may read it.
-    unfinished : ndarray of uint64, shape (threads * PADDING,)
-        Whether a thread has more of the level to search than its mailboxes took.
+        How many vertices of the current level a thread has; constant while threads may read it. UNFINISHED
+        is added while it has more of the last level to search than its mailboxes took.
     level : ndarray of uint64, shape (1,)
         The distance that one thread alone has come to.
     mail : ndarray of the dtype of `order`, shape (threads * threads * letters * 2,)
@@ -71,7 +72,6 @@ class Search(NamedTuple):
     begin: NDArray[Any]
     end: NDArray[Any]
     size: NDArray[Any]
-    unfinished: NDArray[Any]
     level: NDArray[Any]
     mail: NDArray[Any]
     mailed: NDArray[Any]
@@ -105,7 +105,6 @@ def make_search(num_threads: int, num_vertices: int, num_arcs: int, dtype: Any) 
         begin=padded(1),
         end=padded(1),
         size=padded(1),
-        unfinished=padded(1),
         level=number(0),
         mail=np.empty(num_threads * num_threads * letters * 2, dtype=dtype),
         mailed=padded(num_threads),
@@ -158,6 +157,15 @@ def reach(
     search.order[owner * search.room[0] + end] = w
     search.end[slot(owner)] = end + ONE
     return pushes
+
+
+@kernel
+def size_of_level(search: Search) -> Any:
+    """Return the number of vertices of the current level; UNFINISHED or more if the last is not searched."""
+    size = ZERO
+    for thread in range(search.num_threads[0]):
+        size += search.size[slot(thread)]
+    return size
 
 
 @kernel
@@ -343,12 +351,8 @@ def search_together(search: Search, thread: Any, net: Any, height: Any, drain: b
     if not wait(search.barrier, num_threads):
         return ZERO, pushes
     next_height = TWO
-    while True:
-        size = ZERO
-        for other in range(num_threads):
-            size += search.size[slot(other)]
-        if size == ZERO:
-            break
+    size = size_of_level(search)
+    while size > ZERO:
         if size < search.small[0]:
             if not wait(search.barrier, num_threads):
                 return ZERO, pushes
@@ -358,11 +362,13 @@ def search_together(search: Search, thread: Any, net: Any, height: Any, drain: b
             if not wait(search.barrier, num_threads):
                 return ZERO, pushes
             next_height = search.level[0]
+            size = size_of_level(search)
             continue
         k = search.begin[own]
         end = search.end[own]
         a = np.uint64(net.first_out[search.order[first + k]]) if k < end else ZERO
-        while True:
+        size = UNFINISHED
+        while size >= UNFINISHED:
             for other in range(num_threads):
                 search.mailed[thread * stride + np.uint64(other)] = ZERO
             k, a, made = search_own(search, thread, net, height, next_height, k, end, a, drain)
@@ -371,15 +377,10 @@ def search_together(search: Search, thread: Any, net: Any, height: Any, drain: b
                 return ZERO, pushes
             pushes += read_mail(search, thread, net, height, next_height, drain)
             search.begin[own] = end
-            search.size[own] = search.end[own] - end
-            search.unfinished[own] = k < end
+            search.size[own] = search.end[own] - end + (UNFINISHED if k < end else ZERO)
             if not wait(search.barrier, num_threads):
                 return ZERO, pushes
-            unfinished = ZERO
-            for other in range(num_threads):
-                unfinished += search.unfinished[slot(other)]
-            if unfinished == ZERO:
-                break
+            size = size_of_level(search)
         next_height += ONE
     reached = search.end[own]
     wait(search.barrier, num_threads)
