@@ -26,7 +26,7 @@ from strategies import SmallProblem, float_capacities, small_problems
 
 PARALLEL = [method.name for method in preflow.methods("max_flow") if method.parallel]
 #: Options under which even small networks are solved by several threads.
-EAGER = {"multicore-partitioned": {"narrow": 1}}
+EAGER = {"multicore-paths": {"narrow": 0}}
 FAMILY_SIZES = [
     ("rmf-wide", "12x6"),
     ("rmf-long", "4x40"),
@@ -171,20 +171,20 @@ def test_auto_takes_several_threads_for_large_networks(monkeypatch: pytest.Monke
     problem = FAMILIES["grid-2d"].generate("30x30", seed=0)
     assert policy.choose(problem.network, 16)[0].startswith("serial")
     monkeypatch.setattr(policy, "MANY_ARCS", 1000)
-    assert policy.choose(problem.network, 3)[0].startswith("serial")
+    assert policy.choose(problem.network, 1)[0].startswith("serial")
     result = preflow.max_flow(problem, threads=4)
-    assert result.stats.method == "multicore-partitioned"
+    assert result.stats.method == "multicore-paths"
     assert "4 threads" in result.stats.reason
     result.verify()
 
 
 def test_narrow_networks_go_to_one_thread() -> None:
     problem = FAMILIES["rmf-long"].generate("4x64", seed=0)
-    result = preflow.min_cut(problem, method="multicore-partitioned", threads=3)
-    assert [counts["pushes"] > 0 for counts in result.stats.per_thread] == [True, False, False]
+    result = preflow.min_cut(problem, method="multicore-paths", threads=3)
+    assert [counts["relabels"] > 0 for counts in result.stats.per_thread] == [True, False, False]
 
 
-def test_partitioned_pushes_on_every_thread() -> None:
+def test_paths_push_on_every_thread() -> None:
     problem = FAMILIES["grid-2d"].generate("200x200", seed=0)
-    result = preflow.min_cut(problem, method="multicore-partitioned", threads=3, options={"narrow": 1})
+    result = preflow.min_cut(problem, method="multicore-paths", threads=3, options={"narrow": 0})
     assert all(counts["pushes"] > 0 for counts in result.stats.per_thread)

@@ -131,14 +131,6 @@ METHODS = (
         aliases=("ARG",),
     ),
     Method(
-        "multicore-partitioned",
-        "maxflow.multicore_partitioned",
-        "PartitionedOptions",
-        "every thread runs highest label on vertices of its own, along paths",
-        "preflow; Delong and Boykov 2008; Goldberg 2008; Hong 2008",
-        parallel=True,
-    ),
-    Method(
         "multicore-paths",
         "maxflow.multicore_paths",
         "PathsOptions",

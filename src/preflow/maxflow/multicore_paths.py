@@ -17,6 +17,9 @@ which all threads do together while nothing moves, makes labels exact. Only such
 when it finds no excess that can reach the sink. A phase between two of them ends after ``relabel_period *
 (6 n + m)`` work or when all threads are idle.
 
+Where levels are narrow, as in networks with long distances, few vertices are active at a time, and the serial
+method gains from searches that it resumes: such networks are left to it after the first search.
+
 Gaps: each thread counts how many vertices it has moved to and from every height; the counts of all threads
 add up to the vertices of a height. They are added up only as often as the height could have become empty
 since the last time. What stands above an empty height likely cannot reach the sink; since labels may be
@@ -42,7 +45,8 @@ from ..parallel.search import Search, make_search, search_together
 from ..parallel.team import run_solver
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABELS, STEALS, WAITS
-from .options import check_positive, check_relabel_rule, relabel_limits
+from . import serial_highest_label
+from .options import check_count, check_positive, check_relabel_rule, relabel_limits
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -54,7 +58,9 @@ GIFT = 16
 #: Two cache lines of int64.
 PADDING = 16
 #: Positions in State.shared.
-WORK, GAP, STOPPING = (k * PADDING for k in range(3))
+WORK, GAP, STOPPING, NARROW = (k * PADDING for k in range(4))
+#: Positions in a thread's row of State.found.
+EXCESS, REACHED, HIGHEST = np.uint64(0), np.uint64(1), np.uint64(2)
 
 
 @dataclass(frozen=True)
@@ -67,14 +73,18 @@ class PathsOptions:
         A global relabel is due after ``relabel_period * (6 n + m)`` units of work.
     path_length : int
         Number of arcs, at most, over which excess is pushed at once.
+    narrow : int
+        Vertices a level, on average, below which `serial-hi-pr` goes on in one thread; 0 for never.
     """
 
     relabel_period: float = 1.0
     path_length: int = 4
+    narrow: int = 400
 
     def __post_init__(self) -> None:
         check_relabel_rule("work", self.relabel_period)
         check_positive("path_length", self.path_length)
+        check_count("narrow", self.narrow)
 
 
 class State(NamedTuple):
@@ -94,10 +104,12 @@ class State(NamedTuple):
     scarce : ndarray of uint32, shape (n + 2,)
         Whether the counts of a height are added up every time.
     path : ndarray, shape (threads, at least path_length)
-    active : ndarray of float64, shape (threads * PADDING,)
-        Excess that each thread found on active vertices after the last global relabel.
+    found : ndarray of float64, shape (threads * PADDING,)
+        What each thread found in the last global relabel: EXCESS on active vertices, vertices REACHED, and
+        the HIGHEST of their heights.
     shared : ndarray of int64
-        WORK since the last global relabel; GAP: the lowest height found empty; STOPPING: the solve ends.
+        WORK since the last global relabel; GAP: the lowest height found empty; STOPPING: the solve ends;
+        NARROW: another method is to go on.
     over : ndarray of int64
         Whether the phase is over.
     """
@@ -110,7 +122,7 @@ class State(NamedTuple):
     spare: NDArray[Any]
     scarce: NDArray[Any]
     path: NDArray[Any]
-    active: NDArray[Any]
+    found: NDArray[Any]
     shared: NDArray[Any]
     over: NDArray[Any]
 
@@ -476,7 +488,10 @@ def start_phase(
             stacks = put_on_stack(state, thread, v, touched, stacks)
             top = touched
         k += ONE
-    state.active[thread * np.uint64(PADDING)] = active
+    found = thread * np.uint64(PADDING)
+    state.found[found + EXCESS] = active
+    state.found[found + REACHED] = reached
+    state.found[found + HIGHEST] = touched
     return top, stacks, touched
 
 
@@ -488,6 +503,7 @@ def first_stage(
     net: ResidualArrays,
     state: State,
     longest: Any,
+    narrow: float,
     work_limit: Any,
     stop: Any,
     counts: Any,
@@ -495,7 +511,8 @@ def first_stage(
 ) -> None:
     """Push excess until none can reach the sink; every thread of the team runs this.
 
-    On return the heights are exact, also when `stop` was raised; but not if the barrier broke.
+    On return the heights are exact, also when `stop` was raised; but not if the barrier broke, and not if
+    levels are `narrow` after the first search, which is marked.
     """
     num_threads = search.num_threads[0]
     touched = ZERO
@@ -509,12 +526,21 @@ def first_stage(
         if not wait(search.barrier, num_threads):
             return
         active = 0.0
+        vertices = 0.0
+        levels = 0.0
         for other in range(num_threads):
-            active += state.active[np.uint64(other) * np.uint64(PADDING)]
+            found = np.uint64(other) * np.uint64(PADDING)
+            active += state.found[found + EXCESS]
+            vertices += state.found[found + REACHED]
+            levels = max(levels, state.found[found + HIGHEST])
         if thread == ZERO:
             progress[0] = active
         if active == 0.0 or relaxed_load(state.shared, STOPPING) != 0:
             return
+        if vertices < narrow * levels:
+            relaxed_store(state.shared, NARROW, 1)
+            return
+        narrow = 0.0
         touched = run_phase(
             search, queues, thread, net, state, longest, work_limit, stop, counts, top, stacks, touched
         )
@@ -549,8 +575,8 @@ def solve(net: ResidualArrays, options: PathsOptions, control: Control) -> NDArr
         spare=np.zeros((threads, n + 2), dtype=np.int64),
         scarce=np.zeros(n + 2, dtype=np.uint32),
         path=np.empty((threads, max(options.path_length, 2 * PADDING)), dtype=dtype),
-        active=np.zeros(threads * PADDING, dtype=np.float64),
-        shared=np.zeros(3 * PADDING, dtype=np.int64),
+        found=np.zeros(threads * PADDING, dtype=np.float64),
+        shared=np.zeros(4 * PADDING, dtype=np.int64),
         over=np.zeros(PADDING, dtype=np.int64),
     )
     control.excess[:] = net.excess.sum(dtype=np.float64)
@@ -563,6 +589,7 @@ def solve(net: ResidualArrays, options: PathsOptions, control: Control) -> NDArr
             net,
             state,
             np.uint64(options.path_length),
+            float(options.narrow),
             work_limit,
             control.stop,
             control.thread_counts[thread],
@@ -570,4 +597,6 @@ def solve(net: ResidualArrays, options: PathsOptions, control: Control) -> NDArr
         )
 
     run_solver(share, control, search.barrier)
+    if state.shared[NARROW]:
+        return serial_highest_label.solve(net, serial_highest_label.HighestLabelOptions(), control)
     return state.height

@@ -31,6 +31,12 @@ def check_positive(name: str, value: object) -> None:
         raise InvalidInputError(f"option {name} is a positive integer, got {value!r}")
 
 
+def check_count(name: str, value: object) -> None:
+    """Raise InvalidInputError unless `value` is an int that is not negative."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise InvalidInputError(f"option {name} is an integer of at least 0, got {value!r}")
+
+
 def check_relabel_rule(rule: object, period: object) -> None:
     """Check when a global relabel is due: which quantity is counted, and how much of it."""
     check_choice("relabel_rule", rule, ("relabels", "work"))

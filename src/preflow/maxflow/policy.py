@@ -11,19 +11,20 @@ DENSE = 1 / 8
 #: Below this size no method is slow, and the share says nothing.
 SMALL = 100
 
-
-#: From so many threads and arcs on several threads pay. On 16 cores of a Xeon, multicore-partitioned
-#: took, with 4 and 16 threads, of serial-hi-pr's time 0.40 and 0.15 on a 2000x2000 grid, 0.49 and 0.23
-#: on a 150^3 grid, 0.94 and 0.64 on rmf-wide 136x68, 0.88 and 0.82 on rlg-wide 32768x64; with two threads it
-#: was slower on the last two. Networks of fewer arcs were not measured.
-MANY_THREADS = 4
-MANY_ARCS = 4_000_000
+#: From so many arcs on several threads pay. With two threads of an EPYC, multicore-paths took, of
+#: serial-hi-pr's time, 0.60 on a 1000x1000 grid (5 million arcs), 0.63 on an 80^3 grid (2 million), 0.72 to
+#: 0.75 on rmf-wide 64x32 (0.65 million), 0.80 to 1.0 on rlg-wide 16384x64 (3 million).
+MANY_ARCS = 1_000_000
+#: From so many threads on they pay for dense networks too, where a solve takes little longer than a search.
+THREADS_FOR_DENSE = 4
 
 
 def choose(network: FlowNetwork, threads: int) -> tuple[str, str]:
     """Return the name of the method for a network on up to `threads` CPU threads, and the reason for it."""
-    if threads >= MANY_THREADS and network.num_arcs >= MANY_ARCS:
-        return "multicore-partitioned", f"{network.num_arcs:,} arcs are enough work for {threads} threads"
-    if network.num_vertices >= SMALL and network.num_arcs >= DENSE * network.num_vertices**2:
+    size, arcs = network.num_vertices, network.num_arcs
+    dense = size >= SMALL and arcs >= DENSE * size**2
+    if arcs >= MANY_ARCS and threads >= (THREADS_FOR_DENSE if dense else 2):
+        return "multicore-paths", f"{arcs:,} arcs are enough work for {threads} threads"
+    if dense:
         return "serial-fifo", "dense network: distances are short and the order of discharges hardly matters"
     return "serial-hi-pr", "highest label with gaps and work-driven global relabels is fastest overall"
