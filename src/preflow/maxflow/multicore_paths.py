@@ -18,7 +18,7 @@ when it finds no excess that can reach the sink. A phase between two of them end
 (6 n + m)`` work or when all threads are idle.
 
 Where levels are narrow, as in networks with long distances, few vertices are active at a time, and the serial
-method gains from searches that it resumes: such networks are left to it after the first search.
+method gains from searches that it resumes: such networks are left to it.
 
 Gaps: each thread counts how many vertices it has moved to and from every height; the counts of all threads
 add up to the vertices of a height. They are added up only as often as the height could have become empty
@@ -58,9 +58,9 @@ GIFT = 16
 #: Two cache lines of int64.
 PADDING = 16
 #: Positions in State.shared.
-WORK, GAP, STOPPING, NARROW = (k * PADDING for k in range(4))
-#: Positions in a thread's row of State.found.
-EXCESS, REACHED, HIGHEST = np.uint64(0), np.uint64(1), np.uint64(2)
+WORK, GAP, STOPPING = (k * PADDING for k in range(3))
+#: The share of all vertices among which a level must be wide.
+PROBED = 1 / 16
 
 
 @dataclass(frozen=True)
@@ -74,12 +74,12 @@ class PathsOptions:
     path_length : int
         Number of arcs, at most, over which excess is pushed at once.
     narrow : int
-        Vertices a level, on average, below which `serial-hi-pr` goes on in one thread; 0 for never.
+        Where no level near the sink has as many vertices, `serial-hi-pr` solves it; 0 for never.
     """
 
     relabel_period: float = 1.0
     path_length: int = 4
-    narrow: int = 400
+    narrow: int = 1024
 
     def __post_init__(self) -> None:
         check_relabel_rule("work", self.relabel_period)
@@ -104,12 +104,10 @@ class State(NamedTuple):
     scarce : ndarray of uint32, shape (n + 2,)
         Whether the counts of a height are added up every time.
     path : ndarray, shape (threads, at least path_length)
-    found : ndarray of float64, shape (threads * PADDING,)
-        What each thread found in the last global relabel: EXCESS on active vertices, vertices REACHED, and
-        the HIGHEST of their heights.
+    active : ndarray of float64, shape (threads * PADDING,)
+        Excess that each thread found on active vertices after the last global relabel.
     shared : ndarray of int64
-        WORK since the last global relabel; GAP: the lowest height found empty; STOPPING: the solve ends;
-        NARROW: another method is to go on.
+        WORK since the last global relabel; GAP: the lowest height found empty; STOPPING: the solve ends.
     over : ndarray of int64
         Whether the phase is over.
     """
@@ -122,7 +120,7 @@ class State(NamedTuple):
     spare: NDArray[Any]
     scarce: NDArray[Any]
     path: NDArray[Any]
-    found: NDArray[Any]
+    active: NDArray[Any]
     shared: NDArray[Any]
     over: NDArray[Any]
 
@@ -488,10 +486,7 @@ def start_phase(
             stacks = put_on_stack(state, thread, v, touched, stacks)
             top = touched
         k += ONE
-    found = thread * np.uint64(PADDING)
-    state.found[found + EXCESS] = active
-    state.found[found + REACHED] = reached
-    state.found[found + HIGHEST] = touched
+    state.active[thread * np.uint64(PADDING)] = active
     return top, stacks, touched
 
 
@@ -503,7 +498,6 @@ def first_stage(
     net: ResidualArrays,
     state: State,
     longest: Any,
-    narrow: float,
     work_limit: Any,
     stop: Any,
     counts: Any,
@@ -511,8 +505,7 @@ def first_stage(
 ) -> None:
     """Push excess until none can reach the sink; every thread of the team runs this.
 
-    On return the heights are exact, also when `stop` was raised; but not if the barrier broke, and not if
-    levels are `narrow` after the first search, which is marked.
+    On return the heights are exact, also when `stop` was raised; but not if the barrier broke.
     """
     num_threads = search.num_threads[0]
     touched = ZERO
@@ -526,26 +519,52 @@ def first_stage(
         if not wait(search.barrier, num_threads):
             return
         active = 0.0
-        vertices = 0.0
-        levels = 0.0
         for other in range(num_threads):
-            found = np.uint64(other) * np.uint64(PADDING)
-            active += state.found[found + EXCESS]
-            vertices += state.found[found + REACHED]
-            levels = max(levels, state.found[found + HIGHEST])
+            active += state.active[np.uint64(other) * np.uint64(PADDING)]
         if thread == ZERO:
             progress[0] = active
         if active == 0.0 or relaxed_load(state.shared, STOPPING) != 0:
             return
-        if vertices < narrow * levels:
-            relaxed_store(state.shared, NARROW, 1)
-            return
-        narrow = 0.0
         touched = run_phase(
             search, queues, thread, net, state, longest, work_limit, stop, counts, top, stacks, touched
         )
         if not wait(search.barrier, num_threads):
             return
+
+
+@kernel
+def has_wide_level(net: ResidualArrays, height: Any, order: Any, narrow: Any, limit: Any) -> bool:
+    """Search backwards from the sink until a level has `narrow` vertices or `limit` vertices were found.
+
+    Heights are those of dead vertices at first. Returns whether there was such a level.
+    """
+    dead = np.uint64(len(height)) + ONE
+    end = ZERO
+    for vertex in range(len(height)):
+        if net.sink_residual[vertex] > 0:
+            height[vertex] = 0
+            order[end] = vertex
+            end += ONE
+    begin = ZERO
+    while begin < end:
+        if end - begin >= np.uint64(narrow):
+            return True
+        if end >= np.uint64(limit):
+            return False
+        level_end = end
+        while begin < level_end:
+            v = np.uint64(order[begin])
+            begin += ONE
+            a = np.uint64(net.first_out[v])
+            last = np.uint64(net.first_out[v + ONE])
+            while a < last:
+                w = np.uint64(net.head[a])
+                if np.uint64(height[w]) == dead and net.residual[net.reverse[a]] > 0:
+                    height[w] = 0
+                    order[end] = w
+                    end += ONE
+                a += ONE
+    return np.int64(narrow) == 0
 
 
 def solve(net: ResidualArrays, options: PathsOptions, control: Control) -> NDArray[Any]:
@@ -562,12 +581,15 @@ def solve(net: ResidualArrays, options: PathsOptions, control: Control) -> NDArr
     """
     n, m = len(net.excess), len(net.head)
     dtype = net.head.dtype
+    height = np.full(n, n + 1, dtype=dtype)
+    if not has_wide_level(net, height, np.empty(n, dtype=dtype), options.narrow, int(n * PROBED)):
+        return serial_highest_label.solve(net, serial_highest_label.HighestLabelOptions(), control)
     threads = control.threads
     _, work_limit = relabel_limits("work", options.relabel_period, n, m)
     search = make_search(threads, n, m, dtype)
     queues = make_queues(threads, threads * GIFT, dtype)
     state = State(
-        height=np.empty(n, dtype=dtype),
+        height=height,
         current=np.empty(n, dtype=dtype),
         active_first=np.empty((threads, n + 2), dtype=dtype),
         active_next=np.empty(n, dtype=dtype),
@@ -575,8 +597,8 @@ def solve(net: ResidualArrays, options: PathsOptions, control: Control) -> NDArr
         spare=np.zeros((threads, n + 2), dtype=np.int64),
         scarce=np.zeros(n + 2, dtype=np.uint32),
         path=np.empty((threads, max(options.path_length, 2 * PADDING)), dtype=dtype),
-        found=np.zeros(threads * PADDING, dtype=np.float64),
-        shared=np.zeros(4 * PADDING, dtype=np.int64),
+        active=np.zeros(threads * PADDING, dtype=np.float64),
+        shared=np.zeros(3 * PADDING, dtype=np.int64),
         over=np.zeros(PADDING, dtype=np.int64),
     )
     control.excess[:] = net.excess.sum(dtype=np.float64)
@@ -589,7 +611,6 @@ def solve(net: ResidualArrays, options: PathsOptions, control: Control) -> NDArr
             net,
             state,
             np.uint64(options.path_length),
-            float(options.narrow),
             work_limit,
             control.stop,
             control.thread_counts[thread],
@@ -597,6 +618,4 @@ def solve(net: ResidualArrays, options: PathsOptions, control: Control) -> NDArr
         )
 
     run_solver(share, control, search.barrier)
-    if state.shared[NARROW]:
-        return serial_highest_label.solve(net, serial_highest_label.HighestLabelOptions(), control)
     return state.height
