@@ -214,6 +214,66 @@ def write_report(report: BenchReport, folder: Path, *, plots: bool) -> list[Path
     return written
 
 
+def join_reports(files: Sequence[str | Path], out: str | Path, *, plots: bool = True) -> BenchReport:
+    """Write what several runs on one machine measured as one report, for instance with pictures at last.
+
+    Parameters
+    ----------
+    files : sequence of str or Path
+        Their ``bench.json``. Date, machine, settings and baseline are those of the first. Of two measurements
+        of one contestant on one instance the first counts.
+    out : str or Path
+        Folder of the report.
+    plots : bool
+
+    Returns
+    -------
+    BenchReport
+    """
+    runs = [json.loads(Path(file).read_text()) for file in files]
+    headings: dict[str, Heading] = {}
+    records: dict[tuple[str, str], InstanceRecord] = {}
+    left_out: list[dict[str, str]] = []
+    for data in runs:
+        left_out += [entry for entry in data["left_out"] if entry not in left_out]
+        for entry in data["problems"]:
+            heading = Heading(entry["problem"], entry["score"], entry["score_text"], entry["remarks"])
+            headings.setdefault(heading.problem, heading).remarks.update(heading.remarks)
+        for entry in data["instances"]:
+            empty = InstanceRecord(
+                entry["problem"], entry["suite"], entry["name"], entry["sizes"], [], entry["group"]
+            )
+            record = records.setdefault((empty.problem, empty.name), empty)
+            new = [_read_measurement(each) for each in entry["contestants"]]
+            record.measurements += [each for each in new if record.of(each.contestant) is None]
+    first = runs[0]
+    report = BenchReport(
+        first["date"],
+        first["machine"],
+        first["versions"],
+        first["settings"],
+        first["baseline"],
+        list(headings.values()),
+        left_out,
+        list(records.values()),
+    )
+    write_report(report, Path(out), plots=plots)
+    return report
+
+
+def _read_measurement(data: dict[str, Any]) -> Measurement:
+    times = {phase: row["all"] for phase, row in data["seconds"].items()}
+    return Measurement(
+        data["name"],
+        data["status"],
+        data["note"],
+        [] if data["value"] is None else [data["value"]],
+        [dict(zip(times, run, strict=True)) for run in zip(*times.values(), strict=True)],
+        data["peak_bytes"],
+        data["detail"],
+    )
+
+
 def _median(record: InstanceRecord, contestant: str, phase: str) -> float | None:
     measurement = record.of(contestant)
     return None if measurement is None else measurement.median(phase)

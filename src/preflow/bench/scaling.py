@@ -19,7 +19,7 @@ from .thesis import TABLES, Published
 SpeedUps = dict[str, dict[str, dict[int, float]]]
 
 #: What speed-ups are of, by phase. The global relabels are a part of the solve.
-PARTS = {"total": "build + solve + flow", "solve": "solve only", "relabel": "global relabels only"}
+PARTS = {"total": "all phases", "solve": "solve only", "relabel": "global relabels only"}
 COUNTS = ("pushes", "relabels", "global_relabels")
 
 
