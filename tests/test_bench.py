@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from preflow import FlowNetwork, MaxFlowProblem, max_flow, read_dimacs
-from preflow.bench import BenchmarkFailedError, profiles, run, run_bench, suites
+from preflow.bench import BenchmarkFailedError, join_reports, profiles, run, run_bench, suites
 from preflow.bench.flow_instance import FlowInstance
 from preflow.bench.machine import describe_machine
 from preflow.bench.probe import probe, save_instance
@@ -177,27 +177,28 @@ def report_phases(contestant):
     return [phase for phase in contestant["seconds"] if phase != "total"]
 
 
+@pytest.fixture(scope="module")
+def small_report(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("bench")
+    report = run_bench(
+        ["cihan-small"],
+        out=folder,
+        problems=["max_flow"],
+        repeats=1,
+        methods=["Cihan", "serial-fifo", "auto@2"],
+        peers=(),
+        instances=["rmf-wide* seed [01]", "babyface.n6c10-*"],
+        threads=[1, 2],
+        memory=False,
+    )
+    return report, folder
+
+
 def timed(contestant, seconds, **detail):
     return Measurement(contestant, seconds=[{"solve": seconds, "total": seconds}], detail=detail)
 
 
 class TestScaling:
-    @pytest.fixture(scope="class")
-    def small_report(self, tmp_path_factory):
-        folder = tmp_path_factory.mktemp("bench")
-        report = run_bench(
-            ["cihan-small"],
-            out=folder,
-            problems=["max_flow"],
-            repeats=1,
-            methods=["Cihan", "serial-fifo", "auto@2"],
-            peers=(),
-            instances=["rmf-wide* seed [01]", "babyface.n6c10-*"],
-            threads=[1, 2],
-            memory=False,
-        )
-        return report, folder
-
     def test_parallel_methods_take_part_with_each_number_of_threads(self, small_report):
         report, _ = small_report
         for record in report.records:
@@ -224,15 +225,12 @@ class TestScaling:
         assert curve[2] == pytest.approx(alone / together)
 
     def test_instances_without_a_time_on_one_thread_do_not_count(self):
-        records = [
-            InstanceRecord(
-                "max_flow", "", "a seed 0", {}, [timed("preflow:x@1", 6.0), timed("preflow:x@4", 2.0)], "a"
-            ),
-            InstanceRecord(
-                "max_flow", "", "a seed 1", {}, [Measurement("preflow:x@1"), timed("preflow:x@4", 9.0)], "a"
-            ),
-            InstanceRecord("max_flow", "", "b", {}, [timed("preflow:x@4", 2.0), timed("peer", 1.0)]),
-        ]
+        measured = {
+            "a seed 0": [timed("preflow:x@1", 6.0), timed("preflow:x@4", 2.0)],
+            "a seed 1": [Measurement("preflow:x@1"), timed("preflow:x@4", 9.0)],
+            "b": [timed("preflow:x@4", 2.0), timed("peer", 1.0)],
+        }
+        records = [InstanceRecord("max_flow", "", name, {}, each, name[0]) for name, each in measured.items()]
         assert speed_ups(records, "solve") == {"a": {"x": {1: 1.0, 4: 3.0}}}
         assert speed_ups(records, "relabel") == {}
 
@@ -287,6 +285,35 @@ class TestScaling:
             first["contestants"][0]["detail"]
         )
         assert "preflow:Cihan@2" in report.summary("max_flow")
+
+    def test_reports_are_joined(self, small_report, tmp_path):
+        report, folder = small_report
+        more = run_bench(
+            ["cihan-small"],
+            out=tmp_path / "more",
+            problems=["max_flow"],
+            repeats=1,
+            methods=["multicore-fifo@2", "serial-fifo"],
+            peers=(),
+            instances=["rmf-wide* seed [12]"],
+            memory=False,
+            plots=False,
+        )
+        files = [folder / "bench.json", tmp_path / "more" / "bench.json"]
+        joined = join_reports(files, tmp_path / "joined")
+        assert [record.name for record in joined.records] == [
+            *(record.name for record in report.records),
+            "rmf-wide 32x8 seed 2",
+        ]
+        again = joined.records[1]
+        assert [each.contestant for each in again.measurements] == [
+            *(each.contestant for each in report.records[1].measurements),
+            "preflow:multicore-fifo@2",
+        ]
+        assert again.of("preflow:serial-fifo").seconds == report.records[1].of("preflow:serial-fifo").seconds
+        assert joined.records[-1].measurements[0].detail == more.records[1].measurements[0].detail
+        assert (tmp_path / "joined" / "speed-up-by-threads-relabel-max_flow.png").exists()
+        assert join_reports(files[:1], tmp_path / "alone").to_dict() == json.loads(files[0].read_text())
 
     def test_suites_bring_their_methods_and_threads(self, monkeypatch):
         case = Case("one arc", lambda: instance_of([0], [1], [1]), "arcs")
