@@ -12,15 +12,26 @@ import numpy as np
 import pytest
 
 from preflow import FlowNetwork, MaxFlowProblem, max_flow, read_dimacs
-from preflow.bench import BenchmarkFailedError, profiles, run, run_bench
+from preflow.bench import BenchmarkFailedError, join_reports, profiles, run, run_bench, suites
 from preflow.bench.flow_instance import FlowInstance
 from preflow.bench.machine import describe_machine
 from preflow.bench.probe import probe, save_instance
-from preflow.bench.problem import Contestant, Outcome, SolverSettings
+from preflow.bench.problem import Case, Contestant, Outcome, SolverSettings, Suite
 from preflow.bench.problems import PROBLEMS
 from preflow.bench.profiles import performance_profile, speed_up_profile
-from preflow.bench.runner import measure, same_value
-from preflow.bench.suites import dimacs_files, papers, photograph_cut, real, tiny
+from preflow.bench.runner import InstanceRecord, Measurement, measure, same_value
+from preflow.bench.scaling import operations, speed_ups
+from preflow.bench.suites import (
+    CIHAN_VOLUMES,
+    cihan,
+    cihan_small,
+    dimacs_files,
+    papers,
+    photograph_cut,
+    real,
+    tiny,
+)
+from preflow.bench.thesis import TABLES
 from preflow.errors import InvalidInputError, MissingDependencyError
 
 DIMACS = Path(__file__).parent / "data" / "dimacs"
@@ -166,6 +177,157 @@ def report_phases(contestant):
     return [phase for phase in contestant["seconds"] if phase != "total"]
 
 
+@pytest.fixture(scope="module")
+def small_report(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("bench")
+    report = run_bench(
+        ["cihan-small"],
+        out=folder,
+        problems=["max_flow"],
+        repeats=1,
+        methods=["Cihan", "serial-fifo", "auto@2"],
+        peers=(),
+        instances=["rmf-wide* seed [01]", "babyface.n6c10-*"],
+        threads=[1, 2],
+        memory=False,
+    )
+    return report, folder
+
+
+def timed(contestant, seconds, **detail):
+    return Measurement(contestant, seconds=[{"solve": seconds, "total": seconds}], detail=detail)
+
+
+class TestScaling:
+    def test_parallel_methods_take_part_with_each_number_of_threads(self, small_report):
+        report, _ = small_report
+        for record in report.records:
+            threads = {each.contestant: each.detail["threads"] for each in record.measurements}
+            assert threads == {
+                "preflow:Cihan@1": 1,
+                "preflow:Cihan@2": 2,
+                "preflow:serial-fifo": 1,
+                "preflow:auto@2": threads["preflow:auto@2"],
+            }
+
+    def test_speed_ups_are_of_mean_times_over_the_seeds(self, small_report):
+        report, _ = small_report
+        for part in ("total", "solve", "relabel"):
+            table = speed_ups(report.records, part)
+            assert list(table) == ["rmf-wide 32x8", "babyface.n6c10-like small"]
+            assert all(list(curves) == ["Cihan"] for curves in table.values())
+            assert all(
+                curve[1] == 1.0 and curve[2] > 0.0 for each in table.values() for curve in each.values()
+            )
+        times = [[each.median("total") for each in record.measurements[:2]] for record in report.records[:2]]
+        alone, together = np.sum(times, axis=0)
+        curve = speed_ups(report.records, "total")["rmf-wide 32x8"]["Cihan"]
+        assert curve[2] == pytest.approx(alone / together)
+
+    def test_instances_without_a_time_on_one_thread_do_not_count(self):
+        measured = {
+            "a seed 0": [timed("preflow:x@1", 6.0), timed("preflow:x@4", 2.0)],
+            "a seed 1": [Measurement("preflow:x@1"), timed("preflow:x@4", 9.0)],
+            "b": [timed("preflow:x@4", 2.0), timed("peer", 1.0)],
+        }
+        records = [InstanceRecord("max_flow", "", name, {}, each, name[0]) for name, each in measured.items()]
+        assert speed_ups(records, "solve") == {"a": {"x": {1: 1.0, 4: 3.0}}}
+        assert speed_ups(records, "relabel") == {}
+
+    def test_counts_stand_beside_those_of_the_thesis(self):
+        counts = {"pushes": 10, "relabels": 4, "global_relabels": 2}
+        more = {"pushes": 20, "relabels": 8, "global_relabels": 4}
+        group = "rmf-wide 400x16"
+        records = [
+            InstanceRecord("max_flow", "", "seed 0", {}, [timed("preflow:F_PRF", 1.0, **counts)], group),
+            InstanceRecord("max_flow", "", "seed 1", {}, [timed("preflow:F_PRF", 2.0, **more)], group),
+            InstanceRecord(
+                "max_flow",
+                "",
+                "volume",
+                {},
+                [
+                    timed("preflow:multicore-fifo@8", 1.0, **counts),
+                    timed("preflow:auto", 1.0, **counts),
+                    timed("peer", 1.0),
+                ],
+                "BL06-camel-med-like",
+            ),
+        ]
+        rows = {row.contestant: row for row in operations(records)}
+        assert list(rows) == ["preflow:F_PRF", "preflow:multicore-fifo@8", "preflow:auto"]
+        assert rows["preflow:F_PRF"] == (
+            group,
+            "preflow:F_PRF",
+            1.5,
+            (15.0, 6.0, 3.0),
+            "C.1",
+            (472.2, 604_329_223, 265_709_785, 104),
+        )
+        assert rows["preflow:multicore-fifo@8"].table == "D.7"
+        assert rows["preflow:multicore-fifo@8"].published.pushes == 240_321_840
+        assert rows["preflow:auto"].published is None
+
+    def test_report(self, small_report):
+        report, folder = small_report
+        text = (folder / "bench.md").read_text()
+        for part in ("total", "solve", "relabel"):
+            picture = folder / f"speed-up-by-threads-{part}-max_flow.png"
+            assert picture.read_bytes().startswith(b"\x89PNG")
+            assert picture.name in text
+        assert "Speed-up over one thread, global relabels only" in text
+        assert "| rmf-wide 32x8 | Cihan | 1.00 |" in text
+        data = json.loads((folder / "bench.json").read_text())
+        assert data["settings"]["threads"] == "1 2"
+        first = data["instances"][0]
+        assert first["group"] == "rmf-wide 32x8"
+        assert {"pushes", "relabels", "global_relabels", "global_relabel_seconds"} <= set(
+            first["contestants"][0]["detail"]
+        )
+        assert "preflow:Cihan@2" in report.summary("max_flow")
+
+    def test_reports_are_joined(self, small_report, tmp_path):
+        report, folder = small_report
+        more = run_bench(
+            ["cihan-small"],
+            out=tmp_path / "more",
+            problems=["max_flow"],
+            repeats=1,
+            methods=["multicore-fifo@2", "serial-fifo"],
+            peers=(),
+            instances=["rmf-wide* seed [12]"],
+            memory=False,
+            plots=False,
+        )
+        files = [folder / "bench.json", tmp_path / "more" / "bench.json"]
+        joined = join_reports(files, tmp_path / "joined")
+        assert [record.name for record in joined.records] == [
+            *(record.name for record in report.records),
+            "rmf-wide 32x8 seed 2",
+        ]
+        again = joined.records[1]
+        assert [each.contestant for each in again.measurements] == [
+            *(each.contestant for each in report.records[1].measurements),
+            "preflow:multicore-fifo@2",
+        ]
+        assert again.of("preflow:serial-fifo").seconds == report.records[1].of("preflow:serial-fifo").seconds
+        assert joined.records[-1].measurements[0].detail == more.records[1].measurements[0].detail
+        assert (tmp_path / "joined" / "speed-up-by-threads-relabel-max_flow.png").exists()
+        assert join_reports(files[:1], tmp_path / "alone").to_dict() == json.loads(files[0].read_text())
+
+    def test_suites_bring_their_methods_and_threads(self, monkeypatch):
+        case = Case("one arc", lambda: instance_of([0], [1], [1]), "arcs")
+        suite = Suite(lambda files: [case], ("serial-fifo", "multicore-fifo"), (1, 2, 1000))
+        problem = replace(PROBLEMS["max_flow"], peers=(), suites={"one": suite})
+        monkeypatch.setattr(run, "PROBLEMS", {"max_flow": problem})
+        monkeypatch.setattr(run, "usable_cpus", lambda: 2)
+        report = run_bench(["one"], repeats=1, memory=False)
+        names = ["preflow:serial-fifo", "preflow:multicore-fifo@1", "preflow:multicore-fifo@2"]
+        assert report.contestants("max_flow") == names
+        report = run_bench(["one"], repeats=1, memory=False, threads=3, methods=["multicore-fifo"])
+        assert report.contestants("max_flow") == ["preflow:multicore-fifo"]
+
+
 class TestDisagreement:
     def test_fails_after_the_report_is_written(self, monkeypatch, tmp_path):
         with_peers(monkeypatch, fake("liar", 7))
@@ -243,6 +405,9 @@ class TestRunner:
             ({"problems": ["max_cut"]}, "unknown problem 'max_cut'"),
             ({"peers": ["no-such"]}, "unknown contestant 'no-such'"),
             ({"methods": ["no-such"]}, "unknown method 'no-such'"),
+            ({"methods": ["multicore-fifo@two"]}, "METHOD@THREADS"),
+            ({"methods": ["serial-fifo@2"]}, "uses one thread"),
+            ({"methods": ["multicore-fifo"], "threads": [1, 0]}, "threads is a positive integer"),
             ({"instances": ["no-such"]}, "no instance of tiny matches no-such"),
             ({"repeats": 0}, "repeats is positive"),
             ({"time_limit": 0.0}, "time_limit is positive"),
@@ -336,6 +501,38 @@ class TestSuites:
         instance = case.make()
         assert instance.num_arcs < 10_000
         assert PROBLEMS["min_cut"].contestant("preflow:auto", SETTINGS).run(instance).value > 0
+
+    def test_cihan_has_the_families_and_the_vision_instances_of_the_thesis(self):
+        groups = list(dict.fromkeys(case.group.removesuffix("-like") for case in cihan(())))
+        assert groups == list(TABLES)
+        assert len(cihan(())) == len(cihan_small(())) == 6 * 3 + 7
+        # Table B.1, without the terminals.
+        voxels = {name: int(np.prod(shape)) for name, (shape, _) in CIHAN_VOLUMES.items()}
+        assert voxels == {
+            "BL06-gargoyle-lrg": 17_203_200,
+            "BL06-gargoyle-med": 8_847_360,
+            "LB07-bunny-med": 6_311_086,
+            "babyface.n6c100": 5_062_500,
+            "babyface.n6c10": 5_062_500,
+            "BL06-camel-lrg": 18_900_000,
+            "BL06-camel-med": 9_676_800,
+        }
+
+    def test_cihan_takes_the_users_files(self, tmp_path):
+        (tmp_path / "babyface.n6c10.max").write_text("p max 2 1\nn 1 s\nn 2 t\na 1 2 5\n")
+        (tmp_path / "other.max").write_text("")
+        cases = {case.name: case for case in cihan([str(tmp_path)])}
+        assert cases["babyface.n6c10"].make().num_vertices == 2
+        assert "babyface.n6c10-like" not in cases
+        assert "babyface.n6c100-like" in cases
+        assert "other" not in cases
+
+    def test_volume_that_does_not_fit_is_left_out_and_said(self, monkeypatch):
+        with_peers(monkeypatch)
+        monkeypatch.setattr(suites, "memory_bytes", lambda: 2**30)
+        pattern = ["BL06-camel-lrg*"]
+        report = run_bench(["cihan"], problems=["max_flow"], instances=pattern, memory=False, repeats=1)
+        assert report.left_out == [{"what": "BL06-camel-lrg-like", "why": "takes about 11 GiB of memory"}]
 
     def test_files(self, tmp_path):
         assert dimacs_files([str(DIMACS)]) == sorted(DIMACS.glob("*.max.gz"))

@@ -6,7 +6,9 @@ import logging
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ from hypothesis import strategies as st
 from preflow.graph.residual import ResidualNetwork, build_residual
 from preflow.kernels.atomics import relaxed_load
 from preflow.kernels.bfs import distances_to_sink
+from preflow.kernels.clock import now
 from preflow.kernels.kernel import PACKAGE, cache_directory, kernel, source_hash
 from strategies import SmallProblem, small_problems
 
@@ -138,6 +141,19 @@ def run_package(folder: Path, cache: Path) -> str:
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
     )
     return done.stdout.strip() + (" compiled" if "compiling run" in done.stderr else "")
+
+
+@kernel
+def read_clock() -> np.uint64:
+    return now()
+
+
+@pytest.mark.parametrize("clock", [read_clock, read_clock.py_func])
+def test_clock(clock: Any) -> None:
+    clock()
+    before = clock()
+    time.sleep(0.05)
+    assert 0.05 <= (clock() - before) * 1e-9 < 5.0
 
 
 def test_cache_notices_an_edited_callee_and_constant(tmp_path: Path) -> None:

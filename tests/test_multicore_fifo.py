@@ -81,6 +81,7 @@ def test_threads_share_the_work() -> None:
     result.verify()
     assert result.value == preflow.max_flow(problem).value
     assert result.stats.waits >= result.stats.steals > 0
+    assert 0.0 < result.stats.global_relabel_seconds < result.stats.seconds["solve"]
     assert [counts["global_relabels"] > 0 for counts in result.stats.per_thread] == [True, False, False]
 
 

@@ -9,6 +9,8 @@ from typing import Any
 #: Positions of the counters in the uint64 array that kernels count in.
 PUSHES, RELABELS, GLOBAL_RELABELS, GAP_VERTICES, ARC_SCANS, STEALS, WAITS = range(7)
 COUNTERS = ("pushes", "relabels", "global_relabels", "gap_vertices", "arc_scans", "steals", "waits")
+#: Position, in the first thread's row, of the time that global relabels took.
+RELABEL_NANOSECONDS = len(COUNTERS)
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,8 @@ class SolveStats:
         Times a thread took work from another one's queue.
     waits : int
         Times a thread found nothing to do and waited for the others.
+    global_relabel_seconds : float
+        Wall-clock time of the global relabels, a part of "solve"; 0 where the method does not take it.
     per_thread : tuple of mappings of str to int
         The counts of each thread; empty for serial methods.
     seconds : mapping of str to float
@@ -52,6 +56,7 @@ class SolveStats:
     arc_scans: int = 0
     steals: int = 0
     waits: int = 0
+    global_relabel_seconds: float = 0.0
     per_thread: tuple[Mapping[str, int], ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict)
 

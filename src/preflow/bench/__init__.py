@@ -1,6 +1,6 @@
 """Side-by-side benchmarks: preflow and the other packages that solve the same problems."""
 
-from .report import BenchReport
+from .report import BenchReport, join_reports
 from .run import BenchmarkFailedError, run_bench
 
-__all__ = ["BenchReport", "BenchmarkFailedError", "run_bench"]
+__all__ = ["BenchReport", "BenchmarkFailedError", "join_reports", "run_bench"]

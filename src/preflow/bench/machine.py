@@ -22,7 +22,7 @@ def describe_machine() -> dict[str, Any]:
         "cpu": _field(Path("/proc/cpuinfo"), "model name") or platform.processor() or None,
         "cores": os.cpu_count(),
         "usable_cores": usable_cpus(),
-        "memory_bytes": _memory_bytes(),
+        "memory_bytes": memory_bytes(),
         "transparent_huge_pages": _huge_pages(),
         "load_average": list(os.getloadavg()) if hasattr(os, "getloadavg") else None,
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
@@ -53,7 +53,8 @@ def _field(file: Path, name: str) -> str | None:
     return None
 
 
-def _memory_bytes() -> int | None:
+def memory_bytes() -> int | None:
+    """Return the size of the main memory; None where the system does not tell."""
     total = _field(Path("/proc/meminfo"), "MemTotal")
     return None if total is None else int(total.split()[0]) * 1024
 

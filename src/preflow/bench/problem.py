@@ -38,10 +38,34 @@ class Instance(Protocol):
 
 @dataclass(frozen=True)
 class Case:
-    """An instance under its name, made when its turn comes."""
+    """An instance under its name, made when its turn comes.
+
+    Instances that differ only in their seed have the same `group`, over which tables and curves of several
+    thread counts take means.
+    """
 
     name: str
     make: Callable[[], Any]
+    group: str = ""
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Instances that are measured together, and how, where the user does not say.
+
+    Attributes
+    ----------
+    cases : function
+        Returns the cases; it is given the files that the user named.
+    methods : tuple of str
+        Methods of preflow that take part.
+    threads : tuple of int
+        Numbers of threads with which each parallel method takes part; none: once, with all.
+    """
+
+    cases: Callable[[Sequence[str]], Iterable[Case]]
+    methods: tuple[str, ...] = ("auto",)
+    threads: tuple[int, ...] = ()
 
 
 class TimeLimitReached(PreflowError):  # noqa: N818 - an outcome, not a fault
@@ -99,7 +123,7 @@ class Contestant:
     Attributes
     ----------
     name : str
-        ``"preflow:METHOD"``, or the peer's name.
+        ``"preflow:METHOD"``, ``"preflow:METHOD@THREADS"``, or the peer's name.
     module : str
         What must be importable.
     distribution : str
@@ -143,6 +167,25 @@ class Contestant:
         return None
 
 
+def method_and_threads(contestant: str) -> tuple[str, int | None]:
+    """Return what a contestant of preflow is by its name; None where that has no number of threads.
+
+    Raises
+    ------
+    InvalidInputError
+        What follows the @ is no number.
+
+    Examples
+    --------
+    >>> method_and_threads("preflow:multicore-fifo@4")
+    ('multicore-fifo', 4)
+    """
+    method, at, count = contestant.removeprefix("preflow:").partition("@")
+    if at and not (count.isascii() and count.isdigit()):
+        raise InvalidInputError(f"a method on some threads is written METHOD@THREADS, got {contestant!r}")
+    return method, int(count) if at else None
+
+
 @dataclass(frozen=True)
 class SolverSettings:
     """How preflow's own methods are called."""
@@ -171,8 +214,7 @@ class Problem:
     preflow : function
         Returns the contestant that a method's name stands for.
     peers : tuple of Contestant
-    suites : mapping from name to function
-        Each function returns the suite's cases; it is given the files that the user named.
+    suites : mapping from name to Suite
     """
 
     name: str
@@ -180,7 +222,7 @@ class Problem:
     score_text: str
     preflow: Callable[[str, SolverSettings], Contestant]
     peers: tuple[Contestant, ...]
-    suites: Mapping[str, Callable[[Sequence[str]], Iterable[Case]]]
+    suites: Mapping[str, Suite]
 
     def contestant(self, name: str, settings: SolverSettings) -> Contestant:
         """Return the contestant of that name.

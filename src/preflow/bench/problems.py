@@ -9,17 +9,35 @@ from types import MappingProxyType
 from ..graph.network import FlowNetwork
 from ..maxflow import api
 from ..registry import methods
-from ..solving.dispatch import find_method
+from ..solving.dispatch import check_method, check_placement, find_method
 from .flow_instance import FlowInstance
 from .peers import flow_peers
-from .problem import TOTAL, Contestant, Outcome, Problem, SolverSettings, TimeLimitReached
+from .problem import (
+    TOTAL,
+    Contestant,
+    Outcome,
+    Problem,
+    SolverSettings,
+    TimeLimitReached,
+    method_and_threads,
+)
 from .suites import FLOW_SUITES
 
 
-def _flow_contestant(problem: str, method: str, settings: SolverSettings) -> Contestant:
+def takes_threads(problem: str, method: str) -> bool:
+    """Return whether a method can use several threads."""
+    return method == "auto" or find_method(methods(problem), method).parallel
+
+
+def _flow_contestant(problem: str, name: str, settings: SolverSettings) -> Contestant:
     solve = {"max_flow": api.max_flow, "min_cut": api.min_cut}[problem]
-    accepts_threads = method == "auto" or find_method(methods(problem), method).parallel
-    threads = settings.threads if accepts_threads else None
+    method, threads = method_and_threads(name)
+    if threads is not None:
+        check_placement(methods(problem), "auto", threads)
+        if method != "auto":
+            check_method(find_method(methods(problem), method), "auto", threads)
+    elif takes_threads(problem, method):
+        threads = settings.threads
 
     def run(instance: FlowInstance) -> Outcome:
         start = time.perf_counter()
@@ -45,7 +63,7 @@ def _flow_contestant(problem: str, method: str, settings: SolverSettings) -> Con
         phases = detail.pop("seconds")
         return Outcome(result.value, {**phases, "other": wall - sum(phases.values())}, detail)
 
-    return Contestant(f"preflow:{method}", "preflow.maxflow.api", "preflow", run, lambda instance: instance)
+    return Contestant(f"preflow:{name}", "preflow.maxflow.api", "preflow", run, lambda instance: instance)
 
 
 #: Every problem by the name of its public function.

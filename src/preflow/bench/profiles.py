@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import MissingDependencyError
+from .scaling import SpeedUps, thread_counts
 
 #: Seconds of every contestant on every instance; None where it gave no time.
 Times = Mapping[str, Sequence[float | None]]
@@ -24,6 +25,8 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 LINE_STYLES = ("-", "--", "-.", ":")
 #: Factor by which the time axis goes past the data.
 MARGIN = 1.15
+#: Pictures of several panels have at most so many side by side.
+PANELS_A_ROW = 4
 
 
 class Curve(NamedTuple):
@@ -113,6 +116,47 @@ def draw_profiles(times: Times, baseline: str | None, title: str, paths: Sequenc
         axes.set_xlabel(f"speed-up over {baseline} (1 = as fast)")
         axes.set_ylabel("share of instances with at least that speed-up")
     return list(paths)
+
+
+def draw_speed_ups(table: SpeedUps, title: str, path: Path) -> None:
+    """Write speed-ups over one thread as PNG: a panel for each group of instances, a curve for each method.
+
+    Parameters
+    ----------
+    table : SpeedUps
+    title : str
+        What was timed.
+    path : Path
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    columns = min(PANELS_A_ROW, len(table))
+    rows = math.ceil(len(table) / columns)
+    figure = Figure(figsize=(1.6 + 3.2 * columns, 0.8 + 2.6 * rows), dpi=150, layout="constrained")
+    FigureCanvasAgg(figure)
+    panels = figure.subplots(rows, columns, squeeze=False, sharex=True).ravel()
+    methods = list(dict.fromkeys(method for curves in table.values() for method in curves))
+    lines = {}
+    for axes, (group, curves) in zip(panels, table.items(), strict=False):
+        for method, curve in curves.items():
+            x = sorted(curve)
+            style = _style(methods.index(method))
+            (lines[method],) = axes.plot(x, [curve[count] for count in x], marker="o", **style)
+        axes.axhline(1.0, color="0.6", linewidth=1.0)
+        axes.set_title(group, loc="left", fontsize="medium")
+        axes.set_xticks(thread_counts(table))
+        axes.set_ylim(0.0, 1.1 * max(1.0, *(y for curve in curves.values() for y in curve.values())))
+        axes.grid(color="0.9")
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.tick_params(labelbottom=True)
+    for axes in panels[len(table) :]:
+        axes.set_visible(False)
+    figure.suptitle(f"Speed-up over one thread: {title}")
+    figure.supxlabel("threads")
+    figure.supylabel("speed-up")
+    figure.legend(lines.values(), lines.keys(), loc="outside right upper", frameon=False)
+    figure.savefig(path)
 
 
 def _end(curves: Mapping[str, Curve]) -> float:

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from .problem import PHASES, TOTAL
-from .profiles import Times, draw_profiles
+from .profiles import Times, draw_profiles, draw_speed_ups
 from .runner import InstanceRecord, Measurement
+from .scaling import COUNTS, PARTS, SpeedUps, operations, speed_ups, thread_counts
+from .thesis import Published
 
 #: Changes when a reader of the JSON has to.
 FORMAT = 1
@@ -157,6 +159,7 @@ class BenchReport:
         parts.append(f"Median seconds, {heading.score_text}{over}:\n\n{_table(['instance', *names], rows)}")
         if remarks := [f"{name}: {text}" for name, text in heading.remarks.items() if name in names and text]:
             parts.append(_bullets(remarks))
+        parts += _scaling_parts(records)
         header = ["instance", "contestant", *PHASES, TOTAL, "fastest", "peak MiB", "value", "note"]
         details = [_detail_row(record, each) for record in records for each in record.measurements]
         parts.append(f"Median seconds of every phase:\n\n{_table(header, details)}")
@@ -201,8 +204,74 @@ def write_report(report: BenchReport, folder: Path, *, plots: bool) -> list[Path
             drawn = draw_profiles(times, baseline, title, paths)
             pictures[heading.problem] = [path.name for path in drawn]
             written += drawn
+        for part, text in PARTS.items():
+            if curves := speed_ups(report.of_problem(heading.problem), part):
+                path = folder / f"speed-up-by-threads-{part}-{heading.problem}.png"
+                draw_speed_ups(curves, f"{heading.problem}, {text}", path)
+                pictures.setdefault(heading.problem, []).append(path.name)
+                written.append(path)
     written[1].write_text(report.to_markdown(pictures))
     return written
+
+
+def join_reports(files: Sequence[str | Path], out: str | Path, *, plots: bool = True) -> BenchReport:
+    """Write what several runs on one machine measured as one report, for instance with pictures at last.
+
+    Parameters
+    ----------
+    files : sequence of str or Path
+        Their ``bench.json``. Date, machine, settings and baseline are those of the first. Of two measurements
+        of one contestant on one instance the first counts.
+    out : str or Path
+        Folder of the report.
+    plots : bool
+
+    Returns
+    -------
+    BenchReport
+    """
+    runs = [json.loads(Path(file).read_text()) for file in files]
+    headings: dict[str, Heading] = {}
+    records: dict[tuple[str, str], InstanceRecord] = {}
+    left_out: list[dict[str, str]] = []
+    for data in runs:
+        left_out += [entry for entry in data["left_out"] if entry not in left_out]
+        for entry in data["problems"]:
+            heading = Heading(entry["problem"], entry["score"], entry["score_text"], entry["remarks"])
+            headings.setdefault(heading.problem, heading).remarks.update(heading.remarks)
+        for entry in data["instances"]:
+            empty = InstanceRecord(
+                entry["problem"], entry["suite"], entry["name"], entry["sizes"], [], entry["group"]
+            )
+            record = records.setdefault((empty.problem, empty.name), empty)
+            new = [_read_measurement(each) for each in entry["contestants"]]
+            record.measurements += [each for each in new if record.of(each.contestant) is None]
+    first = runs[0]
+    report = BenchReport(
+        first["date"],
+        first["machine"],
+        first["versions"],
+        first["settings"],
+        first["baseline"],
+        list(headings.values()),
+        left_out,
+        list(records.values()),
+    )
+    write_report(report, Path(out), plots=plots)
+    return report
+
+
+def _read_measurement(data: dict[str, Any]) -> Measurement:
+    times = {phase: row["all"] for phase, row in data["seconds"].items()}
+    return Measurement(
+        data["name"],
+        data["status"],
+        data["note"],
+        [] if data["value"] is None else [data["value"]],
+        [dict(zip(times, run, strict=True)) for run in zip(*times.values(), strict=True)],
+        data["peak_bytes"],
+        data["detail"],
+    )
 
 
 def _median(record: InstanceRecord, contestant: str, phase: str) -> float | None:
@@ -221,6 +290,7 @@ def _record_dict(record: InstanceRecord) -> dict[str, Any]:
         "problem": record.problem,
         "suite": record.suite,
         "name": record.name,
+        "group": record.group,
         "sizes": dict(record.sizes),
         "contestants": [_measurement_dict(each) for each in record.measurements],
     }
@@ -257,13 +327,67 @@ def _detail_row(record: InstanceRecord, measurement: Measurement) -> list[str]:
     ]
 
 
+def _scaling_parts(records: Sequence[InstanceRecord]) -> list[str]:
+    """Return the speed-ups over one thread and the operation counts, as far as there are any."""
+    parts = []
+    for part, text in PARTS.items():
+        if table := speed_ups(records, part):
+            threads = thread_counts(table)
+            header = ["instances", "method on so many threads", *map(str, threads)]
+            parts.append(
+                f"Speed-up over one thread, {text}:\n\n{_table(header, _speed_up_rows(table, threads))}"
+            )
+    rows = [
+        [
+            row.group,
+            row.contestant,
+            _seconds(row.seconds),
+            *(f"{count:,.0f}" for count in row.counts),
+            row.table,
+            *(_published(row.published)),
+        ]
+        for row in operations(records)
+    ]
+    if rows:
+        names = [name.replace("_", " ") for name in COUNTS]
+        header = [
+            "instances",
+            "contestant",
+            "seconds",
+            *names,
+            "table",
+            "its seconds",
+            *(f"its {name}" for name in names),
+        ]
+        parts.append(
+            "Operations, means over the seeds, beside those of the tables in Cihan's thesis (2010, two "
+            "quad-core Xeons X5355; `-like` instances are others of the same size):\n\n"
+            + _table(header, rows)
+        )
+    return parts
+
+
+def _speed_up_rows(table: SpeedUps, threads: Sequence[int]) -> list[list[str]]:
+    return [
+        [group, method, *(f"{curve[count]:.2f}" if count in curve else "" for count in threads)]
+        for group, curves in table.items()
+        for method, curve in curves.items()
+    ]
+
+
+def _published(row: Published | None) -> list[str]:
+    return [""] * 4 if row is None else [f"{row.seconds:g}", *(f"{count:,}" for count in row[1:])]
+
+
 def _choices(records: Sequence[InstanceRecord]) -> list[str]:
     chosen: dict[tuple[str, str], list[str]] = {}
     for record in records:
-        measurement = record.of("preflow:auto")
-        if measurement is not None and "method" in measurement.detail:
-            key = (measurement.detail["method"], measurement.detail["reason"])
-            chosen.setdefault(key, []).append(record.name)
+        for each in record.measurements:
+            if each.contestant.partition("@")[0] == "preflow:auto" and "method" in each.detail:
+                key = (each.detail["method"], each.detail["reason"])
+                chosen.setdefault(key, []).append(
+                    f"{record.name}{each.contestant.removeprefix('preflow:auto')}"
+                )
     return [f"{method} on {', '.join(names)}: {reason}" for (method, reason), names in chosen.items()]
 
 

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ..errors import InvalidInputError, PreflowError
+from ..solving.dispatch import usable_cpus
 from .machine import describe_machine, package_versions
 from .problem import Case, Contestant, Problem, SolverSettings
-from .problems import PROBLEMS
+from .problems import PROBLEMS, takes_threads
 from .profiles import require_matplotlib
 from .report import BenchReport, Heading, write_report
 from .runner import InstanceRecord, measure
 
 logger = logging.getLogger("preflow")
+
+T = TypeVar("T")
 
 
 class BenchmarkFailedError(PreflowError):
@@ -30,12 +34,12 @@ def run_bench(
     out: str | Path | None = None,
     problems: Sequence[str] | None = None,
     repeats: int = 5,
-    methods: Sequence[str] = ("auto",),
+    methods: Sequence[str] | None = None,
     peers: Sequence[str] | None = None,
     instances: Sequence[str] = (),
     files: Sequence[str] = (),
     baseline: str = "ortools",
-    threads: int | None = None,
+    threads: int | Sequence[int] | None = None,
     time_limit: float = 20.0,
     memory: bool = True,
     plots: bool = True,
@@ -45,25 +49,30 @@ def run_bench(
     Parameters
     ----------
     suites : sequence of str
-        "papers", "vision", "real", "tiny". An instance of several suites is measured once.
+        "papers", "vision", "real", "cihan", "cihan-small", "tiny". An instance of
+        several suites is measured once.
     out : str or Path, optional
-        Folder that gets ``bench.json``, ``bench.md`` and two pictures for each problem.
+        Folder that gets ``bench.json``, ``bench.md`` and the pictures of each problem.
     problems : sequence of str, optional
         Names of public functions, such as "max_flow"; default: all that have one of the suites.
     repeats : int
         Timed runs of each contestant on each instance, after a warm-up.
-    methods : sequence of str
-        Methods of preflow, each of which takes part as ``preflow:METHOD``.
+    methods : sequence of str, optional
+        Methods of preflow, each of which takes part as ``preflow:METHOD``; ``METHOD@THREADS`` takes part on
+        so many threads. Default: those of the suites, "auto" for most.
     peers : sequence of str, optional
         Names of peers; default: all. One that is not installed is left out, and the report says so.
     instances : sequence of str
         Shell patterns; only instances whose name matches one of them are measured. None: all.
     files : sequence of str
-        DIMACS files, folders of them or glob patterns, for the suite "real".
+        DIMACS files, folders of them or glob patterns: all for the suite "real", for "cihan" those named
+        after one of its vision instances.
     baseline : str
         Contestant that ratios and speed-ups are to; preflow's first method where it does not take part.
-    threads : int, optional
-        CPU threads of those methods of preflow that can use several; the peers use one.
+    threads : int or sequence of int, optional
+        CPU threads of those methods of preflow that can use several; the peers use one. With several
+        numbers such a method takes part once with each, as ``preflow:METHOD@THREADS``, and the report shows
+        the speed-up over one thread. Default: that of the suites, all threads for most.
     time_limit : float
         Seconds a run. Whoever takes longer is measured once; twice as long, and it is stopped if `memory`
         is set, for then it first runs in a process of its own.
@@ -89,9 +98,17 @@ def run_bench(
         require_matplotlib()
     _check_number("repeats", repeats)
     _check_number("time_limit", time_limit)
-    settings = SolverSettings(threads, time_limit)
     chosen = _chosen_problems(suites, problems)
-    entrants = {problem.name: _contestants(problem, methods, peers, settings) for problem in chosen}
+    asked = [problem.suites[suite] for problem, suite in _known(chosen, suites)]
+    if methods is None:
+        methods = _union(suite.methods for suite in asked)
+    counts: Sequence[int] = ()
+    if threads is None:
+        counts = [count for count in _union(suite.threads for suite in asked) if count <= usable_cpus()]
+    elif not isinstance(threads, int):
+        counts, threads = threads, None
+    settings = SolverSettings(threads, time_limit)
+    entrants = {problem.name: _contestants(problem, methods, counts, peers, settings) for problem in chosen}
     turns = list(_turns(chosen, suites, instances, files))
     if not turns:
         raise InvalidInputError(
@@ -107,7 +124,7 @@ def run_bench(
         {
             "suites": " ".join(suites),
             "repeats": repeats,
-            "threads": threads or "all",
+            "threads": " ".join(map(str, counts)) or threads or "all",
             "time_limit": time_limit,
         },
         baseline if baseline in present else next(iter(present), None),
@@ -125,7 +142,15 @@ def run_bench(
                 continue
             logger.info("%s of %s: %s", problem.name, case.name, _sizes(instance.sizes))
             record = measure(
-                problem, suite, case.name, instance, contestants, settings, repeats=repeats, memory=memory
+                problem,
+                suite,
+                case.name,
+                instance,
+                contestants,
+                settings,
+                repeats=repeats,
+                memory=memory,
+                group=case.group,
             )
             report.records.append(record)
             logger.info("  %s", _result_line(record, problem.score))
@@ -157,26 +182,48 @@ def _chosen_problems(suites: Sequence[str], names: Sequence[str] | None) -> list
     ]
 
 
+def _known(problems: Sequence[Problem], suites: Sequence[str]) -> Iterator[tuple[Problem, str]]:
+    """Yield each problem with those of the suites that it has."""
+    for problem in problems:
+        for suite in suites:
+            if suite in problem.suites:
+                yield problem, suite
+
+
+def _union(parts: Iterable[Sequence[T]]) -> list[T]:
+    return list(dict.fromkeys(chain.from_iterable(parts)))
+
+
 def _contestants(
-    problem: Problem, methods: Sequence[str], peers: Sequence[str] | None, settings: SolverSettings
+    problem: Problem,
+    methods: Sequence[str],
+    counts: Sequence[int],
+    peers: Sequence[str] | None,
+    settings: SolverSettings,
 ) -> list[Contestant]:
-    names = [f"preflow:{method}" for method in methods]
+    names = [f"preflow:{name}" for method in methods for name in _on_threads(problem, method, counts)]
     names += [peer.name for peer in problem.peers] if peers is None else peers
     return [problem.contestant(name, settings) for name in dict.fromkeys(names)]
+
+
+def _on_threads(problem: Problem, method: str, counts: Sequence[int]) -> list[str]:
+    """Return METHOD@THREADS for each of several numbers, METHOD where there are none or it takes one."""
+    if not counts or "@" in method or not takes_threads(problem.name, method):
+        return [method]
+    return [f"{method}@{count}" for count in counts]
 
 
 def _turns(
     problems: Sequence[Problem], suites: Sequence[str], patterns: Sequence[str], files: Sequence[str]
 ) -> Iterator[tuple[Problem, str, Case]]:
     """Yield what is to be measured: problem, suite and case."""
-    for problem in problems:
-        seen: set[str] = set()
-        for suite in suites:
-            for case in problem.suites[suite](files) if suite in problem.suites else ():
-                matches = not patterns or any(fnmatchcase(case.name, pattern) for pattern in patterns)
-                if matches and case.name not in seen:
-                    seen.add(case.name)
-                    yield problem, suite, case
+    seen: set[tuple[str, str]] = set()
+    for problem, suite in _known(problems, suites):
+        for case in problem.suites[suite].cases(files):
+            matches = not patterns or any(fnmatchcase(case.name, pattern) for pattern in patterns)
+            if matches and (problem.name, case.name) not in seen:
+                seen.add((problem.name, case.name))
+                yield problem, suite, case
 
 
 def _heading(problem: Problem, contestants: Sequence[Contestant]) -> Heading:

@@ -104,6 +104,8 @@ class InstanceRecord:
         Counts such as vertices and arcs.
     measurements : list of Measurement
         In the order of the contestants.
+    group : str
+        What instances that differ only in their seed have in common.
     """
 
     problem: str
@@ -111,6 +113,7 @@ class InstanceRecord:
     name: str
     sizes: Mapping[str, int]
     measurements: list[Measurement]
+    group: str = ""
 
     def of(self, contestant: str) -> Measurement | None:
         """Return the measurement of a contestant."""
@@ -149,6 +152,7 @@ def measure(
     *,
     repeats: int,
     memory: bool,
+    group: str = "",
 ) -> InstanceRecord:
     """Return the measurements of all contestants on one instance.
 
@@ -158,7 +162,7 @@ def measure(
     time, so that a disturbance of the machine hits all alike. Before every run, freed memory is touched.
     """
     record = InstanceRecord(
-        problem.name, suite, name, instance.sizes, [Measurement(each.name) for each in contestants]
+        problem.name, suite, name, instance.sizes, [Measurement(each.name) for each in contestants], group
     )
     pairs = list(zip(contestants, record.measurements, strict=True))
     for contestant, measurement in pairs:

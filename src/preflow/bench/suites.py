@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import glob
+import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -11,12 +13,13 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InvalidInputError, MissingDependencyError
+from ..errors import InvalidInputError, MissingDependencyError, PreflowError
 from ..generators import family, grid_2d, grid_3d, grid_from_image
 from ..graph.network import MaxFlowProblem
 from ..io.dimacs import read_dimacs
 from .flow_instance import FlowInstance
-from .problem import Case
+from .machine import memory_bytes
+from .problem import Case, Suite
 
 #: Photographs that scikit-image brings along.
 PHOTOGRAPHS = ("coffee", "astronaut", "camera")
@@ -24,6 +27,39 @@ PHOTOGRAPHS = ("coffee", "astronaut", "camera")
 LIKELIHOOD_WEIGHT = 30.0
 #: Histogram bins of a channel: 8 for each of three colours, 32 for one grey.
 BINS = {1: 32, 3: 8}
+#: Methods after the codes in Cihan's tables (aliases Cihan, F_PRF, H_PRF, HI_PR, HI_PRO, HI_PRW), and auto.
+CIHAN_METHODS = (
+    "multicore-fifo",
+    "serial-fifo",
+    "serial-highest-label-gap",
+    "serial-hi-pr",
+    "serial-hi-pro",
+    "serial-hi-prw",
+    "auto",
+)
+CIHAN_THREADS = (1, 2, 4, 8, 16)
+#: The thesis has 20.
+CIHAN_SEEDS = 3
+#: Shapes with as many voxels as its vision instances have, Table B.1; and the largest capacity of an n-link.
+CIHAN_VOLUMES = MappingProxyType(
+    {
+        "BL06-gargoyle-lrg": ((240, 256, 280), 100),
+        "BL06-gargoyle-med": ((192, 192, 240), 100),
+        "LB07-bunny-med": ((202, 199, 157), 100),
+        "babyface.n6c100": ((250, 250, 81), 100),
+        "babyface.n6c10": ((250, 250, 81), 10),
+        "BL06-camel-lrg": ((300, 210, 300), 100),
+        "BL06-camel-med": ((240, 168, 240), 100),
+    }
+)
+#: By how much `cihan-small` divides the sides of these volumes.
+SMALLER = 8
+#: Memory that a volume takes while it is generated and solved.
+BYTES_A_VOXEL = 600
+
+
+class TooLargeError(PreflowError):
+    """An instance does not fit the machine."""
 
 
 def _case(name: str, generate: Callable[[], MaxFlowProblem]) -> Case:
@@ -32,6 +68,18 @@ def _case(name: str, generate: Callable[[], MaxFlowProblem]) -> Case:
 
 def _family(name: str, size: str, shown: str | None = None) -> Case:
     return _case(shown or f"{name} {size}", partial(family(name).generate, size, seed=0))
+
+
+def _seeds(name: str, size: str, shown: str | None = None, **parameters: int) -> list[Case]:
+    """Return the instances of several seeds, which are a group."""
+    group = shown or f"{name} {size}"
+    return [
+        replace(
+            _case(f"{group} seed {seed}", partial(family(name).generate, size, seed=seed, **parameters)),
+            group=group,
+        )
+        for seed in range(CIHAN_SEEDS)
+    ]
 
 
 def papers(files: Sequence[str]) -> list[Case]:
@@ -91,9 +139,69 @@ def photographs() -> list[Case]:
     ]
 
 
+def cihan(files: Sequence[str]) -> list[Case]:
+    """Return the thesis's families at its sizes, tables A.1 to A.3, and its vision instances, table B.1.
+
+    A vision instance is read from the one of the `files` that has its name; where there is none, a
+    synthetic volume of the same size stands for it.
+    """
+    synthetic = [
+        *_seeds("rmf-wide", "400x16"),
+        *_seeds("rlg-wide", "32768x64"),
+        *_seeds("ac-dense", "8192", "acyclic dense 8192", max_capacity=10_000),
+        *_seeds("rmf-long", "32x1024"),
+        *_seeds("rlg-long", "64x65536"),
+        *_seeds("line-moderate", "65536x4x128", "line-moderate 65536x4 degree 128"),
+    ]
+    given = {_stem(path): path for path in dimacs_files(files)}
+    volumes = [
+        replace(_case(name, partial(read_dimacs, given[name])), group=name)
+        if name in given
+        else _volume(f"{name}-like", shape, strength)
+        for name, (shape, strength) in CIHAN_VOLUMES.items()
+    ]
+    return synthetic + volumes
+
+
+def cihan_small(files: Sequence[str]) -> list[Case]:
+    """Return the families and synthetic volumes of `cihan`, smaller."""
+    synthetic = [
+        *_seeds("rmf-wide", "32x8"),
+        *_seeds("rlg-wide", "1024x32"),
+        *_seeds("ac-dense", "500", "acyclic dense 500", max_capacity=10_000),
+        *_seeds("rmf-long", "8x128"),
+        *_seeds("rlg-long", "32x1024"),
+        *_seeds("line-moderate", "4096x4x32", "line-moderate 4096x4 degree 32"),
+    ]
+    volumes = [
+        _volume(f"{name}-like small", tuple(side // SMALLER for side in shape), strength)
+        for name, (shape, strength) in CIHAN_VOLUMES.items()
+    ]
+    return synthetic + volumes
+
+
+def _volume(name: str, shape: tuple[int, ...], strength: int) -> Case:
+    """Return a synthetic volume like a vision instance."""
+
+    def generate() -> MaxFlowProblem:
+        needed, there = BYTES_A_VOXEL * math.prod(shape), memory_bytes()
+        if there is not None and needed > there:
+            raise TooLargeError(f"takes about {needed / 2**30:.0f} GiB of memory")
+        return grid_3d(*shape, contrast=True, strength=strength, data_weight=strength, seed=0)
+
+    return replace(_case(name, generate), group=name)
+
+
 #: Suites of maximum flow and minimum cut.
-FLOW_SUITES: Mapping[str, Callable[[Sequence[str]], list[Case]]] = MappingProxyType(
-    {"papers": papers, "vision": vision, "real": real, "tiny": tiny}
+FLOW_SUITES: Mapping[str, Suite] = MappingProxyType(
+    {
+        "papers": Suite(papers),
+        "vision": Suite(vision),
+        "real": Suite(real),
+        "cihan": Suite(cihan, CIHAN_METHODS, CIHAN_THREADS),
+        "cihan-small": Suite(cihan_small, CIHAN_METHODS, CIHAN_THREADS),
+        "tiny": Suite(tiny),
+    }
 )
 
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from ..errors import InvalidInputError
 from .files import check_writable, make_folder
 from .session import VERIFICATION_FAILED, interrupts, say
 
@@ -13,7 +14,7 @@ from .session import VERIFICATION_FAILED, interrupts, say
 def bench(
     suites: Annotated[
         list[str] | None,
-        typer.Argument(metavar="SUITE", help="papers (the default), vision, real, tiny."),
+        typer.Argument(metavar="SUITE", help="papers (the default), vision, real, cihan, cihan-small, tiny."),
     ] = None,
     out: Annotated[
         str | None,
@@ -25,7 +26,10 @@ def bench(
     ] = None,
     method: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="A method of preflow that takes part; may be repeated."),
+        typer.Option(
+            metavar="NAME",
+            help="A method of preflow that takes part, METHOD@THREADS on so many; may be repeated.",
+        ),
     ] = None,
     peer: Annotated[
         list[str] | None,
@@ -46,11 +50,14 @@ def bench(
     file: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="FILE", help="For the suite real: a DIMACS file, a folder or a pattern; may be repeated."
+            metavar="FILE", help="For real and cihan: a DIMACS file, a folder or a pattern; may be repeated."
         ),
     ] = None,
     repeats: Annotated[int, typer.Option(help="Timed runs of everybody on each instance.")] = 5,
-    threads: Annotated[int | None, typer.Option(help="CPU threads for preflow; the peers use one.")] = None,
+    threads: Annotated[
+        str | None,
+        typer.Option(metavar="NUMBERS", help="CPU threads for preflow, as in 4 or 1,2,4; the peers use one."),
+    ] = None,
     time_limit: Annotated[float, typer.Option(metavar="SECONDS", help="For one run.")] = 120.0,
     no_memory: Annotated[
         bool, typer.Option("--no-memory", help="Do not measure memory: one run of everybody less.")
@@ -64,12 +71,16 @@ def bench(
     Markdown. With --out, Ctrl-C ends the run once the contestant that
     runs returns, and what was measured is kept; a second one ends it now.
 
+    The suite cihan has the instances of Cihan's thesis, at its sizes, and
+    its methods on 1 to 16 threads: hours. cihan-small takes minutes.
+
     For example:
 
       preflow bench tiny
       preflow bench papers --out bench-output
       preflow bench papers --instance 'rmf*' --peer ortools --repeats 3
       preflow bench real --file 'instances/*.max.gz' --out bench-output
+      preflow bench cihan --instance '* seed 0' --threads 1,8 --out bench-output
     """
     from ..bench import BenchmarkFailedError, run_bench
 
@@ -82,12 +93,12 @@ def bench(
             out=out,
             problems=problem,
             repeats=repeats,
-            methods=method or ("auto",),
+            methods=method,
             peers=() if no_peers else peer,
             instances=instance or (),
             files=file or (),
             baseline=baseline,
-            threads=threads,
+            threads=None if threads is None else _thread_counts(threads),
             time_limit=time_limit,
             memory=not no_memory,
             plots=not no_plots,
@@ -96,3 +107,11 @@ def bench(
         say(f"error: {error}")
         raise typer.Exit(VERIFICATION_FAILED) from error
     typer.echo(report.to_markdown({}).rstrip() if out is None else f"wrote the report to {out}")
+
+
+def _thread_counts(text: str) -> int | list[int]:
+    numbers = text.split(",")
+    if not all(number.isascii() and number.isdigit() for number in numbers):
+        raise InvalidInputError(f"threads are written 4 or 1,2,4, got {text!r}")
+    counts = [int(number) for number in numbers]
+    return counts[0] if len(counts) == 1 else counts

@@ -23,7 +23,7 @@ from ..solving.dispatch import check_method, check_placement, find_method, threa
 from ..solving.method import Method
 from ..solving.result import Status
 from ..solving.run import Control, check_time_limit, run_interruptibly
-from ..stats import COUNTERS, SolveStats
+from ..stats import COUNTERS, RELABEL_NANOSECONDS, SolveStats
 from .methods import METHODS
 from .policy import choose
 from .recover_flow import SecondStage
@@ -236,6 +236,7 @@ class _Solve:
             device=self.method.device,
             threads=self.threads,
             **{name: sum(counts[name] for counts in per_thread) for name in COUNTERS},
+            global_relabel_seconds=float(self.control.counts[RELABEL_NANOSECONDS]) * 1e-9,
             per_thread=per_thread if self.method.parallel else (),
             seconds=dict(self.seconds),
         )

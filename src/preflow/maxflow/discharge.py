@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from ..graph.residual import ResidualArrays
 from ..kernels.atomics import PADDING, add, fetch_add, fetch_min, load, relaxed_load, relaxed_store
+from ..kernels.clock import now
 from ..kernels.kernel import kernel
 from ..kernels.relabel import lowest_neighbour_now
 from ..parallel import buckets as in_buckets
@@ -41,7 +42,16 @@ from ..parallel.idle import wait_for_gift
 from ..parallel.queues import Queues
 from ..parallel.team import run_solver
 from ..solving.run import Control
-from ..stats import ARC_SCANS, GAP_VERTICES, GLOBAL_RELABELS, PUSHES, RELABELS, STEALS, WAITS
+from ..stats import (
+    ARC_SCANS,
+    GAP_VERTICES,
+    GLOBAL_RELABELS,
+    PUSHES,
+    RELABEL_NANOSECONDS,
+    RELABELS,
+    STEALS,
+    WAITS,
+)
 from .options import relabel_limits
 
 ZERO = np.uint64(0)
@@ -321,9 +331,11 @@ def first_stage(
         if gap:
             h, end = share_of(np.uint64(len(state.population)), thread, num_threads)
             state.population[h:end] = 0
+        begin = now()
         reached = distances_to_sink_together(team, thread, net, state.height, state.order)
         start_phase(net, state, queues, buckets, thread, num_threads, gap, reached)
         if thread == ZERO:
+            counts[RELABEL_NANOSECONDS] += now() - begin
             counts[GLOBAL_RELABELS] += ONE
             relaxed_store(state.signals, STOPPING, relaxed_load(stop, ZERO))
         if not wait(team.barrier, num_threads):
