@@ -564,7 +564,7 @@ def has_wide_level(net: ResidualArrays, height: Any, order: Any, narrow: Any, li
                     order[end] = w
                     end += ONE
                 a += ONE
-    return np.int64(narrow) == 0
+    return bool(narrow == 0)
 
 
 def solve(net: ResidualArrays, options: PathsOptions, control: Control) -> NDArray[Any]:
