@@ -1,0 +1,75 @@
+"""Solves of small networks by many threads, with random delays where threads may come between one another.
+
+``PREFLOW_STRESS=5000 pytest tests/test_stress.py`` solves so many networks by each method.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+import preflow
+from oracles import edmonds_karp
+from preflow import FlowNetwork
+from preflow.maxflow import api
+from preflow.parallel.delays import make_delays
+from preflow.solving.run import Control
+
+NETWORKS = int(os.environ.get("PREFLOW_STRESS", "400"))
+#: Multicore methods and the options under which several threads work even on small networks.
+SOLVERS: list[tuple[str, dict[str, Any]]] = [
+    ("multicore-fifo", {}),
+    ("multicore-fifo", {"gap": True}),
+    ("multicore-highest-label-gap", {}),
+    ("multicore-anderson-setubal", {"batch": 2}),
+    ("multicore-synchronous", {"few_active": 1}),
+    ("multicore-lockfree", {}),
+    ("multicore-lockfree-arg", {}),
+    ("multicore-paths", {}),
+]
+
+
+@cache
+def random_network(seed: int) -> tuple[FlowNetwork, int | float, set[int], set[int]]:
+    """Return a network from vertex 0 to n // 2, its maximum flow and its smallest sink and source side.
+
+    Half of them are dense with few vertices, half sparse with more, where excess goes long ways.
+    """
+    random = np.random.default_rng(seed)
+    n = int(random.integers(3, 12) if seed % 2 else random.integers(12, 40))
+    m = int(random.integers(n, 4 * n))
+    tail = random.integers(0, n, m)
+    head = random.integers(0, n, m) if seed % 2 else (tail + random.integers(-4, 5, m)) % n
+    capacity = random.integers(0, 9, m)
+    tail[:4], capacity[:4] = 0, 50
+    arcs = [
+        (u, v, c) for u, v, c in zip(tail.tolist(), head.tolist(), capacity.tolist(), strict=True) if u != v
+    ]
+    network = FlowNetwork.from_arrays(tail, head, capacity, num_vertices=n)
+    return network, *edmonds_karp(n, arcs, [0], [n // 2])
+
+
+@pytest.mark.parametrize(("method", "options"), SOLVERS)
+def test_random_delays(method: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    random = np.random.default_rng(11)
+    for seed in range(NETWORKS):
+        network, value, sink_side, source_side = random_network(seed)
+        threads = int(random.integers(2, 5) if seed % 4 else random.integers(5, 33))
+        delays = make_delays(threads, seed)
+        monkeypatch.setattr(api, "Control", partial(Control, delays=delays))
+        result = preflow.max_flow(
+            network,
+            0,
+            network.num_vertices // 2,
+            method=method,
+            threads=threads,
+            options={"relabel_period": (0.5, 1.0, 8.0)[seed % 3], **options},
+        )
+        result.verify()
+        assert result.value == value, seed
+        assert set(np.flatnonzero(result.sink_side)) == sink_side, seed
+        assert set(np.flatnonzero(result.source_side())) == source_side, seed
