@@ -35,22 +35,24 @@ SOLVERS: list[tuple[str, dict[str, Any]]] = [
 
 @cache
 def random_network(seed: int) -> tuple[FlowNetwork, int | float, set[int], set[int]]:
-    """Return a network from vertex 0 to n // 2, its maximum flow and its smallest sink and source side.
+    """Return a network from its last vertex but one to its last, the flow's value and the smallest sides.
 
-    Half of them are dense with few vertices, half sparse with more, where excess goes long ways.
+    Half of them are dense with few vertices, half are bands of more, where excess goes long ways. The source
+    sends to a third of the vertices more than the sink takes, so most are relabelled again and again.
     """
     random = np.random.default_rng(seed)
-    n = int(random.integers(3, 12) if seed % 2 else random.integers(12, 40))
-    m = int(random.integers(n, 4 * n))
+    n = int(random.integers(3, 12) if seed % 2 else random.integers(12, 50))
+    m = int(random.integers(2 * n, 4 * n))
     tail = random.integers(0, n, m)
-    head = random.integers(0, n, m) if seed % 2 else (tail + random.integers(-4, 5, m)) % n
-    capacity = random.integers(0, 9, m)
-    tail[:4], capacity[:4] = 0, 50
-    arcs = [
-        (u, v, c) for u, v, c in zip(tail.tolist(), head.tolist(), capacity.tolist(), strict=True) if u != v
-    ]
-    network = FlowNetwork.from_arrays(tail, head, capacity, num_vertices=n)
-    return network, *edmonds_karp(n, arcs, [0], [n // 2])
+    head = (tail + random.integers(1, n if seed % 2 else 4, m) * random.choice([-1, 1], m)) % n
+    entries = random.permutation(n)[: 1 + n // 3]
+    exits = random.permutation(n)[: 1 + n // 8]
+    tail = np.concatenate([tail, np.full(len(entries), n), exits])
+    head = np.concatenate([head, entries, np.full(len(exits), n + 1)])
+    capacity = random.integers(0, 9, len(tail))
+    network = FlowNetwork.from_arrays(tail, head, capacity, num_vertices=n + 2)
+    arcs = zip(tail.tolist(), head.tolist(), capacity.tolist(), strict=True)
+    return network, *edmonds_karp(n + 2, [arc for arc in arcs if arc[0] != arc[1]], [n], [n + 1])
 
 
 @pytest.mark.parametrize(("method", "options"), SOLVERS)
@@ -63,8 +65,8 @@ def test_random_delays(method: str, options: dict[str, Any], monkeypatch: pytest
         monkeypatch.setattr(api, "Control", partial(Control, delays=delays))
         result = preflow.max_flow(
             network,
-            0,
-            network.num_vertices // 2,
+            network.num_vertices - 2,
+            network.num_vertices - 1,
             method=method,
             threads=threads,
             options={"relabel_period": (0.5, 1.0, 8.0)[seed % 3], **options},
