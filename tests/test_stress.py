@@ -20,6 +20,8 @@ from preflow.parallel.delays import make_delays
 from preflow.solving.run import Control
 
 NETWORKS = int(os.environ.get("PREFLOW_STRESS", "400"))
+#: Seconds after which a solve is taken to hang; it then has no value.
+HANGS = 30
 #: Multicore methods and the options under which several threads work even on small networks.
 SOLVERS: list[tuple[str, dict[str, Any]]] = [
     ("multicore-fifo", {}),
@@ -69,6 +71,7 @@ def test_random_delays(method: str, options: dict[str, Any], monkeypatch: pytest
             network.num_vertices - 1,
             method=method,
             threads=threads,
+            time_limit=HANGS,
             options={"relabel_period": (0.5, 1.0, 8.0)[seed % 3], **options},
         )
         result.verify()
