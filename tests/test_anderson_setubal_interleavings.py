@@ -218,7 +218,7 @@ def discharging(thread: int) -> Thread:
 
 
 def searching(shared: Solve) -> None:
-    relabel_globally(shared.net, shared.state, ONE, False, IMPATIENT, shared.stop)
+    relabel_globally(shared.net, shared.state, ONE, ONE, False, IMPATIENT, shared.stop)
 
 
 def hand_out(*batches_of_vertices: list[int]) -> Callable[[Solve], None]:

@@ -26,7 +26,7 @@ from strategies import SmallProblem, float_capacities, small_problems
 
 PARALLEL = [method.name for method in preflow.methods("max_flow") if method.parallel]
 #: Options under which even small networks are solved by several threads.
-EAGER = {"multicore-paths": {"narrow": 0}}
+EAGER = {"multicore-paths": {"narrow": 0}, "multicore-synchronous": {"few_active": 1}}
 FAMILY_SIZES = [
     ("rmf-wide", "12x6"),
     ("rmf-long", "4x40"),

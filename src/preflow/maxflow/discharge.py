@@ -38,6 +38,7 @@ from ..parallel import queues as in_queues
 from ..parallel.barrier import wait
 from ..parallel.bfs import Team, distances_to_sink_together, make_team, share_of
 from ..parallel.buckets import Buckets
+from ..parallel.delays import delay
 from ..parallel.idle import wait_for_gift
 from ..parallel.queues import Queues
 from ..parallel.team import run_solver
@@ -79,6 +80,8 @@ class State(NamedTuple):
         there is none; TOTAL_RELABELS since the last global relabel; STOPPING: the solve ends here.
     active : ndarray of float64, shape (threads * PADDING,)
         Excess that each thread found on active vertices after the last global relabel.
+    delays : ndarray of uint64, or None
+        For stress tests, see parallel/delays.py.
     """
 
     height: NDArray[Any]
@@ -87,9 +90,10 @@ class State(NamedTuple):
     population: NDArray[Any]
     signals: NDArray[Any]
     active: NDArray[Any]
+    delays: Any = None
 
 
-def make_state(num_threads: int, num_vertices: int, gap: bool, dtype: Any) -> State:
+def make_state(num_threads: int, num_vertices: int, gap: bool, dtype: Any, delays: Any = None) -> State:
     """Return the state before the first search, with all vertices dead."""
     return State(
         height=np.full(num_vertices, num_vertices + 1, dtype=dtype),
@@ -98,6 +102,7 @@ def make_state(num_threads: int, num_vertices: int, gap: bool, dtype: Any) -> St
         population=np.zeros(num_vertices + 2 if gap else 0, dtype=np.int64),
         signals=np.zeros(3 * PADDING, dtype=np.uint64),
         active=np.zeros(num_threads * PADDING, dtype=np.float64),
+        delays=delays,
     )
 
 
@@ -191,6 +196,7 @@ def work_until_relabel(
             if alone:
                 break
             counts[WAITS] += ONE
+            delay(state.delays, thread)
             if not wait_for_vertices(queues, buckets, thread, signals, stop):
                 break
             counts[STEALS] += ONE
@@ -204,6 +210,7 @@ def work_until_relabel(
             counts[GAP_VERTICES] += ONE
             continue
         excess = load(net.excess, v)
+        delay(state.delays, thread)
         pushed = np.int64(0)
         last = np.uint64(net.first_out[v + ONE])
         a = np.uint64(state.current[v])
@@ -223,8 +230,10 @@ def work_until_relabel(
                     height_w = np.uint64(relaxed_load(height, w))
                     if height_w < h:
                         amount = min(excess, np.int64(capacity))
+                        delay(state.delays, thread)
                         add(alone, net.residual, a, -amount)
                         add(alone, net.residual, net.reverse[a], amount)
+                        delay(state.delays, thread)
                         if add(alone, net.excess, w, amount) == 0:
                             hold(queues, buckets, thread, w, height_w)
                         excess -= amount
@@ -236,6 +245,7 @@ def work_until_relabel(
             scans += a - begin
             if excess == 0:
                 state.current[v] = a
+                delay(state.delays, thread)
                 excess = add(alone, net.excess, v, -pushed) - pushed
                 if excess == 0:
                     break
@@ -246,6 +256,7 @@ def work_until_relabel(
             scans += last - np.uint64(net.first_out[v])
             if low < min(h, top):
                 continue
+            delay(state.delays, thread)
             relabels += ONE
             old_height = h
             h = low + ONE if low < top else dead
@@ -256,6 +267,7 @@ def work_until_relabel(
                     fetch_min(signals, TOP, old_height)
                     counts[GAP_VERTICES] += ONE
                     h = dead
+            delay(state.delays, thread)
             relaxed_store(height, v, h)
             if h == dead or relaxed_load(signals, OVER) != ZERO:
                 state.current[v] = a
@@ -385,7 +397,7 @@ def run_first_stage(
     report_limit = np.uint64(max(1, min(UNREPORTED, int(relabel_limit) // (8 * num_threads))))
     if num_threads == 1:
         report_limit = ONE
-    state = make_state(num_threads, n, gap, net.head.dtype)
+    state = make_state(num_threads, n, gap, net.head.dtype, control.delays)
     team = make_team(num_threads, net.head.dtype)
     control.excess[:] = net.excess.sum(dtype=np.float64)
 

@@ -39,6 +39,7 @@ from ..kernels.relabel import lowest_neighbour_now
 from ..parallel.barrier import PATIENCE, rest, wait
 from ..parallel.batches import Batches, append, clear, fetch, flush, make_batches, pop, put, waiting
 from ..parallel.bfs import Team, distances_to_sink_together, make_team
+from ..parallel.delays import delay
 from ..parallel.team import run_solver
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABELS
@@ -94,6 +95,8 @@ class State(NamedTuple):
         last one; STOPPING: the solve ends here.
     pushes_while_searching : ndarray of uint64, shape (threads * PADDING,)
         Pushes that each thread made for certain during a concurrent global relabel of another one.
+    delays : ndarray of uint64, or None
+        For stress tests, see parallel/delays.py.
     """
 
     height: NDArray[Any]
@@ -103,9 +106,10 @@ class State(NamedTuple):
     active: Batches
     signals: NDArray[Any]
     pushes_while_searching: NDArray[Any]
+    delays: Any = None
 
 
-def make_state(num_vertices: int, num_threads: int, batch: int, dtype: Any) -> State:
+def make_state(num_vertices: int, num_threads: int, batch: int, dtype: Any, delays: Any = None) -> State:
     """Allocate the state of a solve."""
     return State(
         height=np.full(num_vertices, num_vertices + 1, dtype=dtype),
@@ -115,6 +119,7 @@ def make_state(num_vertices: int, num_threads: int, batch: int, dtype: Any) -> S
         active=make_batches(num_threads, num_vertices, batch, dtype),
         signals=np.zeros(3 * PADDING, dtype=np.uint64),
         pushes_while_searching=np.zeros(num_threads * PADDING, dtype=np.uint64),
+        delays=delays,
     )
 
 
@@ -186,6 +191,7 @@ def discharge_batch(
         entry = lock(wave, v, alone, patience, stop)
         if entry == LOCKED:
             break
+        delay(state.delays, thread)
         h = np.uint64(relaxed_load(height, v))
         excess = np.int64(0) if h == dead else net.excess[v]
         capacity_to_sink = net.sink_residual[v]
@@ -209,11 +215,13 @@ def discharge_batch(
                         wave, height, w, h, entry, alone, patience, stop
                     ):
                         amount = min(excess, np.int64(capacity))
+                        delay(state.delays, thread)
                         net.residual[a] = capacity - amount
                         net.residual[net.reverse[a]] += amount
                         before = net.excess[w]
                         net.excess[w] = before + amount
                         unlock(wave, w, entry, alone)
+                        delay(state.delays, thread)
                         if before == 0:
                             append(state.active, thread, w, patience, stop)
                         excess -= amount
@@ -233,11 +241,13 @@ def discharge_batch(
                 break
             relabels += ONE
             h = low + ONE
+            delay(state.delays, thread)
             relaxed_store(height, v, h)
             if h == dead:
                 break
         state.current[v] = a
         unlock(wave, v, entry, alone)
+        delay(state.delays, thread)
         if refused:
             append(state.active, thread, v, patience, stop)
     counts[PUSHES] += pushes
@@ -273,7 +283,7 @@ def visit(
 
 @kernel
 def relabel_globally(
-    net: ResidualArrays, state: State, search: Any, alone: bool, patience: Any, stop: Any
+    net: ResidualArrays, state: State, thread: Any, search: Any, alone: bool, patience: Any, stop: Any
 ) -> float:
     """Make global relabel number `search`, while other threads push and relabel.
 
@@ -302,6 +312,7 @@ def relabel_globally(
         while begin < level_end:
             if relaxed_load(stop, ZERO) != 0:
                 return active
+            delay(state.delays, thread)
             v = np.uint64(state.order[begin])
             begin += ONE
             a = np.uint64(net.first_out[v])
@@ -367,7 +378,7 @@ def work(
                 wave = signals[WAVES] + ONE
                 signals[WAVES] = wave
                 relaxed_store(signals, SEARCHING, wave)
-                progress[0] = relabel_globally(net, state, wave, alone, patience, stop)
+                progress[0] = relabel_globally(net, state, thread, wave, alone, patience, stop)
                 relaxed_store(signals, SEARCHING, ZERO)
                 store(signals, TOTAL_RELABELS, ZERO)
 
@@ -438,7 +449,7 @@ def solve(net: ResidualArrays, options: AndersonSetubalOptions, control: Control
     num_threads = control.threads
     relabel_limit, _ = relabel_limits("relabels", options.relabel_period, n, m)
     dtype = net.head.dtype
-    state = make_state(n, num_threads, options.batch, dtype)
+    state = make_state(n, num_threads, options.batch, dtype, control.delays)
     team = make_team(num_threads, dtype)
     control.excess[:] = net.excess.sum(dtype=np.float64)
 

@@ -42,6 +42,7 @@ from ..kernels.relabel import lowest_neighbour_now
 from ..parallel import inboxes
 from ..parallel.barrier import wait
 from ..parallel.bfs import Team, distances_to_sink_together, make_team
+from ..parallel.delays import delay
 from ..parallel.team import run_solver
 from ..solving.run import COUNTER_ROW, Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABELS, WAITS
@@ -102,6 +103,8 @@ class State(NamedTuple):
         A row a thread: excess on all its vertices, and on the active ones, as the epoch began.
     signals : ndarray of uint64
         The epoch is over; relabels since the last search; a thread searches; the solve ends; owners now.
+    delays : ndarray of uint64, or None
+        For stress tests, see parallel/delays.py.
     """
 
     team: Team
@@ -116,6 +119,7 @@ class State(NamedTuple):
     seen: NDArray[Any]
     found: NDArray[Any]
     signals: NDArray[Any]
+    delays: Any = None
 
 
 @kernel
@@ -127,6 +131,7 @@ def over(state: State) -> bool:
 @kernel
 def activate(state: State, thread: Any, v: Any) -> None:
     """List `v`, which had no excess before: with its owner, or here if there is nothing else."""
+    delay(state.delays, thread)
     owner = (v >> state.block_bits) % state.signals[OWNERS]
     if owner == thread or inboxes.is_empty(state.lists, thread):
         inboxes.append(state.lists, thread, v)
@@ -146,6 +151,7 @@ def discharge(net: ResidualArrays, state: State, thread: Any, v: Any) -> Any:
         if h > n:
             break
         excess = load(net.excess, v)
+        delay(state.delays, thread)
         left = excess
         capacity_to_sink = relaxed_load(net.sink_residual, v)
         if capacity_to_sink > 0:
@@ -156,6 +162,7 @@ def discharge(net: ResidualArrays, state: State, thread: Any, v: Any) -> Any:
         if left > 0:
             low, a = lowest_neighbour_now(net, height, v, n)
             scans += last - np.uint64(net.first_out[v])
+            delay(state.delays, thread)
             if h <= low and compare_exchange(height, v, h, low + ONE):
                 relabels += ONE
                 h = low + ONE
@@ -165,6 +172,7 @@ def discharge(net: ResidualArrays, state: State, thread: Any, v: Any) -> Any:
                     w = np.uint64(net.head[a])
                     if np.uint64(relaxed_load(height, w)) <= low:
                         amount = min(left, capacity)
+                        delay(state.delays, thread)
                         fetch_add(net.residual, a, -amount)
                         fetch_add(net.residual, net.reverse[a], amount)
                         if fetch_add(net.excess, w, amount) == 0:
@@ -172,6 +180,7 @@ def discharge(net: ResidualArrays, state: State, thread: Any, v: Any) -> Any:
                         left -= amount
                         pushes += ONE
                 a += ONE
+        delay(state.delays, thread)
         if left < excess and fetch_add(net.excess, v, left - excess) == excess - left:
             break
     state.counts[thread, PUSHES] += pushes
@@ -190,7 +199,7 @@ def lift(height: Any, v: Any, least: Any) -> Any:
 
 
 @kernel
-def search_concurrently(net: ResidualArrays, state: State) -> None:
+def search_concurrently(net: ResidualArrays, state: State, thread: Any) -> None:
     """Lift labels to distances to the sink while others push, until the epoch is over."""
     order, seen = state.order, state.seen
     n = np.uint64(len(seen))
@@ -208,6 +217,7 @@ def search_concurrently(net: ResidualArrays, state: State) -> None:
             return
         batch_end = min(level_end, begin + SEARCH_BATCH)
         while begin < batch_end:
+            delay(state.delays, thread)
             a = np.uint64(net.first_out[order[begin]])
             last = np.uint64(net.first_out[order[begin] + ONE])
             while a < last:
@@ -240,6 +250,7 @@ def work_through_epoch(net: ResidualArrays, state: State, thread: Any) -> None:
         inboxes.receive(state.lists, thread)
         if inboxes.is_empty(state.lists, thread):
             counts[thread, WAITS] += ONE
+            delay(state.delays, thread)
             if not inboxes.wait_for_items(state.lists, thread, owners, signals, state.stop):
                 relaxed_store(signals, OVER, ONE)
             continue
@@ -255,7 +266,7 @@ def work_through_epoch(net: ResidualArrays, state: State, thread: Any) -> None:
         if due and len(state.seen) == 0:
             relaxed_store(signals, OVER, ONE)
         elif due and compare_exchange(signals, SEARCHING, ZERO, ONE):
-            search_concurrently(net, state)
+            search_concurrently(net, state, thread)
             counts[thread, GLOBAL_RELABELS] += ONE
             relaxed_store(signals, RELABELED, ZERO)
             store(signals, SEARCHING, ZERO)
@@ -343,6 +354,7 @@ def solve(net: ResidualArrays, options: LockFreeOptions, control: Control) -> ND
         seen=np.zeros(n if options.concurrent_relabel else 0, dtype=np.uint8),
         found=np.zeros(num_threads * PADDING, dtype=np.int64),
         signals=np.zeros(5 * PADDING, dtype=np.uint64),
+        delays=control.delays,
     )
     control.excess[:] = net.excess.sum(dtype=np.float64)
     run_solver(lambda thread: first_stage(net, state, np.uint64(thread)), control, state.team.barrier)

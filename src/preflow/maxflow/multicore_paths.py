@@ -39,6 +39,7 @@ from ..kernels.atomics import add, claim, fetch_min, load, prefetch, relaxed_loa
 from ..kernels.kernel import kernel
 from ..kernels.relabel import RELABEL_WORK
 from ..parallel.barrier import wait
+from ..parallel.delays import delay
 from ..parallel.idle import claim_idle, say_given, wait_for_gift
 from ..parallel.queues import Queues, append, clear, make_queues, pop, size
 from ..parallel.search import Search, make_search, search_together
@@ -110,6 +111,8 @@ class State(NamedTuple):
         WORK since the last global relabel; GAP: the lowest height found empty; STOPPING: the solve ends.
     over : ndarray of int64
         Whether the phase is over.
+    delays : ndarray of uint64, or None
+        For stress tests, see parallel/delays.py.
     """
 
     height: NDArray[Any]
@@ -123,6 +126,7 @@ class State(NamedTuple):
     active: NDArray[Any]
     shared: NDArray[Any]
     over: NDArray[Any]
+    delays: Any = None
 
 
 class Stacks(NamedTuple):
@@ -156,6 +160,7 @@ def release(
     net: ResidualArrays, state: State, thread: Any, alone: bool, v: Any, amount: Any, stacks: Stacks
 ) -> Stacks:
     """Add to the excess of a vertex that the thread holds; keep it on a stack if it then has any."""
+    delay(state.delays, thread)
     if add(alone, net.excess, v, amount) + amount > 0:
         h = np.uint64(state.height[v])
         if h <= np.uint64(len(state.height)):
@@ -187,6 +192,7 @@ def push_along_path(
         else:
             a = np.uint64(state.current[v])
             amount = min(carried, np.int64(relaxed_load(net.residual, a)))
+            delay(state.delays, thread)
             add(alone, net.residual, a, -amount)
             add(alone, net.residual, net.reverse[a], amount)
         if i == ZERO:
@@ -198,6 +204,7 @@ def push_along_path(
             break
         if i == depth:
             w = np.uint64(net.head[a])
+            delay(state.delays, thread)
             if add(alone, net.excess, w, carried) == 0:
                 h = np.uint64(relaxed_load(state.height, w))
                 if h <= np.uint64(len(state.height)):
@@ -331,6 +338,7 @@ def run_phase(
         if level == ZERO:
             stacks = Stacks(stacks.opened, ZERO)
             counts[WAITS] += ONE
+            delay(state.delays, thread)
             if alone or not wait_for_gift(queues.idle, thread, over, stop):
                 relaxed_store(over, 0, 1)
                 break
@@ -344,6 +352,7 @@ def run_phase(
         stacks = Stacks(stacks.opened, stacks.held - ONE)
         prefetch_vertex(net, state, np.uint64(state.active_first[thread, level]))
         available = load(net.excess, active)
+        delay(state.delays, thread)
         sent = available - available
         path[thread, ZERO] = active
         depth = ZERO
@@ -405,6 +414,7 @@ def run_phase(
             relabels += ONE
             previous = h
             h = low + ONE
+            delay(state.delays, thread)
             relaxed_store(height, v, h)
             current[v] = arc
             change_level(state, thread, num_threads, previous, h)
@@ -600,6 +610,7 @@ def solve(net: ResidualArrays, options: PathsOptions, control: Control) -> NDArr
         active=np.zeros(threads * PADDING, dtype=np.float64),
         shared=np.zeros(3 * PADDING, dtype=np.int64),
         over=np.zeros(PADDING, dtype=np.int64),
+        delays=control.delays,
     )
     control.excess[:] = net.excess.sum(dtype=np.float64)
 

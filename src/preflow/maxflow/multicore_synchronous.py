@@ -34,17 +34,16 @@ from ..kernels.relabel import RELABEL_WORK, lowest_neighbour
 from ..kernels.worklist import append, appended, begin_phase, flush, take_chunk
 from ..parallel.barrier import wait
 from ..parallel.bfs import PHASE, Team, distances_to_sink_together, make_team, share_of
+from ..parallel.delays import delay
 from ..parallel.team import run_solver
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABELS, WAITS
-from .options import check_relabel_rule, relabel_limits
+from .options import check_positive, check_relabel_rule, relabel_limits
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
 TWO = np.uint64(2)
-#: Active vertices a thread, below which one thread goes on alone.
-FEW_ACTIVE = np.uint64(128)
-#: How many times as many there must be before the others join again.
+#: How many times `few_active` there must be before the other threads join again.
 MANY_AGAIN = np.uint64(4)
 
 #: Positions in State.shared, two cache lines apart.
@@ -59,12 +58,16 @@ class SynchronousOptions:
     ----------
     relabel_period : float
         A global relabel is due after ``relabel_period * (6 n + m)`` units of work.
+    few_active : int
+        Active vertices a thread, below which one thread goes on alone.
     """
 
     relabel_period: float = 1.0
+    few_active: int = 128
 
     def __post_init__(self) -> None:
         check_relabel_rule("work", self.relabel_period)
+        check_positive("few_active", self.few_active)
 
 
 class State(NamedTuple):
@@ -86,6 +89,8 @@ class State(NamedTuple):
         The list of this round in one half, that of the next in the other.
     shared : ndarray of int64
         Numbers that one thread writes and all read after a barrier.
+    delays : ndarray of uint64, or None
+        For stress tests, see parallel/delays.py.
     """
 
     height: NDArray[Any]
@@ -95,6 +100,7 @@ class State(NamedTuple):
     order: NDArray[Any]
     active: NDArray[Any]
     shared: NDArray[Any]
+    delays: Any = None
 
 
 @kernel
@@ -125,6 +131,7 @@ def discharge_frozen(
     frozen_height = np.uint64(height[v])
     h = frozen_height
     left = excess[v]
+    delay(state.delays, thread)
     first = np.uint64(net.first_out[v])
     last = np.uint64(net.first_out[v + ONE])
     work = ZERO
@@ -152,11 +159,13 @@ def discharge_frozen(
                 if capacity > 0:
                     if height_w + ONE == h:
                         amount = min(left, np.int64(capacity))
+                        delay(state.delays, thread)
                         residual[a] = capacity - amount
                         residual[net.reverse[a]] += amount
                         left -= amount
                         fetch_add(state.gained, w, amount)
                         pushes += ONE
+                        delay(state.delays, thread)
                         if exchange(state.round_listed, w, current) != current:
                             waiting = append(team.worklist, phase, state.active, out, thread, waiting, w)
                     elif height_w < low:
@@ -170,6 +179,7 @@ def discharge_frozen(
         if h == dead:
             break
     state.next_height[v] = h
+    delay(state.delays, thread)
     if left < excess[v]:
         fetch_add(state.gained, v, left - excess[v])
     if exchange(state.round_listed, v, current) != current:
@@ -310,6 +320,7 @@ def first_stage(
     thread: Any,
     net: ResidualArrays,
     state: State,
+    few_active: Any,
     work_limit: Any,
     stop: Any,
     counts: Any,
@@ -322,7 +333,7 @@ def first_stage(
     num_threads = team.num_threads[0]
     n = np.uint64(len(net.excess))
     dead = n + ONE
-    few = FEW_ACTIVE * num_threads if num_threads > ONE else n + ONE
+    few = few_active * num_threads if num_threads > ONE else n + ONE
     shared = state.shared
     current = ZERO
     stopping = False
@@ -426,6 +437,7 @@ def solve(net: ResidualArrays, options: SynchronousOptions, control: Control) ->
         order=np.empty(n, dtype=dtype),
         active=np.empty(2 * n, dtype=dtype),
         shared=np.zeros(64, dtype=np.int64),
+        delays=control.delays,
     )
     control.excess[:] = net.excess.sum(dtype=np.float64)
 
@@ -435,6 +447,7 @@ def solve(net: ResidualArrays, options: SynchronousOptions, control: Control) ->
             np.uint64(thread),
             net,
             state,
+            np.uint64(options.few_active),
             work_limit,
             control.stop,
             control.thread_counts[thread],

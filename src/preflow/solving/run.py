@@ -38,12 +38,15 @@ class Control:
         Operation counters of each thread, see :mod:`preflow.stats`; a row fills cache lines of its own.
     excess : ndarray of float64, shape (2,)
         Excess on active vertices as of the last global relabel, and all the source could send.
+    delays : ndarray of uint64, or None
+        For stress tests of solvers on many cores, see :mod:`preflow.parallel.delays`.
     """
 
     threads: int = 1
     stop: NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
     thread_counts: NDArray[np.uint64] = field(init=False)
     excess: NDArray[np.float64] = field(default_factory=lambda: np.ones(2))
+    delays: NDArray[np.uint64] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "thread_counts", np.zeros((self.threads, COUNTER_ROW), dtype=np.uint64))
