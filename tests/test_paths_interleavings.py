@@ -29,6 +29,7 @@ from exploration import (
 from preflow import FlowNetwork
 from preflow.graph.residual import ResidualArrays, build_residual
 from preflow.kernels import atomics
+from preflow.kernels.atomics import claim, relaxed_store
 from preflow.kernels.bfs import distances_to_sink
 from preflow.maxflow import multicore_paths as paths
 from preflow.maxflow.multicore_paths import GAP, PADDING, WORK_QUANTUM, State, first_stage, start_phase
@@ -40,10 +41,20 @@ from preflow.parallel.search import Search, make_search
 from preflow.solving.run import COUNTER_ROW
 from scheduler import Outcome, Thread, explore, hidden_values
 
-ZERO, ONE = np.uint64(0), np.uint64(1)
+ZERO, ONE, TWO, FOUR = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(4)
 
 #: Arcs: tail, head, capacity.
 Arcs = list[tuple[int, int, int]]
+
+
+def add_plainly(alone: bool, array: Any, index: Any, amount: Any) -> Any:
+    old = array[index]
+    array[index] = old + amount
+    return old
+
+
+def claim_nothing(alone: bool, array: Any, index: Any) -> bool:
+    return bool(atomics.load(array, index) == 0)
 
 
 def residual_of(arcs: Arcs) -> ResidualArrays:
@@ -213,7 +224,7 @@ def make_phase(arcs: Arcs, num_threads: int, length: int, stoppable: bool) -> Ph
 
 
 def stopper(shared: Phase) -> None:
-    atomics.relaxed_store(shared.stop, 0, 1)
+    relaxed_store(shared.stop, 0, 1)
 
 
 def phase(
@@ -222,9 +233,12 @@ def phase(
     num_threads: int = 2,
     work_limit: int | None = None,
     stoppable: bool = False,
-    check: bool = True,
+    climb: bool = False,
 ) -> Outcome:
-    """Flow is conserved, no mark is left, and no vertex is lost unless the phase is cut off."""
+    """Flow is conserved, no mark is left, and no vertex is lost unless the phase is cut off.
+
+    With `climb` the first thread begins by lifting vertex 0, of height 2, to 4.
+    """
     flow = Flow(arcs)
     n = len(flow.begin.excess)
     exact = distances(flow.begin)
@@ -248,8 +262,13 @@ def phase(
 
         def run(shared: Phase) -> Any:
             search, gifts, net, state, stop, counts = shared
+            begin, seen = stacks, touched
+            if climb and me == ZERO and claim(False, net.excess, ZERO):
+                relaxed_store(state.height, ZERO, 4)
+                paths.change_level(state, me, num_threads, TWO, FOUR)
+                begin, seen = paths.release(net, state, me, False, ZERO, np.int64(-1), begin), FOUR
             return paths.run_phase(
-                search, gifts, me, net, state, np.uint64(length), limit, stop, counts[me], stacks, touched
+                search, gifts, me, net, state, np.uint64(length), limit, stop, counts[me], begin, seen
             )
 
         return run
@@ -289,8 +308,8 @@ SIDEWAYS = [*RETURN, (1, 2, 1), (2, 1, 1)]
 CLIMB = [(4, 1, 1), (4, 2, 1), (1, 0, 1), (2, 0, 1), (0, 3, 1), (2, 3, 1), (0, 5, 1), (3, 5, 1)]
 #: A path of three arcs whose last inner vertex gets excess from another thread.
 CROSS = [(4, 3, 1), (3, 2, 1), (2, 0, 1), (4, 1, 1), (1, 0, 1), (0, 5, 1)]
-#: Vertex 0 climbs past 1, which is about to push to it.
-PAST = [(6, 2, 2), (6, 1, 1), (1, 0, 1), (2, 0, 2), (2, 3, 2), (3, 4, 2), (4, 5, 2), (0, 7, 1), (5, 7, 2)]
+#: Vertex 0 climbs past 1, which is about to push to it; 3 keeps its height from being a gap.
+PAST = [(4, 1, 1), (1, 0, 1), (0, 2, 1), (2, 5, 1), (3, 2, 1)]
 
 
 def whole_solve(arcs: Arcs, value: int, length: int = 2, work_limit: int = 1) -> Outcome:
@@ -305,9 +324,7 @@ def whole_solve(arcs: Arcs, value: int, length: int = 2, work_limit: int = 1) ->
             search, gifts, net, state, stop, counts = shared
             limit = np.uint64(work_limit)
             progress = uncounted(2, dtype=np.float64)
-            first_stage(
-                search, gifts, me, net, state, np.uint64(length), limit, stop, counts[me], progress
-            )
+            first_stage(search, gifts, me, net, state, np.uint64(length), limit, stop, counts[me], progress)
 
         return run
 
@@ -341,7 +358,6 @@ CASES: Cases = {
     "drain-ways-twice": lambda: search_all(WAYS, drain=True, letters=2, searches=2),
     "drain-bulge": lambda: search_all(BULGE, drain=True, small=2),
     "phase-meet": lambda: phase(MEET),
-    "phase-meet-single": lambda: phase(MEET, length=1),
     "phase-meet-3": lambda: phase(MEET, num_threads=3),
     "phase-return": lambda: phase(RETURN),
     "phase-return-single": lambda: phase(RETURN, length=1),
@@ -349,14 +365,204 @@ CASES: Cases = {
     "phase-sideways": lambda: phase(SIDEWAYS),
     "phase-climb": lambda: phase(CLIMB),
     "phase-cross": lambda: phase(CROSS, length=4),
-    "phase-past": lambda: phase(PAST),
+    "phase-past": lambda: phase(PAST, climb=True),
+    "phase-past-single": lambda: phase(PAST, climb=True, length=1),
     "phase-cut-off": lambda: phase(RETURN, work_limit=1),
     "phase-stop": lambda: phase(MEET, stoppable=True),
     "solve-return": lambda: whole_solve(RETURN, value=1),
     "solve-climb": lambda: whole_solve(CLIMB, value=2),
 }
 
-MUTANTS: Mutants = {}
+BARRIER = """
+            if not wait(search.barrier, num_threads):
+                return ZERO, pushes
+"""
+RETREAT = "stacks = release(net, state, thread, alone, v, np.int64(-1), stacks)\n"
+
+
+def without_barrier(before: str, after: str) -> Any:
+    """Leave out the barrier that is between two lines of the search."""
+    return edit(searching.search_together, before + BARRIER + after, before + "\n" + after)
+
+
+MUTANTS: Mutants = {
+    "search: no barrier before the first level": (
+        "search-diamond",
+        edit(
+            searching.search_together,
+            """height, drain)
+    if not wait(search.barrier, num_threads):
+        return ZERO, pushes
+    next_height = TWO""",
+            "height, drain)\n    next_height = TWO",
+        ),
+        "data race",
+    ),
+    "search: no barrier before the mail is read": (
+        "search-diamond",
+        without_barrier("pushes += made", "            pushes += read_mail"),
+        "data race",
+    ),
+    "search: no barrier after the mail is read": (
+        "search-diamond",
+        without_barrier("search.unfinished[own] = k < end", "            unfinished = ZERO"),
+        "data race",
+    ),
+    "search: no barrier before one thread goes on alone": (
+        "search-bulge",
+        edit(
+            searching.search_together,
+            """if size < search.small[0]:
+            if not wait(search.barrier, num_threads):
+                return ZERO, pushes
+""",
+            "if size < search.small[0]:\n",
+        ),
+        "data race",
+    ),
+    "search: no barrier after one thread went on alone": (
+        "search-bulge",
+        edit(
+            searching.search_together,
+            """pushes += made
+            if not wait(search.barrier, num_threads):
+                return ZERO, pushes
+            next_height""",
+            "pushes += made\n            next_height",
+        ),
+        "data race",
+    ),
+    "search: no barrier at the end": (
+        "search-dead-end-twice",
+        edit(
+            searching.search_together,
+            "    wait(search.barrier, num_threads)\n    return reached",
+            "    return reached",
+        ),
+        "data race",
+    ),
+    "search: mail of the last round is not read": (
+        "search-fan",
+        edit(
+            searching.search_together,
+            "pushes += read_mail(",
+            "pushes += ZERO if k == end else read_mail(",
+        ),
+        "heights",
+    ),
+    "search: mailboxes are not emptied": (
+        "search-bulge",
+        edit(searching.search_together, "np.uint64(other)] = ZERO", "np.uint64(other)] += ZERO"),
+        "",
+    ),
+    "search: the arc that did not fit is skipped": (
+        "search-fan",
+        edit(
+            searching.search_own,
+            "return k, a, pushes\n                        place",
+            "return k, a + ONE, pushes\n                        place",
+        ),
+        "heights",
+    ),
+    "search: who has read its own mail goes on": (
+        "search-fan",
+        edit(searching.search_together, "if unfinished == ZERO:", "if k == end:"),
+        "",
+    ),
+    "search: mail is labelled twice": (
+        "search-diamond",
+        edit(searching.read_mail, "if np.uint64(height[w]) == dead:", "if True:"),
+        "found",
+    ),
+    "drain: a saturated arc counts": (
+        "drain-ways",
+        edit(searching.reach, "if net.residual[b] == 0:", "if False:"),
+        "heights",
+    ),
+    "drain: adds plainly what others' vertices get": (
+        "drain-fan",
+        edit(
+            searching.reach,
+            "fetch_add(net.excess, net.head[b], amount)",
+            "net.excess[net.head[b]] += amount",
+        ),
+        "data race on net.excess",
+    ),
+    "push: adds in two steps": (
+        "phase-meet",
+        exchange_for(atomics.fetch_add, add_in_two_steps),
+        "excess",
+    ),
+    "push: adds plainly": (
+        "phase-meet",
+        exchange_for(atomics.add, add_plainly),
+        "data race on net.excess",
+    ),
+    "path: claims in two steps": (
+        "phase-meet",
+        exchange_for(atomics.compare_exchange, look_then_set),
+        "",
+    ),
+    "path: claims without a mark": (
+        "phase-return",
+        exchange_for(atomics.claim, claim_nothing),
+        "",
+    ),
+    "path: the mark is not taken back on retreat": (
+        "phase-return",
+        edit(paths.run_phase, RETREAT + "                depth -= ONE", "depth -= ONE"),
+        "excess is not conserved",
+    ),
+    "path: the mark is not taken back after a push": (
+        "phase-meet",
+        edit(paths.push_along_path, "carried - amount - 1", "carried - amount"),
+        "excess is not conserved",
+    ),
+    "path: an inner vertex that others pushed to is not kept": (
+        "phase-return",
+        edit(paths.release, "return put_on_stack(state, thread, v, h, stacks)", "return stacks"),
+        "is lost",
+    ),
+    "path: who pushes last holds the vertex too": (
+        "phase-meet",
+        edit(paths.push_along_path, "w, carried) == 0", "w, carried) >= 0"),
+        "",
+    ),
+    "stacks: their top does not rise": (
+        "phase-past",
+        edit(paths.put_on_stack, "max(stacks.top, h)", "stacks.top if stacks.top > ZERO else h"),
+        "is lost",
+    ),
+    "gift: a vertex is given and kept": (
+        "phase-give",
+        edit(paths.give_highest, "state.active_next[kept] = following", "pass"),
+        "",
+    ),
+    "gift: is said before it is there": (
+        "phase-give",
+        edit(
+            paths.give_highest,
+            "    given = ZERO\n",
+            "    given = ZERO\n    say_given(queues.idle, other)\n",
+        ),
+        "",
+    ),
+    "gift: is not taken": (
+        "phase-give",
+        edit(paths.take_gift, "while size(queues, thread) > ZERO:", "while False:"),
+        "is lost",
+    ),
+    "counts: the height before is not remembered": (
+        "phase-cross",
+        edit(paths.run_phase, "touched = max(touched, previous)", "pass"),
+        "wrong counts",
+    ),
+    "counts: a vertex is not counted at its new height": (
+        "phase-return",
+        edit(paths.change_level, "if h <= n:", "if h < n:"),
+        "wrong counts",
+    ),
+}
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -367,6 +573,18 @@ def test_every_state(runner: Runner, case: str) -> None:
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_mutant_is_found(runner: Runner, mutant: str) -> None:
     runner.check_mutant(MUTANTS, mutant)
+
+
+def test_expressions_hide_no_value() -> None:
+    """What the explorer's states rely on."""
+    stepping = {
+        name
+        for module in (atomics, idle, queues, searching, paths)
+        for name, value in vars(module).items()
+        if callable(value) and name[0].islower() and not name.startswith(("make", "slot", "owner_of"))
+    }
+    for module in (searching, paths):
+        assert hidden_values(module, stepping) == []
 
 
 if __name__ == "__main__":
