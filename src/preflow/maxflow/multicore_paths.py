@@ -136,10 +136,12 @@ class Stacks(NamedTuple):
     ----------
     opened : the greatest height whose stack is valid
     held : the number of vertices on the stacks
+    top : the greatest height whose stack may hold a vertex
     """
 
     opened: Any
     held: Any
+    top: Any
 
 
 @kernel
@@ -152,7 +154,7 @@ def put_on_stack(state: State, thread: Any, v: Any, h: Any, stacks: Stacks) -> S
         first[thread, opened] = len(state.height)
     state.active_next[v] = first[thread, h]
     first[thread, h] = v
-    return Stacks(opened, stacks.held + ONE)
+    return Stacks(opened, stacks.held + ONE, max(stacks.top, h))
 
 
 @kernel
@@ -272,19 +274,16 @@ def give_highest(state: State, queues: Queues, thread: Any, level: Any, stacks: 
             v = following
         level -= ONE
     say_given(queues.idle, other)
-    return Stacks(stacks.opened, stacks.held - given)
+    return Stacks(stacks.opened, stacks.held - given, stacks.top)
 
 
 @kernel
-def take_gift(state: State, queues: Queues, thread: Any, stacks: Stacks) -> tuple[Any, Stacks]:
-    """Put what was given to the thread on its stacks; return the highest one."""
-    top = ZERO
+def take_gift(state: State, queues: Queues, thread: Any, stacks: Stacks) -> Stacks:
+    """Put what was given to the thread on its stacks."""
     while size(queues, thread) > ZERO:
         v = pop(queues, thread)
-        h = np.uint64(relaxed_load(state.height, v))
-        stacks = put_on_stack(state, thread, v, h, stacks)
-        top = max(top, h)
-    return top, stacks
+        stacks = put_on_stack(state, thread, v, np.uint64(relaxed_load(state.height, v)), stacks)
+    return stacks
 
 
 @kernel
@@ -312,7 +311,6 @@ def run_phase(
     work_limit: Any,
     stop: Any,
     counts: Any,
-    level: Any,
     stacks: Stacks,
     touched: Any,
 ) -> Any:
@@ -327,7 +325,7 @@ def run_phase(
     scans = ZERO
     work = ZERO
     while relaxed_load(over, 0) == 0:
-        level = min(level, np.uint64(relaxed_load(shared, GAP)))
+        level = min(stacks.top, np.uint64(relaxed_load(shared, GAP)))
         while level > ZERO and np.uint64(state.active_first[thread, level]) == n:
             level -= ONE
         if work >= WORK_QUANTUM or level == ZERO:
@@ -336,20 +334,20 @@ def run_phase(
             if total >= work_limit or relaxed_load(stop, 0) != 0:
                 relaxed_store(over, 0, 1)
         if level == ZERO:
-            stacks = Stacks(stacks.opened, ZERO)
+            stacks = Stacks(stacks.opened, ZERO, ZERO)
             counts[WAITS] += ONE
             delay(state.delays, thread)
             if alone or not wait_for_gift(queues.idle, thread, over, stop):
                 relaxed_store(over, 0, 1)
                 break
             counts[STEALS] += ONE
-            level, stacks = take_gift(state, queues, thread, stacks)
+            stacks = take_gift(state, queues, thread, stacks)
             continue
         if stacks.held >= TWO and relaxed_load(queues.idle.num_idle, ZERO) > 0:
             stacks = give_highest(state, queues, thread, level, stacks)
         active = np.uint64(state.active_first[thread, level])
         state.active_first[thread, level] = state.active_next[active]
-        stacks = Stacks(stacks.opened, stacks.held - ONE)
+        stacks = Stacks(stacks.opened, stacks.held - ONE, level)
         prefetch_vertex(net, state, np.uint64(state.active_first[thread, level]))
         available = load(net.excess, active)
         delay(state.delays, thread)
@@ -359,7 +357,6 @@ def run_phase(
         v = active
         h = np.uint64(height[v])
         highest = h
-        reach = h
         while True:
             first = np.uint64(net.first_out[v])
             last = np.uint64(net.first_out[v + ONE])
@@ -418,9 +415,9 @@ def run_phase(
             relaxed_store(height, v, h)
             current[v] = arc
             change_level(state, thread, num_threads, previous, h)
+            touched = max(touched, previous)
             if h <= n:
                 touched = max(touched, h)
-                reach = max(reach, h)
             if depth == ZERO:
                 highest = h
                 if h == dead or h > np.uint64(relaxed_load(shared, GAP)):
@@ -439,12 +436,6 @@ def run_phase(
             add(alone, net.excess, active, -sent)
         else:
             stacks = release(net, state, thread, alone, active, -sent, stacks)
-        level = max(level, reach)
-        opened = stacks.opened
-        while opened < level:
-            opened += ONE
-            state.active_first[thread, opened] = n
-        stacks = Stacks(opened, stacks.held)
     counts[PUSHES] += pushes
     counts[RELABELS] += relabels
     counts[ARC_SCANS] += scans
@@ -460,12 +451,12 @@ def start_phase(
     thread: Any,
     reached: Any,
     touched: Any,
-) -> tuple[Any, Stacks, Any]:
+) -> tuple[Stacks, Any]:
     """Reset a thread's share of what a global relabel resets, and give it its share of the active vertices.
 
     Returns
     -------
-    the highest stack in use, where the stacks stand, and the greatest height seen
+    where the stacks stand, and the greatest height seen
     """
     clear(queues, thread)
     n = np.uint64(len(net.excess))
@@ -481,8 +472,7 @@ def start_phase(
         relaxed_store(state.scarce, h, 0)
         h += ONE
     touched = ZERO
-    top = ZERO
-    stacks = Stacks(ZERO, ZERO)
+    stacks = Stacks(ZERO, ZERO, ZERO)
     active = 0.0
     k = thread * search.room[0]
     last = k + reached
@@ -494,10 +484,9 @@ def start_phase(
         if net.excess[v] > 0:
             active += net.excess[v]
             stacks = put_on_stack(state, thread, v, touched, stacks)
-            top = touched
         k += ONE
     state.active[thread * np.uint64(PADDING)] = active
-    return top, stacks, touched
+    return stacks, touched
 
 
 @kernel
@@ -522,7 +511,7 @@ def first_stage(
     while True:
         reached, pushes = search_together(search, thread, net, state.height, True)
         counts[PUSHES] += pushes
-        top, stacks, touched = start_phase(search, net, state, queues, thread, reached, touched)
+        stacks, touched = start_phase(search, net, state, queues, thread, reached, touched)
         if thread == ZERO:
             counts[GLOBAL_RELABELS] += ONE
             relaxed_store(state.shared, STOPPING, relaxed_load(stop, 0))
@@ -536,7 +525,7 @@ def first_stage(
         if active == 0.0 or relaxed_load(state.shared, STOPPING) != 0:
             return
         touched = run_phase(
-            search, queues, thread, net, state, longest, work_limit, stop, counts, top, stacks, touched
+            search, queues, thread, net, state, longest, work_limit, stop, counts, stacks, touched
         )
         if not wait(search.barrier, num_threads):
             return

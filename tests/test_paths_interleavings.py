@@ -1,0 +1,591 @@
+"""Multicore push-relabel along paths, and its search, in every state that two or three threads can reach.
+
+See test_interleavings.py for how. Vertices are numbers from 0, the last two of a network source and sink;
+vertex v belongs to thread v modulo the number of threads.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from exploration import (
+    Cases,
+    Mutants,
+    Runner,
+    Uncounted,
+    add_in_two_steps,
+    edit,
+    exchange_for,
+    hold_constant,
+    impatient_barrier,
+    look_then_set,
+    serve,
+    uncounted,
+)
+from preflow import FlowNetwork
+from preflow.graph.residual import ResidualArrays, build_residual
+from preflow.kernels import atomics
+from preflow.kernels.atomics import claim, relaxed_store
+from preflow.kernels.bfs import distances_to_sink
+from preflow.maxflow import multicore_paths as paths
+from preflow.maxflow.multicore_paths import GAP, PADDING, WORK_QUANTUM, State, first_stage, start_phase
+from preflow.maxflow.options import UNLIMITED
+from preflow.parallel import idle, queues
+from preflow.parallel import search as searching
+from preflow.parallel.queues import Queues, make_queues
+from preflow.parallel.search import Search, make_search
+from preflow.solving.run import COUNTER_ROW
+from scheduler import Outcome, Thread, explore, hidden_values
+
+ZERO, ONE, TWO, FOUR = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(4)
+
+#: Arcs: tail, head, capacity.
+Arcs = list[tuple[int, int, int]]
+
+
+def add_plainly(alone: bool, array: Any, index: Any, amount: Any) -> Any:
+    old = array[index]
+    array[index] = old + amount
+    return old
+
+
+def claim_nothing(alone: bool, array: Any, index: Any) -> bool:
+    return bool(atomics.load(array, index) == 0)
+
+
+def residual_of(arcs: Arcs) -> ResidualArrays:
+    """Return the residual network; what no thread writes is read-only."""
+    tail, head, capacity = zip(*arcs, strict=True)
+    network = FlowNetwork.from_arrays(tail, head, capacity)
+    n = network.num_vertices - 2
+    net = build_residual(network, np.array([n]), np.array([n + 1])).arrays
+    hold_constant((net.first_out, net.head, net.reverse))
+    return net
+
+
+def distances(net: ResidualArrays) -> list[int]:
+    n = len(net.excess)
+    height = np.full(n, n + 1, np.uint32)
+    distances_to_sink(net, height, np.zeros(n, np.uint32), ZERO, ZERO, ZERO, False)
+    return height.tolist()
+
+
+class Flow:
+    """Checks that what threads do to a network is a preflow."""
+
+    def __init__(self, arcs: Arcs) -> None:
+        self.begin = residual_of(arcs)
+        self.tail = np.repeat(np.arange(len(self.begin.excess)), np.diff(self.begin.first_out.astype(int)))
+
+    def check_state(self, net: ResidualArrays) -> None:
+        """Nothing is negative, and no residual appears."""
+        begin = self.begin
+        assert (net.residual >= 0).all(), "a residual is negative"
+        assert (net.sink_residual >= 0).all(), "a residual is negative"
+        assert (net.excess >= 0).all(), "an excess is negative"
+        pairs = net.residual + net.residual[net.reverse]
+        assert (pairs <= begin.residual + begin.residual[begin.reverse]).all(), "a pair has too much"
+
+    def missing(self, net: ResidualArrays) -> int:
+        """Return how much less excess there is than was at the beginning and has not reached the sink."""
+        begin = self.begin
+        return int((begin.excess - begin.sink_residual).sum() - (net.excess - net.sink_residual).sum())
+
+    def check_end(self, net: ResidualArrays) -> None:
+        """Every vertex has what it received and did not send on, without marks."""
+        begin = self.begin
+        pairs = net.residual + net.residual[net.reverse]
+        assert (pairs == begin.residual + begin.residual[begin.reverse]).all(), "a residual is lost"
+        expected = begin.excess - begin.sink_residual + net.sink_residual
+        np.add.at(expected, self.tail, net.residual.astype(np.int64) - begin.residual)
+        assert net.excess.tolist() == expected.tolist(), "excess is not conserved"
+
+
+# The search
+
+
+class Searching(NamedTuple):
+    """What the threads of a search's case share."""
+
+    search: Search
+    net: ResidualArrays
+    height: NDArray[np.uint32]
+
+
+def make_tiny_search(num_threads: int, net: ResidualArrays, small: int, letters: int) -> Search:
+    made = make_search(num_threads, len(net.excess), len(net.head), np.uint32)
+    made = made._replace(
+        barrier=impatient_barrier(num_threads),
+        small=np.array([small], np.uint64),
+        letters=np.array([letters], np.uint64),
+        mail=np.zeros(num_threads * num_threads * letters * 2, np.uint32),
+    )
+    made.order[...] = 0
+    hold_constant((made.num_threads, made.shift, made.room, made.letters, made.small))
+    return made
+
+
+def search_all(
+    arcs: Arcs, drain: bool, small: int = 0, letters: int = 1, num_threads: int = 2, searches: int = 1
+) -> Outcome:
+    """Heights are exact at the end, for what a search with draining has left."""
+    flow = Flow(arcs)
+    n = len(flow.begin.excess)
+
+    def member(thread: int) -> Thread:
+        me = np.uint64(thread)
+
+        def run(shared: Searching) -> int:
+            reached = ZERO
+            for _ in range(searches):
+                reached, _ = searching.search_together(shared.search, me, shared.net, shared.height, drain)
+            return int(reached)
+
+        return run
+
+    def make_case() -> tuple[Searching, list[Thread]]:
+        net = residual_of(arcs)
+        if not drain:
+            hold_constant(net)
+        search = make_tiny_search(num_threads, net, small, letters)
+        return Searching(search, net, np.zeros(n, np.uint32)), [member(t) for t in range(num_threads)]
+
+    def check_state(shared: Searching) -> None:
+        flow.check_state(shared.net)
+        assert flow.missing(shared.net) >= 0, "there is more excess than before"
+
+    def check_end(shared: Searching, results: list[int]) -> None:
+        flow.check_end(shared.net)
+        height = shared.height.tolist()
+        assert height == distances(shared.net), f"heights {height}"
+        for thread, reached in enumerate(results):
+            own = [v for v in range(thread, n, num_threads) if height[v] <= n]
+            begin = thread * int(shared.search.room[0])
+            order = shared.search.order[begin : begin + reached].tolist()
+            assert sorted(order) == own, f"thread {thread} found {order}"
+            assert sorted(order, key=height.__getitem__) == order, f"thread {thread} found {order}"
+
+    return explore(make_case, check_state, check_end)
+
+
+DIAMOND = [(4, 3, 2), (3, 2, 1), (3, 1, 1), (2, 0, 2), (2, 1, 1), (0, 5, 1), (1, 5, 1)]
+#: Vertex 0 reaches the sink; the three others are found from it at once, two by mail.
+FAN = [(4, 1, 1), (4, 2, 1), (4, 3, 1), (1, 0, 1), (2, 0, 2), (3, 0, 2), (0, 5, 1)]
+#: Draining saturates an arc, and the vertex is found over another one.
+WAYS = [(4, 2, 3), (4, 3, 1), (2, 0, 1), (2, 1, 3), (3, 2, 1), (0, 5, 2), (1, 5, 1)]
+DEAD_END = [(4, 2, 1), (2, 0, 1), (2, 1, 1), (2, 3, 1), (0, 5, 1), (1, 5, 1)]
+#: Levels of one, three and one vertices.
+BULGE = [(5, 4, 1), (5, 2, 1), (4, 1, 1), (4, 2, 1), (4, 3, 1), (1, 0, 1), (2, 0, 1), (3, 0, 1), (0, 6, 1)]
+
+
+# A phase
+
+
+class Phase(NamedTuple):
+    """What the threads of a phase share."""
+
+    search: Search
+    queues: Queues
+    net: ResidualArrays
+    state: State
+    stop: NDArray[np.int64]
+    counts: tuple[Uncounted, ...]
+
+
+def make_phase(arcs: Arcs, num_threads: int, length: int, stoppable: bool) -> Phase:
+    net = residual_of(arcs)
+    n = len(net.excess)
+    search = make_tiny_search(num_threads, net, 0, 1)
+    gifts = make_queues(num_threads, 4 * num_threads, np.uint32)
+    gifts.items[...] = 0
+    gifts.idle.patience[0] = 0
+    hold_constant((gifts.idle.num_threads, gifts.idle.patience))
+    state = State(
+        height=np.zeros(n, np.uint32),
+        current=np.zeros(n, np.uint32),
+        active_first=np.zeros((num_threads, n + 2), np.uint32),
+        active_next=np.zeros(n, np.uint32),
+        population=np.zeros(num_threads * (n + 2), np.int64),
+        spare=np.zeros((num_threads, n + 2), np.int64),
+        scarce=np.zeros(n + 2, np.uint32),
+        path=np.zeros((num_threads, length), np.uint32),
+        active=np.zeros(num_threads * PADDING),
+        shared=np.zeros(3 * PADDING, np.int64),
+        over=np.zeros(PADDING, np.int64),
+    )
+    stop = np.zeros(1, np.int64)
+    if not stoppable:
+        hold_constant((stop,))
+    return Phase(search, gifts, net, state, stop, tuple(uncounted(COUNTER_ROW) for _ in range(num_threads)))
+
+
+def stopper(shared: Phase) -> None:
+    relaxed_store(shared.stop, 0, 1)
+
+
+def phase(
+    arcs: Arcs,
+    length: int = 3,
+    num_threads: int = 2,
+    work_limit: int | None = None,
+    stoppable: bool = False,
+    climb: bool = False,
+) -> Outcome:
+    """Flow is conserved, no mark is left, and no vertex is lost unless the phase is cut off.
+
+    With `climb` the first thread begins by lifting vertex 0, of height 2, to 4.
+    """
+    flow = Flow(arcs)
+    n = len(flow.begin.excess)
+    exact = distances(flow.begin)
+    limit = UNLIMITED if work_limit is None else np.uint64(work_limit)
+
+    def make_case() -> tuple[Phase, list[Thread]]:
+        made = make_phase(arcs, num_threads, length, stoppable)
+        made.state.height[:] = exact
+        members = []
+        for thread in range(num_threads):
+            own = sorted((v for v in range(thread, n, num_threads) if exact[v] <= n), key=exact.__getitem__)
+            begin = thread * int(made.search.room[0])
+            made.search.order[begin : begin + len(own)] = own
+            members.append(member(made, np.uint64(thread), np.uint64(len(own))))
+        hold_constant((*made.search, made.state.active))
+        return made, [*members, stopper] if stoppable else members
+
+    def member(made: Phase, me: Any, reached: Any) -> Thread:
+        search, gifts, net, state, *_ = made
+        stacks, touched = start_phase(search, net, state, gifts, me, reached, ZERO)
+
+        def run(shared: Phase) -> Any:
+            search, gifts, net, state, stop, counts = shared
+            begin, seen = stacks, touched
+            if climb and me == ZERO and claim(False, net.excess, ZERO):
+                relaxed_store(state.height, ZERO, 4)
+                paths.change_level(state, me, num_threads, TWO, FOUR)
+                begin, seen = paths.release(net, state, me, False, ZERO, np.int64(-1), begin), FOUR
+            return paths.run_phase(
+                search, gifts, me, net, state, np.uint64(length), limit, stop, counts[me], begin, seen
+            )
+
+        return run
+
+    def check_state(shared: Phase) -> None:
+        flow.check_state(shared.net)
+        assert flow.missing(shared.net) <= 0, "excess is lost: who pushes or marks adds first"
+
+    def check_end(shared: Phase, results: list[Any]) -> None:
+        net, state = shared.net, shared.state
+        flow.check_end(net)
+        height = state.height.tolist()
+        population = state.population.reshape(num_threads, n + 2)
+        for thread in range(num_threads):
+            forgotten = population[thread, int(results[thread]) + 1 : n + 1]
+            assert not forgotten.any(), "the next phase starts with wrong counts"
+        counted = population.sum(axis=0)[: n + 1].tolist()
+        assert counted == np.bincount(height, minlength=n + 2)[: n + 1].tolist(), "wrong counts"
+        if state.shared[paths.WORK] < limit and shared.stop[0] == 0:
+            for v in np.flatnonzero(net.excess > 0):
+                lies_above = height[v] > min(n, state.shared[GAP])
+                assert lies_above, f"vertex {v} is lost at height {height[v]}"
+
+    paths.WORK_QUANTUM = WORK_QUANTUM if work_limit is None else ONE
+    return explore(make_case, check_state, check_end)
+
+
+#: Both push along a path over vertex 0, which can send all on.
+MEET = [(3, 1, 1), (3, 2, 1), (1, 0, 1), (2, 0, 1), (0, 4, 2)]
+#: As above, but vertex 0 can send on only half, and is relabelled.
+RETURN = [*MEET[:-1], (0, 4, 1)]
+#: Thread 0 has both vertices with excess and gives one away; vertex 1 can send on half.
+GIVE = [(3, 0, 1), (3, 2, 1), (0, 1, 1), (2, 1, 1), (1, 4, 1)]
+#: As RETURN, and the two vertices can push to each other once one of them is relabelled.
+SIDEWAYS = [*RETURN, (1, 2, 1), (2, 1, 1)]
+#: Vertex 0 is relabelled while 1 is about to push to it, and has another way, over 3.
+CLIMB = [(4, 1, 1), (4, 2, 1), (1, 0, 1), (2, 0, 1), (0, 3, 1), (2, 3, 1), (0, 5, 1), (3, 5, 1)]
+#: A path of three arcs whose last inner vertex gets excess from another thread.
+CROSS = [(4, 3, 1), (3, 2, 1), (2, 0, 1), (4, 1, 1), (1, 0, 1), (0, 5, 1)]
+#: Vertex 0 climbs past 1, which is about to push to it; 3 keeps its height from being a gap.
+PAST = [(4, 1, 1), (1, 0, 1), (0, 2, 1), (2, 5, 1), (3, 2, 1)]
+
+
+def whole_solve(arcs: Arcs, value: int, length: int = 2, work_limit: int = 1) -> Outcome:
+    """The first stage ends with a maximum flow and exact heights."""
+    flow = Flow(arcs)
+    to_sink = flow.begin.sink_residual.sum()
+
+    def member(thread: int) -> Thread:
+        me = np.uint64(thread)
+
+        def run(shared: Phase) -> None:
+            search, gifts, net, state, stop, counts = shared
+            limit = np.uint64(work_limit)
+            progress = uncounted(2, dtype=np.float64)
+            first_stage(search, gifts, me, net, state, np.uint64(length), limit, stop, counts[me], progress)
+
+        return run
+
+    def make_case() -> tuple[Phase, list[Thread]]:
+        return make_phase(arcs, 2, length, False), [member(0), member(1)]
+
+    def check_state(shared: Phase) -> None:
+        flow.check_state(shared.net)
+
+    def check_end(shared: Phase, results: list[None]) -> None:
+        net, n = shared.net, len(shared.state.height)
+        flow.check_end(net)
+        assert shared.state.height.tolist() == distances(net), "heights are not exact"
+        assert (shared.state.height[net.excess > 0] > n).all(), "excess can reach the sink"
+        assert to_sink - net.sink_residual.sum() == value, "not a maximum flow"
+
+    paths.WORK_QUANTUM = ONE
+    return explore(make_case, check_state, check_end)
+
+
+CASES: Cases = {
+    "search-diamond": lambda: search_all(DIAMOND, drain=False),
+    "search-fan": lambda: search_all(FAN, drain=False),
+    "search-dead-end-twice": lambda: search_all(DEAD_END, drain=False, searches=2),
+    "search-alone": lambda: search_all(DIAMOND, drain=False, small=10),
+    "search-bulge": lambda: search_all(BULGE, drain=False, small=2),
+    "search-3": lambda: search_all(FAN, drain=False, num_threads=3),
+    "drain-diamond": lambda: search_all(DIAMOND, drain=True),
+    "drain-fan": lambda: search_all(FAN, drain=True),
+    "drain-ways": lambda: search_all(WAYS, drain=True),
+    "drain-ways-twice": lambda: search_all(WAYS, drain=True, letters=2, searches=2),
+    "drain-bulge": lambda: search_all(BULGE, drain=True, small=2),
+    "phase-meet": lambda: phase(MEET),
+    "phase-meet-3": lambda: phase(MEET, num_threads=3),
+    "phase-return": lambda: phase(RETURN),
+    "phase-return-single": lambda: phase(RETURN, length=1),
+    "phase-give": lambda: phase(GIVE),
+    "phase-sideways": lambda: phase(SIDEWAYS),
+    "phase-climb": lambda: phase(CLIMB),
+    "phase-cross": lambda: phase(CROSS, length=4),
+    "phase-past": lambda: phase(PAST, climb=True),
+    "phase-past-single": lambda: phase(PAST, climb=True, length=1),
+    "phase-cut-off": lambda: phase(RETURN, work_limit=1),
+    "phase-stop": lambda: phase(MEET, stoppable=True),
+    "solve-return": lambda: whole_solve(RETURN, value=1),
+    "solve-climb": lambda: whole_solve(CLIMB, value=2),
+}
+
+BARRIER = """
+            if not wait(search.barrier, num_threads):
+                return ZERO, pushes
+"""
+RETREAT = "stacks = release(net, state, thread, alone, v, np.int64(-1), stacks)\n"
+
+
+def without_barrier(before: str, after: str) -> Any:
+    """Leave out the barrier that is between two lines of the search."""
+    return edit(searching.search_together, before + BARRIER + after, before + "\n" + after)
+
+
+MUTANTS: Mutants = {
+    "search: no barrier before the first level": (
+        "search-diamond",
+        edit(
+            searching.search_together,
+            """height, drain)
+    if not wait(search.barrier, num_threads):
+        return ZERO, pushes
+    next_height = TWO""",
+            "height, drain)\n    next_height = TWO",
+        ),
+        "data race",
+    ),
+    "search: no barrier before the mail is read": (
+        "search-diamond",
+        without_barrier("pushes += made", "            pushes += read_mail"),
+        "data race",
+    ),
+    "search: no barrier after the mail is read": (
+        "search-diamond",
+        without_barrier("search.unfinished[own] = k < end", "            unfinished = ZERO"),
+        "data race",
+    ),
+    "search: no barrier before one thread goes on alone": (
+        "search-bulge",
+        edit(
+            searching.search_together,
+            """if size < search.small[0]:
+            if not wait(search.barrier, num_threads):
+                return ZERO, pushes
+""",
+            "if size < search.small[0]:\n",
+        ),
+        "data race",
+    ),
+    "search: no barrier after one thread went on alone": (
+        "search-bulge",
+        edit(
+            searching.search_together,
+            """pushes += made
+            if not wait(search.barrier, num_threads):
+                return ZERO, pushes
+            next_height""",
+            "pushes += made\n            next_height",
+        ),
+        "data race",
+    ),
+    "search: no barrier at the end": (
+        "search-dead-end-twice",
+        edit(
+            searching.search_together,
+            "    wait(search.barrier, num_threads)\n    return reached",
+            "    return reached",
+        ),
+        "data race",
+    ),
+    "search: mail of the last round is not read": (
+        "search-fan",
+        edit(
+            searching.search_together,
+            "pushes += read_mail(",
+            "pushes += ZERO if k == end else read_mail(",
+        ),
+        "heights",
+    ),
+    "search: mailboxes are not emptied": (
+        "search-bulge",
+        edit(searching.search_together, "np.uint64(other)] = ZERO", "np.uint64(other)] += ZERO"),
+        "",
+    ),
+    "search: the arc that did not fit is skipped": (
+        "search-fan",
+        edit(
+            searching.search_own,
+            "return k, a, pushes\n                        place",
+            "return k, a + ONE, pushes\n                        place",
+        ),
+        "heights",
+    ),
+    "search: who has read its own mail goes on": (
+        "search-fan",
+        edit(searching.search_together, "if unfinished == ZERO:", "if k == end:"),
+        "",
+    ),
+    "search: mail is labelled twice": (
+        "search-diamond",
+        edit(searching.read_mail, "if np.uint64(height[w]) == dead:", "if True:"),
+        "found",
+    ),
+    "drain: a saturated arc counts": (
+        "drain-ways",
+        edit(searching.reach, "if net.residual[b] == 0:", "if False:"),
+        "heights",
+    ),
+    "drain: adds plainly what others' vertices get": (
+        "drain-fan",
+        edit(
+            searching.reach,
+            "fetch_add(net.excess, net.head[b], amount)",
+            "net.excess[net.head[b]] += amount",
+        ),
+        "data race on net.excess",
+    ),
+    "push: adds in two steps": (
+        "phase-meet",
+        exchange_for(atomics.fetch_add, add_in_two_steps),
+        "excess",
+    ),
+    "push: adds plainly": (
+        "phase-meet",
+        exchange_for(atomics.add, add_plainly),
+        "data race on net.excess",
+    ),
+    "path: claims in two steps": (
+        "phase-meet",
+        exchange_for(atomics.compare_exchange, look_then_set),
+        "",
+    ),
+    "path: claims without a mark": (
+        "phase-return",
+        exchange_for(atomics.claim, claim_nothing),
+        "",
+    ),
+    "path: the mark is not taken back on retreat": (
+        "phase-return",
+        edit(paths.run_phase, RETREAT + "                depth -= ONE", "depth -= ONE"),
+        "excess is not conserved",
+    ),
+    "path: the mark is not taken back after a push": (
+        "phase-meet",
+        edit(paths.push_along_path, "carried - amount - 1", "carried - amount"),
+        "excess is not conserved",
+    ),
+    "path: an inner vertex that others pushed to is not kept": (
+        "phase-return",
+        edit(paths.release, "return put_on_stack(state, thread, v, h, stacks)", "return stacks"),
+        "is lost",
+    ),
+    "path: who pushes last holds the vertex too": (
+        "phase-meet",
+        edit(paths.push_along_path, "w, carried) == 0", "w, carried) >= 0"),
+        "",
+    ),
+    "stacks: their top does not rise": (
+        "phase-past",
+        edit(paths.put_on_stack, "max(stacks.top, h)", "stacks.top if stacks.top > ZERO else h"),
+        "is lost",
+    ),
+    "gift: a vertex is given and kept": (
+        "phase-give",
+        edit(paths.give_highest, "state.active_next[kept] = following", "pass"),
+        "",
+    ),
+    "gift: is said before it is there": (
+        "phase-give",
+        edit(
+            paths.give_highest,
+            "    given = ZERO\n",
+            "    given = ZERO\n    say_given(queues.idle, other)\n",
+        ),
+        "",
+    ),
+    "gift: is not taken": (
+        "phase-give",
+        edit(paths.take_gift, "while size(queues, thread) > ZERO:", "while False:"),
+        "is lost",
+    ),
+    "counts: the height before is not remembered": (
+        "phase-cross",
+        edit(paths.run_phase, "touched = max(touched, previous)", "pass"),
+        "wrong counts",
+    ),
+    "counts: a vertex is not counted at its new height": (
+        "phase-return",
+        edit(paths.change_level, "if h <= n:", "if h < n:"),
+        "wrong counts",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_state(runner: Runner, case: str) -> None:
+    runner.check_case(case)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_mutant_is_found(runner: Runner, mutant: str) -> None:
+    runner.check_mutant(MUTANTS, mutant)
+
+
+def test_expressions_hide_no_value() -> None:
+    """What the explorer's states rely on."""
+    stepping = {
+        name
+        for module in (atomics, idle, queues, searching, paths)
+        for name, value in vars(module).items()
+        if callable(value) and name[0].islower() and not name.startswith(("make", "slot", "owner_of"))
+    }
+    for module in (searching, paths):
+        assert hidden_values(module, stepping) == []
+
+
+if __name__ == "__main__":
+    serve(CASES, MUTANTS)
