@@ -50,7 +50,7 @@ def test_bad_options(options: dict[str, object]) -> None:
 )
 @settings(max_examples=150)
 def test_agrees_with_oracle(problem: SmallProblem, threads: int, length: int, period: float) -> None:
-    options = {"path_length": length, "relabel_period": period}
+    options = {"path_length": length, "relabel_period": period, "narrow": 0}
     check_against_oracle(problem, method=METHOD, threads=threads, options=options)
 
 
@@ -65,7 +65,11 @@ def test_many_small_networks(threads: int) -> None:
                 random.integers(0, n, m), random.integers(0, n, m), capacity, num_vertices=n
             )
             expected = preflow.max_flow(network, 0, 1, method="serial-hi-pr")
-            options = {"path_length": length, "relabel_period": float(random.choice([0.01, 1.0]))}
+            options = {
+                "path_length": length,
+                "relabel_period": float(random.choice([0.01, 1.0])),
+                "narrow": 0,
+            }
             result = preflow.max_flow(network, 0, 1, method=METHOD, threads=threads, options=options)
             result.verify()
             assert result.value == expected.value
@@ -87,7 +91,7 @@ def test_many_small_networks(threads: int) -> None:
 def test_families(family: str, size: str, threads: int, length: int) -> None:
     problem = FAMILIES[family].generate(size, seed=length)
     expected = preflow.max_flow(problem, method="serial-hi-pr")
-    options = {"path_length": length, "relabel_period": 0.5}
+    options = {"path_length": length, "relabel_period": 0.5, "narrow": 0}
     result = preflow.max_flow(problem, method=METHOD, threads=threads, options=options)
     result.verify()
     assert result.value == expected.value
@@ -102,7 +106,9 @@ def test_threads_share_the_work() -> None:
     network = FlowNetwork.from_arrays(
         tail, np.append(problem.network.head, head), np.append(problem.network.capacity, 2**40)
     )
-    result = preflow.max_flow(network, problem.network.num_vertices, problem.sink, method=METHOD, threads=3)
+    result = preflow.max_flow(
+        network, problem.network.num_vertices, problem.sink, method=METHOD, threads=3, options={"narrow": 0}
+    )
     result.verify()
     assert result.value == preflow.max_flow(problem).value
     assert result.stats.waits >= result.stats.steals > 0
@@ -111,7 +117,9 @@ def test_threads_share_the_work() -> None:
 def test_a_short_period_relabels_more_often() -> None:
     problem = FAMILIES["rmf-wide"].generate("16x8", seed=1)
     often, seldom = (
-        preflow.min_cut(problem, method=METHOD, threads=1, options={"relabel_period": period}).stats
+        preflow.min_cut(
+            problem, method=METHOD, threads=1, options={"relabel_period": period, "narrow": 0}
+        ).stats
         for period in (1e-9, 1e300)
     )
     assert often.global_relabels > seldom.global_relabels
