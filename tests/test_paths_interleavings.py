@@ -322,7 +322,6 @@ CASES: Cases = {
     "search-dead-end-twice": lambda: search_all(DEAD_END, drain=False, searches=2),
     "search-alone": lambda: search_all(DIAMOND, drain=False, small=10),
     "search-bulge": lambda: search_all(BULGE, drain=False, small=2),
-    "search-3": lambda: search_all(FAN, drain=False, num_threads=3),
     "drain-diamond": lambda: search_all(DIAMOND, drain=True),
     "drain-fan": lambda: search_all(FAN, drain=True),
     "drain-ways": lambda: search_all(WAYS, drain=True),
@@ -332,7 +331,6 @@ CASES: Cases = {
     "phase-meet": lambda: phase(MEET),
     "phase-meet-3": lambda: phase(MEET, num_threads=3),
     "phase-return": lambda: phase(RETURN),
-    "phase-return-single": lambda: phase(RETURN, length=1),
     "phase-give": lambda: phase(GIVE),
     "phase-give-all": lambda: phase(GIVE_ALL),
     "phase-give-less": lambda: phase(GIVE_LESS),
@@ -340,7 +338,6 @@ CASES: Cases = {
     "phase-climb": lambda: phase(CLIMB),
     "phase-cross": lambda: phase(CROSS, length=4),
     "phase-past": lambda: phase(PAST, climb=True),
-    "phase-past-single": lambda: phase(PAST, climb=True, length=1),
     "phase-cut-off": lambda: phase(RETURN, work_limit=1),
     "phase-stop": lambda: phase(MEET, stoppable=True),
 }
