@@ -308,8 +308,6 @@ GIVE_ALL = [*GIVE[:-1], (1, 4, 2)]
 GIVE_LESS = [(3, 0, 1), (3, 2, 2), (0, 1, 1), (2, 1, 2), (1, 4, 1)]
 #: As RETURN, and the two vertices can push to each other once one of them is relabelled.
 SIDEWAYS = [*RETURN, (1, 2, 1), (2, 1, 1)]
-#: Vertex 0 is relabelled while 1 is about to push to it, and has another way, over 3.
-CLIMB = [(4, 1, 1), (4, 2, 1), (1, 0, 1), (2, 0, 1), (0, 3, 1), (2, 3, 1), (0, 5, 1), (3, 5, 1)]
 #: A path of three arcs whose last inner vertex gets excess from another thread.
 CROSS = [(4, 3, 1), (3, 2, 1), (2, 0, 1), (4, 1, 1), (1, 0, 1), (0, 5, 1)]
 #: Vertex 0 climbs past 1, which is about to push to it; 3 keeps its height from being a gap.
@@ -335,7 +333,6 @@ CASES: Cases = {
     "phase-give-all": lambda: phase(GIVE_ALL),
     "phase-give-less": lambda: phase(GIVE_LESS),
     "phase-sideways": lambda: phase(SIDEWAYS),
-    "phase-climb": lambda: phase(CLIMB),
     "phase-cross": lambda: phase(CROSS, length=4),
     "phase-past": lambda: phase(PAST, climb=True),
     "phase-cut-off": lambda: phase(RETURN, work_limit=1),
