@@ -48,7 +48,7 @@ def test_bad_options(options: dict[str, object]) -> None:
     length=st.sampled_from([1, 2, 4, 100]),
     period=st.sampled_from([1e-9, 0.1, 1.0, 1e300]),
 )
-@settings(max_examples=150)
+@settings(max_examples=100)
 def test_agrees_with_oracle(problem: SmallProblem, threads: int, length: int, period: float) -> None:
     options = {"path_length": length, "relabel_period": period, "narrow": 0}
     check_against_oracle(problem, method=METHOD, threads=threads, options=options)
@@ -216,7 +216,7 @@ def check_search(made: Search, begin: ResidualArrays, drain: bool) -> int:
     small=st.sampled_from([0, 1, 3, 100]),
     drain=st.booleans(),
 )
-@settings(max_examples=150)
+@settings(max_examples=100)
 def test_search_of_small_networks(
     problem: SmallProblem, threads: int, letters: int, small: int, drain: bool
 ) -> None:

@@ -427,7 +427,7 @@ def run_phase(
                 depth -= ONE
                 v = np.uint64(path[thread, depth])
                 h = np.uint64(height[v])
-            if work >= WORK_QUANTUM and (relaxed_load(over, 0) | relaxed_load(stop, 0)) != 0:
+            if work >= WORK_QUANTUM and (relaxed_load(over, 0) != 0 or relaxed_load(stop, 0) != 0):
                 break
         while depth > ZERO:
             stacks = release(net, state, thread, alone, np.uint64(path[thread, depth]), np.int64(-1), stacks)
