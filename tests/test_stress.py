@@ -31,7 +31,7 @@ SOLVERS: list[tuple[str, dict[str, Any]]] = [
     ("multicore-synchronous", {"few_active": 1}),
     ("multicore-lockfree", {}),
     ("multicore-lockfree-arg", {}),
-    ("multicore-paths", {}),
+    ("multicore-paths", {"narrow": 0}),
 ]
 
 
