@@ -146,8 +146,10 @@ def build_residual(
         capacity[:0] if reverse_capacity is None else reverse_capacity,
         inner,
     )
-    first_out, head, reverse, place, room = _build_pairs(arcs, num_inner)
-    residual, shared = _residual_capacities(arcs, place, reverse, room)
+    largest = max(int(values.max(initial=0)) for values in (arcs.capacity, arcs.reverse_capacity))
+    width = np.dtype(np.int32 if largest <= np.iinfo(np.int32).max else np.int64).itemsize
+    first_out, head, reverse, place, room = _build_pairs(arcs, num_inner, width)
+    residual, shared = _residual_capacities(arcs, place, reverse, room, width)
     excess, sink_residual, constant = _terminal_capacities(arcs, num_inner)
     arrays = ResidualArrays(first_out, head, reverse, residual, excess, sink_residual)
     return ResidualNetwork(arrays, inner, place, shared, constant, capacity, reverse_capacity, exponent)
@@ -168,16 +170,17 @@ def _terminal_capacities(arcs: csr_build.InputArcs, num_inner: int) -> tuple[NDA
     return source_capacity, sink_capacity, direct + through
 
 
-def _build_pairs(arcs: csr_build.InputArcs, num_inner: int) -> tuple[NDArray[Any], ...]:
-    """Return first_out, head, reverse, place, and room for as many entries as there are residual arcs.
+def _build_pairs(arcs: csr_build.InputArcs, num_inner: int, width: int) -> tuple[NDArray[Any], ...]:
+    """Return first_out, head, reverse, place, and room for `width` bytes a residual arc.
 
     The sorted arcs were kept in a part of the room; no page of the rest has been touched.
     """
     first = np.zeros(num_inner + 1, dtype=arcs.inner.dtype)
     csr_build.count_by_smaller_end(arcs, first)
     np.cumsum(first, out=first)
-    room = np.empty(2 * int(first[-1]), dtype=first.dtype)
-    order = room[: len(room) // 2]
+    count = int(first[-1])
+    room = np.empty(2 * count * width, dtype=np.uint8)
+    order = room[: count * first.itemsize].view(first.dtype)
     csr_build.sort_by_smaller_end(arcs, first, order, num_inner)
     group_end = first[:-1]
     first_out = np.zeros(num_inner + 1, dtype=first.dtype)
@@ -187,20 +190,22 @@ def _build_pairs(arcs: csr_build.InputArcs, num_inner: int) -> tuple[NDArray[Any
     reverse = np.empty_like(head)
     place = np.full(len(arcs.tail), np.iinfo(first.dtype).max, dtype=first.dtype)
     csr_build.place_pairs(arcs, group_end, order, first_out[:-1].copy(), latest, head, reverse, place)
-    return first_out, head, reverse, place, room[: len(head)]
+    return first_out, head, reverse, place, room[: len(head) * width]
 
 
 def _residual_capacities(
-    arcs: csr_build.InputArcs, place: NDArray[Any], reverse: NDArray[Any], room: NDArray[Any]
+    arcs: csr_build.InputArcs, place: NDArray[Any], reverse: NDArray[Any], room: NDArray[Any], width: int
 ) -> tuple[NDArray[Any], bool]:
     """Return the residual capacities in the smallest dtype that holds the sum of every pair.
 
     They are put into `room` if they fit it. Also return whether any of them comes from two input arcs.
     """
     for dtype in (np.int32, np.int64):
+        if np.dtype(dtype).itemsize < width:
+            continue
         limit = np.int64(np.iinfo(dtype).max)
-        fits_room = np.dtype(dtype).itemsize <= room.itemsize
-        residual = room.view(dtype)[: len(room)] if fits_room else np.empty(len(room), dtype=dtype)
+        size = len(reverse) * np.dtype(dtype).itemsize
+        residual = room.view(dtype) if len(room) == size else np.empty(len(reverse), dtype=dtype)
         residual[:] = 0
         largest, fits, shared = csr_build.fill_residual(
             arcs.capacity, arcs.reverse_capacity, place, reverse, residual, limit
