@@ -371,7 +371,7 @@ MUTANTS: Mutants = {
     ),
     "search: no barrier after the mail is read": (
         "search-diamond",
-        without_barrier("search.unfinished[own] = k < end", "            unfinished = ZERO"),
+        without_barrier("(UNFINISHED if k < end else ZERO)", "            size = size_of_level(search)"),
         "data race",
     ),
     "search: no barrier before one thread goes on alone": (
@@ -402,8 +402,8 @@ MUTANTS: Mutants = {
         "search-dead-end-twice",
         edit(
             searching.search_together,
-            "    wait(search.barrier, num_threads)\n    return reached",
-            "    return reached",
+            "    wait(search.barrier, num_threads)\n    return search.end[own]",
+            "    return search.end[own]",
         ),
         "data race",
     ),
@@ -427,8 +427,8 @@ MUTANTS: Mutants = {
     ),
     "search: who has read its own mail goes on": (
         "search-fan",
-        edit(searching.search_together, "if unfinished == ZERO:", "if k == end:"),
-        "heights",
+        edit(searching.search_together, "while size >= UNFINISHED:", "while k < end or size == UNFINISHED:"),
+        "deadlock",
     ),
     "search: mail is labelled twice": (
         "search-diamond",

@@ -67,7 +67,7 @@ def distances_to_sink(
                 height[vertex] = 1
                 order[end] = vertex
                 end += ONE
-    while begin < end:
+    while begin < end and end < n:
         v = np.uint64(order[begin])
         begin += ONE
         next_height = np.uint64(height[v]) + ONE

@@ -54,8 +54,8 @@ class Search(NamedTuple):
     size : ndarray of uint64, shape (threads * PADDING,)
         How many vertices of the current level a thread has; constant while threads may read it. UNFINISHED
         is added while it has more of the last level to search than its mailboxes took.
-    level : ndarray of uint64, shape (1,)
-        The distance that one thread alone has come to.
+    alone : ndarray of uint64, shape (2,)
+        The distance that one thread alone has come to, and how many vertices have been reached then.
     mail : ndarray of the dtype of `order`, shape (threads * threads * letters * 2,)
         Letters from each thread to each thread: a vertex, and its arc towards the sink.
     mailed : ndarray of uint64, shape (threads * stride,)
@@ -72,7 +72,7 @@ class Search(NamedTuple):
     begin: NDArray[Any]
     end: NDArray[Any]
     size: NDArray[Any]
-    level: NDArray[Any]
+    alone: NDArray[Any]
     mail: NDArray[Any]
     mailed: NDArray[Any]
 
@@ -105,7 +105,7 @@ def make_search(num_threads: int, num_vertices: int, num_arcs: int, dtype: Any) 
         begin=padded(1),
         end=padded(1),
         size=padded(1),
-        level=number(0),
+        alone=np.zeros(2, dtype=np.uint64),
         mail=np.empty(num_threads * num_threads * letters * 2, dtype=dtype),
         mailed=padded(num_threads),
     )
@@ -198,21 +198,27 @@ def start_search(search: Search, thread: Any, net: Any, height: Any, drain: bool
 
 
 @kernel
-def search_alone(search: Search, net: Any, height: Any, next_height: Any, drain: bool) -> tuple[Any, Any]:
-    """Search level after level in one thread until one is large or empty.
+def search_alone(
+    search: Search, net: Any, height: Any, next_height: Any, reached: Any, drain: bool
+) -> tuple[Any, Any, Any]:
+    """Search level after level in one thread until one is large or empty, or all vertices are reached.
 
-    Returns the height that comes next, and the pushes made.
+    Returns the height that comes next, the number of vertices reached, and the pushes made.
     """
+    n = np.uint64(len(net.excess))
     dead = np.uint64(len(net.excess)) + ONE
     num_threads = search.num_threads[0]
+    first_height = next_height
     pushes = ZERO
     while True:
         size = ZERO
         for thread in range(num_threads):
             search.size[slot(thread)] = search.end[slot(thread)] - search.begin[slot(thread)]
             size += search.size[slot(thread)]
-        if size == ZERO or size >= search.small[0] * TWO:
-            return next_height, pushes
+        if next_height > first_height:
+            reached += size
+        if size == ZERO or reached == n or size >= search.small[0] * TWO:
+            return next_height, reached, pushes
         for thread in range(num_threads):
             k = np.uint64(thread) * search.room[0] + search.begin[slot(thread)]
             last_k = k + search.size[slot(thread)]
@@ -352,16 +358,20 @@ def search_together(search: Search, thread: Any, net: Any, height: Any, drain: b
         return ZERO, pushes
     next_height = TWO
     size = size_of_level(search)
-    while size > ZERO:
+    reached = size
+    while size > ZERO and reached < np.uint64(len(net.excess)):
         if size < search.small[0]:
             if not wait(search.barrier, num_threads):
                 return ZERO, pushes
             if thread == ZERO:
-                search.level[0], made = search_alone(search, net, height, next_height, drain)
+                search.alone[0], search.alone[1], made = search_alone(
+                    search, net, height, next_height, reached, drain
+                )
                 pushes += made
             if not wait(search.barrier, num_threads):
                 return ZERO, pushes
-            next_height = search.level[0]
+            next_height = search.alone[0]
+            reached = search.alone[1]
             size = size_of_level(search)
             continue
         k = search.begin[own]
@@ -381,7 +391,7 @@ def search_together(search: Search, thread: Any, net: Any, height: Any, drain: b
             if not wait(search.barrier, num_threads):
                 return ZERO, pushes
             size = size_of_level(search)
+        reached += size
         next_height += ONE
-    reached = search.end[own]
     wait(search.barrier, num_threads)
-    return reached, pushes
+    return search.end[own], pushes
