@@ -15,8 +15,8 @@ from scipy.sparse.csgraph import connected_components
 from preflow import FlowNetwork
 from preflow.graph.residual import ResidualNetwork, build_residual
 from preflow.kernels import link_cut
-from preflow.maxflow import recover_flow
-from preflow.maxflow.recover_flow import cancel_cycles
+from preflow.maxflow import cycles, recover_flow
+from preflow.maxflow.cycles import cancel_all
 from strategies import SmallProblem, small_problems
 
 
@@ -95,13 +95,6 @@ def has_cycle(residual: ResidualNetwork) -> bool:
     return bool(connected_components(graph, connection="strong")[0] < n)
 
 
-def cancel_all(residual: ResidualNetwork) -> None:
-    net, n = residual.arrays, residual.num_vertices
-    forest = link_cut.make_forest(n, net.head.dtype)
-    state = np.full(n, recover_flow.ROOT, dtype=np.uint8)
-    cancel_cycles(net, residual.initial_residual(), forest, net.first_out[:-1].copy(), state)
-
-
 @given(problem=small_problems(max_vertices=12), seed=st.integers(0, 2**32 - 1))
 def test_cycles_are_cancelled(problem: SmallProblem, seed: int) -> None:
     residual = build_residual(problem.network, np.array(problem.sources), np.array(problem.sinks))
@@ -112,7 +105,7 @@ def test_cycles_are_cancelled(problem: SmallProblem, seed: int) -> None:
         net.residual[a] -= amount
         net.residual[net.reverse[a]] += amount
     before, balance = inflows(residual), balances(residual)
-    cancel_all(residual)
+    cycles.cancel_all(residual.arrays, residual.initial_residual())
     after = inflows(residual)
     assert not has_cycle(residual)
     assert np.array_equal(balances(residual), balance)
@@ -151,7 +144,7 @@ def test_excess_returns_from_among_cycles(rim: int, spokes: int) -> None:
 
 def test_long_cycles_are_left_to_the_trees(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
-    monkeypatch.setattr(recover_flow, "cancel_cycles", lambda *args: calls.append(cancel_cycles(*args)))
+    monkeypatch.setattr(cycles, "cancel_all", lambda *args: calls.append(cancel_all(*args)))
     for rim, spokes in ((5, 3), (300, 300)):
         assert not calls
         recover_flow.return_excess(*wheel(rim, spokes))

@@ -1,0 +1,86 @@
+"""Cancel cycles of flow on dynamic trees: Sleator and Tarjan, "A data structure for dynamic trees" (1983).
+
+For the second stage, where walking the cycles would take more than O(m log n): see recover_flow.py.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..graph.residual import ResidualArrays
+from ..kernels.kernel import kernel
+from ..kernels.link_cut import (
+    Forest,
+    add_to_root,
+    cut,
+    cut_below,
+    find_root,
+    least_to_root,
+    link,
+    make_forest,
+)
+
+ONE = np.uint64(1)
+#: States of a vertex.
+ROOT, LINKED, FINISHED = 0, 1, 2
+
+
+@kernel
+def _set_inflow(net: Any, initial: Any, arc: Any, amount: Any) -> None:
+    """Cancel all but `amount` of the flow into a vertex over one of its arcs."""
+    cancelled = net.residual[arc] - initial[arc] - amount
+    net.residual[arc] -= cancelled
+    net.residual[net.reverse[arc]] += cancelled
+
+
+@kernel
+def cancel_cycles(net: Any, initial: Any, forest: Forest, current: Any, state: Any) -> None:
+    """Cancel all cycles of flow, in O(m log n).
+
+    A tree's edges are the current arcs of its vertices, upstream, and their values what flows there. An arc
+    that leads from a root into its own tree closes a cycle. A root without further inflow is on none, nor are
+    the arcs to it: it is finished. `current` starts with the first arcs, `state` with ROOT.
+    """
+    for start in range(len(net.excess)):
+        while state[start] != FINISHED:
+            v = find_root(forest, np.uint64(start))
+            a = np.uint64(current[v])
+            last = np.uint64(net.first_out[v + ONE])
+            while a < last and (net.residual[a] <= initial[a] or state[net.head[a]] == FINISHED):
+                a += ONE
+            current[v] = a
+            if a < last:
+                w = np.uint64(net.head[a])
+                inflow = np.int64(net.residual[a] - initial[a])
+                if find_root(forest, w) != v:
+                    link(forest, v, w, inflow)
+                    state[v] = LINKED
+                    continue
+                amount = min(inflow, least_to_root(forest, w))
+                _set_inflow(net, initial, a, inflow - amount)
+                add_to_root(forest, w, -amount)
+                u = cut_below(forest, w, 0)
+                while u < np.uint64(len(state)):
+                    _set_inflow(net, initial, np.uint64(current[u]), 0)
+                    state[u] = ROOT
+                    u = cut_below(forest, w, 0)
+                continue
+            b = np.uint64(net.first_out[v])
+            while b < last:
+                u = np.uint64(net.head[b])
+                if state[u] == LINKED and current[u] == net.reverse[b]:
+                    _set_inflow(net, initial, np.uint64(current[u]), cut(forest, u))
+                    state[u] = ROOT
+                    current[u] += 1
+                b += ONE
+            state[v] = FINISHED
+
+
+def cancel_all(net: ResidualArrays, initial: NDArray[Any]) -> None:
+    """Cancel all cycles of flow in place; `initial` are the residual capacities before any push."""
+    n = len(net.excess)
+    state = np.full(n, ROOT, dtype=np.uint8)
+    cancel_cycles(net, initial, make_forest(n, net.head.dtype), net.first_out[:-1].copy(), state)
