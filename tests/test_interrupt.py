@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
@@ -18,23 +19,39 @@ from preflow.progress import ProgressReport
 from preflow.solving.run import Control, run_interruptibly
 
 SCRIPT = """
-import threading, time
+import json, sys, threading, time
 import preflow
 from preflow.generators import FAMILIES
 small = ([0, 0, 1, 2], [1, 2, 3, 3], [3, 2, 2, 4])
-preflow.max_flow(small, 0, 3, method="serial-generic")
+ARGUMENTS = json.loads(sys.argv[1])
+preflow.max_flow(FAMILIES["rlg-long"].generate("8x16", seed=1), **ARGUMENTS)
 problem = FAMILIES["rlg-long"].generate("64x4096", seed=1)
 print("solving", flush=True)
 try:
-    preflow.max_flow(problem, method="serial-generic")
+    preflow.max_flow(problem, **ARGUMENTS)
 except KeyboardInterrupt:
     names = [thread.name for thread in threading.enumerate() if thread.name.startswith("preflow-solver")]
-    print("interrupted", len(names), preflow.max_flow(small, 0, 3).value, flush=True)
+    print("interrupted", len(names), preflow.max_flow(small, 0, 3, **ARGUMENTS).value, flush=True)
 """
 
 
-def test_ctrl_c_returns_within_a_second_and_leaves_the_process_usable() -> None:
-    command = [sys.executable, "-c", SCRIPT]
+#: A global relabel after every relabel makes every method slow.
+SLOW = {"relabel_period": 1e-9}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"method": "serial-generic"},
+        {"method": "multicore-fifo", "threads": 3, "options": SLOW},
+        {"method": "multicore-lockfree-arg", "threads": 3, "options": SLOW},
+        {"method": "multicore-anderson-setubal", "threads": 3, "options": SLOW},
+        {"method": "multicore-paths", "threads": 3, "options": {**SLOW, "narrow": 0}},
+    ],
+    ids=lambda arguments: arguments["method"],
+)
+def test_ctrl_c_returns_within_a_second_and_leaves_the_process_usable(arguments: dict[str, object]) -> None:
+    command = [sys.executable, "-c", SCRIPT, json.dumps(arguments)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=heed_ctrl_c)
     assert process.stdout is not None
     assert process.stdout.readline().strip() == "solving"

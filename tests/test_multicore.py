@@ -182,6 +182,7 @@ def test_narrow_networks_go_to_one_thread() -> None:
     problem = FAMILIES["rmf-long"].generate("4x64", seed=0)
     result = preflow.min_cut(problem, method="multicore-paths", threads=3)
     assert [counts["relabels"] > 0 for counts in result.stats.per_thread] == [True, False, False]
+    assert "serial-hi-pr" in result.stats.reason
 
 
 def test_paths_push_on_every_thread() -> None:

@@ -232,7 +232,7 @@ class _Solve:
         per_thread = tuple(dict(zip(COUNTERS, row, strict=True)) for row in rows)
         return SolveStats(
             method=self.method.name,
-            reason=self.reason,
+            reason="; ".join([self.reason, *self.control.remarks]),
             device=self.method.device,
             threads=self.threads,
             **{name: sum(counts[name] for counts in per_thread) for name in COUNTERS},

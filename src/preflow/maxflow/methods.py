@@ -134,7 +134,7 @@ METHODS = (
         "multicore-paths",
         "maxflow.multicore_paths",
         "PathsOptions",
-        "every thread runs highest label along paths on the vertices that it activated",
+        "highest label along paths on the vertices a thread activated; narrow networks: serial-hi-pr",
         "preflow; Goldberg 2008; Cihan 2010, section 4.7",
         parallel=True,
     ),

@@ -21,9 +21,10 @@ Where levels are narrow, as in networks with long distances, few vertices are ac
 method gains from searches that it resumes: such networks are left to it.
 
 Gaps: each thread counts how many vertices it has moved to and from every height; the counts of all threads
-add up to the vertices of a height. They are added up only as often as the height could have become empty
-since the last time. What stands above an empty height likely cannot reach the sink; since labels may be
-invalid for a moment, it is not declared dead but left alone until the next global relabel.
+add up to the vertices of a height. A thread adds them up when it has moved away its share of what was there
+the last time, and every time where few are left. So a gap may be found late, or be one for a moment only:
+that costs time, no correctness. What stands above an empty height likely cannot reach the sink; since labels
+may be invalid for a moment, it is not declared dead but left alone until the next global relabel.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..graph.residual import ResidualArrays
-from ..kernels.atomics import add, claim, fetch_min, load, prefetch, relaxed_load, relaxed_store
+from ..kernels.atomics import PADDING, add, claim, fetch_min, load, prefetch, relaxed_load, relaxed_store
+from ..kernels.clock import now
 from ..kernels.kernel import kernel
 from ..kernels.relabel import RELABEL_WORK
 from ..parallel.barrier import wait
@@ -45,7 +47,7 @@ from ..parallel.queues import Queues, append, clear, make_queues, pop, size
 from ..parallel.search import Search, make_search, search_together
 from ..parallel.team import run_solver
 from ..solving.run import Control
-from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABELS, STEALS, WAITS
+from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS, STEALS, WAITS
 from . import serial_highest_label
 from .options import check_count, check_positive, check_relabel_rule, relabel_limits
 
@@ -56,10 +58,8 @@ TWO = np.uint64(2)
 WORK_QUANTUM = np.uint64(4096)
 #: Vertices that are given at once, at most.
 GIFT = 16
-#: Two cache lines of int64.
-PADDING = 16
 #: Positions in State.shared.
-WORK, GAP, STOPPING = (k * PADDING for k in range(3))
+WORK, GAP, STOPPING = (np.uint64(k) * PADDING for k in range(3))
 #: The share of all vertices among which a level must be wide.
 PROBED = 1 / 16
 
@@ -351,7 +351,7 @@ def run_phase(
         prefetch_vertex(net, state, np.uint64(state.active_first[thread, level]))
         available = load(net.excess, active)
         delay(state.delays, thread)
-        sent = available - available
+        sent = np.int64(0)
         path[thread, ZERO] = active
         depth = ZERO
         v = active
@@ -485,7 +485,7 @@ def start_phase(
             active += net.excess[v]
             stacks = put_on_stack(state, thread, v, touched, stacks)
         k += ONE
-    state.active[thread * np.uint64(PADDING)] = active
+    state.active[thread * PADDING] = active
     return stacks, touched
 
 
@@ -509,17 +509,19 @@ def first_stage(
     num_threads = search.num_threads[0]
     touched = ZERO
     while True:
+        begin = now()
         reached, pushes = search_together(search, thread, net, state.height, True)
         counts[PUSHES] += pushes
         stacks, touched = start_phase(search, net, state, queues, thread, reached, touched)
         if thread == ZERO:
+            counts[RELABEL_NANOSECONDS] += now() - begin
             counts[GLOBAL_RELABELS] += ONE
             relaxed_store(state.shared, STOPPING, relaxed_load(stop, 0))
         if not wait(search.barrier, num_threads):
             return
         active = 0.0
         for other in range(num_threads):
-            active += state.active[np.uint64(other) * np.uint64(PADDING)]
+            active += state.active[np.uint64(other) * PADDING]
         if thread == ZERO:
             progress[0] = active
         if active == 0.0 or relaxed_load(state.shared, STOPPING) != 0:
@@ -582,6 +584,7 @@ def solve(net: ResidualArrays, options: PathsOptions, control: Control) -> NDArr
     dtype = net.head.dtype
     height = np.full(n, n + 1, dtype=dtype)
     if not has_wide_level(net, height, np.empty(n, dtype=dtype), options.narrow, int(n * PROBED)):
+        control.remarks.append("few vertices a level, so serial-hi-pr solved it on one thread")
         return serial_highest_label.solve(net, serial_highest_label.HighestLabelOptions(), control)
     threads = control.threads
     _, work_limit = relabel_limits("work", options.relabel_period, n, m)
@@ -595,7 +598,7 @@ def solve(net: ResidualArrays, options: PathsOptions, control: Control) -> NDArr
         population=np.zeros(threads * (n + 2), dtype=np.int64),
         spare=np.zeros((threads, n + 2), dtype=np.int64),
         scarce=np.zeros(n + 2, dtype=np.uint32),
-        path=np.empty((threads, max(options.path_length, 2 * PADDING)), dtype=dtype),
+        path=np.empty((threads, max(options.path_length, 2 * int(PADDING))), dtype=dtype),
         active=np.zeros(threads * PADDING, dtype=np.float64),
         shared=np.zeros(3 * PADDING, dtype=np.int64),
         over=np.zeros(PADDING, dtype=np.int64),

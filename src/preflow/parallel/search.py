@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.atomics import fetch_add, prefetch, relaxed_load, relaxed_store
+from ..kernels.atomics import PADDING, fetch_add, prefetch, relaxed_load, relaxed_store
 from ..kernels.kernel import kernel
 from .barrier import make_barrier, wait
 
@@ -34,8 +34,6 @@ NEAR, MIDDLE, FAR = 3, 6, 9
 SOME_ARCS = 16
 #: More than all vertices, in Search.size.
 UNFINISHED = np.uint64(2**48)
-#: Entries of uint64 between what different threads write: two cache lines.
-PADDING = 16
 
 
 class Search(NamedTuple):
@@ -84,7 +82,7 @@ def make_search(num_threads: int, num_vertices: int, num_arcs: int, dtype: Any) 
         return np.array([value], dtype=np.uint64)
 
     def padded(count: int) -> NDArray[np.uint64]:
-        return np.zeros(num_threads * -(-count // PADDING) * PADDING, dtype=np.uint64)
+        return np.zeros(num_threads * -(-count // int(PADDING)) * int(PADDING), dtype=np.uint64)
 
     block = min(BLOCK, max(1, num_vertices // (BLOCKS * num_threads)))
     shift = block.bit_length() - 1
@@ -114,7 +112,7 @@ def make_search(num_threads: int, num_vertices: int, num_arcs: int, dtype: Any) 
 @kernel
 def slot(thread: Any) -> Any:
     """Return the place of a thread's entry in a padded array."""
-    return np.uint64(thread) * np.uint64(PADDING)
+    return np.uint64(thread) * PADDING
 
 
 @kernel

@@ -40,6 +40,8 @@ class Control:
         Excess on active vertices as of the last global relabel, and all the source could send.
     delays : ndarray of uint64, or None
         For stress tests of solvers on many cores, see :mod:`preflow.parallel.delays`.
+    remarks : list of str
+        What the solver adds to the reason for its choice.
     """
 
     threads: int = 1
@@ -47,6 +49,7 @@ class Control:
     thread_counts: NDArray[np.uint64] = field(init=False)
     excess: NDArray[np.float64] = field(default_factory=lambda: np.ones(2))
     delays: NDArray[np.uint64] | None = None
+    remarks: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "thread_counts", np.zeros((self.threads, COUNTER_ROW), dtype=np.uint64))
