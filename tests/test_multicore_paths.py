@@ -259,13 +259,19 @@ def test_search_again_and_again(threads: int) -> None:
     assert pushes[0] > 0
 
 
-def test_search_of_dense_networks() -> None:
+@pytest.mark.parametrize("seed", range(8))
+def test_search_of_dense_networks(seed: int) -> None:
+    """Few vertices are left after the first level, or the second, and look for it themselves."""
     n = 40
+    random = np.random.default_rng(seed)
     tail, head = (ends.ravel() for ends in np.meshgrid(np.arange(n), np.arange(n)))
-    capacity = np.random.default_rng(1).integers(0, 3, n * n)
+    capacity = random.integers(0, 3, n * n)
+    capacity[(head == 1) & (random.random(n * n) < seed / 8)] = 0
     net = residual_of(FlowNetwork.from_arrays(tail, head, capacity), 0, 1)
     for threads in (1, 2, 5):
-        assert check_search(make_mailed(threads, net, None if threads == 1 else 1, None), net, True) > 0
+        made = make_mailed(threads, net, None if threads == 1 else 1, None)
+        assert check_search(made, net, True) > 0
+        check_search(made, net, False)
 
 
 @pytest.mark.parametrize("arcs", [([0], [1], [1]), ([0, 1], [1, 2], [3, 2])])

@@ -5,7 +5,9 @@ thread finds among the others' vertices it mails to their owners, who look at it
 memory that a thread writes is its own, and what it reads was last written before a barrier: with labels set
 by compare-and-exchange, vertices of one cache line were found by different threads, and 16 of them searched
 rmf-wide 136x68 no faster than 4. Levels with few arcs go to one thread, without barriers, until they grow:
-graphs with long distances have hundreds of thousands of them.
+graphs with long distances have hundreds of thousands of them. Where few vertices are left, as in dense
+graphs after the first level, these look for one of the level among their neighbours, and not the level for
+them: Beamer, Asanovic and Patterson (2012).
 """
 
 from __future__ import annotations
@@ -32,6 +34,9 @@ LETTERS, FEWEST_LETTERS = 16384, 64
 NEAR, MIDDLE, FAR = 3, 6, 9
 #: Arcs of a vertex whose ends are prefetched.
 SOME_ARCS = 16
+#: With at least so many arcs a vertex, a level at least half as large as what is left does not search, it is
+#: searched for.
+MANY_ARCS = np.uint64(32)
 #: More than all vertices, in Search.size.
 UNFINISHED = np.uint64(2**48)
 
@@ -196,6 +201,37 @@ def start_search(search: Search, thread: Any, net: Any, height: Any, drain: bool
 
 
 @kernel
+def few_left(net: Any, size: Any, reached: Any) -> Any:
+    """Return whether those not yet reached find a level of `size` vertices sooner than it finds them."""
+    n, m = np.uint64(len(net.excess)), np.uint64(len(net.head))
+    return m >= n * MANY_ARCS and n - reached < size * TWO
+
+
+@kernel
+def search_back(search: Search, thread: Any, net: Any, height: Any, next_height: Any, drain: bool) -> Any:
+    """Look from a thread's dead vertices for the level before `next_height`; return the pushes made."""
+    n = np.uint64(len(net.excess))
+    dead = n + ONE
+    block = np.uint64(1) << search.shift[0]
+    pushes = ZERO
+    v = thread * block
+    while v < n:
+        last = min(v + block, n)
+        while v < last:
+            a = np.uint64(net.first_out[v]) if np.uint64(height[v]) == dead else np.uint64(len(net.head))
+            last_arc = np.uint64(net.first_out[v + ONE])
+            while a < last_arc:
+                if net.residual[a] > 0 and np.uint64(relaxed_load(height, net.head[a])) + ONE == next_height:
+                    pushes += reach(search, thread, net, height, v, a, next_height, drain)
+                    if np.uint64(height[v]) != dead:
+                        break
+                a += ONE
+            v += ONE
+        v += block * (search.num_threads[0] - ONE)
+    return pushes
+
+
+@kernel
 def search_alone(
     search: Search, net: Any, height: Any, next_height: Any, reached: Any, drain: bool
 ) -> tuple[Any, Any, Any]:
@@ -217,7 +253,12 @@ def search_alone(
             reached += size
         if size == ZERO or reached == n or size >= search.small[0] * TWO:
             return next_height, reached, pushes
+        backwards = few_left(net, size, reached)
         for thread in range(num_threads):
+            if backwards:
+                search.begin[slot(thread)] += search.size[slot(thread)]
+                pushes += search_back(search, np.uint64(thread), net, height, next_height, drain)
+                continue
             k = np.uint64(thread) * search.room[0] + search.begin[slot(thread)]
             last_k = k + search.size[slot(thread)]
             search.begin[slot(thread)] += search.size[slot(thread)]
@@ -375,6 +416,9 @@ def search_together(search: Search, thread: Any, net: Any, height: Any, drain: b
         k = search.begin[own]
         end = search.end[own]
         a = np.uint64(net.first_out[search.order[first + k]]) if k < end else ZERO
+        if few_left(net, size, reached):
+            pushes += search_back(search, thread, net, height, next_height, drain)
+            k = end
         size = UNFINISHED
         while size >= UNFINISHED:
             for other in range(num_threads):
