@@ -27,11 +27,10 @@ from preflow.kernels.bfs import distances_to_sink
 from preflow.maxflow import multicore_lockfree as lockfree
 from preflow.maxflow.options import UNLIMITED
 from preflow.parallel import inboxes
-from preflow.parallel.barrier import PATIENCE
-from preflow.parallel.bfs import make_team
 from preflow.parallel.inboxes import Inboxes, append, is_empty, make_inboxes, pop, receive, send
 from preflow.solving.run import COUNTER_ROW
 from scheduler import Outcome, Thread, explore, hidden_values
+from tiny_networks import make_tiny_search
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
 
@@ -120,16 +119,14 @@ def make_solve(
     network = FlowNetwork.from_arrays(tail, head, capacity)
     n = network.num_vertices - 2
     net = build_residual(network, np.array([n]), np.array([n + 1])).arrays
-    team = make_team(num_threads, np.uint32)
-    team.barrier[PATIENCE] = 0
-    team.worklist.buffer[...] = 0
+    search = make_tiny_search(num_threads, net, small=n + 1, letters=0)
     lists = make_inboxes(num_threads, n, np.uint32)
     lists.patience[0] = 0
     stop = np.zeros(1, np.int64)
-    hold_constant((team.num_threads, net.first_out, net.head, net.reverse))
+    hold_constant((net.first_out, net.head, net.reverse))
     hold_constant((lists.patience, stop))
     state = lockfree.State(
-        team=team,
+        search=search,
         lists=lists,
         stop=stop,
         progress=uncounted(2, dtype=np.float64),
@@ -137,7 +134,6 @@ def make_solve(
         relabel_limit=UNLIMITED if period is None else np.uint64(period),
         block_bits=ZERO,
         height=np.full(n, n + 1, np.uint32),
-        order=np.zeros(n, np.uint32),
         seen=np.zeros(n if concurrent else 0, np.uint8),
         found=np.zeros(num_threads * int(lockfree.PADDING), np.int64),
         signals=np.zeros(5 * int(lockfree.PADDING), np.uint64),
@@ -201,7 +197,7 @@ def epoch(
     def make_case() -> tuple[Solve, list[Thread]]:
         shared = make_solve(arcs, num_threads, period, concurrent)
         net, state = shared
-        distances_to_sink(net, state.height, state.order, ZERO, ZERO, ZERO, False)
+        distances_to_sink(net, state.height, state.search.order, ZERO, ZERO, ZERO, False)
         for thread in range(num_threads):
             lockfree.begin_epoch(net, state, np.uint64(thread), np.uint64(num_threads))
         hold_constant((state.found,))
