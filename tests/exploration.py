@@ -113,7 +113,7 @@ class Runner:
         case, _, expected = mutants[mutant]
         violation = self.ask(case, mutant)["violation"]
         assert violation is not None, "the explorer does not see this mistake"
-        assert expected in violation
+        assert expected in violation, violation
 
 
 def serve(cases: Cases, mutants: Mutants) -> None:

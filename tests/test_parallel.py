@@ -562,7 +562,7 @@ def make_mailed(
     n, m = len(net.excess), len(net.head)
     made = make_search(num_threads, n, m, net.head.dtype)
     if letters is not None:
-        mail = np.empty(num_threads * num_threads * letters * 2, net.head.dtype)
+        mail = np.empty(4 * num_threads * num_threads * letters, net.head.dtype)
         made = made._replace(letters=np.array([letters], np.uint64), mail=mail)
     if small is not None:
         made = made._replace(small=np.array([small], np.uint64))

@@ -6,13 +6,14 @@ vertex v belongs to thread v modulo the number of threads.
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from exploration import Cases, Mutants, Runner, edit, hold_constant, serve
+from exploration import Cases, Mutants, Runner, edit, hold_constant, replaced, serve
 from preflow.graph.residual import ResidualArrays
 from preflow.kernels import atomics
 from preflow.parallel import search as searching
@@ -73,6 +74,12 @@ def search_all(
     return explore(make_case, check_state, check_end)
 
 
+def search_dense(arcs: Arcs, drain: bool) -> Outcome:
+    """As in a dense network: a level is searched for where few vertices are left."""
+    with replaced(searching.may_be_few_left, lambda net: True):
+        return search_all(arcs, drain)
+
+
 DIAMOND = [(4, 3, 2), (3, 2, 1), (3, 1, 1), (2, 0, 2), (2, 1, 1), (0, 5, 1), (1, 5, 1)]
 #: Vertex 0 reaches the sink; the three others are found from it at once, two by mail.
 FAN = [(4, 1, 1), (4, 2, 1), (4, 3, 1), (1, 0, 1), (2, 0, 2), (3, 0, 2), (0, 5, 1)]
@@ -89,6 +96,8 @@ CASES: Cases = {
     "search-dead-end-twice": lambda: search_all(DEAD_END, drain=False, searches=2),
     "search-alone": lambda: search_all(DIAMOND, drain=False, small=10),
     "search-bulge": lambda: search_all(BULGE, drain=False, small=2),
+    "search-dense": lambda: search_dense(DIAMOND, drain=False),
+    "drain-dense": lambda: search_dense(WAYS, drain=True),
     "drain-diamond": lambda: search_all(DIAMOND, drain=True),
     "drain-fan": lambda: search_all(FAN, drain=True),
     "drain-ways": lambda: search_all(WAYS, drain=True),
@@ -99,77 +108,57 @@ CASES: Cases = {
 
 BARRIER = """
             if not wait(search.barrier, num_threads):
-                return ZERO, ZERO, pushes
-"""
+                return ZERO, ZERO, pushes"""
 
 
-def without_barrier(before: str, after: str) -> Any:
+def without_barrier(before: str, after: str, barrier: str = BARRIER) -> Any:
     """Leave out the barrier that is between two lines of the search."""
-    return edit(searching.search_together, before + BARRIER + after, before + "\n" + after)
+    return edit(searching.search_together, before + barrier + after, before + after)
 
 
 MUTANTS: Mutants = {
     "search: no barrier before the first level": (
         "search-diamond",
-        edit(
-            searching.search_together,
-            """height, drain)
-    if not wait(search.barrier, num_threads):
-        return ZERO, ZERO, pushes
-    next_height = TWO""",
-            "height, drain)\n    next_height = TWO",
+        without_barrier(
+            "height, drain)", "\n    level = ONE", textwrap.dedent(BARRIER).replace("\n", "\n    ")
         ),
         "data race",
     ),
-    "search: no barrier before the mail is read": (
+    "search: no barrier between levels": (
         "search-diamond",
-        without_barrier("pushes += made", "            pushes += read_mail"),
-        "data race",
-    ),
-    "search: no barrier after the mail is read": (
-        "search-diamond",
-        without_barrier("(UNFINISHED if k < end else ZERO)", "            size = size_of_level(search)"),
-        "data race",
-    ),
-    "search: no barrier before one thread goes on alone": (
-        "search-bulge",
-        edit(
-            searching.search_together,
-            """if size < search.small[0]:
-            if not wait(search.barrier, num_threads):
-                return ZERO, ZERO, pushes
-""",
-            "if size < search.small[0]:\n",
+        without_barrier(
+            "(UNFINISHED if k < end else ZERO)", "\n            pushes += made", BARRIER + " + made"
         ),
         "data race",
     ),
     "search: no barrier after one thread went on alone": (
         "search-bulge",
-        edit(
-            searching.search_together,
-            """pushes += made
-            if not wait(search.barrier, num_threads):
-                return ZERO, ZERO, pushes
-            next_height""",
-            "pushes += made\n            next_height",
-        ),
+        without_barrier("before, half, drain)", "\n            level, size"),
+        "found",
+    ),
+    "search: no barrier before the sizes of a dense network's level are added": (
+        "search-dense",
+        without_barrier("TWO, thread)] = found", "\n            size ="),
         "data race",
     ),
-    "search: no barrier at the end": (
-        "search-dead-end-twice",
-        edit(
-            searching.search_together,
-            "    wait(search.barrier, num_threads)\n    return first,",
-            "    return first,",
-        ),
+    "search: one half of the mail": (
+        "search-fan",
+        edit(searching.search_together, "half = ONE - half", "half = ZERO"),
         "data race",
     ),
     "search: mail of the last round is not read": (
         "search-fan",
+        edit(searching.search_together, "if more:", "if more and k < end:"),
+        "heights",
+    ),
+    "search: mail is thrown away before all of it is read": (
+        "search-bulge",
         edit(
-            searching.search_together,
-            "pushes += read_mail(",
-            "pushes += ZERO if k == end else read_mail(",
+            searching.go_on_alone,
+            """level, half, drain)
+    for thread in range(search.num_threads[0]):
+""",
+            "level, half, drain)\n",
         ),
         "heights",
     ),
@@ -184,8 +173,8 @@ MUTANTS: Mutants = {
     ),
     "search: who has read its own mail goes on": (
         "search-fan",
-        edit(searching.search_together, "while size >= UNFINISHED:", "while k < end or size == UNFINISHED:"),
-        "deadlock",
+        edit(searching.search_together, "more = total >= UNFINISHED", "more = k < end"),
+        "heights",
     ),
     "search: mail is labelled twice": (
         "search-diamond",

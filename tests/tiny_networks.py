@@ -70,7 +70,7 @@ def make_tiny_search(num_threads: int, net: ResidualArrays, small: int, letters:
         barrier=impatient_barrier(num_threads),
         small=np.array([small], np.uint64),
         letters=np.array([letters], np.uint64),
-        mail=np.zeros(num_threads * num_threads * letters * 2, np.uint32),
+        mail=np.zeros(4 * num_threads * num_threads * letters, np.uint32),
     )
     made.order[...] = 0
     hold_constant((made.num_threads, made.shift, made.room, made.letters, made.small))

@@ -2,13 +2,15 @@
 
 Vertices are dealt out to the threads in blocks; only its owner labels a vertex and searches from it. What a
 thread finds among the others' vertices it mails to their owners, who look at it after a barrier. So the
-memory that a thread writes is its own, and what it reads was last written before a barrier: with labels set
-by compare-and-exchange, vertices of one cache line were found by different threads, and 16 of them searched
-rmf-wide 136x68 no faster than 4. In a thread's order of discovery the in-queue of a level is followed by its
-out-queue, so they flip without copying (Cihan 2010, section 4.6.3). Levels with few arcs go to one thread,
-without barriers, until they grow: graphs with long distances have hundreds of thousands of them. Where few
-vertices are left, as in dense graphs after the first level, these look for one of the level among their
-neighbours, and not the level for them: Beamer, Asanovic and Patterson (2012).
+memory that a thread writes is its own: with labels set by compare-and-exchange, vertices of one cache line
+were found by different threads, and 16 of them searched rmf-wide 136x68 no faster than 4. There is one
+barrier a level: after it a thread first labels what its mail says, which completes its vertices of the
+level, and then searches from them and writes mail for the next level into other boxes. In a thread's order
+of discovery the in-queue of a level is followed by its out-queue, so they flip without copying (Cihan 2010,
+section 4.6.3). Levels with few arcs go to one thread, without barriers, until they grow: graphs with long
+distances have hundreds of thousands of them. Where few vertices are left, as in dense graphs after the first
+level, these look for one of the level among their neighbours, and not the level for them: Beamer, Asanovic
+and Patterson (2012).
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ NEAR, MIDDLE, FAR = 3, 6, 9
 SOME_ARCS = 16
 #: With at least so many arcs a vertex, a level at least half as large as what is left does not search, it is
 #: searched for.
-MANY_ARCS = np.uint64(32)
+MANY_ARCS = 32
 #: More than all vertices, in Search.size.
 UNFINISHED = np.uint64(2**48)
 
@@ -56,14 +58,15 @@ class Search(NamedTuple):
         For each thread its vertices that reach the sink, by distance.
     begin, end : ndarray of uint64, shape (threads * PADDING,)
         Where a thread's vertices not yet searched from begin and end in its part of `order`.
-    size : ndarray of uint64, shape (threads * PADDING,)
-        How many vertices of the current level a thread has; constant while threads may read it. UNFINISHED
-        is added while it has more of the last level to search than its mailboxes took.
-    alone : ndarray of uint64, shape (2,)
-        The distance that one thread alone has come to, and how many vertices have been reached then.
-    mail : ndarray of the dtype of `order`, shape (threads * threads * letters * 2,)
-        Letters from each thread to each thread: a vertex, and its arc towards the sink.
-    mailed : ndarray of uint64, shape (threads * stride,)
+    size : ndarray of uint64, shape (3 * threads * PADDING,)
+        For even levels, for odd ones and for other uses: how many vertices of a level a thread has.
+        UNFINISHED is added where it has more of the level to search from than its mailboxes took.
+    alone : ndarray of uint64, shape (3,)
+        The level that one thread alone has come to, how many vertices it has, and how many those before.
+    mail : ndarray of the dtype of `order`, shape (2 * threads * threads * letters * 2,)
+        Letters from each thread to each thread: a vertex, and its arc towards the sink. Those in one half
+        are read while the other is written.
+    mailed : ndarray of uint64, shape (2 * threads * stride,)
         How many letters each thread has written to each.
     """
 
@@ -88,14 +91,14 @@ def make_search(num_threads: int, num_vertices: int, num_arcs: int, dtype: Any) 
     def number(value: int) -> NDArray[np.uint64]:
         return np.array([value], dtype=np.uint64)
 
-    def padded(count: int) -> NDArray[np.uint64]:
-        return np.zeros(num_threads * -(-count // int(PADDING)) * int(PADDING), dtype=np.uint64)
+    def padded(count: int, entries: int = 1) -> NDArray[np.uint64]:
+        return np.zeros(count * num_threads * -(-entries // int(PADDING)) * int(PADDING), dtype=np.uint64)
 
     block = min(BLOCK, max(1, num_vertices // (BLOCKS * num_threads)))
     shift = block.bit_length() - 1
     blocks = -(-num_vertices // (1 << shift))
     room = -(-blocks // num_threads) << shift
-    letters = max(FEWEST_LETTERS, LETTERS // num_threads) if num_threads > 1 else 0
+    letters = max(FEWEST_LETTERS, LETTERS // (2 * num_threads)) if num_threads > 1 else 0
     small = num_vertices + 1
     if num_threads > 1:
         small = SMALL_LEVEL * num_vertices // (num_threads * max(1, num_arcs))
@@ -109,10 +112,10 @@ def make_search(num_threads: int, num_vertices: int, num_arcs: int, dtype: Any) 
         order=np.empty(num_threads * room, dtype=dtype),
         begin=padded(1),
         end=padded(1),
-        size=padded(1),
-        alone=np.zeros(2, dtype=np.uint64),
-        mail=np.empty(num_threads * num_threads * letters * 2, dtype=dtype),
-        mailed=padded(num_threads),
+        size=padded(3),
+        alone=np.zeros(3, dtype=np.uint64),
+        mail=np.empty(2 * num_threads * num_threads * letters * 2, dtype=dtype),
+        mailed=padded(2, num_threads),
     )
 
 
@@ -165,12 +168,39 @@ def reach(
 
 
 @kernel
-def size_of_level(search: Search) -> Any:
-    """Return the number of vertices of the current level; UNFINISHED or more if the last is not searched."""
+def size_slot(search: Search, use: Any, thread: Any) -> Any:
+    """Return the place of a thread's entry for one of three uses in ``search.size``."""
+    return slot(use * search.num_threads[0] + np.uint64(thread))
+
+
+@kernel
+def size_of_level(search: Search, use: Any) -> Any:
+    """Return the number of vertices of a level; UNFINISHED or more if not all are searched from."""
     size = ZERO
     for thread in range(search.num_threads[0]):
-        size += search.size[slot(thread)]
+        size += search.size[size_slot(search, use, thread)]
     return size
+
+
+@kernel
+def mail_slot(search: Search, half: Any, writer: Any, reader: Any) -> Any:
+    """Return the place of a mailbox in ``search.mailed``."""
+    stride = np.uint64(len(search.mailed)) // (search.num_threads[0] * TWO)
+    return (half * search.num_threads[0] + writer) * stride + reader
+
+
+@kernel
+def mailbox(search: Search, half: Any, writer: Any, reader: Any) -> Any:
+    """Return where a mailbox begins in ``search.mail``."""
+    num_threads = search.num_threads[0]
+    return ((half * num_threads + writer) * num_threads + reader) * search.letters[0] * TWO
+
+
+@kernel
+def throw_away(search: Search, half: Any, writer: Any) -> None:
+    """Empty a thread's mailboxes to all."""
+    for reader in range(search.num_threads[0]):
+        search.mailed[mail_slot(search, half, writer, np.uint64(reader))] = ZERO
 
 
 @kernel
@@ -198,15 +228,20 @@ def start_search(search: Search, thread: Any, net: Any, height: Any, drain: bool
         v += block * (search.num_threads[0] - ONE)
     search.begin[slot(thread)] = ZERO
     search.end[slot(thread)] = end
-    search.size[slot(thread)] = end
+    throw_away(search, ZERO, thread)
     return pushes
+
+
+@kernel
+def may_be_few_left(net: Any) -> bool:
+    """Return whether the network is dense."""
+    return len(net.head) >= len(net.excess) * MANY_ARCS
 
 
 @kernel
 def few_left(net: Any, size: Any, reached: Any) -> Any:
     """Return whether those not yet reached find a level of `size` vertices sooner than it finds them."""
-    n, m = np.uint64(len(net.excess)), np.uint64(len(net.head))
-    return m >= n * MANY_ARCS and n - reached < size * TWO
+    return may_be_few_left(net) and np.uint64(len(net.excess)) - reached < size * TWO
 
 
 @kernel
@@ -266,18 +301,18 @@ def search_part(
     k: Any,
     end: Any,
     done: Any,
+    half: Any,
     alone: bool,
     drain: bool,
 ) -> tuple[Any, Any, Any]:
     """Search from a thread's vertices ``k .. end - 1``, but for the first `done` arcs of the first one.
 
-    What belongs to others is mailed to them, while mail fits, or labelled too if all others wait (`alone`).
+    What belongs to others is mailed to them, in a half of the mail, while it fits; or labelled too if all
+    others wait (`alone`).
     Returns the vertex and the number of its arcs to go on after, `end` if there is none, and the pushes made.
     """
     dead = np.uint64(len(net.excess)) + ONE
     letters = search.letters[0]
-    num_threads = search.num_threads[0]
-    stride = np.uint64(len(search.mailed)) // num_threads
     first = thread * search.room[0]
     pushes = ZERO
     while k < end:
@@ -295,13 +330,14 @@ def search_part(
                     if alone or owner == thread:
                         pushes += reach(search, owner, net, height, w, b, next_height, drain)
                     else:
-                        count = search.mailed[thread * stride + owner]
+                        box = mail_slot(search, half, thread, owner)
+                        count = search.mailed[box]
                         if count == letters:
                             return k, a - begin, pushes
-                        place = ((thread * num_threads + owner) * letters + count) * TWO
+                        place = mailbox(search, half, thread, owner) + count * TWO
                         search.mail[place] = w
                         search.mail[place + ONE] = b
-                        search.mailed[thread * stride + owner] = count + ONE
+                        search.mailed[box] = count + ONE
             a += ONE
         done = ZERO
         k += ONE
@@ -310,44 +346,41 @@ def search_part(
 
 @kernel
 def search_alone(
-    search: Search,
-    net: Any,
-    height: Any,
-    next_height: Any,
-    reached: Any,
-    width: Any,
-    enough: Any,
-    drain: bool,
-) -> tuple[Any, Any, Any]:
+    search: Search, net: Any, height: Any, level: Any, before: Any, width: Any, enough: Any, drain: bool
+) -> tuple[Any, Any, Any, Any]:
     """Search in one thread until a level has `width` vertices or none, or `enough` are reached in all.
 
-    Returns the height that comes next, the number of vertices reached, and the pushes made.
+    On entry all vertices of `level` are found and `before` those of the levels before it.
+
+    Returns
+    -------
+    level, size, before : the level come to, the number of its vertices, and of those before it
+    pushes : number of pushes made
     """
     num_threads = search.num_threads[0]
-    first_height = next_height
     pushes = ZERO
     while True:
         size = ZERO
         for thread in range(num_threads):
-            search.size[slot(thread)] = search.end[slot(thread)] - search.begin[slot(thread)]
-            size += search.size[slot(thread)]
-        if next_height > first_height:
-            reached += size
-        if size == ZERO or size >= width or reached >= enough:
-            return next_height, reached, pushes
-        backwards = few_left(net, size, reached)
+            found = search.end[slot(thread)] - search.begin[slot(thread)]
+            search.size[size_slot(search, TWO, thread)] = found
+            size += found
+        if size == ZERO or size >= width or before + size >= enough:
+            return level, size, before, pushes
+        backwards = few_left(net, size, before + size)
         for thread in range(num_threads):
             begin = search.begin[slot(thread)]
-            end = begin + search.size[slot(thread)]
+            end = begin + search.size[size_slot(search, TWO, thread)]
             search.begin[slot(thread)] = end
             if backwards:
-                pushes += search_back(search, np.uint64(thread), net, height, next_height, drain)
+                pushes += search_back(search, np.uint64(thread), net, height, level + ONE, drain)
                 continue
             _, _, made = search_part(
-                search, np.uint64(thread), net, height, next_height, begin, end, ZERO, True, drain
+                search, np.uint64(thread), net, height, level + ONE, begin, end, ZERO, ZERO, True, drain
             )
             pushes += made
-        next_height += ONE
+        before += size
+        level += ONE
 
 
 @kernel
@@ -355,28 +388,44 @@ def has_wide_level(search: Search, net: Any, height: Any, width: Any, enough: An
     """Search in one thread until a level has `width` vertices, or `enough` are reached; whether one has."""
     for thread in range(search.num_threads[0]):
         start_search(search, np.uint64(thread), net, height, False)
-    search_alone(search, net, height, TWO, size_of_level(search), width, enough, False)
-    return bool(size_of_level(search) >= width)
+    _, size, _, _ = search_alone(search, net, height, ONE, ZERO, width, enough, False)
+    return bool(size >= width)
 
 
 @kernel
-def read_mail(search: Search, thread: Any, net: Any, height: Any, next_height: Any, drain: bool) -> Any:
+def read_mail(search: Search, thread: Any, net: Any, height: Any, level: Any, half: Any, drain: bool) -> Any:
     """Label what others have found among a thread's vertices; return the pushes made."""
     dead = np.uint64(len(net.excess)) + ONE
     num_threads = search.num_threads[0]
-    stride = np.uint64(len(search.mailed)) // num_threads
     pushes = ZERO
     for step in range(num_threads):
         writer = (thread + np.uint64(step)) % num_threads
-        place = (writer * num_threads + thread) * search.letters[0] * TWO
-        last = place + search.mailed[writer * stride + thread] * TWO
+        place = mailbox(search, half, writer, thread)
+        last = place + search.mailed[mail_slot(search, half, writer, thread)] * TWO
         while place < last:
             w = np.uint64(search.mail[place])
             if np.uint64(height[w]) == dead:
                 b = np.uint64(search.mail[place + ONE])
-                pushes += reach(search, thread, net, height, w, b, next_height, drain)
+                pushes += reach(search, thread, net, height, w, b, level, drain)
             place += TWO
     return pushes
+
+
+@kernel
+def go_on_alone(
+    search: Search, net: Any, height: Any, level: Any, before: Any, half: Any, drain: bool
+) -> Any:
+    """Search in one thread, after its mail, while levels are small; return the pushes made."""
+    pushes = ZERO
+    for thread in range(search.num_threads[0]):
+        pushes += read_mail(search, np.uint64(thread), net, height, level, half, drain)
+    for thread in range(search.num_threads[0]):
+        throw_away(search, half, np.uint64(thread))
+    n = np.uint64(len(net.excess))
+    search.alone[0], search.alone[1], search.alone[2], made = search_alone(
+        search, net, height, level, before, search.small[0] * TWO, n, drain
+    )
+    return pushes + made
 
 
 @kernel
@@ -394,55 +443,60 @@ def search_together(search: Search, thread: Any, net: Any, height: Any, drain: b
 
     Notes
     -----
-    O(n + m) work; two barriers for each large level, and for each run of small ones.
+    O(n + m) work; one barrier for each large level, two in dense networks, and for each run of small ones.
     """
     n = np.uint64(len(net.excess))
     num_threads = search.num_threads[0]
-    stride = np.uint64(len(search.mailed)) // num_threads
     first = thread * search.room[0]
     own = slot(thread)
     pushes = start_search(search, thread, net, height, drain)
     if not wait(search.barrier, num_threads):
         return ZERO, ZERO, pushes
-    next_height = TWO
-    size = size_of_level(search)
-    reached = size
-    while size > ZERO and reached < n:
+    level = ONE
+    half = ZERO
+    size = n
+    before = ZERO
+    while size > ZERO and before < n:
         if size < search.small[0]:
-            if not wait(search.barrier, num_threads):
-                return ZERO, ZERO, pushes
             if thread == ZERO:
-                search.alone[0], search.alone[1], made = search_alone(
-                    search, net, height, next_height, reached, search.small[0] * TWO, n, drain
-                )
-                pushes += made
+                pushes += go_on_alone(search, net, height, level, before, half, drain)
             if not wait(search.barrier, num_threads):
                 return ZERO, ZERO, pushes
-            next_height = search.alone[0]
-            reached = search.alone[1]
-            size = size_of_level(search)
-            continue
+            level, size, before = search.alone[0], search.alone[1], search.alone[2]
+            if size == ZERO or before + size == n:
+                break
+        pushes += read_mail(search, thread, net, height, level, half, drain)
         k = search.begin[own]
         end = search.end[own]
+        found = end - k
         done = ZERO
-        if few_left(net, size, reached):
-            pushes += search_back(search, thread, net, height, next_height, drain)
-            k = end
-        size = UNFINISHED
-        while size >= UNFINISHED:
-            for other in range(num_threads):
-                search.mailed[thread * stride + np.uint64(other)] = ZERO
-            k, done, made = search_part(search, thread, net, height, next_height, k, end, done, False, drain)
+        if may_be_few_left(net):
+            search.size[size_slot(search, TWO, thread)] = found
+            if not wait(search.barrier, num_threads):
+                return ZERO, ZERO, pushes
+            size = size_of_level(search, TWO)
+            if few_left(net, size, before + size):
+                pushes += search_back(search, thread, net, height, level + ONE, drain)
+                k = end
+        search.begin[own] = end
+        size = ZERO
+        more = True
+        while more:
+            half = ONE - half
+            throw_away(search, half, thread)
+            k, done, made = search_part(
+                search, thread, net, height, level + ONE, k, end, done, half, False, drain
+            )
+            search.size[size_slot(search, half, thread)] = found + (UNFINISHED if k < end else ZERO)
+            if not wait(search.barrier, num_threads):
+                return ZERO, ZERO, pushes + made
             pushes += made
-            if not wait(search.barrier, num_threads):
-                return ZERO, ZERO, pushes
-            pushes += read_mail(search, thread, net, height, next_height, drain)
-            search.begin[own] = end
-            search.size[own] = search.end[own] - end + (UNFINISHED if k < end else ZERO)
-            if not wait(search.barrier, num_threads):
-                return ZERO, ZERO, pushes
-            size = size_of_level(search)
-        reached += size
-        next_height += ONE
-    wait(search.barrier, num_threads)
+            total = size_of_level(search, half)
+            size += total % UNFINISHED
+            more = total >= UNFINISHED
+            found = ZERO
+            if more:
+                pushes += read_mail(search, thread, net, height, level + ONE, half, drain)
+        before += size
+        level += ONE
     return first, first + search.end[own], pushes
