@@ -31,7 +31,7 @@ TWO = np.uint64(2)
 #: more there is to gain, and the more of what one thread would read alone was last written by others.
 SMALL_LEVEL = 4096
 #: Largest block of vertices that goes to one thread, and number of blocks a thread should get.
-BLOCK, BLOCKS = 1024, 16
+BLOCK, BLOCKS = 256, 16
 #: Letters in all mailboxes of a thread, and in one, at least.
 LETTERS, FEWEST_LETTERS = 16384, 64
 #: How many vertices ahead their arcs' ends, their arcs, and their place among the arcs are prefetched.
