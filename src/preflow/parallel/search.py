@@ -53,7 +53,8 @@ class Search(NamedTuple):
     barrier : ndarray of int64
     num_threads, shift, room, letters, small : ndarray of uint64, shape (1,)
         Block ``v >> shift`` of vertices belongs to thread ``(v >> shift) % num_threads``, whose vertices fit
-        `room` entries of `order`; `letters` fit a mailbox; a level of `small` vertices goes to one thread.
+        `room` entries of `order`; `letters` fit a mailbox; a level of fewer than `small` vertices goes to one
+        thread.
     order : ndarray of uint32 or uint64, shape (threads * room,)
         For each thread its vertices that reach the sink, by distance.
     begin, end : ndarray of uint64, shape (threads * PADDING,)
