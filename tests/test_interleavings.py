@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from exploration import (
     Cases,
     Mutants,
-    Runner,
     add_in_two_steps,
     edit,
     exchange_for,
+    exploration_tests,
     hold_constant,
     impatient_barrier,
     look_then_set,
@@ -472,14 +472,7 @@ MUTANTS: Mutants = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_every_state(runner: Runner, case: str) -> None:
-    runner.check_case(case)
-
-
-@pytest.mark.parametrize("mutant", MUTANTS)
-def test_mutant_is_found(runner: Runner, mutant: str) -> None:
-    runner.check_mutant(MUTANTS, mutant)
+test_every_state, test_mutant_is_found = exploration_tests(CASES, MUTANTS)
 
 
 def test_thread_that_raises_is_a_violation() -> None:

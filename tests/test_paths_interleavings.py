@@ -9,28 +9,30 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import pytest
 from numpy.typing import NDArray
 
 from exploration import (
+    Arcs,
     Cases,
+    Flow,
     Mutants,
-    Runner,
     Uncounted,
     add_in_two_steps,
+    add_plainly,
+    distances,
     edit,
     exchange_for,
+    exploration_tests,
     hold_constant,
     impatient_barrier,
     look_then_set,
+    residual_of,
     serve,
     uncounted,
 )
-from preflow import FlowNetwork
-from preflow.graph.residual import ResidualArrays, build_residual
+from preflow.graph.residual import ResidualArrays
 from preflow.kernels import atomics
 from preflow.kernels.atomics import claim, relaxed_store
-from preflow.kernels.bfs import distances_to_sink
 from preflow.maxflow import multicore_paths as paths
 from preflow.maxflow.multicore_paths import GAP, PADDING, WORK_QUANTUM, State, start_phase
 from preflow.maxflow.options import UNLIMITED
@@ -43,66 +45,9 @@ from scheduler import Outcome, Thread, explore, hidden_values
 
 ZERO, ONE, TWO, FOUR = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(4)
 
-#: Arcs: tail, head, capacity.
-Arcs = list[tuple[int, int, int]]
-
-
-def add_plainly(alone: bool, array: Any, index: Any, amount: Any) -> Any:
-    old = array[index]
-    array[index] = old + amount
-    return old
-
 
 def claim_nothing(alone: bool, array: Any, index: Any) -> bool:
     return bool(atomics.load(array, index) == 0)
-
-
-def residual_of(arcs: Arcs) -> ResidualArrays:
-    """Return the residual network; what no thread writes is read-only."""
-    tail, head, capacity = zip(*arcs, strict=True)
-    network = FlowNetwork.from_arrays(tail, head, capacity)
-    n = network.num_vertices - 2
-    net = build_residual(network, np.array([n]), np.array([n + 1])).arrays
-    hold_constant((net.first_out, net.head, net.reverse))
-    return net
-
-
-def distances(net: ResidualArrays) -> list[int]:
-    n = len(net.excess)
-    height = np.full(n, n + 1, np.uint32)
-    distances_to_sink(net, height, np.zeros(n, np.uint32), ZERO, ZERO, ZERO, False)
-    return height.tolist()
-
-
-class Flow:
-    """Checks that what threads do to a network is a preflow."""
-
-    def __init__(self, arcs: Arcs) -> None:
-        self.begin = residual_of(arcs)
-        self.tail = np.repeat(np.arange(len(self.begin.excess)), np.diff(self.begin.first_out.astype(int)))
-
-    def check_state(self, net: ResidualArrays) -> None:
-        """Nothing is negative, and no residual appears."""
-        begin = self.begin
-        assert (net.residual >= 0).all(), "a residual is negative"
-        assert (net.sink_residual >= 0).all(), "a residual is negative"
-        assert (net.excess >= 0).all(), "an excess is negative"
-        pairs = net.residual + net.residual[net.reverse]
-        assert (pairs <= begin.residual + begin.residual[begin.reverse]).all(), "a pair has too much"
-
-    def missing(self, net: ResidualArrays) -> int:
-        """Return how much less excess there is than was at the beginning and has not reached the sink."""
-        begin = self.begin
-        return int((begin.excess - begin.sink_residual).sum() - (net.excess - net.sink_residual).sum())
-
-    def check_end(self, net: ResidualArrays) -> None:
-        """Every vertex has what it received and did not send on, without marks."""
-        begin = self.begin
-        pairs = net.residual + net.residual[net.reverse]
-        assert (pairs == begin.residual + begin.residual[begin.reverse]).all(), "a residual is lost"
-        expected = begin.excess - begin.sink_residual + net.sink_residual
-        np.add.at(expected, self.tail, net.residual.astype(np.int64) - begin.residual)
-        assert net.excess.tolist() == expected.tolist(), "excess is not conserved"
 
 
 # The search
@@ -526,14 +471,7 @@ MUTANTS: Mutants = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_every_state(runner: Runner, case: str) -> None:
-    runner.check_case(case)
-
-
-@pytest.mark.parametrize("mutant", MUTANTS)
-def test_mutant_is_found(runner: Runner, mutant: str) -> None:
-    runner.check_mutant(MUTANTS, mutant)
+test_every_state, test_mutant_is_found = exploration_tests(CASES, MUTANTS)
 
 
 def test_expressions_hide_no_value() -> None:

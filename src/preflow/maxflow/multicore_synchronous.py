@@ -46,8 +46,9 @@ TWO = np.uint64(2)
 #: How many times `few_active` there must be before the other threads join again.
 MANY_AGAIN = np.uint64(4)
 
-#: Positions in State.shared, two cache lines apart.
-WORK, STOPPING, WAITING = 0, 16, 32
+#: Positions in State.shared, two cache lines apart. Whether to stop is said in one place after a search and
+#: in another after a round: one thread may begin a round while others still read what was said before it.
+WORK, STOPPING, WAITING, STOPPING_AFTER_ROUND = 0, 16, 32, 48
 
 
 @dataclass(frozen=True)
@@ -365,7 +366,7 @@ def first_stage(
             phase += ONE
             if thread == ZERO:
                 begin_phase(team.worklist, phase)
-                relaxed_store(shared, STOPPING, relaxed_load(stop, 0))
+                relaxed_store(shared, STOPPING_AFTER_ROUND, relaxed_load(stop, 0))
             if size < few:
                 counts[WAITS] += ONE if thread > ZERO else ZERO
                 if thread == ZERO:
@@ -404,7 +405,7 @@ def first_stage(
                 size = appended(team.worklist, phase)
                 commit(team, thread, net, state, begin, size)
             total_work = np.uint64(relaxed_load(shared, WORK))
-            stopping = relaxed_load(shared, STOPPING) != 0
+            stopping = relaxed_load(shared, STOPPING_AFTER_ROUND) != 0
             if not wait(team.barrier, num_threads):
                 return
         if thread == ZERO:
