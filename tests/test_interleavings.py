@@ -494,6 +494,29 @@ def test_local_variable_that_cannot_be_compared_is_an_error() -> None:
         explore(lambda: ((np.zeros(1, np.int64),), [odd]))
 
 
+def test_only_variables_that_are_read_again_make_states() -> None:
+    def forget(shared: Any) -> None:
+        old = fetch_add(shared[0], 0, 1)
+        assert old < 4
+        fetch_add(shared[0], 0, 1)
+
+    def remember(shared: Any) -> int:
+        old = fetch_add(shared[0], 0, 1)
+        fetch_add(shared[0], 0, 1)
+        return int(old)
+
+    def in_expression(shared: Any) -> int:
+        old = fetch_add(shared[0], 0, 1)
+        return int(old - fetch_add(shared[0], 0, 1))
+
+    def states(member: Thread) -> int:
+        return explore(lambda: ((np.zeros(1, np.int64),), [member, member])).states
+
+    assert states(forget) == 9
+    assert states(remember) > 9
+    assert states(in_expression) > 9
+
+
 def test_bad_state_is_a_violation_with_its_schedule() -> None:
     def member(shared: Any) -> None:
         fetch_add(shared[0], 0, 1)
