@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -19,10 +19,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from preflow import FlowNetwork
-from preflow.graph.residual import ResidualArrays, build_residual
 from preflow.kernels.atomics import relaxed_load, relaxed_store
-from preflow.kernels.bfs import distances_to_sink
 from preflow.parallel.barrier import PATIENCE, make_barrier
 from scheduler import Outcome, Violation, edited, replaced
 
@@ -57,71 +54,6 @@ def impatient_barrier(num_threads: int, patience: int = 0) -> NDArray[np.int64]:
     made = make_barrier(num_threads)
     made[PATIENCE] = patience
     return made
-
-
-# Tiny networks: vertices are numbers from 0, the last two source and sink
-
-
-#: Tail, head, capacity.
-Arcs = Sequence[tuple[int, int, int]]
-
-
-def residual_of(arcs: Arcs) -> ResidualArrays:
-    """Return the residual network; what no thread writes is read-only."""
-    tail, head, capacity = zip(*arcs, strict=True)
-    network = FlowNetwork.from_arrays(tail, head, capacity)
-    n = network.num_vertices - 2
-    net = build_residual(network, np.array([n]), np.array([n + 1])).arrays
-    hold_constant((net.first_out, net.head, net.reverse))
-    return net
-
-
-def distances(net: ResidualArrays) -> list[int]:
-    n = len(net.excess)
-    height = np.full(n, n + 1, np.uint32)
-    zero = np.uint64(0)
-    distances_to_sink(net, height, np.zeros(n, np.uint32), zero, zero, zero, False)
-    return height.tolist()
-
-
-class Flow:
-    """Checks that what threads do to a network is a preflow."""
-
-    def __init__(self, arcs: Arcs) -> None:
-        self.begin = residual_of(arcs)
-        self.tail = np.repeat(np.arange(len(self.begin.excess)), np.diff(self.begin.first_out.astype(int)))
-        self.pairs = self.begin.residual + self.begin.residual[self.begin.reverse]
-
-    def check_state(self, net: ResidualArrays) -> None:
-        """Nothing is negative, and no residual appears."""
-        assert (net.residual >= 0).all(), "a residual is negative"
-        assert (net.sink_residual >= 0).all(), "a residual is negative"
-        assert (net.excess >= 0).all(), "an excess is negative"
-        assert (net.residual + net.residual[net.reverse] <= self.pairs).all(), "a pair has too much"
-
-    def check_pairs(self, net: ResidualArrays) -> None:
-        assert (net.residual + net.residual[net.reverse] == self.pairs).all(), "a residual is lost"
-
-    def missing(self, net: ResidualArrays) -> int:
-        """Return how much less excess there is than was at the beginning and has not reached the sink."""
-        begin = self.begin
-        return int((begin.excess - begin.sink_residual).sum() - (net.excess - net.sink_residual).sum())
-
-    def check_end(self, net: ResidualArrays) -> None:
-        """Every vertex has what it received and did not send on, without marks."""
-        begin = self.begin
-        self.check_state(net)
-        self.check_pairs(net)
-        expected = begin.excess - begin.sink_residual + net.sink_residual
-        np.add.at(expected, self.tail, net.residual.astype(np.int64) - begin.residual)
-        assert net.excess.tolist() == expected.tolist(), "excess is not conserved"
-
-    def check_labels(self, net: ResidualArrays, height: NDArray[Any]) -> None:
-        """No residual arc of a live vertex leads down by more than a level."""
-        below = np.full(len(height), len(height))
-        np.minimum.at(below, self.tail[net.residual > 0], height[net.head[net.residual > 0]])
-        below[net.sink_residual > 0] = 0
-        assert (height <= below + 1).all(), f"labels are not valid: {height.tolist()}"
 
 
 # Mistakes

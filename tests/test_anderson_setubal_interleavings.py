@@ -16,7 +16,6 @@ from exploration import (
     Cases,
     Mutants,
     Uncounted,
-    distances,
     edit,
     exchange_for,
     exploration_tests,
@@ -42,6 +41,7 @@ from preflow.parallel import batches
 from preflow.parallel.batches import Batches, append, fetch, make_batches, pop, put, waiting
 from preflow.stats import COUNTERS
 from scheduler import Outcome, Thread, explore, hidden_values
+from tiny_networks import distances
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
 IMPATIENT = np.int64(0)
@@ -126,7 +126,7 @@ class Network(NamedTuple):
         network = FlowNetwork.from_arrays(tail, head, capacity, num_vertices=n + 2)
         residual = build_residual(network, np.array([n]), np.array([n + 1]))
         assert residual.num_vertices == n
-        state = make_state(n, 2, batch, np.uint32)._replace(pushes_while_searching=uncounted(2 * PADDING))
+        state = make_state(2, residual.arrays, batch)._replace(pushes_while_searching=uncounted(2 * PADDING))
         state.height[:] = self.height
         state.current[:] = residual.arrays.first_out[:-1]
         hold_constant((residual.arrays.first_out, residual.arrays.head, residual.arrays.reverse))

@@ -360,6 +360,10 @@ class TestRunner:
         assert measurement.all_seconds("total") == pytest.approx([0.001, 0.001])
         assert measurement.phases == ["build", "solve", "total"]
 
+    def test_timed_runs_end_with_the_time_limit(self):
+        record = race([fake("a", 1), fake("slower", 1, seconds=9.0)], SolverSettings(1, 18.0), repeats=5)
+        assert [len(each.seconds) for each in record.measurements] == [5, 2]
+
     def test_slow_contestant_is_measured_once(self):
         log = []
         record = race([fake("a", 1, log=log), fake("slow", 1, seconds=99.0, log=log)], repeats=2)

@@ -19,13 +19,10 @@ from exploration import (
     edit,
     exchange_for,
     exploration_tests,
-    hold_constant,
     impatient_barrier,
     look_then_set,
     serve,
 )
-from preflow import FlowNetwork
-from preflow.graph.residual import ResidualArrays, build_residual
 from preflow.kernels import atomics, worklist
 from preflow.kernels.atomics import (
     compare_exchange,
@@ -36,9 +33,8 @@ from preflow.kernels.atomics import (
     store,
 )
 from preflow.kernels.worklist import Worklist, append, appended, begin_phase, flush, make_worklist, take_chunk
-from preflow.parallel import barrier, bfs
-from preflow.parallel.barrier import BROKEN, PATIENCE, wait
-from preflow.parallel.bfs import Team, distances_to_sink_together, make_team
+from preflow.parallel import barrier
+from preflow.parallel.barrier import BROKEN, wait
 from scheduler import Outcome, Thread, Violation, explore, hidden_values
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
@@ -174,70 +170,6 @@ def share_work(own: list[list[int]], phases: int, buffer: int, chunk: int) -> Ou
     return explore(make_case, check_end=check_end)
 
 
-# The search
-
-
-class Search(NamedTuple):
-    """What the threads of a search's case share."""
-
-    team: Team
-    net: ResidualArrays
-    height: NDArray[np.uint32]
-    order: NDArray[np.uint32]
-
-
-#: Arcs, of which the two last numbers are source and sink, and the distances to the sink; n + 1 is dead.
-DIAMOND = ([(4, 3), (3, 2), (2, 0), (2, 1), (0, 5), (1, 5)], [1, 1, 2, 3])
-FORK = ([(4, 2), (4, 3), (2, 0), (3, 0), (2, 1), (0, 5), (1, 5)], [1, 1, 2, 2])
-FLAT = ([(0, 3), (1, 3)], [1, 1])
-BULGE = ([(6, 5), (5, 1), (1, 0), (2, 0), (3, 0), (4, 0), (0, 7)], [1, 2, 2, 2, 2, 3])
-WITH_A_DEAD_END = ([(4, 2), (2, 0), (2, 1), (2, 3), (0, 5), (1, 5)], [1, 1, 2, 5])
-
-
-def search(
-    graph: tuple[list[tuple[int, int]], list[int]], small_level: int, searches: int = 1, buffer: int = 2
-) -> Outcome:
-    """Heights are exact at the end, and the order of discovery holds each vertex once, by distance."""
-    arcs, distances = graph
-    network = FlowNetwork.from_arrays([u for u, _ in arcs], [v for _, v in arcs], [1] * len(arcs))
-    n = len(distances)
-    alive = sum(distance <= n for distance in distances)
-
-    def member(thread: int) -> Thread:
-        me = np.uint64(thread)
-
-        def run(shared: Search) -> int:
-            reached = ZERO
-            for _ in range(searches):
-                reached = distances_to_sink_together(shared.team, me, shared.net, shared.height, shared.order)
-            return int(reached)
-
-        return run
-
-    def make_case() -> tuple[Search, list[Thread]]:
-        team = make_team(2, np.uint32)
-        team.barrier[PATIENCE] = 0
-        team.worklist.buffer[...] = 0
-        hold_constant((team.num_threads,))
-        net = hold_constant(build_residual(network, np.array([n]), np.array([n + 1])).arrays)
-        room = np.zeros(n + 2 * buffer, np.uint32)
-        return Search(team, net, np.zeros(n, np.uint32), room), [member(0), member(1)]
-
-    def check_state(shared: Search) -> None:
-        assert (shared.height <= n + 1).all()
-
-    def check_end(shared: Search, results: list[int]) -> None:
-        assert results == [alive] * 2, f"reached {results} vertices of {alive}"
-        assert shared.height.tolist() == distances, f"heights {shared.height.tolist()}"
-        order = shared.order[:alive].tolist()
-        assert sorted(order) == [v for v in range(n) if distances[v] <= n], f"order {order}"
-        assert sorted(order, key=distances.__getitem__) == order, f"order {order}"
-
-    worklist.BUFFER, worklist.CHUNK = np.uint64(buffer), ONE
-    bfs.SMALL_LEVEL = np.uint64(small_level)
-    return explore(make_case, check_state, check_end)
-
-
 # The explorer itself
 
 
@@ -317,12 +249,6 @@ CASES: Cases = {
     "worklist-phases": lambda: share_work([[0], []], phases=5, buffer=2, chunk=1),
     "worklist-chunks": lambda: share_work([[0, 1], [2]], phases=2, buffer=1, chunk=2),
     "worklist-3": lambda: share_work([[0], [], []], phases=2, buffer=2, chunk=1),
-    "search-together": lambda: search(DIAMOND, small_level=0),
-    "search-fork": lambda: search(FORK, small_level=0),
-    "search-alone": lambda: search(DIAMOND, small_level=128),
-    "search-mixed": lambda: search(BULGE, small_level=1),
-    "search-flat-twice": lambda: search(FLAT, small_level=0, searches=2),
-    "search-twice": lambda: search(WITH_A_DEAD_END, small_level=0, searches=2),
 }
 
 
@@ -430,45 +356,6 @@ MUTANTS: Mutants = {
         edit(worklist.take_chunk, "_slot(phase), CHUNK)", "_slot(phase), ONE)"),
         "counted",
     ),
-    "search: tests, then sets": (
-        "search-together",
-        exchange_for(atomics.compare_exchange, look_then_set),
-        "reached",
-    ),
-    "search: writes heights plainly": (
-        "search-together",
-        edit(
-            bfs.search_level,
-            "and compare_exchange(height, w, dead, next_height)\n                ):",
-            "):\n                    height[w] = next_height",
-        ),
-        "data race",
-    ),
-    "search: reads the level's end while another may write it": (
-        "search-alone",
-        edit(
-            bfs.distances_to_sink_together,
-            "                relaxed_store(team.shared, END, end)\n"
-            "            if not wait(team.barrier, num_threads):\n"
-            "                return ZERO\n",
-            "                relaxed_store(team.shared, END, end)\n",
-        ),
-        "reached",
-    ),
-    "search: does not reset counters": (
-        "search-twice",
-        edit(
-            bfs.distances_to_sink_together,
-            "            begin_phase(team.worklist, phase)\n        if end - begin",
-            "            pass\n        if end - begin",
-        ),
-        "reached",
-    ),
-    "search: the next one begins with phase 0": (
-        "search-flat-twice",
-        edit(bfs.distances_to_sink_together, "phase + ONE)\n", "ZERO)\n"),
-        "reached",
-    ),
 }
 
 
@@ -533,8 +420,7 @@ def test_expressions_hide_no_value() -> None:
     """What the explorer's states rely on."""
     stepping = {name for name, value in vars(atomics).items() if callable(value) and name[0] != "_"}
     stepping |= {"wait", "append", "flush", "appended", "begin_phase", "take_chunk"}
-    stepping |= {"search_alone", "search_level"}
-    for module in (barrier, worklist, bfs):
+    for module in (barrier, worklist):
         assert hidden_values(module, stepping) == []
 
 

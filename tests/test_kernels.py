@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from preflow import FlowNetwork
+from preflow.generators import FAMILIES
 from preflow.graph.residual import ResidualNetwork, build_residual
 from preflow.kernels.atomics import relaxed_load
 from preflow.kernels.bfs import distances_to_sink
@@ -40,7 +43,7 @@ def test_residual_network_is_consistent(problem: SmallProblem) -> None:
     assert len({(int(u), int(v)) for u, v in zip(tail, net.head, strict=True)}) == residual.num_arcs
     assert not (tail == net.head).any()
     assert not np.minimum(net.excess, net.sink_residual).any()
-    assert np.array_equal(residual.initial_residual(), net.residual)
+    assert np.array_equal(residual.initial_residual(problem.network), net.residual)
     expected: dict[tuple[int, int], int] = {}
     for u, v, capacity in problem.directed_arcs:
         if {u, v}.isdisjoint(problem.sources + problem.sinks):
@@ -83,6 +86,25 @@ def test_resumed_search_equals_a_fresh_one(problem: SmallProblem, seed: int, dra
         assert (np.diff(height[order[:reached]].astype(int)) >= 0).all()
 
 
+@pytest.mark.parametrize(
+    ("family", "size"), [("grid-2d", "300x300"), ("rmf-wide", "32x8"), ("ac-dense", "300")]
+)
+@pytest.mark.parametrize(("scale", "most_bytes"), [(1, 40), (1.0, 40), (2**33, 56)])
+def test_memory_of_a_build(family: str, size: str, scale: float, most_bytes: int) -> None:
+    problem = FAMILIES[family].generate(size, seed=0)
+    given = problem.network
+    reverse_capacity = None if given.reverse_capacity is None else given.reverse_capacity * scale
+    network = FlowNetwork.from_arrays(given.tail, given.head, given.capacity * scale, reverse_capacity)
+    sources, sinks = np.atleast_1d(problem.source), np.atleast_1d(problem.sink)
+    build_residual(network, sources, sinks)
+    tracemalloc.start()
+    residual = build_residual(network, sources, sinks)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert residual.arrays.residual.dtype == (np.int64 if most_bytes == 56 else np.int32)
+    assert peak / (residual.num_arcs // 2) < most_bytes
+
+
 @given(problem=small_problems(max_vertices=12))
 def test_drain_keeps_a_preflow(problem: SmallProblem) -> None:
     residual = residual_of(problem)
@@ -94,7 +116,7 @@ def test_drain_keeps_a_preflow(problem: SmallProblem) -> None:
     assert (net.excess >= 0).all()
     assert (net.residual >= 0).all()
     assert int(net.excess.sum()) - int(net.sink_residual.sum()) == before
-    initial = residual.initial_residual().astype(np.int64)
+    initial = residual.initial_residual(problem.network).astype(np.int64)
     assert np.array_equal(
         initial + initial[net.reverse], net.residual.astype(np.int64) + net.residual[net.reverse]
     )

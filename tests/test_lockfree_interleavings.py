@@ -9,18 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exploration import (
-    Arcs,
     Cases,
-    Flow,
     Mutants,
     add_in_two_steps,
-    distances,
     edit,
     exchange_for,
     exploration_tests,
     hold_constant,
     look_then_set,
-    residual_of,
     serve,
     uncounted,
 )
@@ -30,11 +26,10 @@ from preflow.kernels.bfs import distances_to_sink
 from preflow.maxflow import multicore_lockfree as lockfree
 from preflow.maxflow.options import UNLIMITED
 from preflow.parallel import inboxes
-from preflow.parallel.barrier import PATIENCE
-from preflow.parallel.bfs import make_team
 from preflow.parallel.inboxes import Inboxes, append, is_empty, make_inboxes, pop, receive, send
 from preflow.solving.run import COUNTER_ROW
 from scheduler import Outcome, Thread, explore, hidden_values
+from tiny_networks import Arcs, Flow, distances, make_tiny_search, residual_of
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
 
@@ -119,15 +114,13 @@ ROADS = [(4, 3, 2), (3, 0, 2), (0, 5, 1), (0, 1, 1), (3, 2, 1), (2, 1, 1), (1, 5
 def make_solve(arcs: Arcs, num_threads: int, period: int | None, concurrent: bool) -> Solve:
     net = residual_of(arcs)
     n = len(net.excess)
-    team = make_team(num_threads, np.uint32)
-    team.barrier[PATIENCE] = 0
-    team.worklist.buffer[...] = 0
+    search = make_tiny_search(num_threads, net, small=n + 1, letters=0)
     lists = make_inboxes(num_threads, n, np.uint32)
     lists.patience[0] = 0
     stop = np.zeros(1, np.int64)
-    hold_constant((team.num_threads, lists.patience, stop))
+    hold_constant((lists.patience, stop))
     state = lockfree.State(
-        team=team,
+        search=search,
         lists=lists,
         stop=stop,
         progress=uncounted(2, dtype=np.float64),
@@ -135,7 +128,6 @@ def make_solve(arcs: Arcs, num_threads: int, period: int | None, concurrent: boo
         relabel_limit=UNLIMITED if period is None else np.uint64(period),
         block_bits=ZERO,
         height=np.full(n, n + 1, np.uint32),
-        order=np.zeros(n, np.uint32),
         seen=np.zeros(n if concurrent else 0, np.uint8),
         found=np.zeros(num_threads * int(lockfree.PADDING), np.int64),
         signals=np.zeros(5 * int(lockfree.PADDING), np.uint64),
@@ -166,7 +158,7 @@ def epoch(
     def make_case() -> tuple[Solve, list[Thread]]:
         shared = make_solve(arcs, num_threads, period, concurrent)
         net, state = shared
-        distances_to_sink(net, state.height, state.order, ZERO, ZERO, ZERO, False)
+        distances_to_sink(net, state.height, state.search.order, ZERO, ZERO, ZERO, False)
         for thread in range(num_threads):
             lockfree.begin_epoch(net, state, np.uint64(thread), np.uint64(num_threads))
         hold_constant((state.found,))

@@ -14,7 +14,6 @@ from preflow.generators import FAMILIES
 from preflow.graph.residual import build_residual
 from preflow.maxflow import multicore_anderson_setubal as solver
 from preflow.parallel import batches
-from preflow.parallel.bfs import make_team
 from preflow.parallel.team import run_solver
 from preflow.solving.run import Control
 from strategies import SmallProblem, small_problems
@@ -91,14 +90,13 @@ def test_pushes_while_searching() -> None:
     for _ in range(20):
         residual = build_residual(problem.network, np.array([problem.source]), np.array([problem.sink]))
         net, n = residual.arrays, residual.num_vertices
-        state = solver.make_state(n, 2, 8, net.head.dtype)
-        team, control = make_team(2, net.head.dtype), Control(2)
+        state = solver.make_state(2, net, 8)
+        control = Control(2)
         at_first = int(net.sink_residual.sum())
         run_solver(
             lambda thread: solver.first_stage(
                 net,  # noqa: B023 (called within the iteration)
                 state,  # noqa: B023
-                team,  # noqa: B023
                 np.uint64(thread),
                 np.uint64(n),  # noqa: B023
                 control.stop,  # noqa: B023
@@ -106,7 +104,7 @@ def test_pushes_while_searching() -> None:
                 control.excess,  # noqa: B023
             ),
             control,
-            team.barrier,
+            state.search.barrier,
         )
         assert residual.constant_flow + at_first - int(net.sink_residual.sum()) == expected
         pushes += int(state.pushes_while_searching.sum())

@@ -12,18 +12,14 @@ from numpy.typing import NDArray
 
 import preflow
 from exploration import (
-    Arcs,
     Cases,
-    Flow,
     Mutants,
     add_in_two_steps,
     add_plainly,
-    distances,
     edit,
     exchange_for,
     exploration_tests,
     hold_constant,
-    residual_of,
     serve,
 )
 from oracles import check_against_oracle
@@ -40,6 +36,7 @@ from preflow.parallel.buckets import Buckets, clear, give, make_buckets, put, si
 from preflow.parallel.queues import Queues, make_queues
 from scheduler import Outcome, Thread, explore, hidden_values
 from strategies import SmallProblem, small_problems
+from tiny_networks import Arcs, Flow, distances, residual_of
 
 METHOD = "multicore-highest-label-gap"
 THREADS = [1, 2, 3, 8]
@@ -222,7 +219,6 @@ def discharge_all(case: Case, highest: bool = True, gap: bool = True, relabel_li
         state = make_state(num_threads, n, gap, np.uint32)
         state.height[:] = exact
         state.current[:] = net.first_out[:-1]
-        state.order[:] = 0
         state.signals[discharge.TOP] = n
         in_queues = None if highest else make_queues(num_threads, n, np.uint32)
         in_buckets = make_buckets(num_threads, n, np.uint32) if highest else None
@@ -240,7 +236,7 @@ def discharge_all(case: Case, highest: bool = True, gap: bool = True, relabel_li
             for v in vertices:
                 discharge.hold(in_queues, in_buckets, np.uint64(thread), np.uint64(v), np.uint64(exact[v]))
         stop = np.zeros(1, dtype=np.int64)
-        hold_constant((stop, state.order, state.active))
+        hold_constant((stop, state.active))
         counts = tuple(np.zeros(16, np.uint64) for _ in range(num_threads))
         return Discharges(net, state, in_queues, in_buckets, stop, counts), [
             member(thread) for thread in range(num_threads)

@@ -38,7 +38,7 @@ from preflow.kernels.bfs import distances_to_sink
 from preflow.kernels.kernel import kernel
 from preflow.kernels.worklist import Worklist, append, appended, begin_phase, flush, make_worklist, take_chunk
 from preflow.parallel.barrier import break_barrier, make_barrier, wait
-from preflow.parallel.bfs import distances_to_sink_together, make_team
+from preflow.parallel.search import Search, has_wide_level, make_search, search_together
 from preflow.parallel.team import run_team
 from strategies import SmallProblem, small_problems
 
@@ -448,8 +448,10 @@ def search_in_a_child(results: Any) -> None:
     """Runs in a forked or spawned process."""
     problem = FAMILIES["rmf-wide"].generate("8x4", seed=1)
     net = build_residual(problem.network, np.array([problem.source]), np.array([problem.sink])).arrays
-    heights, reached, _ = search_together(net, 3)
-    results.put((reached, int(heights.sum()), len(preflow_threads())))
+    height = np.zeros(len(net.excess), net.head.dtype)
+    shares = run_search(make_search(3, len(net.excess), len(net.head), net.head.dtype), net, height, False)
+    reached = sum(end - begin for begin, end, _ in shares)
+    results.put((reached, int(height.sum()), len(preflow_threads())))
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])
@@ -553,72 +555,210 @@ def test_worklist_keeps_each_vertex_once(num_threads: int, size: int) -> None:
 # The search
 
 
-def search_together(net: ResidualArrays, num_threads: int, searches: int = 1) -> tuple[Any, int, Any]:
-    """Return the heights, how many vertices reach the sink, and the order of discovery."""
+def make_mailed(
+    num_threads: int, net: ResidualArrays, letters: int | None = None, small: int | None = None
+) -> Search:
+    """Return the state of a search with so many letters a mailbox and of so many vertices a small level."""
+    n, m = len(net.excess), len(net.head)
+    made = make_search(num_threads, n, m, net.head.dtype)
+    if letters is not None:
+        mail = np.empty(num_threads * num_threads * letters * 2, net.head.dtype)
+        made = made._replace(letters=np.array([letters], np.uint64), mail=mail)
+    if small is not None:
+        made = made._replace(small=np.array([small], np.uint64))
+    return made
+
+
+def run_search(made: Search, net: ResidualArrays, height: Any, drain: bool) -> list[tuple[int, int, int]]:
+    """Search once on a team; return what each thread did."""
+    num_threads = int(made.num_threads[0])
+    results = [(0, 0, 0)] * num_threads
+
+    def share(thread: int) -> None:
+        begin, end, pushes = search_together(made, np.uint64(thread), net, height, drain)
+        results[thread] = int(begin), int(end), int(pushes)
+
+    run_team(share, num_threads, lambda: break_barrier(made.barrier))
+    return results
+
+
+def distances(net: ResidualArrays) -> Any:
     n = len(net.excess)
-    team = make_team(num_threads, np.uint32)
-    height, order = np.empty(n, dtype=np.uint32), np.empty(n, dtype=np.uint32)
-    for _ in range(searches):
-        height[:] = 77
-        shares = run_together(
-            lambda thread: distances_to_sink_together(team, np.uint64(thread), net, height, order),
-            num_threads,
-        )
-        assert len(set(shares)) == 1
-    return height, int(shares[0]), order
+    height = np.full(n, n + 1, net.head.dtype)
+    distances_to_sink(net, height, np.zeros(n, net.head.dtype), ZERO, ZERO, ZERO, False)
+    return height
 
 
-def assert_same_search(net: ResidualArrays, num_threads: int, searches: int = 1) -> None:
+def residual_of(network: FlowNetwork, source: int, sink: int) -> ResidualArrays:
+    return build_residual(network, np.array([source]), np.array([sink])).arrays
+
+
+def copy_of(net: ResidualArrays) -> ResidualArrays:
+    return ResidualArrays(*(array.copy() for array in net))
+
+
+def check_search(made: Search, begin: ResidualArrays, drain: bool) -> int:
+    """Heights are exact for what the search leaves, and flow is conserved; return the pushes."""
+    net = copy_of(begin)
     n = len(net.excess)
-    expected, expected_order = np.full(n, n + 1, dtype=np.uint32), np.empty(n, dtype=np.uint32)
-    expected_reached, _ = distances_to_sink(net, expected, expected_order, ZERO, ZERO, ZERO, False)
-    height, reached, order = search_together(net, num_threads, searches)
-    assert reached == expected_reached
-    assert np.array_equal(height, expected)
-    assert np.array_equal(np.sort(order[:reached]), np.sort(expected_order[:reached]))
-    assert (np.diff(height[order[:reached]].astype(np.int64)) >= 0).all()
+    height = np.zeros(n, net.head.dtype)
+    results = run_search(made, net, height, drain)
+    assert np.array_equal(height, distances(net))
+    owner = (np.arange(n) >> int(made.shift[0])) % int(made.num_threads[0])
+    for thread, (first, end, _) in enumerate(results):
+        order = made.order[first:end].astype(int)
+        assert sorted(order) == np.flatnonzero((owner == thread) & (height <= n)).tolist()
+        assert (np.diff(height[order].astype(int)) >= 0).all()
+    if not drain:
+        assert all(np.array_equal(*arrays) for arrays in zip(net, begin, strict=True))
+        return 0
+    assert all((array >= 0).all() for array in net)
+    assert np.array_equal(
+        net.residual + net.residual[net.reverse], begin.residual + begin.residual[begin.reverse]
+    )
+    tail = np.repeat(np.arange(n), np.diff(begin.first_out.astype(int)))
+    expected = begin.excess - begin.sink_residual + net.sink_residual
+    np.add.at(expected, tail, net.residual.astype(np.int64) - begin.residual)
+    assert np.array_equal(net.excess, expected)
+    return sum(pushes for *_, pushes in results)
 
 
-@settings(max_examples=50)
-@given(problem=small_problems(max_vertices=12), num_threads=st.sampled_from(TEAM_SIZES))
-def test_search_of_small_networks(problem: SmallProblem, num_threads: int) -> None:
-    residual = build_residual(problem.network, np.array(problem.sources), np.array(problem.sinks))
-    assert_same_search(residual.arrays, 1 if PLAIN else num_threads, searches=2)
+@given(
+    problem=small_problems(max_vertices=20),
+    threads=st.integers(1, 8),
+    letters=st.sampled_from([1, 2, 3, 64]),
+    small=st.sampled_from([0, 1, 3, 100]),
+    drain=st.booleans(),
+)
+@settings(max_examples=100)
+def test_search_of_small_networks(
+    problem: SmallProblem, threads: int, letters: int, small: int, drain: bool
+) -> None:
+    net = build_residual(problem.network, np.array(problem.sources), np.array(problem.sinks)).arrays
+    check_search(make_mailed(1 if PLAIN else threads, net, letters, small), net, drain)
 
 
-#: Wide levels, which a team of up to 32 searches together, levels that are few or many, long and narrow ones.
-SIZES = {"rlg-wide": "4096x8", "rlg-long": "16x512", "rmf-wide": "32x8", "rmf-long": "8x64"}
+#: Wide levels and narrow ones, few and many.
+SIZES = [
+    ("rlg-wide", "4096x8"),
+    ("rlg-long", "16x512"),
+    ("rmf-wide", "12x6"),
+    ("rmf-wide", "32x8"),
+    ("rmf-long", "4x40"),
+    ("rmf-long", "8x64"),
+    ("grid-2d", "40x40"),
+    ("ac-dense", "60"),
+]
 
 
-@pytest.mark.parametrize("family", SIZES)
-def test_search_of_families(family: str) -> None:
-    problem = FAMILIES[family].generate(SIZES[family], seed=1)
-    residual = build_residual(problem.network, np.array([problem.source]), np.array([problem.sink]))
-    for num_threads in TEAM_SIZES:
-        assert_same_search(residual.arrays, num_threads, searches=2)
+@pytest.mark.parametrize("drain", [False, True])
+@pytest.mark.parametrize("threads", TEAM_SIZES)
+def test_search_of_families(threads: int, drain: bool) -> None:
+    """Levels above and below the small ones, and several rounds of mail."""
+    for family, size in SIZES:
+        problem = FAMILIES[family].generate(size, seed=1)
+        net = residual_of(problem.network, problem.source, problem.sink)
+        for letters, small in [(None, None), (None, 0), (2, 0), (5, 20)]:
+            if threads == 1 and letters is not None:
+                continue
+            if letters is None or len(net.excess) < 2000:
+                check_search(make_mailed(threads, net, letters, small), net, drain)
+
+
+@pytest.mark.parametrize("threads", [2, 4])
+def test_search_again_and_again(threads: int) -> None:
+    """A search leaves nothing behind that the next one minds; each drains what the last one left."""
+    random = np.random.default_rng(3)
+    n, m = 60, 240
+    network = FlowNetwork.from_arrays(
+        random.integers(0, n, m), random.integers(0, n, m), random.integers(0, 9, m), num_vertices=n
+    )
+    net = residual_of(network, 0, 1)
+    made = make_mailed(threads, net, 1, 4)
+    height = np.zeros(n - 2, net.head.dtype)
+    pushes = []
+    for _ in range(30):
+        pushes.append(sum(made for *_, made in run_search(made, net, height, True)))
+        assert np.array_equal(height, distances(net))
+    assert pushes[0] > 0
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_search_of_dense_networks(seed: int) -> None:
+    """Few vertices are left after the first level, or the second, and look for it themselves."""
+    n = 40
+    random = np.random.default_rng(seed)
+    tail, head = (ends.ravel() for ends in np.meshgrid(np.arange(n), np.arange(n)))
+    capacity = random.integers(0, 3, n * n)
+    capacity[(head == 1) & (random.random(n * n) < seed / 8)] = 0
+    net = residual_of(FlowNetwork.from_arrays(tail, head, capacity), 0, 1)
+    for threads in (1, 2, 5):
+        made = make_mailed(threads, net, None if threads == 1 else 1, None)
+        assert check_search(made, net, True) > 0
+        check_search(made, net, False)
+
+
+@pytest.mark.parametrize("arcs", [([0], [1], [1]), ([0, 1], [1, 2], [3, 2])])
+def test_search_with_more_threads_than_vertices(arcs: tuple[list[int], ...]) -> None:
+    net = residual_of(FlowNetwork.from_arrays(*arcs), 0, len(arcs[0]))
+    for drain in (False, True):
+        check_search(make_mailed(8, net), net, drain)
+
+
+def test_search_returns_where_the_barrier_breaks() -> None:
+    net = residual_of(FAMILIES["grid-2d"].generate("9x9", seed=0).network, 0, 1)
+    made = make_mailed(3, net, 1, 0)
+    height = np.zeros(len(net.excess), net.head.dtype)
+
+    def share(thread: int) -> None:
+        if thread == 2:
+            raise ZeroDivisionError
+        search_together(made, np.uint64(thread), net, height, True)
+
+    with pytest.raises(ZeroDivisionError):
+        run_team(share, 3, lambda: break_barrier(made.barrier))
+
+
+def layered(sizes: list[int]) -> ResidualArrays:
+    """Return a network with so many vertices at the distances 1, 2 ... from the sink."""
+    random = np.random.default_rng(1)
+    ends = np.cumsum([1, *sizes])
+    below = [random.integers(*level) for level in zip([0, *ends], ends, sizes, strict=False)]
+    tail = np.append(np.arange(1, ends[-1]), ends[-1])
+    head = np.append(np.concatenate(below), ends[-1] - 1)
+    return residual_of(FlowNetwork.from_arrays(tail, head, np.full(len(tail), 5)), int(ends[-1]), 0)
 
 
 def test_search_alternates_between_one_thread_and_all() -> None:
-    """Levels of 1, 3000, 1, 3000 ... vertices: runs of small levels between large ones."""
-    rng = np.random.default_rng(1)
-    tail: list[int] = []
-    head: list[int] = []
-    level = [1]
-    count = 2
-    for k in range(12):
-        following = list(range(count, count + (3000 if k % 3 == 1 else 1)))
-        count += len(following)
-        for v in following:
-            tail.append(v)
-            head.append(int(rng.choice(level)))
-        level = following
-    tail += [1, 0]
-    head += [count, level[0]]
-    network = FlowNetwork.from_arrays(tail, head, [5] * len(tail), num_vertices=count + 1)
-    net = build_residual(network, np.array([0]), np.array([count])).arrays
-    for num_threads in (2, 3, 8):
-        assert_same_search(net, num_threads, searches=3)
-    assert np.bincount(search_together(net, 2)[0]).max() == 3000
+    """Runs of small levels between large ones."""
+    net = layered([1, 3000, 1, 1] * 4)
+    for threads in (2, 3, 8):
+        made = make_mailed(threads, net, None, 100)
+        for _ in range(3):
+            check_search(made, net, False)
+    assert np.bincount(distances(net)).max() == 3000
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize(
+    ("width", "enough", "expected"),
+    [
+        (0, 1, True),
+        (10, 5000, True),
+        (3000, 5000, True),
+        (3001, 5000, False),
+        (3000, 61, True),
+        (3000, 60, False),
+        (51, 10, False),
+    ],
+)
+def test_wide_level(threads: int, width: int, enough: int, expected: bool) -> None:
+    net = layered([10, 50, 3000, 50])
+    height = np.zeros(len(net.excess), net.head.dtype)
+    made = make_mailed(threads, net)
+    for _ in range(2):
+        assert has_wide_level(made, net, height, np.uint64(width), np.uint64(enough)) == expected
+    check_search(made, net, True)
 
 
 def test_plain_python() -> None:

@@ -1,4 +1,4 @@
-"""Multicore push-relabel along paths, and its search, in every state that two or three threads can reach.
+"""Multicore push-relabel along paths in every state that two or three threads can reach.
 
 See test_interleavings.py for how. Vertices are numbers from 0, the last two of a network source and sink;
 vertex v belongs to thread v modulo the number of threads.
@@ -12,21 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exploration import (
-    Arcs,
     Cases,
-    Flow,
     Mutants,
     Uncounted,
     add_in_two_steps,
     add_plainly,
-    distances,
     edit,
     exchange_for,
     exploration_tests,
     hold_constant,
-    impatient_barrier,
     look_then_set,
-    residual_of,
     serve,
     uncounted,
 )
@@ -39,95 +34,16 @@ from preflow.maxflow.options import UNLIMITED
 from preflow.parallel import idle, queues
 from preflow.parallel import search as searching
 from preflow.parallel.queues import Queues, make_queues
-from preflow.parallel.search import Search, make_search
+from preflow.parallel.search import Search
 from preflow.solving.run import COUNTER_ROW
 from scheduler import Outcome, Thread, explore, hidden_values
+from tiny_networks import Arcs, Flow, distances, make_tiny_search, residual_of
 
 ZERO, ONE, TWO, FOUR = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(4)
 
 
 def claim_nothing(alone: bool, array: Any, index: Any) -> bool:
     return bool(atomics.load(array, index) == 0)
-
-
-# The search
-
-
-class Searching(NamedTuple):
-    """What the threads of a search's case share."""
-
-    search: Search
-    net: ResidualArrays
-    height: NDArray[np.uint32]
-
-
-def make_tiny_search(num_threads: int, net: ResidualArrays, small: int, letters: int) -> Search:
-    made = make_search(num_threads, len(net.excess), len(net.head), np.uint32)
-    made = made._replace(
-        barrier=impatient_barrier(num_threads),
-        small=np.array([small], np.uint64),
-        letters=np.array([letters], np.uint64),
-        mail=np.zeros(num_threads * num_threads * letters * 2, np.uint32),
-    )
-    made.order[...] = 0
-    hold_constant((made.num_threads, made.shift, made.room, made.letters, made.small))
-    return made
-
-
-def search_all(
-    arcs: Arcs, drain: bool, small: int = 0, letters: int = 1, num_threads: int = 2, searches: int = 1
-) -> Outcome:
-    """Heights are exact at the end, for what a search with draining has left."""
-    flow = Flow(arcs)
-    n = len(flow.begin.excess)
-
-    def member(thread: int) -> Thread:
-        me = np.uint64(thread)
-
-        def run(shared: Searching) -> int:
-            reached = ZERO
-            for _ in range(searches):
-                reached, _ = searching.search_together(shared.search, me, shared.net, shared.height, drain)
-            return int(reached)
-
-        return run
-
-    def make_case() -> tuple[Searching, list[Thread]]:
-        net = residual_of(arcs)
-        if not drain:
-            hold_constant(net)
-        search = make_tiny_search(num_threads, net, small, letters)
-        return Searching(search, net, np.zeros(n, np.uint32)), [member(t) for t in range(num_threads)]
-
-    def check_state(shared: Searching) -> None:
-        flow.check_state(shared.net)
-        assert flow.missing(shared.net) >= 0, "there is more excess than before"
-
-    def check_end(shared: Searching, results: list[int]) -> None:
-        flow.check_end(shared.net)
-        height = shared.height.tolist()
-        assert height == distances(shared.net), f"heights {height}"
-        for thread, reached in enumerate(results):
-            own = [v for v in range(thread, n, num_threads) if height[v] <= n]
-            begin = thread * int(shared.search.room[0])
-            order = shared.search.order[begin : begin + reached].tolist()
-            assert sorted(order) == own, f"thread {thread} found {order}"
-            assert sorted(order, key=height.__getitem__) == order, f"thread {thread} found {order}"
-
-    return explore(make_case, check_state, check_end)
-
-
-DIAMOND = [(4, 3, 2), (3, 2, 1), (3, 1, 1), (2, 0, 2), (2, 1, 1), (0, 5, 1), (1, 5, 1)]
-#: Vertex 0 reaches the sink; the three others are found from it at once, two by mail.
-FAN = [(4, 1, 1), (4, 2, 1), (4, 3, 1), (1, 0, 1), (2, 0, 2), (3, 0, 2), (0, 5, 1)]
-#: Draining saturates an arc, and the vertex is found over another one.
-WAYS = [(4, 2, 3), (4, 3, 1), (2, 0, 1), (2, 1, 3), (3, 2, 1), (0, 5, 2), (1, 5, 1)]
-DEAD_END = [(4, 2, 1), (2, 0, 1), (2, 1, 1), (2, 3, 1), (0, 5, 1), (1, 5, 1)]
-#: Levels of one, three and one vertices.
-BULGE = [(5, 4, 1), (5, 2, 1), (4, 1, 1), (4, 2, 1), (4, 3, 1), (1, 0, 1), (2, 0, 1), (3, 0, 1), (0, 6, 1)]
-
-
-# A phase
 
 
 class Phase(NamedTuple):
@@ -196,14 +112,15 @@ def phase(
         for thread in range(num_threads):
             own = sorted((v for v in range(thread, n, num_threads) if exact[v] <= n), key=exact.__getitem__)
             begin = thread * int(made.search.room[0])
-            made.search.order[begin : begin + len(own)] = own
-            members.append(member(made, np.uint64(thread), np.uint64(len(own))))
+            end = begin + len(own)
+            made.search.order[begin:end] = own
+            members.append(member(made, np.uint64(thread), np.uint64(begin), np.uint64(end)))
         hold_constant((*made.search, made.state.active))
         return made, [*members, stopper] if stoppable else members
 
-    def member(made: Phase, me: Any, reached: Any) -> Thread:
+    def member(made: Phase, me: Any, begin: Any, end: Any) -> Thread:
         search, gifts, net, state, *_ = made
-        stacks, touched = start_phase(search, net, state, gifts, me, reached, ZERO)
+        stacks, touched = start_phase(search, net, state, gifts, me, begin, end, ZERO)
 
         def run(shared: Phase) -> Any:
             search, gifts, net, state, stop, counts = shared
@@ -260,17 +177,6 @@ PAST = [(4, 1, 1), (1, 0, 1), (0, 2, 1), (2, 5, 1), (3, 2, 1)]
 
 
 CASES: Cases = {
-    "search-diamond": lambda: search_all(DIAMOND, drain=False),
-    "search-fan": lambda: search_all(FAN, drain=False),
-    "search-dead-end-twice": lambda: search_all(DEAD_END, drain=False, searches=2),
-    "search-alone": lambda: search_all(DIAMOND, drain=False, small=10),
-    "search-bulge": lambda: search_all(BULGE, drain=False, small=2),
-    "drain-diamond": lambda: search_all(DIAMOND, drain=True),
-    "drain-fan": lambda: search_all(FAN, drain=True),
-    "drain-ways": lambda: search_all(WAYS, drain=True),
-    "drain-ways-twice": lambda: search_all(WAYS, drain=True, letters=2, searches=2),
-    "drain-3": lambda: search_all(FAN, drain=True, num_threads=3),
-    "drain-bulge": lambda: search_all(BULGE, drain=True, small=2),
     "phase-meet": lambda: phase(MEET),
     "phase-meet-3": lambda: phase(MEET, num_threads=3),
     "phase-return": lambda: phase(RETURN),
@@ -284,116 +190,10 @@ CASES: Cases = {
     "phase-stop": lambda: phase(MEET, stoppable=True),
 }
 
-BARRIER = """
-            if not wait(search.barrier, num_threads):
-                return ZERO, pushes
-"""
 RETREAT = "stacks = release(net, state, thread, alone, v, np.int64(-1), stacks)\n"
 
 
-def without_barrier(before: str, after: str) -> Any:
-    """Leave out the barrier that is between two lines of the search."""
-    return edit(searching.search_together, before + BARRIER + after, before + "\n" + after)
-
-
 MUTANTS: Mutants = {
-    "search: no barrier before the first level": (
-        "search-diamond",
-        edit(
-            searching.search_together,
-            """height, drain)
-    if not wait(search.barrier, num_threads):
-        return ZERO, pushes
-    next_height = TWO""",
-            "height, drain)\n    next_height = TWO",
-        ),
-        "data race",
-    ),
-    "search: no barrier before the mail is read": (
-        "search-diamond",
-        without_barrier("pushes += made", "            pushes += read_mail"),
-        "data race",
-    ),
-    "search: no barrier after the mail is read": (
-        "search-diamond",
-        without_barrier("(UNFINISHED if k < end else ZERO)", "            size = size_of_level(search)"),
-        "data race",
-    ),
-    "search: no barrier before one thread goes on alone": (
-        "search-bulge",
-        edit(
-            searching.search_together,
-            """if size < search.small[0]:
-            if not wait(search.barrier, num_threads):
-                return ZERO, pushes
-""",
-            "if size < search.small[0]:\n",
-        ),
-        "data race",
-    ),
-    "search: no barrier after one thread went on alone": (
-        "search-bulge",
-        edit(
-            searching.search_together,
-            """pushes += made
-            if not wait(search.barrier, num_threads):
-                return ZERO, pushes
-            next_height""",
-            "pushes += made\n            next_height",
-        ),
-        "data race",
-    ),
-    "search: no barrier at the end": (
-        "search-dead-end-twice",
-        edit(
-            searching.search_together,
-            "    wait(search.barrier, num_threads)\n    return search.end[own]",
-            "    return search.end[own]",
-        ),
-        "data race",
-    ),
-    "search: mail of the last round is not read": (
-        "search-fan",
-        edit(
-            searching.search_together,
-            "pushes += read_mail(",
-            "pushes += ZERO if k == end else read_mail(",
-        ),
-        "heights",
-    ),
-    "search: the arc that did not fit is skipped": (
-        "search-fan",
-        edit(
-            searching.search_own,
-            "return k, a, pushes\n                        place",
-            "return k, a + ONE, pushes\n                        place",
-        ),
-        "heights",
-    ),
-    "search: who has read its own mail goes on": (
-        "search-fan",
-        edit(searching.search_together, "while size >= UNFINISHED:", "while k < end or size == UNFINISHED:"),
-        "deadlock",
-    ),
-    "search: mail is labelled twice": (
-        "search-diamond",
-        edit(searching.read_mail, "if np.uint64(height[w]) == dead:", "if True:"),
-        "found",
-    ),
-    "drain: a saturated arc counts": (
-        "drain-ways",
-        edit(searching.reach, "if net.residual[b] == 0:", "if False:"),
-        "heights",
-    ),
-    "drain: adds plainly what others' vertices get": (
-        "drain-3",
-        edit(
-            searching.reach,
-            "fetch_add(net.excess, net.head[b], amount)",
-            "net.excess[net.head[b]] += amount",
-        ),
-        "data race on net.excess",
-    ),
     "push: adds in two steps": (
         "phase-meet",
         exchange_for(atomics.fetch_add, add_in_two_steps),
@@ -482,8 +282,7 @@ def test_expressions_hide_no_value() -> None:
         for name, value in vars(module).items()
         if callable(value) and name[0].islower() and not name.startswith(("make", "slot", "owner_of"))
     }
-    for module in (searching, paths):
-        assert hidden_values(module, stepping) == []
+    assert hidden_values(paths, stepping) == []
 
 
 if __name__ == "__main__":

@@ -13,29 +13,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from exploration import (
-    Arcs,
     Cases,
-    Flow,
     Mutants,
     Uncounted,
-    distances,
     edit,
     exploration_tests,
     hold_constant,
-    residual_of,
     serve,
     uncounted,
 )
 from preflow.graph.residual import ResidualArrays
 from preflow.kernels import atomics, worklist
 from preflow.kernels.atomics import fetch_add, load, pause
+from preflow.kernels.worklist import make_worklist
 from preflow.maxflow import multicore_synchronous as synchronous
 from preflow.maxflow.multicore_synchronous import State, may_push
 from preflow.maxflow.options import UNLIMITED
 from preflow.parallel.barrier import ARRIVED
-from preflow.parallel.bfs import Team, make_team
+from preflow.parallel.search import Search
 from preflow.solving.run import COUNTER_ROW
 from scheduler import Outcome, Thread, explore, hidden_values, replaced
+from tiny_networks import Arcs, Flow, distances, make_tiny_search, residual_of
 
 ZERO, ONE, TWO = np.uint64(0), np.uint64(1), np.uint64(2)
 
@@ -43,7 +41,7 @@ ZERO, ONE, TWO = np.uint64(0), np.uint64(1), np.uint64(2)
 class Solve(NamedTuple):
     """What the threads of a case share."""
 
-    team: Team
+    search: Search
     net: ResidualArrays
     state: State
     stop: NDArray[np.int64]
@@ -55,27 +53,27 @@ def make_solve(arcs: Arcs, num_threads: int, stoppable: bool) -> Solve:
     net = residual_of(arcs)
     n = len(net.excess)
     worklist.BUFFER, worklist.CHUNK = np.uint64(8), ONE
-    team = make_team(num_threads, np.uint32)
-    team.worklist.buffer[...] = 0
-    hold_constant((team.num_threads,))
+    search = make_tiny_search(num_threads, net, small=n + 1, letters=0)
+    lists = make_worklist(num_threads, np.uint32)
+    lists.buffer[...] = 0
     state = State(
         height=np.zeros(n, np.uint32),
         next_height=np.zeros(n, np.uint32),
         gained=np.zeros(n, np.int64),
         round_listed=np.zeros(n, np.uint32),
-        order=np.zeros(n, np.uint32),
+        worklist=lists,
         active=np.zeros(2 * n, np.uint32),
         shared=np.zeros(64, np.int64),
     )
     stop = np.zeros(1, np.int64)
     if not stoppable:
         hold_constant((stop,))
-    return Solve(team, net, state, stop, uncounted(COUNTER_ROW), uncounted(2, dtype=np.float64))
+    return Solve(search, net, state, stop, uncounted(COUNTER_ROW), uncounted(2, dtype=np.float64))
 
 
 def bare(arrays: Any) -> Any:
     """Return a tuple of the arrays themselves, whose entries are read behind the explorer's back."""
-    return type(arrays)(*map(np.asarray, arrays))
+    return type(arrays)(*map(bare, arrays)) if isinstance(arrays, tuple) else np.asarray(arrays)
 
 
 def meet(barrier: NDArray[np.int64], num_threads: int) -> bool:
@@ -87,19 +85,6 @@ def meet(barrier: NDArray[np.int64], num_threads: int) -> bool:
     return True
 
 
-def search(team: Team, thread: Any, net: ResidualArrays, height: Any, order: Any) -> int:
-    """Search as a global relabel does, in few steps."""
-    n = len(height)
-    if thread == ZERO:
-        exact = distances(bare(net))
-        by_distance = sorted(range(n), key=exact.__getitem__)
-        for k in range(n):
-            height[k] = exact[k]
-            order[k] = by_distance[k]
-    meet(team.barrier, team.num_threads[0])
-    return int((np.asarray(height) <= n).sum())
-
-
 def with_checks(commit: Callable[..., None], flow: Flow) -> Callable[..., None]:
     """Return `commit` with checks before it, when a round ends: they read behind the explorer's back.
 
@@ -107,25 +92,33 @@ def with_checks(commit: Callable[..., None], flow: Flow) -> Callable[..., None]:
     """
 
     def check_round(net: ResidualArrays, state: State, begin: Any, size: Any) -> None:
-        """Flow is conserved, the new labels are valid, and who is active or has changed is listed once."""
+        """Flow is conserved, the new labels are valid, and who is active or has changed is listed once.
+
+        The next height of a vertex that was dead at the last search is left over from before.
+        """
         net = with_gained(net, state)
         flow.check_end(net)
-        flow.check_labels(net, state.next_height)
-        assert (state.next_height >= state.height).all(), "a height fell"
         listed = state.active[begin : begin + size].tolist()
+        live = state.height <= len(net.excess)
+        live[listed] = True
+        height = np.where(live, state.next_height, state.height)
+        flow.check_labels(net, height)
+        assert (height >= state.height).all(), "a height fell"
         assert len(set(listed)) == len(listed), f"listed twice: {listed}"
-        active = (net.excess > 0) & (state.next_height <= len(net.excess))
-        changed = (state.gained != 0) | (state.next_height != state.height)
+        active = (net.excess > 0) & (height <= len(net.excess))
+        changed = (state.gained != 0) | (height != state.height)
         missing = set(np.flatnonzero(active | changed).tolist()) - set(listed)
         assert not missing, f"not listed: {missing}"
 
-    def checked(team: Team, thread: Any, net: ResidualArrays, state: State, begin: Any, size: Any) -> None:
+    def checked(
+        thread: Any, num_threads: Any, net: ResidualArrays, state: State, begin: Any, size: Any
+    ) -> None:
         check_round(bare(net), bare(state), begin, size)
         n = len(net.excess)
-        np.asarray(team.worklist.buffer)[thread] = 0
+        np.asarray(state.worklist.buffer)[thread] = 0
         np.asarray(state.active)[begin : begin + size].sort()
         np.asarray(state.active)[n - begin : 2 * n - begin] = 0
-        commit(team, thread, net, state, begin, size)
+        commit(thread, num_threads, net, state, begin, size)
 
     return checked
 
@@ -148,9 +141,9 @@ def solve(
 
     def member(thread: int) -> Thread:
         def run(shared: Solve) -> None:
-            team, net, state, stop, counts, progress = shared
+            search, net, state, stop, counts, progress = shared
             synchronous.first_stage(
-                team, np.uint64(thread), net, state, np.uint64(few_active), limit, stop, counts, progress
+                search, np.uint64(thread), net, state, np.uint64(few_active), limit, stop, counts, progress
             )
 
         return run
@@ -181,7 +174,6 @@ def solve(
     synchronous.MANY_AGAIN = ONE
     with (
         replaced(synchronous.wait, meet),
-        replaced(synchronous.distances_to_sink_together, search),
         replaced(synchronous.commit, with_checks(synchronous.commit, flow)),
     ):
         return explore(make_case, check_state, check_end)
@@ -218,7 +210,7 @@ CASES: Cases = {
 CREDIT = "fetch_add(state.gained, w, amount)"
 LIST_RECEIVER = "if exchange(state.round_listed, w, current) != current:"
 LIST_SELF = "if exchange(state.round_listed, v, current) != current:"
-WAIT = "if not wait(team.barrier, num_threads):\n"
+WAIT = "if not wait(search.barrier, num_threads):\n"
 
 
 def without_barrier(before: str, after: str, indent: int) -> Any:
@@ -313,7 +305,7 @@ MUTANTS: Mutants = {
         "meet",
         edit(
             synchronous.first_stage,
-            "                flush(team.worklist, phase, state.active, out, thread, waiting)\n",
+            "                flush(state.worklist, phase, state.active, out, thread, waiting)\n",
             "",
         ),
         "not listed",
@@ -332,10 +324,20 @@ MUTANTS: Mutants = {
         "sideways",
         edit(
             synchronous.first_stage,
-            "begin_phase(team.worklist, phase)\n                relaxed_store(shared, STOPPING_AFTER_ROUND",
+            "begin_phase(state.worklist, phase)\n                relaxed_store(shared, STOPPING_AFTER_ROUND",
             "relaxed_store(shared, STOPPING_AFTER_ROUND",
         ),
         "IndexError",
+    ),
+    "list: that of a period has the number of the last round": (
+        "meet-periods",
+        edit(synchronous.first_stage, "return\n        phase += ONE\n", "return\n"),
+        "data race on state.active",
+    ),
+    "list: heights of the last period are kept": (
+        "meet-periods",
+        edit(synchronous.list_active, "        state.next_height[v] = state.height[v]\n", ""),
+        "a height fell",
     ),
     "commit: keeps what was gained": (
         "meet",
@@ -349,7 +351,7 @@ MUTANTS: Mutants = {
     ),
     "round: no barrier after the search's list": (
         "meet",
-        without_barrier("thread, net, state, reached, phase)\n", "        begin = ZERO\n", 8),
+        without_barrier("thread, net, state, begin, end, phase)\n", "        begin = ZERO\n", 8),
         "not listed",
     ),
     "round: no barrier before the commit": (
@@ -361,7 +363,7 @@ MUTANTS: Mutants = {
         "meet",
         without_barrier(
             "relaxed_load(shared, STOPPING_AFTER_ROUND) != 0\n",
-            "        if thread == ZERO:\n            relaxed_store(team.shared",
+            "        phase += ONE\n",
             12,
         ),
         "not listed",
@@ -382,7 +384,7 @@ MUTANTS: Mutants = {
             "                begin = np.uint64(relaxed_load(shared, WAITING))\n",
             16,
         ),
-        "an excess is negative",
+        "listed twice",
     ),
     "alone: the new height is forgotten": (
         "alone-at-first",
@@ -410,7 +412,7 @@ def test_expressions_hide_no_value() -> None:
     """What the explorer's states rely on."""
     stepping = {name for name, value in vars(atomics).items() if callable(value) and name[0] != "_"}
     stepping |= {"wait", "append", "flush", "appended", "begin_phase", "take_chunk"}
-    stepping |= {"discharge_frozen", "discharge_alone", "commit", "list_active", "distances_to_sink_together"}
+    stepping |= {"discharge_frozen", "discharge_alone", "commit", "list_active", "search_together"}
     assert hidden_values(synchronous, stepping) == []
 
 

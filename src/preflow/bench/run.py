@@ -56,7 +56,8 @@ def run_bench(
     problems : sequence of str, optional
         Names of public functions, such as "max_flow"; default: all that have one of the suites.
     repeats : int
-        Timed runs of each contestant on each instance, after a warm-up.
+        Timed runs of each contestant on each instance, after a warm-up; fewer where they take `time_limit`
+        together.
     methods : sequence of str, optional
         Methods of preflow, each of which takes part as ``preflow:METHOD``; ``METHOD@THREADS`` takes part on
         so many threads. Default: those of the suites, "auto" for most.

@@ -75,6 +75,11 @@ class Measurement:
         """Return a phase's time in every run."""
         return [run[phase] for run in self.seconds if phase in run]
 
+    @property
+    def total_seconds(self) -> float:
+        """The time of all timed runs together."""
+        return sum(self.all_seconds(TOTAL))
+
     def median(self, phase: str) -> float | None:
         """Return a phase's median time, None where there is none."""
         times = self.all_seconds(phase)
@@ -159,7 +164,8 @@ def measure(
     Each contestant is first run by itself in another process, if `memory` is set: that yields its peak
     memory, and one that crashes or passes the time limit ends there. Then comes a warm-up in this process,
     and then `repeats` rounds, each of which runs every contestant once, starting with another one each
-    time, so that a disturbance of the machine hits all alike. Before every run, freed memory is touched.
+    time, so that a disturbance of the machine hits all alike. Whose timed runs have taken the time limit
+    together sits out the rest. Before every run, freed memory is touched.
     """
     record = InstanceRecord(
         problem.name, suite, name, instance.sizes, [Measurement(each.name) for each in contestants], group
@@ -189,6 +195,8 @@ def measure(
         racing = _in_race(pairs)
         first = i % max(len(racing), 1)
         for contestant, measurement in racing[first:] + racing[:first]:
+            if measurement.total_seconds >= settings.time_limit:
+                continue
             outcome = _run(contestant, inputs[contestant.name], measurement)
             if outcome is not None:
                 measurement.add(outcome, timed=True)

@@ -58,7 +58,10 @@ def bench(
         str | None,
         typer.Option(metavar="NUMBERS", help="CPU threads for preflow, as in 4 or 1,2,4; the peers use one."),
     ] = None,
-    time_limit: Annotated[float, typer.Option(metavar="SECONDS", help="For one run.")] = 120.0,
+    time_limit: Annotated[
+        float,
+        typer.Option(metavar="SECONDS", help="For one run, and for all timed runs of one on an instance."),
+    ] = 20.0,
     no_memory: Annotated[
         bool, typer.Option("--no-memory", help="Do not measure memory: one run of everybody less.")
     ] = False,

@@ -53,21 +53,22 @@ class ResidualNetwork:
     arrays : ResidualArrays
     inner : ndarray of uint32 or uint64, shape (num_vertices of the input,)
         Residual vertex of an input vertex; ``n`` for a source, ``n + 1`` for a sink.
-    place : ndarray of the same dtype, shape (num_arcs of the input,)
-        Residual arc of an input arc between inner vertices; the largest number of the dtype for others.
+    rank : ndarray of uint8, uint16, uint32 or uint64, shape (num_arcs of the input,)
+        Rank of an input arc between two inner vertices among the residual arcs of its tail.
     has_shared_arcs : bool
         Whether any residual arc got capacity from two input arcs.
     constant_flow : int
         Flow that needs no search: source to sink directly, or over one vertex.
     capacity, reverse_capacity : ndarray
-        The input's capacities as solved, int64: infinity is a number that no flow reaches.
+        The input's capacities as solved, whole numbers of int64 or float64: infinity is one that no flow
+        reaches.
     scale_exponent : int
         Capacities that are not integral were multiplied by two to this power; 0 for all others.
     """
 
     arrays: ResidualArrays
     inner: NDArray[Any]
-    place: NDArray[Any]
+    rank: NDArray[Any]
     has_shared_arcs: bool
     constant_flow: int
     capacity: NDArray[Any]
@@ -100,13 +101,12 @@ class ResidualNetwork:
         unscaled = np.ldexp(np.asarray(amount, dtype=np.float64), -self.scale_exponent)
         return unscaled if unscaled.ndim else float(unscaled)
 
-    def initial_residual(self) -> NDArray[Any]:
-        """Return the residual capacities as they were before any push."""
-        initial = np.zeros_like(self.arrays.residual)
-        limit = np.int64(INT64_MAX)
-        reverse_capacity = self.capacity[:0] if self.reverse_capacity is None else self.reverse_capacity
+    def initial_residual(self, network: FlowNetwork) -> NDArray[Any]:
+        """Return the residual capacities before any push; `network` is what this was built from."""
+        net = self.arrays
+        initial = np.zeros_like(net.residual)
         csr_build.fill_residual(
-            self.capacity, reverse_capacity, self.place, self.arrays.reverse, initial, limit
+            self.input_arcs(network), self.rank, net.first_out, net.reverse, initial, np.int64(INT64_MAX)
         )
         return initial
 
@@ -148,11 +148,11 @@ def build_residual(
     )
     largest = max(int(values.max(initial=0)) for values in (arcs.capacity, arcs.reverse_capacity))
     width = np.dtype(np.int32 if largest <= np.iinfo(np.int32).max else np.int64).itemsize
-    first_out, head, reverse, place, room = _build_pairs(arcs, num_inner, width)
-    residual, shared = _residual_capacities(arcs, place, reverse, room, width)
+    first_out, head, reverse, rank, room = _build_pairs(arcs, num_inner, width)
+    residual, shared = _residual_capacities(arcs, rank, first_out, reverse, room, width)
     excess, sink_residual, constant = _terminal_capacities(arcs, num_inner)
     arrays = ResidualArrays(first_out, head, reverse, residual, excess, sink_residual)
-    return ResidualNetwork(arrays, inner, place, shared, constant, capacity, reverse_capacity, exponent)
+    return ResidualNetwork(arrays, inner, rank, shared, constant, capacity, reverse_capacity, exponent)
 
 
 def _terminal_capacities(arcs: csr_build.InputArcs, num_inner: int) -> tuple[NDArray[Any], NDArray[Any], int]:
@@ -171,7 +171,7 @@ def _terminal_capacities(arcs: csr_build.InputArcs, num_inner: int) -> tuple[NDA
 
 
 def _build_pairs(arcs: csr_build.InputArcs, num_inner: int, width: int) -> tuple[NDArray[Any], ...]:
-    """Return first_out, head, reverse, place, and room for `width` bytes a residual arc.
+    """Return first_out, head, reverse, rank, and room for `width` bytes a residual arc.
 
     The sorted arcs were kept in a part of the room; no page of the rest has been touched.
     """
@@ -186,15 +186,26 @@ def _build_pairs(arcs: csr_build.InputArcs, num_inner: int, width: int) -> tuple
     first_out = np.zeros(num_inner + 1, dtype=first.dtype)
     latest = np.zeros_like(group_end)
     csr_build.count_pairs(arcs, group_end, order, latest, first_out)
-    head = np.empty(int(first_out[-1]), dtype=first.dtype)
+    del order
+    num_arcs = int(first_out[-1])
+    room.resize(max(count * first.itemsize, num_arcs * width), refcheck=False)
+    order = room[: count * first.itemsize].view(first.dtype)
+    head = np.empty(num_arcs, dtype=first.dtype)
     reverse = np.empty_like(head)
-    place = np.full(len(arcs.tail), np.iinfo(first.dtype).max, dtype=first.dtype)
-    csr_build.place_pairs(arcs, group_end, order, first_out[:-1].copy(), latest, head, reverse, place)
-    return first_out, head, reverse, place, room[: len(head) * width]
+    most_arcs = int(np.diff(first_out).max(initial=0))
+    rank = np.empty(len(arcs.tail), dtype=np.min_scalar_type(most_arcs))
+    free = first_out[:-1].copy()
+    csr_build.place_pairs(arcs, group_end, order, first_out, free, latest, head, reverse, rank)
+    return first_out, head, reverse, rank, room[: num_arcs * width]
 
 
 def _residual_capacities(
-    arcs: csr_build.InputArcs, place: NDArray[Any], reverse: NDArray[Any], room: NDArray[Any], width: int
+    arcs: csr_build.InputArcs,
+    rank: NDArray[Any],
+    first_out: NDArray[Any],
+    reverse: NDArray[Any],
+    room: NDArray[Any],
+    width: int,
 ) -> tuple[NDArray[Any], bool]:
     """Return the residual capacities in the smallest dtype that holds the sum of every pair.
 
@@ -207,9 +218,7 @@ def _residual_capacities(
         size = len(reverse) * np.dtype(dtype).itemsize
         residual = room.view(dtype) if len(room) == size else np.empty(len(reverse), dtype=dtype)
         residual[:] = 0
-        largest, fits, shared = csr_build.fill_residual(
-            arcs.capacity, arcs.reverse_capacity, place, reverse, residual, limit
-        )
+        largest, fits, shared = csr_build.fill_residual(arcs, rank, first_out, reverse, residual, limit)
         if fits and (largest <= limit // 2 or csr_build.pairs_within(residual, reverse, limit)):
             return residual, shared
     raise CapacityOverflowError("the capacities of parallel or antiparallel arcs sum past int64")
@@ -237,10 +246,10 @@ def _inner_numbers(
 
 
 class _SolvedCapacities(NamedTuple):
-    """Capacities as int64, and the power of two that they were multiplied by."""
+    """Capacities as whole numbers, and the power of two that they were multiplied by."""
 
-    capacity: NDArray[np.int64]
-    reverse_capacity: NDArray[np.int64] | None
+    capacity: NDArray[Any]
+    reverse_capacity: NDArray[Any] | None
     scale_exponent: int
 
 
@@ -256,26 +265,26 @@ def _solved_capacities(
     given = [network.capacity] + ([] if network.reverse_capacity is None else [network.reverse_capacity])
     exponent = 0
     if network.capacity.dtype.kind == "f":
+        finite = given
         infinite = [np.isinf(values) for values in given]
         has_infinite = any(mask.any() for mask in infinite)
         if has_infinite:
             _check_bounded(network, infinite, sources, sinks)
-        finite = [np.where(mask, 0.0, values) for values, mask in zip(given, infinite, strict=True)]
-        integral = all(
-            np.all(values == np.rint(values)) and values.max(initial=0) <= EXACT_FLOAT for values in finite
-        )
-        if integral:
-            given = [values.astype(np.int64) for values in finite]
-            if has_infinite:
-                given = _replace_infinite(network, given, infinite, sources, sinks)
-        else:
-            given, exponent = _scaled(network, finite, infinite, sources, sinks)
+            finite = [np.where(mask, 0.0, values) for values, mask in zip(given, infinite, strict=True)]
+        if not all(_are_whole(values) for values in finite):
+            given, exponent = _scaled(network, given, sources, sinks)
+        elif has_infinite:
+            given = _replace_infinite(network, finite, infinite, sources, sinks)
     return _SolvedCapacities(given[0], given[1] if len(given) > 1 else None, exponent)
+
+
+def _are_whole(values: NDArray[np.float64]) -> bool:
+    return bool(np.all(values == np.rint(values)) and values.max(initial=0) <= EXACT_FLOAT)
 
 
 def _replace_infinite(
     network: FlowNetwork,
-    finite: list[NDArray[np.int64]],
+    finite: list[NDArray[np.float64]],
     infinite: list[NDArray[np.bool_]],
     sources: NDArray[np.int64],
     sinks: NDArray[np.int64],
@@ -285,9 +294,9 @@ def _replace_infinite(
     The sum of all finite capacities bounds every flow; at a terminal, so does what the arc's other end can
     pass on, which keeps sums over many such arcs small.
     """
-    enough = sum(sum(_exact_sums(values)) for values in finite) + 1
-    replaced = []
-    for direction, (values, mask) in enumerate(zip(finite, infinite, strict=True)):
+    whole = [values.astype(np.int64) for values in finite]
+    enough = sum(sum(_exact_sums(values)) for values in whole) + 1
+    for direction, (values, mask) in enumerate(zip(whole, infinite, strict=True)):
         arcs = np.flatnonzero(mask)
         ends = (network.tail, network.head) if direction == 0 else (network.head, network.tail)
         bound = np.full(len(arcs), float(enough))
@@ -298,8 +307,7 @@ def _replace_infinite(
         if len(arcs) and not bound.max() < 2.0**62:
             raise CapacityOverflowError("beside infinite ones, the capacities sum past int64")
         values[arcs] = np.ceil(bound).astype(np.int64)
-        replaced.append(values)
-    return replaced
+    return whole
 
 
 def _throughput(
@@ -316,8 +324,7 @@ def _throughput(
 
 def _scaled(
     network: FlowNetwork,
-    finite: list[NDArray[np.float64]],
-    infinite: list[NDArray[np.bool_]],
+    given: list[NDArray[np.float64]],
     sources: NDArray[np.int64],
     sinks: NDArray[np.int64],
 ) -> tuple[list[NDArray[np.int64]], int]:
@@ -328,14 +335,18 @@ def _scaled(
     shift = -int(np.frexp(bound)[1])
     enough = np.ldexp(bound, shift) * (1 + 2.0**-20)
     loops = network.tail == network.head
-    with np.errstate(over="ignore"):
-        clipped = [
-            np.where(loops, 0.0, np.where(mask, enough, np.minimum(np.ldexp(values, shift), enough)))
-            for values, mask in zip(finite, infinite, strict=True)
-        ]
-    total = sum(float(values.sum()) for values in clipped)
+    scaled = []
+    for values in given:
+        with np.errstate(over="ignore"):
+            clipped = np.ldexp(values, shift)
+        np.minimum(clipped, enough, out=clipped)
+        clipped[loops] = 0.0
+        scaled.append(clipped)
+    total = sum(float(values.sum()) for values in scaled)
     fill = 61 - int(np.frexp(total)[1]) if total > 0 else 0
-    return [np.floor(np.ldexp(values, fill)).astype(np.int64) for values in clipped], shift + fill
+    for values in scaled:
+        np.floor(np.ldexp(values, fill, out=values), out=values)
+    return [values.astype(np.int64) for values in scaled], shift + fill
 
 
 def _exact_sums(values: NDArray[np.int64]) -> tuple[int, int]:

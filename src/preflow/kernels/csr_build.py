@@ -3,6 +3,9 @@
 An input arc between two inner vertices belongs to the pair of its ends. The arcs are sorted by the
 smaller end of their pair; a walk over each group then merges the arcs of one pair and gives the pair
 two residual arcs. Beyond the arrays that stay, one index per input arc and two per vertex are held.
+
+Which residual arc an input arc leads along is kept as its rank among the residual arcs of its tail: where
+degrees are small, a byte.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ class InputArcs(NamedTuple):
     ----------
     tail, head : ndarray of uint32 or uint64, shape (m,)
     capacity : ndarray of int64 or float64, shape (m,)
+        Whole numbers.
     reverse_capacity : ndarray of the same dtype, shape (m,) or (0,)
         Empty means zero everywhere.
     inner : ndarray of uint32 or uint64
@@ -61,14 +65,14 @@ def terminal_capacities(
     source = np.uint64(len(source_capacity))
     sink = source + ONE
     has_reverse = len(arcs.reverse_capacity) > 0
-    direct = arcs.capacity.dtype.type(0)
+    direct = np.int64(0)
     for i in range(len(arcs.tail)):
         u = np.uint64(arcs.inner[arcs.tail[i]])
         v = np.uint64(arcs.inner[arcs.head[i]])
         if u < source and v < source:
             continue
         for direction in range(2 if has_reverse else 1):
-            amount = arcs.capacity[i] if direction == 0 else arcs.reverse_capacity[i]
+            amount = np.int64(arcs.capacity[i] if direction == 0 else arcs.reverse_capacity[i])
             a = u if direction == 0 else v
             b = v if direction == 0 else u
             if a == source and b < source:
@@ -89,7 +93,7 @@ def terminal_capacities(
 @kernel
 def take_through_capacity(source_capacity: Any, sink_capacity: Any) -> Any:
     """Take out of both what each vertex can pass from the source to the sink; return the sum."""
-    total = source_capacity.dtype.type(0)
+    total = np.int64(0)
     for v in range(len(source_capacity)):
         through = min(source_capacity[v], sink_capacity[v])
         source_capacity[v] -= through
@@ -141,13 +145,14 @@ def place_pairs(
     arcs: InputArcs,
     group_end: Any,
     order: Any,
+    first_out: Any,
     free: Any,
     latest: Any,
     head: Any,
     reverse: Any,
-    place: Any,
+    rank: Any,
 ) -> None:
-    """Give every pair its two residual arcs, and every input arc the one it leads along.
+    """Give every pair its two residual arcs, and every input arc the rank of the one it leads along.
 
     ``free[v]`` is on entry the first arc of `v`; `latest` is scratch of one entry a vertex, of any content.
     """
@@ -155,6 +160,7 @@ def place_pairs(
     for low in range(len(group_end)):
         lower = np.uint64(low)
         begin = np.uint64(free[lower])
+        first = np.uint64(first_out[lower])
         end = np.uint64(group_end[low])
         while k < end:
             i = np.uint64(order[k])
@@ -172,38 +178,52 @@ def place_pairs(
                 head[backward] = lower
                 reverse[forward] = backward
                 reverse[backward] = forward
-            place[i] = forward if u == lower else reverse[forward]
+            rank[i] = forward - first if u == lower else np.uint64(reverse[forward]) - np.uint64(first_out[u])
             k += ONE
 
 
 @kernel
+def residual_arc(arcs: InputArcs, rank: Any, first_out: Any, i: Any) -> tuple[Any, bool]:
+    """Return the residual arc that input arc `i` leads along, and whether there is one."""
+    n = np.uint64(len(first_out)) - ONE
+    u = np.uint64(arcs.inner[arcs.tail[i]])
+    v = np.uint64(arcs.inner[arcs.head[i]])
+    if u < n and v < n and u != v:
+        return np.uint64(first_out[u]) + np.uint64(rank[i]), True
+    return ZERO, False
+
+
+@kernel
 def fill_residual(
-    capacity: Any, reverse_capacity: Any, place: Any, reverse: Any, residual: Any, limit: Any
+    arcs: InputArcs, rank: Any, first_out: Any, reverse: Any, residual: Any, limit: Any
 ) -> tuple[Any, bool, bool]:
     """Add every input arc's capacities to its residual arcs.
 
     Returns the largest residual capacity, whether all stayed within `limit`, and whether any residual
     arc got capacity from two input arcs.
     """
-    num_arcs = np.uint64(len(residual))
-    has_reverse = len(reverse_capacity) > 0
-    largest = capacity.dtype.type(0)
+    has_reverse = len(arcs.reverse_capacity) > 0
+    largest = np.int64(0)
     shared = False
-    for i in range(len(place)):
-        a = np.uint64(place[i])
-        if a < num_arcs:
-            if capacity[i] > limit - residual[a]:
+    for i in range(len(rank)):
+        a, inside = residual_arc(arcs, rank, first_out, i)
+        if inside:
+            amount = np.int64(arcs.capacity[i])
+            if amount > limit - residual[a]:
                 return largest, False, shared
-            shared = shared or (residual[a] > 0 and capacity[i] > 0)
-            residual[a] += capacity[i]
-            largest = max(largest, capacity.dtype.type(residual[a]))
+            if residual[a] > 0 and amount > 0:
+                shared = True
+            residual[a] += amount
+            largest = max(largest, np.int64(residual[a]))
             if has_reverse:
                 b = np.uint64(reverse[a])
-                if reverse_capacity[i] > limit - residual[b]:
+                amount = np.int64(arcs.reverse_capacity[i])
+                if amount > limit - residual[b]:
                     return largest, False, shared
-                shared = shared or (residual[b] > 0 and reverse_capacity[i] > 0)
-                residual[b] += reverse_capacity[i]
-                largest = max(largest, capacity.dtype.type(residual[b]))
+                if residual[b] > 0 and amount > 0:
+                    shared = True
+                residual[b] += amount
+                largest = max(largest, np.int64(residual[b]))
     return largest, True, shared
 
 

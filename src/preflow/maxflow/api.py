@@ -162,9 +162,9 @@ class _Solve:
         flow_network, source, sink = as_flow_problem(network, source, sink)
         sources = flow_network.vertices(source, "source")
         sinks = flow_network.vertices(sink, "sink")
-        both = np.intersect1d(sources, sinks)
-        if len(both):
-            raise InvalidInputError(f"vertex {flow_network.name(both[0])} is both source and sink")
+        both = set(sources.tolist()).intersection(sinks.tolist())
+        if both:
+            raise InvalidInputError(f"vertex {flow_network.name(min(both))} is both source and sink")
         if method == "auto":
             if options:
                 raise InvalidInputError("options belong to one method: name it, method='auto' takes none")

@@ -36,12 +36,12 @@ from ..kernels.relabel import lowest_neighbour_now
 from ..parallel import buckets as in_buckets
 from ..parallel import queues as in_queues
 from ..parallel.barrier import wait
-from ..parallel.bfs import Team, distances_to_sink_together, make_team, share_of
 from ..parallel.buckets import Buckets
 from ..parallel.delays import delay
 from ..parallel.idle import wait_for_gift
 from ..parallel.queues import Queues
-from ..parallel.team import run_solver
+from ..parallel.search import Search, make_search, search_together
+from ..parallel.team import run_solver, share_of
 from ..solving.run import Control
 from ..stats import (
     ARC_SCANS,
@@ -57,8 +57,6 @@ from .options import relabel_limits
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
-#: Vertices in a row of the search's order that go to one thread: neighbours in it are likely neighbours.
-BLOCK = np.uint64(64)
 #: Relabels that a thread counts for itself before it adds them to the total, at most.
 UNREPORTED = 64
 
@@ -71,8 +69,8 @@ class State(NamedTuple):
 
     Attributes
     ----------
-    height, current, order : ndarray, shape (n,)
-        Distance labels, current arcs, and the order of the last global relabel.
+    height, current : ndarray, shape (n,)
+        Distance labels and current arcs.
     population : ndarray of int64, shape (n + 2,)
         Number of vertices of a height; kept only for the gap heuristic.
     signals : ndarray of uint64
@@ -86,7 +84,6 @@ class State(NamedTuple):
 
     height: NDArray[Any]
     current: NDArray[Any]
-    order: NDArray[Any]
     population: NDArray[Any]
     signals: NDArray[Any]
     active: NDArray[Any]
@@ -98,7 +95,6 @@ def make_state(num_threads: int, num_vertices: int, gap: bool, dtype: Any, delay
     return State(
         height=np.full(num_vertices, num_vertices + 1, dtype=dtype),
         current=np.empty(num_vertices, dtype=dtype),
-        order=np.empty(num_vertices, dtype=dtype),
         population=np.zeros(num_vertices + 2 if gap else 0, dtype=np.int64),
         signals=np.zeros(3 * PADDING, dtype=np.uint64),
         active=np.zeros(num_threads * PADDING, dtype=np.float64),
@@ -285,14 +281,15 @@ def work_until_relabel(
 
 @kernel
 def start_phase(
+    search: Search,
     net: ResidualArrays,
     state: State,
     queues: Any,
     buckets: Any,
     thread: Any,
-    num_threads: Any,
     gap: bool,
-    reached: Any,
+    begin: Any,
+    end: Any,
 ) -> None:
     """Reset a thread's share of what a global relabel resets; hold its active vertices, farthest first."""
     hold_nothing(queues, buckets, thread)
@@ -301,31 +298,27 @@ def start_phase(
         relaxed_store(state.signals, TOP, np.uint64(len(state.height)))
         relaxed_store(state.signals, TOTAL_RELABELS, ZERO)
     active = 0.0
-    block = thread
-    while block * BLOCK < reached:
-        k = reached - block * BLOCK
-        last = k - min(k, BLOCK)
-        while k > last:
-            k -= ONE
-            v = np.uint64(state.order[k])
-            h = np.uint64(state.height[v])
-            state.current[v] = net.first_out[v]
-            if gap:
-                add(num_threads == ONE, state.population, h, 1)
-            if net.excess[v] > 0:
-                active += net.excess[v]
-                hold(queues, buckets, thread, v, h)
-        block += num_threads
+    k = end
+    while k > begin:
+        k -= ONE
+        v = np.uint64(search.order[k])
+        h = np.uint64(state.height[v])
+        state.current[v] = net.first_out[v]
+        if gap:
+            add(search.num_threads[0] == ONE, state.population, h, 1)
+        if net.excess[v] > 0:
+            active += net.excess[v]
+            hold(queues, buckets, thread, v, h)
     state.active[thread * PADDING] = active
 
 
 @kernel
 def first_stage(
+    search: Search,
     net: ResidualArrays,
     state: State,
     queues: Any,
     buckets: Any,
-    team: Team,
     thread: Any,
     gap: bool,
     relabel_limit: Any,
@@ -338,19 +331,19 @@ def first_stage(
 
     On return the heights are exact, also when `stop` was raised, unless the barrier is broken.
     """
-    num_threads = team.num_threads[0]
+    num_threads = search.num_threads[0]
     while True:
         if gap:
             h, end = share_of(np.uint64(len(state.population)), thread, num_threads)
             state.population[h:end] = 0
-        begin = now()
-        reached = distances_to_sink_together(team, thread, net, state.height, state.order)
-        start_phase(net, state, queues, buckets, thread, num_threads, gap, reached)
+        started = now()
+        begin, end, _ = search_together(search, thread, net, state.height, False)
+        start_phase(search, net, state, queues, buckets, thread, gap, begin, end)
         if thread == ZERO:
-            counts[RELABEL_NANOSECONDS] += now() - begin
+            counts[RELABEL_NANOSECONDS] += now() - started
             counts[GLOBAL_RELABELS] += ONE
             relaxed_store(state.signals, STOPPING, relaxed_load(stop, ZERO))
-        if not wait(team.barrier, num_threads):
+        if not wait(search.barrier, num_threads):
             return
         active = 0.0
         for other in range(num_threads):
@@ -372,7 +365,7 @@ def first_stage(
             stop,
             counts,
         )
-        if not wait(team.barrier, num_threads):
+        if not wait(search.barrier, num_threads):
             return
 
 
@@ -398,16 +391,16 @@ def run_first_stage(
     if num_threads == 1:
         report_limit = ONE
     state = make_state(num_threads, n, gap, net.head.dtype, control.delays)
-    team = make_team(num_threads, net.head.dtype)
+    search = make_search(num_threads, n, m, net.head.dtype)
     control.excess[:] = net.excess.sum(dtype=np.float64)
 
     def share(thread: int) -> None:
         first_stage(
+            search,
             net,
             state,
             queues,
             buckets,
-            team,
             np.uint64(thread),
             gap,
             relabel_limit,
@@ -417,5 +410,5 @@ def run_first_stage(
             control.excess,
         )
 
-    run_solver(share, control, team.barrier)
+    run_solver(share, control, search.barrier)
     return state.height

@@ -38,8 +38,8 @@ from ..kernels.kernel import kernel
 from ..kernels.relabel import lowest_neighbour_now
 from ..parallel.barrier import PATIENCE, rest, wait
 from ..parallel.batches import Batches, append, clear, fetch, flush, make_batches, pop, put, waiting
-from ..parallel.bfs import Team, distances_to_sink_together, make_team
 from ..parallel.delays import delay
+from ..parallel.search import Search, make_search, search_together, slot
 from ..parallel.team import run_solver
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABELS
@@ -83,10 +83,10 @@ class State(NamedTuple):
 
     Attributes
     ----------
+    search : Search
+        For global relabels while nothing moves; a concurrent one has its order.
     height, current : ndarray, shape (n,)
         Distance labels and current arcs.
-    order : ndarray, shape (n,)
-        Vertices in the order in which a global relabel visits them.
     wave : ndarray of uint32, shape (n,)
         Twice the number of global relabels that have visited the vertex, plus one while it is locked.
     active : Batches
@@ -99,9 +99,9 @@ class State(NamedTuple):
         For stress tests, see parallel/delays.py.
     """
 
+    search: Search
     height: NDArray[Any]
     current: NDArray[Any]
-    order: NDArray[Any]
     wave: NDArray[Any]
     active: Batches
     signals: NDArray[Any]
@@ -109,12 +109,13 @@ class State(NamedTuple):
     delays: Any = None
 
 
-def make_state(num_vertices: int, num_threads: int, batch: int, dtype: Any, delays: Any = None) -> State:
+def make_state(num_threads: int, net: ResidualArrays, batch: int, delays: Any = None) -> State:
     """Allocate the state of a solve."""
+    num_vertices, num_arcs, dtype = len(net.excess), len(net.head), net.head.dtype
     return State(
+        search=make_search(num_threads, num_vertices, num_arcs, dtype),
         height=np.full(num_vertices, num_vertices + 1, dtype=dtype),
         current=np.zeros(num_vertices, dtype=dtype),
-        order=np.zeros(num_vertices, dtype=dtype),
         wave=np.zeros(num_vertices, dtype=np.uint32),
         active=make_batches(num_threads, num_vertices, batch, dtype),
         signals=np.zeros(3 * PADDING, dtype=np.uint64),
@@ -291,6 +292,7 @@ def relabel_globally(
     excess that it met on vertices that can reach the sink.
     """
     n = np.uint64(len(state.height))
+    order = state.search.order
     entry = np.uint32(search * TWO)
     old = np.uint32(search * TWO - TWO)
     active = 0.0
@@ -302,7 +304,7 @@ def relabel_globally(
             excess = visit(net, state, v, ONE, entry, alone, patience, stop)
             if excess >= 0:
                 active += excess
-                state.order[end] = v
+                order[end] = v
                 end += ONE
         v += ONE
     level = ONE
@@ -313,7 +315,7 @@ def relabel_globally(
             if relaxed_load(stop, ZERO) != 0:
                 return active
             delay(state.delays, thread)
-            v = np.uint64(state.order[begin])
+            v = np.uint64(order[begin])
             begin += ONE
             a = np.uint64(net.first_out[v])
             last = np.uint64(net.first_out[v + ONE])
@@ -326,7 +328,7 @@ def relabel_globally(
                     excess = visit(net, state, w, level, entry, alone, patience, stop)
                     if excess >= 0:
                         active += excess
-                        state.order[end] = w
+                        order[end] = w
                         end += ONE
                 a += ONE
     v = ZERO
@@ -384,21 +386,27 @@ def work(
 
 
 @kernel
-def start_phase(net: ResidualArrays, state: State, reached: Any) -> float:
-    """Reset what an exact search resets, queue the active vertices, farthest first, return their excess."""
+def start_phase(net: ResidualArrays, state: State) -> float:
+    """Reset what an exact search resets, queue the active vertices, and return their excess.
+
+    Those of each thread's part of the search are queued farthest first.
+    """
+    search = state.search
     clear(state.active)
     state.signals[:] = ZERO
     state.wave[:] = BURIED
     total = 0.0
-    k = reached
-    while k > ZERO:
-        k -= ONE
-        v = np.uint64(state.order[k])
-        state.current[v] = net.first_out[v]
-        state.wave[v] = 0
-        if net.excess[v] > 0:
-            total += net.excess[v]
-            put(state.active, v)
+    for thread in range(search.num_threads[0]):
+        begin = np.uint64(thread) * search.room[0]
+        k = begin + search.end[slot(thread)]
+        while k > begin:
+            k -= ONE
+            v = np.uint64(search.order[k])
+            state.current[v] = net.first_out[v]
+            state.wave[v] = 0
+            if net.excess[v] > 0:
+                total += net.excess[v]
+                put(state.active, v)
     return total
 
 
@@ -406,7 +414,6 @@ def start_phase(net: ResidualArrays, state: State, reached: Any) -> float:
 def first_stage(
     net: ResidualArrays,
     state: State,
-    team: Team,
     thread: Any,
     relabel_limit: Any,
     stop: Any,
@@ -417,19 +424,20 @@ def first_stage(
 
     On return the heights are exact, also when `stop` was raised, unless the barrier is broken.
     """
-    num_threads = team.num_threads[0]
-    patience = team.barrier[PATIENCE]
+    search = state.search
+    num_threads = search.num_threads[0]
+    patience = search.barrier[PATIENCE]
     while True:
-        reached = distances_to_sink_together(team, thread, net, state.height, state.order)
+        search_together(search, thread, net, state.height, False)
         if thread == ZERO:
             counts[GLOBAL_RELABELS] += ONE
-            progress[0] = start_phase(net, state, reached)
+            progress[0] = start_phase(net, state)
             over = progress[0] == 0.0 or relaxed_load(stop, ZERO) != 0
             state.signals[STOPPING] = ONE if over else ZERO
-        if not wait(team.barrier, num_threads) or state.signals[STOPPING] != ZERO:
+        if not wait(search.barrier, num_threads) or state.signals[STOPPING] != ZERO:
             return
         work(net, state, thread, num_threads == ONE, relabel_limit, patience, stop, counts, progress)
-        if not wait(team.barrier, num_threads):
+        if not wait(search.barrier, num_threads):
             return
 
 
@@ -445,19 +453,14 @@ def solve(net: ResidualArrays, options: AndersonSetubalOptions, control: Control
     -----
     O(n^2 m) work; memory of five indices a vertex.
     """
-    n, m = len(net.excess), len(net.head)
-    num_threads = control.threads
-    relabel_limit, _ = relabel_limits("relabels", options.relabel_period, n, m)
-    dtype = net.head.dtype
-    state = make_state(n, num_threads, options.batch, dtype, control.delays)
-    team = make_team(num_threads, dtype)
+    relabel_limit, _ = relabel_limits("relabels", options.relabel_period, len(net.excess), len(net.head))
+    state = make_state(control.threads, net, options.batch, control.delays)
     control.excess[:] = net.excess.sum(dtype=np.float64)
 
     def share(thread: int) -> None:
         first_stage(
             net,
             state,
-            team,
             np.uint64(thread),
             relabel_limit,
             control.stop,
@@ -465,5 +468,5 @@ def solve(net: ResidualArrays, options: AndersonSetubalOptions, control: Control
             control.excess,
         )
 
-    run_solver(share, control, team.barrier)
+    run_solver(share, control, state.search.barrier)
     return state.height

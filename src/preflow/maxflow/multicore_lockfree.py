@@ -41,8 +41,8 @@ from ..kernels.kernel import kernel
 from ..kernels.relabel import lowest_neighbour_now
 from ..parallel import inboxes
 from ..parallel.barrier import wait
-from ..parallel.bfs import Team, distances_to_sink_together, make_team
 from ..parallel.delays import delay
+from ..parallel.search import Search, make_search, search_together
 from ..parallel.team import run_solver
 from ..solving.run import COUNTER_ROW, Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABELS, WAITS
@@ -95,8 +95,8 @@ class State(NamedTuple):
     ----------
     relabel_limit, block_bits : uint64
         Relabels until a global one; blocks of two to the power of `block_bits` vertices have one owner.
-    height, order : ndarray, shape (n,)
-        Distance labels, and the order of the last search.
+    height : ndarray, shape (n,)
+        Distance labels.
     seen : ndarray of uint8, shape (n,)
         What a concurrent search has reached; empty if there is none.
     found : ndarray of int64
@@ -107,7 +107,7 @@ class State(NamedTuple):
         For stress tests, see parallel/delays.py.
     """
 
-    team: Team
+    search: Search
     lists: inboxes.Inboxes
     stop: NDArray[Any]
     progress: NDArray[Any]
@@ -115,7 +115,6 @@ class State(NamedTuple):
     relabel_limit: Any
     block_bits: Any
     height: NDArray[Any]
-    order: NDArray[Any]
     seen: NDArray[Any]
     found: NDArray[Any]
     signals: NDArray[Any]
@@ -201,7 +200,7 @@ def lift(height: Any, v: Any, least: Any) -> Any:
 @kernel
 def search_concurrently(net: ResidualArrays, state: State, thread: Any) -> None:
     """Lift labels to distances to the sink while others push, until the epoch is over."""
-    order, seen = state.order, state.seen
+    order, seen = state.search.order, state.seen
     n = np.uint64(len(seen))
     begin, end, v = ZERO, ZERO, ZERO
     while v < n:
@@ -304,11 +303,11 @@ def first_stage(net: ResidualArrays, state: State, thread: Any) -> None:
 
     On return the heights are exact, also when the solve was to stop, unless the barrier is broken.
     """
-    num_threads, before, fruitless = state.team.num_threads[0], np.int64(-1), 0
+    num_threads, before, fruitless = state.search.num_threads[0], np.int64(-1), 0
     while True:
-        distances_to_sink_together(state.team, thread, net, state.height, state.order)
+        search_together(state.search, thread, net, state.height, False)
         begin_epoch(net, state, thread, num_threads if fruitless < FRUITLESS else ONE)
-        if not wait(state.team.barrier, num_threads):
+        if not wait(state.search.barrier, num_threads):
             return
         remaining, active, row = np.int64(0), np.int64(0), ZERO
         while row < num_threads * PADDING:
@@ -323,7 +322,7 @@ def first_stage(net: ResidualArrays, state: State, thread: Any) -> None:
         before = remaining
         if thread < state.signals[OWNERS]:
             work_through_epoch(net, state, thread)
-        if not wait(state.team.barrier, num_threads):
+        if not wait(state.search.barrier, num_threads):
             return
 
 
@@ -342,7 +341,7 @@ def solve(net: ResidualArrays, options: LockFreeOptions, control: Control) -> ND
     n, num_threads, dtype = len(net.excess), control.threads, net.head.dtype
     period = options.relabel_period
     state = State(
-        team=make_team(num_threads, dtype),
+        search=make_search(num_threads, n, len(net.head), dtype),
         lists=inboxes.make_inboxes(num_threads, n, dtype),
         stop=control.stop,
         progress=control.excess,
@@ -350,12 +349,11 @@ def solve(net: ResidualArrays, options: LockFreeOptions, control: Control) -> ND
         relabel_limit=UNLIMITED if period is None else relabel_limits("relabels", period, n, 0)[0],
         block_bits=np.uint64(max(1, n // (BLOCKS * num_threads)).bit_length() - 1),
         height=np.full(n, n + 1, dtype=dtype),
-        order=np.empty(n, dtype=dtype),
         seen=np.zeros(n if options.concurrent_relabel else 0, dtype=np.uint8),
         found=np.zeros(num_threads * PADDING, dtype=np.int64),
         signals=np.zeros(5 * PADDING, dtype=np.uint64),
         delays=control.delays,
     )
     control.excess[:] = net.excess.sum(dtype=np.float64)
-    run_solver(lambda thread: first_stage(net, state, np.uint64(thread)), control, state.team.barrier)
+    run_solver(lambda thread: first_stage(net, state, np.uint64(thread)), control, state.search.barrier)
     return state.height

@@ -44,7 +44,7 @@ from ..parallel.barrier import wait
 from ..parallel.delays import delay
 from ..parallel.idle import claim_idle, say_given, wait_for_gift
 from ..parallel.queues import Queues, append, clear, make_queues, pop, size
-from ..parallel.search import Search, make_search, search_together
+from ..parallel.search import Search, has_wide_level, make_search, search_together
 from ..parallel.team import run_solver
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS, STEALS, WAITS
@@ -449,7 +449,8 @@ def start_phase(
     state: State,
     queues: Queues,
     thread: Any,
-    reached: Any,
+    begin: Any,
+    end: Any,
     touched: Any,
 ) -> tuple[Stacks, Any]:
     """Reset a thread's share of what a global relabel resets, and give it its share of the active vertices.
@@ -474,9 +475,8 @@ def start_phase(
     touched = ZERO
     stacks = Stacks(ZERO, ZERO, ZERO)
     active = 0.0
-    k = thread * search.room[0]
-    last = k + reached
-    while k < last:
+    k = begin
+    while k < end:
         v = np.uint64(search.order[k])
         state.current[v] = net.first_out[v]
         touched = np.uint64(state.height[v])
@@ -509,12 +509,12 @@ def first_stage(
     num_threads = search.num_threads[0]
     touched = ZERO
     while True:
-        begin = now()
-        reached, pushes = search_together(search, thread, net, state.height, True)
+        started = now()
+        begin, end, pushes = search_together(search, thread, net, state.height, True)
         counts[PUSHES] += pushes
-        stacks, touched = start_phase(search, net, state, queues, thread, reached, touched)
+        stacks, touched = start_phase(search, net, state, queues, thread, begin, end, touched)
         if thread == ZERO:
-            counts[RELABEL_NANOSECONDS] += now() - begin
+            counts[RELABEL_NANOSECONDS] += now() - started
             counts[GLOBAL_RELABELS] += ONE
             relaxed_store(state.shared, STOPPING, relaxed_load(stop, 0))
         if not wait(search.barrier, num_threads):
@@ -533,41 +533,6 @@ def first_stage(
             return
 
 
-@kernel
-def has_wide_level(net: ResidualArrays, height: Any, order: Any, narrow: Any, limit: Any) -> bool:
-    """Search backwards from the sink until a level has `narrow` vertices or `limit` vertices were found.
-
-    Heights are those of dead vertices at first. Returns whether there was such a level.
-    """
-    dead = np.uint64(len(height)) + ONE
-    end = ZERO
-    for vertex in range(len(height)):
-        if net.sink_residual[vertex] > 0:
-            height[vertex] = 0
-            order[end] = vertex
-            end += ONE
-    begin = ZERO
-    while begin < end:
-        if end - begin >= np.uint64(narrow):
-            return True
-        if end >= np.uint64(limit):
-            return False
-        level_end = end
-        while begin < level_end:
-            v = np.uint64(order[begin])
-            begin += ONE
-            a = np.uint64(net.first_out[v])
-            last = np.uint64(net.first_out[v + ONE])
-            while a < last:
-                w = np.uint64(net.head[a])
-                if np.uint64(height[w]) == dead and net.residual[net.reverse[a]] > 0:
-                    height[w] = 0
-                    order[end] = w
-                    end += ONE
-                a += ONE
-    return bool(narrow == 0)
-
-
 def solve(net: ResidualArrays, options: PathsOptions, control: Control) -> NDArray[Any]:
     """Run the first stage in place, on ``control.threads`` threads.
 
@@ -582,13 +547,13 @@ def solve(net: ResidualArrays, options: PathsOptions, control: Control) -> NDArr
     """
     n, m = len(net.excess), len(net.head)
     dtype = net.head.dtype
-    height = np.full(n, n + 1, dtype=dtype)
-    if not has_wide_level(net, height, np.empty(n, dtype=dtype), options.narrow, int(n * PROBED)):
+    threads = control.threads
+    height = np.empty(n, dtype=dtype)
+    search = make_search(threads, n, m, dtype)
+    if not has_wide_level(search, net, height, np.uint64(options.narrow), np.uint64(n * PROBED)):
         control.remarks.append("few vertices a level, so serial-hi-pr solved it on one thread")
         return serial_highest_label.solve(net, serial_highest_label.HighestLabelOptions(), control)
-    threads = control.threads
     _, work_limit = relabel_limits("work", options.relabel_period, n, m)
-    search = make_search(threads, n, m, dtype)
     queues = make_queues(threads, threads * GIFT, dtype)
     state = State(
         height=height,

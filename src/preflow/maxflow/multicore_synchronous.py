@@ -13,7 +13,7 @@ more than the frozen height of w, so v ends at least that high, and w, where it 
 relabelled past v, because v had the right to push.
 
 Departures: terminals are not vertices; the work rule of the HI_PR codes decides when a global relabel is
-due, which all threads do together (parallel/bfs.py); rounds with few active vertices go to one thread,
+due, which all threads do together (parallel/search.py); rounds with few active vertices go to one thread,
 which discharges them first in, first out, without barriers, until there are many again. The flow comes from
 the second stage, which the published code lacks. The solve ends on an exact search that finds no excess
 which can reach the sink.
@@ -31,11 +31,11 @@ from ..graph.residual import ResidualArrays
 from ..kernels.atomics import exchange, fetch_add, relaxed_load, relaxed_store
 from ..kernels.kernel import kernel
 from ..kernels.relabel import RELABEL_WORK, lowest_neighbour
-from ..kernels.worklist import append, appended, begin_phase, flush, take_chunk
+from ..kernels.worklist import Worklist, append, appended, begin_phase, flush, make_worklist, take_chunk
 from ..parallel.barrier import wait
-from ..parallel.bfs import PHASE, Team, distances_to_sink_together, make_team, share_of
 from ..parallel.delays import delay
-from ..parallel.team import run_solver
+from ..parallel.search import Search, make_search, search_together
+from ..parallel.team import run_solver, share_of
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABELS, WAITS
 from .options import check_positive, check_relabel_rule, relabel_limits
@@ -72,20 +72,20 @@ class SynchronousOptions:
 
 
 class State(NamedTuple):
-    """What the threads share beside the residual network and their team.
+    """What the threads share beside the residual network and their search.
 
     Attributes
     ----------
     height : ndarray, shape (n,)
         Distance labels; frozen during a round.
     next_height : ndarray, shape (n,)
-        Labels at the end of the round.
+        Labels at the end of the round, of vertices that are not dead at its start.
     gained : ndarray of int64, shape (n,)
         What the round has added to the excess so far; negative where a vertex pushed more than it got.
     round_listed : ndarray of uint32, shape (n,)
         The last round that put the vertex on the list of the next one.
-    order : ndarray, shape (n,)
-        For global relabels.
+    worklist : Worklist
+        How the threads fill and take the lists of rounds.
     active : ndarray, shape (2 n,)
         The list of this round in one half, that of the next in the other.
     shared : ndarray of int64
@@ -98,7 +98,7 @@ class State(NamedTuple):
     next_height: NDArray[Any]
     gained: NDArray[Any]
     round_listed: NDArray[Any]
-    order: NDArray[Any]
+    worklist: Worklist
     active: NDArray[Any]
     shared: NDArray[Any]
     delays: Any = None
@@ -114,7 +114,6 @@ def may_push(v: Any, height_v: Any, w: Any, height_w: Any) -> bool:
 
 @kernel
 def discharge_frozen(
-    team: Team,
     thread: Any,
     net: ResidualArrays,
     state: State,
@@ -168,7 +167,7 @@ def discharge_frozen(
                         pushes += ONE
                         delay(state.delays, thread)
                         if exchange(state.round_listed, w, current) != current:
-                            waiting = append(team.worklist, phase, state.active, out, thread, waiting, w)
+                            waiting = append(state.worklist, phase, state.active, out, thread, waiting, w)
                     elif height_w < low:
                         low = height_w
             a += ONE
@@ -184,7 +183,7 @@ def discharge_frozen(
     if left < excess[v]:
         fetch_add(state.gained, v, left - excess[v])
     if exchange(state.round_listed, v, current) != current:
-        waiting = append(team.worklist, phase, state.active, out, thread, waiting, v)
+        waiting = append(state.worklist, phase, state.active, out, thread, waiting, v)
     counts[PUSHES] += pushes
     counts[RELABELS] += relabels
     counts[ARC_SCANS] += work
@@ -192,9 +191,9 @@ def discharge_frozen(
 
 
 @kernel
-def commit(team: Team, thread: Any, net: ResidualArrays, state: State, begin: Any, size: Any) -> None:
+def commit(thread: Any, num_threads: Any, net: ResidualArrays, state: State, begin: Any, size: Any) -> None:
     """Make the heights and excesses of a thread's share of the next round's list valid."""
-    k, end = share_of(size, thread, team.num_threads[0])
+    k, end = share_of(size, thread, num_threads)
     while k < end:
         v = np.uint64(state.active[begin + k])
         state.height[v] = state.next_height[v]
@@ -204,20 +203,18 @@ def commit(team: Team, thread: Any, net: ResidualArrays, state: State, begin: An
 
 
 @kernel
-def list_active(team: Team, thread: Any, net: ResidualArrays, state: State, reached: Any, phase: Any) -> None:
-    """List the active vertices after a global relabel, and make `next_height` agree."""
-    k, end = share_of(np.uint64(len(net.excess)), thread, team.num_threads[0])
-    while k < end:
-        state.next_height[k] = state.height[k]
-        k += ONE
+def list_active(
+    search: Search, thread: Any, net: ResidualArrays, state: State, k: Any, end: Any, phase: Any
+) -> None:
+    """List a thread's active vertices after a global relabel, and make `next_height` agree."""
     waiting = ZERO
-    k, end = share_of(reached, thread, team.num_threads[0])
     while k < end:
-        v = np.uint64(state.order[k])
+        v = np.uint64(search.order[k])
+        state.next_height[v] = state.height[v]
         if net.excess[v] > 0:
-            waiting = append(team.worklist, phase, state.active, ZERO, thread, waiting, v)
+            waiting = append(state.worklist, phase, state.active, ZERO, thread, waiting, v)
         k += ONE
-    flush(team.worklist, phase, state.active, ZERO, thread, waiting)
+    flush(state.worklist, phase, state.active, ZERO, thread, waiting)
 
 
 @kernel
@@ -317,7 +314,7 @@ def discharge_alone(
 
 @kernel
 def first_stage(
-    team: Team,
+    search: Search,
     thread: Any,
     net: ResidualArrays,
     state: State,
@@ -331,26 +328,26 @@ def first_stage(
 
     On return the heights are exact, also when `stop` was raised; but not if the barrier broke.
     """
-    num_threads = team.num_threads[0]
+    num_threads = search.num_threads[0]
     n = np.uint64(len(net.excess))
     dead = n + ONE
     few = few_active * num_threads if num_threads > ONE else n + ONE
     shared = state.shared
     current = ZERO
+    phase = ZERO
     stopping = False
     while True:
-        reached = distances_to_sink_together(team, thread, net, state.height, state.order)
-        phase = np.uint64(team.shared[PHASE])
+        begin, end, _ = search_together(search, thread, net, state.height, False)
         if thread == ZERO:
             counts[GLOBAL_RELABELS] += ONE
-            begin_phase(team.worklist, phase)
+            begin_phase(state.worklist, phase)
             relaxed_store(shared, WORK, 0)
             relaxed_store(shared, STOPPING, relaxed_load(stop, 0))
-        list_active(team, thread, net, state, reached, phase)
-        if not wait(team.barrier, num_threads):
+        list_active(search, thread, net, state, begin, end, phase)
+        if not wait(search.barrier, num_threads):
             return
         begin = ZERO
-        size = appended(team.worklist, phase)
+        size = appended(state.worklist, phase)
         stopping = relaxed_load(shared, STOPPING) != 0
         if thread == ZERO:
             total = 0.0
@@ -365,7 +362,7 @@ def first_stage(
         while size > ZERO and total_work < work_limit and not stopping:
             phase += ONE
             if thread == ZERO:
-                begin_phase(team.worklist, phase)
+                begin_phase(state.worklist, phase)
                 relaxed_store(shared, STOPPING_AFTER_ROUND, relaxed_load(stop, 0))
             if size < few:
                 counts[WAITS] += ONE if thread > ZERO else ZERO
@@ -376,7 +373,7 @@ def first_stage(
                     relaxed_store(shared, WAITING, begin)
                     relaxed_store(shared, WAITING + 1, size)
                     fetch_add(shared, WORK, work)
-                if not wait(team.barrier, num_threads):
+                if not wait(search.barrier, num_threads):
                     return
                 begin = np.uint64(relaxed_load(shared, WAITING))
                 size = np.uint64(relaxed_load(shared, WAITING + 1))
@@ -386,7 +383,7 @@ def first_stage(
                 waiting = ZERO
                 work = ZERO
                 while True:
-                    k, end = take_chunk(team.worklist, phase, size)
+                    k, end = take_chunk(state.worklist, phase, size)
                     if k == end:
                         break
                     while k < end:
@@ -394,24 +391,21 @@ def first_stage(
                         k += ONE
                         if net.excess[v] > 0 and np.uint64(state.height[v]) < dead:
                             waiting, more = discharge_frozen(
-                                team, thread, net, state, v, np.uint32(current), phase, out, waiting, counts
+                                thread, net, state, v, np.uint32(current), phase, out, waiting, counts
                             )
                             work += more
-                flush(team.worklist, phase, state.active, out, thread, waiting)
+                flush(state.worklist, phase, state.active, out, thread, waiting)
                 fetch_add(shared, WORK, work)
-                if not wait(team.barrier, num_threads):
+                if not wait(search.barrier, num_threads):
                     return
                 begin = out
-                size = appended(team.worklist, phase)
-                commit(team, thread, net, state, begin, size)
+                size = appended(state.worklist, phase)
+                commit(thread, num_threads, net, state, begin, size)
             total_work = np.uint64(relaxed_load(shared, WORK))
             stopping = relaxed_load(shared, STOPPING_AFTER_ROUND) != 0
-            if not wait(team.barrier, num_threads):
+            if not wait(search.barrier, num_threads):
                 return
-        if thread == ZERO:
-            relaxed_store(team.shared, PHASE, phase + ONE)
-        if not wait(team.barrier, num_threads):
-            return
+        phase += ONE
 
 
 def solve(net: ResidualArrays, options: SynchronousOptions, control: Control) -> NDArray[Any]:
@@ -429,13 +423,13 @@ def solve(net: ResidualArrays, options: SynchronousOptions, control: Control) ->
     n, m = len(net.excess), len(net.head)
     dtype = net.head.dtype
     _, work_limit = relabel_limits("work", options.relabel_period, n, m)
-    team = make_team(control.threads, dtype)
+    search = make_search(control.threads, n, m, dtype)
     state = State(
         height=np.empty(n, dtype=dtype),
         next_height=np.empty(n, dtype=dtype),
         gained=np.zeros(n, dtype=np.int64),
         round_listed=np.zeros(n, dtype=np.uint32),
-        order=np.empty(n, dtype=dtype),
+        worklist=make_worklist(control.threads, dtype),
         active=np.empty(2 * n, dtype=dtype),
         shared=np.zeros(64, dtype=np.int64),
         delays=control.delays,
@@ -444,7 +438,7 @@ def solve(net: ResidualArrays, options: SynchronousOptions, control: Control) ->
 
     def share(thread: int) -> None:
         first_stage(
-            team,
+            search,
             np.uint64(thread),
             net,
             state,
@@ -455,5 +449,5 @@ def solve(net: ResidualArrays, options: SynchronousOptions, control: Control) ->
             control.excess,
         )
 
-    run_solver(share, control, team.barrier)
+    run_solver(share, control, search.barrier)
     return state.height

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ..graph.network import FlowNetwork
 from ..graph.residual import ResidualArrays, ResidualNetwork
+from ..kernels.csr_build import residual_arc
 from ..kernels.kernel import kernel
 
 ZERO = np.uint64(0)
@@ -164,7 +165,8 @@ def return_upstream(
 @kernel
 def flow_of_arcs(
     arcs: Any,
-    place: Any,
+    rank: Any,
+    first_out: Any,
     reverse: Any,
     unused: Any,
     returned: Any,
@@ -181,18 +183,17 @@ def flow_of_arcs(
     """
     source = np.uint64(len(returned))
     sink = source + ONE
-    num_arcs = np.uint64(len(unused))
-    zero = arcs.capacity.dtype.type(0)
+    zero = np.int64(0)
     has_reverse = len(arcs.reverse_capacity) > 0
     for i in range(len(arcs.tail)):
         total = zero
-        p = np.uint64(place[i])
+        forward, inside = residual_arc(arcs, rank, first_out, i)
         for direction in range(2 if has_reverse else 1):
-            capacity = arcs.capacity[i] if direction == 0 else arcs.reverse_capacity[i]
+            capacity = np.int64(arcs.capacity[i] if direction == 0 else arcs.reverse_capacity[i])
             left = capacity
-            if p < num_arcs:
-                a = p if direction == 0 else np.uint64(reverse[p])
-                left = min(capacity, arcs.capacity.dtype.type(unused[a]))
+            if inside:
+                a = forward if direction == 0 else np.uint64(reverse[forward])
+                left = min(capacity, np.int64(unused[a]))
                 if shared:
                     unused[a] -= left
             else:
@@ -260,7 +261,7 @@ def return_excess(network: FlowNetwork, residual: ResidualNetwork) -> NDArray[An
     returned = np.zeros_like(net.excess)
     source_capacity = residual.source_capacity(network)
     if return_directly(net.excess, source_capacity, returned):
-        initial = residual.initial_residual()
+        initial = residual.initial_residual(network)
         order = np.empty(len(net.excess), dtype=net.head.dtype)
         search = _new_search(net)
         most_steps = np.uint64(residual.num_arcs * residual.num_vertices.bit_length())
@@ -299,10 +300,11 @@ def arc_flows(network: FlowNetwork, residual: ResidualNetwork, returned: NDArray
     -------
     flow : ndarray of int64 or float64, shape (num_arcs,)
     """
-    flow = np.empty(network.num_arcs, dtype=residual.capacity.dtype)
+    flow = np.empty(network.num_arcs, dtype=np.int64)
     flow_of_arcs(
         residual.input_arcs(network),
-        residual.place,
+        residual.rank,
+        residual.arrays.first_out,
         residual.arrays.reverse,
         residual.arrays.residual.copy() if residual.has_shared_arcs else residual.arrays.residual,
         returned.copy(),

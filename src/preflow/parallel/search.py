@@ -4,8 +4,11 @@ Vertices are dealt out to the threads in blocks; only its owner labels a vertex 
 thread finds among the others' vertices it mails to their owners, who look at it after a barrier. So the
 memory that a thread writes is its own, and what it reads was last written before a barrier: with labels set
 by compare-and-exchange, vertices of one cache line were found by different threads, and 16 of them searched
-rmf-wide 136x68 no faster than 4. Levels with few arcs go to one thread, without barriers, until they grow:
-graphs with long distances have hundreds of thousands of them.
+rmf-wide 136x68 no faster than 4. In a thread's order of discovery the in-queue of a level is followed by its
+out-queue, so they flip without copying (Cihan 2010, section 4.6.3). Levels with few arcs go to one thread,
+without barriers, until they grow: graphs with long distances have hundreds of thousands of them. Where few
+vertices are left, as in dense graphs after the first level, these look for one of the level among their
+neighbours, and not the level for them: Beamer, Asanovic and Patterson (2012).
 """
 
 from __future__ import annotations
@@ -22,8 +25,9 @@ from .barrier import make_barrier, wait
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
 TWO = np.uint64(2)
-#: Arcs a thread, below which a level goes to one thread.
-SMALL_LEVEL = 16
+#: A level with fewer arcs than this divided by the threads goes to one thread: the more threads, the
+#: more there is to gain, and the more of what one thread would read alone was last written by others.
+SMALL_LEVEL = 4096
 #: Largest block of vertices that goes to one thread, and number of blocks a thread should get.
 BLOCK, BLOCKS = 1024, 16
 #: Letters in all mailboxes of a thread, and in one, at least.
@@ -32,6 +36,9 @@ LETTERS, FEWEST_LETTERS = 16384, 64
 NEAR, MIDDLE, FAR = 3, 6, 9
 #: Arcs of a vertex whose ends are prefetched.
 SOME_ARCS = 16
+#: With at least so many arcs a vertex, a level at least half as large as what is left does not search, it is
+#: searched for.
+MANY_ARCS = np.uint64(32)
 #: More than all vertices, in Search.size.
 UNFINISHED = np.uint64(2**48)
 
@@ -91,7 +98,7 @@ def make_search(num_threads: int, num_vertices: int, num_arcs: int, dtype: Any) 
     letters = max(FEWEST_LETTERS, LETTERS // num_threads) if num_threads > 1 else 0
     small = num_vertices + 1
     if num_threads > 1:
-        small = SMALL_LEVEL * num_threads * num_vertices // max(1, num_arcs)
+        small = SMALL_LEVEL * num_vertices // (num_threads * max(1, num_arcs))
     return Search(
         barrier=make_barrier(num_threads),
         num_threads=number(num_threads),
@@ -196,47 +203,34 @@ def start_search(search: Search, thread: Any, net: Any, height: Any, drain: bool
 
 
 @kernel
-def search_alone(
-    search: Search, net: Any, height: Any, next_height: Any, reached: Any, drain: bool
-) -> tuple[Any, Any, Any]:
-    """Search level after level in one thread until one is large or empty, or all vertices are reached.
+def few_left(net: Any, size: Any, reached: Any) -> Any:
+    """Return whether those not yet reached find a level of `size` vertices sooner than it finds them."""
+    n, m = np.uint64(len(net.excess)), np.uint64(len(net.head))
+    return m >= n * MANY_ARCS and n - reached < size * TWO
 
-    Returns the height that comes next, the number of vertices reached, and the pushes made.
-    """
+
+@kernel
+def search_back(search: Search, thread: Any, net: Any, height: Any, next_height: Any, drain: bool) -> Any:
+    """Look from a thread's dead vertices for the level before `next_height`; return the pushes made."""
     n = np.uint64(len(net.excess))
-    dead = np.uint64(len(net.excess)) + ONE
-    num_threads = search.num_threads[0]
-    first_height = next_height
+    dead = n + ONE
+    block = np.uint64(1) << search.shift[0]
     pushes = ZERO
-    while True:
-        size = ZERO
-        for thread in range(num_threads):
-            search.size[slot(thread)] = search.end[slot(thread)] - search.begin[slot(thread)]
-            size += search.size[slot(thread)]
-        if next_height > first_height:
-            reached += size
-        if size == ZERO or reached == n or size >= search.small[0] * TWO:
-            return next_height, reached, pushes
-        for thread in range(num_threads):
-            k = np.uint64(thread) * search.room[0] + search.begin[slot(thread)]
-            last_k = k + search.size[slot(thread)]
-            search.begin[slot(thread)] += search.size[slot(thread)]
-            while k < last_k:
-                look_ahead(search, net, height, k, last_k)
-                v = np.uint64(search.order[k])
-                k += ONE
-                a = np.uint64(net.first_out[v])
-                last = np.uint64(net.first_out[v + ONE])
-                while a < last:
-                    w = np.uint64(net.head[a])
-                    if np.uint64(height[w]) == dead:
-                        b = np.uint64(net.reverse[a])
-                        if net.residual[b] > 0:
-                            pushes += reach(
-                                search, owner_of(search, w), net, height, w, b, next_height, drain
-                            )
-                    a += ONE
-        next_height += ONE
+    v = thread * block
+    while v < n:
+        last = min(v + block, n)
+        while v < last:
+            a = np.uint64(net.first_out[v]) if np.uint64(height[v]) == dead else np.uint64(len(net.head))
+            last_arc = np.uint64(net.first_out[v + ONE])
+            while a < last_arc:
+                if net.residual[a] > 0 and np.uint64(relaxed_load(height, net.head[a])) + ONE == next_height:
+                    pushes += reach(search, thread, net, height, v, a, next_height, drain)
+                    if np.uint64(height[v]) != dead:
+                        break
+                a += ONE
+            v += ONE
+        v += block * (search.num_threads[0] - ONE)
+    return pushes
 
 
 @kernel
@@ -263,7 +257,7 @@ def look_ahead(search: Search, net: Any, height: Any, k: Any, last: Any) -> None
 
 
 @kernel
-def search_own(
+def search_part(
     search: Search,
     thread: Any,
     net: Any,
@@ -271,12 +265,14 @@ def search_own(
     next_height: Any,
     k: Any,
     end: Any,
-    a: Any,
+    done: Any,
+    alone: bool,
     drain: bool,
 ) -> tuple[Any, Any, Any]:
-    """Search from a thread's own vertices of a level, from arc `a` of its vertex `k` on, while mail fits.
+    """Search from a thread's vertices ``k .. end - 1``, but for the first `done` arcs of the first one.
 
-    Returns the vertex and arc to go on with, `end` if there is none, and the pushes made.
+    What belongs to others is mailed to them, while mail fits, or labelled too if all others wait (`alone`).
+    Returns the vertex and the number of its arcs to go on after, `end` if there is none, and the pushes made.
     """
     dead = np.uint64(len(net.excess)) + ONE
     letters = search.letters[0]
@@ -286,28 +282,81 @@ def search_own(
     pushes = ZERO
     while k < end:
         look_ahead(search, net, height, first + k, first + end)
-        last = np.uint64(net.first_out[np.uint64(search.order[first + k]) + ONE])
+        v = np.uint64(search.order[first + k])
+        begin = np.uint64(net.first_out[v])
+        last = np.uint64(net.first_out[v + ONE])
+        a = begin + done
         while a < last:
             w = np.uint64(net.head[a])
             if np.uint64(relaxed_load(height, w)) == dead:
                 b = np.uint64(net.reverse[a])
                 if net.residual[b] > 0:
                     owner = owner_of(search, w)
-                    if owner == thread:
-                        pushes += reach(search, thread, net, height, w, b, next_height, drain)
+                    if alone or owner == thread:
+                        pushes += reach(search, owner, net, height, w, b, next_height, drain)
                     else:
                         count = search.mailed[thread * stride + owner]
                         if count == letters:
-                            return k, a, pushes
+                            return k, a - begin, pushes
                         place = ((thread * num_threads + owner) * letters + count) * TWO
                         search.mail[place] = w
                         search.mail[place + ONE] = b
                         search.mailed[thread * stride + owner] = count + ONE
             a += ONE
+        done = ZERO
         k += ONE
-        if k < end:
-            a = np.uint64(net.first_out[search.order[first + k]])
-    return k, a, pushes
+    return k, done, pushes
+
+
+@kernel
+def search_alone(
+    search: Search,
+    net: Any,
+    height: Any,
+    next_height: Any,
+    reached: Any,
+    width: Any,
+    enough: Any,
+    drain: bool,
+) -> tuple[Any, Any, Any]:
+    """Search in one thread until a level has `width` vertices or none, or `enough` are reached in all.
+
+    Returns the height that comes next, the number of vertices reached, and the pushes made.
+    """
+    num_threads = search.num_threads[0]
+    first_height = next_height
+    pushes = ZERO
+    while True:
+        size = ZERO
+        for thread in range(num_threads):
+            search.size[slot(thread)] = search.end[slot(thread)] - search.begin[slot(thread)]
+            size += search.size[slot(thread)]
+        if next_height > first_height:
+            reached += size
+        if size == ZERO or size >= width or reached >= enough:
+            return next_height, reached, pushes
+        backwards = few_left(net, size, reached)
+        for thread in range(num_threads):
+            begin = search.begin[slot(thread)]
+            end = begin + search.size[slot(thread)]
+            search.begin[slot(thread)] = end
+            if backwards:
+                pushes += search_back(search, np.uint64(thread), net, height, next_height, drain)
+                continue
+            _, _, made = search_part(
+                search, np.uint64(thread), net, height, next_height, begin, end, ZERO, True, drain
+            )
+            pushes += made
+        next_height += ONE
+
+
+@kernel
+def has_wide_level(search: Search, net: Any, height: Any, width: Any, enough: Any) -> bool:
+    """Search in one thread until a level has `width` vertices, or `enough` are reached; whether one has."""
+    for thread in range(search.num_threads[0]):
+        start_search(search, np.uint64(thread), net, height, False)
+    search_alone(search, net, height, TWO, size_of_level(search), width, enough, False)
+    return bool(size_of_level(search) >= width)
 
 
 @kernel
@@ -331,7 +380,7 @@ def read_mail(search: Search, thread: Any, net: Any, height: Any, next_height: A
 
 
 @kernel
-def search_together(search: Search, thread: Any, net: Any, height: Any, drain: bool) -> tuple[Any, Any]:
+def search_together(search: Search, thread: Any, net: Any, height: Any, drain: bool) -> tuple[Any, Any, Any]:
     """Make every height the exact residual distance to the sink, or ``n + 1`` (dead).
 
     All threads of the team call it at the same time, while nobody else pushes; it ends with a barrier. With
@@ -340,56 +389,60 @@ def search_together(search: Search, thread: Any, net: Any, height: Any, drain: b
 
     Returns
     -------
-    reached : number of this thread's vertices that reach the sink, now in its part of ``search.order``
+    begin, end : where this thread's vertices that reach the sink, by distance, stand in ``search.order``
     pushes : number of pushes that this thread made
 
     Notes
     -----
     O(n + m) work; two barriers for each large level, and for each run of small ones.
     """
+    n = np.uint64(len(net.excess))
     num_threads = search.num_threads[0]
     stride = np.uint64(len(search.mailed)) // num_threads
     first = thread * search.room[0]
     own = slot(thread)
     pushes = start_search(search, thread, net, height, drain)
     if not wait(search.barrier, num_threads):
-        return ZERO, pushes
+        return ZERO, ZERO, pushes
     next_height = TWO
     size = size_of_level(search)
     reached = size
-    while size > ZERO and reached < np.uint64(len(net.excess)):
+    while size > ZERO and reached < n:
         if size < search.small[0]:
             if not wait(search.barrier, num_threads):
-                return ZERO, pushes
+                return ZERO, ZERO, pushes
             if thread == ZERO:
                 search.alone[0], search.alone[1], made = search_alone(
-                    search, net, height, next_height, reached, drain
+                    search, net, height, next_height, reached, search.small[0] * TWO, n, drain
                 )
                 pushes += made
             if not wait(search.barrier, num_threads):
-                return ZERO, pushes
+                return ZERO, ZERO, pushes
             next_height = search.alone[0]
             reached = search.alone[1]
             size = size_of_level(search)
             continue
         k = search.begin[own]
         end = search.end[own]
-        a = np.uint64(net.first_out[search.order[first + k]]) if k < end else ZERO
+        done = ZERO
+        if few_left(net, size, reached):
+            pushes += search_back(search, thread, net, height, next_height, drain)
+            k = end
         size = UNFINISHED
         while size >= UNFINISHED:
             for other in range(num_threads):
                 search.mailed[thread * stride + np.uint64(other)] = ZERO
-            k, a, made = search_own(search, thread, net, height, next_height, k, end, a, drain)
+            k, done, made = search_part(search, thread, net, height, next_height, k, end, done, False, drain)
             pushes += made
             if not wait(search.barrier, num_threads):
-                return ZERO, pushes
+                return ZERO, ZERO, pushes
             pushes += read_mail(search, thread, net, height, next_height, drain)
             search.begin[own] = end
             search.size[own] = search.end[own] - end + (UNFINISHED if k < end else ZERO)
             if not wait(search.barrier, num_threads):
-                return ZERO, pushes
+                return ZERO, ZERO, pushes
             size = size_of_level(search)
         reached += size
         next_height += ONE
     wait(search.barrier, num_threads)
-    return search.end[own], pushes
+    return first, first + search.end[own], pushes

@@ -12,14 +12,17 @@ import os
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels.kernel import kernel
 from ..solving.run import Control
 from .barrier import break_barrier
 
 Share = Callable[[int], None]
+ONE = np.uint64(1)
 
 
 class _Worker(threading.Thread):
@@ -120,3 +123,9 @@ def run_solver(share: Share, control: Control, barrier: NDArray[np.int64]) -> No
         break_barrier(barrier)
 
     run_team(share, control.threads, give_up)
+
+
+@kernel
+def share_of(size: Any, thread: Any, num_threads: Any) -> tuple[Any, Any]:
+    """Return the begin and end of a thread's contiguous share of ``0 .. size - 1``."""
+    return size * thread // num_threads, size * (thread + ONE) // num_threads

@@ -1,0 +1,226 @@
+"""The search of a team in every state that two or three threads can reach.
+
+See test_interleavings.py for how. Vertices are numbers from 0, the last two of a network source and sink;
+vertex v belongs to thread v modulo the number of threads.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exploration import Cases, Mutants, edit, exploration_tests, hold_constant, serve
+from preflow.graph.residual import ResidualArrays
+from preflow.kernels import atomics
+from preflow.parallel import search as searching
+from preflow.parallel.search import Search
+from scheduler import Outcome, Thread, explore, hidden_values
+from tiny_networks import Arcs, Flow, distances, make_tiny_search, residual_of
+
+ZERO = np.uint64(0)
+
+
+class Searching(NamedTuple):
+    """What the threads of a search's case share."""
+
+    search: Search
+    net: ResidualArrays
+    height: NDArray[np.uint32]
+
+
+def search_all(
+    arcs: Arcs, drain: bool, small: int = 0, letters: int = 1, num_threads: int = 2, searches: int = 1
+) -> Outcome:
+    """Heights are exact at the end, for what a search with draining has left."""
+    flow = Flow(arcs)
+    n = len(flow.begin.excess)
+
+    def member(thread: int) -> Thread:
+        me = np.uint64(thread)
+
+        def run(shared: Searching) -> tuple[int, int]:
+            begin, end = ZERO, ZERO
+            for _ in range(searches):
+                begin, end, _ = searching.search_together(shared.search, me, shared.net, shared.height, drain)
+            return int(begin), int(end)
+
+        return run
+
+    def make_case() -> tuple[Searching, list[Thread]]:
+        net = residual_of(arcs)
+        if not drain:
+            hold_constant(net)
+        search = make_tiny_search(num_threads, net, small, letters)
+        return Searching(search, net, np.zeros(n, np.uint32)), [member(t) for t in range(num_threads)]
+
+    def check_state(shared: Searching) -> None:
+        flow.check_state(shared.net)
+        assert flow.missing(shared.net) >= 0, "there is more excess than before"
+
+    def check_end(shared: Searching, results: list[tuple[int, int]]) -> None:
+        flow.check_end(shared.net)
+        height = shared.height.tolist()
+        assert height == distances(shared.net), f"heights {height}"
+        for thread, (begin, end) in enumerate(results):
+            own = [v for v in range(thread, n, num_threads) if height[v] <= n]
+            order = shared.search.order[begin:end].tolist()
+            assert sorted(order) == own, f"thread {thread} found {order}"
+            assert sorted(order, key=height.__getitem__) == order, f"thread {thread} found {order}"
+
+    return explore(make_case, check_state, check_end)
+
+
+DIAMOND = [(4, 3, 2), (3, 2, 1), (3, 1, 1), (2, 0, 2), (2, 1, 1), (0, 5, 1), (1, 5, 1)]
+#: Vertex 0 reaches the sink; the three others are found from it at once, two by mail.
+FAN = [(4, 1, 1), (4, 2, 1), (4, 3, 1), (1, 0, 1), (2, 0, 2), (3, 0, 2), (0, 5, 1)]
+#: Draining saturates an arc, and the vertex is found over another one.
+WAYS = [(4, 2, 3), (4, 3, 1), (2, 0, 1), (2, 1, 3), (3, 2, 1), (0, 5, 2), (1, 5, 1)]
+DEAD_END = [(4, 2, 1), (2, 0, 1), (2, 1, 1), (2, 3, 1), (0, 5, 1), (1, 5, 1)]
+#: Levels of one, three and one vertices.
+BULGE = [(5, 4, 1), (5, 2, 1), (4, 1, 1), (4, 2, 1), (4, 3, 1), (1, 0, 1), (2, 0, 1), (3, 0, 1), (0, 6, 1)]
+
+
+CASES: Cases = {
+    "search-diamond": lambda: search_all(DIAMOND, drain=False),
+    "search-fan": lambda: search_all(FAN, drain=False),
+    "search-dead-end-twice": lambda: search_all(DEAD_END, drain=False, searches=2),
+    "search-alone": lambda: search_all(DIAMOND, drain=False, small=10),
+    "search-bulge": lambda: search_all(BULGE, drain=False, small=2),
+    "drain-diamond": lambda: search_all(DIAMOND, drain=True),
+    "drain-fan": lambda: search_all(FAN, drain=True),
+    "drain-ways": lambda: search_all(WAYS, drain=True),
+    "drain-ways-twice": lambda: search_all(WAYS, drain=True, letters=2, searches=2),
+    "drain-3": lambda: search_all(FAN, drain=True, num_threads=3),
+    "drain-bulge": lambda: search_all(BULGE, drain=True, small=2),
+}
+
+BARRIER = """
+            if not wait(search.barrier, num_threads):
+                return ZERO, ZERO, pushes
+"""
+
+
+def without_barrier(before: str, after: str) -> Any:
+    """Leave out the barrier that is between two lines of the search."""
+    return edit(searching.search_together, before + BARRIER + after, before + "\n" + after)
+
+
+MUTANTS: Mutants = {
+    "search: no barrier before the first level": (
+        "search-diamond",
+        edit(
+            searching.search_together,
+            """height, drain)
+    if not wait(search.barrier, num_threads):
+        return ZERO, ZERO, pushes
+    next_height = TWO""",
+            "height, drain)\n    next_height = TWO",
+        ),
+        "data race",
+    ),
+    "search: no barrier before the mail is read": (
+        "search-diamond",
+        without_barrier("pushes += made", "            pushes += read_mail"),
+        "data race",
+    ),
+    "search: no barrier after the mail is read": (
+        "search-diamond",
+        without_barrier("(UNFINISHED if k < end else ZERO)", "            size = size_of_level(search)"),
+        "data race",
+    ),
+    "search: no barrier before one thread goes on alone": (
+        "search-bulge",
+        edit(
+            searching.search_together,
+            """if size < search.small[0]:
+            if not wait(search.barrier, num_threads):
+                return ZERO, ZERO, pushes
+""",
+            "if size < search.small[0]:\n",
+        ),
+        "data race",
+    ),
+    "search: no barrier after one thread went on alone": (
+        "search-bulge",
+        edit(
+            searching.search_together,
+            """pushes += made
+            if not wait(search.barrier, num_threads):
+                return ZERO, ZERO, pushes
+            next_height""",
+            "pushes += made\n            next_height",
+        ),
+        "data race",
+    ),
+    "search: no barrier at the end": (
+        "search-dead-end-twice",
+        edit(
+            searching.search_together,
+            "    wait(search.barrier, num_threads)\n    return first,",
+            "    return first,",
+        ),
+        "data race",
+    ),
+    "search: mail of the last round is not read": (
+        "search-fan",
+        edit(
+            searching.search_together,
+            "pushes += read_mail(",
+            "pushes += ZERO if k == end else read_mail(",
+        ),
+        "heights",
+    ),
+    "search: the arc that did not fit is skipped": (
+        "search-fan",
+        edit(
+            searching.search_part,
+            "return k, a - begin, pushes",
+            "return k, a - begin + ONE, pushes",
+        ),
+        "heights",
+    ),
+    "search: who has read its own mail goes on": (
+        "search-fan",
+        edit(searching.search_together, "while size >= UNFINISHED:", "while k < end or size == UNFINISHED:"),
+        "deadlock",
+    ),
+    "search: mail is labelled twice": (
+        "search-diamond",
+        edit(searching.read_mail, "if np.uint64(height[w]) == dead:", "if True:"),
+        "found",
+    ),
+    "drain: a saturated arc counts": (
+        "drain-ways",
+        edit(searching.reach, "if net.residual[b] == 0:", "if False:"),
+        "heights",
+    ),
+    "drain: adds plainly what others' vertices get": (
+        "drain-3",
+        edit(
+            searching.reach,
+            "fetch_add(net.excess, net.head[b], amount)",
+            "net.excess[net.head[b]] += amount",
+        ),
+        "data race on net.excess",
+    ),
+}
+
+
+test_every_state, test_mutant_is_found = exploration_tests(CASES, MUTANTS)
+
+
+def test_expressions_hide_no_value() -> None:
+    """What the explorer's states rely on."""
+    stepping = {
+        name
+        for module in (atomics, searching)
+        for name, value in vars(module).items()
+        if callable(value) and name[0].islower() and not name.startswith(("make", "slot", "owner_of"))
+    }
+    assert hidden_values(searching, stepping) == []
+
+
+if __name__ == "__main__":
+    serve(CASES, MUTANTS)
