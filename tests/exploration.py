@@ -1,7 +1,7 @@
 """What tests share that explore a kernel's cases, and mutants of it, in a process of plain Python.
 
 Such a test file is also a program: it ends in ``serve(CASES, MUTANTS)`` and answers which case, or case on a
-mutant, it is asked for.
+mutant, it is asked for. As a module it has the two tests of :func:`exploration_tests`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from preflow.kernels.atomics import relaxed_load, relaxed_store
@@ -72,6 +73,12 @@ def add_in_two_steps(array: Any, index: Any, amount: Any) -> Any:
     return old
 
 
+def add_plainly(alone: bool, array: Any, index: Any, amount: Any) -> Any:
+    old = array[index]
+    array[index] = old + amount
+    return old
+
+
 def look_then_set(array: Any, index: Any, expected: Any, value: Any) -> bool:
     if relaxed_load(array, index) != expected:
         return False
@@ -103,17 +110,25 @@ class Runner:
         assert "error" not in outcome, outcome["error"]
         return outcome
 
-    def check_case(self, case: str) -> None:
-        outcome = self.ask(case)
+
+def exploration_tests(cases: Cases, mutants: Mutants) -> tuple[Callable[..., None], Callable[..., None]]:
+    """Return a test of every case, and one that each mutant is found."""
+
+    @pytest.mark.parametrize("case", cases)
+    def test_every_state(runner: Runner, case: str) -> None:
+        outcome = runner.ask(case)
         assert outcome["violation"] is None, outcome["violation"]
         assert outcome["states"] > 100
         assert outcome["ends"] >= 1
 
-    def check_mutant(self, mutants: Mutants, mutant: str) -> None:
+    @pytest.mark.parametrize("mutant", mutants)
+    def test_mutant_is_found(runner: Runner, mutant: str) -> None:
         case, _, expected = mutants[mutant]
-        violation = self.ask(case, mutant)["violation"]
+        violation = runner.ask(case, mutant)["violation"]
         assert violation is not None, "the explorer does not see this mistake"
         assert expected in violation, violation
+
+    return test_every_state, test_mutant_is_found
 
 
 def serve(cases: Cases, mutants: Mutants) -> None:

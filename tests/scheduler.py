@@ -19,19 +19,23 @@ What is found, besides what the caller checks:
 What is not: an effect of memory orders. Steps are sequentially consistent, so a store that ought to be a
 release and is relaxed goes unnoticed.
 
-A value that an expression has read and not yet stored is in no local variable, hence not in the state.
+A local variable that is read no more before it is set again is not part of the state. A value that an
+expression has read and not yet stored is in no local variable, hence not in the state either.
 :func:`hidden_values` finds expressions where that could matter.
 """
 
 from __future__ import annotations
 
 import ast
+import dis
 import inspect
+import re
 import sys
 import textwrap
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
@@ -126,6 +130,51 @@ class Outcome:
 
 
 State = tuple[int, tuple[int, ...]]
+
+
+@cache
+def unused_variables(code: CodeType) -> dict[int, set[str]]:
+    """Return, by offset in the code, the local variables whose values do not matter after the instruction.
+
+    Those matter that are read before they are set, and those that the expression of the instruction has
+    read. Nothing is said of functions with ``for``, ``with`` or ``try``, whose stacks hold more.
+    """
+    instructions = list(dis.get_instructions(code))
+    if code.co_exceptiontable or any(step.opname == "FOR_ITER" for step in instructions):
+        return {}
+    accesses = []
+    for step in instructions:
+        names = step.argval if isinstance(step.argval, tuple) else (step.argval,)
+        kinds = re.findall("(LOAD|STORE|DELETE)_FAST", step.opname)
+        accesses.append(list(zip(kinds, names, strict=bool(kinds))) if kinds else [])
+    places = {step.offset: place for place, step in enumerate(instructions)}
+    read_before: list[set[str]] = [set() for _ in range(len(instructions) + 1)]
+    read_after: list[set[str]] = [set() for _ in instructions]
+    changed = True
+    while changed:
+        changed = False
+        for place, step in reversed(list(enumerate(instructions))):
+            needed = set()
+            if not step.opname.startswith(("RETURN_", "JUMP_FORWARD", "JUMP_BACKWARD")):
+                needed |= read_before[place + 1]
+            if step.opcode in dis.hasjrel or step.opcode in dis.hasjabs:
+                needed |= read_before[places[step.argval]]
+            read_after[place] = set(needed)
+            for kind, name in reversed(accesses[place]):
+                (needed.discard if kind == "STORE" else needed.add)(name)
+            changed |= needed != read_before[place]
+            read_before[place] = needed
+    unused = {}
+    in_expression: set[str] = set()
+    local = set(code.co_varnames) - set(code.co_cellvars)
+    for place, step in enumerate(instructions):
+        if step.opname.startswith("STORE_") and instructions[place - 1].opname != "COPY":
+            in_expression = set()
+        in_expression |= {name for kind, name in accesses[place] if kind == "LOAD"}
+        end = instructions[place + 1].offset if place + 1 < len(instructions) else len(code.co_code)
+        for offset in range(step.offset, end):
+            unused[offset] = local - read_after[place] - in_expression
+    return unused
 
 
 class Explorer:
@@ -234,7 +283,15 @@ class Explorer:
         key = (
             self._thread,
             tuple(
-                (id(f.f_code), f.f_lasti, tuple((name, self._freeze(v)) for name, v in f.f_locals.items()))
+                (
+                    id(f.f_code),
+                    f.f_lasti,
+                    tuple(
+                        (name, self._freeze(value))
+                        for name, value in f.f_locals.items()
+                        if name not in unused_variables(f.f_code).get(f.f_lasti, ())
+                    ),
+                )
                 for f in frames
             ),
         )

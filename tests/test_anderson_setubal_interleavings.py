@@ -10,16 +10,15 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import pytest
 from numpy.typing import NDArray
 
 from exploration import (
     Cases,
     Mutants,
-    Runner,
     Uncounted,
     edit,
     exchange_for,
+    exploration_tests,
     hold_constant,
     look_then_set,
     serve,
@@ -42,6 +41,7 @@ from preflow.parallel import batches
 from preflow.parallel.batches import Batches, append, fetch, make_batches, pop, put, waiting
 from preflow.stats import COUNTERS
 from scheduler import Outcome, Thread, explore, hidden_values
+from tiny_networks import distances
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
 IMPATIENT = np.int64(0)
@@ -150,18 +150,6 @@ def check_labels(shared: Solve) -> None:
             w = int(net.head[a])
             if net.residual[a] > 0 and state.wave[v] == state.wave[w] and not state.wave[v] & LOCKED:
                 assert state.height[v] <= state.height[w] + 1, f"the arc from {v} to {w} is steep"
-
-
-def distances(net: ResidualArrays) -> list[int]:
-    """Return the residual distances to the sink, n + 1 where there is no path."""
-    n = len(net.excess)
-    found = [1 if capacity > 0 else n + 1 for capacity in net.sink_residual]
-    for _ in range(n):
-        for v in range(n):
-            for a in range(int(net.first_out[v]), int(net.first_out[v + 1])):
-                if net.residual[a] > 0:
-                    found[v] = min(found[v], found[int(net.head[a])] + 1)
-    return found
 
 
 def explore_solve(
@@ -409,14 +397,7 @@ MUTANTS: Mutants = {
 # The tests
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_every_state(runner: Runner, case: str) -> None:
-    runner.check_case(case)
-
-
-@pytest.mark.parametrize("mutant", MUTANTS)
-def test_mutant_is_found(runner: Runner, mutant: str) -> None:
-    runner.check_mutant(MUTANTS, mutant)
+test_every_state, test_mutant_is_found = exploration_tests(CASES, MUTANTS)
 
 
 def test_expressions_hide_no_value() -> None:

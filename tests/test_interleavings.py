@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from exploration import (
     Cases,
     Mutants,
-    Runner,
     add_in_two_steps,
     edit,
     exchange_for,
+    exploration_tests,
     impatient_barrier,
     look_then_set,
     serve,
@@ -359,14 +359,7 @@ MUTANTS: Mutants = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_every_state(runner: Runner, case: str) -> None:
-    runner.check_case(case)
-
-
-@pytest.mark.parametrize("mutant", MUTANTS)
-def test_mutant_is_found(runner: Runner, mutant: str) -> None:
-    runner.check_mutant(MUTANTS, mutant)
+test_every_state, test_mutant_is_found = exploration_tests(CASES, MUTANTS)
 
 
 def test_thread_that_raises_is_a_violation() -> None:
@@ -386,6 +379,29 @@ def test_local_variable_that_cannot_be_compared_is_an_error() -> None:
 
     with pytest.raises(TypeError, match="object"):
         explore(lambda: ((np.zeros(1, np.int64),), [odd]))
+
+
+def test_only_variables_that_are_read_again_make_states() -> None:
+    def forget(shared: Any) -> None:
+        old = fetch_add(shared[0], 0, 1)
+        assert old < 4
+        fetch_add(shared[0], 0, 1)
+
+    def remember(shared: Any) -> int:
+        old = fetch_add(shared[0], 0, 1)
+        fetch_add(shared[0], 0, 1)
+        return int(old)
+
+    def in_expression(shared: Any) -> int:
+        old = fetch_add(shared[0], 0, 1)
+        return int(old - fetch_add(shared[0], 0, 1))
+
+    def states(member: Thread) -> int:
+        return explore(lambda: ((np.zeros(1, np.int64),), [member, member])).states
+
+    assert states(forget) == 9
+    assert states(remember) > 9
+    assert states(in_expression) > 9
 
 
 def test_bad_state_is_a_violation_with_its_schedule() -> None:

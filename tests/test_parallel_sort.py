@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from exploration import Cases, Mutants, Runner, edit, hold_constant, impatient_barrier, serve
+from exploration import Cases, Mutants, edit, exploration_tests, hold_constant, impatient_barrier, serve
 from preflow.parallel import scan, sort
 from preflow.parallel.barrier import make_barrier
 from preflow.parallel.scan import exclusive_scan_together, make_sums
@@ -275,14 +275,7 @@ MUTANTS: Mutants = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_every_state(runner: Runner, case: str) -> None:
-    runner.check_case(case)
-
-
-@pytest.mark.parametrize("mutant", MUTANTS)
-def test_mutant_is_found(runner: Runner, mutant: str) -> None:
-    runner.check_mutant(MUTANTS, mutant)
+test_every_state, test_mutant_is_found = exploration_tests(CASES, MUTANTS)
 
 
 if __name__ == "__main__":

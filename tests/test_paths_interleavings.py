@@ -9,17 +9,17 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import pytest
 from numpy.typing import NDArray
 
 from exploration import (
     Cases,
     Mutants,
-    Runner,
     Uncounted,
     add_in_two_steps,
+    add_plainly,
     edit,
     exchange_for,
+    exploration_tests,
     hold_constant,
     look_then_set,
     serve,
@@ -40,12 +40,6 @@ from scheduler import Outcome, Thread, explore, hidden_values
 from tiny_networks import Arcs, Flow, distances, make_tiny_search, residual_of
 
 ZERO, ONE, TWO, FOUR = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(4)
-
-
-def add_plainly(alone: bool, array: Any, index: Any, amount: Any) -> Any:
-    old = array[index]
-    array[index] = old + amount
-    return old
 
 
 def claim_nothing(alone: bool, array: Any, index: Any) -> bool:
@@ -277,14 +271,7 @@ MUTANTS: Mutants = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_every_state(runner: Runner, case: str) -> None:
-    runner.check_case(case)
-
-
-@pytest.mark.parametrize("mutant", MUTANTS)
-def test_mutant_is_found(runner: Runner, mutant: str) -> None:
-    runner.check_mutant(MUTANTS, mutant)
+test_every_state, test_mutant_is_found = exploration_tests(CASES, MUTANTS)
 
 
 def test_expressions_hide_no_value() -> None:

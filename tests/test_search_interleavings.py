@@ -10,10 +10,9 @@ import textwrap
 from typing import Any, NamedTuple
 
 import numpy as np
-import pytest
 from numpy.typing import NDArray
 
-from exploration import Cases, Mutants, Runner, edit, hold_constant, replaced, serve
+from exploration import Cases, Mutants, edit, exploration_tests, hold_constant, replaced, serve
 from preflow.graph.residual import ResidualArrays
 from preflow.kernels import atomics
 from preflow.parallel import search as searching
@@ -198,14 +197,7 @@ MUTANTS: Mutants = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_every_state(runner: Runner, case: str) -> None:
-    runner.check_case(case)
-
-
-@pytest.mark.parametrize("mutant", MUTANTS)
-def test_mutant_is_found(runner: Runner, mutant: str) -> None:
-    runner.check_mutant(MUTANTS, mutant)
+test_every_state, test_mutant_is_found = exploration_tests(CASES, MUTANTS)
 
 
 def test_expressions_hide_no_value() -> None:

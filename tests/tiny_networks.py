@@ -1,8 +1,12 @@
-"""Networks of a few vertices, whose arcs tests write down, for cases that are explored."""
+"""Networks of a few vertices for cases that are explored: numbers from 0, the last two source and sink."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from exploration import hold_constant, impatient_barrier
 from preflow import FlowNetwork
@@ -12,8 +16,8 @@ from preflow.parallel.search import Search, make_search
 
 ZERO = np.uint64(0)
 
-#: Arcs: tail, head, capacity.
-Arcs = list[tuple[int, int, int]]
+#: Tail, head, capacity.
+Arcs = Sequence[tuple[int, int, int]]
 
 
 def residual_of(arcs: Arcs) -> ResidualArrays:
@@ -39,15 +43,17 @@ class Flow:
     def __init__(self, arcs: Arcs) -> None:
         self.begin = residual_of(arcs)
         self.tail = np.repeat(np.arange(len(self.begin.excess)), np.diff(self.begin.first_out.astype(int)))
+        self.pairs = self.begin.residual + self.begin.residual[self.begin.reverse]
 
     def check_state(self, net: ResidualArrays) -> None:
         """Nothing is negative, and no residual appears."""
-        begin = self.begin
         assert (net.residual >= 0).all(), "a residual is negative"
         assert (net.sink_residual >= 0).all(), "a residual is negative"
         assert (net.excess >= 0).all(), "an excess is negative"
-        pairs = net.residual + net.residual[net.reverse]
-        assert (pairs <= begin.residual + begin.residual[begin.reverse]).all(), "a pair has too much"
+        assert (net.residual + net.residual[net.reverse] <= self.pairs).all(), "a pair has too much"
+
+    def check_pairs(self, net: ResidualArrays) -> None:
+        assert (net.residual + net.residual[net.reverse] == self.pairs).all(), "a residual is lost"
 
     def missing(self, net: ResidualArrays) -> int:
         """Return how much less excess there is than was at the beginning and has not reached the sink."""
@@ -57,11 +63,18 @@ class Flow:
     def check_end(self, net: ResidualArrays) -> None:
         """Every vertex has what it received and did not send on, without marks."""
         begin = self.begin
-        pairs = net.residual + net.residual[net.reverse]
-        assert (pairs == begin.residual + begin.residual[begin.reverse]).all(), "a residual is lost"
+        self.check_state(net)
+        self.check_pairs(net)
         expected = begin.excess - begin.sink_residual + net.sink_residual
         np.add.at(expected, self.tail, net.residual.astype(np.int64) - begin.residual)
         assert net.excess.tolist() == expected.tolist(), "excess is not conserved"
+
+    def check_labels(self, net: ResidualArrays, height: NDArray[Any]) -> None:
+        """No residual arc of a live vertex leads down by more than a level."""
+        below = np.full(len(height), len(height))
+        np.minimum.at(below, self.tail[net.residual > 0], height[net.head[net.residual > 0]])
+        below[net.sink_residual > 0] = 0
+        assert (height <= below + 1).all(), f"labels are not valid: {height.tolist()}"
 
 
 def make_tiny_search(num_threads: int, net: ResidualArrays, small: int, letters: int) -> Search:

@@ -81,7 +81,8 @@ class _KernelCacheLocator(caching._CacheLocator):  # type: ignore[misc]
         return source_hash(self._file)
 
     def get_disambiguator(self) -> str:
-        return str(self._line)
+        """Tell apart what other sources were compiled to: its types may be gone, and its index unreadable."""
+        return f"{self._line}-{self.get_source_stamp()[:12]}"
 
 
 class _KernelCacheImpl(caching.CompileResultCacheImpl):  # type: ignore[misc]

@@ -46,8 +46,9 @@ TWO = np.uint64(2)
 #: How many times `few_active` there must be before the other threads join again.
 MANY_AGAIN = np.uint64(4)
 
-#: Positions in State.shared, two cache lines apart.
-WORK, STOPPING, WAITING = 0, 16, 32
+#: Positions in State.shared, two cache lines apart. Whether to stop is said in one place after a search and
+#: in another after a round: one thread may begin a round while others still read what was said before it.
+WORK, STOPPING, WAITING, STOPPING_AFTER_ROUND = 0, 16, 32, 48
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ class State(NamedTuple):
     height : ndarray, shape (n,)
         Distance labels; frozen during a round.
     next_height : ndarray, shape (n,)
-        Labels at the end of the round.
+        Labels at the end of the round, of vertices that are not dead at its start.
     gained : ndarray of int64, shape (n,)
         What the round has added to the excess so far; negative where a vertex pushed more than it got.
     round_listed : ndarray of uint32, shape (n,)
@@ -362,7 +363,7 @@ def first_stage(
             phase += ONE
             if thread == ZERO:
                 begin_phase(state.worklist, phase)
-                relaxed_store(shared, STOPPING, relaxed_load(stop, 0))
+                relaxed_store(shared, STOPPING_AFTER_ROUND, relaxed_load(stop, 0))
             if size < few:
                 counts[WAITS] += ONE if thread > ZERO else ZERO
                 if thread == ZERO:
@@ -401,7 +402,7 @@ def first_stage(
                 size = appended(state.worklist, phase)
                 commit(thread, num_threads, net, state, begin, size)
             total_work = np.uint64(relaxed_load(shared, WORK))
-            stopping = relaxed_load(shared, STOPPING) != 0
+            stopping = relaxed_load(shared, STOPPING_AFTER_ROUND) != 0
             if not wait(search.barrier, num_threads):
                 return
         phase += ONE
