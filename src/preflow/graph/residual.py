@@ -16,7 +16,12 @@ from numpy.typing import NDArray
 
 from ..errors import CapacityOverflowError, UnboundedFlowError
 from ..kernels import csr_build
+from ..parallel.team import run_shares
 from .network import EXACT_FLOAT, INT64_MAX, FlowNetwork, flow_bound
+
+
+#: Input arcs, at least, for each thread that builds.
+ARCS_A_THREAD = 50_000
 
 
 class ResidualArrays(NamedTuple):
@@ -92,7 +97,7 @@ class ResidualNetwork:
 
     def source_capacity(self, network: FlowNetwork) -> NDArray[Any]:
         """Return what the source can send to each vertex: the excess before any push."""
-        return _terminal_capacities(self.input_arcs(network), self.num_vertices)[0]
+        return _terminal_capacities(self.input_arcs(network), self.num_vertices, 1)[0]
 
     def in_input_units(self, amount: Any) -> Any:
         """Return an amount of flow, or an array of them, as the user counts it."""
@@ -106,7 +111,15 @@ class ResidualNetwork:
         net = self.arrays
         initial = np.zeros_like(net.residual)
         csr_build.fill_residual(
-            self.input_arcs(network), self.rank, net.first_out, net.reverse, initial, np.int64(INT64_MAX)
+            self.input_arcs(network),
+            0,
+            network.num_arcs,
+            True,
+            self.rank,
+            net.first_out,
+            net.reverse,
+            initial,
+            np.int64(INT64_MAX),
         )
         return initial
 
@@ -116,6 +129,7 @@ def build_residual(
     sources: NDArray[np.int64],
     sinks: NDArray[np.int64],
     index_dtype: type[np.unsignedinteger[Any]] | None = None,
+    threads: int = 1,
 ) -> ResidualNetwork:
     """Build the residual network by counting sort, in O(n + m).
 
@@ -126,6 +140,8 @@ def build_residual(
         Distinct vertices, each at least one, none in both.
     index_dtype : optional
         np.uint32 or np.uint64; by default the smallest that fits.
+    threads : int
+        At most so many; small networks are built on one. The arrays are the same.
 
     Raises
     ------
@@ -146,16 +162,31 @@ def build_residual(
         capacity[:0] if reverse_capacity is None else reverse_capacity,
         inner,
     )
-    largest = max(int(values.max(initial=0)) for values in (arcs.capacity, arcs.reverse_capacity))
+    threads = min(threads, network.num_arcs // ARCS_A_THREAD + 1)
+    largest = max(_largest(values, threads) for values in (arcs.capacity, arcs.reverse_capacity))
     width = np.dtype(np.int32 if largest <= np.iinfo(np.int32).max else np.int64).itemsize
-    first_out, head, reverse, rank, room = _build_pairs(arcs, num_inner, width)
-    residual, shared = _residual_capacities(arcs, rank, first_out, reverse, room, width)
-    excess, sink_residual, constant = _terminal_capacities(arcs, num_inner)
+    pairs = _build_pairs(arcs, num_inner, width) if threads == 1 else _build_together(arcs, num_inner, threads)
+    residual, shared = _residual_capacities(arcs, pairs, width, threads)
+    excess, sink_residual, constant = _terminal_capacities(arcs, num_inner, threads)
+    first_out, head, reverse, rank = pairs[:4]
     arrays = ResidualArrays(first_out, head, reverse, residual, excess, sink_residual)
     return ResidualNetwork(arrays, inner, rank, shared, constant, capacity, reverse_capacity, exponent)
 
 
-def _terminal_capacities(arcs: csr_build.InputArcs, num_inner: int) -> tuple[NDArray[Any], NDArray[Any], int]:
+def _largest(capacity: NDArray[Any], threads: int) -> int:
+    return max(run_shares(lambda begin, end: int(capacity[begin:end].max(initial=0)), len(capacity), threads))
+
+
+def _build_together(arcs: csr_build.InputArcs, num_inner: int, threads: int) -> _Pairs:
+    from .parallel_build import build_pairs
+
+    first_out, head, reverse, rank, distinct = build_pairs(arcs, num_inner, threads)
+    return _Pairs(first_out, head, reverse, rank, rank[:0], distinct)
+
+
+def _terminal_capacities(
+    arcs: csr_build.InputArcs, num_inner: int, threads: int
+) -> tuple[NDArray[Any], NDArray[Any], int]:
     """Return what the source can send to each vertex, what each can send to the sink, and constant flow.
 
     What a vertex can pass on from the source to the sink is taken out of both.
@@ -163,15 +194,43 @@ def _terminal_capacities(arcs: csr_build.InputArcs, num_inner: int) -> tuple[NDA
     source_capacity = np.zeros(num_inner, dtype=np.int64)
     sink_capacity = np.zeros(num_inner, dtype=np.int64)
     limit = np.int64(INT64_MAX)
-    direct, fits = csr_build.terminal_capacities(arcs, source_capacity, sink_capacity, limit)
+    sums = run_shares(
+        lambda begin, end: csr_build.terminal_capacities(
+            arcs, begin, end, threads == 1, source_capacity, sink_capacity, limit
+        ),
+        len(arcs.tail),
+        threads,
+    )
+    direct = sum(int(amount) for amount, _ in sums)
+    fits = direct <= INT64_MAX and all(within for _, within in sums)
     if not fits or not _sums_fit(source_capacity, direct) or not _sums_fit(sink_capacity, direct):
         raise CapacityOverflowError("the capacities at the source or the sink sum past int64")
     through = csr_build.take_through_capacity(source_capacity, sink_capacity)
     return source_capacity, sink_capacity, direct + through
 
 
-def _build_pairs(arcs: csr_build.InputArcs, num_inner: int, width: int) -> tuple[NDArray[Any], ...]:
-    """Return first_out, head, reverse, rank, and room for `width` bytes a residual arc.
+class _Pairs(NamedTuple):
+    """The residual arcs without their capacities.
+
+    Attributes
+    ----------
+    first_out, head, reverse, rank : ndarray
+    room : ndarray of uint8
+        Room for the residual capacities, or nothing.
+    distinct : bool
+        Whether no two input arcs are known to add to one residual arc.
+    """
+
+    first_out: NDArray[Any]
+    head: NDArray[Any]
+    reverse: NDArray[Any]
+    rank: NDArray[Any]
+    room: NDArray[Any]
+    distinct: bool
+
+
+def _build_pairs(arcs: csr_build.InputArcs, num_inner: int, width: int) -> _Pairs:
+    """Return the pairs, with room for `width` bytes a residual arc.
 
     The sorted arcs were kept in a part of the room; no page of the rest has been touched.
     """
@@ -196,32 +255,48 @@ def _build_pairs(arcs: csr_build.InputArcs, num_inner: int, width: int) -> tuple
     rank = np.empty(len(arcs.tail), dtype=np.min_scalar_type(most_arcs))
     free = first_out[:-1].copy()
     csr_build.place_pairs(arcs, group_end, order, first_out, free, latest, head, reverse, rank)
-    return first_out, head, reverse, rank, room[: num_arcs * width]
+    return _Pairs(first_out, head, reverse, rank, room[: num_arcs * width], False)
 
 
 def _residual_capacities(
-    arcs: csr_build.InputArcs,
-    rank: NDArray[Any],
-    first_out: NDArray[Any],
-    reverse: NDArray[Any],
-    room: NDArray[Any],
-    width: int,
+    arcs: csr_build.InputArcs, pairs: _Pairs, width: int, threads: int
 ) -> tuple[NDArray[Any], bool]:
     """Return the residual capacities in the smallest dtype that holds the sum of every pair.
 
-    They are put into `room` if they fit it. Also return whether any of them comes from two input arcs.
+    They are put into the room if they fit it. Also return whether any of them comes from two input arcs.
     """
+    first_out, _, reverse, rank, room, distinct = pairs
+    alone = threads == 1 or distinct
     for dtype in (np.int32, np.int64):
         if np.dtype(dtype).itemsize < width:
             continue
         limit = np.int64(np.iinfo(dtype).max)
-        size = len(reverse) * np.dtype(dtype).itemsize
-        residual = room.view(dtype) if len(room) == size else np.empty(len(reverse), dtype=dtype)
-        residual[:] = 0
-        largest, fits, shared = csr_build.fill_residual(arcs, rank, first_out, reverse, residual, limit)
-        if fits and (largest <= limit // 2 or csr_build.pairs_within(residual, reverse, limit)):
+        if len(room) == len(reverse) * np.dtype(dtype).itemsize:
+            residual = room.view(dtype)
+            residual[:] = 0
+        else:
+            residual = np.zeros(len(reverse), dtype=dtype)
+        filled = run_shares(
+            lambda begin, end, residual=residual, limit=limit: csr_build.fill_residual(
+                arcs, begin, end, alone, rank, first_out, reverse, residual, limit
+            ),
+            len(rank),
+            threads,
+        )
+        largest, fits, shared = (combine(found) for combine, found in zip((max, all, any), zip(*filled)))
+        if fits and (largest <= limit // 2 or _pairs_within(residual, reverse, limit, threads)):
             return residual, shared
     raise CapacityOverflowError("the capacities of parallel or antiparallel arcs sum past int64")
+
+
+def _pairs_within(residual: NDArray[Any], reverse: NDArray[Any], limit: Any, threads: int) -> bool:
+    return all(
+        run_shares(
+            lambda begin, end: csr_build.pairs_within(residual, reverse, limit, begin, end),
+            len(residual),
+            threads,
+        )
+    )
 
 
 def _sums_fit(capacities: NDArray[Any], other: Any) -> bool:

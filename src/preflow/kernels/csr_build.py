@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .atomics import add
 from .kernel import kernel
 
 ZERO = np.uint64(0)
@@ -55,18 +56,18 @@ def count_by_smaller_end(arcs: InputArcs, first: Any) -> None:
 
 @kernel
 def terminal_capacities(
-    arcs: InputArcs, source_capacity: Any, sink_capacity: Any, limit: Any
+    arcs: InputArcs, begin: Any, end: Any, alone: bool, source_capacity: Any, sink_capacity: Any, limit: Any
 ) -> tuple[Any, bool]:
-    """Add up, per inner vertex, the capacities from the sources and to the sinks.
+    """Add up, per inner vertex, the capacities from the sources and to the sinks of some input arcs.
 
-    Returns the capacity that leads straight from a source to a sink, and whether all sums stay within
-    `limit`.
+    Other threads may do so for other arcs, unless `alone`. Returns the capacity that leads straight from a
+    source to a sink, and whether all sums stay within `limit`.
     """
     source = np.uint64(len(source_capacity))
     sink = source + ONE
     has_reverse = len(arcs.reverse_capacity) > 0
     direct = np.int64(0)
-    for i in range(len(arcs.tail)):
+    for i in range(begin, end):
         u = np.uint64(arcs.inner[arcs.tail[i]])
         v = np.uint64(arcs.inner[arcs.head[i]])
         if u < source and v < source:
@@ -76,13 +77,11 @@ def terminal_capacities(
             a = u if direction == 0 else v
             b = v if direction == 0 else u
             if a == source and b < source:
-                if amount > limit - source_capacity[b]:
+                if amount > limit - add(alone, source_capacity, b, amount):
                     return direct, False
-                source_capacity[b] += amount
             elif a < source and b == sink:
-                if amount > limit - sink_capacity[a]:
+                if amount > limit - add(alone, sink_capacity, a, amount):
                     return direct, False
-                sink_capacity[a] += amount
             elif a == source and b == sink:
                 if amount > limit - direct:
                     return direct, False
@@ -195,42 +194,45 @@ def residual_arc(arcs: InputArcs, rank: Any, first_out: Any, i: Any) -> tuple[An
 
 @kernel
 def fill_residual(
-    arcs: InputArcs, rank: Any, first_out: Any, reverse: Any, residual: Any, limit: Any
+    arcs: InputArcs,
+    begin: Any,
+    end: Any,
+    alone: bool,
+    rank: Any,
+    first_out: Any,
+    reverse: Any,
+    residual: Any,
+    limit: Any,
 ) -> tuple[Any, bool, bool]:
-    """Add every input arc's capacities to its residual arcs.
+    """Add the capacities of some input arcs to their residual arcs.
 
-    Returns the largest residual capacity, whether all stayed within `limit`, and whether any residual
-    arc got capacity from two input arcs.
+    Other threads may do so for other arcs, to the same residual arcs unless `alone`. Returns the largest
+    residual capacity, whether all stayed within `limit`, and whether any residual arc got capacity from
+    two input arcs. No capacity may be over the limit.
     """
     has_reverse = len(arcs.reverse_capacity) > 0
     largest = np.int64(0)
     shared = False
-    for i in range(len(rank)):
+    for i in range(begin, end):
         a, inside = residual_arc(arcs, rank, first_out, i)
         if inside:
-            amount = np.int64(arcs.capacity[i])
-            if amount > limit - residual[a]:
-                return largest, False, shared
-            if residual[a] > 0 and amount > 0:
-                shared = True
-            residual[a] += amount
-            largest = max(largest, np.int64(residual[a]))
-            if has_reverse:
-                b = np.uint64(reverse[a])
-                amount = np.int64(arcs.reverse_capacity[i])
-                if amount > limit - residual[b]:
-                    return largest, False, shared
-                if residual[b] > 0 and amount > 0:
-                    shared = True
-                residual[b] += amount
-                largest = max(largest, np.int64(residual[b]))
+            for direction in range(2 if has_reverse else 1):
+                amount = np.int64(arcs.capacity[i] if direction == 0 else arcs.reverse_capacity[i])
+                if direction == 1:
+                    a = np.uint64(reverse[a])
+                if amount > 0:
+                    before = np.int64(add(alone, residual, a, amount))
+                    if amount > limit - before:
+                        return largest, False, shared
+                    shared = shared or before > 0
+                    largest = max(largest, before + amount)
     return largest, True, shared
 
 
 @kernel
-def pairs_within(residual: Any, reverse: Any, limit: Any) -> bool:
-    """Return whether the residual capacities of every arc and its opposite sum to at most `limit`."""
-    for a in range(len(residual)):
+def pairs_within(residual: Any, reverse: Any, limit: Any, begin: Any, end: Any) -> bool:
+    """Return whether the capacities of each of some residual arcs and its opposite sum to at most `limit`."""
+    for a in range(begin, end):
         if residual[a] > limit - residual[reverse[a]]:
             return False
     return True

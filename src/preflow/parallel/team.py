@@ -12,6 +12,7 @@ import os
 import threading
 from collections.abc import Callable
 from queue import SimpleQueue
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from ..solving.run import Control
 from .barrier import break_barrier
 
 Share = Callable[[int], None]
+Result = TypeVar("Result")
 
 
 class _Worker(threading.Thread):
@@ -107,6 +109,25 @@ def run_team(share: Share, num_threads: int, on_failure: Callable[[], None]) -> 
     _pool.put_back(workers)
     if failures:
         raise failures[0]
+
+
+def run_together(
+    share: Callable[[int], Result], num_threads: int, on_failure: Callable[[], None]
+) -> list[Result]:
+    """Run shares as :func:`run_team` does and return what they return."""
+    results: dict[int, Result] = {}
+
+    def keep(thread: int) -> None:
+        results[thread] = share(thread)
+
+    run_team(keep, num_threads, on_failure)
+    return [results[thread] for thread in range(num_threads)]
+
+
+def run_shares(work: Callable[[int, int], Result], size: int, num_threads: int) -> list[Result]:
+    """Run ``work(begin, end)`` on each thread's share of ``0 .. size - 1`` and return what it returns."""
+    bounds = [size * thread // num_threads for thread in range(num_threads + 1)]
+    return run_together(lambda thread: work(bounds[thread], bounds[thread + 1]), num_threads, lambda: None)
 
 
 def run_solver(share: Share, control: Control, barrier: NDArray[np.int64]) -> None:
