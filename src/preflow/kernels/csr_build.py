@@ -224,7 +224,7 @@ def fill_residual(
                     before = np.int64(add(alone, residual, a, amount))
                     if amount > limit - before:
                         return largest, False, shared
-                    shared = shared or before > 0
+                    shared = shared or bool(before > 0)
                     largest = max(largest, before + amount)
     return largest, True, shared
 

@@ -11,6 +11,7 @@ import itertools
 import os
 import threading
 from collections.abc import Callable
+from functools import partial
 from queue import SimpleQueue
 from typing import TypeVar
 
@@ -29,12 +30,15 @@ class _Worker(threading.Thread):
 
     def __init__(self, number: int) -> None:
         super().__init__(name=f"preflow-{number}", daemon=True)
-        self.tasks: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self.tasks: SimpleQueue[tuple[Callable[[], None], threading.Semaphore]] = SimpleQueue()
         self.start()
 
     def run(self) -> None:
         while True:
-            self.tasks.get()()
+            task, finished = self.tasks.get()
+            task()
+            del task  # and with it what the share refers to, before the team's caller goes on
+            finished.release()
 
 
 class _Pool:
@@ -96,13 +100,10 @@ def run_team(share: Share, num_threads: int, on_failure: Callable[[], None]) -> 
         except BaseException as error:
             failures.append(error)
             on_failure()
-        finally:
-            if number > 0:
-                finished.release()
 
     workers = _pool.take(num_threads - 1)
     for number, worker in enumerate(workers, start=1):
-        worker.tasks.put(lambda number=number: run(number))  # type: ignore[misc]
+        worker.tasks.put((partial(run, number), finished))
     run(0)
     for _ in workers:
         finished.acquire()
