@@ -67,7 +67,7 @@ def terminal_capacities(
     sink = source + ONE
     has_reverse = len(arcs.reverse_capacity) > 0
     direct = np.int64(0)
-    for i in range(begin, end):
+    for i in range(np.uint64(begin), np.uint64(end)):
         u = np.uint64(arcs.inner[arcs.tail[i]])
         v = np.uint64(arcs.inner[arcs.head[i]])
         if u < source and v < source:
@@ -213,7 +213,7 @@ def fill_residual(
     has_reverse = len(arcs.reverse_capacity) > 0
     largest = np.int64(0)
     shared = False
-    for i in range(begin, end):
+    for i in range(np.uint64(begin), np.uint64(end)):
         a, inside = residual_arc(arcs, rank, first_out, i)
         if inside:
             for direction in range(2 if has_reverse else 1):
@@ -232,7 +232,7 @@ def fill_residual(
 @kernel
 def pairs_within(residual: Any, reverse: Any, limit: Any, begin: Any, end: Any) -> bool:
     """Return whether the capacities of each of some residual arcs and its opposite sum to at most `limit`."""
-    for a in range(begin, end):
+    for a in range(np.uint64(begin), np.uint64(end)):
         if residual[a] > limit - residual[reverse[a]]:
             return False
     return True

@@ -167,6 +167,8 @@ def merge_groups_together(
     """
     num_threads = size_of(builders)
     has_reverse = len(arcs.reverse_capacity) > 0
+    table_begin = tables.first[thread]
+    mask = tables.first[thread + ONE] - table_begin - ONE
     distinct = True
     low, last = range_of(first, thread, num_threads)
     while low < last:
@@ -184,7 +186,7 @@ def merge_groups_together(
                 while position < free and np.uint64(larger_end[position]) != high:
                     position += ONE
             else:
-                position = find_or_enter(tables, thread, larger_end, begin, free, high)
+                position = find_or_enter(tables.entries, table_begin, mask, larger_end, begin, free, high)
             if position == free:
                 larger_end[free] = high
                 directions[free] = direction
@@ -205,18 +207,18 @@ def merge_groups_together(
 
 
 @kernel
-def find_or_enter(tables: Tables, thread: Any, larger_end: Any, begin: Any, free: Any, high: Any) -> Any:
+def find_or_enter(
+    entries: Any, table_begin: Any, mask: Any, larger_end: Any, begin: Any, free: Any, high: Any
+) -> Any:
     """Return where a vertex is in ``larger_end[begin .. free - 1]``; if nowhere, enter it for `free`.
 
     An entry of the table is one more than such a position. Those of earlier groups count as empty.
     """
-    table = tables.first[thread]
-    mask = tables.first[thread + ONE] - table - ONE
     slot = ((high * GOLDEN) >> UPPER) & mask
     while True:
-        entry = np.uint64(tables.entries[table + slot])
+        entry = np.uint64(entries[table_begin + slot])
         if entry <= begin:
-            tables.entries[table + slot] = free + ONE
+            entries[table_begin + slot] = free + ONE
             return free
         if np.uint64(larger_end[entry - ONE]) == high:
             return entry - ONE
