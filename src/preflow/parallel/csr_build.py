@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.atomics import PADDING
+from ..kernels.atomics import PADDING, prefetch
 from ..kernels.csr_build import InputArcs
 from ..kernels.kernel import kernel
 from .barrier import make_barrier, wait
@@ -32,6 +32,8 @@ SMALL_GROUP = 12
 #: Two to the 64th over the golden ratio: multiplying by it spreads numbers over the upper bits.
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 UPPER = np.uint64(32)
+#: Pairs ahead of the one in hand, for which cache lines are asked for.
+AHEAD = np.uint64(16)
 FORWARD, BACKWARD, BOTH = np.uint8(1), np.uint8(2), np.uint8(3)
 
 
@@ -266,6 +268,7 @@ def place_pairs(
     low, last = range_of(pair_first, thread, num_threads)
     if thread + ONE == num_threads:
         first_out[last] = len(head)
+    num_pairs = np.uint64(len(larger_end))
     largest = ZERO
     while low < last:
         p, end = np.uint64(pair_first[low]), np.uint64(pair_first[low + ONE])
@@ -273,6 +276,10 @@ def place_pairs(
         first_out[low] = np.uint64(back_first[low]) + p
         largest = max(largest, before - np.uint64(back_first[low]) + (end - p))
         while p < end:
+            if p + AHEAD < num_pairs:
+                ahead = np.uint64(position[p + AHEAD]) + np.uint64(pair_first[larger_end[p + AHEAD]])
+                prefetch(head, ahead)
+                prefetch(reverse, ahead)
             high = np.uint64(larger_end[p])
             forward = before + p
             backward = np.uint64(position[p]) + np.uint64(pair_first[high])
