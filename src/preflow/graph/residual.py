@@ -20,8 +20,8 @@ from ..parallel.team import run_shares
 from .network import INT64_MAX, FlowNetwork
 from .solved_capacities import solved_capacities
 
-#: Input arcs, at least, for each thread that builds.
-ARCS_A_THREAD = 50_000
+#: Input arcs for each thread that builds: on an EPYC two threads gain from 200,000 to 360,000 on.
+ARCS_A_THREAD = 150_000
 
 
 class ResidualArrays(NamedTuple):
@@ -150,11 +150,12 @@ def build_residual(
     UnboundedFlowError
         A source reaches a sink over arcs of infinite capacity.
     """
-    capacity, reverse_capacity, exponent = solved_capacities(network, sources, sinks)
+    threads = min(threads, max(1, network.num_arcs // ARCS_A_THREAD))
+    capacity, reverse_capacity, exponent = solved_capacities(network, sources, sinks, threads)
     if index_dtype is None:
         index_dtype = np.uint32 if max(2 * network.num_arcs, network.num_vertices) < 2**32 - 4 else np.uint64
     num_inner = network.num_vertices - len(sources) - len(sinks)
-    inner = _inner_numbers(network.num_vertices, sources, sinks, index_dtype)
+    inner = _inner_numbers(network.num_vertices, sources, sinks, index_dtype, threads)
     arcs = csr_build.InputArcs(
         network.tail,
         network.head,
@@ -162,9 +163,7 @@ def build_residual(
         capacity[:0] if reverse_capacity is None else reverse_capacity,
         inner,
     )
-    threads = min(threads, network.num_arcs // ARCS_A_THREAD + 1)
-    largest = max(_largest(values, threads) for values in (arcs.capacity, arcs.reverse_capacity))
-    width = np.dtype(np.int32 if largest <= np.iinfo(np.int32).max else np.int64).itemsize
+    width = np.dtype(np.int32 if _largest(arcs, threads) <= np.iinfo(np.int32).max else np.int64).itemsize
     pairs = (
         _build_pairs(arcs, num_inner, width) if threads == 1 else _build_together(arcs, num_inner, threads)
     )
@@ -175,8 +174,15 @@ def build_residual(
     return ResidualNetwork(arrays, inner, rank, shared, constant, capacity, reverse_capacity, exponent)
 
 
-def _largest(capacity: NDArray[Any], threads: int) -> int:
-    return max(run_shares(lambda begin, end: int(capacity[begin:end].max(initial=0)), len(capacity), threads))
+def _largest(arcs: csr_build.InputArcs, threads: int) -> int:
+    """Return the largest capacity."""
+    both = (arcs.capacity, arcs.reverse_capacity)
+    largest = run_shares(
+        lambda begin, end: max(int(values[begin:end].max(initial=0)) for values in both),
+        len(arcs.capacity),
+        threads,
+    )
+    return max(largest)
 
 
 def _build_together(arcs: csr_build.InputArcs, num_inner: int, threads: int) -> _Pairs:
@@ -205,10 +211,14 @@ def _terminal_capacities(
     )
     direct = sum(int(amount) for amount, _ in sums)
     fits = direct <= INT64_MAX and all(within for _, within in sums)
-    if not fits or not _sums_fit(source_capacity, direct) or not _sums_fit(sink_capacity, direct):
+    if not fits or not _sums_fit((source_capacity, sink_capacity), direct, threads):
         raise CapacityOverflowError("the capacities at the source or the sink sum past int64")
-    through = csr_build.take_through_capacity(source_capacity, sink_capacity)
-    return source_capacity, sink_capacity, direct + through
+    through = run_shares(
+        lambda begin, end: int(csr_build.take_through_capacity(source_capacity, sink_capacity, begin, end)),
+        num_inner,
+        threads,
+    )
+    return source_capacity, sink_capacity, direct + sum(through)
 
 
 class _Pairs(NamedTuple):
@@ -307,22 +317,35 @@ def _pairs_within(residual: NDArray[Any], reverse: NDArray[Any], limit: Any, thr
     )
 
 
-def _sums_fit(capacities: NDArray[Any], other: Any) -> bool:
-    if capacities.sum(dtype=np.float64) + float(other) < 2.0**62:
-        return True
-    total: int = sum(capacities.tolist())
-    return total + int(other) <= INT64_MAX
+def _sums_fit(sides: tuple[NDArray[Any], NDArray[Any]], direct: int, threads: int) -> bool:
+    """Return whether the capacities of each side and the direct ones sum to an int64."""
+    sums = run_shares(
+        lambda begin, end: [float(side[begin:end].sum(dtype=np.float64)) for side in sides],
+        len(sides[0]),
+        threads,
+    )
+    return all(
+        sum(floats) + direct < 2.0**62 or sum(side.tolist()) + direct <= INT64_MAX
+        for floats, side in zip(zip(*sums, strict=True), sides, strict=True)
+    )
 
 
 def _inner_numbers(
-    num_vertices: int, sources: NDArray[np.int64], sinks: NDArray[np.int64], dtype: Any
+    num_vertices: int, sources: NDArray[np.int64], sinks: NDArray[np.int64], dtype: Any, threads: int
 ) -> NDArray[Any]:
-    terminal = np.concatenate([sources, sinks])
-    num_inner = num_vertices - len(terminal)
-    is_inner = np.ones(num_vertices, dtype=bool)
-    is_inner[terminal] = False
-    inner = np.cumsum(is_inner, dtype=dtype)
-    inner -= dtype(1)
+    terminals = np.sort(np.concatenate([sources, sinks]))
+    inner = np.empty(num_vertices, dtype=dtype)
+
+    def number(begin: int, end: int) -> None:
+        first, last = np.searchsorted(terminals, [begin, end])
+        is_inner = np.ones(end - begin, dtype=bool)
+        is_inner[terminals[first:last] - begin] = False
+        np.cumsum(is_inner, out=inner[begin:end])
+        inner[begin:end] += dtype(begin - first)
+        inner[begin:end] -= dtype(1)
+
+    run_shares(number, num_vertices, threads)
+    num_inner = num_vertices - len(terminals)
     inner[sources] = num_inner
     inner[sinks] = num_inner + 1
     return inner

@@ -8,7 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import CapacityOverflowError, UnboundedFlowError
+from ..parallel.team import run_shares
 from .network import EXACT_FLOAT, FlowNetwork, flow_bound
+
+#: Numbers looked at together: they fit a cache.
+BLOCK = 1 << 15
 
 
 class SolvedCapacities(NamedTuple):
@@ -20,7 +24,7 @@ class SolvedCapacities(NamedTuple):
 
 
 def solved_capacities(
-    network: FlowNetwork, sources: NDArray[np.int64], sinks: NDArray[np.int64]
+    network: FlowNetwork, sources: NDArray[np.int64], sinks: NDArray[np.int64], threads: int
 ) -> SolvedCapacities:
     """Return the capacities as the solvers see them: integers, infinity as more than any flow.
 
@@ -37,15 +41,19 @@ def solved_capacities(
         if has_infinite:
             _check_bounded(network, infinite, sources, sinks)
             finite = [np.where(mask, 0.0, values) for values, mask in zip(given, infinite, strict=True)]
-        if not all(_are_whole(values) for values in finite):
+        if not all(_are_whole(values, threads) for values in finite):
             given, exponent = _scaled(network, given, sources, sinks)
         elif has_infinite:
             given = _replace_infinite(network, finite, infinite, sources, sinks)
     return SolvedCapacities(given[0], given[1] if len(given) > 1 else None, exponent)
 
 
-def _are_whole(values: NDArray[np.float64]) -> bool:
-    return bool(np.all(values == np.rint(values)) and values.max(initial=0) <= EXACT_FLOAT)
+def _are_whole(values: NDArray[np.float64], threads: int) -> bool:
+    def share_is_whole(begin: int, end: int) -> bool:
+        blocks = (values[start : min(start + BLOCK, end)] for start in range(begin, end, BLOCK))
+        return all(np.all(block == np.rint(block)) and block.max() <= EXACT_FLOAT for block in blocks)
+
+    return all(run_shares(share_is_whole, len(values), threads))
 
 
 def _replace_infinite(

@@ -90,10 +90,10 @@ def terminal_capacities(
 
 
 @kernel
-def take_through_capacity(source_capacity: Any, sink_capacity: Any) -> Any:
-    """Take out of both what each vertex can pass from the source to the sink; return the sum."""
+def take_through_capacity(source_capacity: Any, sink_capacity: Any, begin: Any, end: Any) -> Any:
+    """Take out of both what each of some vertices can pass from the source to the sink; return the sum."""
     total = np.int64(0)
-    for v in range(len(source_capacity)):
+    for v in range(np.uint64(begin), np.uint64(end)):
         through = min(source_capacity[v], sink_capacity[v])
         source_capacity[v] -= through
         sink_capacity[v] -= through
