@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -11,13 +12,29 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import preflow
+from exploration import (
+    Cases,
+    Mutants,
+    Runner,
+    add_in_two_steps,
+    edit,
+    exchange_for,
+    hold_constant,
+    impatient_barrier,
+    serve,
+)
 from preflow import FlowNetwork
 from preflow.errors import CapacityOverflowError
 from preflow.generators import FAMILIES
 from preflow.graph import parallel_build, residual
 from preflow.graph.residual import ResidualNetwork, build_residual
+from preflow.kernels import atomics
+from preflow.kernels.csr_build import InputArcs, fill_residual, terminal_capacities
 from preflow.parallel import csr_build, sort
+from preflow.parallel.barrier import wait
+from preflow.parallel.scan import make_sums
 from preflow.parallel.team import run_shares
+from scheduler import Outcome, Thread, explore
 from strategies import SmallProblem, float_capacities, integer_capacities, small_problems
 
 THREADS = [2, 3, 8]
@@ -215,3 +232,174 @@ def test_shares_cover_everything_once() -> None:
         for threads in (1, 2, 7):
             shares = run_shares(lambda begin, end: range(begin, end), size, threads)
             assert [i for share in shares for i in share] == list(range(size))
+
+
+# Every state of two threads
+
+
+class Build(NamedTuple):
+    """What the threads of a case share: scratch and results of every step."""
+
+    builders: csr_build.Builders
+    sorting: sort.Sorting
+    pair_sorting: sort.Sorting
+    tables: csr_build.Tables
+    arcs: InputArcs
+    keys: NDArray[Any]
+    first: NDArray[Any]
+    order: NDArray[Any]
+    larger_end: NDArray[Any]
+    directions: NDArray[Any]
+    place: NDArray[Any]
+    pair_first: NDArray[Any]
+    gathered: NDArray[Any]
+    back_first: NDArray[Any]
+    position: NDArray[Any]
+    first_out: NDArray[Any]
+    head: NDArray[Any]
+    reverse: NDArray[Any]
+    rank: NDArray[Any]
+
+
+def pairs_together(thread: Any, b: Build) -> None:
+    """The steps that :func:`preflow.graph.parallel_build.build_pairs` runs, a barrier after each."""
+    for step, arguments in (
+        (csr_build.sort_arcs_together, (b.sorting, b.arcs, b.keys, b.first, b.order)),
+        (
+            csr_build.merge_groups_together,
+            (b.tables, b.arcs, b.first, b.order, b.larger_end, b.directions, b.place, b.pair_first),
+        ),
+        (csr_build.gather_pairs, (b.first, b.larger_end, b.pair_first, b.gathered)),
+        (csr_build.sort_pairs_together, (b.pair_sorting, b.gathered, b.back_first, b.position)),
+        (
+            csr_build.place_pairs,
+            (b.gathered, b.position, b.pair_first, b.back_first, b.first_out, b.head, b.reverse),
+        ),
+        (csr_build.rank_arcs, (b.arcs, b.place, b.back_first, b.first_out, b.reverse, b.rank)),
+    ):
+        step(b.builders, thread, *arguments)
+        wait(b.builders.barrier, 2)
+
+
+def tiny_build(ends: list[tuple[int, int]]) -> tuple[FlowNetwork, ResidualNetwork]:
+    """Return a network whose last two vertices are the terminals, and its residual network."""
+    sort.MAX_BUCKETS, sort.FEW_KEYS = 2, 0
+    csr_build.SMALL_GROUP = 2
+    tail, head = np.array(ends, dtype=np.uint32).T
+    network = FlowNetwork.from_arrays(tail, head, np.arange(1, len(ends) + 1))
+    n = network.num_vertices - 2
+    return network, build_residual(network, np.array([n]), np.array([n + 1]))
+
+
+def explore_pairs(ends: list[tuple[int, int]]) -> Outcome:
+    network, built = tiny_build(ends)
+    n, m, p = built.num_vertices, network.num_arcs, built.num_arcs // 2
+    is_pair = np.array([max(u, v) < n and u != v for u, v in ends])
+    results = (built.arrays.first_out, built.arrays.head, built.arrays.reverse, built.rank)
+
+    def make_case() -> tuple[Build, list[Thread]]:
+        dtype = np.uint32
+        sortings = [sort.make_sorting(2, size, n, dtype) for size in (m, p)]
+        for sorting in sortings:
+            hold_constant((sorting.shift,))
+            for scratch in sorting[:-1]:
+                scratch[...] = 0
+        tables = csr_build.make_tables([m, m], n, dtype)
+        hold_constant((tables.first,))
+        arcs = hold_constant(built.input_arcs(network))
+        inside = is_pair.sum()
+        sizes = (m, n + 1, m, inside, inside, m, n + 1, p, n + 1, p)
+        shared = Build(
+            csr_build.Builders(impatient_barrier(2), make_sums(2)),
+            *sortings,
+            tables,
+            arcs,
+            *[np.zeros(size, dtype) for size in sizes],
+            *[np.zeros_like(result) for result in results],
+        )
+        return shared, [lambda b, thread=thread: pairs_together(np.uint64(thread), b) for thread in range(2)]
+
+    def check_end(b: Build, _: list[Any]) -> None:
+        for name, expected in zip(("first_out", "head", "reverse"), results, strict=False):
+            found = getattr(b, name).tolist()
+            assert found == expected.tolist(), f"built {name} {found}"
+        assert b.rank[is_pair].tolist() == built.rank[is_pair].tolist(), f"built rank {b.rank}"
+
+    return explore(make_case, check_end=check_end)
+
+
+class Sums(NamedTuple):
+    """What the threads of a case share that add up capacities."""
+
+    residual: NDArray[Any]
+    source_capacity: NDArray[Any]
+    sink_capacity: NDArray[Any]
+
+
+def explore_sums(ends: list[tuple[int, int]]) -> Outcome:
+    network, built = tiny_build(ends)
+    n, m = built.num_vertices, network.num_arcs
+    arcs = hold_constant(built.input_arcs(network))
+    rank, first_out, reverse = hold_constant((built.rank, built.arrays.first_out, built.arrays.reverse))
+    from_source = [sum(i + 1 for i, end in enumerate(ends) if end == (n, v)) for v in range(n)]
+    limit = np.int64(999)
+
+    def member(thread: int) -> Thread:
+        def run(sums: Sums) -> None:
+            begin, end = m * thread // 2, m * (thread + 1) // 2
+            fill_residual(arcs, begin, end, False, rank, first_out, reverse, sums.residual, limit)
+            terminal_capacities(arcs, begin, end, False, sums.source_capacity, sums.sink_capacity, limit)
+
+        return run
+
+    def check_end(sums: Sums, _: list[Any]) -> None:
+        assert sums.residual.tolist() == built.arrays.residual.tolist(), f"filled {sums.residual}"
+        assert sums.source_capacity.tolist() == from_source, f"summed {sums.source_capacity}"
+
+    return explore(
+        lambda: (
+            Sums(*(np.zeros(size, dtype=np.int64) for size in (built.num_arcs, n, n))),
+            [member(thread) for thread in range(2)],
+        ),
+        check_end=check_end,
+    )
+
+
+CASES: Cases = {
+    "pairs": lambda: explore_pairs([(1, 0), (0, 1), (3, 0), (0, 2), (1, 0), (2, 1), (1, 4)]),
+    "capacities": lambda: explore_sums([(0, 1), (2, 0), (0, 3), (0, 1), (1, 0)] * 4),
+}
+
+WAIT = "    wait(builders.barrier, num_threads)\n    exclusive_scan"
+
+MUTANTS: Mutants = {
+    "no barrier before the scan": (
+        "pairs",
+        edit(csr_build.merge_groups_together, WAIT, "    exclusive_scan"),
+        "data race on pair_first",
+    ),
+    "two threads merge the last group": (
+        "pairs",
+        edit(csr_build.range_of, "if thread + ONE < num_threads else num_groups", "if False else num_groups"),
+        "data race on",
+    ),
+    "capacities added in two steps": (
+        "capacities",
+        exchange_for(atomics.fetch_add, add_in_two_steps),
+        "check failed",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_state(runner: Runner, case: str) -> None:
+    runner.check_case(case)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_mutant_is_found(runner: Runner, mutant: str) -> None:
+    runner.check_mutant(MUTANTS, mutant)
+
+
+if __name__ == "__main__":
+    serve(CASES, MUTANTS)

@@ -170,7 +170,7 @@ def merge_groups_together(
     num_threads = size_of(builders)
     has_reverse = len(arcs.reverse_capacity) > 0
     table_begin = tables.first[thread]
-    mask = tables.first[thread + ONE] - table_begin - ONE
+    table_size = tables.first[thread + ONE] - table_begin
     distinct = True
     low, last = range_of(first, thread, num_threads)
     while low < last:
@@ -188,7 +188,9 @@ def merge_groups_together(
                 while position < free and np.uint64(larger_end[position]) != high:
                     position += ONE
             else:
-                position = find_or_enter(tables.entries, table_begin, mask, larger_end, begin, free, high)
+                position = find_or_enter(
+                    tables.entries, table_begin, table_size, larger_end, begin, free, high
+                )
             if position == free:
                 larger_end[free] = high
                 directions[free] = direction
@@ -210,12 +212,13 @@ def merge_groups_together(
 
 @kernel
 def find_or_enter(
-    entries: Any, table_begin: Any, mask: Any, larger_end: Any, begin: Any, free: Any, high: Any
+    entries: Any, table_begin: Any, table_size: Any, larger_end: Any, begin: Any, free: Any, high: Any
 ) -> Any:
     """Return where a vertex is in ``larger_end[begin .. free - 1]``; if nowhere, enter it for `free`.
 
     An entry of the table is one more than such a position. Those of earlier groups count as empty.
     """
+    mask = table_size - ONE
     slot = ((high * GOLDEN) >> UPPER) & mask
     while True:
         entry = np.uint64(entries[table_begin + slot])
