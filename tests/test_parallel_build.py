@@ -33,7 +33,7 @@ from preflow.kernels.csr_build import InputArcs, fill_residual, terminal_capacit
 from preflow.parallel import csr_build, sort
 from preflow.parallel.barrier import wait
 from preflow.parallel.scan import make_sums
-from preflow.parallel.team import run_shares
+from preflow.parallel.team import run_pieces
 from scheduler import Outcome, Thread, explore
 from strategies import SmallProblem, float_capacities, integer_capacities, small_problems
 
@@ -227,14 +227,18 @@ def test_error_in_a_share_comes_out(monkeypatch: pytest.MonkeyPatch) -> None:
         build_residual(problem.network, np.array([problem.source]), np.array([problem.sink]), threads=3)
 
 
-def test_shares_cover_everything_once() -> None:
+def test_pieces_cover_everything_once() -> None:
     for size in (0, 1, 5, 100):
         for threads in (1, 2, 7):
-            shares = run_shares(lambda begin, end: range(begin, end), size, threads)
-            assert [i for share in shares for i in share] == list(range(size))
+            pieces = run_pieces(lambda begin, end: range(begin, end), size, threads)
+            assert [i for piece in pieces for i in piece] == list(range(size))
 
 
 # Every state of two threads
+
+
+def share_of(size: int, thread: int, num_threads: int) -> tuple[int, int]:
+    return size * thread // num_threads, size * (thread + 1) // num_threads
 
 
 class Build(NamedTuple):
@@ -275,10 +279,11 @@ def pairs_together(thread: Any, b: Build) -> None:
             csr_build.place_pairs,
             (b.gathered, b.position, b.pair_first, b.back_first, b.first_out, b.head, b.reverse),
         ),
-        (csr_build.rank_arcs, (b.arcs, b.place, b.back_first, b.first_out, b.reverse, b.rank)),
     ):
         step(b.builders, thread, *arguments)
         wait(b.builders.barrier, 2)
+    begin, end = share_of(len(b.rank), int(thread), 2)
+    csr_build.rank_arcs(begin, end, b.arcs, b.place, b.back_first, b.first_out, b.reverse, b.rank)
 
 
 def tiny_build(ends: list[tuple[int, int]]) -> tuple[FlowNetwork, ResidualNetwork]:
@@ -346,7 +351,7 @@ def explore_sums(ends: list[tuple[int, int]]) -> Outcome:
 
     def member(thread: int) -> Thread:
         def run(sums: Sums) -> None:
-            begin, end = m * thread // 2, m * (thread + 1) // 2
+            begin, end = share_of(m, thread, 2)
             fill_residual(arcs, begin, end, False, rank, first_out, reverse, sums.residual, limit)
             terminal_capacities(arcs, begin, end, False, sums.source_capacity, sums.sink_capacity, limit)
 

@@ -11,7 +11,7 @@ from ..kernels.csr_build import InputArcs
 from ..parallel import csr_build
 from ..parallel.barrier import break_barrier
 from ..parallel.sort import make_sorting
-from ..parallel.team import run_together
+from ..parallel.team import run_pieces, run_together
 
 
 def build_pairs(arcs: InputArcs, num_inner: int, threads: int) -> tuple[Any, ...]:
@@ -75,5 +75,9 @@ def build_pairs(arcs: InputArcs, num_inner: int, threads: int) -> tuple[Any, ...
     del larger_end, position, order, pair_first
 
     rank = np.empty(len(arcs.tail), dtype=np.min_scalar_type(max(most_arcs)))
-    run(csr_build.rank_arcs, arcs, place, back_first, first_out, reverse, rank)
+    run_pieces(
+        lambda begin, end: csr_build.rank_arcs(begin, end, arcs, place, back_first, first_out, reverse, rank),
+        len(rank),
+        threads,
+    )
     return first_out, head, reverse, rank, all(distinct)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..errors import CapacityOverflowError
 from ..kernels import csr_build
-from ..parallel.team import run_shares
+from ..parallel.team import run_pieces
 from .network import INT64_MAX, FlowNetwork
 from .solved_capacities import solved_capacities
 
@@ -177,7 +177,7 @@ def build_residual(
 def _largest(arcs: csr_build.InputArcs, threads: int) -> int:
     """Return the largest capacity."""
     both = (arcs.capacity, arcs.reverse_capacity)
-    largest = run_shares(
+    largest = run_pieces(
         lambda begin, end: max(int(values[begin:end].max(initial=0)) for values in both),
         len(arcs.capacity),
         threads,
@@ -202,7 +202,7 @@ def _terminal_capacities(
     source_capacity = np.zeros(num_inner, dtype=np.int64)
     sink_capacity = np.zeros(num_inner, dtype=np.int64)
     limit = np.int64(INT64_MAX)
-    sums = run_shares(
+    sums = run_pieces(
         lambda begin, end: csr_build.terminal_capacities(
             arcs, begin, end, threads == 1, source_capacity, sink_capacity, limit
         ),
@@ -213,7 +213,7 @@ def _terminal_capacities(
     fits = direct <= INT64_MAX and all(within for _, within in sums)
     if not fits or not _sums_fit((source_capacity, sink_capacity), direct, threads):
         raise CapacityOverflowError("the capacities at the source or the sink sum past int64")
-    through = run_shares(
+    through = run_pieces(
         lambda begin, end: int(csr_build.take_through_capacity(source_capacity, sink_capacity, begin, end)),
         num_inner,
         threads,
@@ -296,7 +296,7 @@ def _fill(
     arcs: csr_build.InputArcs, pairs: _Pairs, residual: NDArray[Any], limit: Any, threads: int
 ) -> tuple[int, bool, bool]:
     alone = threads == 1 or pairs.distinct
-    filled = run_shares(
+    filled = run_pieces(
         lambda begin, end: csr_build.fill_residual(
             arcs, begin, end, alone, pairs.rank, pairs.first_out, pairs.reverse, residual, limit
         ),
@@ -309,7 +309,7 @@ def _fill(
 
 def _pairs_within(residual: NDArray[Any], reverse: NDArray[Any], limit: Any, threads: int) -> bool:
     return all(
-        run_shares(
+        run_pieces(
             lambda begin, end: csr_build.pairs_within(residual, reverse, limit, begin, end),
             len(residual),
             threads,
@@ -319,7 +319,7 @@ def _pairs_within(residual: NDArray[Any], reverse: NDArray[Any], limit: Any, thr
 
 def _sums_fit(sides: tuple[NDArray[Any], NDArray[Any]], direct: int, threads: int) -> bool:
     """Return whether the capacities of each side and the direct ones sum to an int64."""
-    sums = run_shares(
+    sums = run_pieces(
         lambda begin, end: [float(side[begin:end].sum(dtype=np.float64)) for side in sides],
         len(sides[0]),
         threads,
@@ -344,7 +344,7 @@ def _inner_numbers(
         inner[begin:end] += dtype(begin - first)
         inner[begin:end] -= dtype(1)
 
-    run_shares(number, num_vertices, threads)
+    run_pieces(number, num_vertices, threads)
     num_inner = num_vertices - len(terminals)
     inner[sources] = num_inner
     inner[sinks] = num_inner + 1

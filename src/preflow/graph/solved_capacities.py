@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import CapacityOverflowError, UnboundedFlowError
-from ..parallel.team import run_shares
+from ..parallel.team import run_pieces
 from .network import EXACT_FLOAT, FlowNetwork, flow_bound
 
 #: Numbers looked at together: they fit a cache.
@@ -49,11 +49,11 @@ def solved_capacities(
 
 
 def _are_whole(values: NDArray[np.float64], threads: int) -> bool:
-    def share_is_whole(begin: int, end: int) -> bool:
+    def piece_is_whole(begin: int, end: int) -> bool:
         blocks = (values[start : min(start + BLOCK, end)] for start in range(begin, end, BLOCK))
         return all(np.all(block == np.rint(block)) and block.max() <= EXACT_FLOAT for block in blocks)
 
-    return all(run_shares(share_is_whole, len(values), threads))
+    return all(run_pieces(piece_is_whole, len(values), threads))
 
 
 def _replace_infinite(

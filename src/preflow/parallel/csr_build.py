@@ -297,8 +297,8 @@ def place_pairs(
 
 @kernel
 def rank_arcs(
-    builders: Builders,
-    thread: Any,
+    begin: Any,
+    end: Any,
     arcs: InputArcs,
     place: Any,
     back_first: Any,
@@ -306,10 +306,9 @@ def rank_arcs(
     reverse: Any,
     rank: Any,
 ) -> None:
-    """Give a share of the input arcs their rank among the residual arcs of their tail."""
+    """Give some input arcs their rank among the residual arcs of their tail."""
     n = np.uint64(len(first_out)) - ONE
-    i, end = share_of(np.uint64(len(rank)), thread, size_of(builders))
-    while i < end:
+    for i in range(np.uint64(begin), np.uint64(end)):
         u = np.uint64(arcs.inner[arcs.tail[i]])
         v = np.uint64(arcs.inner[arcs.head[i]])
         if u < n and v < n and u != v:
@@ -319,4 +318,3 @@ def rank_arcs(
                 rank[i] = among
             else:
                 rank[i] = np.uint64(reverse[np.uint64(first_out[low]) + among]) - np.uint64(first_out[u])
-        i += ONE
