@@ -202,16 +202,20 @@ def _terminal_capacities(
     source_capacity = np.zeros(num_inner, dtype=np.int64)
     sink_capacity = np.zeros(num_inner, dtype=np.int64)
     limit = np.int64(INT64_MAX)
-    sums = run_pieces(
+    parts = run_pieces(
         lambda begin, end: csr_build.terminal_capacities(
             arcs, begin, end, threads == 1, source_capacity, sink_capacity, limit
         ),
         len(arcs.tail),
         threads,
     )
-    direct = sum(int(amount) for amount, _ in sums)
-    fits = direct <= INT64_MAX and all(within for _, within in sums)
-    if not fits or not _sums_fit((source_capacity, sink_capacity), direct, threads):
+    amounts, from_sources, to_sinks, within = zip(*parts, strict=True)
+    direct = sum(map(int, amounts))
+    if not (
+        all(within)
+        and _sum_fits(source_capacity, sum(from_sources), direct)
+        and _sum_fits(sink_capacity, sum(to_sinks), direct)
+    ):
         raise CapacityOverflowError("the capacities at the source or the sink sum past int64")
     through = run_pieces(
         lambda begin, end: int(csr_build.take_through_capacity(source_capacity, sink_capacity, begin, end)),
@@ -317,17 +321,11 @@ def _pairs_within(residual: NDArray[Any], reverse: NDArray[Any], limit: Any, thr
     )
 
 
-def _sums_fit(sides: tuple[NDArray[Any], NDArray[Any]], direct: int, threads: int) -> bool:
-    """Return whether the capacities of each side and the direct ones sum to an int64."""
-    sums = run_pieces(
-        lambda begin, end: [float(side[begin:end].sum(dtype=np.float64)) for side in sides],
-        len(sides[0]),
-        threads,
-    )
-    return all(
-        sum(floats) + direct < 2.0**62 or sum(side.tolist()) + direct <= INT64_MAX
-        for floats, side in zip(zip(*sums, strict=True), sides, strict=True)
-    )
+def _sum_fits(capacities: NDArray[Any], rough_sum: float, direct: int) -> bool:
+    if rough_sum + direct < 2.0**62:
+        return True
+    total: int = sum(capacities.tolist())
+    return total + direct <= INT64_MAX
 
 
 def _inner_numbers(
@@ -335,16 +333,13 @@ def _inner_numbers(
 ) -> NDArray[Any]:
     terminals = np.sort(np.concatenate([sources, sinks]))
     inner = np.empty(num_vertices, dtype=dtype)
-
-    def number(begin: int, end: int) -> None:
-        first, last = np.searchsorted(terminals, [begin, end])
-        is_inner = np.ones(end - begin, dtype=bool)
-        is_inner[terminals[first:last] - begin] = False
-        np.cumsum(is_inner, out=inner[begin:end])
-        inner[begin:end] += dtype(begin - first)
-        inner[begin:end] -= dtype(1)
-
-    run_pieces(number, num_vertices, threads)
+    run_pieces(
+        lambda begin, end: csr_build.number_inner(
+            terminals, np.searchsorted(terminals, begin), inner, begin, end
+        ),
+        num_vertices,
+        threads,
+    )
     num_inner = num_vertices - len(terminals)
     inner[sources] = num_inner
     inner[sinks] = num_inner + 1

@@ -44,6 +44,20 @@ class InputArcs(NamedTuple):
 
 
 @kernel
+def number_inner(terminals: Any, before: Any, inner: Any, begin: Any, end: Any) -> None:
+    """Give some vertices their number among those that are not `terminals`; these are sorted.
+
+    As many as `before` come before the first vertex; the entries of terminals are not written.
+    """
+    before = np.uint64(before)
+    for v in range(np.uint64(begin), np.uint64(end)):
+        if before < np.uint64(len(terminals)) and np.uint64(terminals[before]) == v:
+            before += ONE
+        else:
+            inner[v] = v - before
+
+
+@kernel
 def count_by_smaller_end(arcs: InputArcs, first: Any) -> None:
     """Set ``first[v + 1]`` to the number of arcs between inner vertices whose smaller end is `v`."""
     n = np.uint64(len(first)) - ONE
@@ -57,16 +71,18 @@ def count_by_smaller_end(arcs: InputArcs, first: Any) -> None:
 @kernel
 def terminal_capacities(
     arcs: InputArcs, begin: Any, end: Any, alone: bool, source_capacity: Any, sink_capacity: Any, limit: Any
-) -> tuple[Any, bool]:
+) -> tuple[Any, Any, Any, bool]:
     """Add up, per inner vertex, the capacities from the sources and to the sinks of some input arcs.
 
     Other threads may do so for other arcs, unless `alone`. Returns the capacity that leads straight from a
-    source to a sink, and whether all sums stay within `limit`.
+    source to a sink, about the sums of those from the sources and of those to the sinks, and whether the
+    sums of all vertices stay within `limit`.
     """
     source = np.uint64(len(source_capacity))
     sink = source + ONE
     has_reverse = len(arcs.reverse_capacity) > 0
     direct = np.int64(0)
+    from_sources, to_sinks = 0.0, 0.0
     for i in range(np.uint64(begin), np.uint64(end)):
         u = np.uint64(arcs.inner[arcs.tail[i]])
         v = np.uint64(arcs.inner[arcs.head[i]])
@@ -78,15 +94,17 @@ def terminal_capacities(
             b = v if direction == 0 else u
             if a == source and b < source:
                 if amount > limit - add(alone, source_capacity, b, amount):
-                    return direct, False
+                    return direct, from_sources, to_sinks, False
+                from_sources += amount
             elif a < source and b == sink:
                 if amount > limit - add(alone, sink_capacity, a, amount):
-                    return direct, False
+                    return direct, from_sources, to_sinks, False
+                to_sinks += amount
             elif a == source and b == sink:
                 if amount > limit - direct:
-                    return direct, False
+                    return direct, from_sources, to_sinks, False
                 direct += amount
-    return direct, True
+    return direct, from_sources, to_sinks, True
 
 
 @kernel
