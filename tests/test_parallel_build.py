@@ -32,8 +32,8 @@ from preflow.kernels import atomics
 from preflow.kernels.csr_build import InputArcs, fill_residual, terminal_capacities
 from preflow.parallel import csr_build, sort
 from preflow.parallel.barrier import wait
+from preflow.parallel.pieces import run_pieces
 from preflow.parallel.scan import make_sums
-from preflow.parallel.team import run_pieces
 from scheduler import Outcome, Thread, explore
 from strategies import SmallProblem, float_capacities, integer_capacities, small_problems
 

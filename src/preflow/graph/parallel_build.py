@@ -10,14 +10,15 @@ import numpy as np
 from ..kernels.csr_build import InputArcs
 from ..parallel import csr_build
 from ..parallel.barrier import break_barrier
+from ..parallel.pieces import run_pieces
 from ..parallel.sort import make_sorting
-from ..parallel.team import run_pieces, run_together
+from ..parallel.team import run_together
 
 
 def build_pairs(arcs: InputArcs, num_inner: int, threads: int) -> tuple[Any, ...]:
     """Return first_out, head, reverse, rank, and whether no two input arcs add to one residual arc.
 
-    Of the scratch, about as much as the residual capacities take is left when all of these are there.
+    What a step no longer needs is freed before the next one allocates.
     """
     builders = csr_build.make_builders(threads)
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..errors import CapacityOverflowError
 from ..kernels import csr_build
-from ..parallel.team import run_pieces
+from ..parallel.pieces import run_pieces
 from .network import INT64_MAX, FlowNetwork
 from .solved_capacities import solved_capacities
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import CapacityOverflowError, UnboundedFlowError
-from ..parallel.team import run_pieces
+from ..parallel.pieces import run_pieces
 from .network import EXACT_FLOAT, FlowNetwork, flow_bound
 
 #: Numbers looked at together: they fit a cache.

@@ -21,9 +21,6 @@ from numpy.typing import NDArray
 from ..solving.run import Control
 from .barrier import break_barrier
 
-#: Pieces of work for each thread.
-PIECES = 8
-
 Share = Callable[[int], None]
 Result = TypeVar("Result")
 
@@ -126,24 +123,6 @@ def run_together(
 
     run_team(keep, num_threads, on_failure)
     return [results[thread] for thread in range(num_threads)]
-
-
-def run_pieces(work: Callable[[int, int], Result], size: int, num_threads: int) -> list[Result]:
-    """Run ``work(begin, end)`` on pieces of ``0 .. size - 1`` and return what it returns, in order.
-
-    Threads take one piece after the other, since some may be more work than others; one thread takes all.
-    """
-    pieces = PIECES * num_threads if num_threads > 1 else 1
-    bounds = [size * piece // pieces for piece in range(pieces + 1)]
-    turns = itertools.count()
-    results: dict[int, Result] = {}
-
-    def take_turns(_: int) -> None:
-        while (piece := next(turns)) < pieces:
-            results[piece] = work(bounds[piece], bounds[piece + 1])
-
-    run_team(take_turns, num_threads, lambda: None)
-    return [results[piece] for piece in range(pieces)]
 
 
 def run_solver(share: Share, control: Control, barrier: NDArray[np.int64]) -> None:
