@@ -90,15 +90,19 @@ def test_resumed_search_equals_a_fresh_one(problem: SmallProblem, seed: int, dra
     ("family", "size"), [("grid-2d", "300x300"), ("rmf-wide", "32x8"), ("ac-dense", "300")]
 )
 @pytest.mark.parametrize(("scale", "most_bytes"), [(1, 40), (1.0, 40), (2**33, 56)])
-def test_memory_of_a_build(family: str, size: str, scale: float, most_bytes: int) -> None:
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_memory_of_a_build(
+    family: str, size: str, scale: float, most_bytes: int, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("preflow.graph.residual.ARCS_A_THREAD", 1)
     problem = FAMILIES[family].generate(size, seed=0)
     given = problem.network
     reverse_capacity = None if given.reverse_capacity is None else given.reverse_capacity * scale
     network = FlowNetwork.from_arrays(given.tail, given.head, given.capacity * scale, reverse_capacity)
     sources, sinks = np.atleast_1d(problem.source), np.atleast_1d(problem.sink)
-    build_residual(network, sources, sinks)
+    build_residual(network, sources, sinks, threads=threads)
     tracemalloc.start()
-    residual = build_residual(network, sources, sinks)
+    residual = build_residual(network, sources, sinks, threads=threads)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert residual.arrays.residual.dtype == (np.int64 if most_bytes == 56 else np.int32)

@@ -45,7 +45,7 @@ def sort_in_team(
     def share(thread: int) -> None:
         for _ in range(times):
             totals[thread] = int(
-                sort_by_key_together(barrier, sorting, np.uint64(thread), keys, first, order)
+                sort_by_key_together(barrier, sorting, np.uint64(thread), keys, first, order, False)
             )
 
     run_team(share, threads, lambda: None)
@@ -199,7 +199,7 @@ def sort_together(keys: list[int], num_keys: int, num_threads: int, times: int, 
             barrier, sorting, keys, first, order = shared
             total = np.uint64(0)
             for _ in range(times):
-                total = sort_by_key_together(barrier, sorting, np.uint64(thread), keys, first, order)
+                total = sort_by_key_together(barrier, sorting, np.uint64(thread), keys, first, order, False)
             return [int(total), *read(order, int(total))]
 
         return run

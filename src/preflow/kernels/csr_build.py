@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .atomics import add
 from .kernel import kernel
 
 ZERO = np.uint64(0)
@@ -43,6 +44,20 @@ class InputArcs(NamedTuple):
 
 
 @kernel
+def number_inner(terminals: Any, before: Any, inner: Any, begin: Any, end: Any) -> None:
+    """Give some vertices their number among those that are not `terminals`; these are sorted.
+
+    As many as `before` come before the first vertex; the entries of terminals are not written.
+    """
+    before = np.uint64(before)
+    for v in range(np.uint64(begin), np.uint64(end)):
+        if before < np.uint64(len(terminals)) and np.uint64(terminals[before]) == v:
+            before += ONE
+        else:
+            inner[v] = v - before
+
+
+@kernel
 def count_by_smaller_end(arcs: InputArcs, first: Any) -> None:
     """Set ``first[v + 1]`` to the number of arcs between inner vertices whose smaller end is `v`."""
     n = np.uint64(len(first)) - ONE
@@ -55,18 +70,20 @@ def count_by_smaller_end(arcs: InputArcs, first: Any) -> None:
 
 @kernel
 def terminal_capacities(
-    arcs: InputArcs, source_capacity: Any, sink_capacity: Any, limit: Any
-) -> tuple[Any, bool]:
-    """Add up, per inner vertex, the capacities from the sources and to the sinks.
+    arcs: InputArcs, begin: Any, end: Any, alone: bool, source_capacity: Any, sink_capacity: Any, limit: Any
+) -> tuple[Any, Any, Any, bool]:
+    """Add up, per inner vertex, the capacities from the sources and to the sinks of some input arcs.
 
-    Returns the capacity that leads straight from a source to a sink, and whether all sums stay within
-    `limit`.
+    Other threads may do so for other arcs, unless `alone`. Returns the capacity that leads straight from a
+    source to a sink, about the sums of those from the sources and of those to the sinks, and whether the
+    sums of all vertices stay within `limit`.
     """
     source = np.uint64(len(source_capacity))
     sink = source + ONE
     has_reverse = len(arcs.reverse_capacity) > 0
     direct = np.int64(0)
-    for i in range(len(arcs.tail)):
+    from_sources, to_sinks = 0.0, 0.0
+    for i in range(np.uint64(begin), np.uint64(end)):
         u = np.uint64(arcs.inner[arcs.tail[i]])
         v = np.uint64(arcs.inner[arcs.head[i]])
         if u < source and v < source:
@@ -76,25 +93,25 @@ def terminal_capacities(
             a = u if direction == 0 else v
             b = v if direction == 0 else u
             if a == source and b < source:
-                if amount > limit - source_capacity[b]:
-                    return direct, False
-                source_capacity[b] += amount
+                if amount > limit - add(alone, source_capacity, b, amount):
+                    return direct, from_sources, to_sinks, False
+                from_sources += amount
             elif a < source and b == sink:
-                if amount > limit - sink_capacity[a]:
-                    return direct, False
-                sink_capacity[a] += amount
+                if amount > limit - add(alone, sink_capacity, a, amount):
+                    return direct, from_sources, to_sinks, False
+                to_sinks += amount
             elif a == source and b == sink:
                 if amount > limit - direct:
-                    return direct, False
+                    return direct, from_sources, to_sinks, False
                 direct += amount
-    return direct, True
+    return direct, from_sources, to_sinks, True
 
 
 @kernel
-def take_through_capacity(source_capacity: Any, sink_capacity: Any) -> Any:
-    """Take out of both what each vertex can pass from the source to the sink; return the sum."""
+def take_through_capacity(source_capacity: Any, sink_capacity: Any, begin: Any, end: Any) -> Any:
+    """Take out of both what each of some vertices can pass from the source to the sink; return the sum."""
     total = np.int64(0)
-    for v in range(len(source_capacity)):
+    for v in range(np.uint64(begin), np.uint64(end)):
         through = min(source_capacity[v], sink_capacity[v])
         source_capacity[v] -= through
         sink_capacity[v] -= through
@@ -195,42 +212,45 @@ def residual_arc(arcs: InputArcs, rank: Any, first_out: Any, i: Any) -> tuple[An
 
 @kernel
 def fill_residual(
-    arcs: InputArcs, rank: Any, first_out: Any, reverse: Any, residual: Any, limit: Any
+    arcs: InputArcs,
+    begin: Any,
+    end: Any,
+    alone: bool,
+    rank: Any,
+    first_out: Any,
+    reverse: Any,
+    residual: Any,
+    limit: Any,
 ) -> tuple[Any, bool, bool]:
-    """Add every input arc's capacities to its residual arcs.
+    """Add the capacities of some input arcs to their residual arcs.
 
-    Returns the largest residual capacity, whether all stayed within `limit`, and whether any residual
-    arc got capacity from two input arcs.
+    Other threads may do so for other arcs, to the same residual arcs unless `alone`. Returns the largest
+    residual capacity, whether all stayed within `limit`, and whether any residual arc got capacity from
+    two input arcs. No capacity may be over the limit.
     """
     has_reverse = len(arcs.reverse_capacity) > 0
     largest = np.int64(0)
     shared = False
-    for i in range(len(rank)):
+    for i in range(np.uint64(begin), np.uint64(end)):
         a, inside = residual_arc(arcs, rank, first_out, i)
         if inside:
-            amount = np.int64(arcs.capacity[i])
-            if amount > limit - residual[a]:
-                return largest, False, shared
-            if residual[a] > 0 and amount > 0:
-                shared = True
-            residual[a] += amount
-            largest = max(largest, np.int64(residual[a]))
-            if has_reverse:
-                b = np.uint64(reverse[a])
-                amount = np.int64(arcs.reverse_capacity[i])
-                if amount > limit - residual[b]:
-                    return largest, False, shared
-                if residual[b] > 0 and amount > 0:
-                    shared = True
-                residual[b] += amount
-                largest = max(largest, np.int64(residual[b]))
+            for direction in range(2 if has_reverse else 1):
+                amount = np.int64(arcs.capacity[i] if direction == 0 else arcs.reverse_capacity[i])
+                if direction == 1:
+                    a = np.uint64(reverse[a])
+                if amount > 0:
+                    before = np.int64(add(alone, residual, a, amount))
+                    if amount > limit - before:
+                        return largest, False, shared
+                    shared = shared or bool(before > 0)
+                    largest = max(largest, before + amount)
     return largest, True, shared
 
 
 @kernel
-def pairs_within(residual: Any, reverse: Any, limit: Any) -> bool:
-    """Return whether the residual capacities of every arc and its opposite sum to at most `limit`."""
-    for a in range(len(residual)):
+def pairs_within(residual: Any, reverse: Any, limit: Any, begin: Any, end: Any) -> bool:
+    """Return whether the capacities of each of some residual arcs and its opposite sum to at most `limit`."""
+    for a in range(np.uint64(begin), np.uint64(end)):
         if residual[a] > limit - residual[reverse[a]]:
             return False
     return True

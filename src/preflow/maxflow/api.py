@@ -19,7 +19,7 @@ from ..graph.network import FlowNetwork
 from ..graph.residual import build_residual
 from ..kernels.kernel import compile_seconds
 from ..progress import Reporter
-from ..solving.dispatch import check_method, check_placement, find_method, thread_count, usable_cpus
+from ..solving.dispatch import check_method, check_placement, find_method, most_threads, thread_count
 from ..solving.method import Method
 from ..solving.result import Status
 from ..solving.run import Control, check_time_limit, run_interruptibly
@@ -139,6 +139,7 @@ class _Solve:
     reason: str
     options: Any
     threads: int
+    build_threads: int
     control: Control = field(init=False)
     seconds: dict[str, float] = field(default_factory=dict)
 
@@ -168,14 +169,15 @@ class _Solve:
         if method == "auto":
             if options:
                 raise InvalidInputError("options belong to one method: name it, method='auto' takes none")
-            name, reason = choose(flow_network, usable_cpus() if threads is None else threads)
+            name, reason = choose(flow_network, most_threads(threads))
             record = find_method(METHODS, name)
         else:
             record, reason = find_method(METHODS, method), "asked for"
             check_method(record, device, threads)
         validated = record.make_options(options)
         count = thread_count(record, threads, flow_network.num_vertices)
-        return cls(flow_network, sources, sinks, record, reason, validated, count)
+        build_count = most_threads(threads) if method == "auto" else count
+        return cls(flow_network, sources, sinks, record, reason, validated, count, build_count)
 
     @contextmanager
     def timed(self, phase: str) -> Iterator[None]:
@@ -189,7 +191,7 @@ class _Solve:
     def first_stage(self) -> dict[str, Any]:
         """Build and solve; return what all results have."""
         with self.timed("build"):
-            residual = build_residual(self.network, self.sources, self.sinks)
+            residual = build_residual(self.network, self.sources, self.sinks, threads=self.build_threads)
         initial_sink_residual = exact_sum(residual.arrays.sink_residual)
         with self.timed("solve"):
             height = self.method.solve(residual.arrays, self.options, self.control)

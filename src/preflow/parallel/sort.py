@@ -117,7 +117,18 @@ def find_places(sorting: Sorting, thread: Any) -> None:
 
 
 @kernel
-def move_to_buckets(sorting: Sorting, thread: Any, keys: Any, num_keys: Any, order: Any) -> None:
+def put(order: Any, inverse: bool, position: Any, item: Any) -> None:
+    """Note that an item comes at a position."""
+    if inverse:
+        order[item] = position
+    else:
+        order[position] = item
+
+
+@kernel
+def move_to_buckets(
+    sorting: Sorting, thread: Any, keys: Any, num_keys: Any, order: Any, inverse: bool
+) -> None:
     """Sort the items of a thread's share by bucket; into `order`, where that is by key."""
     shift = sorting.shift[0]
     i, end = share_of(np.uint64(len(keys)), thread, np.uint64(sorting.counts.shape[0]))
@@ -128,7 +139,7 @@ def move_to_buckets(sorting: Sorting, thread: Any, keys: Any, num_keys: Any, ord
             position = sorting.place[thread, b]
             sorting.place[thread, b] = position + ONE
             if shift == ZERO:
-                order[position] = i
+                put(order, inverse, position, i)
             else:
                 sorting.items[position] = i
                 sorting.keys[position] = key
@@ -136,7 +147,7 @@ def move_to_buckets(sorting: Sorting, thread: Any, keys: Any, num_keys: Any, ord
 
 
 @kernel
-def sort_bucket(sorting: Sorting, bucket: Any, first: Any, order: Any) -> None:
+def sort_bucket(sorting: Sorting, bucket: Any, first: Any, order: Any, inverse: bool) -> None:
     """Sort the items of a bucket by key, and set ``first`` for its keys."""
     shift = sorting.shift[0]
     begin, end = sorting.bucket_first[bucket], sorting.bucket_first[bucket + ONE]
@@ -160,7 +171,7 @@ def sort_bucket(sorting: Sorting, bucket: Any, first: Any, order: Any) -> None:
     k = begin
     while k < end:
         key = np.uint64(sorting.keys[k])
-        order[first[key]] = sorting.items[k]
+        put(order, inverse, first[key], sorting.items[k])
         first[key] += 1
         k += ONE
     key = high
@@ -173,7 +184,7 @@ def sort_bucket(sorting: Sorting, bucket: Any, first: Any, order: Any) -> None:
 
 @kernel
 def sort_by_key_together(
-    barrier: Any, sorting: Sorting, thread: Any, keys: Any, first: Any, order: Any
+    barrier: Any, sorting: Sorting, thread: Any, keys: Any, first: Any, order: Any, inverse: bool
 ) -> Any:
     """Sort the numbers ``0 .. m - 1`` of items by their keys; equal keys keep their order.
 
@@ -191,6 +202,8 @@ def sort_by_key_together(
         Set: where the items of a key begin in `order`.
     order : ndarray of an unsigned type, shape (m,)
         Set: the items, sorted; entries past the last are not written.
+    inverse : bool
+        Set in `order` the position of every item instead; entries of items left out are not written.
 
     Returns
     -------
@@ -207,7 +220,7 @@ def sort_by_key_together(
     if not wait(barrier, num_threads):
         return ZERO
     find_places(sorting, thread)
-    move_to_buckets(sorting, thread, keys, num_keys, order)
+    move_to_buckets(sorting, thread, keys, num_keys, order, inverse)
     if not wait(barrier, num_threads):
         return ZERO
     total = sorting.bucket_first[buckets]
@@ -221,7 +234,7 @@ def sort_by_key_together(
             if sorting.shift[0] == ZERO:
                 first[b] = sorting.bucket_first[b]
             else:
-                sort_bucket(sorting, b, first, order)
+                sort_bucket(sorting, b, first, order, inverse)
         b += ONE
     wait(barrier, num_threads)
     return total

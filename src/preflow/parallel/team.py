@@ -11,8 +11,9 @@ import itertools
 import os
 import threading
 from collections.abc import Callable
+from functools import partial
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ from ..solving.run import Control
 from .barrier import break_barrier
 
 Share = Callable[[int], None]
+Result = TypeVar("Result")
 ONE = np.uint64(1)
 
 
@@ -30,12 +32,15 @@ class _Worker(threading.Thread):
 
     def __init__(self, number: int) -> None:
         super().__init__(name=f"preflow-{number}", daemon=True)
-        self.tasks: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self.tasks: SimpleQueue[tuple[Callable[[], None], threading.Semaphore]] = SimpleQueue()
         self.start()
 
     def run(self) -> None:
         while True:
-            self.tasks.get()()
+            task, finished = self.tasks.get()
+            task()
+            del task  # and with it what the share refers to, before the team's caller goes on
+            finished.release()
 
 
 class _Pool:
@@ -97,19 +102,29 @@ def run_team(share: Share, num_threads: int, on_failure: Callable[[], None]) -> 
         except BaseException as error:
             failures.append(error)
             on_failure()
-        finally:
-            if number > 0:
-                finished.release()
 
     workers = _pool.take(num_threads - 1)
     for number, worker in enumerate(workers, start=1):
-        worker.tasks.put(lambda number=number: run(number))  # type: ignore[misc]
+        worker.tasks.put((partial(run, number), finished))
     run(0)
     for _ in workers:
         finished.acquire()
     _pool.put_back(workers)
     if failures:
         raise failures[0]
+
+
+def run_together(
+    share: Callable[[int], Result], num_threads: int, on_failure: Callable[[], None]
+) -> list[Result]:
+    """Run shares as :func:`run_team` does and return what they return."""
+    results: dict[int, Result] = {}
+
+    def keep(thread: int) -> None:
+        results[thread] = share(thread)
+
+    run_team(keep, num_threads, on_failure)
+    return [results[thread] for thread in range(num_threads)]
 
 
 def run_solver(share: Share, control: Control, barrier: NDArray[np.int64]) -> None:

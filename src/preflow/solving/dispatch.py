@@ -61,8 +61,13 @@ def check_method(method: Method, device: str, threads: int | None) -> None:
         raise InvalidInputError(f"method {method.name!r} uses one thread, not threads={threads}")
 
 
+def most_threads(threads: int | None) -> int:
+    """Return how many CPU threads a call of a public function may use."""
+    return min(usable_cpus() if threads is None else threads, MOST_THREADS)
+
+
 def thread_count(method: Method, threads: int | None, size: int) -> int:
     """Return how many CPU threads `method` gets for a problem of `size` vertices: no more than these."""
     if not method.parallel:
         return 1
-    return min(usable_cpus() if threads is None else threads, max(1, size), MOST_THREADS)
+    return min(most_threads(threads), max(1, size))

@@ -1,0 +1,320 @@
+"""Build the residual network's arrays by a team of threads: the same as kernels/csr_build.py does.
+
+The input arcs are sorted by the smaller end of their pair, stably. A thread merges the groups of a range of
+smaller ends: the pairs of a group, in order of first appearance, are the last residual arcs of that vertex.
+The first ones are the pairs in which it is the larger end, by smaller end: a second stable sort, of pairs
+by larger end, tells where each comes. No two threads write the same entry, so nothing depends on their
+number.
+
+Beyond the input, sorting takes two indices an arc, four where vertices are many; later steps take less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.atomics import PADDING, prefetch
+from ..kernels.csr_build import InputArcs
+from ..kernels.kernel import kernel
+from .barrier import make_barrier, wait
+from .scan import exclusive_scan_together, make_sums
+from .sort import Sorting, sort_by_key_together
+from .team import share_of
+
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+#: Arcs, at most, of a group whose pairs are looked through; in larger ones they are found by hashing.
+SMALL_GROUP = 12
+#: Two to the 64th over the golden ratio: multiplying by it spreads numbers over the upper bits.
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+UPPER = np.uint64(32)
+#: Pairs ahead of the one in hand, for which cache lines are asked for.
+AHEAD = np.uint64(16)
+FORWARD, BACKWARD, BOTH = np.uint8(1), np.uint8(2), np.uint8(3)
+
+
+class Builders(NamedTuple):
+    """What the threads of a team share: a barrier, and scratch for prefix sums."""
+
+    barrier: NDArray[np.int64]
+    sums: NDArray[np.uint64]
+
+
+class Tables(NamedTuple):
+    """A hash table for each thread.
+
+    Attributes
+    ----------
+    entries : ndarray
+        Those of thread ``t`` are ``entries[first[t] .. first[t + 1] - 1]``, as many as a power of two.
+    first : ndarray of uint64, shape (threads + 1,)
+    """
+
+    entries: NDArray[Any]
+    first: NDArray[np.uint64]
+
+
+def make_builders(num_threads: int) -> Builders:
+    """Return the shared state of so many threads."""
+    return Builders(make_barrier(num_threads), make_sums(num_threads))
+
+
+def make_tables(largest_groups: Sequence[int], num_inner: int, dtype: Any) -> Tables:
+    """Return empty tables for threads whose largest groups have so many arcs; none where they are small."""
+    sizes = [
+        1 << (2 * min(size, num_inner) - 1).bit_length() if size > SMALL_GROUP else 0
+        for size in map(int, largest_groups)
+    ]
+    first = np.cumsum([0, *sizes], dtype=np.uint64)
+    return Tables(np.zeros(sum(sizes), dtype=dtype), first)
+
+
+@kernel
+def size_of(builders: Builders) -> Any:
+    """Return the number of threads."""
+    return np.uint64(len(builders.sums)) // PADDING
+
+
+@kernel
+def range_of(first: Any, thread: Any, num_threads: Any) -> tuple[Any, Any]:
+    """Return the begin and end of a thread's range of groups: those with about its share of the items.
+
+    The items of group ``v`` are ``first[v] .. first[v + 1] - 1``.
+    """
+    num_groups = np.uint64(len(first)) - ONE
+    begin_item, end_item = share_of(np.uint64(first[num_groups]), thread, num_threads)
+    begin = first_from(first, begin_item) if thread > ZERO else ZERO
+    end = first_from(first, end_item) if thread + ONE < num_threads else num_groups
+    return begin, end
+
+
+@kernel
+def first_from(first: Any, item: Any) -> Any:
+    """Return the first group that begins at `item` or later."""
+    low, high = ZERO, np.uint64(len(first)) - ONE
+    while low < high:
+        middle = (low + high) // np.uint64(2)
+        if np.uint64(first[middle]) < item:
+            low = middle + ONE
+        else:
+            high = middle
+    return low
+
+
+@kernel
+def sort_arcs_together(
+    builders: Builders,
+    thread: Any,
+    sorting: Sorting,
+    arcs: InputArcs,
+    keys: Any,
+    first: Any,
+    order: Any,
+) -> Any:
+    """Sort the arcs between inner vertices into groups, by the smaller end of their pair.
+
+    Sets ``first``, where the group of each vertex starts, and ``order``; `keys` is scratch. Returns the
+    number of arcs in the largest group of the thread's range.
+    """
+    num_threads = size_of(builders)
+    n = np.uint64(len(first)) - ONE
+    i, end = share_of(np.uint64(len(keys)), thread, num_threads)
+    while i < end:
+        u = np.uint64(arcs.inner[arcs.tail[i]])
+        v = np.uint64(arcs.inner[arcs.head[i]])
+        keys[i] = min(u, v) if u < n and v < n and u != v else n
+        i += ONE
+    sort_by_key_together(builders.barrier, sorting, thread, keys, first, order, False)
+    low, last = range_of(first, thread, num_threads)
+    largest = ZERO
+    while low < last:
+        largest = max(largest, np.uint64(first[low + ONE]) - np.uint64(first[low]))
+        low += ONE
+    return largest
+
+
+@kernel
+def merge_groups_together(
+    builders: Builders,
+    thread: Any,
+    tables: Tables,
+    arcs: InputArcs,
+    first: Any,
+    order: Any,
+    larger_end: Any,
+    directions: Any,
+    place: Any,
+    pair_first: Any,
+) -> bool:
+    """Find the pairs of every group, and for every arc the place of its pair within the group.
+
+    Parameters
+    ----------
+    larger_end : ndarray, one entry an arc between inner vertices
+        Set from ``first[v]`` on: larger ends of the pairs of group ``v``, in order of first appearance.
+    directions : ndarray of uint8, shape of `larger_end`
+        Scratch: in which directions of a pair arcs were seen.
+    place : ndarray, one entry an input arc
+        Set for arcs between inner vertices.
+    pair_first : ndarray, shape (n + 1,)
+        Set: where the pairs of a group start in a list of all.
+
+    Returns
+    -------
+    distinct : whether no two arcs of the thread's groups add to the same residual arc
+    """
+    num_threads = size_of(builders)
+    has_reverse = len(arcs.reverse_capacity) > 0
+    table_begin = tables.first[thread]
+    table_size = tables.first[thread + ONE] - table_begin
+    distinct = True
+    low, last = range_of(first, thread, num_threads)
+    while low < last:
+        begin, end = np.uint64(first[low]), np.uint64(first[low + ONE])
+        is_small = end - begin <= np.uint64(SMALL_GROUP)
+        free = begin
+        k = begin
+        while k < end:
+            i = np.uint64(order[k])
+            u = np.uint64(arcs.inner[arcs.tail[i]])
+            high = max(u, np.uint64(arcs.inner[arcs.head[i]]))
+            direction = BOTH if has_reverse else FORWARD if u == low else BACKWARD
+            if is_small:
+                position = begin
+                while position < free and np.uint64(larger_end[position]) != high:
+                    position += ONE
+            else:
+                position = find_or_enter(
+                    tables.entries, table_begin, table_size, larger_end, begin, free, high
+                )
+            if position == free:
+                larger_end[free] = high
+                directions[free] = direction
+                free += ONE
+            else:
+                if directions[position] & direction != 0:
+                    distinct = False
+                directions[position] |= direction
+            place[i] = position - begin
+            k += ONE
+        pair_first[low] = free - begin
+        low += ONE
+    if thread + ONE == num_threads:
+        pair_first[last] = ZERO
+    wait(builders.barrier, num_threads)
+    exclusive_scan_together(builders.barrier, builders.sums, thread, pair_first)
+    return distinct
+
+
+@kernel
+def find_or_enter(
+    entries: Any, table_begin: Any, table_size: Any, larger_end: Any, begin: Any, free: Any, high: Any
+) -> Any:
+    """Return where a vertex is in ``larger_end[begin .. free - 1]``; if nowhere, enter it for `free`.
+
+    An entry of the table is one more than such a position. Those of earlier groups count as empty.
+    """
+    mask = table_size - ONE
+    slot = ((high * GOLDEN) >> UPPER) & mask
+    while True:
+        entry = np.uint64(entries[table_begin + slot])
+        if entry <= begin:
+            entries[table_begin + slot] = free + ONE
+            return free
+        if np.uint64(larger_end[entry - ONE]) == high:
+            return entry - ONE
+        slot = (slot + ONE) & mask
+
+
+@kernel
+def gather_pairs(
+    builders: Builders, thread: Any, first: Any, sparse: Any, pair_first: Any, larger_end: Any
+) -> None:
+    """Move the larger ends of all pairs together: those of group ``v`` stand from ``first[v]`` on."""
+    low, last = range_of(pair_first, thread, size_of(builders))
+    while low < last:
+        k = np.uint64(first[low])
+        p, end = np.uint64(pair_first[low]), np.uint64(pair_first[low + ONE])
+        while p < end:
+            larger_end[p] = sparse[k]
+            k += ONE
+            p += ONE
+        low += ONE
+
+
+@kernel
+def sort_pairs_together(
+    builders: Builders, thread: Any, sorting: Sorting, larger_end: Any, back_first: Any, position: Any
+) -> None:
+    """Sort the pairs by larger end: set where those of each vertex start, and where every pair comes."""
+    sort_by_key_together(builders.barrier, sorting, thread, larger_end, back_first, position, True)
+
+
+@kernel
+def place_pairs(
+    builders: Builders,
+    thread: Any,
+    larger_end: Any,
+    position: Any,
+    pair_first: Any,
+    back_first: Any,
+    first_out: Any,
+    head: Any,
+    reverse: Any,
+) -> Any:
+    """Give the pairs of a range of groups their residual arcs; return the largest degree in the range."""
+    num_threads = size_of(builders)
+    low, last = range_of(pair_first, thread, num_threads)
+    if thread + ONE == num_threads:
+        first_out[last] = len(head)
+    num_pairs = np.uint64(len(larger_end))
+    largest = ZERO
+    while low < last:
+        p, end = np.uint64(pair_first[low]), np.uint64(pair_first[low + ONE])
+        before = np.uint64(back_first[low + ONE])
+        first_out[low] = np.uint64(back_first[low]) + p
+        largest = max(largest, before - np.uint64(back_first[low]) + (end - p))
+        while p < end:
+            if p + AHEAD < num_pairs:
+                ahead = np.uint64(position[p + AHEAD]) + np.uint64(pair_first[larger_end[p + AHEAD]])
+                prefetch(head, ahead)
+                prefetch(reverse, ahead)
+            high = np.uint64(larger_end[p])
+            forward = before + p
+            backward = np.uint64(position[p]) + np.uint64(pair_first[high])
+            head[forward] = high
+            reverse[forward] = backward
+            head[backward] = low
+            reverse[backward] = forward
+            p += ONE
+        low += ONE
+    return largest
+
+
+@kernel
+def rank_arcs(
+    begin: Any,
+    end: Any,
+    arcs: InputArcs,
+    place: Any,
+    back_first: Any,
+    first_out: Any,
+    reverse: Any,
+    rank: Any,
+) -> None:
+    """Give some input arcs their rank among the residual arcs of their tail."""
+    n = np.uint64(len(first_out)) - ONE
+    for i in range(np.uint64(begin), np.uint64(end)):
+        u = np.uint64(arcs.inner[arcs.tail[i]])
+        v = np.uint64(arcs.inner[arcs.head[i]])
+        if u < n and v < n and u != v:
+            low = min(u, v)
+            among = np.uint64(back_first[low + ONE]) - np.uint64(back_first[low]) + np.uint64(place[i])
+            if u == low:
+                rank[i] = among
+            else:
+                rank[i] = np.uint64(reverse[np.uint64(first_out[low]) + among]) - np.uint64(first_out[u])
