@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from pathlib import Path
 
 import networkx as nx
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 import preflow
 from conftest import SHARED, reference_instances
@@ -57,6 +59,46 @@ def test_float_capacities_agree_within_tolerance(method: str, problem: SmallProb
     cut = preflow.min_cut(problem.network, problem.sources, problem.sinks, method=method)
     cut.verify()
     result.source_side()
+
+
+def power_networks() -> st.SearchStrategy[SmallProblem]:
+    """Networks whose capacities are odd numbers times powers of two of any size."""
+    return small_problems(
+        st.builds(
+            lambda odd, power: math.ldexp(odd, power), st.sampled_from([1, 3, 5]), st.integers(-400, 400)
+        )
+    )
+
+
+@given(problem=power_networks())
+@settings(max_examples=100)
+def test_capacities_of_any_magnitude(problem: SmallProblem) -> None:
+    """Rounding is relative to the minimum cut, not to the largest capacity."""
+    arcs = [(u, v, int(math.ldexp(c, 500))) for u, v, c in problem.directed_arcs]
+    value, _, _ = edmonds_karp(problem.num_vertices, arcs, problem.sources, problem.sinks)
+    for solve in (preflow.max_flow, preflow.min_cut):
+        result = solve(problem.network, problem.sources, problem.sinks)
+        result.verify()
+        assert result.value == pytest.approx(float(Fraction(int(value), 2**500)), rel=1e-12, abs=0)
+
+
+def test_a_narrow_cut_between_wide_ones() -> None:
+    for wide in (1e17, 1e18, 1e30, 1e300):
+        result = preflow.max_flow(([0, 1, 2], [1, 2, 3], [wide, 1.5, wide]), 0, 3)
+        result.verify()
+        assert result.value == result.upper_bound == 1.5
+        assert result.flow.dtype == np.float64
+
+
+def test_fractional_capacities_have_fractional_flows_at_every_scale() -> None:
+    random = np.random.default_rng(1)
+    tail, head = random.integers(0, 50, 400), random.integers(0, 50, 400)
+    for power in range(48, 64):
+        capacity = np.append(0.5, random.random(399) * 2.0**power)
+        result = preflow.max_flow((tail, head, capacity), 0, 1)
+        result.verify()
+        assert isinstance(result.value, float)
+        assert result.flow.dtype == np.float64
 
 
 OPTION_VARIANTS = [

@@ -178,6 +178,16 @@ def test_auto_takes_several_threads_for_large_networks(monkeypatch: pytest.Monke
     result.verify()
 
 
+def test_counts_that_no_kernel_can_hold_are_refused() -> None:
+    problem = FAMILIES["rmf-wide"].generate("4x4", seed=0)
+    for few in (2**31, 2**61, 2**70):
+        with pytest.raises(InvalidInputError, match="few_active is an integer of 1 to"):
+            preflow.min_cut(problem, method="multicore-synchronous", options={"few_active": few})
+    options = {"few_active": 2**31 - 1}
+    result = preflow.min_cut(problem, method="multicore-synchronous", threads=np.int64(3), options=options)  # type: ignore[arg-type]
+    assert result.value == preflow.min_cut(problem).value
+
+
 def test_narrow_networks_go_to_one_thread() -> None:
     problem = FAMILIES["rmf-long"].generate("4x64", seed=0)
     result = preflow.min_cut(problem, method="multicore-paths", threads=3)

@@ -64,7 +64,7 @@ def check_cut(
     if not sink_side[sinks].all():
         raise VerificationError("a sink lies on the source side of the cut")
     capacity = cut_capacity(network, sink_side)
-    if capacity != value and not abs(capacity - value) <= tolerance(network, sources, sinks):
+    if capacity != value and not abs(capacity - value) <= tolerance(network, sources, sinks, capacity):
         raise VerificationError(f"the cut has capacity {capacity}, not {value}")
 
 
@@ -88,21 +88,28 @@ def check_optimal(
     VerificationError
         Something does not hold; the message says what and where.
     """
-    check_flow(network, sources, sinks, flow, value, preflow=preflow)
+    capacity = cut_capacity(network, sink_side)
+    check_flow(network, sources, sinks, flow, value, preflow=preflow, cut=capacity)
     check_cut(network, sources, sinks, sink_side, value)
 
 
 def check_no_residual_path(
-    network: FlowNetwork, sources: NDArray[np.int64], sinks: NDArray[np.int64], flow: NDArray[Any]
+    network: FlowNetwork,
+    sources: NDArray[np.int64],
+    sinks: NDArray[np.int64],
+    flow: NDArray[Any],
+    cut: float = 0,
 ) -> None:
     """Check by a search over residual arcs that `flow` leaves no path from a source to a sink.
+
+    Up to a :func:`preflow.certify.flow.tolerance`, where `cut` is the capacity of a cut.
 
     Raises
     ------
     VerificationError
         A sink can be reached.
     """
-    reached = residual_reach(network, flow, sources, tolerance(network, sources, sinks))
+    reached = residual_reach(network, flow, sources, tolerance(network, sources, sinks, cut))
     if reached[sinks].any():
         raise VerificationError(
             f"sink {int(sinks[reached[sinks]][0])} can still be reached: the flow is not maximum"

@@ -10,16 +10,24 @@ from numpy.typing import NDArray
 from ..errors import VerificationError
 from ..graph.network import FlowNetwork, flow_bound
 
+#: A maximum flow is rounded relative to a bound on it that is at most so many times the capacity of the cut.
+COARSE = 1024
 
-def tolerance(network: FlowNetwork, sources: NDArray[np.int64], sinks: NDArray[np.int64]) -> float:
+
+def tolerance(
+    network: FlowNetwork, sources: NDArray[np.int64], sinks: NDArray[np.int64], cut: float = 0
+) -> float:
     """Return by how much float64 quantities may differ: 0 for integers.
 
-    For floats, ``(num_arcs + 1) * 2**-50`` of a bound on the flow (:func:`preflow.graph.network.flow_bound`):
-    what rounding in sums over all arcs may come to.
+    For floats, ``(num_arcs + 1) * 2**-50`` of a bound on the flow: what rounding in sums over all arcs may
+    come to. The bound is :func:`preflow.graph.network.flow_bound`, but at most 1024 times the capacity `cut`
+    of a cut, if that is given and positive.
     """
     if network.capacity.dtype.kind == "i":
         return 0
     bound = min(flow_bound(network, sources, sinks), float(np.finfo(np.float64).max))
+    if cut > 0:
+        bound = min(bound, COARSE * float(cut))
     return bound * (network.num_arcs + 1) * 2.0**-50
 
 
@@ -39,6 +47,7 @@ def check_flow(
     value: float,
     *,
     preflow: bool = False,
+    cut: float = 0,
 ) -> None:
     """Check capacity on every arc, conservation at every vertex, and the value.
 
@@ -52,13 +61,15 @@ def check_flow(
         What must arrive at the sinks.
     preflow : bool
         Vertices may keep excess.
+    cut : int or float
+        Capacity of a cut, see :func:`tolerance`.
 
     Raises
     ------
     VerificationError
         Names the first arc or vertex at fault.
     """
-    slack = tolerance(network, sources, sinks)
+    slack = tolerance(network, sources, sinks, cut)
     if flow.shape != (network.num_arcs,):
         raise VerificationError(f"flow has shape {flow.shape}, the network {network.num_arcs} arcs")
     if not np.isfinite(value) or not np.isfinite(flow).all():

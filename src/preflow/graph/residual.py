@@ -67,8 +67,10 @@ class ResidualNetwork:
     capacity, reverse_capacity : ndarray
         The input's capacities as solved, whole numbers of int64 or float64: infinity is one that no flow
         reaches.
-    scale_exponent : int
-        Capacities that are not integral were multiplied by two to this power; 0 for all others.
+    scale_exponent : int or None
+        Capacities that are not all whole were multiplied by two to this power.
+    flow_bound : float or None
+        What those were cut off above.
     """
 
     arrays: ResidualArrays
@@ -78,7 +80,8 @@ class ResidualNetwork:
     constant_flow: int
     capacity: NDArray[Any]
     reverse_capacity: NDArray[Any] | None
-    scale_exponent: int
+    scale_exponent: int | None
+    flow_bound: float | None
 
     @property
     def num_vertices(self) -> int:
@@ -101,7 +104,7 @@ class ResidualNetwork:
 
     def in_input_units(self, amount: Any) -> Any:
         """Return an amount of flow, or an array of them, as the user counts it."""
-        if self.scale_exponent == 0:
+        if self.scale_exponent is None:
             return amount
         unscaled = np.ldexp(np.asarray(amount, dtype=np.float64), -self.scale_exponent)
         return unscaled if unscaled.ndim else float(unscaled)
@@ -130,6 +133,7 @@ def build_residual(
     sinks: NDArray[np.int64],
     index_dtype: type[np.unsignedinteger[Any]] | None = None,
     threads: int = 1,
+    bound: float | None = None,
 ) -> ResidualNetwork:
     """Build the residual network by counting sort, in O(n + m).
 
@@ -142,6 +146,8 @@ def build_residual(
         np.uint32 or np.uint64; by default the smallest that fits.
     threads : int
         At most so many; small networks are built on one. The arrays are the same.
+    bound : float, optional
+        What no flow exceeds, for capacities that are not all whole: they are rounded relative to it.
 
     Raises
     ------
@@ -151,7 +157,8 @@ def build_residual(
         A source reaches a sink over arcs of infinite capacity.
     """
     threads = min(threads, max(1, network.num_arcs // ARCS_A_THREAD))
-    capacity, reverse_capacity, exponent = solved_capacities(network, sources, sinks, threads)
+    solved = solved_capacities(network, sources, sinks, threads, bound)
+    capacity, reverse_capacity = solved.capacity, solved.reverse_capacity
     if index_dtype is None:
         index_dtype = np.uint32 if max(2 * network.num_arcs, network.num_vertices) < 2**32 - 4 else np.uint64
     num_inner = network.num_vertices - len(sources) - len(sinks)
@@ -171,7 +178,17 @@ def build_residual(
     excess, sink_residual, constant = _terminal_capacities(arcs, num_inner, threads)
     first_out, head, reverse, rank = pairs[:4]
     arrays = ResidualArrays(first_out, head, reverse, residual, excess, sink_residual)
-    return ResidualNetwork(arrays, inner, rank, shared, constant, capacity, reverse_capacity, exponent)
+    return ResidualNetwork(
+        arrays,
+        inner,
+        rank,
+        shared,
+        constant,
+        capacity,
+        reverse_capacity,
+        solved.scale_exponent,
+        solved.flow_bound,
+    )
 
 
 def _largest(arcs: csr_build.InputArcs, threads: int) -> int:

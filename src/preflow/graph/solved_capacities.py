@@ -16,24 +16,39 @@ BLOCK = 1 << 15
 
 
 class SolvedCapacities(NamedTuple):
-    """Capacities as whole numbers, and the power of two that they were multiplied by."""
+    """Capacities as whole numbers.
+
+    Attributes
+    ----------
+    capacity, reverse_capacity : ndarray
+    scale_exponent : int or None
+        The power of two that they were multiplied by, None for none.
+    flow_bound : float or None
+        What they were cut off above, None for nothing.
+    """
 
     capacity: NDArray[Any]
     reverse_capacity: NDArray[Any] | None
-    scale_exponent: int
+    scale_exponent: int | None
+    flow_bound: float | None
 
 
 def solved_capacities(
-    network: FlowNetwork, sources: NDArray[np.int64], sinks: NDArray[np.int64], threads: int
+    network: FlowNetwork,
+    sources: NDArray[np.int64],
+    sinks: NDArray[np.int64],
+    threads: int,
+    bound: float | None = None,
 ) -> SolvedCapacities:
     """Return the capacities as the solvers see them: integers, infinity as more than any flow.
 
-    Integral floats below 2**53 stay as they are. Other floats are cut off above the largest possible flow,
+    Integral floats up to 2**53 stay as they are. Other floats are cut off above the largest possible flow,
     scaled by a power of two to fill 62 bits, and rounded down: the solve is exact, without drift, and what
-    rounding takes from a capacity is below ``2**-61`` of the sum of all.
+    rounding takes from a capacity is below ``2**-61`` of the sum of all. The largest possible flow is
+    `bound` where that is given, else :func:`preflow.graph.network.flow_bound`.
     """
     given = [network.capacity] + ([] if network.reverse_capacity is None else [network.reverse_capacity])
-    exponent = 0
+    exponent = None
     if network.capacity.dtype.kind == "f":
         finite = given
         infinite = [np.isinf(values) for values in given]
@@ -42,10 +57,12 @@ def solved_capacities(
             _check_bounded(network, infinite, sources, sinks)
             finite = [np.where(mask, 0.0, values) for values, mask in zip(given, infinite, strict=True)]
         if not all(_are_whole(values, threads) for values in finite):
-            given, exponent = _scaled(network, given, sources, sinks)
+            if bound is None:
+                bound = flow_bound(network, sources, sinks)
+            given, exponent = _scaled(network, given, bound)
         elif has_infinite:
             given = _replace_infinite(network, finite, infinite, sources, sinks)
-    return SolvedCapacities(given[0], given[1] if len(given) > 1 else None, exponent)
+    return SolvedCapacities(given[0], given[1] if len(given) > 1 else None, exponent, bound)
 
 
 def _are_whole(values: NDArray[np.float64], threads: int) -> bool:
@@ -99,11 +116,9 @@ def _throughput(
 def _scaled(
     network: FlowNetwork,
     given: list[NDArray[np.float64]],
-    sources: NDArray[np.int64],
-    sinks: NDArray[np.int64],
+    bound: float,
 ) -> tuple[list[NDArray[np.int64]], int]:
     """Return float capacities as scaled integers, and the power of two of the scale."""
-    bound = flow_bound(network, sources, sinks)
     if np.isinf(bound):
         raise CapacityOverflowError("the capacities at the source and the sink sum past float64")
     shift = -int(np.frexp(bound)[1])

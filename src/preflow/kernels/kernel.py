@@ -90,17 +90,18 @@ class _KernelCacheImpl(caching.CompileResultCacheImpl):  # type: ignore[misc]
 
 
 class _Compilation:
-    """How long this process has spent compiling, and whether it has said that it does."""
+    """How long this process has spent compiling, and what it has said about it."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
         self.announced = False
+        self.uncached = False
         self._started: list[float] = []
 
     def begin(self, name: str) -> None:
         if not self.announced:
             self.announced = True
-            logger.warning("compiling kernels: some seconds, once; kept in %s", cache_directory())
+            logger.warning("compiling kernels, once: 5 to 50 seconds; kept in %s", cache_directory())
         logger.info("compiling %s", name)
         self._started.append(time.perf_counter())
 
@@ -140,7 +141,9 @@ class _KernelCache(caching.FunctionCache):  # type: ignore[misc]
         try:
             super().save_overload(signature, data)
         except OSError as error:
-            logger.warning("compiled kernels cannot be cached in %s: %s", cache_directory(), error)
+            if not _compilation.uncached:
+                _compilation.uncached = True
+                logger.warning("compiled kernels cannot be cached in %s: %s", cache_directory(), error)
 
 
 def kernel(function: Function) -> Function:

@@ -13,13 +13,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..certify.cut import cut_capacity, exact_sum
+from ..certify.flow import COARSE
 from ..errors import InvalidInputError
 from ..graph.convert import as_flow_problem
 from ..graph.network import FlowNetwork
-from ..graph.residual import build_residual
+from ..graph.residual import ResidualNetwork, build_residual
 from ..kernels.kernel import compile_seconds
 from ..progress import Reporter
-from ..solving.dispatch import check_method, check_placement, find_method, most_threads, thread_count
+from ..solving.dispatch import (
+    check_method,
+    check_placement,
+    find_method,
+    most_threads,
+    thread_count,
+    usable_cpus,
+)
 from ..solving.method import Method
 from ..solving.result import Status
 from ..solving.run import Control, check_time_limit, run_interruptibly
@@ -54,11 +62,13 @@ def max_flow(
         A name from ``preflow.methods("max_flow")``, or "auto".
     device : {"auto", "cpu", "cuda"}
     threads : int, optional
-        At most so many CPU threads; default: all that the process may use and the method can.
+        At most so many CPU threads, and at most 255; default: all that the process may use and the method
+        can.
     time_limit : float, optional
-        Seconds for compiling, building and solving; a last search and the recovery of the flow come on
-        top, all linear in the network. On expiry the result's `status` says so, its `flow` is feasible
-        with value `lower_bound`, and `upper_bound` is the capacity of a cut.
+        Seconds for building and solving; a last search and the recovery of the flow come on top, all linear
+        in the network, and once compiling, which neither this nor Ctrl-C interrupts. On expiry the result's
+        `status` says so, its `flow` is feasible with value `lower_bound`, and `upper_bound` is the capacity
+        of a cut.
     progress : bool or function
         True draws a line on standard error; a function is called with a ProgressReport now and then.
     options : mapping, optional
@@ -176,7 +186,7 @@ class _Solve:
             check_method(record, device, threads)
         validated = record.make_options(options)
         count = thread_count(record, threads, flow_network.num_vertices)
-        build_count = most_threads(threads) if method == "auto" else count
+        build_count = min(most_threads(threads) if method == "auto" else count, usable_cpus())
         return cls(flow_network, sources, sinks, record, reason, validated, count, build_count)
 
     @contextmanager
@@ -184,28 +194,33 @@ class _Solve:
         start, compiled = time.perf_counter(), compile_seconds()
         yield
         compiling = compile_seconds() - compiled
-        self.seconds[phase] = time.perf_counter() - start - compiling
+        spent = time.perf_counter() - start - compiling
+        self.seconds[phase] = self.seconds.get(phase, 0.0) + spent
         if compiling:
             self.seconds["compile"] = self.seconds.get("compile", 0.0) + compiling
 
     def first_stage(self) -> dict[str, Any]:
-        """Build and solve; return what all results have."""
-        with self.timed("build"):
-            residual = build_residual(self.network, self.sources, self.sinks, threads=self.build_threads)
-        initial_sink_residual = exact_sum(residual.arrays.sink_residual)
-        with self.timed("solve"):
-            height = self.method.solve(residual.arrays, self.options, self.control)
-        dead = residual.num_vertices + 1
-        sink_side = np.append(height < dead, [False, True])[residual.inner]
-        arrived = initial_sink_residual - exact_sum(residual.arrays.sink_residual)
-        value = residual.in_input_units(residual.constant_flow + arrived)
-        status: Status = "optimal"
+        """Build and solve; return what all results have.
+
+        Fractional capacities are rounded relative to a bound on the flow. Where the cut that is found lies
+        far below it, they are rounded anew, relative to that cut's capacity.
+        """
+        bound = None
+        while True:
+            residual, height, value = self.build_and_solve(bound)
+            sink_side = np.append(height <= residual.num_vertices, [False, True])[residual.inner]
+            finished = not residual.arrays.excess[height <= residual.num_vertices].any()
+            if not finished or residual.flow_bound is None or residual.scale_exponent is None:
+                break
+            bound = float(cut_capacity(self.network, sink_side))
+            if bound == 0 or bound * COARSE >= residual.flow_bound:
+                break
+            del residual
+        status: Status = "optimal" if finished else "time-limit"
         upper_bound = value
-        active = residual.arrays.excess[height < dead] > 0
-        if active.any():
-            status = "time-limit"
+        if not finished:
             sink_side, upper_bound = self.best_cut(sink_side)
-            if residual.scale_exponent == 0 and upper_bound < math.inf:
+            if residual.scale_exponent is None and upper_bound < math.inf:
                 upper_bound = int(upper_bound)
         sink_side.flags.writeable = False
         return {
@@ -218,6 +233,18 @@ class _Solve:
             "sinks": self.sinks,
             "_second_stage": SecondStage(self.network, residual),
         }
+
+    def build_and_solve(self, bound: float | None) -> tuple[ResidualNetwork, NDArray[Any], int | float]:
+        """Return the solved residual network, the heights, and the value."""
+        with self.timed("build"):
+            residual = build_residual(
+                self.network, self.sources, self.sinks, threads=self.build_threads, bound=bound
+            )
+        initial_sink_residual = exact_sum(residual.arrays.sink_residual)
+        with self.timed("solve"):
+            height = self.method.solve(residual.arrays, self.options, self.control)
+        arrived = initial_sink_residual - exact_sum(residual.arrays.sink_residual)
+        return residual, height, residual.in_input_units(residual.constant_flow + arrived)
 
     def best_cut(self, reaching: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], int | float]:
         """Return the cheapest of three cuts of an unfinished solve, and its capacity."""

@@ -10,6 +10,8 @@ from ..errors import InvalidInputError
 
 RelabelRule = Literal["relabels", "work"]
 
+#: The largest integer that an option may be.
+MOST = 2**31 - 1
 UNLIMITED = np.uint64(2**62)
 
 
@@ -26,15 +28,15 @@ def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
 
 
 def check_positive(name: str, value: object) -> None:
-    """Raise InvalidInputError unless `value` is a positive int."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise InvalidInputError(f"option {name} is a positive integer, got {value!r}")
+    """Raise InvalidInputError unless `value` is a positive int, at most MOST."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST:
+        raise InvalidInputError(f"option {name} is an integer of 1 to {MOST}, got {value!r}")
 
 
 def check_count(name: str, value: object) -> None:
-    """Raise InvalidInputError unless `value` is an int that is not negative."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise InvalidInputError(f"option {name} is an integer of at least 0, got {value!r}")
+    """Raise InvalidInputError unless `value` is an int that is not negative, at most MOST."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MOST:
+        raise InvalidInputError(f"option {name} is an integer of 0 to {MOST}, got {value!r}")
 
 
 def check_relabel_rule(rule: object, period: object) -> None:

@@ -83,8 +83,13 @@ class MinCutResult(BoundedResult):
             The proof fails: please report it as a bug.
         """
         preflow = self._second_stage.preflow()
-        check_flow(self.network, self.sources, self.sinks, preflow, self.lower_bound, preflow=True)
-        check_cut(self.network, self.sources, self.sinks, self.sink_side, self.upper_bound)
+        if self.status == "optimal":
+            check_optimal(
+                self.network, self.sources, self.sinks, preflow, self.sink_side, self.value, preflow=True
+            )
+        else:
+            check_flow(self.network, self.sources, self.sinks, preflow, self.lower_bound, preflow=True)
+            check_cut(self.network, self.sources, self.sinks, self.sink_side, self.upper_bound)
 
     def __repr__(self) -> str:
         size = int(np.count_nonzero(self.sink_side))
@@ -156,7 +161,7 @@ class MaxFlowResult(MinCutResult):
         """
         if self.status == "optimal":
             check_optimal(self.network, self.sources, self.sinks, self.flow, self.sink_side, self.value)
-            check_no_residual_path(self.network, self.sources, self.sinks, self.flow)
+            check_no_residual_path(self.network, self.sources, self.sinks, self.flow, self.value)
         else:
             check_flow(self.network, self.sources, self.sinks, self.flow, self.lower_bound)
             check_cut(self.network, self.sources, self.sinks, self.sink_side, self.upper_bound)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+import numpy as np
+
 from ..errors import DeviceUnavailableError, InvalidInputError
 from .method import Method
 
@@ -45,7 +47,8 @@ def check_placement(methods: Sequence[Method], device: str, threads: int | None)
     """
     if device not in DEVICES:
         raise InvalidInputError(f"device is one of {', '.join(DEVICES)}, got {device!r}")
-    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
+    is_number = isinstance(threads, int | np.integer) and not isinstance(threads, bool)
+    if threads is not None and not (is_number and threads >= 1):
         raise InvalidInputError(f"threads is a positive integer or None, got {threads!r}")
     if device == "cuda" and not any(method.device == "cuda" for method in methods):
         raise DeviceUnavailableError(
@@ -63,7 +66,7 @@ def check_method(method: Method, device: str, threads: int | None) -> None:
 
 def most_threads(threads: int | None) -> int:
     """Return how many CPU threads a call of a public function may use."""
-    return min(usable_cpus() if threads is None else threads, MOST_THREADS)
+    return min(usable_cpus() if threads is None else int(threads), MOST_THREADS)
 
 
 def thread_count(method: Method, threads: int | None, size: int) -> int:
