@@ -30,6 +30,7 @@ from preflow.graph import parallel_build, residual
 from preflow.graph.residual import ResidualNetwork, build_residual
 from preflow.kernels import atomics
 from preflow.kernels.csr_build import InputArcs, fill_residual, terminal_capacities
+from preflow.maxflow import api
 from preflow.parallel import csr_build, sort
 from preflow.parallel.barrier import wait
 from preflow.parallel.pieces import run_pieces
@@ -201,12 +202,15 @@ def test_auto_builds_with_all_threads(monkeypatch: pytest.MonkeyPatch) -> None:
         lambda arcs, n, threads: teams.append(threads) or build_pairs(arcs, n, threads),
     )
     problem = FAMILIES["rmf-long"].generate("6x40", seed=1)
+    monkeypatch.setattr(api, "usable_cpus", lambda: 4)
     alone = preflow.max_flow(problem, threads=1)
     assert teams == []
     together = preflow.max_flow(problem, threads=3)
     assert teams == [3]
     preflow.max_flow(problem, method="serial-fifo")
     assert teams == [3]
+    preflow.max_flow(problem, threads=32)
+    assert teams == [3, 4], "more threads than cores"
     assert together.value == alone.value
     assert np.array_equal(together.flow, alone.flow) or together.stats.method != alone.stats.method
     together.verify()
