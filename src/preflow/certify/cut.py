@@ -49,8 +49,8 @@ def check_cut(
     sinks: NDArray[np.int64],
     sink_side: NDArray[np.bool_],
     value: float,
-) -> None:
-    """Check that `sink_side` separates the terminals and has capacity `value`.
+) -> int | float:
+    """Check that `sink_side` separates the terminals and has capacity `value`; return the capacity.
 
     Raises
     ------
@@ -66,6 +66,7 @@ def check_cut(
     capacity = cut_capacity(network, sink_side)
     if capacity != value and not abs(capacity - value) <= tolerance(network, sources, sinks, capacity):
         raise VerificationError(f"the cut has capacity {capacity}, not {value}")
+    return capacity
 
 
 def check_optimal(
@@ -88,9 +89,8 @@ def check_optimal(
     VerificationError
         Something does not hold; the message says what and where.
     """
-    capacity = cut_capacity(network, sink_side)
+    capacity = check_cut(network, sources, sinks, sink_side, value)
     check_flow(network, sources, sinks, flow, value, preflow=preflow, cut=capacity)
-    check_cut(network, sources, sinks, sink_side, value)
 
 
 def check_no_residual_path(

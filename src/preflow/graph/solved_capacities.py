@@ -62,7 +62,8 @@ def solved_capacities(
             given, exponent = _scaled(network, given, bound)
         elif has_infinite:
             given = _replace_infinite(network, finite, infinite, sources, sinks)
-    return SolvedCapacities(given[0], given[1] if len(given) > 1 else None, exponent, bound)
+    reverse_capacity = given[1] if len(given) > 1 else None
+    return SolvedCapacities(given[0], reverse_capacity, exponent, None if exponent is None else bound)
 
 
 def _are_whole(values: NDArray[np.float64], threads: int) -> bool:

@@ -210,7 +210,7 @@ class _Solve:
             residual, height, value = self.build_and_solve(bound)
             sink_side = np.append(height <= residual.num_vertices, [False, True])[residual.inner]
             finished = not residual.arrays.excess[height <= residual.num_vertices].any()
-            if not finished or residual.flow_bound is None or residual.scale_exponent is None:
+            if not finished or residual.flow_bound is None:
                 break
             bound = float(cut_capacity(self.network, sink_side))
             if bound == 0 or bound * COARSE >= residual.flow_bound:
@@ -241,6 +241,7 @@ class _Solve:
                 self.network, self.sources, self.sinks, threads=self.build_threads, bound=bound
             )
         initial_sink_residual = exact_sum(residual.arrays.sink_residual)
+        self.control.remarks.clear()
         with self.timed("solve"):
             height = self.method.solve(residual.arrays, self.options, self.control)
         arrived = initial_sink_residual - exact_sum(residual.arrays.sink_residual)
