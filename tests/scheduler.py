@@ -168,12 +168,12 @@ def unused_variables(code: CodeType) -> dict[int, set[str]]:
     in_expression: set[str] = set()
     local = set(code.co_varnames) - set(code.co_cellvars)
     for place, step in enumerate(instructions):
-        if step.opname.startswith("STORE_") and instructions[place - 1].opname != "COPY":
-            in_expression = set()
         in_expression |= {name for kind, name in accesses[place] if kind == "LOAD"}
         end = instructions[place + 1].offset if place + 1 < len(instructions) else len(code.co_code)
         for offset in range(step.offset, end):
             unused[offset] = local - read_after[place] - in_expression
+        if step.opname.startswith("STORE_") and instructions[place - 1].opname != "COPY":
+            in_expression = set()
     return unused
 
 

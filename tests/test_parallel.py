@@ -38,7 +38,14 @@ from preflow.kernels.bfs import distances_to_sink
 from preflow.kernels.kernel import kernel
 from preflow.kernels.worklist import Worklist, append, appended, begin_phase, flush, make_worklist, take_chunk
 from preflow.parallel.barrier import break_barrier, make_barrier, wait
-from preflow.parallel.search import Search, has_wide_level, make_search, search_together
+from preflow.parallel.search import (
+    Search,
+    has_wide_level,
+    height_not_reached,
+    make_search,
+    search_again,
+    search_together,
+)
 from preflow.parallel.team import run_team
 from strategies import SmallProblem, small_problems
 
@@ -636,6 +643,87 @@ def test_search_of_small_networks(
 ) -> None:
     net = build_residual(problem.network, np.array(problem.sources), np.array(problem.sinks)).arrays
     check_search(make_mailed(1 if PLAIN else threads, net, letters, small), net, drain)
+
+
+def push_down(net: ResidualArrays, height: Any, random: Any) -> int:
+    """Push excess down at random; return the height below which no distance has changed."""
+    n = len(height)
+    exact_below = n + 1
+    for v in random.permutation(np.flatnonzero(height <= n)):
+        amount = min(net.excess[v], net.sink_residual[v])
+        if height[v] == 1 and amount > 0 and random.random() < 0.5:
+            net.excess[v] -= amount
+            net.sink_residual[v] -= amount
+            if net.sink_residual[v] == 0:
+                exact_below = 1
+        for a in range(net.first_out[v], net.first_out[v + 1]):
+            w = net.head[a]
+            amount = min(net.excess[v], int(net.residual[a]))
+            if amount > 0 and height[v] == height[w] + 1 and random.random() < 0.5:
+                net.excess[v] -= amount
+                net.excess[w] += amount
+                net.residual[a] -= amount
+                net.residual[net.reverse[a]] += amount
+                if net.residual[a] == 0:
+                    exact_below = min(exact_below, int(height[v]))
+    return exact_below
+
+
+@given(
+    problem=small_problems(max_vertices=20),
+    threads=st.integers(1, 5),
+    letters=st.sampled_from([1, 64]),
+    small=st.sampled_from([0, 2, 100]),
+    drain=st.booleans(),
+    seed=st.integers(0, 2**32 - 1),
+)
+@settings(max_examples=200)
+def test_search_goes_on_and_stops(
+    problem: SmallProblem, threads: int, letters: int, small: int, drain: bool, seed: int
+) -> None:
+    """After pushes, from the last level that stays exact, to the last vertex with excess."""
+    random = np.random.default_rng(seed)
+    net = build_residual(problem.network, np.array(problem.sources), np.array(problem.sinks)).arrays
+    n = len(net.excess)
+    made = make_mailed(1 if PLAIN else threads, net, letters, small)
+    height = np.zeros(n, net.head.dtype)
+    exact_below, trusted, ceiling = 0, 0, n + 1
+    for _ in range(4):
+        before, had_excess = height.copy(), net.excess > 0
+        reached, ceiling = run_search_again(made, net, height, exact_below, trusted, drain)
+        exact = distances(net)
+        assert np.array_equal(height[reached], exact[reached])
+        assert (height[~reached] > n).all()
+        for v in np.flatnonzero(~reached):
+            height[v] = height_not_reached(np.uint64(height[v]), np.uint64(ceiling), np.uint64(n))
+        if ceiling <= n:
+            assert trusted > 0
+            assert reached[exact < ceiling].all()
+            assert (reached | (net.excess == 0))[had_excess & (before <= trusted)].all()
+            assert (height <= exact)[before <= trusted].all()
+        else:
+            assert np.array_equal(height, exact)
+        exact_below = min(ceiling, push_down(net, height, random))
+        trusted = int(random.choice([0, n, random.integers(1, n + 1)]))
+
+
+def run_search_again(
+    made: Search, net: ResidualArrays, height: Any, exact_below: int, trusted: int, drain: bool
+) -> tuple[Any, int]:
+    """Search on a team; return which vertices are reached, and the ceiling."""
+    reached = np.zeros(len(height), dtype=bool)
+    ceilings = set()
+
+    def share(thread: int) -> None:
+        begin, end, ceiling, _ = search_again(
+            made, np.uint64(thread), net, height, np.uint64(exact_below), np.uint64(trusted), drain
+        )
+        reached[made.order[begin:end]] = True
+        ceilings.add(int(ceiling))
+
+    run_team(share, int(made.num_threads[0]), lambda: break_barrier(made.barrier))
+    (ceiling,) = ceilings
+    return reached, ceiling
 
 
 #: Wide levels and narrow ones, few and many.

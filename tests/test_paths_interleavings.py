@@ -16,7 +16,6 @@ from exploration import (
     Mutants,
     Uncounted,
     add_in_two_steps,
-    add_plainly,
     edit,
     exchange_for,
     exploration_tests,
@@ -27,7 +26,7 @@ from exploration import (
 )
 from preflow.graph.residual import ResidualArrays
 from preflow.kernels import atomics
-from preflow.kernels.atomics import claim, relaxed_store
+from preflow.kernels.atomics import compare_exchange, relaxed_store
 from preflow.maxflow import multicore_paths as paths
 from preflow.maxflow.multicore_paths import GAP, PADDING, WORK_QUANTUM, State, start_phase
 from preflow.maxflow.options import UNLIMITED
@@ -42,8 +41,14 @@ from tiny_networks import Arcs, Flow, distances, make_tiny_search, residual_of
 ZERO, ONE, TWO, FOUR = np.uint64(0), np.uint64(1), np.uint64(2), np.uint64(4)
 
 
-def claim_nothing(alone: bool, array: Any, index: Any) -> bool:
-    return bool(atomics.load(array, index) == 0)
+def add_plainly(array: Any, index: Any, amount: Any) -> Any:
+    old = array[index]
+    array[index] = old + amount
+    return old
+
+
+def claim_nothing(array: Any, index: Any, expected: Any, value: Any) -> bool:
+    return bool(atomics.load(array, index) == expected)
 
 
 class Phase(NamedTuple):
@@ -75,6 +80,7 @@ def make_phase(arcs: Arcs, num_threads: int, length: int, stoppable: bool) -> Ph
         scarce=np.zeros(n + 2, np.uint32),
         path=np.zeros((num_threads, length), np.uint32),
         active=np.zeros(num_threads * PADDING),
+        exact_below=np.zeros(num_threads * PADDING, np.uint64),
         shared=np.zeros(3 * PADDING, np.int64),
         over=np.zeros(PADDING, np.int64),
     )
@@ -120,15 +126,15 @@ def phase(
 
     def member(made: Phase, me: Any, begin: Any, end: Any) -> Thread:
         search, gifts, net, state, *_ = made
-        stacks, touched = start_phase(search, net, state, gifts, me, begin, end, ZERO)
+        stacks, touched = start_phase(search, net, state, gifts, me, begin, end, n + 1, ZERO, ZERO)
 
         def run(shared: Phase) -> Any:
             search, gifts, net, state, stop, counts = shared
             begin, seen = stacks, touched
-            if climb and me == ZERO and claim(False, net.excess, ZERO):
+            if climb and me == ZERO and compare_exchange(net.excess, ZERO, 0, 1):
                 relaxed_store(state.height, ZERO, 4)
                 paths.change_level(state, me, num_threads, TWO, FOUR)
-                begin, seen = paths.release(net, state, me, False, ZERO, np.int64(-1), begin), FOUR
+                begin, seen = paths.release(net, state, me, ZERO, np.int64(-1), begin), FOUR
             return paths.run_phase(
                 search, gifts, me, net, state, np.uint64(length), limit, stop, counts[me], begin, seen
             )
@@ -149,6 +155,9 @@ def phase(
             assert not forgotten.any(), "the next phase starts with wrong counts"
         counted = population.sum(axis=0)[: n + 1].tolist()
         assert counted == np.bincount(height, minlength=n + 2)[: n + 1].tolist(), "wrong counts"
+        kept = min(2 if climb else n + 1, *state.exact_below[::PADDING])
+        for v, (before, after) in enumerate(zip(exact, distances(net), strict=True)):
+            assert before == after == height[v] or min(before, after, height[v]) >= kept, f"height of {v}"
         if state.shared[paths.WORK] < limit and shared.stop[0] == 0:
             for v in np.flatnonzero(net.excess > 0):
                 lies_above = height[v] > min(n, state.shared[GAP])
@@ -174,6 +183,8 @@ SIDEWAYS = [*RETURN, (1, 2, 1), (2, 1, 1)]
 CROSS = [(4, 3, 1), (3, 2, 1), (2, 0, 1), (4, 1, 1), (1, 0, 1), (0, 5, 1)]
 #: Vertex 0 climbs past 1, which is about to push to it; 3 keeps its height from being a gap.
 PAST = [(4, 1, 1), (1, 0, 1), (0, 2, 1), (2, 5, 1), (3, 2, 1)]
+#: Vertex 0 can send on half, and dies.
+KEEP = [(2, 0, 2), (0, 1, 1), (1, 3, 2)]
 
 
 CASES: Cases = {
@@ -186,11 +197,12 @@ CASES: Cases = {
     "phase-sideways": lambda: phase(SIDEWAYS),
     "phase-cross": lambda: phase(CROSS, length=4),
     "phase-past": lambda: phase(PAST, climb=True),
+    "phase-keep": lambda: phase(KEEP),
     "phase-cut-off": lambda: phase(RETURN, work_limit=1),
     "phase-stop": lambda: phase(MEET, stoppable=True),
 }
 
-RETREAT = "stacks = release(net, state, thread, alone, v, np.int64(-1), stacks)\n"
+RETREAT = "stacks = release(net, state, thread, v, np.int64(-1), stacks)\n"
 
 
 MUTANTS: Mutants = {
@@ -201,7 +213,7 @@ MUTANTS: Mutants = {
     ),
     "push: adds plainly": (
         "phase-meet",
-        exchange_for(atomics.add, add_plainly),
+        exchange_for(atomics.fetch_add, add_plainly),
         "data race",
     ),
     "path: claims in two steps": (
@@ -211,7 +223,7 @@ MUTANTS: Mutants = {
     ),
     "path: claims without a mark": (
         "phase-return",
-        exchange_for(atomics.claim, claim_nothing),
+        exchange_for(atomics.compare_exchange, claim_nothing),
         "an excess is negative",
     ),
     "path: the mark is not taken back on retreat": (
@@ -242,7 +254,7 @@ MUTANTS: Mutants = {
     "gift: a vertex is given and kept": (
         "phase-give-all",
         edit(paths.give_highest, "state.active_next[kept] = following", "pass"),
-        "a residual is negative",
+        "data race",
     ),
     "gift: is said before it is there": (
         "phase-give",
@@ -257,6 +269,16 @@ MUTANTS: Mutants = {
         "phase-give",
         edit(paths.take_gift, "while size(queues, thread) > ZERO:", "while False:"),
         "is lost",
+    ),
+    "exact heights: an arc saturated on the way is not seen": (
+        "phase-meet",
+        edit(paths.push_along_path, "(i > ZERO or amount == carried)", "i == ZERO and amount == carried"),
+        "height of",
+    ),
+    "exact heights: a relabel is not seen": (
+        "phase-keep",
+        edit(paths.run_phase, "exact_below = min(exact_below, previous)", "pass"),
+        "height of",
     ),
     "counts: the height before is not remembered": (
         "phase-give-less",

@@ -32,9 +32,19 @@ class Searching(NamedTuple):
 
 
 def search_all(
-    arcs: Arcs, drain: bool, small: int = 0, letters: int = 1, num_threads: int = 2, searches: int = 1
+    arcs: Arcs,
+    drain: bool,
+    small: int = 0,
+    letters: int = 1,
+    num_threads: int = 2,
+    searches: int = 1,
+    exact_below: int = 0,
+    trusted: int = 0,
 ) -> Outcome:
-    """Heights are exact at the end, for what a search with draining has left."""
+    """Heights are exact at the end, for what a search with draining has left.
+
+    Where they may stop sooner, later searches leave lower bounds, and reach all that has excess.
+    """
     flow = Flow(arcs)
     n = len(flow.begin.excess)
 
@@ -43,8 +53,18 @@ def search_all(
 
         def run(shared: Searching) -> tuple[int, int]:
             begin, end = ZERO, ZERO
+            low, high = ZERO, ZERO
             for _ in range(searches):
-                begin, end, _ = searching.search_together(shared.search, me, shared.net, shared.height, drain)
+                begin, end, ceiling, _ = searching.search_again(
+                    shared.search, me, shared.net, shared.height, low, high, drain
+                )
+                low, high = np.uint64(exact_below), np.uint64(trusted)
+                if trusted:
+                    for v in range(thread, n, num_threads):
+                        if shared.height[v] > n:
+                            shared.height[v] = searching.height_not_reached(
+                                np.uint64(shared.height[v]), ceiling, np.uint64(n)
+                            )
             return int(begin), int(end)
 
         return run
@@ -63,7 +83,14 @@ def search_all(
     def check_end(shared: Searching, results: list[tuple[int, int]]) -> None:
         flow.check_end(shared.net)
         height = shared.height.tolist()
-        assert height == distances(shared.net), f"heights {height}"
+        exact = distances(shared.net)
+        if trusted:
+            reached = [v for begin, end in results for v in shared.search.order[begin:end].tolist()]
+            assert all(height[v] == exact[v] for v in reached), f"heights {height}"
+            assert all(h <= d for h, d in zip(height, exact, strict=True)), f"heights {height}"
+            assert all(v in reached or exact[v] > n for v in np.flatnonzero(shared.net.excess)), "not found"
+            return
+        assert height == exact, f"heights {height}"
         for thread, (begin, end) in enumerate(results):
             own = [v for v in range(thread, n, num_threads) if height[v] <= n]
             order = shared.search.order[begin:end].tolist()
@@ -87,6 +114,8 @@ WAYS = [(4, 2, 3), (4, 3, 1), (2, 0, 1), (2, 1, 3), (3, 2, 1), (0, 5, 2), (1, 5,
 DEAD_END = [(4, 2, 1), (2, 0, 1), (2, 1, 1), (2, 3, 1), (0, 5, 1), (1, 5, 1)]
 #: Levels of one, three and one vertices.
 BULGE = [(5, 4, 1), (5, 2, 1), (4, 1, 1), (4, 2, 1), (4, 3, 1), (1, 0, 1), (2, 0, 1), (3, 0, 1), (0, 6, 1)]
+#: Excess at the distances 2 and 5.
+CHAIN = [(5, 1, 1), (5, 4, 1), (4, 3, 1), (3, 2, 1), (2, 1, 1), (1, 0, 1), (0, 6, 1)]
 
 
 CASES: Cases = {
@@ -102,37 +131,41 @@ CASES: Cases = {
     "drain-ways": lambda: search_all(WAYS, drain=True),
     "drain-ways-twice": lambda: search_all(WAYS, drain=True, letters=2, searches=2),
     "drain-3": lambda: search_all(FAN, drain=True, num_threads=3),
+    "search-again-from-2": lambda: search_all(DIAMOND, drain=False, searches=2, exact_below=2),
+    "search-again-from-3": lambda: search_all(BULGE, drain=False, searches=2, exact_below=3),
+    "search-again-at-most-4": lambda: search_all(DIAMOND, drain=False, searches=2, trusted=4),
+    "search-again-to-the-end": lambda: search_all(CHAIN, drain=False, searches=2, trusted=5),
+    "search-again-alone": lambda: search_all(BULGE, drain=False, small=9, searches=2, trusted=5),
+    "drain-again": lambda: search_all(WAYS, drain=True, letters=2, searches=2, trusted=4),
     "drain-bulge": lambda: search_all(BULGE, drain=True, small=2),
 }
 
 BARRIER = """
             if not wait(search.barrier, num_threads):
-                return ZERO, ZERO, pushes"""
+                return ZERO, ZERO, ONE, pushes"""
 
 
 def without_barrier(before: str, after: str, barrier: str = BARRIER) -> Any:
     """Leave out the barrier that is between two lines of the search."""
-    return edit(searching.search_together, before + barrier + after, before + after)
+    return edit(searching.search_again, before + barrier + after, before + after)
 
 
 MUTANTS: Mutants = {
     "search: no barrier before the first level": (
         "search-diamond",
         without_barrier(
-            "height, drain)", "\n    level = ONE", textwrap.dedent(BARRIER).replace("\n", "\n    ")
+            "trusted, drain)", "\n    wanted = ZERO", textwrap.dedent(BARRIER).replace("\n", "\n    ")
         ),
         "data race",
     ),
     "search: no barrier between levels": (
         "search-diamond",
-        without_barrier(
-            "(UNFINISHED if k < end else ZERO)", "\n            pushes += made", BARRIER + " + made"
-        ),
+        without_barrier("ONE] = search.found[own]", "\n            pushes += made", BARRIER + " + made"),
         "data race",
     ),
     "search: no barrier after one thread went on alone": (
         "search-bulge",
-        without_barrier("before, half, drain)", "\n            level, size"),
+        without_barrier("wanted, last_level, half, drain)", "\n            level, size"),
         "found",
     ),
     "search: no barrier before the sizes of a dense network's level are added": (
@@ -140,14 +173,33 @@ MUTANTS: Mutants = {
         without_barrier("TWO, thread)] = found", "\n            size ="),
         "data race",
     ),
+    "search: the least level searched from is not counted again": (
+        "search-again-from-3",
+        edit(searching.start_search, "height, exact_below - ONE)", "height, exact_below)"),
+        "heights",
+    ),
+    "search: those found are counted while they are looked for": (
+        "search-again-at-most-4",
+        edit(
+            searching.all_found,
+            "search.size[size_slot(search, use, thread) + ONE]",
+            "search.found[slot(thread)]",
+        ),
+        "data race",
+    ),
+    "search: stops at the first wanted vertex": (
+        "search-again-to-the-end",
+        edit(searching.search_again, "all_found(search, half) >= wanted", "all_found(search, half) > ZERO"),
+        "not found",
+    ),
     "search: one half of the mail": (
         "search-fan",
-        edit(searching.search_together, "half = ONE - half", "half = ZERO"),
+        edit(searching.search_again, "half = ONE - half", "half = ZERO"),
         "data race",
     ),
     "search: mail of the last round is not read": (
         "search-fan",
-        edit(searching.search_together, "if more:", "if more and k < end:"),
+        edit(searching.search_again, "if more:", "if more and k < end:"),
         "heights",
     ),
     "search: mail is thrown away before all of it is read": (
@@ -172,12 +224,12 @@ MUTANTS: Mutants = {
     ),
     "search: who has read its own mail goes on": (
         "search-fan",
-        edit(searching.search_together, "more = total >= UNFINISHED", "more = k < end"),
+        edit(searching.search_again, "more = total >= UNFINISHED", "more = k < end"),
         "heights",
     ),
     "search: mail is labelled twice": (
         "search-diamond",
-        edit(searching.read_mail, "if np.uint64(height[w]) == dead:", "if True:"),
+        edit(searching.read_mail, "if np.uint64(height[w]) > n:", "if True:"),
         "found",
     ),
     "drain: a saturated arc counts": (

@@ -160,7 +160,8 @@ def build_residual(
     solved = solved_capacities(network, sources, sinks, threads, bound)
     capacity, reverse_capacity = solved.capacity, solved.reverse_capacity
     if index_dtype is None:
-        index_dtype = np.uint32 if max(2 * network.num_arcs, network.num_vertices) < 2**32 - 4 else np.uint64
+        entries = 2 * max(network.num_arcs, network.num_vertices)
+        index_dtype = np.uint32 if entries < 2**32 - 4 else np.uint64
     num_inner = network.num_vertices - len(sources) - len(sinks)
     inner = _inner_numbers(network.num_vertices, sources, sinks, index_dtype, threads)
     arcs = csr_build.InputArcs(

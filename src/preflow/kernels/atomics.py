@@ -307,14 +307,3 @@ def add(alone: bool, array: Any, index: Any, amount: Any) -> Any:
         array[index] = old + amount
         return old
     return fetch_add(array, index, amount)
-
-
-@kernel
-def claim(alone: bool, array: Any, index: Any) -> bool:
-    """Change an entry from 0 to 1 if it is 0; return whether it was."""
-    if alone:
-        free = array[index] == 0
-        if free:
-            array[index] = 1
-        return bool(free)
-    return compare_exchange(array, index, 0, 1)

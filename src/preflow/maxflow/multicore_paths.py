@@ -13,12 +13,15 @@ If others have added excess meanwhile, the vertex stays with the holder as an ac
 Labels are therefore not valid at every moment: w may be relabelled past v just before v's push opens (w, v),
 and then (w, v) is steep. Any residual arc to a lower vertex counts as admissible, as in Hong's lock-free
 method (2008), and a relabel may lower a label, so that steep arcs are used or mended; a global relabel,
-which all threads do together while nothing moves, makes labels exact. Only such a search may end the solve,
-when it finds no excess that can reach the sink. A phase between two of them ends after ``relabel_period *
-(6 n + m)`` work or when all threads are idle.
+which all threads do together while nothing moves, makes labels exact. A phase between two of them ends after
+``relabel_period * (6 n + m)`` work or when all threads are idle.
 
-Where levels are narrow, as in networks with long distances, few vertices are active at a time, and the serial
-method gains from searches that it resumes: such networks are left to it.
+A global relabel starts above the heights that are still exact and ends half as far again as the last vertex
+with excess; what lies beyond keeps its labels, which are lower bounds. In networks with long distances most
+levels lie there. Only a search to the end may end the solve, when it finds no excess that can reach the sink;
+one is made when all excess left lies above a gap.
+
+Where levels are narrow, few vertices are active at a time: such networks are left to the serial method.
 
 Gaps: each thread counts how many vertices it has moved to and from every height; the counts of all threads
 add up to the vertices of a height. A thread adds them up when it has moved away its share of what was there
@@ -36,7 +39,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..graph.residual import ResidualArrays
-from ..kernels.atomics import PADDING, add, claim, fetch_min, load, prefetch, relaxed_load, relaxed_store
+from ..kernels.atomics import (
+    PADDING,
+    compare_exchange,
+    fetch_add,
+    fetch_min,
+    load,
+    prefetch,
+    relaxed_load,
+    relaxed_store,
+)
 from ..kernels.clock import now
 from ..kernels.kernel import kernel
 from ..kernels.relabel import RELABEL_WORK
@@ -44,7 +56,7 @@ from ..parallel.barrier import wait
 from ..parallel.delays import delay
 from ..parallel.idle import claim_idle, say_given, wait_for_gift
 from ..parallel.queues import Queues, append, clear, make_queues, pop, size
-from ..parallel.search import Search, has_wide_level, make_search, search_together
+from ..parallel.search import Search, has_wide_level, height_not_reached, make_search, search_again
 from ..parallel.team import run_solver
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS, STEALS, WAITS
@@ -107,6 +119,8 @@ class State(NamedTuple):
     path : ndarray, shape (threads, at least path_length)
     active : ndarray of float64, shape (threads * PADDING,)
         Excess that each thread found on active vertices after the last global relabel.
+    exact_below : ndarray of uint64, shape (threads * PADDING,)
+        The least height, of the last global relabel, at which a thread has since changed a distance.
     shared : ndarray of int64
         WORK since the last global relabel; GAP: the lowest height found empty; STOPPING: the solve ends.
     over : ndarray of int64
@@ -124,6 +138,7 @@ class State(NamedTuple):
     scarce: NDArray[Any]
     path: NDArray[Any]
     active: NDArray[Any]
+    exact_below: NDArray[Any]
     shared: NDArray[Any]
     over: NDArray[Any]
     delays: Any = None
@@ -158,12 +173,10 @@ def put_on_stack(state: State, thread: Any, v: Any, h: Any, stacks: Stacks) -> S
 
 
 @kernel
-def release(
-    net: ResidualArrays, state: State, thread: Any, alone: bool, v: Any, amount: Any, stacks: Stacks
-) -> Stacks:
+def release(net: ResidualArrays, state: State, thread: Any, v: Any, amount: Any, stacks: Stacks) -> Stacks:
     """Add to the excess of a vertex that the thread holds; keep it on a stack if it then has any."""
     delay(state.delays, thread)
-    if add(alone, net.excess, v, amount) + amount > 0:
+    if fetch_add(net.excess, v, amount) + amount > 0:
         h = np.uint64(state.height[v])
         if h <= np.uint64(len(state.height)):
             return put_on_stack(state, thread, v, h, stacks)
@@ -172,15 +185,21 @@ def release(
 
 @kernel
 def push_along_path(
-    net: ResidualArrays, state: State, thread: Any, alone: bool, depth: Any, carried: Any, stacks: Stacks
-) -> tuple[Any, Stacks]:
+    net: ResidualArrays,
+    state: State,
+    thread: Any,
+    depth: Any,
+    carried: Any,
+    exact_below: Any,
+    stacks: Stacks,
+) -> tuple[Any, Any, Stacks]:
     """Push as much of what is carried as each arc on its way along the thread's path takes.
 
     The inner vertices of the path are released.
 
     Returns
     -------
-    what the first vertex sent, and where the stacks stand
+    what the first vertex sent, the height below which all heights stay exact, and where the stacks stand
     """
     sent = carried
     i = ZERO
@@ -193,27 +212,31 @@ def push_along_path(
             net.sink_residual[v] = capacity - amount
         else:
             a = np.uint64(state.current[v])
-            amount = min(carried, np.int64(relaxed_load(net.residual, a)))
+            capacity = np.int64(relaxed_load(net.residual, a))
+            amount = min(carried, capacity)
             delay(state.delays, thread)
-            add(alone, net.residual, a, -amount)
-            add(alone, net.residual, net.reverse[a], amount)
+            fetch_add(net.residual, a, -amount)
+            fetch_add(net.residual, net.reverse[a], amount)
+        if amount == capacity and (i > ZERO or amount == carried):
+            h = np.uint64(state.height[v])
+            exact_below = min(exact_below, h)
         if i == ZERO:
             sent = amount
         else:
-            stacks = release(net, state, thread, alone, v, carried - amount - 1, stacks)
+            stacks = release(net, state, thread, v, carried - amount - 1, stacks)
         carried = amount
         if to_sink:
             break
         if i == depth:
             w = np.uint64(net.head[a])
             delay(state.delays, thread)
-            if add(alone, net.excess, w, carried) == 0:
+            if fetch_add(net.excess, w, carried) == 0:
                 h = np.uint64(relaxed_load(state.height, w))
                 if h <= np.uint64(len(state.height)):
                     stacks = put_on_stack(state, thread, w, h, stacks)
             break
         i += ONE
-    return sent, stacks
+    return sent, exact_below, stacks
 
 
 @kernel
@@ -316,7 +339,6 @@ def run_phase(
 ) -> Any:
     """Discharge what the thread holds until the phase is over; return the greatest height seen."""
     num_threads = search.num_threads[0]
-    alone = num_threads == ONE
     n = np.uint64(len(net.excess))
     dead = n + ONE
     height, current, path, shared, over = state.height, state.current, state.path, state.shared, state.over
@@ -324,12 +346,13 @@ def run_phase(
     relabels = ZERO
     scans = ZERO
     work = ZERO
+    exact_below = dead
     while relaxed_load(over, 0) == 0:
         level = min(stacks.top, np.uint64(relaxed_load(shared, GAP)))
         while level > ZERO and np.uint64(state.active_first[thread, level]) == n:
             level -= ONE
         if work >= WORK_QUANTUM or level == ZERO:
-            total = np.uint64(add(alone, shared, WORK, work)) + work
+            total = np.uint64(fetch_add(shared, WORK, work)) + work
             work = ZERO
             if total >= work_limit or relaxed_load(stop, 0) != 0:
                 relaxed_store(over, 0, 1)
@@ -337,7 +360,7 @@ def run_phase(
             stacks = Stacks(stacks.opened, ZERO, ZERO)
             counts[WAITS] += ONE
             delay(state.delays, thread)
-            if alone or not wait_for_gift(queues.idle, thread, over, stop):
+            if not wait_for_gift(queues.idle, thread, over, stop):
                 relaxed_store(over, 0, 1)
                 break
             counts[STEALS] += ONE
@@ -375,7 +398,7 @@ def run_phase(
                             extends = (
                                 depth + ONE < longest
                                 and relaxed_load(net.excess, w) == 0
-                                and claim(alone, net.excess, w)
+                                and compare_exchange(net.excess, w, 0, 1)
                             )
                             break
                     a += ONE
@@ -387,7 +410,9 @@ def run_phase(
                 path[thread, depth] = v
                 continue
             if admissible:
-                amount, stacks = push_along_path(net, state, thread, alone, depth, available - sent, stacks)
+                amount, exact_below, stacks = push_along_path(
+                    net, state, thread, depth, available - sent, exact_below, stacks
+                )
                 sent += amount
                 pushes += depth + ONE
                 depth = ZERO
@@ -410,6 +435,7 @@ def run_phase(
             work += RELABEL_WORK + (last - first)
             relabels += ONE
             previous = h
+            exact_below = min(exact_below, previous)
             h = low + ONE
             delay(state.delays, thread)
             relaxed_store(height, v, h)
@@ -423,23 +449,49 @@ def run_phase(
                 if h == dead or h > np.uint64(relaxed_load(shared, GAP)):
                     break
             else:
-                stacks = release(net, state, thread, alone, v, np.int64(-1), stacks)
+                stacks = release(net, state, thread, v, np.int64(-1), stacks)
                 depth -= ONE
                 v = np.uint64(path[thread, depth])
                 h = np.uint64(height[v])
             if work >= WORK_QUANTUM and (relaxed_load(over, 0) != 0 or relaxed_load(stop, 0) != 0):
                 break
         while depth > ZERO:
-            stacks = release(net, state, thread, alone, np.uint64(path[thread, depth]), np.int64(-1), stacks)
+            stacks = release(net, state, thread, np.uint64(path[thread, depth]), np.int64(-1), stacks)
             depth -= ONE
         if highest == dead:
-            add(alone, net.excess, active, -sent)
+            fetch_add(net.excess, active, -sent)
         else:
-            stacks = release(net, state, thread, alone, active, -sent, stacks)
+            stacks = release(net, state, thread, active, -sent, stacks)
     counts[PUSHES] += pushes
     counts[RELABELS] += relabels
     counts[ARC_SCANS] += scans
+    state.exact_below[thread * PADDING] = exact_below
     return touched
+
+
+@kernel
+def set_heights_not_reached(
+    search: Search, net: ResidualArrays, state: State, thread: Any, ceiling: Any
+) -> Any:
+    """Give a thread's vertices that the search did not reach their heights; return the greatest."""
+    n = np.uint64(len(net.excess))
+    row = thread * (n + TWO)
+    greatest = ZERO
+    block = np.uint64(1) << search.shift[0]
+    v = thread * block
+    while v < n:
+        last = min(v + block, n)
+        while v < last:
+            if np.uint64(state.height[v]) > n:
+                h = height_not_reached(np.uint64(state.height[v]), ceiling, n)
+                state.height[v] = h
+                if h <= n:
+                    state.current[v] = net.first_out[v]
+                    state.population[row + h] += 1
+                    greatest = max(greatest, h)
+            v += ONE
+        v += block * (search.num_threads[0] - ONE)
+    return greatest
 
 
 @kernel
@@ -451,6 +503,8 @@ def start_phase(
     thread: Any,
     begin: Any,
     end: Any,
+    ceiling: Any,
+    trusted: Any,
     touched: Any,
 ) -> tuple[Stacks, Any]:
     """Reset a thread's share of what a global relabel resets, and give it its share of the active vertices.
@@ -486,6 +540,8 @@ def start_phase(
             stacks = put_on_stack(state, thread, v, touched, stacks)
         k += ONE
     state.active[thread * PADDING] = active
+    if trusted > ZERO:
+        touched = max(touched, set_heights_not_reached(search, net, state, thread, ceiling))
     return stacks, touched
 
 
@@ -507,16 +563,22 @@ def first_stage(
     On return the heights are exact, also when `stop` was raised; but not if the barrier broke.
     """
     num_threads = search.num_threads[0]
+    n = np.uint64(len(net.excess))
     touched = ZERO
+    exact_below = ZERO
+    trusted = ZERO
     while True:
         started = now()
-        begin, end, pushes = search_together(search, thread, net, state.height, True)
+        begin, end, ceiling, pushes = search_again(
+            search, thread, net, state.height, exact_below, trusted, True
+        )
         counts[PUSHES] += pushes
-        stacks, touched = start_phase(search, net, state, queues, thread, begin, end, touched)
+        stacks, touched = start_phase(
+            search, net, state, queues, thread, begin, end, ceiling, trusted, touched
+        )
         if thread == ZERO:
             counts[RELABEL_NANOSECONDS] += now() - started
             counts[GLOBAL_RELABELS] += ONE
-            relaxed_store(state.shared, STOPPING, relaxed_load(stop, 0))
         if not wait(search.barrier, num_threads):
             return
         active = 0.0
@@ -524,13 +586,21 @@ def first_stage(
             active += state.active[np.uint64(other) * PADDING]
         if thread == ZERO:
             progress[0] = active
-        if active == 0.0 or relaxed_load(state.shared, STOPPING) != 0:
+        if ceiling > n and (active == 0.0 or relaxed_load(state.shared, STOPPING) != 0):
             return
         touched = run_phase(
             search, queues, thread, net, state, longest, work_limit, stop, counts, stacks, touched
         )
+        if thread == ZERO:
+            relaxed_store(state.shared, STOPPING, relaxed_load(stop, 0))
         if not wait(search.barrier, num_threads):
             return
+        exact_below = ceiling
+        for other in range(num_threads):
+            exact_below = min(exact_below, state.exact_below[np.uint64(other) * PADDING])
+        trusted = min(np.uint64(relaxed_load(state.shared, GAP)), n)
+        if relaxed_load(state.shared, STOPPING) != 0:
+            trusted = ZERO
 
 
 def solve(net: ResidualArrays, options: PathsOptions, control: Control) -> NDArray[Any]:
@@ -565,6 +635,7 @@ def solve(net: ResidualArrays, options: PathsOptions, control: Control) -> NDArr
         scarce=np.zeros(n + 2, dtype=np.uint32),
         path=np.empty((threads, max(options.path_length, 2 * int(PADDING))), dtype=dtype),
         active=np.zeros(threads * PADDING, dtype=np.float64),
+        exact_below=np.zeros(threads * PADDING, dtype=np.uint64),
         shared=np.zeros(3 * PADDING, dtype=np.int64),
         over=np.zeros(PADDING, dtype=np.int64),
         delays=control.delays,

@@ -21,7 +21,7 @@ from ..kernels.kernel import kernel
 from ..solving.dispatch import usable_cpus
 
 #: Looks at the generation before a waiting thread offers its core to others, where each thread has one.
-SPINS = 2000
+SPINS = 20000
 #: Microseconds that a thread sleeps between two looks then; the operating system adds some 50.
 NAP = np.uint32(1)
 

@@ -8,7 +8,8 @@ barrier a level: after it a thread first labels what its mail says, which comple
 level, and then searches from them and writes mail for the next level into other boxes. In a thread's order
 of discovery the in-queue of a level is followed by its out-queue, so they flip without copying (Cihan 2010,
 section 4.6.3). Levels with few arcs go to one thread, without barriers, until they grow: graphs with long
-distances have hundreds of thousands of them. Where few vertices are left, as in dense graphs after the first
+distances have hundreds of thousands of them. A search may resume above heights that are still exact, and
+stop where no more excess lies ahead. Where few vertices are left, as in dense graphs after the first
 level, these look for one of the level among their neighbours, and not the level for them: Beamer, Asanovic
 and Patterson (2012).
 """
@@ -41,8 +42,10 @@ SOME_ARCS = 16
 #: With at least so many arcs a vertex, a level at least half as large as what is left does not search, it is
 #: searched for.
 MANY_ARCS = 32
-#: More than all vertices, in Search.size.
-UNFINISHED = np.uint64(2**48)
+#: How much farther than to the last wanted vertex a search goes: its excess may have to go farther, too.
+OVERSHOOT = (np.uint64(3), np.uint64(2))
+#: More than all vertices; as an addend in Search.size, and as a number of vertices that is never reached.
+UNFINISHED = EVERYTHING = np.uint64(2**48)
 
 
 class Search(NamedTuple):
@@ -62,8 +65,14 @@ class Search(NamedTuple):
     size : ndarray of uint64, shape (3 * threads * PADDING,)
         For even levels, for odd ones and for other uses: how many vertices of a level a thread has.
         UNFINISHED is added where it has more of the level to search from than its mailboxes took.
-    alone : ndarray of uint64, shape (3,)
-        The level that one thread alone has come to, how many vertices it has, and how many those before.
+        The entry beside it is what the thread then has in `found`.
+    kept : ndarray of uint64, shape (threads * PADDING,)
+        How many of a thread's vertices stay as they are and are not searched from.
+    wanted, found : ndarray of uint64, shape (threads * PADDING,)
+        How many of a thread's vertices the search is to find before it may stop, and how many it has found.
+    alone : ndarray of uint64, shape (4,)
+        The level that one thread alone has come to, how many vertices it has, how many those before, and
+        after which level the search ends.
     mail : ndarray of the dtype of `order`, shape (2 * threads * threads * letters * 2,)
         Letters from each thread to each thread: a vertex, and its arc towards the sink. Those in one half
         are read while the other is written.
@@ -81,6 +90,9 @@ class Search(NamedTuple):
     begin: NDArray[Any]
     end: NDArray[Any]
     size: NDArray[Any]
+    kept: NDArray[Any]
+    wanted: NDArray[Any]
+    found: NDArray[Any]
     alone: NDArray[Any]
     mail: NDArray[Any]
     mailed: NDArray[Any]
@@ -114,7 +126,10 @@ def make_search(num_threads: int, num_vertices: int, num_arcs: int, dtype: Any) 
         begin=padded(1),
         end=padded(1),
         size=padded(3),
-        alone=np.zeros(3, dtype=np.uint64),
+        kept=padded(1),
+        wanted=padded(1),
+        found=padded(1),
+        alone=np.zeros(4, dtype=np.uint64),
         mail=np.empty(2 * num_threads * num_threads * letters * 2, dtype=dtype),
         mailed=padded(2, num_threads),
     )
@@ -152,15 +167,22 @@ def reach(
     With `drain` its excess is pushed over `b` first; if that saturates the arc, the vertex stays dead.
     """
     pushes = ZERO
-    if drain and net.excess[w] > 0:
-        amount = min(net.excess[w], np.int64(net.residual[b]))
-        net.excess[w] -= amount
+    excess = net.excess[w]
+    wanted = excess > 0 and np.uint64(height[w]) > np.uint64(len(net.excess)) + ONE
+    if drain and excess > 0:
+        amount = min(excess, np.int64(net.residual[b]))
+        excess -= amount
+        net.excess[w] = excess
         fetch_add(net.excess, net.head[b], amount)
         net.residual[b] -= amount
         net.residual[net.reverse[b]] += amount
         pushes = ONE
         if net.residual[b] == 0:
+            if wanted and excess == 0:
+                search.found[slot(owner)] += ONE
             return pushes
+    if wanted:
+        search.found[slot(owner)] += ONE
     relaxed_store(height, w, next_height)
     end = search.end[slot(owner)]
     search.order[owner * search.room[0] + end] = w
@@ -181,6 +203,15 @@ def size_of_level(search: Search, use: Any) -> Any:
     for thread in range(search.num_threads[0]):
         size += search.size[size_slot(search, use, thread)]
     return size
+
+
+@kernel
+def all_found(search: Search, use: Any) -> Any:
+    """Return how many wanted vertices the threads had found when they told the size of a level."""
+    found = ZERO
+    for thread in range(search.num_threads[0]):
+        found += search.size[size_slot(search, use, thread) + ONE]
+    return found
 
 
 @kernel
@@ -205,30 +236,70 @@ def throw_away(search: Search, half: Any, writer: Any) -> None:
 
 
 @kernel
-def start_search(search: Search, thread: Any, net: Any, height: Any, drain: bool) -> Any:
-    """Give a thread's vertices height 1 if they have an arc to the sink, else the dead label."""
+def first_at(search: Search, thread: Any, height: Any, level: Any) -> Any:
+    """Return how many of the vertices that a thread found last time come before those of a level."""
+    first = thread * search.room[0]
+    low = ZERO
+    high = search.end[slot(thread)]
+    while low < high:
+        middle = (low + high) // TWO
+        if np.uint64(height[search.order[first + middle]]) < level:
+            low = middle + ONE
+        else:
+            high = middle
+    return low
+
+
+@kernel
+def start_search(
+    search: Search, thread: Any, net: Any, height: Any, exact_below: Any, trusted: Any, drain: bool
+) -> Any:
+    """Set up the search from the level below `exact_below` among a thread's vertices; return the pushes made.
+
+    Vertices to be found get a label above n: their old height + n + 2 if that is at most `trusted`, else the
+    dead one. Where the search is from the sink, those next to it are found here.
+    """
     n = np.uint64(len(net.excess))
     dead = n + ONE
+    resumes = exact_below > ONE
+    own = slot(thread)
+    begin = ZERO
+    end = ZERO
+    if resumes:
+        begin = first_at(search, thread, height, exact_below - ONE)
+        end = first_at(search, thread, height, exact_below)
     block = np.uint64(1) << search.shift[0]
     first = thread * search.room[0]
     pushes = ZERO
-    end = ZERO
+    wanted = ZERO
     v = thread * block
     while v < n:
         last = min(v + block, n)
         while v < last:
-            height[v] = dead
-            if net.sink_residual[v] > 0:
+            if resumes and np.uint64(height[v]) < exact_below:
+                v += ONE
+                continue
+            label = dead
+            if trusted > ZERO and np.uint64(height[v]) <= trusted:
+                label += np.uint64(height[v]) + ONE
+            height[v] = label
+            if not resumes and net.sink_residual[v] > 0:
                 if drain:
                     pushes += drain_to_sink(net, v)
                 if net.sink_residual[v] > 0:
-                    height[v] = ONE
+                    label = ONE
+                    height[v] = label
                     search.order[first + end] = v
                     end += ONE
+            if label > dead and net.excess[v] > 0:
+                wanted += ONE
             v += ONE
         v += block * (search.num_threads[0] - ONE)
-    search.begin[slot(thread)] = ZERO
-    search.end[slot(thread)] = end
+    search.begin[own] = begin
+    search.end[own] = end
+    search.kept[own] = begin
+    search.wanted[own] = wanted
+    search.found[own] = ZERO
     throw_away(search, ZERO, thread)
     return pushes
 
@@ -249,19 +320,18 @@ def few_left(net: Any, size: Any, reached: Any) -> Any:
 def search_back(search: Search, thread: Any, net: Any, height: Any, next_height: Any, drain: bool) -> Any:
     """Look from a thread's dead vertices for the level before `next_height`; return the pushes made."""
     n = np.uint64(len(net.excess))
-    dead = n + ONE
     block = np.uint64(1) << search.shift[0]
     pushes = ZERO
     v = thread * block
     while v < n:
         last = min(v + block, n)
         while v < last:
-            a = np.uint64(net.first_out[v]) if np.uint64(height[v]) == dead else np.uint64(len(net.head))
+            a = np.uint64(net.first_out[v]) if np.uint64(height[v]) > n else np.uint64(len(net.head))
             last_arc = np.uint64(net.first_out[v + ONE])
             while a < last_arc:
                 if net.residual[a] > 0 and np.uint64(relaxed_load(height, net.head[a])) + ONE == next_height:
                     pushes += reach(search, thread, net, height, v, a, next_height, drain)
-                    if np.uint64(height[v]) != dead:
+                    if np.uint64(height[v]) <= n:
                         break
                 a += ONE
             v += ONE
@@ -312,7 +382,7 @@ def search_part(
     others wait (`alone`).
     Returns the vertex and the number of its arcs to go on after, `end` if there is none, and the pushes made.
     """
-    dead = np.uint64(len(net.excess)) + ONE
+    n = np.uint64(len(net.excess))
     letters = search.letters[0]
     first = thread * search.room[0]
     pushes = ZERO
@@ -324,7 +394,7 @@ def search_part(
         a = begin + done
         while a < last:
             w = np.uint64(net.head[a])
-            if np.uint64(relaxed_load(height, w)) == dead:
+            if np.uint64(relaxed_load(height, w)) > n:
                 b = np.uint64(net.reverse[a])
                 if net.residual[b] > 0:
                     owner = owner_of(search, w)
@@ -346,28 +416,50 @@ def search_part(
 
 
 @kernel
+def level_to_end_with(level: Any) -> Any:
+    """Return the last level of a search that has found the last wanted vertex before the end of `level`."""
+    return level * OVERSHOOT[0] // OVERSHOOT[1]
+
+
+@kernel
 def search_alone(
-    search: Search, net: Any, height: Any, level: Any, before: Any, width: Any, enough: Any, drain: bool
-) -> tuple[Any, Any, Any, Any]:
+    search: Search,
+    net: Any,
+    height: Any,
+    level: Any,
+    before: Any,
+    width: Any,
+    enough: Any,
+    wanted: Any,
+    last_level: Any,
+    drain: bool,
+) -> tuple[Any, Any, Any, Any, Any]:
     """Search in one thread until a level has `width` vertices or none, or `enough` are reached in all.
+
+    It also ends after `last_level`, which it sets where it finds the last of `wanted` vertices.
 
     On entry all vertices of `level` are found and `before` those of the levels before it.
 
     Returns
     -------
     level, size, before : the level come to, the number of its vertices, and of those before it
+    last_level : where the search ends
     pushes : number of pushes made
     """
     num_threads = search.num_threads[0]
     pushes = ZERO
     while True:
         size = ZERO
+        found = ZERO
         for thread in range(num_threads):
-            found = search.end[slot(thread)] - search.begin[slot(thread)]
-            search.size[size_slot(search, TWO, thread)] = found
-            size += found
-        if size == ZERO or size >= width or before + size >= enough:
-            return level, size, before, pushes
+            own = search.end[slot(thread)] - search.begin[slot(thread)]
+            search.size[size_slot(search, TWO, thread)] = own
+            size += own
+            found += search.found[slot(thread)]
+        if last_level == EVERYTHING and found >= wanted:
+            last_level = level_to_end_with(level)
+        if size == ZERO or size >= width or before + size >= enough or level >= last_level:
+            return level, size, before, last_level, pushes
         backwards = few_left(net, size, before + size)
         for thread in range(num_threads):
             begin = search.begin[slot(thread)]
@@ -388,15 +480,17 @@ def search_alone(
 def has_wide_level(search: Search, net: Any, height: Any, width: Any, enough: Any) -> bool:
     """Search in one thread until a level has `width` vertices, or `enough` are reached; whether one has."""
     for thread in range(search.num_threads[0]):
-        start_search(search, np.uint64(thread), net, height, False)
-    _, size, _, _ = search_alone(search, net, height, ONE, ZERO, width, enough, False)
+        start_search(search, np.uint64(thread), net, height, ZERO, ZERO, False)
+    _, size, _, _, _ = search_alone(
+        search, net, height, ONE, ZERO, width, enough, EVERYTHING, EVERYTHING, False
+    )
     return bool(size >= width)
 
 
 @kernel
 def read_mail(search: Search, thread: Any, net: Any, height: Any, level: Any, half: Any, drain: bool) -> Any:
     """Label what others have found among a thread's vertices; return the pushes made."""
-    dead = np.uint64(len(net.excess)) + ONE
+    n = np.uint64(len(net.excess))
     num_threads = search.num_threads[0]
     pushes = ZERO
     for step in range(num_threads):
@@ -405,7 +499,7 @@ def read_mail(search: Search, thread: Any, net: Any, height: Any, level: Any, ha
         last = place + search.mailed[mail_slot(search, half, writer, thread)] * TWO
         while place < last:
             w = np.uint64(search.mail[place])
-            if np.uint64(height[w]) == dead:
+            if np.uint64(height[w]) > n:
                 b = np.uint64(search.mail[place + ONE])
                 pushes += reach(search, thread, net, height, w, b, level, drain)
             place += TWO
@@ -414,7 +508,15 @@ def read_mail(search: Search, thread: Any, net: Any, height: Any, level: Any, ha
 
 @kernel
 def go_on_alone(
-    search: Search, net: Any, height: Any, level: Any, before: Any, half: Any, drain: bool
+    search: Search,
+    net: Any,
+    height: Any,
+    level: Any,
+    before: Any,
+    wanted: Any,
+    last_level: Any,
+    half: Any,
+    drain: bool,
 ) -> Any:
     """Search in one thread, after its mail, while levels are small; return the pushes made."""
     pushes = ZERO
@@ -423,48 +525,74 @@ def go_on_alone(
     for thread in range(search.num_threads[0]):
         throw_away(search, half, np.uint64(thread))
     n = np.uint64(len(net.excess))
-    search.alone[0], search.alone[1], search.alone[2], made = search_alone(
-        search, net, height, level, before, search.small[0] * TWO, n, drain
+    search.alone[0], search.alone[1], search.alone[2], search.alone[3], made = search_alone(
+        search, net, height, level, before, search.small[0] * TWO, n, wanted, last_level, drain
     )
     return pushes + made
 
 
 @kernel
-def search_together(search: Search, thread: Any, net: Any, height: Any, drain: bool) -> tuple[Any, Any, Any]:
-    """Make every height the exact residual distance to the sink, or ``n + 1`` (dead).
+def search_again(
+    search: Search, thread: Any, net: Any, height: Any, exact_below: Any, trusted: Any, drain: bool
+) -> tuple[Any, Any, Any, Any]:
+    """Make the heights exact that the last search left inexact, or that matter.
 
     All threads of the team call it at the same time, while nobody else pushes; it ends with a barrier. With
     `drain`, a vertex with excess pushes it along the arc over which the search reaches it, before that arc
     counts, as :func:`preflow.kernels.bfs.distances_to_sink` does.
 
+    Parameters
+    ----------
+    exact_below : int
+        All heights below it are those of the last search and still exact; the search goes on from there. 0
+        or 1 searches from the sink.
+    trusted : int
+        If it is not 0, heights up to it are lower bounds of distances, and the search may stop some levels
+        after that in which the last vertex with such a height and with excess was found.
+
     Returns
     -------
-    begin, end : where this thread's vertices that reach the sink, by distance, stand in ``search.order``
+    begin, end : where this thread's vertices that were reached, by distance, stand in ``search.order``
+    ceiling : the others are at least so far away; ``n + 1`` if they cannot reach the sink
     pushes : number of pushes that this thread made
 
     Notes
     -----
+    With ``trusted > 0`` a vertex that was not reached still has the label by which it was told from those
+    that were: its old height + n + 2, or the dead one. Who calls it makes a height of it, see
+    :func:`height_not_reached`.
+
     O(n + m) work; one barrier for each large level, two in dense networks, and for each run of small ones.
     """
     n = np.uint64(len(net.excess))
     num_threads = search.num_threads[0]
     first = thread * search.room[0]
     own = slot(thread)
-    pushes = start_search(search, thread, net, height, drain)
+    pushes = start_search(search, thread, net, height, exact_below, trusted, drain)
     if not wait(search.barrier, num_threads):
-        return ZERO, ZERO, pushes
-    level = ONE
+        return ZERO, ZERO, ONE, pushes
+    wanted = ZERO
+    before = ZERO
+    for other in range(num_threads):
+        wanted += search.wanted[slot(other)]
+        before += search.kept[slot(other)]
+    if wanted == ZERO:
+        wanted = EVERYTHING
+    level = max(exact_below, TWO) - ONE
+    last_level = EVERYTHING
     half = ZERO
     size = n
-    before = ZERO
-    while size > ZERO and before < n:
+    while size > ZERO and before < n and level <= last_level:
         if size < search.small[0]:
             if thread == ZERO:
-                pushes += go_on_alone(search, net, height, level, before, half, drain)
+                pushes += go_on_alone(search, net, height, level, before, wanted, last_level, half, drain)
             if not wait(search.barrier, num_threads):
-                return ZERO, ZERO, pushes
+                return ZERO, ZERO, ONE, pushes
             level, size, before = search.alone[0], search.alone[1], search.alone[2]
-            if size == ZERO or before + size == n:
+            last_level = search.alone[3]
+            if size == ZERO or before + size == n or level >= last_level:
+                before += size
+                level += ONE
                 break
         pushes += read_mail(search, thread, net, height, level, half, drain)
         k = search.begin[own]
@@ -474,7 +602,7 @@ def search_together(search: Search, thread: Any, net: Any, height: Any, drain: b
         if may_be_few_left(net):
             search.size[size_slot(search, TWO, thread)] = found
             if not wait(search.barrier, num_threads):
-                return ZERO, ZERO, pushes
+                return ZERO, ZERO, ONE, pushes
             size = size_of_level(search, TWO)
             if few_left(net, size, before + size):
                 pushes += search_back(search, thread, net, height, level + ONE, drain)
@@ -489,8 +617,9 @@ def search_together(search: Search, thread: Any, net: Any, height: Any, drain: b
                 search, thread, net, height, level + ONE, k, end, done, half, False, drain
             )
             search.size[size_slot(search, half, thread)] = found + (UNFINISHED if k < end else ZERO)
+            search.size[size_slot(search, half, thread) + ONE] = search.found[own]
             if not wait(search.barrier, num_threads):
-                return ZERO, ZERO, pushes + made
+                return ZERO, ZERO, ONE, pushes + made
             pushes += made
             total = size_of_level(search, half)
             size += total % UNFINISHED
@@ -498,6 +627,32 @@ def search_together(search: Search, thread: Any, net: Any, height: Any, drain: b
             found = ZERO
             if more:
                 pushes += read_mail(search, thread, net, height, level + ONE, half, drain)
+        if last_level == EVERYTHING and all_found(search, half) >= wanted:
+            last_level = level_to_end_with(level)
         before += size
         level += ONE
-    return first, first + search.end[own], pushes
+    ceiling = n + ONE if size == ZERO or before == n else level
+    return first, first + search.end[own], ceiling, pushes
+
+
+@kernel
+def height_not_reached(label: Any, ceiling: Any, num_vertices: Any) -> Any:
+    """Return the height of a vertex that :func:`search_again` did not reach, given its label after it."""
+    if ceiling > num_vertices or label == num_vertices + ONE:
+        return num_vertices + ONE
+    return max(label - (num_vertices + TWO), ceiling)
+
+
+@kernel
+def search_together(search: Search, thread: Any, net: Any, height: Any, drain: bool) -> tuple[Any, Any, Any]:
+    """Make every height the exact residual distance to the sink, or ``n + 1`` (dead).
+
+    Called as :func:`search_again` is.
+
+    Returns
+    -------
+    begin, end : where this thread's vertices that reach the sink, by distance, stand in ``search.order``
+    pushes : number of pushes that this thread made
+    """
+    begin, end, _, pushes = search_again(search, thread, net, height, ZERO, ZERO, drain)
+    return begin, end, pushes
