@@ -704,7 +704,7 @@ def test_search_goes_on_and_stops(
         else:
             assert np.array_equal(height, exact)
         exact_below = min(ceiling, push_down(net, height, random))
-        trusted = int(random.choice([0, n, random.integers(1, n + 1)]))
+        trusted = int(random.choice([0, n, random.integers(n + 1)]))
 
 
 def run_search_again(

@@ -35,10 +35,10 @@ SMALL_LEVEL = 4096
 BLOCK, BLOCKS = 256, 16
 #: Letters in all mailboxes of a thread, and in one, at least.
 LETTERS, FEWEST_LETTERS = 16384, 64
-#: How many vertices ahead their arcs' ends, their arcs, and their place among the arcs are prefetched.
-NEAR, MIDDLE, FAR = 3, 6, 9
+#: How many vertices ahead prefetching begins, and how many behind that it goes on; see look_ahead.
+FAR, MIDDLE, NEAR = np.uint64(9), np.uint64(3), np.uint64(6)
 #: Arcs of a vertex whose ends are prefetched.
-SOME_ARCS = 16
+SOME_ARCS = np.uint64(16)
 #: With at least so many arcs a vertex, a level at least half as large as what is left does not search, it is
 #: searched for.
 MANY_ARCS = 32
@@ -340,22 +340,24 @@ def search_back(search: Search, thread: Any, net: Any, height: Any, next_height:
 
 
 @kernel
-def look_ahead(search: Search, net: Any, height: Any, k: Any, last: Any) -> None:
-    """Prefetch what the search reads of the vertices after entry `k` of the order; entries end at `last`.
+def look_ahead(search: Search, net: Any, height: Any, begin: Any, last: Any, k: Any) -> None:
+    """Prefetch some of what the search from entries ``begin .. last - 1`` of the order reads.
 
-    Whether an arc is of use is hard to predict, so that without this only one miss is under way at a time.
+    Called for each `k` from `begin` on, FAR ahead of the search: for where the arcs of vertex `k` are, for
+    the arcs of the vertex MIDDLE before it, and for the ends of those of the vertex NEAR the search. Whether
+    an arc is of use is hard to predict, so that without this only one miss is under way at a time.
     """
     order = search.order
-    if k + np.uint64(FAR) < last:
-        prefetch(net.first_out, order[k + np.uint64(FAR)])
-    if k + np.uint64(MIDDLE) < last:
-        a = np.uint64(net.first_out[order[k + np.uint64(MIDDLE)]])
+    if k < last:
+        prefetch(net.first_out, order[k])
+    if begin + MIDDLE <= k < last + MIDDLE:
+        a = np.uint64(net.first_out[order[k - MIDDLE]])
         prefetch(net.head, a)
         prefetch(net.reverse, a)
-    if k + np.uint64(NEAR) < last:
-        v = np.uint64(order[k + np.uint64(NEAR)])
+    if begin + NEAR <= k < last + NEAR:
+        v = np.uint64(order[k - NEAR])
         a = np.uint64(net.first_out[v])
-        end = min(np.uint64(net.first_out[v + ONE]), a + np.uint64(SOME_ARCS))
+        end = min(np.uint64(net.first_out[v + ONE]), a + SOME_ARCS)
         while a < end:
             prefetch(height, net.head[a])
             prefetch(net.residual, net.reverse[a])
@@ -386,8 +388,14 @@ def search_part(
     letters = search.letters[0]
     first = thread * search.room[0]
     pushes = ZERO
+    begin_ahead = first + k
+    last_ahead = first + end
+    ahead = begin_ahead
+    while ahead < begin_ahead + FAR:
+        look_ahead(search, net, height, begin_ahead, last_ahead, ahead)
+        ahead += ONE
     while k < end:
-        look_ahead(search, net, height, first + k, first + end)
+        look_ahead(search, net, height, begin_ahead, last_ahead, first + k + FAR)
         v = np.uint64(search.order[first + k])
         begin = np.uint64(net.first_out[v])
         last = np.uint64(net.first_out[v + ONE])
