@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,18 @@ from preflow.kernels.atomics import (
 from preflow.kernels.bfs import distances_to_sink
 from preflow.kernels.kernel import kernel
 from preflow.kernels.worklist import Worklist, append, appended, begin_phase, flush, make_worklist, take_chunk
-from preflow.parallel.barrier import break_barrier, make_barrier, wait
+from preflow.parallel.barrier import (
+    FEWEST_SPINS,
+    LONG_NAPS,
+    MOST_SPINS,
+    PATIENCE,
+    SHORT_NAPS,
+    SPINS,
+    break_barrier,
+    learn,
+    make_barrier,
+    wait,
+)
 from preflow.parallel.search import (
     Search,
     has_wide_level,
@@ -318,6 +330,36 @@ def test_barrier_holds_all_until_the_last(num_threads: int, rounds: int) -> None
     written = np.zeros((2, num_threads), dtype=np.int64)
     passed = run_together(lambda t: meet_often(barrier, written, t, num_threads, rounds), num_threads)
     assert passed == [rounds] * num_threads
+
+
+def test_barrier_learns_how_long_to_spin() -> None:
+    """A nap that was all but superfluous makes the next wait spin longer; a long one spares the core."""
+    barrier = make_barrier(1)
+    assert barrier[PATIENCE] == SPINS
+
+    def patience_after(naps: int) -> int:
+        for _ in range(20):
+            learn(barrier, barrier[PATIENCE], np.int64(naps))
+        return int(barrier[PATIENCE])
+
+    assert patience_after(SHORT_NAPS // 2) == MOST_SPINS
+    assert patience_after((SHORT_NAPS + LONG_NAPS) // 2) == MOST_SPINS
+    assert patience_after(2 * LONG_NAPS) == FEWEST_SPINS
+
+
+@pytest.mark.skipif(PLAIN, reason="a thread of plain Python does not wait while another sleeps")
+def test_barrier_spares_the_core_where_a_thread_is_late() -> None:
+    barrier = make_barrier(2)
+    barrier[PATIENCE] = MOST_SPINS
+
+    def meet_late(thread: int) -> None:
+        for _ in range(10):
+            if thread == 1:
+                time.sleep(0.01)
+            assert wait(barrier, 2)
+
+    run_together(meet_late, 2)
+    assert barrier[PATIENCE] == FEWEST_SPINS
 
 
 @kernel

@@ -2,8 +2,9 @@
 
 Sense-reversing: the sense is a generation number that the last thread advances, so a fast thread that comes
 again cannot slip through the old one. A thread spins briefly, then offers its core to others: there may be
-fewer cores than threads. A broken barrier holds nobody: a thread that fails breaks it, and the kernels of
-the others return.
+fewer cores than threads, or others who want them. How briefly is learnt: where the wait was nearly over when
+it took a nap, it should have gone on spinning; where it was not, somebody else has a core. A broken barrier
+holds nobody: a thread that fails breaks it, and the kernels of the others return.
 """
 
 from __future__ import annotations
@@ -17,11 +18,16 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from ..kernels.atomics import PADDING, fetch_add, load, pause, relaxed_load, relaxed_store, store
+from ..kernels.clock import now
 from ..kernels.kernel import kernel
 from ..solving.dispatch import usable_cpus
 
-#: Looks at the generation before a waiting thread offers its core to others, where each thread has one.
-SPINS = 20000
+#: Looks at the generation before a waiting thread offers its core to others, where each thread has one: at
+#: first, at least, and at most.
+SPINS, FEWEST_SPINS, MOST_SPINS = 2000, 200, 20000
+#: Nanoseconds: shorter naps were a mistake, longer ones were not. A nap takes 50,000 and more; where another
+#: process had the core of a thread, 9 of 10 waits on a busy EPYC went on for 200,000 to 800,000.
+SHORT_NAPS, LONG_NAPS = 120_000, 200_000
 #: Microseconds that a thread sleeps between two looks then; the operating system adds some 50.
 NAP = np.uint32(1)
 
@@ -62,6 +68,15 @@ def rest(looks: Any, patience: Any) -> Any:
 
 
 @kernel
+def learn(barrier: Any, patience: Any, napped: Any) -> None:
+    """Set the patience of the next waits after one that went on for `napped` nanoseconds after `patience`."""
+    if napped < SHORT_NAPS:
+        relaxed_store(barrier, PATIENCE, min(2 * patience, MOST_SPINS))
+    elif napped > LONG_NAPS:
+        relaxed_store(barrier, PATIENCE, max(patience // 2, FEWEST_SPINS))
+
+
+@kernel
 def wait(barrier: Any, num_threads: Any) -> bool:
     """Wait for all `num_threads` threads; what they wrote before is seen after. False if broken.
 
@@ -75,10 +90,15 @@ def wait(barrier: Any, num_threads: Any) -> bool:
         return bool(load(barrier, BROKEN) == 0)
     patience = relaxed_load(barrier, PATIENCE)
     looks = 0
+    naps_from = np.int64(0)
     while load(barrier, GENERATION) == generation:
         if relaxed_load(barrier, BROKEN) != 0:
             return False
+        if looks == patience and patience > 0 and naps_from == 0:
+            naps_from = np.int64(now())
         looks = rest(looks, patience)
+    if naps_from != 0:
+        learn(barrier, patience, np.int64(now()) - naps_from)
     return bool(load(barrier, BROKEN) == 0)
 
 
