@@ -579,6 +579,7 @@ def first_stage(
         if thread == ZERO:
             counts[RELABEL_NANOSECONDS] += now() - started
             counts[GLOBAL_RELABELS] += ONE
+            relaxed_store(state.shared, STOPPING, relaxed_load(stop, 0))
         if not wait(search.barrier, num_threads):
             return
         active = 0.0
@@ -586,21 +587,19 @@ def first_stage(
             active += state.active[np.uint64(other) * PADDING]
         if thread == ZERO:
             progress[0] = active
-        if ceiling > n and (active == 0.0 or relaxed_load(state.shared, STOPPING) != 0):
+        stopping = relaxed_load(state.shared, STOPPING) != 0
+        if ceiling > n and (active == 0.0 or stopping):
             return
-        touched = run_phase(
-            search, queues, thread, net, state, longest, work_limit, stop, counts, stacks, touched
-        )
-        if thread == ZERO:
-            relaxed_store(state.shared, STOPPING, relaxed_load(stop, 0))
+        if not stopping:
+            touched = run_phase(
+                search, queues, thread, net, state, longest, work_limit, stop, counts, stacks, touched
+            )
         if not wait(search.barrier, num_threads):
             return
         exact_below = ceiling
         for other in range(num_threads):
             exact_below = min(exact_below, state.exact_below[np.uint64(other) * PADDING])
-        trusted = min(np.uint64(relaxed_load(state.shared, GAP)), n)
-        if relaxed_load(state.shared, STOPPING) != 0:
-            trusted = ZERO
+        trusted = ZERO if stopping else min(np.uint64(relaxed_load(state.shared, GAP)), n)
 
 
 def solve(net: ResidualArrays, options: PathsOptions, control: Control) -> NDArray[Any]:
