@@ -12,8 +12,8 @@ DENSE = 1 / 8
 SMALL = 100
 
 #: From so many arcs on several threads pay. With two threads of an EPYC, multicore-paths took, of
-#: serial-hi-pr's time, 0.60 on a 1000x1000 grid (5 million arcs), 0.63 on an 80^3 grid (2 million), 0.72 to
-#: 0.75 on rmf-wide 64x32 (0.65 million), 0.80 to 1.0 on rlg-wide 16384x64 (3 million).
+#: serial-hi-pr's time, 0.55 on a 1000x1000 grid (5 million arcs), 0.55 to 0.6 on an 80^3 grid (2 million),
+#: 0.7 to 0.85 on rmf-wide 64x48 (1 million) and 0.67 to 0.72 on rlg-wide 4096x64 (0.8 million).
 MANY_ARCS = 1_000_000
 #: From so many threads on they pay for dense networks too, where a solve takes little longer than a search.
 THREADS_FOR_DENSE = 4
