@@ -114,7 +114,7 @@ def test_float_capacities(method: str, problem: SmallProblem, threads: int) -> N
 def test_time_limit(method: str, threads: int) -> None:
     problem = FAMILIES["rmf-wide"].generate("60x30", seed=1)
     preflow.min_cut(([0, 1], [1, 2], [1, 1]), 0, 2, method=method, threads=threads)
-    result = preflow.max_flow(problem, method=method, threads=threads, time_limit=0.1)
+    result = preflow.max_flow(problem, method=method, threads=threads, time_limit=0.02)
     assert result.status == "time-limit"
     result.verify()
     assert 0 <= result.lower_bound <= result.upper_bound
