@@ -56,7 +56,15 @@ from ..parallel.barrier import wait
 from ..parallel.delays import delay
 from ..parallel.idle import claim_idle, say_given, wait_for_gift
 from ..parallel.queues import Queues, append, clear, make_queues, pop, size
-from ..parallel.search import Search, has_wide_level, height_not_reached, make_search, search_again
+from ..parallel.search import (
+    Search,
+    first_own,
+    has_wide_level,
+    height_not_reached,
+    make_search,
+    next_own,
+    search_again,
+)
 from ..parallel.team import run_solver
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS, STEALS, WAITS
@@ -477,20 +485,16 @@ def set_heights_not_reached(
     n = np.uint64(len(net.excess))
     row = thread * (n + TWO)
     greatest = ZERO
-    block = np.uint64(1) << search.shift[0]
-    v = thread * block
+    v = first_own(search, thread)
     while v < n:
-        last = min(v + block, n)
-        while v < last:
-            if np.uint64(state.height[v]) > n:
-                h = height_not_reached(np.uint64(state.height[v]), ceiling, n)
-                state.height[v] = h
-                if h <= n:
-                    state.current[v] = net.first_out[v]
-                    state.population[row + h] += 1
-                    greatest = max(greatest, h)
-            v += ONE
-        v += block * (search.num_threads[0] - ONE)
+        if np.uint64(state.height[v]) > n:
+            h = height_not_reached(np.uint64(state.height[v]), ceiling, n)
+            state.height[v] = h
+            if h <= n:
+                state.current[v] = net.first_out[v]
+                state.population[row + h] += 1
+                greatest = max(greatest, h)
+        v = next_own(search, v)
     return greatest
 
 

@@ -148,6 +148,21 @@ def owner_of(search: Search, v: Any) -> Any:
 
 
 @kernel
+def first_own(search: Search, thread: Any) -> Any:
+    """Return the first vertex of a thread; it may be n or more."""
+    return thread << search.shift[0]
+
+
+@kernel
+def next_own(search: Search, v: Any) -> Any:
+    """Return the next vertex of the thread that owns `v`; it may be n or more."""
+    v += ONE
+    if v & ((ONE << search.shift[0]) - ONE) == ZERO:
+        v += (search.num_threads[0] - ONE) << search.shift[0]
+    return v
+
+
+@kernel
 def drain_to_sink(net: Any, v: Any) -> Any:
     """Push the excess of `v` to the sink as far as it goes; return the pushes made."""
     amount = min(net.excess[v], net.sink_residual[v])
@@ -268,17 +283,12 @@ def start_search(
     if resumes:
         begin = first_at(search, thread, height, exact_below - ONE)
         end = first_at(search, thread, height, exact_below)
-    block = np.uint64(1) << search.shift[0]
     first = thread * search.room[0]
     pushes = ZERO
     wanted = ZERO
-    v = thread * block
+    v = first_own(search, thread)
     while v < n:
-        last = min(v + block, n)
-        while v < last:
-            if resumes and np.uint64(height[v]) < exact_below:
-                v += ONE
-                continue
+        if not resumes or np.uint64(height[v]) >= exact_below:
             label = dead
             if trusted > ZERO and np.uint64(height[v]) <= trusted:
                 label += np.uint64(height[v]) + ONE
@@ -293,8 +303,7 @@ def start_search(
                     end += ONE
             if label > dead and net.excess[v] > 0:
                 wanted += ONE
-            v += ONE
-        v += block * (search.num_threads[0] - ONE)
+        v = next_own(search, v)
     search.begin[own] = begin
     search.end[own] = end
     search.kept[own] = begin
@@ -320,22 +329,18 @@ def few_left(net: Any, size: Any, reached: Any) -> Any:
 def search_back(search: Search, thread: Any, net: Any, height: Any, next_height: Any, drain: bool) -> Any:
     """Look from a thread's dead vertices for the level before `next_height`; return the pushes made."""
     n = np.uint64(len(net.excess))
-    block = np.uint64(1) << search.shift[0]
     pushes = ZERO
-    v = thread * block
+    v = first_own(search, thread)
     while v < n:
-        last = min(v + block, n)
-        while v < last:
-            a = np.uint64(net.first_out[v]) if np.uint64(height[v]) > n else np.uint64(len(net.head))
-            last_arc = np.uint64(net.first_out[v + ONE])
-            while a < last_arc:
-                if net.residual[a] > 0 and np.uint64(relaxed_load(height, net.head[a])) + ONE == next_height:
-                    pushes += reach(search, thread, net, height, v, a, next_height, drain)
-                    if np.uint64(height[v]) <= n:
-                        break
-                a += ONE
-            v += ONE
-        v += block * (search.num_threads[0] - ONE)
+        a = np.uint64(net.first_out[v]) if np.uint64(height[v]) > n else np.uint64(len(net.head))
+        last = np.uint64(net.first_out[v + ONE])
+        while a < last:
+            if net.residual[a] > 0 and np.uint64(relaxed_load(height, net.head[a])) + ONE == next_height:
+                pushes += reach(search, thread, net, height, v, a, next_height, drain)
+                if np.uint64(height[v]) <= n:
+                    break
+            a += ONE
+        v = next_own(search, v)
     return pushes
 
 
