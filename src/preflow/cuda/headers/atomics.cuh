@@ -1,0 +1,85 @@
+// Loads, stores and read-modify-write operations on memory that other threads change, with their order named.
+//
+// "relaxed" orders nothing else; "acquire" keeps later accesses after it, "release" earlier ones before it.
+// On the GPU the order is that of the whole device. What is not named relaxed in a fetch_ function is both.
+#pragma once
+#include "platform.cuh"
+
+#ifdef PREFLOW_ON_CPU
+
+template <class T> T relaxed_load(const T* at) { return __atomic_load_n(at, __ATOMIC_RELAXED); }
+template <class T> T acquire_load(const T* at) { return __atomic_load_n(at, __ATOMIC_ACQUIRE); }
+template <class T> void relaxed_store(T* at, T value) { __atomic_store_n(at, value, __ATOMIC_RELAXED); }
+template <class T> void release_store(T* at, T value) { __atomic_store_n(at, value, __ATOMIC_RELEASE); }
+template <class T> T relaxed_fetch_add(T* at, T value) { return __atomic_fetch_add(at, value, __ATOMIC_RELAXED); }
+template <class T> T fetch_add(T* at, T value) { return __atomic_fetch_add(at, value, __ATOMIC_ACQ_REL); }
+template <class T> T relaxed_compare_exchange(T* at, T expected, T value) {
+    __atomic_compare_exchange_n(at, &expected, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    return expected;
+}
+template <class T> T relaxed_fetch_min(T* at, T value) {
+    T old = relaxed_load(at);
+    while (value < old && !__atomic_compare_exchange_n(at, &old, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
+    return old;
+}
+
+#else
+
+__device__ __forceinline__ u32 relaxed_load(const u32* at) {
+    u32 value;
+    asm volatile("ld.relaxed.gpu.u32 %0, [%1];" : "=r"(value) : "l"(at) : "memory");
+    return value;
+}
+__device__ __forceinline__ i64 relaxed_load(const i64* at) {
+    i64 value;
+    asm volatile("ld.relaxed.gpu.s64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
+    return value;
+}
+__device__ __forceinline__ u64 relaxed_load(const u64* at) {
+    u64 value;
+    asm volatile("ld.relaxed.gpu.u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
+    return value;
+}
+__device__ __forceinline__ u32 acquire_load(const u32* at) {
+    u32 value;
+    asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(value) : "l"(at) : "memory");
+    return value;
+}
+__device__ __forceinline__ i64 acquire_load(const i64* at) {
+    i64 value;
+    asm volatile("ld.acquire.gpu.s64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
+    return value;
+}
+__device__ __forceinline__ void relaxed_store(u32* at, u32 value) {
+    asm volatile("st.relaxed.gpu.u32 [%0], %1;" ::"l"(at), "r"(value) : "memory");
+}
+__device__ __forceinline__ void relaxed_store(i64* at, i64 value) {
+    asm volatile("st.relaxed.gpu.s64 [%0], %1;" ::"l"(at), "l"(value) : "memory");
+}
+__device__ __forceinline__ void relaxed_store(u64* at, u64 value) {
+    asm volatile("st.relaxed.gpu.u64 [%0], %1;" ::"l"(at), "l"(value) : "memory");
+}
+__device__ __forceinline__ void release_store(u32* at, u32 value) {
+    asm volatile("st.release.gpu.u32 [%0], %1;" ::"l"(at), "r"(value) : "memory");
+}
+__device__ __forceinline__ u32 relaxed_fetch_add(u32* at, u32 value) { return atomicAdd(at, value); }
+__device__ __forceinline__ u64 relaxed_fetch_add(u64* at, u64 value) { return atomicAdd(at, value); }
+__device__ __forceinline__ i64 relaxed_fetch_add(i64* at, i64 value) {
+    return static_cast<i64>(atomicAdd(reinterpret_cast<u64*>(at), static_cast<u64>(value)));
+}
+__device__ __forceinline__ u32 fetch_add(u32* at, u32 value) {
+    u32 old;
+    asm volatile("atom.acq_rel.gpu.add.u32 %0, [%1], %2;" : "=r"(old) : "l"(at), "r"(value) : "memory");
+    return old;
+}
+__device__ __forceinline__ i64 fetch_add(i64* at, i64 value) {
+    i64 old;
+    asm volatile("atom.acq_rel.gpu.add.u64 %0, [%1], %2;" : "=l"(old) : "l"(at), "l"(value) : "memory");
+    return old;
+}
+__device__ __forceinline__ u32 relaxed_compare_exchange(u32* at, u32 expected, u32 value) {
+    return atomicCAS(at, expected, value);
+}
+__device__ __forceinline__ u32 relaxed_fetch_min(u32* at, u32 value) { return atomicMin(at, value); }
+
+#endif

@@ -1,0 +1,164 @@
+"""The GPU: find it, compile ``.cu`` files for it, launch their kernels. The only module that imports CuPy.
+
+A ``.cu`` file includes headers by ``#include "name.cuh"``; they are pasted in before compiling, so that the
+compiled code, which CuPy keeps on disk under a hash of the source, is never older than a header. A kernel
+takes one pointer, to a struct whose members are all 8 bytes wide: pointers and 64-bit integers, in the order
+of the (nested) NamedTuple that is given to :meth:`Device.launch`. So the same files run on CPU threads in the
+tests.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import DeviceUnavailableError
+
+HEADERS = Path(__file__).parent / "headers"
+INCLUDE = re.compile(r'^#include "([\w.]+)"\n', re.MULTILINE)
+INSTALL = "install it with  pip install 'preflow[cuda]'"
+#: Threads of a block, in all kernels that are launched cooperatively.
+BLOCK_THREADS = 1024
+#: Kernels use 16-byte vectors and ordered atomics: Volta is too old for what NVRTC 13 compiles, Turing is not.
+LEAST_CAPABILITY = 75
+
+
+def source_with_headers(path: Path) -> str:
+    """Return the text of a ``.cu`` file with its headers pasted in, each once."""
+    seen: set[str] = set()
+
+    def paste(match: re.Match[str]) -> str:
+        name = match[1]
+        if name in seen:
+            return ""
+        seen.add(name)
+        return INCLUDE.sub(paste, (HEADERS / name).read_text())
+
+    return INCLUDE.sub(paste, path.read_text())
+
+
+def flat_arguments(arguments: Any) -> Iterator[Any]:
+    """Yield the arrays and integers of a nested NamedTuple in order."""
+    for argument in arguments:
+        if isinstance(argument, tuple):
+            yield from flat_arguments(argument)
+        else:
+            yield argument
+
+
+class Device:
+    """One NVIDIA GPU.
+
+    Attributes
+    ----------
+    xp : module
+        CuPy: what NumPy is for arrays on the host.
+    name : str
+    num_multiprocessors : int
+    block_threads : int
+        Threads of a block of a cooperative kernel.
+    """
+
+    def __init__(self, cupy: Any) -> None:
+        properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
+        self.xp = cupy
+        self.name: str = properties["name"].decode()
+        self.num_multiprocessors: int = properties["multiProcessorCount"]
+        self.block_threads = BLOCK_THREADS
+
+    @property
+    def free_bytes(self) -> int:
+        """Memory that could be allocated now."""
+        free, _ = self.xp.cuda.runtime.memGetInfo()
+        return int(free + self.xp.get_default_memory_pool().free_bytes())
+
+    def to_host(self, array: Any) -> NDArray[Any]:
+        """Return a copy on the host."""
+        host: NDArray[Any] = self.xp.asnumpy(array)
+        return host
+
+    def synchronize(self) -> None:
+        """Wait until everything launched so far is done."""
+        self.xp.cuda.get_current_stream().synchronize()
+
+    def launch(
+        self,
+        path: Path,
+        kernel: str,
+        blocks: int,
+        threads: int,
+        arguments: Any,
+        *,
+        shared_bytes: int = 0,
+        constants: tuple[tuple[str, int], ...] = (),
+        cooperative: bool = False,
+    ) -> None:
+        """Start a kernel of a ``.cu`` file; it runs after what was started before it.
+
+        Parameters
+        ----------
+        path : Path
+        kernel : str
+        blocks, threads : int
+            Blocks of the grid, threads of a block.
+        arguments : NamedTuple of arrays, integers and such NamedTuples
+        shared_bytes : int
+            Shared memory of a block.
+        constants : pairs of name and value
+            Macros that the file is compiled with.
+        cooperative : bool
+            All blocks run at the same time, so that they can wait for each other.
+        """
+        function = _function(path, kernel, constants, cooperative)
+        if shared_bytes > 48 * 1024:
+            function.max_dynamic_shared_size_bytes = shared_bytes
+        words = [_word(argument) for argument in flat_arguments(arguments)]
+        function((blocks,), (threads,), (self.xp.asarray(np.array(words, dtype=np.uint64)),), shared_mem=shared_bytes)
+
+
+def _word(argument: Any) -> int:
+    return int(argument) & (2**64 - 1) if isinstance(argument, int | np.integer) else int(argument.data.ptr)
+
+
+@lru_cache
+def _function(path: Path, kernel: str, constants: tuple[tuple[str, int], ...], cooperative: bool) -> Any:
+    cupy = _import_cupy()
+    options = ("--std=c++17", *(f"-D{name}={value}" for name, value in constants))
+    module = cupy.RawModule(
+        code=source_with_headers(path), options=options, enable_cooperative_groups=cooperative
+    )
+    return module.get_function(kernel)
+
+
+def _import_cupy() -> Any:
+    try:
+        import cupy
+    except ImportError as error:
+        raise DeviceUnavailableError(f"device 'cuda' needs CuPy: {INSTALL} ({error})") from None
+    return cupy
+
+
+def find_device() -> Device:
+    """Return the current GPU.
+
+    Raises
+    ------
+    DeviceUnavailableError
+        There is none, or something to use it is missing; the message says what to install.
+    """
+    cupy = _import_cupy()
+    try:
+        count = cupy.cuda.runtime.getDeviceCount()
+        capability = int(cupy.cuda.Device().compute_capability) if count else 0
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        raise DeviceUnavailableError(f"no NVIDIA GPU can be used: {error}") from None
+    if capability < LEAST_CAPABILITY:
+        least = f"{LEAST_CAPABILITY // 10}.{LEAST_CAPABILITY % 10}"
+        raise DeviceUnavailableError(f"no NVIDIA GPU of compute capability {least} or later is there")
+    return Device(cupy)
