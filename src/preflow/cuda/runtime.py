@@ -2,8 +2,8 @@
 
 A ``.cu`` file includes headers by ``#include "name.cuh"``; they are pasted in before compiling, so that the
 compiled code, which CuPy keeps on disk under a hash of the source, is never older than a header. A kernel
-takes one pointer, to a struct whose members are all 8 bytes wide: pointers and 64-bit integers, in the order
-of the (nested) NamedTuple that is given to :meth:`Device.launch`. So the same files run on CPU threads in the
+has one parameter, a struct whose members are all 8 bytes wide: pointers and 64-bit integers, in the order of
+the (nested) NamedTuple that is given to :meth:`Device.launch`. So the same files run on CPU threads in the
 tests.
 """
 
@@ -118,8 +118,9 @@ class Device:
         function = _function(path, kernel, constants, cooperative)
         if shared_bytes > 48 * 1024:
             function.max_dynamic_shared_size_bytes = shared_bytes
-        words = [_word(argument) for argument in flat_arguments(arguments)]
-        function((blocks,), (threads,), (self.xp.asarray(np.array(words, dtype=np.uint64)),), shared_mem=shared_bytes)
+        words = np.array([_word(argument) for argument in flat_arguments(arguments)], dtype=np.uint64)
+        struct = words.view([("words", np.uint64, len(words))])
+        function((blocks,), (threads,), (struct,), shared_mem=shared_bytes)
 
 
 def _word(argument: Any) -> int:

@@ -2,7 +2,6 @@
 //
 // "relaxed" orders nothing else; "acquire" keeps later accesses after it, "release" earlier ones before it.
 // On the GPU the order is that of the whole device. What is not named relaxed in a fetch_ function is both.
-#pragma once
 #include "platform.cuh"
 
 #ifdef PREFLOW_ON_CPU

@@ -1,5 +1,4 @@
 // Types, and what a GPU and the tests' CPU threads name differently.
-#pragma once
 
 using u8 = unsigned char;
 using u32 = unsigned int;
@@ -13,6 +12,24 @@ constexpr u32 ALL_LANES = 0xffffffffu;
 extern __shared__ __align__(16) char preflow_shared_memory[];
 
 __device__ __forceinline__ char* shared_memory() { return preflow_shared_memory; }
+
+// A clock that all multiprocessors share.
+__device__ __forceinline__ u64 nanoseconds() {
+    u64 now;
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+    return now;
+}
+
+// Begins the definition of a kernel with one parameter, `args`.
+#define KERNEL(name, Arguments) \
+    extern "C" __global__ void __launch_bounds__(1024) name(const __grid_constant__ Arguments args)
+#else
+inline u64 nanoseconds() { return 0; }
+
+#define KERNEL(name, Arguments)                                                                        \
+    static void name##_body(const Arguments& args);                                                    \
+    extern "C" void name(const void* args) { name##_body(*static_cast<const Arguments*>(args)); }      \
+    static void name##_body(const Arguments& args)
 #endif
 
 // Hands out a block's shared memory piece by piece: all threads take the same pieces in the same order.

@@ -1,0 +1,54 @@
+// Who waits for whom: all threads of a cooperative launch, or those of one block.
+//
+// A team is what a level-synchronous loop runs on. Both kinds have the same members, so that the loop is
+// written once: with few items one block does it alone, which costs a barrier of the block a level, with many
+// the whole grid.
+#include "atomics.cuh"
+
+// All threads of the grid; `arrivals` counts in device memory and is zero before the launch.
+struct GridTeam {
+    u32* arrivals;
+    u32 target = 0;
+
+    __device__ explicit GridTeam(u32* arrivals) : arrivals(arrivals) {}
+
+    __device__ u32 num_warps() const { return gridDim.x * ((blockDim.x + WARP - 1) / WARP); }
+    __device__ u32 warp() const { return threadIdx.x / WARP * gridDim.x + blockIdx.x; }
+    __device__ u32 thread() const { return grid_thread(); }
+    __device__ u32 num_threads() const { return grid_threads(); }
+    __device__ bool is_first() const { return blockIdx.x == 0 && threadIdx.x == 0; }
+
+    // What any thread wrote before is seen by all threads after. In between, when all have come, one thread of
+    // each block calls `then`. Arrivals count up for ever: the difference to the target is modulo 2**32.
+    template <class Then>
+    __device__ void wait(Then then) {
+        target += gridDim.x;
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            fetch_add(arrivals, 1u);
+            while (static_cast<int>(acquire_load(arrivals) - target) < 0) {
+#ifdef PREFLOW_ON_CPU
+                __nanosleep(20);
+#endif
+            }
+            then();
+        }
+        __syncthreads();
+    }
+};
+
+// The threads of one block.
+struct BlockTeam {
+    __device__ u32 num_warps() const { return (blockDim.x + WARP - 1) / WARP; }
+    __device__ u32 warp() const { return threadIdx.x / WARP; }
+    __device__ u32 thread() const { return threadIdx.x; }
+    __device__ u32 num_threads() const { return blockDim.x; }
+    __device__ bool is_first() const { return threadIdx.x == 0; }
+
+    template <class Then>
+    __device__ void wait(Then then) {
+        __syncthreads();
+        if (threadIdx.x == 0) then();
+        __syncthreads();
+    }
+};

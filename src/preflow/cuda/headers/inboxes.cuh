@@ -1,0 +1,37 @@
+// A list for every warp, to which all warps append and from which only its owner takes.
+//
+// Every vertex has an owner, and stands in its inbox at most once: so a ring with room for all vertices of an
+// owner never overflows. A slot is zero until its entry has been stored, and again when that has been taken.
+#include "atomics.cuh"
+
+struct Inboxes {
+    u32* slots;
+    u32* ends;        // entries appended to each inbox so far
+    u32* begins;      // and taken
+    u64 num_owners;
+    u64 block_bits;   // 2**block_bits neighbouring vertices have one owner
+    u64 capacity;     // of an inbox, a power of two
+
+    __device__ u32* slot(u32 owner, u32 place) const {
+        return &slots[owner * capacity + (place & (static_cast<u32>(capacity) - 1))];
+    }
+
+    __device__ void append(u32 v) const {
+        const u32 owner = (v >> block_bits) % static_cast<u32>(num_owners);
+        const u32 place = relaxed_fetch_add(&ends[owner], 1u);
+        relaxed_store(slot(owner, place), v + 1);
+    }
+
+    // The entry at a place below the end; its sender may still be about to store it.
+    __device__ u32 take(u32 owner, u32 place) const {
+        u32* const at = slot(owner, place);
+        u32 entry;
+        while ((entry = relaxed_load(at)) == 0) {
+#ifdef PREFLOW_ON_CPU
+            __nanosleep(20);
+#endif
+        }
+        relaxed_store(at, 0u);
+        return entry - 1;
+    }
+};

@@ -1,0 +1,40 @@
+// Groups of neighbouring lanes of a warp that work on one vertex together. LANES is a power of two up to 32;
+// all lanes of the warp take part in every call, each group for itself.
+#include "platform.cuh"
+
+template <u32 LANES>
+__device__ __forceinline__ u32 least_of_lanes(u32 value) {
+#pragma unroll
+    for (u32 distance = LANES / 2; distance > 0; distance /= 2) {
+        const u32 other = __shfl_xor_sync(ALL_LANES, value, distance, LANES);
+        value = other < value ? other : value;
+    }
+    return value;
+}
+
+// Returns the sum of `value` over the lanes before this one and, in `total`, over all of the group; sums stop
+// at `most`, so that none overflows: values lie between 0 and `most`, which is below 2**63.
+template <u32 LANES>
+__device__ __forceinline__ u64 sum_of_lanes_before(u64 value, u64 most, u64& total) {
+    u64 sum = value;
+    const u32 lane = lane_id() % LANES;
+#pragma unroll
+    for (u32 distance = 1; distance < LANES; distance *= 2) {
+        const u64 other = __shfl_up_sync(ALL_LANES, sum, distance, LANES);
+        if (lane >= distance) sum = sum + other < most ? sum + other : most;
+    }
+    total = __shfl_sync(ALL_LANES, sum, LANES - 1, LANES);
+    const u64 before = __shfl_up_sync(ALL_LANES, sum, 1, LANES);
+    return lane == 0 ? 0 : before;
+}
+
+template <u32 LANES, class T>
+__device__ __forceinline__ T from_first_lane(T value) {
+    return LANES == 1 ? value : __shfl_sync(ALL_LANES, value, 0, LANES);
+}
+
+__device__ __forceinline__ u64 sum_of_warp(u64 value) {
+#pragma unroll
+    for (u32 distance = WARP / 2; distance > 0; distance /= 2) value += __shfl_xor_sync(ALL_LANES, value, distance);
+    return value;
+}

@@ -1,0 +1,58 @@
+"""The residual network in the memory of a GPU."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..cuda.runtime import Device
+from ..errors import InvalidInputError
+from .residual import ResidualArrays
+
+
+class DeviceNetwork(NamedTuple):
+    """What a kernel of a ``.cu`` file sees of a residual network: ``Network`` in residual.cuh.
+
+    Attributes
+    ----------
+    first_out : array of uint32, shape (n + 1,)
+    arcs : array of int64, shape (m, 2)
+        Head and reverse arc in the lower and upper half of the first word, residual capacity in the second.
+    excess, sink_residual : array of int64, shape (n,)
+    num_vertices : int
+    """
+
+    first_out: Any
+    arcs: Any
+    excess: Any
+    sink_residual: Any
+    num_vertices: int
+
+
+def to_device(device: Device, net: ResidualArrays) -> DeviceNetwork:
+    """Return a copy of a residual network on a GPU.
+
+    Raises
+    ------
+    InvalidInputError
+        It has more arcs than 32 bits number.
+    """
+    if net.head.dtype != np.uint32:
+        raise InvalidInputError(f"{len(net.head):,} residual arcs are too many for a GPU: at most 2**32 - 4")
+    xp = device.xp
+    arcs = xp.empty((len(net.head), 2), dtype=np.int64)
+    ends = arcs.view(np.uint32)
+    ends[:, 0] = xp.asarray(net.head)
+    ends[:, 1] = xp.asarray(net.reverse)
+    arcs[:, 1] = xp.asarray(net.residual)
+    return DeviceNetwork(
+        xp.array(net.first_out), arcs, xp.array(net.excess), xp.array(net.sink_residual), len(net.excess)
+    )
+
+
+def from_device(device: Device, on_device: DeviceNetwork, net: ResidualArrays) -> None:
+    """Copy what a solve changes back into the host's arrays."""
+    net.residual[:] = device.to_host(device.xp.ascontiguousarray(on_device.arcs[:, 1]))
+    net.excess[:] = device.to_host(on_device.excess)
+    net.sink_residual[:] = device.to_host(on_device.sink_residual)

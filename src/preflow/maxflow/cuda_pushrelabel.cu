@@ -1,0 +1,337 @@
+// The persistent kernel of cuda_pushrelabel.py: searches, level by level, and discharges without barriers in turn.
+#include "discharge.cuh"
+#include "search.cuh"
+
+enum Phase : u64 { START, SEARCH, DISCHARGE, DONE };
+
+// Where the loop stands. Each block holds a copy, which its first thread changes between the two halves of a
+// barrier; between two launches it is in device memory.
+struct State {
+    u64 phase;
+    u64 rounds_left;     // of this launch
+    u64 round;           // barriers so far: which of the rotating counters is meant
+    u64 begin, end;      // the level that is expanded next, in the order of the search
+    u64 level;           // their height
+    u64 last_level;      // where the search may stop; 0: not known yet
+    u64 wanted;          // active vertices that the search has yet to reach
+    u64 active;          // those that it has
+    u64 searches, levels, levels_of_few, phases;
+    u64 began, nanoseconds;  // of the running search, of all searches
+
+    __device__ void end_round() {
+        ++round;
+        if (rounds_left > 0) --rounds_left;
+    }
+};
+constexpr u32 STATE_WORDS = sizeof(State) / sizeof(u64);
+
+struct Arguments {
+    Network net;
+    u32* height;
+    u32* order;
+    Inboxes inboxes;
+    u32* arrivals;
+    u32* counters;
+    u64* state;             // of the next launch, and two copies to pass on what one block did alone
+    u64* counts;
+    u64 steps;              // of a vertex before others get their turn
+    u64 work_limit;         // a search is due after so much work
+    u64 step_limit;         // or when a warp has taken so many vertices and
+    u64 step_percent;       // so many for each hundred levels of the last search
+    u64 few;                // levels of so few vertices are for one block
+    u64 overshoot_percent;  // how much farther a search goes than the last active vertex; 0: to the end
+    u64 only_search;        // a last search, to the end
+};
+
+// Counters of a round of the search: vertices reached, and active ones among them or, when it starts, in all.
+struct Counters {
+    u32* base;
+
+    __device__ RotatingSizes reached() const { return {base}; }
+    __device__ RotatingSizes active() const { return {base + 3 * 32}; }
+    __device__ RotatingSizes wanted() const { return {base + 6 * 32}; }
+
+    template <class Team>
+    __device__ void clear_later(const Team& team, u64 round) const {
+        if (team.is_first()) {
+            reached().clear(round + 2);
+            active().clear(round + 2);
+            wanted().clear(round + 2);
+        }
+    }
+};
+constexpr u32 COUNTER_WORDS = 9 * 32;
+// What all warps share while they discharge, each on a cache line of its own behind the counters.
+enum Shared : u32 { OVER = COUNTER_WORDS, WORK = OVER + 32, ACTIVE = WORK + 32, RESTS = ACTIVE + 32, WAKES = RESTS + 32 };
+// Vertices of a level that one block keeps in shared memory; the rest it reads back from the order.
+constexpr u32 SHARED_LEVEL = 2048;
+
+__device__ void count(u32* counter, u64 amount) {
+    amount = sum_of_warp(amount);
+    if (amount > 0 && lane_id() == 0) relaxed_fetch_add(counter, static_cast<u32>(amount));
+}
+
+// Takes what the search's round that ends here has counted.
+__device__ void end_level(const Counters& counters, State& state) {
+    state.end_round();
+    const u32 active = counters.active().read(state.round);
+    state.begin = state.end;
+    state.end += counters.reached().read(state.round);
+    state.active += active;
+    state.wanted -= active;
+    ++state.level;
+}
+
+// Forgets the heights, but of what no search will reach, and starts from the vertices next to the sink.
+__device__ void start_search(const Arguments& args, GridTeam& team, const Counters& counters, State& state) {
+    const u32 n = static_cast<u32>(args.net.num_vertices);
+    const u64 round = state.round;
+    u64 wanted = 0, active = 0;
+    const u64 began = nanoseconds();
+    counters.clear_later(team, round);
+    for (u32 base = team.thread() - lane_id(); base < n; base += team.num_threads()) {
+        const u32 v = base + lane_id();
+        bool is_next = false;
+        if (v < n && relaxed_load(&args.height[v]) != n + 1) {
+            is_next = args.net.sink_residual[v] > 0;
+            const bool has_excess = relaxed_load(&args.net.excess[v]) > 0;
+            wanted += has_excess;
+            active += is_next && has_excess;
+            if (is_next && has_excess) args.inboxes.append(v);
+            relaxed_store(&args.height[v], is_next ? 1u : UNREACHED);
+        }
+        append(args.order, counters.reached().of(round + 1), is_next, v);
+    }
+    count(counters.wanted().of(round + 1), wanted);
+    count(counters.active().of(round + 1), active);
+    team.wait([&] {
+        state.begin = state.end = state.level = state.last_level = state.active = 0;
+        state.wanted = counters.wanted().read(round + 1);
+        end_level(counters, state);
+        ++state.searches;
+        state.began = began;
+        state.phase = SEARCH;
+    });
+}
+
+__device__ bool is_searching(const Arguments& args, const State& state) {
+    return state.begin < state.end && (args.only_search || state.last_level == 0 || state.level < state.last_level);
+}
+
+// Expands levels while they have more than `least` and at most `most` vertices. `kept` is room in shared memory for
+// the last level and the next, for one block.
+template <bool EAGER, class Team>
+__device__ void search_levels(const Arguments& args, Team& team, const Counters& counters, State& state, u64 least,
+                              u64 most, u32* kept) {
+    bool is_kept = false;
+    while (is_searching(args, state) && state.end - state.begin > least && state.end - state.begin <= most &&
+           state.rounds_left > 0) {
+        u32* const reached = counters.reached().of(state.round + 1);
+        u32* const active = counters.active().of(state.round + 1);
+        const u32* const level = args.order + state.begin;
+        const u32* const kept_level = kept + state.level % 2 * SHARED_LEVEL;
+        u32* const kept_next = kept + (1 - state.level % 2) * SHARED_LEVEL;
+        u32* const next = args.order + state.end;
+        counters.clear_later(team, state.round);
+        expand_level<LANES_A_VERTEX, EAGER>(
+            team, args.net, args.height, static_cast<u32>(state.end - state.begin), static_cast<u32>(state.level) + 1,
+            [&](u32 i) { return EAGER && is_kept && i < SHARED_LEVEL ? kept_level[i] : relaxed_load(&level[i]); },
+            [&](bool found, u32 w) {
+                const bool is_active = found && relaxed_load(&args.net.excess[w]) > 0;
+                const u32 place = append(next, reached, found, w);
+                if (EAGER && found && place < SHARED_LEVEL) kept_next[place] = w;
+                if (is_active) {
+                    args.inboxes.append(w);
+                    relaxed_fetch_add(active, 1u);
+                }
+            });
+        is_kept = true;
+        team.wait([&] {
+            end_level(counters, state);
+            if (args.overshoot_percent > 0 && !args.only_search && state.wanted == 0 && state.active > 0 &&
+                state.last_level == 0)
+                state.last_level = state.level * (100 + args.overshoot_percent) / 100;
+            ++state.levels;
+            state.levels_of_few += least == 0;
+        });
+    }
+}
+
+// Labels what the search did not reach: dead if it went to the end, else with a bound on the distance.
+__device__ void finish_search(const Arguments& args, GridTeam& team, const Counters& counters, State& state) {
+    const u32 n = static_cast<u32>(args.net.num_vertices);
+    const bool is_complete = state.begin == state.end;
+    const u32 unreached = is_complete ? n + 1 : static_cast<u32>(state.level) + 1;
+    counters.clear_later(team, state.round);
+    for (u32 v = team.thread(); v < n; v += team.num_threads())
+        if (relaxed_load(&args.height[v]) == UNREACHED) relaxed_store(&args.height[v], unreached);
+    if (team.is_first()) {
+        relaxed_store(&counters.base[OVER], 0u);
+        relaxed_store(&counters.base[WORK], 0u);
+        relaxed_store(&counters.base[ACTIVE], static_cast<u32>(state.active));
+        relaxed_store(&counters.base[RESTS], 0u);
+        relaxed_store(&counters.base[WAKES], 0u);
+    }
+    team.wait([&] {
+        state.end_round();
+        state.nanoseconds += nanoseconds() - state.began;
+        state.phase = args.only_search || (is_complete && state.active == 0) ? DONE : DISCHARGE;
+    });
+}
+
+// Tells what this warp did since it last told; it has nothing to do now.
+__device__ void rest(const Counters& counters, Operations& operations) {
+    const u32 activated = static_cast<u32>(sum_of_warp(static_cast<u64>(static_cast<i64>(operations.activated))));
+    operations.activated = 0;
+    if (lane_id() == 0) {
+        if (activated != 0) fetch_add(&counters.base[ACTIVE], activated);
+        fetch_add(&counters.base[RESTS], 1u);
+    }
+}
+
+// Whether all warps rest and no vertex is active. If none wakes between the first look and the last, all that they
+// did is in the count of active vertices.
+__device__ bool all_at_rest(const Counters& counters, u32 num_warps) {
+    const u32 wakes = acquire_load(&counters.base[WAKES]);
+    return acquire_load(&counters.base[RESTS]) - wakes == num_warps && acquire_load(&counters.base[ACTIVE]) == 0 &&
+           acquire_load(&counters.base[WAKES]) == wakes;
+}
+
+// A warp may take so many times its share of the vertices that were active when the search ended.
+constexpr u64 SWEEPS = 4;
+// A warp with nothing to do ends it after so many looks, a second or more, should the count be wrong.
+constexpr u32 MOST_POLLS = 1u << 22;
+
+// Every warp discharges the vertices in its inbox, without waiting for others, until no vertex is active or a search
+// is due.
+__device__ void discharge_all(const Arguments& args, GridTeam& team, const Counters& counters, State& state,
+                              Operations& operations) {
+    constexpr u32 VERTICES = WARP / LANES_A_VERTEX;
+    const u32 group = lane_id() / LANES_A_VERTEX;
+    const u32 num_warps = team.num_warps(), warp = team.warp();
+    const u64 most_steps =
+        args.step_limit + args.step_percent * state.level / 100 + SWEEPS * state.active / num_warps;
+    const u32 report_at = static_cast<u32>(args.work_limit / (8 * num_warps)) + 1;
+    u32 taken = args.inboxes.begins[warp];
+    u64 steps = 0;
+    u32 polls = 0;
+    bool resting = false;
+    while (true) {
+        u32 end = 0, over = 0;
+        if (lane_id() == 0) {
+            end = relaxed_load(&args.inboxes.ends[warp]);
+            over = relaxed_load(&counters.base[OVER]);
+        }
+        if (__shfl_sync(ALL_LANES, over, 0) != 0) break;
+        const u32 waiting = __shfl_sync(ALL_LANES, end, 0) - taken;
+        if (waiting == 0) {
+            if (!resting) rest(counters, operations);
+            resting = true;
+            if (lane_id() == 0) {
+                if (++polls == MOST_POLLS || (warp == 0 && all_at_rest(counters, num_warps)))
+                    relaxed_store(&counters.base[OVER], 1u);
+                __nanosleep(100);
+            }
+            __syncwarp();
+            continue;
+        }
+        if (resting && lane_id() == 0) fetch_add(&counters.base[WAKES], 1u);
+        resting = false;
+        const u32 take = min(waiting, VERTICES);
+        u32 v = 0;
+        if (group < take && lane_id() % LANES_A_VERTEX == 0) v = args.inboxes.take(warp, taken + group);
+        v = from_first_lane<LANES_A_VERTEX>(v);
+        taken += take;
+        discharge<LANES_A_VERTEX>(args.net, args.height, args.inboxes, group < take, v, static_cast<u32>(args.steps),
+                                  operations);
+        u32 work = static_cast<u32>(sum_of_warp(operations.relabel_work));
+        steps += take;
+        if (work >= report_at || steps >= most_steps) {
+            operations.relabel_work = 0;
+            if (lane_id() == 0 && (relaxed_fetch_add(&counters.base[WORK], work) + work >= args.work_limit || steps >= most_steps))
+                relaxed_store(&counters.base[OVER], 1u);
+        }
+    }
+    operations.relabel_work = 0;
+    operations.activated = 0;
+    team.wait([&] {
+        state.end_round();
+        ++state.phases;
+        state.phase = START;
+    });
+    // the next search fills the inboxes anew
+    const u32 end = relaxed_load(&args.inboxes.ends[warp]);
+    for (u32 place = taken + lane_id(); place - taken < end - taken; place += WARP) *args.inboxes.slot(warp, place) = 0;
+    __syncwarp();
+    if (lane_id() == 0) {
+        args.inboxes.begins[warp] = end;
+    }
+    team.wait([&] { state.end_round(); });
+}
+
+__device__ void load_state(const u64* words, State& state) {
+    u64* const copy = reinterpret_cast<u64*>(&state);
+    for (u32 k = 0; k < STATE_WORDS; ++k) copy[k] = relaxed_load(&words[k]);
+}
+
+__device__ void save_state(u64* words, const State& state) {
+    const u64* const copy = reinterpret_cast<const u64*>(&state);
+    for (u32 k = 0; k < STATE_WORDS; ++k) relaxed_store(&words[k], copy[k]);
+}
+
+// Lets the first block run `rounds` with counters of its own, and tells all blocks where they stand then.
+template <class Rounds>
+__device__ void in_one_block(const Arguments& args, GridTeam& team, const Counters& counters, State& state,
+                             u32* shared_counters, Rounds rounds) {
+    const u64 round = state.round;
+    u64* const words = args.state + (1 + round % 2) * STATE_WORDS;  // a slow block may still read the last ones
+    counters.clear_later(team, round);
+    if (blockIdx.x == 0) {
+        for (u32 k = threadIdx.x; k < COUNTER_WORDS; k += blockDim.x) relaxed_store(&shared_counters[k], 0u);
+        __syncthreads();
+        BlockTeam block;
+        rounds(block, Counters{shared_counters});
+        if (threadIdx.x == 0) save_state(words, state);
+    }
+    team.wait([&] {
+        load_state(words, state);
+        state.round = round;
+        state.end_round();
+    });
+}
+
+KERNEL(push_relabel_slice, Arguments) {
+    SharedArena arena;
+    State& state = *arena.take<State>(1);
+    u32* const shared_counters = arena.take<u32>(COUNTER_WORDS);
+    u32* const kept = arena.take<u32>(2 * SHARED_LEVEL);
+    GridTeam team(args.arrivals);
+    const Counters counters{args.counters};
+    Operations operations;
+    team.wait([&] { load_state(args.state, state); });
+    while (state.phase != DONE && state.rounds_left > 0) {
+        const u64 phase = state.phase;
+        if (phase == START) {
+            start_search(args, team, counters, state);
+        } else if (phase == SEARCH) {
+            if (!is_searching(args, state))
+                finish_search(args, team, counters, state);
+            else if (state.end - state.begin > args.few)
+                search_levels<false>(args, team, counters, state, args.few, ~0ull, kept);
+            else
+                in_one_block(args, team, counters, state, shared_counters, [&](BlockTeam& block, const Counters& own) {
+                    search_levels<true>(args, block, own, state, 0, args.few, kept);
+                });
+        } else {
+            discharge_all(args, team, counters, state, operations);
+        }
+    }
+    team.wait([&] {
+        if (blockIdx.x == 0) save_state(args.state, state);
+    });
+    const u64 totals[3] = {operations.pushes, operations.relabels, operations.arc_scans};
+    for (u32 k = 0; k < 3; ++k) {
+        const u64 total = sum_of_warp(totals[k]);
+        if (total > 0 && lane_id() == 0) relaxed_fetch_add(&args.counts[k], total);
+    }
+}

@@ -1,0 +1,194 @@
+"""Push-relabel in one persistent kernel on a GPU.
+
+preflow's own; what it takes from the papers: Hong's lock-free operations (Wu, He and Hong, chapter 5;
+Łupińska, section 4.4), and global relabels driven by work as in the HI_PR codes, on the device. Terminals are
+not vertices. All loops run inside one cooperative kernel, which comes back to the host every few thousand
+rounds, so that a solve can be stopped. With few vertices to look at, one block works alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..cuda.runtime import Device, find_device
+from ..errors import InvalidInputError
+from ..graph.device_residual import DeviceNetwork, from_device, to_device
+from ..graph.residual import ResidualArrays
+from ..solving.run import Control
+from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS
+from .options import check_count, check_positive
+
+SOURCE = Path(__file__).with_suffix(".cu")
+#: Words of 32 bits that the counters of a round take, and of 64 bits that the kernel's state takes.
+COUNTER_WORDS, STATE_WORDS = 14 * 32, 15
+PHASE, ROUNDS_LEFT, SEARCHES, NANOSECONDS = 0, 1, 9, 14
+DONE = 3
+#: Bytes of shared memory: the state, the counters of one block, and two levels.
+SHARED_BYTES = 8 * (STATE_WORDS + 1) + 4 * COUNTER_WORDS + 2 * 4 * 2048
+#: Neighbouring vertices with one owner, a power of two.
+OWNED_TOGETHER = 8
+#: Work that one phase may do, so that 32 bits count it.
+MOST_WORK = 2**31
+#: Rounds of one launch: about 0.1 s.
+ROUNDS_A_LAUNCH = 20_000
+
+
+@dataclass(frozen=True)
+class PushRelabelOptions:
+    """Options of push-relabel on a GPU.
+
+    Attributes
+    ----------
+    lanes : int or None
+        Threads that work on one vertex: 1, 2, 4, 8, 16 or 32; None takes what the mean degree suggests.
+    steps : int
+        Relabels and pushes of a vertex before others get their turn.
+    work_percent : int
+        A global relabel is due after so many hundredths of 6 n + m units of relabel work,
+    step_limit, step_percent : int
+        or when a warp has taken so many vertices and so many for each hundred levels of the last search.
+    few : int
+        Levels of so few vertices are for one block alone.
+    overshoot_percent : int
+        How much farther than the last active vertex a global relabel goes; 0 is to the end.
+    """
+
+    lanes: int | None = None
+    steps: int = 4
+    work_percent: int = 50
+    step_limit: int = 64
+    step_percent: int = 100
+    few: int = 512
+    overshoot_percent: int = 50
+
+    def __post_init__(self) -> None:
+        if self.lanes is not None and self.lanes not in (1, 2, 4, 8, 16, 32):
+            raise InvalidInputError(f"option lanes is 1, 2, 4, 8, 16, 32 or None, got {self.lanes!r}")
+        for name in ("steps", "work_percent", "step_limit"):
+            check_positive(name, getattr(self, name))
+        for name in ("step_percent", "few", "overshoot_percent"):
+            check_count(name, getattr(self, name))
+
+
+class Arguments(NamedTuple):
+    """``Arguments`` in the ``.cu`` file."""
+
+    net: DeviceNetwork
+    height: Any
+    order: Any
+    inboxes: Inboxes
+    arrivals: Any
+    counters: Any
+    state: Any
+    counts: Any
+    steps: int
+    work_limit: int
+    step_limit: int
+    step_percent: int
+    few: int
+    overshoot_percent: int
+    only_search: int
+
+
+class Inboxes(NamedTuple):
+    """``Inboxes`` in inboxes.cuh."""
+
+    slots: Any
+    ends: Any
+    begins: Any
+    num_owners: int
+    block_bits: int
+    capacity: int
+
+
+def make_inboxes(device: Device, num_vertices: int) -> Inboxes:
+    """Return empty inboxes for all warps of a cooperative launch."""
+    xp, warps = device.xp, device.num_multiprocessors * max(1, device.block_threads // 32)
+    blocks = -(-num_vertices // OWNED_TOGETHER)
+    most_owned = max(1, -(-blocks // warps)) * OWNED_TOGETHER
+    capacity = 1 << (most_owned - 1).bit_length()
+    return Inboxes(
+        xp.zeros(warps * capacity, dtype=np.uint32),
+        xp.zeros(warps, dtype=np.uint32),
+        xp.zeros(warps, dtype=np.uint32),
+        warps,
+        OWNED_TOGETHER.bit_length() - 1,
+        capacity,
+    )
+
+
+def lanes_for(num_vertices: int, num_arcs: int) -> int:
+    """Return how many threads work on one vertex: the mean degree, as a power of two up to 32."""
+    degree = num_arcs // max(1, num_vertices)
+    return int(min(32, 1 << max(0, degree - 1).bit_length()))
+
+
+def first_stage(
+    device: Device, net: DeviceNetwork, options: PushRelabelOptions, control: Control
+) -> tuple[Any, NDArray[Any]]:
+    """Push excess until none can reach the sink; return the heights, exact, and the kernel's state."""
+    xp, n, m = device.xp, net.num_vertices, len(net.arcs)
+    counts = xp.zeros(3, dtype=np.uint64)
+    arguments = Arguments(
+        net,
+        xp.full(n, n + 2, dtype=np.uint32),
+        xp.empty(n, dtype=np.uint32),
+        make_inboxes(device, n),
+        xp.zeros(1, dtype=np.uint32),
+        xp.zeros(COUNTER_WORDS, dtype=np.uint32),
+        xp.zeros(3 * STATE_WORDS, dtype=np.uint64),
+        counts,
+        options.steps,
+        min(MOST_WORK, max(1, (6 * n + m) * options.work_percent // 100)),
+        options.step_limit,
+        options.step_percent,
+        options.few,
+        options.overshoot_percent,
+        0,
+    )
+    lanes = options.lanes or lanes_for(n, m)
+    while True:
+        if control.stopped:
+            arguments = arguments._replace(only_search=1)
+        arguments.state[ROUNDS_LEFT] = ROUNDS_A_LAUNCH
+        arguments.arrivals[:] = 0
+        device.launch(
+            SOURCE,
+            "push_relabel_slice",
+            device.num_multiprocessors,
+            device.block_threads,
+            arguments,
+            shared_bytes=SHARED_BYTES,
+            constants=(("LANES_A_VERTEX", lanes),),
+            cooperative=True,
+        )
+        state = device.to_host(arguments.state)[:STATE_WORDS]
+        totals = device.to_host(counts)
+        control.counts[[PUSHES, RELABELS, ARC_SCANS]] = totals
+        control.counts[[GLOBAL_RELABELS, RELABEL_NANOSECONDS]] = state[[SEARCHES, NANOSECONDS]]
+        if state[PHASE] == DONE:
+            return arguments.height, state
+
+
+def solve(net: ResidualArrays, options: PushRelabelOptions, control: Control) -> NDArray[Any]:
+    """Run the first stage on the GPU and bring its outcome back, in place.
+
+    Returns
+    -------
+    height : ndarray, shape (n,)
+        Exact residual distances to the sink; ``n + 1`` where the sink cannot be reached.
+
+    Notes
+    -----
+    O(n^2 m) operations; on the device 16 bytes an arc and 36 a vertex.
+    """
+    device = find_device()
+    on_device = to_device(device, net)
+    height, _ = first_stage(device, on_device, options, control)
+    from_device(device, on_device, net)
+    return device.to_host(height)
