@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import preflow
 from cuda_on_cpu.compilers import find_compiler
-from cuda_on_cpu.device import CpuDevice, Sanitizer
+from cuda_on_cpu.device import CpuDevice, Sanitizer, run_sanitized
 
 KERNELS = Path(__file__).parent / "cuda_on_cpu" / "kernels_for_tests.cu"
 SOURCES = sorted(Path(preflow.__file__).parent.rglob("*.cu"))
@@ -27,7 +27,7 @@ class Rounds(NamedTuple):
 
 
 class Counter(NamedTuple):
-    count: Array
+    total: Array
     elements: int
 
 
@@ -133,22 +133,19 @@ def test_shared_memory_is_per_block_and_starts_as_garbage() -> None:
 
 @pytest.mark.parametrize("sanitizer", [None, "thread"])
 def test_atomics_lose_nothing(sanitizer: Sanitizer | None) -> None:
-    rounds, threads = 500, 64
+    total = 500 * 64
     relaxed_u32, u32_both, exchanged, least = (zeros(1) for _ in range(4))
     relaxed_i64, i64_both = zeros(1, np.int64), zeros(1, np.int64)
     relaxed_u64, seen = zeros(1, np.uint64), zeros(1, np.uint64)
     least[0] = 2**32 - 1
     counters = (relaxed_u32, u32_both, exchanged, least, relaxed_i64, i64_both, relaxed_u64, seen)
-    run("contention", 2, 32, (*counters, rounds), sanitizer=sanitizer)
-    total = rounds * threads
+    run("contention", 2, 32, (*counters, total // 64), sanitizer=sanitizer)
     for counter in (relaxed_u32, u32_both, exchanged, relaxed_u64):
         assert counter == total
     assert relaxed_i64 == i64_both == -total
     assert least == 1_000_000 - (total - 1)
-    not_least = int(seen[0]) >> 60
-    assert not_least < 16
-    # Four counters went up and two down: what they returned sums to two times 0 + 1 + ... .
-    assert int(seen[0]) % 2**60 == 2 * sum(range(total)) % 2**60
+    # Four counters went up and two down: what they returned adds up to twice 0 + 1 + ... + (total - 1).
+    assert seen == 2 * sum(range(total))
 
 
 def test_loads_and_stores() -> None:
@@ -238,6 +235,25 @@ def test_address_sanitizer_sees_misaligned_vectors() -> None:
         run("misaligned", 1, 1, Counter(zeros(4, np.int64), 1), sanitizer="address")
 
 
+@pytest.mark.parametrize("first", [0, 1])
+def test_views_keep_their_alignment(first: int) -> None:
+    buffer = np.zeros(8, np.int64)
+    assert buffer.ctypes.data % 16 == 0
+    run("misaligned", 1, 1, Counter(buffer[first:], 2 - first), sanitizer="address")
+    assert buffer[2:4].view(np.int32).tolist() == [1, 2, 3, 4]
+
+
+def test_sanitizer_that_cannot_bear_random_addresses(tmp_path: Path) -> None:
+    program = tmp_path / "program"
+    program.write_text(
+        "#!/bin/sh\ngrep -q 00040000 /proc/self/personality && echo started && exit\n"
+        "echo FATAL: ThreadSanitizer: unexpected memory mapping >&2; exit 66\n"
+    )
+    program.chmod(0o755)
+    done = run_sanitized([str(program)], 10)
+    assert (done.returncode, done.stdout) == (0, "started\n")
+
+
 def test_thread_sanitizer_sees_a_plain_race_only() -> None:
     count = zeros(1, np.int64)
     with pytest.raises(AssertionError, match=r"data race(.|\n)*plain_count"):
@@ -251,7 +267,7 @@ def test_syncwarp_orders_memory_of_its_group_only() -> None:
         counter = Counter(zeros(1, np.int64), 0)
         options = {"shared_bytes": 64 * 8, "constants": tuple(constants.items())}
         run("hand_on_in_a_group", 1, 64, counter, sanitizer="thread", **options)
-        assert counter.count == sum(range(64))
+        assert counter.total == sum(range(64))
 
     hand_on()
     with pytest.raises(AssertionError, match="data race"):

@@ -1,4 +1,4 @@
-"""NVIDIA's compilers, which need no GPU: nvcc, or NVRTC from its wheel."""
+"""NVIDIA's compilers, which need no GPU: NVRTC, which CuPy uses, from its wheel, or nvcc."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ Compiler = Callable[[Path, Sequence[str], Path], None]
 
 def find_compiler() -> Compiler | None:
     """Return what is here to compile with."""
-    if shutil.which("nvcc"):
-        return with_nvcc
-    return with_nvrtc if _nvrtc_library() else None
+    if _nvrtc_library():
+        return with_nvrtc
+    return with_nvcc if shutil.which("nvcc") else None
 
 
 def with_nvcc(path: Path, architectures: Sequence[str], folder: Path) -> None:
     """Compile for all architectures at once."""
     source = folder / path.name
     source.write_text(source_with_headers(path))
+    assert "#include" not in source.read_text(), f"{path.name} includes what NVRTC does not have"
     targets = [f"-gencode=arch=compute_{name[3:]},code={name}" for name in architectures]
     command = ["nvcc", "-std=c++17", "--fatbin", "--threads=2", *targets, str(source)]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True)

@@ -1,12 +1,13 @@
 // The part of CUDA that the kernels use, on CPU threads: the tests run .cu files without a GPU.
 //
-// g++ reads this before a .cu file. Every CUDA thread is a thread of its own and all of them are alive from the
-// launch on, so blocks and threads may wait for each other. There are more of them than cores: what waits gives
-// its core away, and a kernel that waits in a loop must call __nanosleep in it, or each turn costs a time slice.
+// g++ reads this before a .cu file. Every CUDA thread is a thread of its own and all of them are alive from
+// the launch on, so blocks and threads may wait for each other. There are more of them than cores: what waits
+// gives its core away, and a kernel that waits in a loop must call __nanosleep in it, or each turn costs the
+// others a time slice.
 //
-// Kept as strict as CUDA, so that ThreadSanitizer sees what a GPU may do wrong: __syncthreads and __syncwarp order
-// the memory of those that meet, shuffles and votes order nothing. Order comes from atomics: ThreadSanitizer does
-// not know fences. Values of lanes that did not take part are garbage, as is shared memory at launch.
+// As strict as CUDA, so that ThreadSanitizer sees what a GPU may do wrong: __syncthreads and __syncwarp order
+// the memory of those that meet, shuffles and votes order nothing. Order comes from atomics: ThreadSanitizer
+// does not know fences. Values of lanes that did not take part are garbage, as is shared memory at launch.
 #pragma once
 
 #include <atomic>
@@ -14,8 +15,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <pthread.h>
 #include <sched.h>
-#include <thread>
 #include <vector>
 
 #define __global__
@@ -26,18 +27,22 @@
 #define __launch_bounds__(...)
 #define __align__(bytes) __attribute__((aligned(bytes)))
 
-// What a vector access of CUDA must be aligned to, the sanitizers then demand as well.
-#define CUDA_ON_CPU_VECTORS(T, name)                                         \
-    struct __align__(2 * sizeof(T)) name##2 { T x, y; };                     \
-    inline name##2 make_##name##2(T x, T y) { return {x, y}; }               \
-    struct __align__(sizeof(T) < 8 ? 4 * sizeof(T) : 16) name##4 { T x, y, z, w; }; \
+// Aligned as CUDA wants them: the sanitizers then see an access that a GPU would refuse.
+#define CUDA_ON_CPU_2(T, name)                           \
+    struct __align__(2 * sizeof(T)) name##2 { T x, y; }; \
+    inline name##2 make_##name##2(T x, T y) { return {x, y}; }
+#define CUDA_ON_CPU_4(T, name)                                 \
+    struct __align__(4 * sizeof(T)) name##4 { T x, y, z, w; }; \
     inline name##4 make_##name##4(T x, T y, T z, T w) { return {x, y, z, w}; }
-CUDA_ON_CPU_VECTORS(int, int)
-CUDA_ON_CPU_VECTORS(unsigned, uint)
-CUDA_ON_CPU_VECTORS(long long, longlong)
-CUDA_ON_CPU_VECTORS(unsigned long long, ulonglong)
-CUDA_ON_CPU_VECTORS(float, float)
-CUDA_ON_CPU_VECTORS(double, double)
+CUDA_ON_CPU_2(int, int)
+CUDA_ON_CPU_2(unsigned, uint)
+CUDA_ON_CPU_2(float, float)
+CUDA_ON_CPU_2(long long, longlong)
+CUDA_ON_CPU_2(unsigned long long, ulonglong)
+CUDA_ON_CPU_2(double, double)
+CUDA_ON_CPU_4(int, int)
+CUDA_ON_CPU_4(unsigned, uint)
+CUDA_ON_CPU_4(float, float)
 
 struct uint3 { unsigned x, y, z; };
 static thread_local uint3 threadIdx, blockIdx, blockDim, gridDim;
@@ -76,7 +81,7 @@ constexpr unsigned LANES = 32;
 constexpr int GARBAGE = 0xA5;
 
 [[noreturn]] inline void fail(const char* message, unsigned number) {
-    std::fprintf(stderr, "cuda_on_cpu: thread %u of block %u: %s (0x%x)\n", threadIdx.x, blockIdx.x, message, number);
+    std::fprintf(stderr, "thread %u of block %u: %s (0x%x)\n", threadIdx.x, blockIdx.x, message, number);
     std::abort();
 }
 
@@ -106,7 +111,7 @@ public:
     }
 };
 
-// A lock that ThreadSanitizer does not see: what a warp keeps under it must not order the kernel's own memory.
+// A lock that ThreadSanitizer does not see: a warp's books must not order the kernel's own memory.
 class HiddenLock {
     std::atomic<bool>& taken;
 
@@ -123,7 +128,7 @@ public:
     }
 };
 
-// A variable under a HiddenLock: atomic only so that ThreadSanitizer, which does not see the lock, is content.
+// A variable under a HiddenLock, atomic only because ThreadSanitizer does not see the lock.
 template <class T>
 class Guarded {
     std::atomic<T> value{};
@@ -147,9 +152,9 @@ struct Values {
     unsigned long long of[LANES];
 };
 
-// Lanes of one warp may be at different operations, and two masks may overlap: lanes 0-3 can be at an operation of
-// four lanes while the rest already waits for them at one of 32. So a meeting is found by its whole mask. Each used
-// one holds a lane that has not left it, and a lane is at one meeting at a time: as many as lanes are enough.
+// Lanes of one warp may be at different operations, and two masks may overlap: lanes 0-3 can be at an operation
+// of four lanes while the rest already waits for them at one of 32. So a meeting is found by its whole mask.
+// Each one in use holds a lane that has not left it, and a lane is at one at a time: LANES of them are enough.
 class Warp {
     std::atomic<bool> locked{false};
     Guarded<unsigned> alive;
@@ -217,7 +222,9 @@ struct Block {
 
     Block(unsigned threads, unsigned long long shared_bytes)
         : barrier(threads), shared(static_cast<char*>(std::malloc(shared_bytes)), std::free) {
-        for (unsigned first = 0; first < threads; first += LANES) warps.emplace_back(new Warp(threads - first));
+        for (unsigned first = 0; first < threads; first += LANES) {
+            warps.push_back(std::make_unique<Warp>(threads - first));
+        }
         if (shared_bytes) std::memset(shared.get(), GARBAGE, shared_bytes);
     }
 };
@@ -237,6 +244,35 @@ T shuffle(unsigned mask, T value, unsigned from) {
     return value;
 }
 
+using Kernel = void (*)(const void*);
+
+struct Launch {
+    Kernel kernel;
+    const void* arguments;
+    unsigned blocks, threads;
+};
+
+struct Thread {
+    const Launch* launch;
+    Block* own_block;
+    unsigned index;
+    pthread_t handle;
+
+    void run() const {
+        gridDim = {launch->blocks, 1, 1};
+        blockDim = {launch->threads, 1, 1};
+        blockIdx = {index / launch->threads, 0, 0};
+        threadIdx = {index % launch->threads, 0, 0};
+        block = own_block;
+        launch->kernel(launch->arguments);
+        warp().leave();
+        block->barrier.leave();
+    }
+};
+
+// The C library keeps small stacks for the next launch; with its usual 8 MB a launch of 64 takes 6 ms, not 2.
+constexpr size_t STACK_BYTES = 256 * 1024;
+
 }  // namespace cuda_on_cpu
 
 inline char* shared_memory() { return cuda_on_cpu::block->shared.get(); }
@@ -254,7 +290,7 @@ inline unsigned __ballot_sync(unsigned mask, int predicate) {
 inline int __any_sync(unsigned mask, int predicate) { return __ballot_sync(mask, predicate) != 0; }
 inline int __all_sync(unsigned mask, int predicate) { return __ballot_sync(mask, !predicate) == 0; }
 
-// Which lane a shuffle reads, at the ends of a segment of `width` lanes too, is what the PTX manual says of shfl.
+// Which lane a shuffle reads, also at the ends of a segment of `width` lanes: what the PTX manual says of shfl.
 template <class T>
 T __shfl_sync(unsigned mask, T value, int lane, int width = 32) {
     unsigned first = threadIdx.x % 32 & ~(width - 1);
@@ -276,22 +312,27 @@ T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = 32) {
     return cuda_on_cpu::shuffle(mask, value, other <= last ? other : lane);
 }
 
-extern "C" void cuda_on_cpu_launch(void (*kernel)(const void*), const void* arguments, unsigned blocks,
+extern "C" void cuda_on_cpu_launch(cuda_on_cpu::Kernel kernel, const void* arguments, unsigned blocks,
                                    unsigned threads, unsigned long long shared_bytes) {
+    cuda_on_cpu::Launch launch{kernel, arguments, blocks, threads};
     std::vector<std::unique_ptr<cuda_on_cpu::Block>> grid;
-    for (unsigned index = 0; index < blocks; ++index) grid.emplace_back(new cuda_on_cpu::Block(threads, shared_bytes));
-    std::vector<std::thread> running;
-    for (unsigned index = 0; index < blocks * threads; ++index) {
-        running.emplace_back([&, index] {
-            gridDim = {blocks, 1, 1};
-            blockDim = {threads, 1, 1};
-            blockIdx = {index / threads, 0, 0};
-            threadIdx = {index % threads, 0, 0};
-            cuda_on_cpu::block = grid[blockIdx.x].get();
-            kernel(arguments);
-            cuda_on_cpu::warp().leave();
-            cuda_on_cpu::block->barrier.leave();
-        });
+    std::vector<cuda_on_cpu::Thread> running;
+    for (unsigned block = 0; block < blocks; ++block) {
+        grid.push_back(std::make_unique<cuda_on_cpu::Block>(threads, shared_bytes));
+        for (unsigned thread = 0; thread < threads; ++thread) {
+            running.push_back({&launch, grid.back().get(), block * threads + thread, {}});
+        }
     }
-    for (std::thread& thread : running) thread.join();
+    pthread_attr_t small;
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, cuda_on_cpu::STACK_BYTES);
+    for (cuda_on_cpu::Thread& thread : running) {
+        auto run = [](void* self) -> void* {
+            static_cast<cuda_on_cpu::Thread*>(self)->run();
+            return nullptr;
+        };
+        if (pthread_create(&thread.handle, &small, run, &thread)) cuda_on_cpu::fail("no thread", thread.index);
+    }
+    for (cuda_on_cpu::Thread& thread : running) pthread_join(thread.handle, nullptr);
+    pthread_attr_destroy(&small);
 }

@@ -123,7 +123,7 @@ struct Contention {
     i64 rounds;
 };
 
-// Sums lose nothing; what the additions return, summed up, says that each value was handed out once.
+// What the additions return, added up, tells whether each value was handed out once.
 extern "C" __global__ void contention(const Contention* arguments) {
     u64 seen = 0;
     for (u32 round = 0; round < arguments->rounds; ++round) {
@@ -139,8 +139,7 @@ extern "C" __global__ void contention(const Contention* arguments) {
             old = found;
         }
         seen += old;
-        u32 own = 1000000 - round * grid_threads() - grid_thread();
-        if (relaxed_fetch_min(arguments->least, own) <= own) seen += 1ull << 60;
+        relaxed_fetch_min(arguments->least, 1000000 - round * grid_threads() - grid_thread());
     }
     relaxed_fetch_add(arguments->seen, seen);
 }
@@ -180,12 +179,14 @@ extern "C" __global__ void flat_arguments(const Outer* arguments) {
     arguments->array[0] += arguments->after;
 }
 
-struct Counter { i64* count; i64 elements; };
+struct Counter { i64* total; i64 elements; };
 
-extern "C" __global__ void write_behind_the_end(const Counter* arguments) { arguments->count[arguments->elements] = 1; }
+extern "C" __global__ void write_behind_the_end(const Counter* arguments) {
+    arguments->total[arguments->elements] = 1;
+}
 
 extern "C" __global__ void misaligned(const Counter* arguments) {
-    *reinterpret_cast<int4*>(arguments->count + arguments->elements) = make_int4(1, 2, 3, 4);
+    *reinterpret_cast<int4*>(arguments->total + arguments->elements) = make_int4(1, 2, 3, 4);
 }
 
 extern "C" __global__ void behind_shared_memory(const Counter* arguments) {
@@ -193,9 +194,11 @@ extern "C" __global__ void behind_shared_memory(const Counter* arguments) {
     arena.take<i64>(arguments->elements)[arguments->elements] = 1;
 }
 
-extern "C" __global__ void plain_count(const Counter* arguments) { *arguments->count += 1; }
+extern "C" __global__ void plain_count(const Counter* arguments) { *arguments->total += 1; }
 
-extern "C" __global__ void relaxed_count(const Counter* arguments) { relaxed_fetch_add(arguments->count, 1ll); }
+extern "C" __global__ void relaxed_count(const Counter* arguments) {
+    relaxed_fetch_add(arguments->total, 1ll);
+}
 
 // Orders by nothing but the warp operation; the other warps and groups must not add any order.
 extern "C" __global__ void hand_on_in_a_group(const Counter* arguments) {
@@ -206,9 +209,9 @@ extern "C" __global__ void hand_on_in_a_group(const Counter* arguments) {
     if (ORDERED) __syncwarp(group_mask);
     else __ballot_sync(group_mask, true);
     u32 other = ACROSS ? threadIdx.x ^ 4 : threadIdx.x ^ 1;
-    relaxed_fetch_add(arguments->count, written[other]);
+    relaxed_fetch_add(arguments->total, written[other]);
 }
 
 extern "C" __global__ void hang(const Counter* arguments) {
-    while (acquire_load(arguments->count) == 0) __nanosleep(20);
+    while (acquire_load(arguments->total) == 0) __nanosleep(20);
 }
