@@ -25,7 +25,7 @@ INCLUDE = re.compile(r'^#include "([\w.]+)"\n', re.MULTILINE)
 INSTALL = "install it with  pip install 'preflow[cuda]'"
 #: Threads of a block, in all kernels that are launched cooperatively.
 BLOCK_THREADS = 1024
-#: Kernels use 16-byte vectors and ordered atomics: Volta is too old for what NVRTC 13 compiles, Turing is not.
+#: Turing: the oldest that NVRTC 13 compiles for, and it has the ordered atomics that kernels use.
 LEAST_CAPABILITY = 75
 
 
@@ -119,7 +119,8 @@ class Device:
         if shared_bytes > 48 * 1024:
             function.max_dynamic_shared_size_bytes = shared_bytes
         words = [_word(argument) for argument in flat_arguments(arguments)]
-        function((blocks,), (threads,), (self.xp.asarray(np.array(words, dtype=np.uint64)),), shared_mem=shared_bytes)
+        pointer = self.xp.asarray(np.array(words, dtype=np.uint64))
+        function((blocks,), (threads,), (pointer,), shared_mem=shared_bytes)
 
 
 def _word(argument: Any) -> int:
