@@ -17,36 +17,43 @@ struct Operations {
     int activated = 0;      // vertices put into inboxes less vertices taken and not put back, since then
 };
 
-// Discharges vertex `v` of each group with `active`, in at most `steps` steps, a relabel or the pushes to the
-// lowest neighbours each. Vertices that become active, and `v` where it stays so, go to their inboxes. Above `n` a
-// height means that the vertex waits for the next search.
+// No vertex: vertices are fewer than residual arcs, which 32 bits number.
+constexpr u32 NO_VERTEX = 0xffffffffu;
+
+// Discharges vertex `v` of each group, unless it is NO_VERTEX, in at most `steps` steps, a relabel or the pushes to
+// the lowest neighbours each. Vertices that become active, and `v` where it stays so, go to their inboxes, but for
+// one of each group if it `keeps` one: that is returned. Above `n` a height means that the vertex waits for the next
+// search.
 template <u32 LANES>
-__device__ void discharge(const Network& net, u32* height, const Inboxes& inboxes, bool active, u32 v, u32 steps,
-                          Operations& operations) {
+__device__ u32 discharge(const Network& net, u32* height, const Inboxes& inboxes, u32 v, u32 steps, bool keeps,
+                         Operations& operations) {
     const u32 n = static_cast<u32>(net.num_vertices);
     const u32 lane = lane_id() % LANES;
+    bool active = v != NO_VERTEX;
     u32 first = 0, last = 0, h = 0;
+    i64 excess = 0, capacity_to_sink = 0;
     if (active) {
         operations.activated -= lane == 0;
+        h = relaxed_load(&height[v]);
+        excess = relaxed_load(&net.excess[v]);
+        capacity_to_sink = net.sink_residual[v];
         first = net.first_out[v];
         last = net.first_out[v + 1];
-        h = relaxed_load(&height[v]);
         active = h <= n;
     }
+    excess = from_first_lane<LANES>(excess);
+    u32 kept = NO_VERTEX;
     while (__any_sync(ALL_LANES, active)) {
-        i64 excess = 0, left = 0;
-        if (active && lane == 0) {
-            excess = left = relaxed_load(&net.excess[v]);
-            const i64 capacity = net.sink_residual[v];
-            if (capacity > 0) {
-                const i64 amount = min(left, capacity);
-                net.sink_residual[v] = capacity - amount;
-                left -= amount;
+        i64 left = excess;
+        if (active && capacity_to_sink > 0) {
+            const i64 amount = min(left, capacity_to_sink);
+            left -= amount;
+            capacity_to_sink -= amount;
+            if (lane == 0) {
+                net.sink_residual[v] = capacity_to_sink;
                 ++operations.pushes;
             }
         }
-        excess = from_first_lane<LANES>(excess);
-        left = from_first_lane<LANES>(left);
         const bool has_more = active && left > 0;
         u32 low = n;
         Arc arc{0, 0, 0};
@@ -82,16 +89,24 @@ __device__ void discharge(const Network& net, u32* height, const Inboxes& inboxe
             }
             u64 total;
             const u64 before = sum_of_lanes_before<LANES>(offer, left, total);
+            bool activated = false;
             if (offer > 0 && before < static_cast<u64>(left)) {
                 const i64 amount = static_cast<i64>(min(offer, static_cast<u64>(left) - before));
                 relaxed_fetch_add(&net.arcs[a].residual, -amount);
                 relaxed_fetch_add(&net.arcs[arc.reverse].residual, amount);
                 ++operations.pushes;
-                if (relaxed_fetch_add(&net.excess[arc.head], amount) == 0) {
-                    inboxes.append(arc.head);
-                    ++operations.activated;
+                activated = relaxed_fetch_add(&net.excess[arc.head], amount) == 0;
+                operations.activated += activated;
+            }
+            if (keeps && LANES > 1) {
+                const u32 mine = __ballot_sync(ALL_LANES, activated) >> (lane_id() - lane) & LANE_MASK;
+                if (kept == NO_VERTEX && mine != 0) {
+                    const u32 first_lane = __ffs(mine) - 1;
+                    kept = lane == first_lane ? arc.head : NO_VERTEX;
+                    activated = activated && lane != first_lane;
                 }
             }
+            if (activated) inboxes.append(arc.head);
             left -= static_cast<i64>(total);
         }
         if (active && lane == 0 && left < excess) {

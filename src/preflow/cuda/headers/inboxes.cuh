@@ -7,7 +7,6 @@
 struct Inboxes {
     u32* slots;
     u32* ends;        // entries appended to each inbox so far
-    u32* begins;      // and taken
     u64 num_owners;
     u64 block_bits;   // 2**block_bits neighbouring vertices have one owner
     u64 capacity;     // of an inbox, a power of two
@@ -22,16 +21,8 @@ struct Inboxes {
         relaxed_store(slot(owner, place), v + 1);
     }
 
-    // The entry at a place below the end; its sender may still be about to store it.
-    __device__ u32 take(u32 owner, u32 place) const {
-        u32* const at = slot(owner, place);
-        u32 entry;
-        while ((entry = relaxed_load(at)) == 0) {
-#ifdef PREFLOW_ON_CPU
-            __nanosleep(20);
-#endif
-        }
-        relaxed_store(at, 0u);
-        return entry - 1;
-    }
+    // The vertex at a place plus one; 0 if there is none yet.
+    __device__ u32 look(u32 owner, u32 place) const { return relaxed_load(slot(owner, place)); }
+
+    __device__ void clear(u32 owner, u32 place) const { relaxed_store(slot(owner, place), 0u); }
 };

@@ -1,17 +1,15 @@
 // Lists that many threads append to at once: one atomic operation for all lanes of a warp.
 #include "atomics.cuh"
 
-// Appends `value` for every lane with `has` and returns its place; the order of entries is that in which the warps
-// come. All lanes of the warp call it together.
-__device__ __forceinline__ u32 append(u32* list, u32* size, bool has, u32 value) {
+// Returns a place in a list of `size` entries for every lane with `has`; the order of entries is that in which the
+// warps come. All lanes of the warp call it together.
+__device__ __forceinline__ u32 new_place(u32* size, bool has) {
     const u32 voters = __ballot_sync(ALL_LANES, has);
     if (voters == 0) return 0;
     const u32 lane = lane_id();
     u32 place = 0;
     if (lane == 0) place = relaxed_fetch_add(size, static_cast<u32>(__popc(voters)));
-    place = __shfl_sync(ALL_LANES, place, 0) + __popc(voters & ((1u << lane) - 1));
-    if (has) relaxed_store(&list[place], value);
-    return place;
+    return __shfl_sync(ALL_LANES, place, 0) + __popc(voters & ((1u << lane) - 1));
 }
 
 // The sizes of the lists of three rounds that follow each other. In round r threads append to the list of

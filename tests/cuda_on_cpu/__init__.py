@@ -1,0 +1,1 @@
+"""The GPU's kernels on CPU threads, for tests where there is no GPU."""

@@ -1,0 +1,231 @@
+"""A device for tests: a :class:`preflow.cuda.runtime.Device` that runs kernels on CPU threads.
+
+NumPy arrays stand for device arrays. Without a sanitizer a ``.cu`` file becomes a library that is loaded
+here; with one it becomes a program, because a sanitizer's library cannot be loaded into Python.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from threading import Thread
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from preflow.cuda.runtime import flat_arguments, source_with_headers
+
+HERE = Path(__file__).parent
+#: All threads of a launch are alive at once and share a few cores: more of them only wait for each other.
+MOST_THREADS = 64
+NO_RANGE = 2**64 - 1
+COMPILE = ("g++", "-std=c++17", "-pthread", "-O1", "-g", "-fno-omit-frame-pointer", "-DPREFLOW_ON_CPU")
+#: With addresses go alignment, overflow of signed integers and shifts: undefined on the GPU too.
+SANITIZE = {
+    "address": ("-fsanitize=address,undefined", "-fno-sanitize-recover=all"),
+    "thread": ("-fsanitize=thread",),
+}
+SANITIZER_OPTIONS = {
+    "ASAN_OPTIONS": "detect_leaks=0",
+    "UBSAN_OPTIONS": "print_stacktrace=1",
+    "TSAN_OPTIONS": "halt_on_error=1",
+}
+#: What ThreadSanitizer says where the kernel spreads addresses more widely than it can bear.
+TOO_RANDOM = "unexpected memory mapping"
+
+Sanitizer = Literal["address", "thread"]
+
+
+class CpuDevice:
+    """Runs the kernels of ``.cu`` files on CPU threads; where there is no g++, its test is skipped.
+
+    Parameters
+    ----------
+    num_multiprocessors : int
+        A cooperative kernel gets as many blocks.
+    block_threads : int
+    free_bytes : int
+        Memory that a solver is told could be allocated.
+    sanitizer : {"address", "thread"}, optional
+        What else to look for; a finding is an AssertionError with the sanitizer's report.
+    time_limit : float
+        Seconds after which a kernel counts as hanging.
+    """
+
+    def __init__(
+        self,
+        num_multiprocessors: int = 2,
+        block_threads: int = 32,
+        *,
+        free_bytes: int = 2**30,
+        sanitizer: Sanitizer | None = None,
+        time_limit: float = 120.0,
+    ) -> None:
+        if shutil.which("g++") is None:
+            pytest.skip("g++, which runs GPU kernels on CPU threads, is not here")
+        self.xp: Any = np
+        self.name = "CPU threads"
+        self.num_multiprocessors = num_multiprocessors
+        self.block_threads = block_threads
+        self.free_bytes = free_bytes
+        self.sanitizer = sanitizer
+        self.time_limit = time_limit
+
+    def to_host(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Return a copy, as from a GPU."""
+        return array.copy()
+
+    def synchronize(self) -> None:
+        """Do nothing: a launch returns when the kernel is done."""
+
+    def launch(
+        self,
+        path: Path,
+        kernel: str,
+        blocks: int,
+        threads: int,
+        arguments: Any,
+        *,
+        shared_bytes: int = 0,
+        constants: tuple[tuple[str, int], ...] = (),
+        cooperative: bool = False,
+    ) -> None:
+        """Run a kernel of a ``.cu`` file: see :meth:`preflow.cuda.runtime.Device.launch`."""
+        assert 0 < blocks * threads <= MOST_THREADS, (
+            f"{blocks} blocks of {threads} threads: size it by the device"
+        )
+        flat = list(flat_arguments(arguments))
+        for argument in flat:
+            if not isinstance(argument, int | np.integer):
+                assert isinstance(argument, np.ndarray), f"{type(argument)} is no kernel argument"
+                assert argument.flags.c_contiguous, "a kernel takes C-contiguous arrays only"
+        built = _build(source_with_headers(path), path.stem, constants, self.sanitizer)
+        if self.sanitizer is None:
+            self._call(built, kernel, (blocks, threads, shared_bytes), flat)
+        else:
+            self._run(built, kernel, (blocks, threads, shared_bytes), flat)
+
+    def _call(self, library: Path, kernel: str, shape: tuple[int, int, int], flat: list[Any]) -> None:
+        loaded = ctypes.CDLL(str(library))
+        start = loaded.cuda_on_cpu_launch
+        start.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint, ctypes.c_ulonglong)
+        start.restype = None
+        words = np.array([_word(argument) for argument in flat], dtype=np.uint64)
+        address = ctypes.cast(getattr(loaded, kernel), ctypes.c_void_p)
+        # A thread of its own, because nothing else can come back from a kernel that hangs.
+        runner = Thread(target=lambda: start(address, words.ctypes.data, *shape), daemon=True)
+        runner.start()
+        runner.join(self.time_limit)
+        if runner.is_alive():
+            _STUCK.append((words, flat))
+            raise AssertionError(f"{kernel} did not end within {self.time_limit} s")
+
+    def _run(self, program: Path, kernel: str, shape: tuple[int, int, int], flat: list[Any]) -> None:
+        ranges = _memory_ranges(argument for argument in flat if isinstance(argument, np.ndarray))
+        with tempfile.TemporaryDirectory(dir=program.parent) as folder:
+            source, result = Path(folder, "input"), Path(folder, "output")
+            with source.open("wb") as file:
+                file.write(_words(len(ranges)))
+                for start, end in ranges:
+                    file.write(_words(start % 16, end - start) + ctypes.string_at(start, end - start))
+                file.write(_words(len(flat)))
+                for argument in flat:
+                    file.write(_words(*_range_and_offset(argument, ranges)))
+            command = [str(program), kernel, *map(str, shape), str(source), str(result)]
+            try:
+                done = run_sanitized(command, self.time_limit)
+            except subprocess.TimeoutExpired:
+                raise AssertionError(f"{kernel} did not end within {self.time_limit} s") from None
+            assert done.returncode == 0, f"{kernel} under {self.sanitizer}:\n{done.stderr}"
+            with result.open("rb") as file:
+                for start, end in ranges:
+                    ctypes.memmove(start, file.read(end - start), end - start)
+
+
+def run_sanitized(command: Sequence[str], time_limit: float) -> subprocess.CompletedProcess[str]:
+    """Run a program that a sanitizer watches, without randomised addresses if it cannot start with them."""
+    environment = os.environ | SANITIZER_OPTIONS
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(words, env=environment, capture_output=True, text=True, timeout=time_limit)
+
+    done = run(*command)
+    if TOO_RANDOM in done.stderr:
+        done = run("setarch", "-R", *command)
+        if TOO_RANDOM in done.stderr or "setarch:" in done.stderr:
+            pytest.skip(f"ThreadSanitizer cannot start here: {done.stderr}")
+    return done
+
+
+#: Memory that kernels which hang still use.
+_STUCK: list[Any] = []
+
+
+def _word(argument: Any) -> int:
+    return argument.ctypes.data if isinstance(argument, np.ndarray) else int(argument) & (2**64 - 1)
+
+
+def _words(*values: int) -> bytes:
+    return np.array(values, dtype=np.uint64).tobytes()
+
+
+def _memory_ranges(arrays: Iterable[NDArray[Any]]) -> list[tuple[int, int]]:
+    """Return the start and end of each piece of memory; arrays that overlap share one."""
+    ranges: list[tuple[int, int]] = []
+    for start, end in sorted({(array.ctypes.data, array.ctypes.data + array.nbytes) for array in arrays}):
+        if ranges and start < ranges[-1][1]:
+            ranges[-1] = (ranges[-1][0], max(ranges[-1][1], end))
+        else:
+            ranges.append((start, end))
+    return ranges
+
+
+def _range_and_offset(argument: Any, ranges: list[tuple[int, int]]) -> tuple[int, int]:
+    if not isinstance(argument, np.ndarray):
+        return NO_RANGE, _word(argument)
+    first = argument.ctypes.data
+    index = max(
+        index
+        for index, (start, end) in enumerate(ranges)
+        if start <= first and first + argument.nbytes <= end
+    )
+    return index, first - ranges[index][0]
+
+
+@cache
+def _builds() -> Path:
+    folder = tempfile.mkdtemp(prefix="preflow-cuda-on-cpu-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
+
+
+@cache
+def _build(
+    source: str, name: str, constants: tuple[tuple[str, int], ...], sanitizer: Sanitizer | None
+) -> Path:
+    """Compile a kernel file, once in a test session; return the library or, with a sanitizer, the program."""
+    key = hashlib.sha256(repr((source, constants, sanitizer)).encode()).hexdigest()[:16]
+    built = _builds() / f"{name}-{key}"
+    text = built.with_suffix(".cu")
+    text.write_text(source)
+    if sanitizer is None:
+        kind = ["-fPIC", "-shared", "-x", "c++", os.devnull]
+    else:
+        kind = [*SANITIZE[sanitizer], "-rdynamic", str(HERE / "main.cpp"), "-ldl"]
+    macros = [f"-D{macro}={value}" for macro, value in constants]
+    headers = ["-include", str(HERE / "cuda_on_cpu.h"), "-include", str(text)]
+    done = subprocess.run(
+        [*COMPILE, *macros, *headers, *kind, "-o", str(built)], capture_output=True, text=True
+    )
+    assert done.returncode == 0, f"g++ refuses {name}.cu:\n{done.stderr}"
+    return built
