@@ -12,7 +12,8 @@ struct State {
     u64 round;           // barriers so far: which of the rotating counters is meant
     u64 begin, end;      // the level that is expanded next, in the order of the search
     u64 level;           // their height
-    u64 last_level;      // where the search may stop; 0: not known yet
+    u64 last_level;      // where the search stops; 0: not known yet
+    u64 last_active;     // the last level with an active vertex
     u64 wanted;          // active vertices that the search has yet to reach
     u64 active;          // those that it has
     u64 searches, levels, levels_of_few, phases;
@@ -28,7 +29,7 @@ constexpr u32 STATE_WORDS = sizeof(State) / sizeof(u64);
 struct Arguments {
     Network net;
     u32* height;
-    u32* order;
+    ArcRange* order;
     Inboxes inboxes;
     u32* arrivals;
     u32* counters;
@@ -40,6 +41,8 @@ struct Arguments {
     u64 step_percent;       // so many for each hundred levels of the last search
     u64 few;                // levels of so few vertices are for one block
     u64 overshoot_percent;  // how much farther a search goes than the last active vertex; 0: to the end
+    u64 enough_percent;     // if it has so many of the active vertices by then
+    u64 keeps;              // whether a warp that has room keeps one of the vertices that it activates
     u64 only_search;        // a last search, to the end
 };
 
@@ -100,12 +103,13 @@ __device__ void start_search(const Arguments& args, GridTeam& team, const Counte
             if (is_next && has_excess) args.inboxes.append(v);
             relaxed_store(&args.height[v], is_next ? 1u : UNREACHED);
         }
-        append(args.order, counters.reached().of(round + 1), is_next, v);
+        const u32 place = new_place(counters.reached().of(round + 1), is_next);
+        if (is_next) store_range(&args.order[place], {args.net.first_out[v], args.net.first_out[v + 1]});
     }
     count(counters.wanted().of(round + 1), wanted);
     count(counters.active().of(round + 1), active);
     team.wait([&] {
-        state.begin = state.end = state.level = state.last_level = state.active = 0;
+        state.begin = state.end = state.level = state.last_level = state.last_active = state.active = 0;
         state.wanted = counters.wanted().read(round + 1);
         end_level(counters, state);
         ++state.searches;
@@ -119,38 +123,43 @@ __device__ bool is_searching(const Arguments& args, const State& state) {
 }
 
 // Expands levels while they have more than `least` and at most `most` vertices. `kept` is room in shared memory for
-// the last level and the next, for one block.
-template <bool EAGER, class Team>
+// the last level and the next, if one block works alone.
+template <class Team>
 __device__ void search_levels(const Arguments& args, Team& team, const Counters& counters, State& state, u64 least,
-                              u64 most, u32* kept) {
+                              u64 most, ArcRange* kept) {
     bool is_kept = false;
     while (is_searching(args, state) && state.end - state.begin > least && state.end - state.begin <= most &&
            state.rounds_left > 0) {
         u32* const reached = counters.reached().of(state.round + 1);
         u32* const active = counters.active().of(state.round + 1);
-        const u32* const level = args.order + state.begin;
-        const u32* const kept_level = kept + state.level % 2 * SHARED_LEVEL;
-        u32* const kept_next = kept + (1 - state.level % 2) * SHARED_LEVEL;
-        u32* const next = args.order + state.end;
+        const ArcRange* const level = args.order + state.begin;
+        ArcRange* const next = args.order + state.end;
+        const ArcRange* const kept_level = kept + state.level % 2 * SHARED_LEVEL;
+        ArcRange* const kept_next = kept + (1 - state.level % 2) * SHARED_LEVEL;
         counters.clear_later(team, state.round);
-        expand_level<LANES_A_VERTEX, EAGER>(
+        expand_level<LANES_A_VERTEX>(
             team, args.net, args.height, static_cast<u32>(state.end - state.begin), static_cast<u32>(state.level) + 1,
-            [&](u32 i) { return EAGER && is_kept && i < SHARED_LEVEL ? kept_level[i] : relaxed_load(&level[i]); },
-            [&](bool found, u32 w) {
+            [&](u32 i) { return is_kept && i < SHARED_LEVEL ? kept_level[i] : load_range(&level[i]); },
+            [&](bool found, u32 w, ArcRange range) {
                 const bool is_active = found && relaxed_load(&args.net.excess[w]) > 0;
-                const u32 place = append(next, reached, found, w);
-                if (EAGER && found && place < SHARED_LEVEL) kept_next[place] = w;
+                const u32 place = new_place(reached, found);
+                if (found) {
+                    if (kept != nullptr && place < SHARED_LEVEL) kept_next[place] = range;
+                    store_range(&next[place], range);
+                }
                 if (is_active) {
                     args.inboxes.append(w);
                     relaxed_fetch_add(active, 1u);
                 }
             });
-        is_kept = true;
+        is_kept = kept != nullptr;
         team.wait([&] {
+            const u64 before = state.active;
             end_level(counters, state);
-            if (args.overshoot_percent > 0 && !args.only_search && state.wanted == 0 && state.active > 0 &&
-                state.last_level == 0)
-                state.last_level = state.level * (100 + args.overshoot_percent) / 100;
+            if (state.active > before) state.last_active = state.level;
+            if (args.overshoot_percent > 0 && state.active > 0 && state.level >= state.last_active * (100 + args.overshoot_percent) / 100 &&
+                100 * state.active >= args.enough_percent * (state.active + state.wanted))
+                state.last_level = state.level;
             ++state.levels;
             state.levels_of_few += least == 0;
         });
@@ -209,22 +218,30 @@ __device__ void discharge_all(const Arguments& args, GridTeam& team, const Count
     constexpr u32 VERTICES = WARP / LANES_A_VERTEX;
     const u32 group = lane_id() / LANES_A_VERTEX;
     const u32 num_warps = team.num_warps(), warp = team.warp();
-    const u64 most_steps =
-        args.step_limit + args.step_percent * state.level / 100 + SWEEPS * state.active / num_warps;
+    const u64 most_steps = args.step_limit + args.step_percent * state.level / 100 +
+                           SWEEPS * state.active / (num_warps * VERTICES);
     const u32 report_at = static_cast<u32>(args.work_limit / (8 * num_warps)) + 1;
-    u32 taken = args.inboxes.begins[warp];
+    u32 taken = 0;
+    u32 v = NO_VERTEX;
     u64 steps = 0;
     u32 polls = 0;
     bool resting = false;
     while (true) {
-        u32 end = 0, over = 0;
-        if (lane_id() == 0) {
-            end = relaxed_load(&args.inboxes.ends[warp]);
-            over = relaxed_load(&counters.base[OVER]);
-        }
+        // Groups without a vertex look at the next places of the inbox, in order.
+        const u32 leaders = __ballot_sync(ALL_LANES, v == NO_VERTEX && lane_id() % LANES_A_VERTEX == 0);
+        const u32 rank = __popc(leaders & ((1u << (group * LANES_A_VERTEX)) - 1));
+        u32 entry = 0;
+        if (leaders >> lane_id() & 1) entry = args.inboxes.look(warp, taken + rank);
+        const u32 over = relaxed_load(&counters.base[OVER]);
+        const u32 missing = leaders & ~__ballot_sync(ALL_LANES, entry != 0);
+        const u32 until = missing == 0 ? WARP : __ffs(missing) - 1;  // an entry after a missing one is left for later
+        const bool takes = entry != 0 && lane_id() < until;
+        if (takes) args.inboxes.clear(warp, taken + rank);
+        taken += __popc(__ballot_sync(ALL_LANES, takes));
+        const u32 got = __shfl_sync(ALL_LANES, takes ? entry - 1 : NO_VERTEX, 0, LANES_A_VERTEX);
+        if (v == NO_VERTEX) v = got;
         if (__shfl_sync(ALL_LANES, over, 0) != 0) break;
-        const u32 waiting = __shfl_sync(ALL_LANES, end, 0) - taken;
-        if (waiting == 0) {
+        if (!__any_sync(ALL_LANES, v != NO_VERTEX)) {
             if (!resting) rest(counters, operations);
             resting = true;
             if (lane_id() == 0) {
@@ -237,18 +254,14 @@ __device__ void discharge_all(const Arguments& args, GridTeam& team, const Count
         }
         if (resting && lane_id() == 0) fetch_add(&counters.base[WAKES], 1u);
         resting = false;
-        const u32 take = min(waiting, VERTICES);
-        u32 v = 0;
-        if (group < take && lane_id() % LANES_A_VERTEX == 0) v = args.inboxes.take(warp, taken + group);
-        v = from_first_lane<LANES_A_VERTEX>(v);
-        taken += take;
-        discharge<LANES_A_VERTEX>(args.net, args.height, args.inboxes, group < take, v, static_cast<u32>(args.steps),
-                                  operations);
-        u32 work = static_cast<u32>(sum_of_warp(operations.relabel_work));
-        steps += take;
+        v = discharge<LANES_A_VERTEX>(args.net, args.height, args.inboxes, v, static_cast<u32>(args.steps),
+                                      args.keeps != 0 && missing != 0, operations);
+        const u32 work = static_cast<u32>(sum_of_warp(operations.relabel_work));
+        ++steps;
         if (work >= report_at || steps >= most_steps) {
             operations.relabel_work = 0;
-            if (lane_id() == 0 && (relaxed_fetch_add(&counters.base[WORK], work) + work >= args.work_limit || steps >= most_steps))
+            if (lane_id() == 0 &&
+                (relaxed_fetch_add(&counters.base[WORK], work) + work >= args.work_limit || steps >= most_steps))
                 relaxed_store(&counters.base[OVER], 1u);
         }
     }
@@ -261,11 +274,9 @@ __device__ void discharge_all(const Arguments& args, GridTeam& team, const Count
     });
     // the next search fills the inboxes anew
     const u32 end = relaxed_load(&args.inboxes.ends[warp]);
-    for (u32 place = taken + lane_id(); place - taken < end - taken; place += WARP) *args.inboxes.slot(warp, place) = 0;
+    for (u32 k = lane_id(); k < end - taken; k += WARP) args.inboxes.clear(warp, taken + k);
     __syncwarp();
-    if (lane_id() == 0) {
-        args.inboxes.begins[warp] = end;
-    }
+    if (lane_id() == 0) relaxed_store(&args.inboxes.ends[warp], 0u);
     team.wait([&] { state.end_round(); });
 }
 
@@ -304,7 +315,7 @@ KERNEL(push_relabel_slice, Arguments) {
     SharedArena arena;
     State& state = *arena.take<State>(1);
     u32* const shared_counters = arena.take<u32>(COUNTER_WORDS);
-    u32* const kept = arena.take<u32>(2 * SHARED_LEVEL);
+    ArcRange* const kept = arena.take<ArcRange>(2 * SHARED_LEVEL);
     GridTeam team(args.arrivals);
     const Counters counters{args.counters};
     Operations operations;
@@ -317,10 +328,10 @@ KERNEL(push_relabel_slice, Arguments) {
             if (!is_searching(args, state))
                 finish_search(args, team, counters, state);
             else if (state.end - state.begin > args.few)
-                search_levels<false>(args, team, counters, state, args.few, ~0ull, kept);
+                search_levels(args, team, counters, state, args.few, ~0ull, nullptr);
             else
                 in_one_block(args, team, counters, state, shared_counters, [&](BlockTeam& block, const Counters& own) {
-                    search_levels<true>(args, block, own, state, 0, args.few, kept);
+                    search_levels(args, block, own, state, 0, args.few, kept);
                 });
         } else {
             discharge_all(args, team, counters, state, operations);

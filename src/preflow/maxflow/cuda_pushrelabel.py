@@ -25,11 +25,11 @@ from .options import check_count, check_positive
 
 SOURCE = Path(__file__).with_suffix(".cu")
 #: Words of 32 bits that the counters of a round take, and of 64 bits that the kernel's state takes.
-COUNTER_WORDS, STATE_WORDS = 14 * 32, 15
-PHASE, ROUNDS_LEFT, SEARCHES, NANOSECONDS = 0, 1, 9, 14
+COUNTER_WORDS, STATE_WORDS = 14 * 32, 16
+PHASE, ROUNDS_LEFT, SEARCHES, NANOSECONDS = 0, 1, 10, 15
 DONE = 3
 #: Bytes of shared memory: the state, the counters of one block, and two levels.
-SHARED_BYTES = 8 * (STATE_WORDS + 1) + 4 * COUNTER_WORDS + 2 * 4 * 2048
+SHARED_BYTES = 8 * (STATE_WORDS + 1) + 4 * COUNTER_WORDS + 2 * 8 * 2048
 #: Neighbouring vertices with one owner, a power of two.
 OWNED_TOGETHER = 8
 #: Work that one phase may do, so that 32 bits count it.
@@ -60,18 +60,20 @@ class PushRelabelOptions:
 
     lanes: int | None = None
     steps: int = 4
-    work_percent: int = 50
+    work_percent: int = 100
     step_limit: int = 64
     step_percent: int = 100
     few: int = 512
     overshoot_percent: int = 50
+    enough_percent: int = 50
+    keeps: int = 1
 
     def __post_init__(self) -> None:
         if self.lanes is not None and self.lanes not in (1, 2, 4, 8, 16, 32):
             raise InvalidInputError(f"option lanes is 1, 2, 4, 8, 16, 32 or None, got {self.lanes!r}")
         for name in ("steps", "work_percent", "step_limit"):
             check_positive(name, getattr(self, name))
-        for name in ("step_percent", "few", "overshoot_percent"):
+        for name in ("step_percent", "few", "overshoot_percent", "enough_percent"):
             check_count(name, getattr(self, name))
 
 
@@ -92,6 +94,8 @@ class Arguments(NamedTuple):
     step_percent: int
     few: int
     overshoot_percent: int
+    enough_percent: int
+    keeps: int
     only_search: int
 
 
@@ -100,7 +104,6 @@ class Inboxes(NamedTuple):
 
     slots: Any
     ends: Any
-    begins: Any
     num_owners: int
     block_bits: int
     capacity: int
@@ -114,7 +117,6 @@ def make_inboxes(device: Device, num_vertices: int) -> Inboxes:
     capacity = 1 << (most_owned - 1).bit_length()
     return Inboxes(
         xp.zeros(warps * capacity, dtype=np.uint32),
-        xp.zeros(warps, dtype=np.uint32),
         xp.zeros(warps, dtype=np.uint32),
         warps,
         OWNED_TOGETHER.bit_length() - 1,
@@ -137,7 +139,7 @@ def first_stage(
     arguments = Arguments(
         net,
         xp.full(n, n + 2, dtype=np.uint32),
-        xp.empty(n, dtype=np.uint32),
+        xp.empty(n, dtype=np.uint64),
         make_inboxes(device, n),
         xp.zeros(1, dtype=np.uint32),
         xp.zeros(COUNTER_WORDS, dtype=np.uint32),
@@ -149,6 +151,8 @@ def first_stage(
         options.step_percent,
         options.few,
         options.overshoot_percent,
+        options.enough_percent,
+        options.keeps,
         0,
     )
     lanes = options.lanes or lanes_for(n, m)

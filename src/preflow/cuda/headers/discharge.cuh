@@ -28,6 +28,7 @@ template <u32 LANES>
 __device__ u32 discharge(const Network& net, u32* height, const Inboxes& inboxes, u32 v, u32 steps, bool keeps,
                          Operations& operations) {
     const u32 n = static_cast<u32>(net.num_vertices);
+    constexpr u32 LANE_MASK = LANES == WARP ? ALL_LANES : (1u << LANES) - 1;
     const u32 lane = lane_id() % LANES;
     bool active = v != NO_VERTEX;
     u32 first = 0, last = 0, h = 0;
@@ -36,7 +37,7 @@ __device__ u32 discharge(const Network& net, u32* height, const Inboxes& inboxes
         operations.activated -= lane == 0;
         h = relaxed_load(&height[v]);
         excess = relaxed_load(&net.excess[v]);
-        capacity_to_sink = net.sink_residual[v];
+        capacity_to_sink = relaxed_load(&net.sink_residual[v]);
         first = net.first_out[v];
         last = net.first_out[v + 1];
         active = h <= n;
@@ -50,7 +51,7 @@ __device__ u32 discharge(const Network& net, u32* height, const Inboxes& inboxes
             left -= amount;
             capacity_to_sink -= amount;
             if (lane == 0) {
-                net.sink_residual[v] = capacity_to_sink;
+                relaxed_store(&net.sink_residual[v], capacity_to_sink);
                 ++operations.pushes;
             }
         }
@@ -98,11 +99,12 @@ __device__ u32 discharge(const Network& net, u32* height, const Inboxes& inboxes
                 activated = relaxed_fetch_add(&net.excess[arc.head], amount) == 0;
                 operations.activated += activated;
             }
-            if (keeps && LANES > 1) {
+            if (keeps) {
                 const u32 mine = __ballot_sync(ALL_LANES, activated) >> (lane_id() - lane) & LANE_MASK;
+                const u32 first_lane = mine == 0 ? 0 : __ffs(mine) - 1;
+                const u32 chosen = __shfl_sync(ALL_LANES, arc.head, first_lane, LANES);
                 if (kept == NO_VERTEX && mine != 0) {
-                    const u32 first_lane = __ffs(mine) - 1;
-                    kept = lane == first_lane ? arc.head : NO_VERTEX;
+                    kept = chosen;
                     activated = activated && lane != first_lane;
                 }
             }
@@ -121,4 +123,5 @@ __device__ u32 discharge(const Network& net, u32* height, const Inboxes& inboxes
         inboxes.append(v);
         ++operations.activated;
     }
+    return kept;
 }
