@@ -169,9 +169,9 @@ def test_serial_method_refuses_threads() -> None:
 
 def test_auto_takes_several_threads_for_large_networks(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = FAMILIES["grid-2d"].generate("30x30", seed=0)
-    assert policy.choose(problem.network, 16)[0].startswith("serial")
+    assert policy.choose(problem.network, "cpu", 16)[0].startswith("serial")
     monkeypatch.setattr(policy, "MANY_ARCS", 1000)
-    assert policy.choose(problem.network, 1)[0].startswith("serial")
+    assert policy.choose(problem.network, "cpu", 1)[0].startswith("serial")
     result = preflow.max_flow(problem, threads=4)
     assert result.stats.method == "multicore-paths"
     assert "4 threads" in result.stats.reason

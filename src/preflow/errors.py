@@ -40,6 +40,14 @@ class DeviceUnavailableError(PreflowError, RuntimeError):
     """The requested device is not there."""
 
 
+class SolverError(PreflowError, RuntimeError):
+    """A solver did more than it can ever need: a bug; the message has its state."""
+
+
+class DeviceMemoryError(PreflowError, MemoryError):
+    """A problem does not fit the memory of the device."""
+
+
 class ParseError(PreflowError, ValueError):
     """A file is malformed; says where and what was expected.
 

@@ -25,7 +25,7 @@ INCLUDE = re.compile(r'^#include "([\w.]+)"\n', re.MULTILINE)
 INSTALL = "install it with  pip install 'preflow[cuda]'"
 #: Threads of a block, in all kernels that are launched cooperatively.
 BLOCK_THREADS = 1024
-#: Kernels use 16-byte vectors and ordered atomics: Volta is too old for what NVRTC 13 compiles, Turing is not.
+#: NVRTC 13 compiles for no GPU before Turing.
 LEAST_CAPABILITY = 75
 
 
@@ -141,7 +141,7 @@ def _import_cupy() -> Any:
     try:
         import cupy
     except ImportError as error:
-        raise DeviceUnavailableError(f"device 'cuda' needs CuPy: {INSTALL} ({error})") from None
+        raise DeviceUnavailableError(f"an NVIDIA GPU is used through CuPy: {INSTALL} ({error})") from None
     return cupy
 
 

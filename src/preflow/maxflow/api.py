@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..certify.cut import cut_capacity, exact_sum
 from ..certify.flow import COARSE
+from ..cuda import runtime
 from ..errors import InvalidInputError
 from ..graph.convert import as_flow_problem
 from ..graph.network import FlowNetwork
@@ -179,11 +180,13 @@ class _Solve:
         if method == "auto":
             if options:
                 raise InvalidInputError("options belong to one method: name it, method='auto' takes none")
-            name, reason = choose(flow_network, most_threads(threads))
+            name, reason = choose(flow_network, device, most_threads(threads))
             record = find_method(METHODS, name)
         else:
             record, reason = find_method(METHODS, method), "asked for"
             check_method(record, device, threads)
+        if record.device == "cuda":
+            runtime.find_device()
         validated = record.make_options(options)
         count = thread_count(record, threads, flow_network.num_vertices)
         build_count = min(most_threads(threads) if method == "auto" else count, usable_cpus())

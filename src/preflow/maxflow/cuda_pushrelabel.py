@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..cuda.runtime import Device, find_device
-from ..errors import InvalidInputError
+from ..cuda import runtime
+from ..cuda.runtime import Device
+from ..errors import InvalidInputError, SolverError
 from ..graph.device_residual import DeviceNetwork, from_device, to_device
 from ..graph.residual import ResidualArrays
 from ..solving.run import Control
@@ -32,6 +33,8 @@ DONE = 3
 SHARED_BYTES = 8 * (STATE_WORDS + 1) + 4 * COUNTER_WORDS + 2 * 8 * 2048
 #: Neighbouring vertices with one owner, a power of two.
 OWNED_TOGETHER = 8
+#: More global relabels than any network needs.
+MOST_SEARCHES = 10_000_000
 #: Work that one phase may do, so that 32 bits count it.
 MOST_WORK = 2**31
 #: Rounds of one launch: about 0.1 s.
@@ -177,6 +180,10 @@ def first_stage(
         control.counts[[GLOBAL_RELABELS, RELABEL_NANOSECONDS]] = state[[SEARCHES, NANOSECONDS]]
         if state[PHASE] == DONE:
             return arguments.height, state
+        if state[SEARCHES] > MOST_SEARCHES:
+            raise SolverError(
+                f"cuda-pushrelabel gave up after {MOST_SEARCHES:,} searches: state {state.tolist()}"
+            )
 
 
 def solve(net: ResidualArrays, options: PushRelabelOptions, control: Control) -> NDArray[Any]:
@@ -191,7 +198,7 @@ def solve(net: ResidualArrays, options: PushRelabelOptions, control: Control) ->
     -----
     O(n^2 m) operations; on the device 16 bytes an arc and 36 a vertex.
     """
-    device = find_device()
+    device = runtime.find_device()
     on_device = to_device(device, net)
     height, _ = first_stage(device, on_device, options, control)
     from_device(device, on_device, net)

@@ -6,6 +6,7 @@ from ..solving.method import Method
 
 CHERKASSKY_GOLDBERG = "Cherkassky and Goldberg 1997; Cihan 2010, table 2.1"
 HI_PR = "Goldberg's HI_PR codes; Cihan 2010, section 5.2.2"
+WU_HE_HONG = "Wu, He and Hong 2011, chapter 5"
 
 METHODS = (
     Method(
@@ -137,5 +138,13 @@ METHODS = (
         "highest label along paths on the vertices a thread activated; narrow networks: serial-hi-pr",
         "preflow; Goldberg 2008; Cihan 2010, section 4.7",
         parallel=True,
+    ),
+    Method(
+        "cuda-pushrelabel",
+        "maxflow.cuda_pushrelabel",
+        "PushRelabelOptions",
+        "one persistent kernel: warps discharge without barriers, searches level by level",
+        f"preflow; {WU_HE_HONG}",
+        device="cuda",
     ),
 )

@@ -19,8 +19,10 @@ MANY_ARCS = 1_000_000
 THREADS_FOR_DENSE = 4
 
 
-def choose(network: FlowNetwork, threads: int) -> tuple[str, str]:
-    """Return the name of the method for a network on up to `threads` CPU threads, and the reason for it."""
+def choose(network: FlowNetwork, device: str, threads: int) -> tuple[str, str]:
+    """Return the name of the method for a network on a device with up to `threads` CPU threads, and why."""
+    if device == "cuda":
+        return "cuda-pushrelabel", "device='cuda': the fastest method there"
     size, arcs = network.num_vertices, network.num_arcs
     dense = size >= SMALL and arcs >= DENSE * size**2
     if arcs >= MANY_ARCS and threads >= (THREADS_FOR_DENSE if dense else 2):

@@ -1,0 +1,165 @@
+"""Maximum flow on a GPU: the kernels on CPU threads everywhere, and on a GPU where there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import preflow
+from conftest import reference_instances
+from cuda_on_cpu.device import CpuDevice
+from oracles import check_against_oracle, edmonds_karp
+from preflow.cuda import runtime
+from preflow.errors import DeviceUnavailableError
+from preflow.generators import FAMILIES
+from preflow.graph.residual import build_residual
+from preflow.maxflow.methods import METHODS
+from preflow.solving.dispatch import find_method
+from preflow.solving.run import Control
+from strategies import SmallProblem, float_capacities, small_problems
+
+CUDA = [method.name for method in preflow.methods("max_flow") if method.device == "cuda"]
+#: Options under which small networks see every part of a method's kernels.
+VARIANTS: dict[str, list[dict[str, Any]]] = {
+    "cuda-pushrelabel": [
+        {},
+        {"lanes": 1, "few": 0, "steps": 1, "step_limit": 1, "step_percent": 0, "work_percent": 1},
+        {"lanes": 8, "few": 2, "overshoot_percent": 1, "enough_percent": 1},
+        {"lanes": 32, "few": 4, "keeps": 0},
+    ],
+}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def cpu_device() -> Iterator[None]:
+    """Let CPU threads stand for a GPU, but in tests that want a real one."""
+    device = CpuDevice()
+    real = runtime.find_device
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runtime, "find_device", lambda: device)
+        patch.setattr(runtime, "find_real_device", real, raising=False)
+        yield
+
+
+@pytest.fixture
+def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = runtime.find_real_device  # type: ignore[attr-defined]
+    try:
+        real()
+    except DeviceUnavailableError as error:
+        pytest.skip(str(error))
+    monkeypatch.setattr(runtime, "find_device", real)
+
+
+def variants() -> list[Any]:
+    return [
+        pytest.param(method, options, id=f"{method}-{k}")
+        for method in CUDA
+        for k, options in enumerate(VARIANTS.get(method, [{}]))
+    ]
+
+
+@pytest.mark.parametrize(("method", "options"), variants())
+@given(problem=small_problems())
+@settings(max_examples=25)
+def test_agrees_with_oracle(method: str, options: dict[str, Any], problem: SmallProblem) -> None:
+    result = check_against_oracle(problem, method=method, options=options)
+    cut = preflow.min_cut(problem.network, problem.sources, problem.sinks, method=method, options=options)
+    cut.verify()
+    assert cut.value == result.value
+    assert np.array_equal(cut.sink_side, result.sink_side)
+
+
+@pytest.mark.parametrize("method", CUDA)
+@given(problem=small_problems(float_capacities))
+@settings(max_examples=15)
+def test_float_capacities(method: str, problem: SmallProblem) -> None:
+    value, _, _ = edmonds_karp(problem.num_vertices, problem.directed_arcs, problem.sources, problem.sinks)
+    result = preflow.max_flow(problem.network, problem.sources, problem.sinks, method=method)
+    result.verify()
+    assert result.value == pytest.approx(value, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("method", CUDA)
+@pytest.mark.parametrize(
+    ("family", "size"), [("rmf-wide", "4x3"), ("rlg-wide", "8x6"), ("ac-dense", "12"), ("grid-2d", "8x8")]
+)
+def test_families(method: str, family: str, size: str) -> None:
+    problem = FAMILIES[family].generate(size, seed=1)
+    result = preflow.max_flow(problem, method=method)
+    result.verify()
+    assert result.value == preflow.max_flow(problem, method="serial-hi-pr").value
+    assert result.stats.device == "cuda"
+    assert result.stats.global_relabels > 0
+
+
+@pytest.mark.parametrize("sanitizer", ["address", "thread"])
+@pytest.mark.parametrize(("method", "options"), variants())
+def test_sanitizers_have_nothing_to_report(
+    method: str, options: dict[str, Any], sanitizer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    device = CpuDevice(sanitizer=sanitizer)
+    monkeypatch.setattr(runtime, "find_device", lambda: device)
+    for seed in range(2):
+        problem = FAMILIES["rmf-wide"].generate("3x3", seed=seed)
+        result = preflow.max_flow(problem, method=method, options=options)
+        result.verify()
+
+
+@pytest.mark.parametrize("method", CUDA)
+def test_stop_flag_raised_before_the_start(method: str) -> None:
+    problem = FAMILIES["rmf-wide"].generate("4x3", seed=1)
+    residual = build_residual(problem.network, np.array([problem.source]), np.array([problem.sink]))
+    control = Control()
+    control.stop[0] = 1
+    record = find_method(METHODS, method)
+    height = record.solve(residual.arrays, record.make_options(None), control)
+    assert height.min() == 1
+    assert (residual.arrays.excess >= 0).all()
+
+
+def test_cuda_is_the_device_that_was_asked_for() -> None:
+    result = preflow.max_flow(([0, 0, 1, 2], [1, 2, 3, 3], [3, 2, 2, 4]), 0, 3, device="cuda")
+    assert result.stats.method == "cuda-pushrelabel"
+    assert result.value == 4
+
+
+@pytest.mark.gpu
+@pytest.mark.usefixtures("gpu")
+@pytest.mark.parametrize(("method", "options"), variants())
+def test_thousand_random_networks_on_a_gpu(method: str, options: dict[str, Any]) -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(1000):
+        n, m = int(rng.integers(2, 60)), int(rng.integers(1, 300))
+        network = (rng.integers(0, n, m), rng.integers(0, n, m), rng.integers(0, 50, m))
+        network = preflow.FlowNetwork.from_arrays(*network, num_vertices=n)
+        result = preflow.max_flow(network, 0, n - 1, method=method, options=options)
+        result.verify()
+        assert result.value == preflow.max_flow(network, 0, n - 1, method="serial-hi-pr").value
+
+
+@pytest.mark.gpu
+@pytest.mark.usefixtures("gpu")
+@pytest.mark.parametrize("method", CUDA)
+@pytest.mark.parametrize(("path", "optimum"), reference_instances())
+def test_reference_instances_on_a_gpu(method: str, path: Path, optimum: int) -> None:
+    result = preflow.max_flow(preflow.read_dimacs(path), method=method)
+    result.verify()
+    assert result.value == optimum
+
+
+@pytest.mark.gpu
+@pytest.mark.usefixtures("gpu")
+@pytest.mark.parametrize("method", CUDA)
+def test_same_answer_a_hundred_times(method: str) -> None:
+    problem = FAMILIES["rlg-wide"].generate("64x16", seed=0)
+    first = preflow.min_cut(problem, method=method)
+    for _ in range(100):
+        again = preflow.min_cut(problem, method=method)
+        assert again.value == first.value
+        assert np.array_equal(again.sink_side, first.sink_side)
