@@ -66,9 +66,6 @@ struct Counters {
 constexpr u32 COUNTER_WORDS = 9 * 32;
 // What all warps share while they discharge, each on a cache line of its own behind the counters.
 enum Shared : u32 { OVER = COUNTER_WORDS, WORK = OVER + 32, ACTIVE = WORK + 32, RESTS = ACTIVE + 32, WAKES = RESTS + 32 };
-// Vertices of a level that one block keeps in shared memory; the rest it reads back from the order.
-constexpr u32 SHARED_LEVEL = 2048;
-
 __device__ void count(u32* counter, u64 amount) {
     amount = sum_of_warp(amount);
     if (amount > 0 && lane_id() == 0) relaxed_fetch_add(counter, static_cast<u32>(amount));
@@ -100,7 +97,6 @@ __device__ void start_search(const Arguments& args, GridTeam& team, const Counte
             const bool has_excess = relaxed_load(&args.net.excess[v]) > 0;
             wanted += has_excess;
             active += is_next && has_excess;
-            if (is_next && has_excess) args.inboxes.append(v);
             relaxed_store(&args.height[v], is_next ? 1u : UNREACHED);
         }
         const u32 place = new_place(counters.reached().of(round + 1), is_next);
@@ -123,41 +119,28 @@ __device__ bool is_searching(const Arguments& args, const State& state) {
 }
 
 // Expands levels while they have more than `least` and at most `most` vertices. `kept` is room in shared memory for
-// the last level and the next, if one block works alone.
-template <class Team>
+// the last level and the next, if one block works ALONE.
+template <bool ALONE, class Team>
 __device__ void search_levels(const Arguments& args, Team& team, const Counters& counters, State& state, u64 least,
                               u64 most, ArcRange* kept) {
     bool is_kept = false;
     while (is_searching(args, state) && state.end - state.begin > least && state.end - state.begin <= most &&
            state.rounds_left > 0) {
-        u32* const reached = counters.reached().of(state.round + 1);
-        u32* const active = counters.active().of(state.round + 1);
         const ArcRange* const level = args.order + state.begin;
-        ArcRange* const next = args.order + state.end;
         const ArcRange* const kept_level = kept + state.level % 2 * SHARED_LEVEL;
-        ArcRange* const kept_next = kept + (1 - state.level % 2) * SHARED_LEVEL;
+        const NextLevel next{args.order + state.end, kept + (1 - state.level % 2) * SHARED_LEVEL,
+                             counters.reached().of(state.round + 1), counters.active().of(state.round + 1)};
         counters.clear_later(team, state.round);
-        expand_level<LANES_A_VERTEX>(
+        expand_level<ALONE>(
             team, args.net, args.height, static_cast<u32>(state.end - state.begin), static_cast<u32>(state.level) + 1,
-            [&](u32 i) { return is_kept && i < SHARED_LEVEL ? kept_level[i] : load_range(&level[i]); },
-            [&](bool found, u32 w, ArcRange range) {
-                const bool is_active = found && relaxed_load(&args.net.excess[w]) > 0;
-                const u32 place = new_place(reached, found);
-                if (found) {
-                    if (kept != nullptr && place < SHARED_LEVEL) kept_next[place] = range;
-                    store_range(&next[place], range);
-                }
-                if (is_active) {
-                    args.inboxes.append(w);
-                    relaxed_fetch_add(active, 1u);
-                }
-            });
-        is_kept = kept != nullptr;
+            [&](u32 i) { return ALONE && is_kept && i < SHARED_LEVEL ? kept_level[i] : load_range(&level[i]); }, next);
+        is_kept = true;
         team.wait([&] {
             const u64 before = state.active;
             end_level(counters, state);
             if (state.active > before) state.last_active = state.level;
-            if (args.overshoot_percent > 0 && state.active > 0 && state.level >= state.last_active * (100 + args.overshoot_percent) / 100 &&
+            if (args.overshoot_percent > 0 && state.active > 0 &&
+                100 * state.level >= (100 + args.overshoot_percent) * state.last_active &&
                 100 * state.active >= args.enough_percent * (state.active + state.wanted))
                 state.last_level = state.level;
             ++state.levels;
@@ -166,14 +149,19 @@ __device__ void search_levels(const Arguments& args, Team& team, const Counters&
     }
 }
 
-// Labels what the search did not reach: dead if it went to the end, else with a bound on the distance.
+// Labels what the search did not reach, dead if it went to the end, else with a bound on the distance, and puts the
+// active vertices that it did reach into their inboxes.
 __device__ void finish_search(const Arguments& args, GridTeam& team, const Counters& counters, State& state) {
     const u32 n = static_cast<u32>(args.net.num_vertices);
     const bool is_complete = state.begin == state.end;
     const u32 unreached = is_complete ? n + 1 : static_cast<u32>(state.level) + 1;
     counters.clear_later(team, state.round);
-    for (u32 v = team.thread(); v < n; v += team.num_threads())
-        if (relaxed_load(&args.height[v]) == UNREACHED) relaxed_store(&args.height[v], unreached);
+    for (u32 v = team.thread(); v < n; v += team.num_threads()) {
+        if (relaxed_load(&args.height[v]) == UNREACHED)
+            relaxed_store(&args.height[v], unreached);
+        else if (relaxed_load(&args.height[v]) <= n && relaxed_load(&args.net.excess[v]) > 0)
+            args.inboxes.append(v);
+    }
     if (team.is_first()) {
         relaxed_store(&counters.base[OVER], 0u);
         relaxed_store(&counters.base[WORK], 0u);
@@ -328,10 +316,10 @@ KERNEL(push_relabel_slice, Arguments) {
             if (!is_searching(args, state))
                 finish_search(args, team, counters, state);
             else if (state.end - state.begin > args.few)
-                search_levels(args, team, counters, state, args.few, ~0ull, nullptr);
+                search_levels<false>(args, team, counters, state, args.few, ~0ull, kept);
             else
                 in_one_block(args, team, counters, state, shared_counters, [&](BlockTeam& block, const Counters& own) {
-                    search_levels(args, block, own, state, 0, args.few, kept);
+                    search_levels<true>(args, block, own, state, 0, args.few, kept);
                 });
         } else {
             discharge_all(args, team, counters, state, operations);

@@ -11,6 +11,7 @@ template <class T> T acquire_load(const T* at) { return __atomic_load_n(at, __AT
 template <class T> void relaxed_store(T* at, T value) { __atomic_store_n(at, value, __ATOMIC_RELAXED); }
 template <class T> void release_store(T* at, T value) { __atomic_store_n(at, value, __ATOMIC_RELEASE); }
 template <class T> T relaxed_fetch_add(T* at, T value) { return __atomic_fetch_add(at, value, __ATOMIC_RELAXED); }
+template <class T> T release_fetch_add(T* at, T value) { return __atomic_fetch_add(at, value, __ATOMIC_RELEASE); }
 template <class T> T fetch_add(T* at, T value) { return __atomic_fetch_add(at, value, __ATOMIC_ACQ_REL); }
 template <class T> T relaxed_compare_exchange(T* at, T expected, T value) {
     __atomic_compare_exchange_n(at, &expected, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
@@ -65,6 +66,11 @@ __device__ __forceinline__ u32 relaxed_fetch_add(u32* at, u32 value) { return at
 __device__ __forceinline__ u64 relaxed_fetch_add(u64* at, u64 value) { return atomicAdd(at, value); }
 __device__ __forceinline__ i64 relaxed_fetch_add(i64* at, i64 value) {
     return static_cast<i64>(atomicAdd(reinterpret_cast<u64*>(at), static_cast<u64>(value)));
+}
+__device__ __forceinline__ i64 release_fetch_add(i64* at, i64 value) {
+    i64 old;
+    asm volatile("atom.release.gpu.add.u64 %0, [%1], %2;" : "=l"(old) : "l"(at), "l"(value) : "memory");
+    return old;
 }
 __device__ __forceinline__ u32 fetch_add(u32* at, u32 value) {
     u32 old;

@@ -1,10 +1,11 @@
 // Push and relabel of listed vertices: Hong's lock-free operations, by a group of lanes for each vertex.
 //
-// An active vertex is in one inbox at most, and only the group that took it from there relabels it or lowers its
-// residual capacities: it was put there by whoever raised its excess from zero, and its own debit comes last. A
-// push goes to any neighbour as low as the lowest. All operations are relaxed: a neighbour that rises while
-// flow is on its way to it leaves an arc that is too steep, which costs work but no answer, since only a search
-// while nothing moves declares vertices dead (see PAPERS on steep arcs).
+// An active vertex belongs to one group of lanes at a time: to that which raised its excess from zero, until it puts
+// it into an inbox, and then to that which takes it from there. Only this group relabels it or lowers its residual
+// capacities. Its own debit comes last and releases all that: whoever raises its excess from zero again finds
+// everything as it was left. A push goes to any neighbour as low as the lowest. Its other operations are relaxed: a
+// neighbour that rises while flow is on its way to it leaves an arc that is too steep, which costs work but no
+// answer, since only a search while nothing moves declares vertices dead.
 #include "inboxes.cuh"
 #include "lanes.cuh"
 #include "residual.cuh"
@@ -95,10 +96,11 @@ __device__ u32 discharge(const Network& net, u32* height, const Inboxes& inboxes
                 const i64 amount = static_cast<i64>(min(offer, static_cast<u64>(left) - before));
                 relaxed_fetch_add(&net.arcs[a].residual, -amount);
                 relaxed_fetch_add(&net.arcs[arc.reverse].residual, amount);
-                ++operations.pushes;
                 activated = relaxed_fetch_add(&net.excess[arc.head], amount) == 0;
+                ++operations.pushes;
                 operations.activated += activated;
             }
+            left -= static_cast<i64>(total);
             if (keeps) {
                 const u32 mine = __ballot_sync(ALL_LANES, activated) >> (lane_id() - lane) & LANE_MASK;
                 const u32 first_lane = mine == 0 ? 0 : __ffs(mine) - 1;
@@ -109,11 +111,11 @@ __device__ u32 discharge(const Network& net, u32* height, const Inboxes& inboxes
                 }
             }
             if (activated) inboxes.append(arc.head);
-            left -= static_cast<i64>(total);
         }
+        __syncwarp();
         if (active && lane == 0 && left < excess) {
             const i64 change = left - excess;
-            excess = relaxed_fetch_add(&net.excess[v], change) + change;
+            excess = release_fetch_add(&net.excess[v], change) + change;
         }
         excess = from_first_lane<LANES>(excess);
         active = active && excess > 0 && h <= n;

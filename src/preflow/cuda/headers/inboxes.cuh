@@ -15,11 +15,13 @@ struct Inboxes {
         return &slots[owner * capacity + (place & (static_cast<u32>(capacity) - 1))];
     }
 
-    __device__ void append(u32 v) const {
+    // Makes room for `v` in its inbox; the entry is to be stored there.
+    __device__ u32* new_slot(u32 v) const {
         const u32 owner = (v >> block_bits) % static_cast<u32>(num_owners);
-        const u32 place = relaxed_fetch_add(&ends[owner], 1u);
-        relaxed_store(slot(owner, place), v + 1);
+        return slot(owner, relaxed_fetch_add(&ends[owner], 1u));
     }
+
+    __device__ void append(u32 v) const { relaxed_store(new_slot(v), v + 1); }
 
     // The vertex at a place plus one; 0 if there is none yet.
     __device__ u32 look(u32 owner, u32 place) const { return relaxed_load(slot(owner, place)); }

@@ -20,11 +20,23 @@ __device__ __forceinline__ u64 nanoseconds() {
     return now;
 }
 
+// Asks for what is at an address to be brought near, for a load soon: to this multiprocessor, or to the level-2 cache.
+template <bool NEAR>
+__device__ __forceinline__ void prefetch(const void* at) {
+    if (NEAR)
+        asm volatile("prefetch.global.L1 [%0];" ::"l"(at));
+    else
+        asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
+}
+
 // Begins the definition of a kernel with one parameter, `args`.
 #define KERNEL(name, Arguments) \
     extern "C" __global__ void __launch_bounds__(1024) name(const __grid_constant__ Arguments args)
 #else
 inline u64 nanoseconds() { return 0; }
+
+template <bool NEAR>
+void prefetch(const void*) {}
 
 #define KERNEL(name, Arguments)                                                                        \
     static void name##_body(const Arguments& args);                                                    \

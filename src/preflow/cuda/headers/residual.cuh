@@ -15,6 +15,16 @@ struct Network {
     u64 num_vertices;
 };
 
+struct alignas(8) ArcEnds {
+    u32 head;
+    u32 reverse;
+};
+
+// The part of an arc that never changes.
+__device__ __forceinline__ ArcEnds load_ends(const Arc* arcs, u32 a) {
+    return *reinterpret_cast<const ArcEnds*>(&arcs[a]);
+}
+
 // An arc as it is now; others may change its residual capacity.
 __device__ __forceinline__ Arc load_arc(const Arc* arcs, u32 a) {
 #ifdef PREFLOW_ON_CPU

@@ -22,33 +22,68 @@ __device__ __forceinline__ void store_range(ArcRange* at, ArcRange range) {
     relaxed_store(reinterpret_cast<u64*>(at), range.first | static_cast<u64>(range.last) << 32);
 }
 
+// Vertices of a level that one block keeps in shared memory; the rest it reads back.
+constexpr u32 SHARED_LEVEL = 2048;
+
+// Where a search lists the vertices that it reaches.
+struct NextLevel {
+    ArcRange* ranges;
+    ArcRange* kept;  // and, unless null, the first SHARED_LEVEL of them in shared memory
+    u32* size;
+    u32* active;     // how many of them have excess
+};
+
 // Gives `next_height` to whatever was not reached before and has a residual arc into one of `size` vertices, whose
-// arcs `range_at(i)` returns. `reached` is called with all lanes of a warp at once, for each vertex found with its
-// arcs, or with false. What a vertex may need is loaded before it is known to be, since a level takes as long as
-// its longest chain of loads.
-template <u32 LANES, class Team, class RangeAt, class Reached>
+// arcs `range_at(i)` returns.
+//
+// A warp takes neighbouring vertices and shares out their arcs among its lanes, whatever the degrees. A level takes
+// as long as its longest chain of loads: so what a vertex may need is loaded before it is known to be. ALONE is one
+// block, which will read the arcs of what it reaches itself.
+template <bool ALONE, class Team, class RangeAt>
 __device__ void expand_level(const Team& team, const Network& net, u32* height, u32 size, u32 next_height,
-                             RangeAt range_at, Reached reached) {
-    constexpr u32 VERTICES = WARP / LANES;
+                             RangeAt range_at, const NextLevel& next) {
     const u32 lane = lane_id();
-    for (u32 base = team.warp() * VERTICES; base < size; base += team.num_warps() * VERTICES) {
-        const u32 i = base + lane / LANES;
+    const u32 num_warps = team.num_warps();
+    const u32 share = size <= num_warps ? 1 : min(WARP, (size + num_warps - 1) / num_warps);
+    for (u32 base = team.warp() * share; base < size; base += num_warps * share) {
         ArcRange range{0, 0};
-        if (i < size) range = range_at(i);
-        for (u32 a = range.first + lane % LANES; __any_sync(ALL_LANES, a < range.last); a += LANES) {
+        if (lane < share && base + lane < size) range = range_at(base + lane);
+        u32 until = range.last - range.first;  // arcs of this lane's vertex and those before it
+#pragma unroll
+        for (u32 distance = 1; distance < WARP; distance *= 2) {
+            const u32 other = __shfl_up_sync(ALL_LANES, until, distance);
+            if (lane >= distance) until += other;
+        }
+        const u32 total = __shfl_sync(ALL_LANES, until, WARP - 1);
+        for (u32 k = lane; k - lane < total; k += WARP) {
+            u32 owner = 0;  // the lane whose vertex has the k-th arc
+#pragma unroll
+            for (u32 distance = WARP / 2; distance > 0; distance /= 2)
+                if (__shfl_sync(ALL_LANES, until, owner + distance - 1) <= k) owner += distance;
+            const u32 last = __shfl_sync(ALL_LANES, range.last, owner);
+            const u32 after = __shfl_sync(ALL_LANES, until, owner) - k;
             bool found = false;
-            u32 w = 0;
-            ArcRange next{0, 0};
-            if (a < range.last) {
-                const Arc arc = load_arc(net.arcs, a);
-                w = arc.head;
-                const i64 capacity = relaxed_load(&net.arcs[arc.reverse].residual);
+            ArcRange found_range{0, 0};
+            i64 excess = 0;
+            if (k < total) {
+                const ArcEnds ends = load_ends(net.arcs, last - after);
+                const u32 w = ends.head;
+                const i64 capacity = relaxed_load(&net.arcs[ends.reverse].residual);
                 if (relaxed_load(&height[w]) == UNREACHED && capacity > 0) {
-                    next = {net.first_out[w], net.first_out[w + 1]};
+                    found_range = {net.first_out[w], net.first_out[w + 1]};
+                    excess = relaxed_load(&net.excess[w]);
                     found = relaxed_compare_exchange(&height[w], UNREACHED, next_height) == UNREACHED;
                 }
             }
-            reached(found, w, next);
+            if (found) {
+                prefetch<ALONE>(&net.arcs[found_range.first]);
+                if (excess > 0) relaxed_fetch_add(next.active, 1u);
+            }
+            const u32 place = new_place(next.size, found);
+            if (found) {
+                if (ALONE && place < SHARED_LEVEL) next.kept[place] = found_range;
+                store_range(&next.ranges[place], found_range);
+            }
         }
     }
 }
