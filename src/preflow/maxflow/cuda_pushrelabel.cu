@@ -71,12 +71,10 @@ __device__ void count(u32* counter, u64 amount) {
     if (amount > 0 && lane_id() == 0) relaxed_fetch_add(counter, static_cast<u32>(amount));
 }
 
-// Takes what the search's round that ends here has counted.
-__device__ void end_level(const Counters& counters, State& state) {
+__device__ void end_level(State& state, u32 reached, u32 active) {
     state.end_round();
-    const u32 active = counters.active().read(state.round);
     state.begin = state.end;
-    state.end += counters.reached().read(state.round);
+    state.end += reached;
     state.active += active;
     state.wanted -= active;
     ++state.level;
@@ -107,7 +105,7 @@ __device__ void start_search(const Arguments& args, GridTeam& team, const Counte
     team.wait([&] {
         state.begin = state.end = state.level = state.last_level = state.last_active = state.active = 0;
         state.wanted = counters.wanted().read(round + 1);
-        end_level(counters, state);
+        end_level(state, counters.reached().read(round + 1), counters.active().read(round + 1));
         ++state.searches;
         state.began = began;
         state.phase = SEARCH;
@@ -118,35 +116,73 @@ __device__ bool is_searching(const Arguments& args, const State& state) {
     return state.begin < state.end && (args.only_search || state.last_level == 0 || state.level < state.last_level);
 }
 
-// Expands levels while they have more than `least` and at most `most` vertices. `kept` is room in shared memory for
-// the last level and the next, if one block works ALONE.
-template <bool ALONE, class Team>
-__device__ void search_levels(const Arguments& args, Team& team, const Counters& counters, State& state, u64 least,
-                              u64 most, ArcRange* kept) {
-    bool is_kept = false;
-    while (is_searching(args, state) && state.end - state.begin > least && state.end - state.begin <= most &&
-           state.rounds_left > 0) {
+// Takes what the search's round that ends here has counted, and sees whether the search goes on.
+__device__ void end_expansion(const Arguments& args, State& state, u32 reached, u32 active) {
+    end_level(state, reached, active);
+    if (active > 0) state.last_active = state.level;
+    if (args.overshoot_percent > 0 && state.active > 0 &&
+        100 * state.level >= (100 + args.overshoot_percent) * state.last_active &&
+        100 * state.active >= args.enough_percent * (state.active + state.wanted))
+        state.last_level = state.level;
+    ++state.levels;
+}
+
+// Expands levels of more than `few` vertices on the whole grid.
+__device__ void expand_wide_levels(const Arguments& args, GridTeam& team, const Counters& counters, State& state,
+                                   ArcRange* ranges, u32* sizes) {
+    const BlockList list(ranges, sizes, 0);
+    while (is_searching(args, state) && state.end - state.begin > args.few && state.rounds_left > 0) {
         const ArcRange* const level = args.order + state.begin;
-        const ArcRange* const kept_level = kept + state.level % 2 * SHARED_LEVEL;
-        const NextLevel next{args.order + state.end, kept + (1 - state.level % 2) * SHARED_LEVEL,
-                             counters.reached().of(state.round + 1), counters.active().of(state.round + 1)};
+        ArcRange* const next = args.order + state.end;
+        u32* const reached = counters.reached().of(state.round + 1);
+        u32* const active = counters.active().of(state.round + 1);
         counters.clear_later(team, state.round);
-        expand_level<ALONE>(
+        expand_level<LANES_A_VERTEX, false>(
             team, args.net, args.height, static_cast<u32>(state.end - state.begin), static_cast<u32>(state.level) + 1,
-            [&](u32 i) { return ALONE && is_kept && i < SHARED_LEVEL ? kept_level[i] : load_range(&level[i]); }, next);
-        is_kept = true;
+            [&](u32 i) { return load_range(&level[i]); }, list,
+            [&](u32) { return &next[relaxed_fetch_add(reached, 1u)]; });
+        __syncthreads();
+        const u32 num_kept = list.num_kept();
+        if (threadIdx.x == 0 && num_kept > 0) {
+            *list.base = relaxed_fetch_add(reached, num_kept);
+            if (*list.active > 0) relaxed_fetch_add(active, *list.active);
+        }
+        __syncthreads();
+        for (u32 i = threadIdx.x; i < num_kept; i += blockDim.x) store_range(&next[*list.base + i], list.ranges[i]);
         team.wait([&] {
-            const u64 before = state.active;
-            end_level(counters, state);
-            if (state.active > before) state.last_active = state.level;
-            if (args.overshoot_percent > 0 && state.active > 0 &&
-                100 * state.level >= (100 + args.overshoot_percent) * state.last_active &&
-                100 * state.active >= args.enough_percent * (state.active + state.wanted))
-                state.last_level = state.level;
-            ++state.levels;
-            state.levels_of_few += least == 0;
+            list.clear();
+            end_expansion(args, state, counters.reached().read(state.round + 1),
+                          counters.active().read(state.round + 1));
         });
     }
+}
+
+// Expands levels of up to `few` vertices in one block, which keeps them in shared memory, the next level on the
+// other one of two lists.
+__device__ void expand_narrow_levels(const Arguments& args, State& state, ArcRange* ranges, u32* sizes) {
+    BlockTeam team;
+    u32 num_kept = 0;
+    u32 which = 0;
+    while (is_searching(args, state) && state.end - state.begin <= args.few && state.rounds_left > 0) {
+        const ArcRange* const level = args.order + state.begin;
+        ArcRange* const next = args.order + state.end;
+        const BlockList kept(ranges, sizes, which), list(ranges, sizes, 1 - which);
+        expand_level<LANES_A_VERTEX, true>(
+            team, args.net, args.height, static_cast<u32>(state.end - state.begin), static_cast<u32>(state.level) + 1,
+            [&](u32 i) { return i < num_kept ? kept.ranges[i] : load_range(&level[i]); }, list,
+            [&](u32 place) { return &next[place]; });
+        team.wait([&] {
+            end_expansion(args, state, *list.size, *list.active);
+            ++state.levels_of_few;
+            kept.clear();
+        });
+        num_kept = list.num_kept();
+        which = 1 - which;
+    }
+    const BlockList kept(ranges, sizes, which);
+    for (u32 i = threadIdx.x; i < num_kept; i += blockDim.x) store_range(&args.order[state.begin + i], kept.ranges[i]);
+    __syncthreads();
+    if (threadIdx.x == 0) kept.clear();
 }
 
 // Labels what the search did not reach, dead if it went to the end, else with a bound on the distance, and puts the
@@ -278,18 +314,14 @@ __device__ void save_state(u64* words, const State& state) {
     for (u32 k = 0; k < STATE_WORDS; ++k) relaxed_store(&words[k], copy[k]);
 }
 
-// Lets the first block run `rounds` with counters of its own, and tells all blocks where they stand then.
-template <class Rounds>
-__device__ void in_one_block(const Arguments& args, GridTeam& team, const Counters& counters, State& state,
-                             u32* shared_counters, Rounds rounds) {
+// Lets the first block search alone, and tells all blocks where the search stands then.
+__device__ void search_in_one_block(const Arguments& args, GridTeam& team, const Counters& counters, State& state,
+                                    ArcRange* ranges, u32* sizes) {
     const u64 round = state.round;
     u64* const words = args.state + (1 + round % 2) * STATE_WORDS;  // a slow block may still read the last ones
     counters.clear_later(team, round);
     if (blockIdx.x == 0) {
-        for (u32 k = threadIdx.x; k < COUNTER_WORDS; k += blockDim.x) relaxed_store(&shared_counters[k], 0u);
-        __syncthreads();
-        BlockTeam block;
-        rounds(block, Counters{shared_counters});
+        expand_narrow_levels(args, state, ranges, sizes);
         if (threadIdx.x == 0) save_state(words, state);
     }
     team.wait([&] {
@@ -302,28 +334,27 @@ __device__ void in_one_block(const Arguments& args, GridTeam& team, const Counte
 KERNEL(push_relabel_slice, Arguments) {
     SharedArena arena;
     State& state = *arena.take<State>(1);
-    u32* const shared_counters = arena.take<u32>(COUNTER_WORDS);
-    ArcRange* const kept = arena.take<ArcRange>(2 * SHARED_LEVEL);
+    u32* const sizes = arena.take<u32>(5);
+    ArcRange* const ranges = arena.take<ArcRange>(2 * BlockList::CAPACITY);
     GridTeam team(args.arrivals);
     const Counters counters{args.counters};
     Operations operations;
-    team.wait([&] { load_state(args.state, state); });
+    team.wait([&] {
+        load_state(args.state, state);
+        sizes[0] = sizes[1] = sizes[2] = sizes[3] = 0;
+    });
     while (state.phase != DONE && state.rounds_left > 0) {
         const u64 phase = state.phase;
-        if (phase == START) {
+        if (phase == START)
             start_search(args, team, counters, state);
-        } else if (phase == SEARCH) {
-            if (!is_searching(args, state))
-                finish_search(args, team, counters, state);
-            else if (state.end - state.begin > args.few)
-                search_levels<false>(args, team, counters, state, args.few, ~0ull, kept);
-            else
-                in_one_block(args, team, counters, state, shared_counters, [&](BlockTeam& block, const Counters& own) {
-                    search_levels<true>(args, block, own, state, 0, args.few, kept);
-                });
-        } else {
+        else if (phase == DISCHARGE)
             discharge_all(args, team, counters, state, operations);
-        }
+        else if (!is_searching(args, state))
+            finish_search(args, team, counters, state);
+        else if (state.end - state.begin > args.few)
+            expand_wide_levels(args, team, counters, state, ranges, sizes);
+        else
+            search_in_one_block(args, team, counters, state, ranges, sizes);
     }
     team.wait([&] {
         if (blockIdx.x == 0) save_state(args.state, state);

@@ -29,8 +29,8 @@ SOURCE = Path(__file__).with_suffix(".cu")
 COUNTER_WORDS, STATE_WORDS = 14 * 32, 16
 PHASE, ROUNDS_LEFT, SEARCHES, NANOSECONDS = 0, 1, 10, 15
 DONE = 3
-#: Bytes of shared memory: the state, the counters of one block, and two levels.
-SHARED_BYTES = 8 * (STATE_WORDS + 1) + 4 * COUNTER_WORDS + 2 * 8 * 2048
+#: Bytes of shared memory: the state, a few counters, and two lists of 2048 vertices.
+SHARED_BYTES = 8 * STATE_WORDS + 32 + 2 * 8 * 2048
 #: Neighbouring vertices with one owner, a power of two.
 OWNED_TOGETHER = 8
 #: More global relabels than any network needs.

@@ -22,67 +22,80 @@ __device__ __forceinline__ void store_range(ArcRange* at, ArcRange range) {
     relaxed_store(reinterpret_cast<u64*>(at), range.first | static_cast<u64>(range.last) << 32);
 }
 
-// Vertices of a level that one block keeps in shared memory; the rest it reads back.
-constexpr u32 SHARED_LEVEL = 2048;
+// Vertices of the next level that one block has reached, in shared memory: the first CAPACITY of them. What comes
+// after goes to device memory at once.
+struct BlockList {
+    static constexpr u32 CAPACITY = 2048;
 
-// Where a search lists the vertices that it reaches.
-struct NextLevel {
     ArcRange* ranges;
-    ArcRange* kept;  // and, unless null, the first SHARED_LEVEL of them in shared memory
-    u32* size;
-    u32* active;     // how many of them have excess
+    u32* size;    // of all that it has reached
+    u32* active;  // how many of them have excess
+    u32* base;    // where they go in device memory
+
+    // One of two lists in shared memory.
+    __device__ BlockList(ArcRange* ranges, u32* counters, u32 which)
+        : ranges(ranges + which * CAPACITY), size(&counters[2 * which]), active(&counters[2 * which + 1]), base(&counters[4]) {}
+
+    __device__ void clear() const { *size = *active = 0; }
+
+    __device__ u32 num_kept() const { return min(*size, CAPACITY); }
 };
 
 // Gives `next_height` to whatever was not reached before and has a residual arc into one of `size` vertices, whose
-// arcs `range_at(i)` returns.
+// arcs `range_at(i)` returns. What a block reaches is put on its `list`, which is empty before, and behind the end
+// of that to where `overflow(place)` says.
 //
-// A warp takes neighbouring vertices and shares out their arcs among its lanes, whatever the degrees. A level takes
-// as long as its longest chain of loads: so what a vertex may need is loaded before it is known to be. ALONE is one
-// block, which will read the arcs of what it reaches itself.
-template <bool ALONE, class Team, class RangeAt>
+// A level takes as long as its longest chain of loads: so what a vertex may need is loaded before it is known to be,
+// and a lane looks at two arcs at a time. ALONE is one block, which will read the arcs of what it reaches itself.
+template <u32 LANES, bool ALONE, class Team, class RangeAt, class Overflow>
 __device__ void expand_level(const Team& team, const Network& net, u32* height, u32 size, u32 next_height,
-                             RangeAt range_at, const NextLevel& next) {
+                             RangeAt range_at, const BlockList& list, Overflow overflow) {
+    constexpr u32 VERTICES = WARP / LANES;
+    constexpr u32 AT_A_TIME = 2;
     const u32 lane = lane_id();
-    const u32 num_warps = team.num_warps();
-    const u32 share = size <= num_warps ? 1 : min(WARP, (size + num_warps - 1) / num_warps);
-    for (u32 base = team.warp() * share; base < size; base += num_warps * share) {
+    for (u32 begin = team.warp() * VERTICES; begin < size; begin += team.num_warps() * VERTICES) {
+        const u32 i = begin + lane / LANES;
         ArcRange range{0, 0};
-        if (lane < share && base + lane < size) range = range_at(base + lane);
-        u32 until = range.last - range.first;  // arcs of this lane's vertex and those before it
+        if (i < size) range = range_at(i);
+        for (u32 a = range.first + lane % LANES; __any_sync(ALL_LANES, a < range.last); a += AT_A_TIME * LANES) {
+            ArcEnds ends[AT_A_TIME];
+            i64 capacity[AT_A_TIME], excess[AT_A_TIME];
+            u32 h[AT_A_TIME];
+            ArcRange next[AT_A_TIME];
+            bool found[AT_A_TIME];
 #pragma unroll
-        for (u32 distance = 1; distance < WARP; distance *= 2) {
-            const u32 other = __shfl_up_sync(ALL_LANES, until, distance);
-            if (lane >= distance) until += other;
-        }
-        const u32 total = __shfl_sync(ALL_LANES, until, WARP - 1);
-        for (u32 k = lane; k - lane < total; k += WARP) {
-            u32 owner = 0;  // the lane whose vertex has the k-th arc
+            for (u32 k = 0; k < AT_A_TIME; ++k) {
+                found[k] = a + k * LANES < range.last;
+                if (found[k]) ends[k] = load_ends(net.arcs, a + k * LANES);
+            }
 #pragma unroll
-            for (u32 distance = WARP / 2; distance > 0; distance /= 2)
-                if (__shfl_sync(ALL_LANES, until, owner + distance - 1) <= k) owner += distance;
-            const u32 last = __shfl_sync(ALL_LANES, range.last, owner);
-            const u32 after = __shfl_sync(ALL_LANES, until, owner) - k;
-            bool found = false;
-            ArcRange found_range{0, 0};
-            i64 excess = 0;
-            if (k < total) {
-                const ArcEnds ends = load_ends(net.arcs, last - after);
-                const u32 w = ends.head;
-                const i64 capacity = relaxed_load(&net.arcs[ends.reverse].residual);
-                if (relaxed_load(&height[w]) == UNREACHED && capacity > 0) {
-                    found_range = {net.first_out[w], net.first_out[w + 1]};
-                    excess = relaxed_load(&net.excess[w]);
-                    found = relaxed_compare_exchange(&height[w], UNREACHED, next_height) == UNREACHED;
+            for (u32 k = 0; k < AT_A_TIME; ++k)
+                if (found[k]) {
+                    capacity[k] = relaxed_load(&net.arcs[ends[k].reverse].residual);
+                    h[k] = relaxed_load(&height[ends[k].head]);
+                }
+#pragma unroll
+            for (u32 k = 0; k < AT_A_TIME; ++k) {
+                found[k] = found[k] && h[k] == UNREACHED && capacity[k] > 0;
+                if (found[k]) {
+                    const u32 w = ends[k].head;
+                    next[k] = {net.first_out[w], net.first_out[w + 1]};
+                    excess[k] = relaxed_load(&net.excess[w]);
+                    h[k] = relaxed_compare_exchange(&height[w], UNREACHED, next_height);
                 }
             }
-            if (found) {
-                prefetch<ALONE>(&net.arcs[found_range.first]);
-                if (excess > 0) relaxed_fetch_add(next.active, 1u);
-            }
-            const u32 place = new_place(next.size, found);
-            if (found) {
-                if (ALONE && place < SHARED_LEVEL) next.kept[place] = found_range;
-                store_range(&next.ranges[place], found_range);
+#pragma unroll
+            for (u32 k = 0; k < AT_A_TIME; ++k) {
+                found[k] = found[k] && h[k] == UNREACHED;
+                const u32 place = new_place(list.size, found[k]);
+                if (found[k]) {
+                    prefetch<ALONE>(&net.arcs[next[k].first]);
+                    if (excess[k] > 0) relaxed_fetch_add(list.active, 1u);
+                    if (place < BlockList::CAPACITY)
+                        list.ranges[place] = next[k];
+                    else
+                        store_range(overflow(place), next[k]);
+                }
             }
         }
     }
