@@ -2,6 +2,10 @@
 #include "discharge.cuh"
 #include "search.cuh"
 
+#ifndef LANES_A_VERTEX
+#define LANES_A_VERTEX 8  // what a launch takes depends on the mean degree
+#endif
+
 enum Phase : u64 { START, SEARCH, DISCHARGE, DONE };
 
 // Where the loop stands. Each block holds a copy, which its first thread changes between the two halves of a

@@ -62,11 +62,11 @@ class PushRelabelOptions:
     """
 
     lanes: int | None = None
-    steps: int = 4
-    work_percent: int = 100
+    steps: int = 1
+    work_percent: int = 400
     step_limit: int = 64
-    step_percent: int = 100
-    few: int = 512
+    step_percent: int = 40
+    few: int = 256
     overshoot_percent: int = 50
     enough_percent: int = 50
     keeps: int = 1

@@ -57,38 +57,44 @@ __device__ u32 discharge(const Network& net, u32* height, const Inboxes& inboxes
             }
         }
         const bool has_more = active && left > 0;
+        // Look for a lower neighbour; without one, all neighbours have been seen and the lowest is known.
         u32 low = n;
         Arc arc{0, 0, 0};
         u32 h_head = n;
-        for (u32 a = has_more ? first + lane : last; __any_sync(ALL_LANES, a < last); a += LANES) {
-            if (a < last) {
+        u32 a = has_more ? first + lane : last + lane;
+        while (__any_sync(ALL_LANES, a - lane < last && low >= h)) {
+            const bool looks = a - lane < last && low >= h;
+            u32 least = n;
+            if (looks && a < last) {
                 arc = load_arc(net.arcs, a);
                 h_head = arc.residual > 0 ? relaxed_load(&height[arc.head]) : n;
-                if (h_head < low) low = h_head;
+                least = min(least, h_head);
             }
+            low = min(low, least_of_lanes<LANES>(least));
+            if (looks && lane == 0) operations.arc_scans += min(LANES, last - a);
+            if (looks && low >= h) a += LANES;
         }
-        low = least_of_lanes<LANES>(low);
-        if (has_more) {
-            if (lane == 0) operations.arc_scans += last - first;
-            if (low >= h) {
-                h = low < n ? low + 1 : n + 2;
-                if (lane == 0) {
-                    relaxed_store(&height[v], h);
-                    ++operations.relabels;
-                    operations.relabel_work += 12 + last - first;
-                }
+        bool loaded = low < h;
+        if (has_more && low >= h) {
+            h = low < n ? low + 1 : n + 2;
+            if (lane == 0) {
+                relaxed_store(&height[v], h);
+                ++operations.relabels;
+                operations.relabel_work += 12 + last - first;
             }
+            loaded = last - first <= LANES;
+            a = low < n ? first + lane : last + lane;
         }
-        const bool one_look = last - first <= LANES;
-        for (u32 a = has_more && low < h && low < n ? first + lane : last; __any_sync(ALL_LANES, a < last); a += LANES) {
+        for (; __any_sync(ALL_LANES, a - lane < last && left > 0); a += LANES) {
             u64 offer = 0;
             if (a < last && left > 0) {
-                if (!one_look) {
+                if (!loaded) {
                     arc = load_arc(net.arcs, a);
                     h_head = arc.residual > 0 ? relaxed_load(&height[arc.head]) : n;
                 }
                 if (h_head <= low && arc.residual > 0) offer = min(static_cast<u64>(arc.residual), static_cast<u64>(left));
             }
+            loaded = false;
             u64 total;
             const u64 before = sum_of_lanes_before<LANES>(offer, left, total);
             bool activated = false;
