@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import preflow
@@ -16,10 +17,12 @@ from preflow.errors import InvalidInputError, SolverError
 from preflow.generators import FAMILIES
 from preflow.graph.residual import ResidualArrays, build_residual
 from preflow.maxflow import cuda_coloring, edge_coloring
-from preflow.maxflow.cuda_coloring import LONGEST_PERIOD, color_periods
+from preflow.maxflow.cuda_coloring import LONGEST_PERIOD, ColoringOptions, color_periods
 from preflow.maxflow.edge_coloring import color_edges, lowest_zero
 from preflow.maxflow.methods import METHODS
 from preflow.solving.dispatch import find_method
+from preflow.solving.run import Control
+from strategies import SmallProblem, small_problems
 
 
 def undirected(num_vertices: int, pairs: list[tuple[int, int]]) -> ResidualArrays:
@@ -153,6 +156,56 @@ def test_rare_colours_have_their_turn(cycles: int) -> None:
     result = preflow.max_flow(caterpillar(), 0, 40, method="cuda-coloring", options=options)
     result.verify()
     assert result.value == 5
+
+
+@pytest.mark.usefixtures("cpu_device")
+def test_more_colours_than_a_warp_has_lanes() -> None:
+    problem = FAMILIES["ac-dense"].generate("40", seed=1)
+    result = preflow.max_flow(problem, method="cuda-coloring")
+    result.verify()
+    assert "arcs in 63 colours" in result.stats.reason
+    assert result.value == preflow.max_flow(problem, method="serial-hi-pr").value
+
+
+class CheckingDevice(CpuDevice):
+    """Checks after every launch what one of push-relabel must leave true."""
+
+    def launch(
+        self, path: Path, kernel: str, blocks: int, threads: int, arguments: Any, **options: Any
+    ) -> None:
+        net, height = arguments.net, arguments.height.astype(np.int64)
+        before, low = self.total(net), height.copy()
+        super().launch(path, kernel, blocks, threads, arguments, **options)
+        height = arguments.height.astype(np.int64)
+        assert (height >= low).all()
+        assert self.total(net) == before
+        ends = net.arcs.view(np.uint32)
+        head, reverse, residual = ends[:, 0], ends[:, 1], net.arcs[:, 1]
+        tail = head[reverse]
+        assert (residual >= 0).all()
+        assert (net.excess >= 0).all()
+        assert (height[tail] <= height[head] + 1)[residual > 0].all()
+        assert (height <= 1)[net.sink_residual > 0].all()
+
+    @staticmethod
+    def total(net: Any) -> tuple[int, list[int]]:
+        """Return the excess not yet at the sink less the room there, and the capacity of every pair."""
+        reverse = net.arcs.view(np.uint32)[:, 1]
+        pairs = net.arcs[:, 1] + net.arcs[reverse, 1]
+        return int(net.excess.sum() - net.sink_residual.sum()), pairs.tolist()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@given(problem=small_problems(max_vertices=14))
+@settings(max_examples=15)
+def test_every_cycle_keeps_the_invariants(weighted: bool, problem: SmallProblem) -> None:
+    net = build_residual(problem.network, np.array(problem.sources), np.array(problem.sinks)).arrays
+    options = ColoringOptions(cycles=50, weighted=weighted)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runtime, "find_device", CheckingDevice)
+        patch.setattr(cuda_coloring, "BARRIERS_A_LAUNCH", 1)
+        height = cuda_coloring.solve(net, options, Control())
+    assert not net.excess[height <= len(height)].any()
 
 
 @pytest.mark.usefixtures("cpu_device")

@@ -1,5 +1,8 @@
 // The cycles of cuda_coloring.py: every active vertex makes its choice, then one colour after the other pushes, then
 // the vertices without a lower neighbour are relabelled.
+//
+// Between two barriers a residual capacity or an excess is touched by one thread only, or written by none. So they
+// are written by plain stores: on CPU threads ThreadSanitizer would tell of any that another thread reads or writes.
 #include "grid.cuh"
 #include "lanes.cuh"
 #include "residual.cuh"
@@ -76,8 +79,8 @@ __device__ i64 push_to_sink(const Network& net, u32 v, i64 excess, Operations& o
     const i64 capacity = relaxed_load(&net.sink_residual[v]);
     if (capacity == 0) return excess;
     const i64 amount = min(excess, capacity);
-    relaxed_store(&net.sink_residual[v], capacity - amount);
-    relaxed_store(&net.excess[v], excess - amount);
+    net.sink_residual[v] = capacity - amount;
+    net.excess[v] = excess - amount;
     ++operations.pushes;
     return excess - amount;
 }
@@ -111,10 +114,10 @@ __device__ void push(const Network& net, u32 a, Operations& operations) {
     i64* const to = &net.excess[arc.head];
     const i64 excess = relaxed_load(from);
     const i64 amount = min(excess, arc.residual);
-    relaxed_store(&net.arcs[a].residual, arc.residual - amount);
-    relaxed_store(&net.arcs[arc.reverse].residual, back.residual + amount);
-    relaxed_store(from, excess - amount);
-    relaxed_store(to, relaxed_load(to) + amount);
+    net.arcs[a].residual = arc.residual - amount;
+    net.arcs[arc.reverse].residual = back.residual + amount;
+    *from = excess - amount;
+    *to = relaxed_load(to) + amount;
     ++operations.pushes;
 }
 

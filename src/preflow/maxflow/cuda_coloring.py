@@ -62,8 +62,8 @@ class ColoringOptions:
     Attributes
     ----------
     cycles : int
-        Cycles between two global relabels, the paper's KERNEL_CYCLES, for which it gives no number. With six
-        colours so many take about as long as a global relabel of a million vertices.
+        Cycles between two global relabels, the paper's KERNEL_CYCLES, for which it gives no number. The
+        default is an estimate: with six colours about as long as a global relabel of a million vertices.
     weighted : bool
         Let a colour take part in cycles in proportion to its size (section 5.5).
     """
