@@ -32,6 +32,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"lanes": 8, "few": 2, "overshoot_percent": 1, "enough_percent": 1},
         {"lanes": 32, "few": 4, "keeps": 0},
     ],
+    "cuda-coloring": [{}, {"cycles": 1}, {"cycles": 3, "weighted": True}, {"weighted": True}],
 }
 
 

@@ -147,4 +147,13 @@ METHODS = (
         f"preflow; {WU_HE_HONG}",
         device="cuda",
     ),
+    Method(
+        "cuda-coloring",
+        "maxflow.cuda_coloring",
+        "ColoringOptions",
+        "arcs of one colour push at once without atomics, a global relabel on the CPU; low degrees only",
+        f"{WU_HE_HONG}, algorithm 3",
+        device="cuda",
+        aliases=("gpu-color",),
+    ),
 )

@@ -1,0 +1,181 @@
+"""Push-relabel over precoloured arcs on a GPU: gpu-color of Wu, He and Hong.
+
+Wu, He and Hong, "Efficient CUDA Algorithms for the Maximum Network Flow Problem", GPU Computing Gems Jade
+Edition (2011), chapter 5, Algorithm 3, with global relabels on the CPU as in its Algorithm 1. Pairs of arcs
+that share a vertex have different colours; in each cycle every active vertex chooses an arc to a lower
+neighbour, or to be relabelled, and then one colour after the other pushes. So no two pushes at once touch
+one number, and none needs an atomic operation.
+
+Where the print is wrong: a lower neighbour is one with height(u) > height(v), not any; the colour is that of
+the chosen arc; an inactive vertex is idle, a third state beside push and relabel, and pushes nothing of what
+it chose before.
+
+Departures: terminals are not vertices, so a vertex pushes to the sink first, which only it touches, and the
+hubs that kept the paper from colouring level graphs are gone. Barriers are inside one cooperative kernel, not
+between launches. A colour that no vertex has chosen is passed over without a barrier, and a thread looks only
+at choices of its own vertices. Nothing changes the heights while vertices choose and push, so no arc ever
+becomes steep, and neither heights are brought to the CPU nor arcs cancelled there, as in Algorithm 4.
+
+Section 5.5 leaves it at iterations in proportion to the size of a colour. With ``weighted`` a colour takes
+part in one of so many cycles as the largest colour is times its size. A vertex chooses among the arcs whose
+colours take part and otherwise waits; it is relabelled only if it has no lower neighbour at all, so labels
+stay valid, and since every colour's turn comes again, also across global relabels, nothing waits for ever.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter_ns
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..cuda import runtime
+from ..errors import SolverError
+from ..graph.device_residual import DeviceNetwork, from_device, to_device
+from ..graph.residual import ResidualArrays
+from ..kernels.bfs import distances_to_sink
+from ..kernels.buckets import active_excess
+from ..solving.run import Control
+from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS
+from .edge_coloring import color_edges
+from .options import check_flag, check_positive
+
+SOURCE = Path(__file__).with_suffix(".cu")
+#: Barriers of one launch, at most, if a cycle has fewer: some 50 ms.
+BARRIERS_A_LAUNCH = 20_000
+#: A colour takes part in one of so many cycles at least: small ones should not keep excess waiting.
+LONGEST_PERIOD = 16
+#: More global relabels than any network needs.
+MOST_SEARCHES = 10_000_000
+#: Words of the kernel's state.
+CYCLE, HAS_ACTIVE = range(2)
+ZERO = np.uint64(0)
+
+
+@dataclass(frozen=True)
+class ColoringOptions:
+    """Options of push-relabel over precoloured arcs.
+
+    Attributes
+    ----------
+    cycles : int
+        Cycles between two global relabels, the paper's KERNEL_CYCLES, for which it gives no number. The
+        default is an estimate: with six colours about as long as a global relabel of a million vertices.
+    weighted : bool
+        Let a colour take part in cycles in proportion to its size (section 5.5).
+    """
+
+    cycles: int = 2000
+    weighted: bool = False
+
+    def __post_init__(self) -> None:
+        check_positive("cycles", self.cycles)
+        check_flag("weighted", self.weighted)
+
+
+class Arguments(NamedTuple):
+    """``Arguments`` in the ``.cu`` file."""
+
+    net: DeviceNetwork
+    height: Any
+    color: Any
+    period: Any
+    num_colors: int
+    choices: Any
+    wanted: Any
+    arrivals: Any
+    state: Any
+    counts: Any
+    cycles: int
+
+
+def color_periods(sizes: NDArray[np.int64], weighted: bool) -> NDArray[np.uint32]:
+    """Return for each colour one of how many cycles it takes part in."""
+    if not weighted:
+        return np.ones(len(sizes), dtype=np.uint32)
+    periods: NDArray[np.int64] = np.minimum(sizes.max(initial=0) // sizes, LONGEST_PERIOD)
+    return periods.astype(np.uint32)
+
+
+def run_cycles(
+    device: runtime.Device, arguments: Arguments, cycles: int, most_a_launch: int, control: Control
+) -> None:
+    """Push and relabel for some cycles, or until no vertex is active or `control.stop` is raised."""
+    while cycles > 0 and not control.stopped:
+        launched = min(cycles, most_a_launch)
+        arguments.arrivals[:] = 0
+        device.launch(
+            SOURCE,
+            "coloring_slice",
+            device.num_multiprocessors,
+            device.block_threads,
+            arguments._replace(cycles=launched),
+            cooperative=True,
+        )
+        cycles -= launched
+        has_active = device.to_host(arguments.state)[HAS_ACTIVE]
+        control.counts[[PUSHES, RELABELS, ARC_SCANS]] = device.to_host(arguments.counts)
+        if not has_active:
+            return
+
+
+def solve(net: ResidualArrays, options: ColoringOptions, control: Control) -> NDArray[Any]:
+    """Run the first stage on the GPU, in place, with global relabels on the CPU.
+
+    Returns
+    -------
+    height : ndarray, shape (n,)
+        Exact residual distances to the sink; ``n + 1`` where the sink cannot be reached.
+
+    Raises
+    ------
+    InvalidInputError
+        The maximum degree is too large for a colouring.
+    SolverError
+        More than MOST_SEARCHES global relabels: a bug.
+
+    Notes
+    -----
+    O(n^2 m) operations; on the device 18 bytes an arc and 32 a vertex.
+    """
+    device = runtime.find_device()
+    coloring = color_edges(net)
+    num_colors = len(coloring.sizes)
+    control.remarks.append(f"arcs in {num_colors} colours")
+    on_device = to_device(device, net)
+    xp, n = device.xp, len(net.excess)
+    height = np.full(n, n + 1, dtype=np.uint32)
+    order = np.empty(n, dtype=np.uint32)
+    arguments = Arguments(
+        on_device,
+        xp.empty(n, dtype=np.uint32),
+        xp.asarray(coloring.color.astype(np.uint16, copy=False)),
+        xp.asarray(color_periods(coloring.sizes, options.weighted)),
+        num_colors,
+        xp.empty(n, dtype=np.uint64),
+        xp.zeros(num_colors + 1, dtype=np.uint32),
+        xp.zeros(1, dtype=np.uint32),
+        xp.zeros(2, dtype=np.uint64),
+        xp.zeros(3, dtype=np.uint64),
+        0,
+    )
+    most_a_launch = max(1, BARRIERS_A_LAUNCH // (num_colors + 2))
+    control.excess[:] = net.excess.sum(dtype=np.float64)
+    reached = ZERO
+    began = perf_counter_ns()
+    for _ in range(MOST_SEARCHES):
+        reached, _ = distances_to_sink(net, height, order, reached, ZERO, ZERO, False)
+        control.excess[0] = active_excess(order, reached, net.excess)
+        arguments.height[:] = xp.asarray(height)
+        control.counts[GLOBAL_RELABELS] += np.uint64(1)
+        control.counts[RELABEL_NANOSECONDS] += np.uint64(perf_counter_ns() - began)
+        if control.stopped or control.excess[0] == 0:
+            return height
+        run_cycles(device, arguments, options.cycles, most_a_launch, control)
+        began = perf_counter_ns()
+        from_device(device, on_device, net)
+    cycle = int(device.to_host(arguments.state)[CYCLE])
+    raise SolverError(f"cuda-coloring gave up after {MOST_SEARCHES:,} searches and {cycle:,} cycles")
