@@ -88,7 +88,7 @@ def test_float_capacities(method: str, problem: SmallProblem) -> None:
 
 @pytest.mark.parametrize("method", CUDA)
 @pytest.mark.parametrize(
-    ("family", "size"), [("rmf-wide", "4x3"), ("rlg-wide", "8x6"), ("ac-dense", "12"), ("grid-2d", "8x8")]
+    ("family", "size"), [("rmf-wide", "4x3"), ("rlg-wide", "8x6"), ("ac-dense", "40"), ("grid-2d", "8x8")]
 )
 def test_families(method: str, family: str, size: str) -> None:
     problem = FAMILIES[family].generate(size, seed=1)

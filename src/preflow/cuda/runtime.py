@@ -27,6 +27,8 @@ INSTALL = "install it with  pip install 'preflow[cuda]'"
 BLOCK_THREADS = 1024
 #: NVRTC 13 compiles for no GPU before Turing.
 LEAST_CAPABILITY = 75
+#: Major version of CuPy from which on it finds the NVRTC that comes as a wheel.
+LEAST_CUPY = 14
 
 
 def source_with_headers(path: Path) -> str:
@@ -142,6 +144,9 @@ def _import_cupy() -> Any:
         import cupy
     except ImportError as error:
         raise DeviceUnavailableError(f"an NVIDIA GPU is used through CuPy: {INSTALL} ({error})") from None
+    version = str(cupy.__version__)
+    if int(version.split(".")[0]) < LEAST_CUPY:
+        raise DeviceUnavailableError(f"CuPy {version} is too old, {LEAST_CUPY} is needed: {INSTALL}")
     return cupy
 
 

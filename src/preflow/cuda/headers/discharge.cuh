@@ -29,6 +29,7 @@ template <u32 LANES>
 __device__ u32 discharge(const Network& net, u32* height, const Inboxes& inboxes, u32 v, u32 steps, bool keeps,
                          Operations& operations) {
     const u32 n = static_cast<u32>(net.num_vertices);
+    constexpr u32 AT_A_TIME = LANES == WARP ? 4 : 1;  // loads that wait together; only long lists gain from more
     constexpr u32 LANE_MASK = LANES == WARP ? ALL_LANES : (1u << LANES) - 1;
     const u32 lane = lane_id() % LANES;
     bool active = v != NO_VERTEX;
@@ -59,22 +60,34 @@ __device__ u32 discharge(const Network& net, u32* height, const Inboxes& inboxes
         const bool has_more = active && left > 0;
         // Look for a lower neighbour; without one, all neighbours have been seen and the lowest is known.
         u32 low = n;
+        u32 a = has_more ? first + lane : last + lane;  // where the lowest was seen first
         Arc arc{0, 0, 0};
         u32 h_head = n;
-        u32 a = has_more ? first + lane : last + lane;
-        while (__any_sync(ALL_LANES, a - lane < last && low >= h)) {
-            const bool looks = a - lane < last && low >= h;
-            u32 least = n;
-            if (looks && a < last) {
-                arc = load_arc(net.arcs, a);
-                h_head = arc.residual > 0 ? relaxed_load(&height[arc.head]) : n;
-                least = min(least, h_head);
+        for (u32 at = a; __any_sync(ALL_LANES, at - lane < last && low >= h); at += AT_A_TIME * LANES) {
+            u32 least[AT_A_TIME];
+#pragma unroll
+            for (u32 k = 0; k < AT_A_TIME; ++k) {
+                const u32 b = at + k * LANES;
+                least[k] = n;
+                if (b < last && low >= h) {
+                    const Arc seen = load_arc(net.arcs, b);
+                    if (seen.residual > 0) least[k] = relaxed_load(&height[seen.head]);
+                    if (k == 0 && b == first + lane) {
+                        arc = seen;
+                        h_head = least[0];
+                    }
+                }
             }
-            low = min(low, least_of_lanes<LANES>(least));
-            if (looks && lane == 0) operations.arc_scans += min(LANES, last - a);
-            if (looks && low >= h) a += LANES;
+            if (at - lane < last && low >= h && lane == 0) operations.arc_scans += min(AT_A_TIME * LANES, last - at);
+#pragma unroll
+            for (u32 k = 0; k < AT_A_TIME; ++k) {
+                const u32 group_least = least_of_lanes<LANES>(least[k]);
+                if (low >= h && group_least < low) {
+                    low = group_least;
+                    a = at + k * LANES;
+                }
+            }
         }
-        bool loaded = low < h;
         if (has_more && low >= h) {
             h = low < n ? low + 1 : n + 2;
             if (lane == 0) {
@@ -82,9 +95,9 @@ __device__ u32 discharge(const Network& net, u32* height, const Inboxes& inboxes
                 ++operations.relabels;
                 operations.relabel_work += 12 + last - first;
             }
-            loaded = last - first <= LANES;
-            a = low < n ? first + lane : last + lane;
+            if (low == n) a = last + lane;
         }
+        bool loaded = a == first + lane;
         for (; __any_sync(ALL_LANES, a - lane < last && left > 0); a += LANES) {
             u64 offer = 0;
             if (a < last && left > 0) {

@@ -1,0 +1,85 @@
+"""Finding a GPU, and what is said where there is none; sources with their headers."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import preflow
+from preflow.cuda import runtime
+from preflow.errors import DeviceUnavailableError
+
+DIAMOND = ([0, 0, 1, 2], [1, 2, 3, 3], [3, 2, 2, 4])
+
+
+class CUDARuntimeError(Exception):
+    """Stands for CuPy's error of that name."""
+
+
+def fake_cupy(count: Any = 1, capability: str = "90", version: str = "14.2.0") -> Any:
+    """Return as much of CuPy as finding a device needs."""
+
+    def device_count() -> int:
+        if isinstance(count, Exception):
+            raise count
+        return int(count)
+
+    calls = SimpleNamespace(
+        getDeviceCount=device_count,
+        CUDARuntimeError=CUDARuntimeError,
+        getDeviceProperties=lambda _: {"name": b"NVIDIA Fake", "multiProcessorCount": 7},
+        memGetInfo=lambda: (100, 1000),
+    )
+    cuda = SimpleNamespace(runtime=calls, Device=lambda: SimpleNamespace(id=0, compute_capability=capability))
+    pool = SimpleNamespace(free_bytes=lambda: 23)
+    return SimpleNamespace(cuda=cuda, __version__=version, get_default_memory_pool=lambda: pool)
+
+
+@pytest.mark.parametrize(
+    ("cupy", "message"),
+    [
+        (None, r"through CuPy: install it with  pip install 'preflow\[cuda\]'"),
+        (fake_cupy(version="13.6.0"), r"CuPy 13\.6\.0 is too old, 14 is needed: install"),
+        (fake_cupy(CUDARuntimeError("no CUDA-capable device")), "no NVIDIA GPU can be used: no CUDA-capable"),
+        (fake_cupy(0), "no NVIDIA GPU of compute capability 7.5"),
+        (fake_cupy(capability="70"), "no NVIDIA GPU of compute capability 7.5"),
+    ],
+)
+def test_no_device_is_a_clear_error(cupy: Any, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    for arguments in ({"device": "cuda"}, {"method": "cuda-pushrelabel"}):
+        with pytest.raises(DeviceUnavailableError, match=message):
+            preflow.max_flow(DIAMOND, 0, 3, **arguments)
+    assert preflow.max_flow(DIAMOND, 0, 3).value == 4
+
+
+def test_a_device_is_described(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cupy", fake_cupy())
+    device = runtime.find_device()
+    assert (device.name, device.num_multiprocessors, device.free_bytes) == ("NVIDIA Fake", 7, 123)
+
+
+def test_headers_are_pasted_once() -> None:
+    source = Path(runtime.__file__).parents[1] / "maxflow" / "cuda_pushrelabel.cu"
+    text = runtime.source_with_headers(source)
+    assert "#include" not in text
+    assert text.count("struct SharedArena {") == 1
+    assert text.index("alignas(16) Arc {") < text.index("u32 discharge(")
+
+
+def test_arguments_are_flat() -> None:
+    class Inner(NamedTuple):
+        array: Any
+        number: int
+
+    class Outer(NamedTuple):
+        inner: Inner
+        last: int
+
+    array = np.zeros(3)
+    assert list(runtime.flat_arguments(Outer(Inner(array, 2), -1))) == [array, 2, -1]
