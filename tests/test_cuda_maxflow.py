@@ -32,6 +32,17 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"lanes": 8, "few": 2, "overshoot_percent": 1, "enough_percent": 1},
         {"lanes": 32, "few": 4, "keeps": 0},
     ],
+    "cuda-lockfree": [
+        {},
+        {"cycles": 1},
+        {"relabel": "concurrent", "cycles": 2},
+        {"relabel": "concurrent", "cycles": 200},
+    ],
+    "cuda-hybrid": [
+        {},
+        {"cycles": 2},
+        {"cycles": 3, "cancel_steep_arcs": True},
+    ],
 }
 
 
