@@ -2,20 +2,20 @@
 
 It is gpu-async of Wu, He and Hong ("Efficient CUDA Algorithms for the Maximum Network Flow Problem", 2011,
 Algorithms 1, 2 and 4), which is Hong and He's CPU-GPU-Hybrid of 2010, and with gap relabeling Łupińska's
-system (2011, Algorithms 4.6 to 4.8, section 4.6). The GPU takes `cycles` steps of each vertex, KERNEL_CYCLES or
-CYCLE in the papers, 7000 as in Łupińska's. Then residual capacities and excess come back, the CPU searches
-backwards from the sink, and only the heights go to the GPU again. What the search does not reach is dead, which
-is Łupińska's gap.
+system (2011, Algorithms 4.6 to 4.8, section 4.6). The GPU takes `cycles` steps of each vertex,
+KERNEL_CYCLES or CYCLE in the papers, 7000 as in Łupińska's. Then residual capacities and excess come back,
+the CPU searches backwards from the sink, and only the heights go to the GPU again. What the search does not
+reach is dead, which is Łupińska's gap.
 
 Departures, beside those of :mod:`.cuda_lockfree`, whose kernel this is:
 
 - ExcessTotal. The papers take the excess of a vertex off it once, when a search first misses the vertex, by
-  marks that are garbled in print; the end is ``e(t) = ExcessTotal``. Here what is stranded is found anew after each
-  exact search, and the end is that nothing else has excess, which is the same.
+  marks that are garbled in print; the end is ``e(t) = ExcessTotal``. Here what is stranded is found anew
+  after each exact search, and the end is that nothing else has excess, which is the same.
 - Steep arcs, ``h(u) > h(v) + 1``. The papers cancel them before the search, by a push of the whole residual
-  capacity. Exact distances are a valid labelling whatever was there before, so this is needless, and it is an
-  option. It pushes no more than the excess, which else could become negative, and what it changed goes to the
-  GPU, where in print (Algorithm 1, line 4) only the heights do.
+  capacity. Exact distances are a valid labelling whatever was there before, so this is needless, and it is
+  an option. It pushes no more than the excess, which else could become negative, and what it changed goes
+  to the GPU, where in print (Algorithm 1, line 4) only the heights do.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class HybridOptions:
 def cancel_steep_arcs(net: Any, height: Any) -> Any:
     """Push along residual arcs that lead down by more than one; return the number of pushes.
 
-    That is Algorithm 4, lines 1 to 8. None leads to the sink: a vertex next to it pushes there before it rises.
+    That is Algorithm 4, lines 1 to 8. None leads to the sink: who is next to it pushes there before he rises.
     """
     pushes = ZERO
     for vertex in range(len(net.excess)):
@@ -100,8 +100,8 @@ def solve(net: ResidualArrays, options: HybridOptions, control: Control) -> NDAr
 
     Notes
     -----
-    O(n^2 m) operations; on the device 16 bytes an arc and 24 a vertex. The time of global relabels includes the
-    copies between GPU and CPU, which are for nothing else.
+    O(n^2 m) operations; on the device 16 bytes an arc and 24 a vertex. The time of global relabels includes
+    the copies between GPU and CPU, which are for nothing else.
     """
     device = runtime.find_device()
     on_device = to_device(device, net)

@@ -1,23 +1,23 @@
 """Lock-free push-relabel on a GPU, one thread a vertex, with global relabels on the GPU as well.
 
-The kernel is Hong's, as Wu, He and Hong print it (chapter 5, Algorithm 2; Łupińska, Algorithm 4.8): in each of
-`cycles` cycles a vertex with excess pushes once, to its lowest residual neighbour, or rises to just above it.
-Where both papers then take all arrays to the CPU for the global relabel (:mod:`.cuda_hybrid`), here a
-cooperative kernel searches on the GPU, level by level, and tells the host one number.
+The kernel is Hong's, as Wu, He and Hong print it (chapter 5, Algorithm 2; Łupińska, Algorithm 4.8): in each
+of `cycles` cycles a vertex with excess pushes once, to its lowest residual neighbour, or rises to just
+above it. Where both papers then take all arrays to the CPU for the global relabel (:mod:`.cuda_hybrid`),
+here a cooperative kernel searches on the GPU, level by level, and tells the host one number.
 
-With ``relabel="concurrent"`` this is ARG, asynchronous global relabeling, of Hong and He (IEEE TPDS 2011), which
-Łupińska tried on a GPU (section 4.6): a second kernel searches beside the pushes. Labels are then hints. Both
-kernels only raise them, by an atomic maximum, to a distance in a network that never was: they may get too high,
-or dead where the sink can be reached. Only a search while nothing moves makes them exact and declares vertices
-dead. It comes when no vertex is active in the last cycle, or the search beside reaches a dead vertex. In between
-labels only rise and flow only falls, so that time is finite.
+With ``relabel="concurrent"`` this is ARG, asynchronous global relabeling, of Hong and He (IEEE TPDS 2011),
+which Łupińska tried on a GPU (section 4.6): a second kernel searches beside the pushes. Labels are then
+hints. Both kernels only raise them, by an atomic maximum, to a distance in a network that never was: they
+may get too high, or dead where the sink can be reached. Only a search while nothing moves makes them exact
+and declares vertices dead. It comes when no vertex is active in the last cycle, or the search beside
+reaches a dead vertex. In between labels only rise and flow only falls, so that time is finite.
 
-Departures: terminals are not vertices, and the dead label is n + 1, which a vertex without a lower neighbour
-gets; labels start exact; a launch has as many threads as run at once, and each cycle goes through all vertices,
-where the papers' blocks ran one after the other. Memory order is explained in the ``.cu`` file: a receiver
-that was lifted after the push was prepared has an arc that is too steep, and is sure to see it. The papers' test
-``e(s) + e(t) = ExcessTotal`` is here: nothing with excess can reach the sink. The concurrent search is by all
-threads of some blocks; ARG's is by one.
+Departures: terminals are not vertices, and the dead label is n + 1, which a vertex without a lower
+neighbour gets; labels start exact; a launch has as many threads as run at once, and each cycle goes through
+all vertices, where the papers' blocks ran one after the other. Memory order is explained in the ``.cu``
+file: a receiver that was lifted after the push was prepared has an arc that is too steep, and is sure to
+see it. The papers' test ``e(s) + e(t) = ExcessTotal`` is here: nothing with excess can reach the sink. The
+concurrent search is by all threads of some blocks; ARG's is by one.
 """
 
 from __future__ import annotations
