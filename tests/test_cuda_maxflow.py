@@ -33,6 +33,17 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"lanes": 32, "few": 4, "keeps": 0},
     ],
     "cuda-coloring": [{}, {"cycles": 1}, {"cycles": 3, "weighted": True}, {"weighted": True}],
+    "cuda-lockfree": [
+        {},
+        {"cycles": 1},
+        {"relabel": "concurrent", "cycles": 2},
+        {"relabel": "concurrent", "cycles": 200},
+    ],
+    "cuda-hybrid": [
+        {},
+        {"cycles": 2},
+        {"cycles": 3, "cancel_steep_arcs": True},
+    ],
 }
 
 

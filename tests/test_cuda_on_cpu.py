@@ -134,16 +134,18 @@ def test_shared_memory_is_per_block_and_starts_as_garbage() -> None:
 @pytest.mark.parametrize("sanitizer", [None, "thread"])
 def test_atomics_lose_nothing(sanitizer: Sanitizer | None) -> None:
     total = 500 * 64
-    relaxed_u32, u32_both, exchanged, least = (zeros(1) for _ in range(4))
+    relaxed_u32, u32_both, exchanged, least, greatest = (zeros(1) for _ in range(5))
     relaxed_i64, i64_both = zeros(1, np.int64), zeros(1, np.int64)
     relaxed_u64, seen = zeros(1, np.uint64), zeros(1, np.uint64)
     least[0] = 2**32 - 1
-    counters = (relaxed_u32, u32_both, exchanged, least, relaxed_i64, i64_both, relaxed_u64, seen)
+    u32_counters = (relaxed_u32, u32_both, exchanged, least, greatest)
+    counters = (*u32_counters, relaxed_i64, i64_both, relaxed_u64, seen)
     run("contention", 2, 32, (*counters, total // 64), sanitizer=sanitizer)
     for counter in (relaxed_u32, u32_both, exchanged, relaxed_u64):
         assert counter == total
     assert relaxed_i64 == i64_both == -total
     assert least == 1_000_000 - (total - 1)
+    assert greatest == total - 1
     # Four counters went up and two down: what they returned adds up to twice 0 + 1 + ... + (total - 1).
     assert seen == 2 * sum(range(total))
 
@@ -221,6 +223,26 @@ def test_hanging_kernel_is_an_error() -> None:
     with pytest.raises(AssertionError, match="did not end"):
         run("hang", 1, 1, Counter(count, 0), time_limit=0.5)
     count[0] = 1
+
+
+@pytest.mark.parametrize("sanitizer", PLAIN_AND_SANITIZED)
+def test_second_stream_runs_beside_the_next_launch(sanitizer: Sanitizer | None) -> None:
+    device = CpuDevice(sanitizer=sanitizer, time_limit=20)
+    count = zeros(1, np.int64)
+    with device.second_stream():
+        device.launch(KERNELS, "hang", 2, 4, Counter(count, 0))
+    device.launch(KERNELS, "relaxed_count", 1, 1, Counter(count, 0))
+    assert count == 1
+
+
+def test_second_stream_alone_runs_until_synchronized() -> None:
+    device, count = CpuDevice(), zeros(1, np.int64)
+    with device.second_stream():
+        device.launch(KERNELS, "relaxed_count", 1, 3, Counter(count, 0))
+    assert count == 0
+    for _ in range(2):
+        device.synchronize()
+        assert count == 3
 
 
 @pytest.mark.parametrize("kernel", ["write_behind_the_end", "behind_shared_memory"])

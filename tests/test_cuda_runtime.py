@@ -35,7 +35,8 @@ def fake_cupy(count: Any = 1, capability: str = "90", version: str = "14.2.0") -
         getDeviceProperties=lambda _: {"name": b"NVIDIA Fake", "multiProcessorCount": 7},
         memGetInfo=lambda: (100, 1000),
     )
-    cuda = SimpleNamespace(runtime=calls, Device=lambda: SimpleNamespace(id=0, compute_capability=capability))
+    device = SimpleNamespace(id=0, compute_capability=capability)
+    cuda = SimpleNamespace(runtime=calls, Device=lambda: device, Stream=lambda **_: None)
     pool = SimpleNamespace(free_bytes=lambda: 23)
     return SimpleNamespace(cuda=cuda, __version__=version, get_default_memory_pool=lambda: pool)
 

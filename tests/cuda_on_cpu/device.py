@@ -13,11 +13,12 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from threading import Thread
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pytest
@@ -44,6 +45,15 @@ SANITIZER_OPTIONS = {
 TOO_RANDOM = "unexpected memory mapping"
 
 Sanitizer = Literal["address", "thread"]
+
+
+class Launch(NamedTuple):
+    """A kernel of a built file, its blocks, threads and bytes of shared memory, and its arguments."""
+
+    built: Path
+    kernel: str
+    shape: tuple[int, int, int]
+    flat: list[Any]
 
 
 class CpuDevice:
@@ -80,13 +90,27 @@ class CpuDevice:
         self.free_bytes = free_bytes
         self.sanitizer = sanitizer
         self.time_limit = time_limit
+        self._on_second_stream = False
+        self._second: list[Launch] = []
 
     def to_host(self, array: NDArray[Any]) -> NDArray[Any]:
         """Return a copy, as from a GPU."""
         return array.copy()
 
     def synchronize(self) -> None:
-        """Do nothing: a launch returns when the kernel is done."""
+        """Run what no launch has run beside it; any other launch returned when the kernel was done."""
+        if self._second:
+            self._run_together([])
+
+    @contextmanager
+    def second_stream(self) -> Iterator[None]:
+        """Put off what is launched within: it runs at the same time as the next launch, in its own thread."""
+        assert not self._on_second_stream, "there are two streams only"
+        self._on_second_stream = True
+        try:
+            yield
+        finally:
+            self._on_second_stream = False
 
     def launch(
         self,
@@ -110,43 +134,65 @@ class CpuDevice:
                 assert isinstance(argument, np.ndarray), f"{type(argument)} is no kernel argument"
                 assert argument.flags.c_contiguous, "a kernel takes C-contiguous arrays only"
         built = _build(source_with_headers(path), path.stem, constants, self.sanitizer)
-        if self.sanitizer is None:
-            self._call(built, kernel, (blocks, threads, shared_bytes), flat)
+        launch = Launch(built, kernel, (blocks, threads, shared_bytes), flat)
+        if self._on_second_stream:
+            assert not self._second, "kernels of one stream would run at the same time"
+            self._second.append(launch)
         else:
-            self._run(built, kernel, (blocks, threads, shared_bytes), flat)
+            self._run_together([launch])
 
-    def _call(self, library: Path, kernel: str, shape: tuple[int, int, int], flat: list[Any]) -> None:
-        loaded = ctypes.CDLL(str(library))
-        start = loaded.cuda_on_cpu_launch
-        start.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint, ctypes.c_ulonglong)
-        start.restype = None
-        words = np.array([_word(argument) for argument in flat], dtype=np.uint64)
-        address = ctypes.cast(getattr(loaded, kernel), ctypes.c_void_p)
-        # A thread of its own, because nothing else can come back from a kernel that hangs.
-        runner = Thread(target=lambda: start(address, words.ctypes.data, *shape), daemon=True)
-        runner.start()
-        runner.join(self.time_limit)
-        if runner.is_alive():
-            _STUCK.append((words, flat))
-            raise AssertionError(f"{kernel} did not end within {self.time_limit} s")
+    def _run_together(self, launches: list[Launch]) -> None:
+        together = [*self._second, *launches]
+        self._second.clear()
+        if self.sanitizer is None:
+            self._call(together)
+        else:
+            self._run(together)
 
-    def _run(self, program: Path, kernel: str, shape: tuple[int, int, int], flat: list[Any]) -> None:
-        ranges = _memory_ranges(argument for argument in flat if isinstance(argument, np.ndarray))
+    def _call(self, launches: list[Launch]) -> None:
+        runners = []
+        for launch in launches:
+            loaded = ctypes.CDLL(str(launch.built))
+            start = loaded.cuda_on_cpu_launch
+            start.argtypes = (*[ctypes.c_void_p] * 2, *[ctypes.c_uint] * 2, ctypes.c_ulonglong)
+            start.restype = None
+            words = np.array([_word(argument) for argument in launch.flat], dtype=np.uint64)
+            address = ctypes.cast(getattr(loaded, launch.kernel), ctypes.c_void_p)
+            # A thread of its own, because nothing else can come back from a kernel that hangs.
+            runner = Thread(target=start, args=(address, words.ctypes.data, *launch.shape), daemon=True)
+            runners.append((runner, words, launch))
+        for runner, _, _ in runners:
+            runner.start()
+        for runner, _, launch in runners:
+            runner.join(self.time_limit)
+            if runner.is_alive():
+                _STUCK.append(runners)
+                raise AssertionError(f"{launch.kernel} did not end within {self.time_limit} s")
+
+    def _run(self, launches: list[Launch]) -> None:
+        program = launches[0].built
+        assert all(launch.built == program for launch in launches), "kernels of one file only run together"
+        arrays = (argument for launch in launches for argument in launch.flat)
+        ranges = _memory_ranges(argument for argument in arrays if isinstance(argument, np.ndarray))
+        names = " and ".join(launch.kernel for launch in launches)
         with tempfile.TemporaryDirectory(dir=program.parent) as folder:
             source, result = Path(folder, "input"), Path(folder, "output")
             with source.open("wb") as file:
                 file.write(_words(len(ranges)))
                 for start, end in ranges:
                     file.write(_words(start % 16, end - start) + ctypes.string_at(start, end - start))
-                file.write(_words(len(flat)))
-                for argument in flat:
-                    file.write(_words(*_range_and_offset(argument, ranges)))
-            command = [str(program), kernel, *map(str, shape), str(source), str(result)]
+                for launch in launches:
+                    file.write(_words(len(launch.flat)))
+                    for argument in launch.flat:
+                        file.write(_words(*_range_and_offset(argument, ranges)))
+            command = [str(program), str(source), str(result)]
+            for launch in launches:
+                command += [launch.kernel, *map(str, launch.shape)]
             try:
                 done = run_sanitized(command, self.time_limit)
             except subprocess.TimeoutExpired:
-                raise AssertionError(f"{kernel} did not end within {self.time_limit} s") from None
-            assert done.returncode == 0, f"{kernel} under {self.sanitizer}:\n{done.stderr}"
+                raise AssertionError(f"{names} did not end within {self.time_limit} s") from None
+            assert done.returncode == 0, f"{names} under {self.sanitizer}:\n{done.stderr}"
             with result.open("rb") as file:
                 for start, end in ranges:
                     ctypes.memmove(start, file.read(end - start), end - start)

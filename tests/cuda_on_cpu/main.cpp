@@ -1,12 +1,13 @@
-// Runs one kernel as a program of its own: a sanitizer's library cannot be loaded into Python.
+// Runs kernels at the same time as a program of their own: a sanitizer's library cannot be loaded into Python.
 //
-//     program KERNEL BLOCKS THREADS SHARED_BYTES INPUT OUTPUT
+//     program INPUT OUTPUT (KERNEL BLOCKS THREADS SHARED_BYTES)...
 //
-// INPUT, in 64-bit words: the number of memory ranges, then of each its alignment, bytes and contents; the
-// number of arguments, then of each its range and the offset in it, or NO_RANGE and an integer. OUTPUT gets the
-// contents of the ranges. Each range is a piece of memory of its own, so that an overrun is seen, and begins as
-// many bytes after a multiple of 16 as it does in Python.
+// INPUT, in 64-bit words: the number of memory ranges, then of each its alignment, bytes and contents; for each
+// kernel the number of arguments, then of each its range and the offset in it, or NO_RANGE and an integer. OUTPUT
+// gets the contents of the ranges. Each range is a piece of memory of its own, so that an overrun is seen, and begins
+// as many bytes after a multiple of 16 as it does in Python.
 #include <dlfcn.h>
+#include <thread>
 
 using Word = unsigned long long;
 constexpr Word NO_RANGE = ~0ull;
@@ -27,11 +28,9 @@ static Word read_word(std::FILE* file) {
     return word;
 }
 
-int main(int, char** words) {
-    auto kernel = reinterpret_cast<void (*)(const void*)>(dlsym(RTLD_DEFAULT, words[1]));
-    std::FILE* input = std::fopen(words[5], "rb");
-    std::FILE* output = std::fopen(words[6], "wb");
-    demand(kernel, words[1]);
+int main(int count, char** words) {
+    std::FILE* input = std::fopen(words[1], "rb");
+    std::FILE* output = std::fopen(words[2], "wb");
     demand(input && output, "files");
 
     struct Range { char* start; Word bytes; };
@@ -42,15 +41,28 @@ int main(int, char** words) {
         range.start = static_cast<char*>(std::malloc(alignment + range.bytes)) + alignment;
         read_bytes(range.start, range.bytes, input);
     }
-    std::vector<Word> arguments(read_word(input));
-    for (Word& argument : arguments) {
-        Word range = read_word(input);
-        argument = read_word(input);
-        if (range != NO_RANGE) argument += reinterpret_cast<Word>(ranges[range].start);
+
+    struct Kernel { cuda_on_cpu::Kernel start; std::vector<Word> arguments; char** shape; };
+    std::vector<Kernel> kernels;
+    for (int k = 3; k < count; k += 4) {
+        auto start = reinterpret_cast<cuda_on_cpu::Kernel>(dlsym(RTLD_DEFAULT, words[k]));
+        demand(start, words[k]);
+        kernels.push_back({start, std::vector<Word>(read_word(input)), words + k + 1});
+        for (Word& argument : kernels.back().arguments) {
+            Word range = read_word(input);
+            argument = read_word(input);
+            if (range != NO_RANGE) argument += reinterpret_cast<Word>(ranges[range].start);
+        }
     }
 
-    int blocks = std::atoi(words[2]), threads = std::atoi(words[3]);
-    cuda_on_cpu_launch(kernel, arguments.data(), blocks, threads, std::atoll(words[4]));
+    std::vector<std::thread> running;
+    for (const Kernel& kernel : kernels) {
+        running.emplace_back([&kernel] {
+            cuda_on_cpu_launch(kernel.start, kernel.arguments.data(), std::atoi(kernel.shape[0]),
+                               std::atoi(kernel.shape[1]), std::atoll(kernel.shape[2]));
+        });
+    }
+    for (std::thread& launch : running) launch.join();
 
     for (const Range& range : ranges) {
         demand(std::fwrite(range.start, 1, range.bytes, output) == range.bytes, "output");

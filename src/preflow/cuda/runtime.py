@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,7 @@ class Device:
         self.name: str = properties["name"].decode()
         self.num_multiprocessors: int = properties["multiProcessorCount"]
         self.block_threads = BLOCK_THREADS
+        self._second_stream = cupy.cuda.Stream(non_blocking=True)
 
     @property
     def free_bytes(self) -> int:
@@ -86,8 +88,20 @@ class Device:
         return host
 
     def synchronize(self) -> None:
-        """Wait until everything launched so far is done."""
+        """Wait until everything launched so far is done, on both streams."""
         self.xp.cuda.get_current_stream().synchronize()
+        self._second_stream.synchronize()
+
+    @contextmanager
+    def second_stream(self) -> Iterator[None]:
+        """Let what is launched within run beside what is launched afterwards, until :meth:`synchronize`.
+
+        It runs after what was launched before. Neither kernel may wait for the other: the device may run
+        them one after the other.
+        """
+        self._second_stream.wait_event(self.xp.cuda.get_current_stream().record())
+        with self._second_stream:
+            yield
 
     def launch(
         self,

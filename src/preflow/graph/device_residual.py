@@ -56,3 +56,9 @@ def from_device(device: Device, on_device: DeviceNetwork, net: ResidualArrays) -
     net.residual[:] = device.to_host(device.xp.ascontiguousarray(on_device.arcs[:, 1]))
     net.excess[:] = device.to_host(on_device.excess)
     net.sink_residual[:] = device.to_host(on_device.sink_residual)
+
+
+def flow_to_device(device: Device, net: ResidualArrays, on_device: DeviceNetwork) -> None:
+    """Copy what pushes on the host between vertices changed to the GPU."""
+    on_device.arcs[:, 1] = device.xp.asarray(net.residual)
+    on_device.excess[:] = device.xp.asarray(net.excess)

@@ -143,8 +143,10 @@ __device__ void expand_wide_levels(const Arguments& args, GridTeam& team, const 
         counters.clear_later(team, state.round);
         expand_level<LANES_A_VERTEX, false>(
             team, args.net, args.height, static_cast<u32>(state.end - state.begin), static_cast<u32>(state.level) + 1,
-            [&](u32 i) { return load_range(&level[i]); }, list,
-            [&](u32) { return &next[relaxed_fetch_add(reached, 1u)]; });
+            [&](u32 i) { return load_range(&level[i]); },
+            [&](bool found, u32, ArcRange range, i64 excess) {
+                list.add(found, range, excess, [&](u32) { return &next[relaxed_fetch_add(reached, 1u)]; });
+            });
         __syncthreads();
         const u32 num_kept = list.num_kept();
         if (threadIdx.x == 0 && num_kept > 0) {
@@ -173,8 +175,10 @@ __device__ void expand_narrow_levels(const Arguments& args, State& state, ArcRan
         const BlockList kept(ranges, sizes, which), list(ranges, sizes, 1 - which);
         expand_level<LANES_A_VERTEX, true>(
             team, args.net, args.height, static_cast<u32>(state.end - state.begin), static_cast<u32>(state.level) + 1,
-            [&](u32 i) { return i < num_kept ? kept.ranges[i] : load_range(&level[i]); }, list,
-            [&](u32 place) { return &next[place]; });
+            [&](u32 i) { return i < num_kept ? kept.ranges[i] : load_range(&level[i]); },
+            [&](bool found, u32, ArcRange range, i64 excess) {
+                list.add(found, range, excess, [&](u32 place) { return &next[place]; });
+            });
         team.wait([&] {
             end_expansion(args, state, *list.size, *list.active);
             ++state.levels_of_few;

@@ -156,4 +156,21 @@ METHODS = (
         device="cuda",
         aliases=("gpu-color",),
     ),
+    Method(
+        "cuda-lockfree",
+        "maxflow.cuda_lockfree",
+        "CudaLockFreeOptions",
+        "one thread a vertex pushes to the lowest neighbour; the GPU relabels globally, on request meanwhile",
+        "Hong and He 2011; Łupińska, section 4.5",
+        device="cuda",
+    ),
+    Method(
+        "cuda-hybrid",
+        "maxflow.cuda_hybrid",
+        "HybridOptions",
+        "one thread a vertex pushes to the lowest neighbour on the GPU; the CPU relabels globally",
+        "Wu, He and Hong 2011, algorithms 1, 2 and 4; Łupińska, algorithm 4.8",
+        device="cuda",
+        aliases=("gpu-async", "CPU-GPU-Hybrid"),
+    ),
 )

@@ -22,6 +22,11 @@ template <class T> T relaxed_fetch_min(T* at, T value) {
     while (value < old && !__atomic_compare_exchange_n(at, &old, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
     return old;
 }
+template <class T> T relaxed_fetch_max(T* at, T value) {
+    T old = relaxed_load(at);
+    while (old < value && !__atomic_compare_exchange_n(at, &old, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
+    return old;
+}
 
 #else
 
@@ -86,5 +91,6 @@ __device__ __forceinline__ u32 relaxed_compare_exchange(u32* at, u32 expected, u
     return atomicCAS(at, expected, value);
 }
 __device__ __forceinline__ u32 relaxed_fetch_min(u32* at, u32 value) { return atomicMin(at, value); }
+__device__ __forceinline__ u32 relaxed_fetch_max(u32* at, u32 value) { return atomicMax(at, value); }
 
 #endif

@@ -39,17 +39,29 @@ struct BlockList {
     __device__ void clear() const { *size = *active = 0; }
 
     __device__ u32 num_kept() const { return min(*size, CAPACITY); }
+
+    // Takes what the lanes of a warp have found; `overflow(place)` says where the vertices past CAPACITY go.
+    template <class Overflow>
+    __device__ void add(bool found, ArcRange range, i64 excess, Overflow overflow) const {
+        const u32 place = new_place(size, found);
+        if (!found) return;
+        if (excess > 0) relaxed_fetch_add(active, 1u);
+        if (place < CAPACITY)
+            ranges[place] = range;
+        else
+            store_range(overflow(place), range);
+    }
 };
 
 // Gives `next_height` to whatever was not reached before and has a residual arc into one of `size` vertices, whose
-// arcs `range_at(i)` returns. What a block reaches is put on its `list`, which is empty before, and behind the end
-// of that to where `overflow(place)` says.
+// arcs `range_at(i)` returns. `reached` is called with all lanes of a warp at once: whether the lane found a vertex,
+// which, its arcs and its excess.
 //
 // A level takes as long as its longest chain of loads: so what a vertex may need is loaded before it is known to be,
 // and a lane looks at two arcs at a time. ALONE is one block, which will read the arcs of what it reaches itself.
-template <u32 LANES, bool ALONE, class Team, class RangeAt, class Overflow>
+template <u32 LANES, bool ALONE, class Team, class RangeAt, class Reached>
 __device__ void expand_level(const Team& team, const Network& net, u32* height, u32 size, u32 next_height,
-                             RangeAt range_at, const BlockList& list, Overflow overflow) {
+                             RangeAt range_at, Reached reached) {
     constexpr u32 VERTICES = WARP / LANES;
     constexpr u32 AT_A_TIME = 2;
     const u32 lane = lane_id();
@@ -87,15 +99,8 @@ __device__ void expand_level(const Team& team, const Network& net, u32* height, 
 #pragma unroll
             for (u32 k = 0; k < AT_A_TIME; ++k) {
                 found[k] = found[k] && h[k] == UNREACHED;
-                const u32 place = new_place(list.size, found[k]);
-                if (found[k]) {
-                    prefetch<ALONE>(&net.arcs[next[k].first]);
-                    if (excess[k] > 0) relaxed_fetch_add(list.active, 1u);
-                    if (place < BlockList::CAPACITY)
-                        list.ranges[place] = next[k];
-                    else
-                        store_range(overflow(place), next[k]);
-                }
+                if (found[k]) prefetch<ALONE>(&net.arcs[next[k].first]);
+                reached(found[k], ends[k].head, next[k], excess[k]);
             }
         }
     }

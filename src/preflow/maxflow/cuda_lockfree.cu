@@ -1,0 +1,156 @@
+// The kernels of cuda_lockfree.py and cuda_hybrid.py: pushes and relabels without locks, one thread a vertex, and
+// searches, while nothing moves or beside the pushes.
+#include "search.cuh"
+
+// What the threads of a launch did, and on how many vertices in the last cycle.
+enum Count : u32 { PUSHES, RELABELS, ARC_SCANS, PUSHES_BESIDE_SEARCH, ACTIVE, COUNTS };
+
+struct StepArguments {
+    Network net;
+    u32* height;
+    const u32* searching;  // not zero while a search runs beside
+    u64* counts;
+    u64 cycles;            // steps of each vertex
+};
+
+// Pushes once, to the lowest neighbour, or relabels, if `v` is active. Its excess is read before its arcs, and a
+// receiver gets the way back before the excess: so who reads the excess knows all arcs that it may take, also those
+// that a push opened after he was lifted. The receiver is credited before the sender is debited: excess is never
+// out of sight.
+__device__ void step(const StepArguments& args, u32 v, u64 (&counts)[COUNTS]) {
+    const Network& net = args.net;
+    const u32 n = static_cast<u32>(net.num_vertices);
+    const i64 excess = acquire_load(&net.excess[v]);
+    if (excess <= 0) return;
+    const u32 h = relaxed_load(&args.height[v]);
+    if (h > n) return;
+    ++counts[ACTIVE];
+    const i64 capacity_to_sink = relaxed_load(&net.sink_residual[v]);
+    i64 amount = min(excess, capacity_to_sink);
+    if (amount > 0) {
+        relaxed_store(&net.sink_residual[v], capacity_to_sink - amount);
+    } else {
+        const u32 first = net.first_out[v], last = net.first_out[v + 1];
+        u32 low = n, lowest = last;
+        Arc arc{0, 0, 0};
+        for (u32 a = first; a < last; ++a) {
+            const Arc other = load_arc(net.arcs, a);
+            if (other.residual <= 0) continue;
+            const u32 h_head = relaxed_load(&args.height[other.head]);
+            if (h_head >= low) continue;
+            low = h_head;
+            lowest = a;
+            arc = other;
+        }
+        counts[ARC_SCANS] += last - first;
+        if (low >= h) {
+            relaxed_fetch_max(&args.height[v], low + 1);
+            ++counts[RELABELS];
+            return;
+        }
+        amount = min(excess, arc.residual);
+        relaxed_fetch_add(&net.arcs[arc.reverse].residual, amount);
+        relaxed_fetch_add(&net.arcs[lowest].residual, -amount);
+        fetch_add(&net.excess[arc.head], amount);
+    }
+    relaxed_fetch_add(&net.excess[v], -amount);
+    ++counts[PUSHES];
+    counts[PUSHES_BESIDE_SEARCH] += relaxed_load(args.searching);
+}
+
+// Adds up what all threads counted.
+__device__ void add_up(u64* total, u64 amount) {
+    amount = sum_of_warp(amount);
+    if (amount > 0 && lane_id() == 0) relaxed_fetch_add(total, amount);
+}
+
+KERNEL(take_steps, StepArguments) {
+    const u32 n = static_cast<u32>(args.net.num_vertices);
+    u64 counts[COUNTS] = {};
+    for (u64 cycle = 0; cycle < args.cycles; ++cycle) {
+        counts[ACTIVE] = 0;
+        for (u32 v = grid_thread(); v < n; v += grid_threads()) step(args, v, counts);
+    }
+    for (u32 k = 0; k < COUNTS; ++k) add_up(&args.counts[k], counts[k]);
+}
+
+// What a search tells: the excess on vertices that can reach the sink, if nothing moved; and how many vertices it
+// reached that were labelled dead, if something did.
+enum Outcome : u32 { ACTIVE_EXCESS, REVIVED };
+
+struct SearchArguments {
+    Network net;
+    u32* height;
+    u32* distance;   // what the search finds: the heights themselves if nothing moves
+    ArcRange* order;
+    u32* counters;   // arrivals at the barrier, and the sizes of levels; zero before the launch
+    u32* searching;
+    u64* outcome;    // zero before the launch
+};
+
+// Threads that look at the arcs of one vertex together.
+constexpr u32 SEARCH_LANES = 8;
+
+// Searches backwards from the sink, level by level, at most one for each vertex. `reached` is called with each vertex
+// behind the first level and its distance.
+template <class Reached>
+__device__ void search(const SearchArguments& args, GridTeam& team, Reached reached) {
+    const u32 n = static_cast<u32>(args.net.num_vertices);
+    const u32* const first_out = args.net.first_out;
+    const RotatingSizes sizes{args.counters + 32};
+    for (u32 base = team.thread() - lane_id(); base < n; base += team.num_threads()) {
+        const u32 v = base + lane_id();
+        const bool is_next = v < n && relaxed_load(&args.net.sink_residual[v]) > 0;
+        if (v < n) relaxed_store(&args.distance[v], is_next ? 1u : UNREACHED);
+        const u32 place = new_place(sizes.of(1), is_next);
+        if (is_next) store_range(&args.order[place], {first_out[v], first_out[v + 1]});
+    }
+    team.wait([] {});
+    ArcRange* level = args.order;
+    u32 size = sizes.read(1);
+    for (u32 next_distance = 2; size > 0; ++next_distance) {
+        u32* const next_size = sizes.of(next_distance);
+        ArcRange* const next = level + size;
+        if (team.is_first()) sizes.clear(next_distance + 1);
+        expand_level<SEARCH_LANES, false>(
+            team, args.net, args.distance, size, next_distance, [&](u32 i) { return load_range(&level[i]); },
+            [&](bool found, u32 w, ArcRange range, i64) {
+                const u32 place = new_place(next_size, found);
+                if (found) {
+                    store_range(&next[place], range);
+                    reached(w, next_distance);
+                }
+            });
+        team.wait([] {});
+        level = next;
+        size = sizes.read(next_distance);
+    }
+}
+
+// Makes the heights exact, and dead where the sink cannot be reached, while nothing moves.
+KERNEL(search_at_rest, SearchArguments) {
+    const u32 n = static_cast<u32>(args.net.num_vertices);
+    GridTeam team(args.counters);
+    search(args, team, [](u32, u32) {});
+    u64 active_excess = 0;
+    for (u32 v = team.thread(); v < n; v += team.num_threads()) {
+        if (relaxed_load(&args.height[v]) == UNREACHED)
+            relaxed_store(&args.height[v], n + 1);
+        else
+            active_excess += static_cast<u64>(relaxed_load(&args.net.excess[v]));
+    }
+    add_up(&args.outcome[ACTIVE_EXCESS], active_excess);
+}
+
+// Raises heights to distances in a network that never was, since flow moves behind the search's back: hints.
+KERNEL(search_beside, SearchArguments) {
+    const u32 n = static_cast<u32>(args.net.num_vertices);
+    GridTeam team(args.counters);
+    if (team.is_first()) relaxed_store(args.searching, 1u);
+    u64 revived = 0;
+    search(args, team, [&](u32 w, u32 distance) { revived += relaxed_fetch_max(&args.height[w], distance) > n; });
+    for (u32 v = team.thread(); v < n; v += team.num_threads())
+        if (relaxed_load(&args.distance[v]) == UNREACHED) relaxed_fetch_max(&args.height[v], n + 1);
+    if (team.is_first()) relaxed_store(args.searching, 0u);
+    add_up(&args.outcome[REVIVED], revived);
+}

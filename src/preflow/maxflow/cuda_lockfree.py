@@ -1,0 +1,242 @@
+"""Lock-free push-relabel on a GPU, one thread a vertex, with global relabels on the GPU as well.
+
+The kernel is Hong's, as Wu, He and Hong print it (chapter 5, Algorithm 2; Łupińska, Algorithm 4.8): in each
+of `cycles` cycles a vertex with excess pushes once, to its lowest residual neighbour, or rises to just
+above it. Where both papers then take all arrays to the CPU for the global relabel (:mod:`.cuda_hybrid`),
+here a cooperative kernel searches on the GPU, level by level, and tells the host one number.
+
+With ``relabel="concurrent"`` this is ARG, asynchronous global relabeling, of Hong and He (IEEE TPDS 2011),
+which Łupińska tried on a GPU (section 4.6): a second kernel searches beside the pushes. Labels are then
+hints. Both kernels only raise them, by an atomic maximum, to a distance in a network that never was: they
+may get too high, or dead where the sink can be reached. Only a search while nothing moves makes them exact
+and declares vertices dead. It comes when no vertex is active in the last cycle, or the search beside
+reaches a dead vertex. In between labels only rise and flow only falls, so that time is finite.
+
+Departures: terminals are not vertices, and the dead label is n + 1, which a vertex without a lower
+neighbour gets; labels start exact; a launch has as many threads as run at once, and each cycle goes through
+all vertices, where the papers' blocks ran one after the other. Memory order is explained in the ``.cu``
+file: a receiver that was lifted after the push was prepared has an arc that is too steep, and is sure to
+see it. The papers' test ``e(s) + e(t) = ExcessTotal`` is here: nothing with excess can reach the sink. The
+concurrent search is by all threads of some blocks; ARG's is by one.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..cuda import runtime
+from ..cuda.runtime import Device
+from ..errors import SolverError
+from ..graph.device_residual import DeviceNetwork, from_device, to_device
+from ..graph.residual import ResidualArrays
+from ..solving.run import Control
+from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS
+from .options import check_choice, check_positive
+
+SOURCE = Path(__file__).with_suffix(".cu")
+#: Positions in StepArguments.counts, after pushes, relabels and arc scans.
+PUSHES_BESIDE_SEARCH, ACTIVE, COUNTS = 3, 4, 5
+#: Positions in SearchArguments.outcome, and the words of 64 bits that its counters take.
+ACTIVE_EXCESS, REVIVED, OUTCOMES = 0, 1, 2
+COUNTER_WORDS = 64
+#: More global relabels than any network needs.
+MOST_SEARCHES = 10_000_000
+#: A search beside the pushes gets this share of the multiprocessors, one in so many, and the pushes the rest.
+SEARCH_SHARE = 8
+
+
+@dataclass(frozen=True)
+class CudaLockFreeOptions:
+    """Options of lock-free push-relabel on a GPU.
+
+    Attributes
+    ----------
+    relabel : {"device", "concurrent"}
+        Whether global relabels alternate with the pushes, or run beside them.
+    cycles : int
+        Steps of each vertex, a push or a relabel, between two global relabels: KERNEL_CYCLES, CYCLE. They
+        are cheap here, so the default is far below the papers' 7000.
+    """
+
+    relabel: Literal["device", "concurrent"] = "device"
+    cycles: int = 64
+
+    def __post_init__(self) -> None:
+        check_choice("relabel", self.relabel, ("device", "concurrent"))
+        check_positive("cycles", self.cycles)
+
+
+class StepArguments(NamedTuple):
+    """``StepArguments`` in the ``.cu`` file."""
+
+    net: DeviceNetwork
+    height: Any
+    searching: Any
+    counts: Any
+    cycles: int
+
+
+class SearchArguments(NamedTuple):
+    """``SearchArguments`` in the ``.cu`` file."""
+
+    net: DeviceNetwork
+    height: Any
+    distance: Any
+    order: Any
+    counters: Any
+    searching: Any
+    outcome: Any
+
+
+def make_steps(device: Device, net: DeviceNetwork, cycles: int) -> StepArguments:
+    """Return the arguments of the kernel that pushes and relabels; the heights are yet to be set."""
+    xp = device.xp
+    return StepArguments(
+        net,
+        xp.empty(net.num_vertices, dtype=np.uint32),
+        xp.zeros(1, dtype=np.uint32),
+        xp.zeros(COUNTS, dtype=np.uint64),
+        cycles,
+    )
+
+
+def launch_steps(device: Device, steps: StepArguments, most_blocks: int) -> None:
+    """Start the pushes and relabels, with a thread for each vertex in at most so many blocks."""
+    blocks = -(-steps.net.num_vertices // device.block_threads)
+    steps.counts[:] = 0
+    device.launch(SOURCE, "take_steps", max(1, min(blocks, most_blocks)), device.block_threads, steps)
+
+
+def read_counts(device: Device, steps: StepArguments, control: Control) -> NDArray[Any]:
+    """Wait for what was launched, count what it did, and return the counts."""
+    device.synchronize()
+    counts = device.to_host(steps.counts)
+    control.counts[[PUSHES, RELABELS, ARC_SCANS]] += counts[:3]
+    return counts
+
+
+@contextmanager
+def relabel_time(control: Control) -> Iterator[None]:
+    """Count the time within as that of a global relabel."""
+    began = time.perf_counter_ns()
+    yield
+    control.counts[RELABEL_NANOSECONDS] += time.perf_counter_ns() - began
+
+
+def count_search(control: Control, name: str) -> None:
+    """Count a global relabel.
+
+    Raises
+    ------
+    SolverError
+        There were more of them than any network needs.
+    """
+    control.counts[GLOBAL_RELABELS] += 1
+    if control.counts[GLOBAL_RELABELS] > MOST_SEARCHES:
+        raise SolverError(f"{name} gave up after {MOST_SEARCHES:,} global relabels")
+
+
+def launch_search(device: Device, search: SearchArguments, kernel: str, blocks: int) -> None:
+    """Start a search."""
+    search.counters[:] = 0
+    search.outcome[:] = 0
+    device.launch(SOURCE, kernel, blocks, device.block_threads, search, cooperative=True)
+
+
+def search_at_rest(device: Device, search: SearchArguments, control: Control) -> int:
+    """Make the heights exact; return the excess on vertices that can reach the sink."""
+    with relabel_time(control):
+        launch_search(device, search, "search_at_rest", device.num_multiprocessors)
+        active_excess = int(device.to_host(search.outcome)[ACTIVE_EXCESS])
+    count_search(control, "cuda-lockfree")
+    control.excess[0] = active_excess
+    return active_excess
+
+
+def push_beside_searches(
+    device: Device, steps: StepArguments, search: SearchArguments, control: Control
+) -> tuple[int, int]:
+    """Push and relabel, with searches beside it, until a search at rest is due.
+
+    Returns
+    -------
+    searches, pushes : int
+        How many searches there were, and pushes while one of them ran.
+    """
+    search_blocks = max(1, device.num_multiprocessors // SEARCH_SHARE)
+    searches = pushes = 0
+    while True:
+        with device.second_stream():
+            launch_search(device, search, "search_beside", search_blocks)
+        launch_steps(device, steps, max(1, device.num_multiprocessors - search_blocks))
+        counts = read_counts(device, steps, control)
+        count_search(control, "cuda-lockfree")
+        searches += 1
+        pushes += int(counts[PUSHES_BESIDE_SEARCH])
+        revived = device.to_host(search.outcome)[REVIVED]
+        if counts[ACTIVE] == 0 or revived > 0 or control.stopped:
+            return searches, pushes
+
+
+def first_stage(
+    device: Device, net: DeviceNetwork, options: CudaLockFreeOptions, control: Control
+) -> NDArray[Any]:
+    """Push excess until none can reach the sink; return the heights, exact."""
+    xp, n = device.xp, net.num_vertices
+    concurrent = options.relabel == "concurrent"
+    steps = make_steps(device, net, options.cycles)
+    search = SearchArguments(
+        net,
+        steps.height,
+        steps.height,
+        xp.empty(n, dtype=np.uint64),
+        xp.zeros(COUNTER_WORDS, dtype=np.uint64),
+        steps.searching,
+        xp.zeros(OUTCOMES, dtype=np.uint64),
+    )
+    beside = search._replace(distance=xp.empty(n, dtype=np.uint32)) if concurrent else search
+    searches = pushes = 0
+    while search_at_rest(device, search, control) > 0 and not control.stopped:
+        if concurrent:
+            more = push_beside_searches(device, steps, beside, control)
+            searches, pushes = searches + more[0], pushes + more[1]
+        else:
+            launch_steps(device, steps, device.num_multiprocessors)
+            read_counts(device, steps, control)
+    if concurrent:
+        control.remarks.append(f"{pushes:,} pushes beside {searches:,} concurrent searches")
+    return device.to_host(steps.height)
+
+
+def solve(net: ResidualArrays, options: CudaLockFreeOptions, control: Control) -> NDArray[Any]:
+    """Run the first stage on the GPU and bring its outcome back, in place.
+
+    Returns
+    -------
+    height : ndarray, shape (n,)
+        Exact residual distances to the sink; ``n + 1`` where the sink cannot be reached.
+
+    Raises
+    ------
+    SolverError
+        More than ten million global relabels.
+
+    Notes
+    -----
+    O(n^2 m) operations; on the device 16 bytes an arc and 32 a vertex, 36 with concurrent searches. The time
+    of these is not counted as that of global relabels, since pushes go on meanwhile.
+    """
+    device = runtime.find_device()
+    on_device = to_device(device, net)
+    control.excess[:] = net.excess.sum(dtype=np.float64)
+    height = first_stage(device, on_device, options, control)
+    from_device(device, on_device, net)
+    return height
