@@ -31,6 +31,8 @@ PHASE, ROUNDS_LEFT, SEARCHES, NANOSECONDS = 0, 1, 10, 15
 DONE = 3
 #: Bytes of shared memory: the state, a few counters, and two lists of 2048 vertices.
 SHARED_BYTES = 8 * STATE_WORDS + 32 + 2 * 8 * 2048
+#: Groups of lanes in a warp. Each may look at a place of its inbox, which therefore has as many at least.
+MOST_GROUPS = 32
 #: Neighbouring vertices with one owner, a power of two.
 OWNED_TOGETHER = 8
 #: More global relabels than any network needs.
@@ -117,7 +119,7 @@ def make_inboxes(device: Device, num_vertices: int) -> Inboxes:
     xp, warps = device.xp, device.num_multiprocessors * max(1, device.block_threads // 32)
     blocks = -(-num_vertices // OWNED_TOGETHER)
     most_owned = max(1, -(-blocks // warps)) * OWNED_TOGETHER
-    capacity = 1 << (most_owned - 1).bit_length()
+    capacity = max(MOST_GROUPS, 1 << (most_owned - 1).bit_length())
     return Inboxes(
         xp.zeros(warps * capacity, dtype=np.uint32),
         xp.zeros(warps, dtype=np.uint32),
