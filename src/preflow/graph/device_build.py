@@ -38,7 +38,7 @@ PAIR_OVERFLOW, TERMINAL_OVERFLOW, SHARED, DIRECT_LOW, DIRECT_HIGH = range(5)
 
 #: Bytes an input arc: its ends and one capacity where they have to be copied to the device, the most that
 #: building and recovering the flow take beside them, and what sorting takes beside the ends.
-ENDS, AMOUNT, WORK, SORT = 8, 8, 44, 40
+ENDS, AMOUNT, WORK, SORT = 8, 8, 46, 40
 #: Bytes a vertex, with what a solver keeps for it.
 VERTEX = 72
 
@@ -187,7 +187,7 @@ class DeviceResidualNetwork:
 def bytes_needed(network: FlowNetwork) -> int:
     """Return the memory on a GPU that solving takes at its peak, beside what the network has there itself.
 
-    At most 60 bytes an input arc, 44 where the arcs are on the device (8 more where their capacities are
+    At most 62 bytes an input arc, 46 where the arcs are on the device (8 more where their capacities are
     floats) and 72 a vertex. Recovering a flow takes 60 to 90 more for each of those arcs that share a
     residual arc with others; they are not counted.
     """

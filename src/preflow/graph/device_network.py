@@ -32,7 +32,7 @@ class DeviceFlowNetwork(FlowNetwork):
     """A flow network on a GPU; :meth:`preflow.FlowNetwork.from_arrays` makes one of arrays that are there.
 
     Methods that run on that GPU solve it in place, and results are arrays of the caller's kind. Whatever
-    runs on the host first copies it there.
+    runs on the host first copies it there, such as ``device="cpu"``, which gives the same kind of results.
 
     Attributes
     ----------
@@ -113,10 +113,18 @@ def network_on_device(
     )
 
 
-def _vertex_ids(device: Device, values: Any, name: str) -> Any:
+def _taken(device: Device, values: Any, name: str) -> Any:
+    """Return an array of the caller's as one of CuPy's."""
     if not is_on_gpu(values):
         raise InvalidInputError(f"{name} is not on the GPU, where other arrays of the network are")
-    return check_vertex_ids(device.from_dlpack(values), name)
+    number = values.__dlpack_device__()[1]
+    if number != device.number:
+        raise InvalidInputError(f"{name} is on GPU {number}, and GPU {device.number} is the current one")
+    return device.from_dlpack(values)
+
+
+def _vertex_ids(device: Device, values: Any, name: str) -> Any:
+    return check_vertex_ids(_taken(device, values, name), name)
 
 
 def _as_uint32(device: Device, ids: Any) -> Any:
@@ -126,12 +134,10 @@ def _as_uint32(device: Device, ids: Any) -> Any:
 
 def _capacities(device: Device, values: Any, num_arcs: int, name: str) -> Any:
     xp = device.xp
-    if not is_on_gpu(values):
-        if np.ndim(values) > 0:
-            raise InvalidInputError(f"{name} is not on the GPU, where other arrays of the network are")
+    if not is_on_gpu(values) and np.ndim(values) == 0:
         number = read_capacities(values, 1, name)
         return xp.full(num_arcs, number[0], dtype=number.dtype)
-    array = device.from_dlpack(values)
+    array = _taken(device, values, name)
     if array.ndim == 0:
         array = xp.broadcast_to(array, (num_arcs,))
     if array.shape != (num_arcs,):

@@ -102,7 +102,7 @@ def max_flow(
     -----
     Push-relabel in two stages: O(n^2 sqrt(m)) for the highest-label methods, O(n^3) for FIFO; memory
     about 24 bytes a pair of adjacent vertices, 32 where capacities need 64 bits. Goldberg and Tarjan
-    1988; Cherkassky and Goldberg 1997. On a GPU up to 60 bytes an arc and 72 a vertex, of which up to 40 and
+    1988; Cherkassky and Goldberg 1997. On a GPU up to 62 bytes an arc and 72 a vertex, of which up to 40 and
     32 stay there as long as the result is kept.
 
     Examples

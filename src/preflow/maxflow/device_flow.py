@@ -200,7 +200,7 @@ def flow_of_arcs(network: FlowNetwork, residual: DeviceResidualNetwork, returned
             finding = _Places(arcs, left, backward, entry, len(entry), place, left_there)
             device.share(SOURCE, "find_places", len(entry), finding)
             waiting.append(_Waiting(backward, entry, amount[entry], place, left_there))
-        del amount, adding
+        del amount, adding, waits
     if waiting:
         _add_shared(residual, waiting, flow)
     return residual.in_input_units(flow)
