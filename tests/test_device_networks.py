@@ -31,9 +31,11 @@ from preflow.generators import FAMILIES
 from preflow.graph.device_build import DeviceResidualNetwork, build_on_device, bytes_needed
 from preflow.graph.device_network import DeviceFlowNetwork
 from preflow.graph.residual import build_residual
-from preflow.maxflow import cuda_pushrelabel
+from preflow.maxflow import cuda_pushrelabel, serial_fifo
 from preflow.maxflow.device_flow import flow_of_arcs
+from preflow.maxflow.methods import METHODS
 from preflow.maxflow.recover_flow import arc_flows
+from preflow.solving.dispatch import find_method
 from strategies import SmallProblem, float_capacities, small_problems
 
 pytestmark = pytest.mark.usefixtures("cpu_device")
@@ -249,6 +251,20 @@ def test_solved_on_the_host_where_that_is_asked_for(arguments: dict[str, str]) -
     assert isinstance(result.flow, OnGpu)
     assert result.flow.values.tolist() == [2, 2, 2, 2]
     assert isinstance(result.source_side(), OnGpu)
+
+
+def test_methods_that_take_only_networks_of_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(cuda_pushrelabel, "solve_on_device")
+    monkeypatch.setattr(cuda_pushrelabel, "solve", serial_fifo_as_cuda)
+    for kind in (np.asarray, OnGpu):
+        result = preflow.max_flow(tuple(map(kind, DIAMOND)), 0, 3, method="cuda-pushrelabel")  # type: ignore[arg-type]
+        result.verify()
+        assert isinstance(result.flow, OnGpu if kind is OnGpu else np.ndarray)
+        assert result.stats.device == "cuda"
+
+
+def serial_fifo_as_cuda(net: Any, options: Any, control: Any) -> Any:
+    return find_method(METHODS, "serial-fifo").solve(net, serial_fifo.FifoOptions(), control)
 
 
 def test_same_distribution_over_shared_arcs_as_on_the_host() -> None:

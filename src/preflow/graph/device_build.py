@@ -8,7 +8,7 @@ added up, and again when the flow is recovered, unless the caller had them there
 Memory, in bytes an input arc, where P counts the pairs among A arcs: the ends take 8. Sorting takes 40: keys,
 the copy of them that CuPy sorts, indices, and the radix sort's second half of both. Afterwards 4 stay for the
 way back and 32 P / A for the residual arcs, beside 8 P / A for keys or, later, 8 for capacities, and 4 P / A
-for the pairs' arcs. So the peak is at most 56, and 40 where the input, whose 16 do not count then, is on the
+for the pairs' arcs. So the peak is at most 56, and 48 where the input, whose 16 do not count then, is on the
 device already. 32 P + 4 A stay, and 32 a vertex.
 """
 
@@ -36,9 +36,9 @@ NO_PAIR = 2**64 - 1
 MOST_PAIRS = 2**31 - 2
 PAIR_OVERFLOW, TERMINAL_OVERFLOW, SHARED, DIRECT_LOW, DIRECT_HIGH = range(5)
 
-#: Bytes an input arc: its ends and one capacity where they have to be copied to the device, the most that
-#: building and recovering the flow take beside them, and what sorting takes beside the ends.
-ENDS, AMOUNT, WORK, SORT = 8, 8, 46, 40
+#: Bytes an input arc: its ends and one capacity, where they have to be copied to the device; what building
+#: takes beside the ends before there are capacities; and what recovering the flow takes beside the input.
+ENDS, AMOUNT, BUILD, RECOVER = 8, 8, 48, 46
 #: Bytes a vertex, with what a solver keeps for it.
 VERTEX = 72
 
@@ -187,7 +187,7 @@ class DeviceResidualNetwork:
 def bytes_needed(network: FlowNetwork) -> int:
     """Return the memory on a GPU that solving takes at its peak, beside what the network has there itself.
 
-    At most 62 bytes an input arc, 46 where the arcs are on the device (8 more where their capacities are
+    At most 62 bytes an input arc, 48 where the arcs are on the device (8 or 6 more where their capacities are
     floats) and 72 a vertex. Recovering a flow takes 60 to 90 more for each of those arcs that share a
     residual arc with others; they are not counted.
     """
@@ -196,7 +196,7 @@ def bytes_needed(network: FlowNetwork) -> int:
     amount = AMOUNT if not resident or network.capacity.dtype.kind == "f" else 0
     if not resident and network.capacity.dtype.kind == "f":
         amount *= 2
-    return network.num_arcs * (ends + max(SORT, amount + WORK)) + network.num_vertices * VERTEX
+    return network.num_arcs * (ends + max(BUILD, amount + RECOVER)) + network.num_vertices * VERTEX
 
 
 def build_on_device(
