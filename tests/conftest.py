@@ -10,7 +10,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from cuda_on_cpu.device import CpuDevice
 from exploration import Runner
+from preflow.cuda import runtime
+from preflow.errors import DeviceUnavailableError
 
 DATA = Path(__file__).parent / "data"
 SHARED = Path(__file__).parents[2] / "shared" / "instances"
@@ -51,3 +54,26 @@ def runner(request: pytest.FixtureRequest) -> Iterator[Runner]:
     started = Runner(request.module.__file__)
     with started.process:
         yield started
+
+
+REAL_DEVICE = runtime.find_device
+
+
+@pytest.fixture(scope="module")
+def cpu_device() -> Iterator[CpuDevice]:
+    """Let CPU threads stand for a GPU, but in tests that want a real one."""
+    device = CpuDevice()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runtime, "find_device", lambda: device)
+        yield device
+
+
+@pytest.fixture
+def gpu(cpu_device: CpuDevice, monkeypatch: pytest.MonkeyPatch) -> runtime.Device:
+    """The GPU; a test is skipped where there is none."""
+    try:
+        device = REAL_DEVICE()
+    except DeviceUnavailableError as error:
+        pytest.skip(str(error))
+    monkeypatch.setattr(runtime, "find_device", REAL_DEVICE)
+    return device

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,6 @@ from conftest import reference_instances
 from cuda_on_cpu.device import CpuDevice
 from oracles import check_against_oracle, edmonds_karp
 from preflow.cuda import runtime
-from preflow.errors import DeviceUnavailableError
 from preflow.generators import FAMILIES
 from preflow.graph.residual import build_residual
 from preflow.maxflow.methods import METHODS
@@ -47,25 +45,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
 }
 
 
-@pytest.fixture(autouse=True, scope="module")
-def cpu_device() -> Iterator[None]:
-    """Let CPU threads stand for a GPU, but in tests that want a real one."""
-    device = CpuDevice()
-    real = runtime.find_device
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(runtime, "find_device", lambda: device)
-        patch.setattr(runtime, "find_real_device", real, raising=False)
-        yield
-
-
-@pytest.fixture
-def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = runtime.find_real_device  # type: ignore[attr-defined]
-    try:
-        real()
-    except DeviceUnavailableError as error:
-        pytest.skip(str(error))
-    monkeypatch.setattr(runtime, "find_device", real)
+pytestmark = pytest.mark.usefixtures("cpu_device")
 
 
 def variants() -> list[Any]:

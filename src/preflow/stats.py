@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -11,6 +12,15 @@ PUSHES, RELABELS, GLOBAL_RELABELS, GAP_VERTICES, ARC_SCANS, STEALS, WAITS = rang
 COUNTERS = ("pushes", "relabels", "global_relabels", "gap_vertices", "arc_scans", "steals", "waits")
 #: Position, in the first thread's row, of the time that global relabels took.
 RELABEL_NANOSECONDS = len(COUNTERS)
+
+
+#: Gives a context for a part of a solve, named as in :attr:`SolveStats.seconds`, that takes its time.
+Phase = Callable[[str], AbstractContextManager[None]]
+
+
+def untimed(phase: str) -> AbstractContextManager[None]:
+    """Return a context for a part of a solve whose time nobody wants to know."""
+    return nullcontext()
 
 
 @dataclass(frozen=True)
@@ -42,7 +52,7 @@ class SolveStats:
         The counts of each thread; empty for serial methods.
     seconds : mapping of str to float
         Wall-clock time of each phase: "build", "solve", "recover"; and "compile", taken out of these,
-        where kernels were compiled.
+        where kernels were compiled. On a GPU also "upload" and "download".
     """
 
     method: str

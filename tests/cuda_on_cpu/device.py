@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
 from threading import Thread
@@ -84,6 +84,7 @@ class CpuDevice:
         if shutil.which("g++") is None:
             pytest.skip("g++, which runs GPU kernels on CPU threads, is not here")
         self.xp: Any = np
+        self.number = 0
         self.name = "CPU threads"
         self.num_multiprocessors = num_multiprocessors
         self.block_threads = block_threads
@@ -96,6 +97,31 @@ class CpuDevice:
     def to_host(self, array: NDArray[Any]) -> NDArray[Any]:
         """Return a copy, as from a GPU."""
         return array.copy()
+
+    def from_dlpack(self, array: Any) -> NDArray[Any]:
+        """Return an array that claims to be on a GPU as what it is."""
+        return array if isinstance(array, np.ndarray) else np.from_dlpack(array)
+
+    def argsort(self, keys: NDArray[Any]) -> NDArray[Any]:
+        """Return the indices that sort `keys`; equal ones keep their order."""
+        return np.argsort(keys, kind="stable")
+
+    def current(self) -> AbstractContextManager[None]:
+        """Do nothing: there is one."""
+        return nullcontext()
+
+    def share(
+        self,
+        path: Path,
+        kernel: str,
+        num_items: int,
+        arguments: Any,
+        constants: tuple[tuple[str, int], ...] = (),
+    ) -> None:
+        """Share items among threads: see :meth:`preflow.cuda.runtime.Device.share`."""
+        if num_items:
+            blocks = min(2, -(-num_items // 32))
+            self.launch(path, kernel, blocks, 32, arguments, constants=constants)
 
     def synchronize(self) -> None:
         """Run what no launch has run beside it; any other launch returned when the kernel was done."""

@@ -8,26 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import VerificationError
-from ..graph.network import FlowNetwork
+from ..graph.network import FlowNetwork, exact_sum
 from .flow import check_flow, tolerance
 
 
-def exact_sum(values: NDArray[Any]) -> int | float:
-    """Return the sum; exact for int64 also where it would overflow."""
-    if values.dtype.kind == "f":
-        return float(values.sum())
-    high, low = values >> 32, values & (2**32 - 1)
-    return (int(high.sum()) << 32) + int(low.sum())
-
-
-def crossing_arcs(network: FlowNetwork, sink_side: NDArray[np.bool_]) -> tuple[NDArray[Any], NDArray[Any]]:
+def crossing_arcs(network: FlowNetwork, sink_side: Any) -> tuple[Any, Any]:
     """Return the arcs from the source side to the sink side, and those whose reverse leads there."""
     tail_in_sink = sink_side[network.tail]
     head_in_sink = sink_side[network.head]
-    return np.flatnonzero(~tail_in_sink & head_in_sink), np.flatnonzero(tail_in_sink & ~head_in_sink)
+    flatnonzero = network.xp.flatnonzero
+    return flatnonzero(~tail_in_sink & head_in_sink), flatnonzero(tail_in_sink & ~head_in_sink)
 
 
-def cut_capacity(network: FlowNetwork, sink_side: NDArray[np.bool_]) -> int | float:
+def cut_capacity(network: FlowNetwork, sink_side: Any) -> int | float:
     """Return the capacity of the cut whose sink side is given.
 
     Examples
@@ -47,7 +40,7 @@ def check_cut(
     network: FlowNetwork,
     sources: NDArray[np.int64],
     sinks: NDArray[np.int64],
-    sink_side: NDArray[np.bool_],
+    sink_side: Any,
     value: float,
 ) -> int | float:
     """Check that `sink_side` separates the terminals and has capacity `value`; return the capacity.
@@ -59,9 +52,9 @@ def check_cut(
     """
     if sink_side.shape != (network.num_vertices,) or sink_side.dtype != np.bool_:
         raise VerificationError("sink_side is not one bool per vertex")
-    if sink_side[sources].any():
+    if sink_side[network.xp.asarray(sources)].any():
         raise VerificationError("a source lies on the sink side of the cut")
-    if not sink_side[sinks].all():
+    if not sink_side[network.xp.asarray(sinks)].all():
         raise VerificationError("a sink lies on the source side of the cut")
     capacity = cut_capacity(network, sink_side)
     if capacity != value and not abs(capacity - value) <= tolerance(network, sources, sinks, capacity):
@@ -73,8 +66,8 @@ def check_optimal(
     network: FlowNetwork,
     sources: NDArray[np.int64],
     sinks: NDArray[np.int64],
-    flow: NDArray[Any],
-    sink_side: NDArray[np.bool_],
+    flow: Any,
+    sink_side: Any,
     value: float,
     *,
     preflow: bool = False,

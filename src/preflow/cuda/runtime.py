@@ -10,22 +10,27 @@ tests.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import DeviceUnavailableError
+from ..errors import DeviceMemoryError, DeviceUnavailableError
 
 HEADERS = Path(__file__).parent / "headers"
 INCLUDE = re.compile(r'^#include "([\w.]+)"\n', re.MULTILINE)
 INSTALL = "install it with  pip install 'preflow[cuda]'"
 #: Threads of a block, in all kernels that are launched cooperatively.
 BLOCK_THREADS = 1024
+#: Threads of a block, and at most so many blocks a multiprocessor, where threads share items among them.
+SHARING_THREADS, SHARING_BLOCKS = 256, 32
+#: What ``__dlpack_device__`` says of an array that a GPU of NVIDIA's can read: device and managed memory.
+DLPACK_GPU = (2, 13)
 #: NVRTC 13 compiles for no GPU before Turing.
 LEAST_CAPABILITY = 75
 #: Major version of CuPy from which on it finds the NVRTC that comes as a wheel.
@@ -62,6 +67,8 @@ class Device:
     ----------
     xp : module
         CuPy: what NumPy is for arrays on the host.
+    number : int
+        Which of the machine's GPUs it is.
     name : str
     num_multiprocessors : int
     block_threads : int
@@ -69,7 +76,8 @@ class Device:
     """
 
     def __init__(self, cupy: Any) -> None:
-        properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
+        self.number: int = cupy.cuda.Device().id
+        properties = cupy.cuda.runtime.getDeviceProperties(self.number)
         self.xp = cupy
         self.name: str = properties["name"].decode()
         self.num_multiprocessors: int = properties["multiProcessorCount"]
@@ -82,10 +90,33 @@ class Device:
         free, _ = self.xp.cuda.runtime.memGetInfo()
         return int(free + self.xp.get_default_memory_pool().free_bytes())
 
+    @contextmanager
+    def current(self) -> Iterator[None]:
+        """Make this the calling thread's GPU.
+
+        Raises
+        ------
+        DeviceMemoryError
+            What was done in there asked for more memory than there is.
+        """
+        with self.xp.cuda.Device(self.number):
+            try:
+                yield
+            except self.xp.cuda.memory.OutOfMemoryError as error:
+                raise DeviceMemoryError(f"{self.name}: {error}") from error
+
     def to_host(self, array: Any) -> NDArray[Any]:
         """Return a copy on the host."""
         host: NDArray[Any] = self.xp.asnumpy(array)
         return host
+
+    def from_dlpack(self, array: Any) -> Any:
+        """Return an array that is on this GPU as one of CuPy's, over the same memory."""
+        return array if isinstance(array, self.xp.ndarray) else self.xp.from_dlpack(array)
+
+    def argsort(self, keys: Any) -> Any:
+        """Return the indices that sort `keys`; equal ones keep their order."""
+        return self.xp.argsort(keys)
 
     def synchronize(self) -> None:
         """Wait until everything launched so far is done, on both streams."""
@@ -102,6 +133,19 @@ class Device:
         self._second_stream.wait_event(self.xp.cuda.get_current_stream().record())
         with self._second_stream:
             yield
+
+    def share(
+        self,
+        path: Path,
+        kernel: str,
+        num_items: int,
+        arguments: Any,
+        constants: tuple[tuple[str, int], ...] = (),
+    ) -> None:
+        """Launch a kernel whose threads share `num_items` items, each taking every so manyth."""
+        blocks = min(-(-num_items // SHARING_THREADS), SHARING_BLOCKS * self.num_multiprocessors)
+        if blocks:
+            self.launch(path, kernel, blocks, SHARING_THREADS, arguments, constants=constants)
 
     def launch(
         self,
@@ -137,6 +181,19 @@ class Device:
         words = np.array([_word(argument) for argument in flat_arguments(arguments)], dtype=np.uint64)
         struct = words.view([("words", np.uint64, len(words))])
         function((blocks,), (threads,), (struct,), shared_mem=shared_bytes)
+
+
+def is_on_gpu(array: Any) -> bool:
+    """Return whether `array` says, as the DLPack protocol has it, that it is in the memory of a GPU."""
+    where = getattr(array, "__dlpack_device__", None)
+    return where is not None and where()[0] in DLPACK_GPU
+
+
+def importer_of(array: Any) -> Callable[[Any], Any]:
+    """Return the function that makes of other arrays, by DLPack, arrays of the kind that `array` is."""
+    namespace = getattr(array, "__array_namespace__", None)
+    module = import_module(type(array).__module__.partition(".")[0]) if namespace is None else namespace()
+    return module.from_dlpack  # type: ignore[no-any-return]
 
 
 def _word(argument: Any) -> int:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..cuda.runtime import is_on_gpu
 from ..errors import CapacityOverflowError, InvalidInputError
 
 if TYPE_CHECKING:
@@ -58,6 +60,32 @@ class FlowNetwork:
         """Number of arcs as they were given."""
         return len(self.tail)
 
+    @property
+    def xp(self) -> Any:
+        """The module that the arrays belong to: NumPy, or CuPy where they are on a GPU."""
+        return np
+
+    def current(self) -> AbstractContextManager[None]:
+        """Make the GPU that holds the arrays, if one does, the calling thread's."""
+        return nullcontext()
+
+    def on_host(self) -> FlowNetwork:
+        """Return the network with its arrays in the host's memory: itself, or a copy from a GPU."""
+        return self
+
+    def own(self, values: Any) -> Any:
+        """Return `values`, what :meth:`give` returned or a NumPy array, as an array of :attr:`xp`."""
+        return values
+
+    def give(self, values: Any) -> Any:
+        """Return `values`, an array of :attr:`xp`, as the kind of array that the network was built from."""
+        return values
+
+    def to_host(self, values: Any) -> NDArray[Any]:
+        """Return `values`, what :meth:`give` returned, as a NumPy array."""
+        host: NDArray[Any] = values
+        return host
+
     def __repr__(self) -> str:
         return f"FlowNetwork({self.num_vertices:,} vertices, {self.num_arcs:,} arcs, {self.capacity.dtype})"
 
@@ -84,6 +112,13 @@ class FlowNetwork:
         num_vertices : int, optional
             Default: one more than the largest vertex mentioned.
 
+        Returns
+        -------
+        FlowNetwork
+            A :class:`preflow.graph.device_network.DeviceFlowNetwork` where the arrays are on a GPU: CuPy
+            arrays, or anything with ``__dlpack__``, such as Torch tensors. These do not pass through the
+            host, and are copied only where their dtypes do not fit: leave them unchanged.
+
         Raises
         ------
         InvalidInputError
@@ -96,23 +131,18 @@ class FlowNetwork:
         >>> FlowNetwork.from_arrays([0, 0, 1], [1, 2, 2], [3, 1, 2])
         FlowNetwork(3 vertices, 3 arcs, int64)
         """
+        if any(is_on_gpu(values) for values in (tail, head, capacity, reverse_capacity)):
+            from .device_network import network_on_device
+
+            return network_on_device(tail, head, capacity, reverse_capacity, num_vertices)
         tails = _vertex_ids(tail, "tail")
         heads = _vertex_ids(head, "head")
-        if len(tails) != len(heads):
-            raise InvalidInputError(f"tail has {len(tails)} entries, head has {len(heads)}")
-        largest = max((int(ids.max()) for ids in (tails, heads) if len(ids)), default=-1)
-        if num_vertices is None:
-            num_vertices = largest + 1
-        num_vertices = _count(num_vertices, "num_vertices")
-        if num_vertices > MOST_VERTICES:
-            raise InvalidInputError(f"{num_vertices} vertices do not fit any memory; are the ids right?")
-        if largest >= num_vertices:
-            raise InvalidInputError(f"vertex {largest} is out of range: there are {num_vertices} vertices")
-        capacities = _capacities(capacity, len(tails), "capacity")
+        num_vertices = check_ends(tails, heads, num_vertices)
+        capacities = read_capacities(capacity, len(tails), "capacity")
         reverse = None
         if reverse_capacity is not None:
-            reverse = _capacities(reverse_capacity, len(tails), "reverse_capacity")
-            capacities, reverse = _common_dtype(capacities, reverse)
+            reverse = read_capacities(reverse_capacity, len(tails), "reverse_capacity")
+            capacities, reverse = common_dtype(capacities, reverse)
         index_dtype = np.uint32 if num_vertices < 2**32 else np.uint64
         return cls(
             num_vertices,
@@ -271,13 +301,28 @@ def flow_bound(network: FlowNetwork, sources: NDArray[np.int64], sinks: NDArray[
     given = [(network.tail, network.head, network.capacity)]
     if network.reverse_capacity is not None:
         given.append((network.head, network.tail, network.reverse_capacity))
+    is_source, is_sink = (vertex_mask(network, terminals) for terminals in (sources, sinks))
     leaving, entering, finite = 0.0, 0.0, 0.0
     with np.errstate(over="ignore"):
         for tail, head, capacity in given:
-            leaving += float(capacity[np.isin(tail, sources) & ~np.isin(head, sources)].sum())
-            entering += float(capacity[np.isin(head, sinks) & ~np.isin(tail, sinks)].sum())
-            finite += float(capacity[np.isfinite(capacity) & (tail != head)].sum())
+            leaving += float(capacity[is_source[tail] & ~is_source[head]].sum())
+            entering += float(capacity[is_sink[head] & ~is_sink[tail]].sum())
+            finite += float(capacity[network.xp.isfinite(capacity) & (tail != head)].sum())
     return min(leaving, entering, finite) or finite
+
+
+def vertex_mask(network: FlowNetwork, vertices: NDArray[np.int64]) -> Any:
+    """Return one bool per vertex, True for `vertices`, as an array of the network's kind."""
+    mask = network.xp.zeros(network.num_vertices, dtype=bool)
+    mask[network.xp.asarray(vertices)] = True
+    return mask
+
+
+def exact_sum(values: Any) -> int | float:
+    """Return the sum; exact for int64 also where it would overflow."""
+    if values.dtype.kind == "f":
+        return float(values.sum())
+    return (int((values >> 32).sum()) << 32) + int((values & (2**32 - 1)).sum())
 
 
 def _hashable(value: object) -> bool:
@@ -302,11 +347,29 @@ def _count(value: Any, name: str) -> int:
     return int(value)
 
 
+def check_ends(tail: Any, head: Any, num_vertices: Any) -> int:
+    """Check the ends of arcs against each other and the number of vertices; return that."""
+    if len(tail) != len(head):
+        raise InvalidInputError(f"tail has {len(tail)} entries, head has {len(head)}")
+    largest = max((int(ids.max()) for ids in (tail, head) if len(ids)), default=-1)
+    number = _count(largest + 1 if num_vertices is None else num_vertices, "num_vertices")
+    if number > MOST_VERTICES:
+        raise InvalidInputError(f"{number} vertices do not fit any memory; are the ids right?")
+    if largest >= number:
+        raise InvalidInputError(f"vertex {largest} is out of range: there are {number} vertices")
+    return number
+
+
 def _vertex_ids(values: ArrayLike, name: str) -> NDArray[Any]:
     try:
         ids = np.asarray(values)
     except ValueError as error:
         raise InvalidInputError(f"{name} is not an array: {error}") from None
+    return check_vertex_ids(ids, name)  # type: ignore[no-any-return]
+
+
+def check_vertex_ids(ids: Any, name: str) -> Any:
+    """Check that an array holds vertex numbers, but for their range, and return it."""
     if ids.ndim != 1:
         raise InvalidInputError(f"{name} has one dimension, got shape {ids.shape}")
     if ids.size == 0:
@@ -318,7 +381,7 @@ def _vertex_ids(values: ArrayLike, name: str) -> NDArray[Any]:
     return ids
 
 
-def _capacities(values: ArrayLike, num_arcs: int, name: str) -> NDArray[Any]:
+def read_capacities(values: ArrayLike, num_arcs: int, name: str) -> NDArray[Any]:
     """Check capacities and return them as int64 or float64."""
     if hasattr(values, "mask") and np.ma.is_masked(values):  # numpy.ma is slow to import
         raise InvalidInputError(f"{name} is a masked array: fill it, or leave the masked arcs out")
@@ -334,6 +397,11 @@ def _capacities(values: ArrayLike, num_arcs: int, name: str) -> NDArray[Any]:
         return np.zeros(0, dtype=np.int64)
     if array.dtype.kind == "O":
         array = _from_objects(array, name)
+    return check_capacities(array, name)  # type: ignore[no-any-return]
+
+
+def check_capacities(array: Any, name: str) -> Any:
+    """Check an array of at least one capacity and return it as int64 or float64."""
     if array.dtype.kind in "iu":
         if int(array.min()) < 0:
             raise InvalidInputError(f"{name} is negative: {int(array.min())} at {int(array.argmin())}")
@@ -378,7 +446,8 @@ def _edge_values(values: list[Any], name: str) -> NDArray[Any]:
     return _from_objects(objects, name) if len(values) else np.zeros(0, dtype=np.int64)
 
 
-def _common_dtype(first: NDArray[Any], second: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+def common_dtype(first: Any, second: Any) -> tuple[Any, Any]:
+    """Return two arrays of capacities in one dtype."""
     if first.dtype == second.dtype:
         return first, second
     for array in (first, second):

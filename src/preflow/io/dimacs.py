@@ -137,7 +137,7 @@ def write_dimacs(path: str | Path, problem: MaxFlowProblem, comment: str | None 
     a 1 2 3
     a 2 1 2
     """
-    network = problem.network
+    network = problem.network.on_host()
     source = _terminal(network, problem.source, "source")
     sink = _terminal(network, problem.sink, "sink")
     if source == sink:

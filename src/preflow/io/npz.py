@@ -55,6 +55,7 @@ def save_npz(path: str | Path, network: FlowNetwork | MaxFlowProblem) -> None:
         if {type(label) for label in network.labels} not in (set(), {int}, {str}):
             raise InvalidInputError("vertex labels are saved only where all are int or all are str")
         header["labels"] = network.labels
+    network = network.on_host()
     arrays: dict[str, Any] = {"tail": network.tail, "head": network.head, "capacity": network.capacity}
     if network.reverse_capacity is not None:
         arrays["reverse_capacity"] = network.reverse_capacity

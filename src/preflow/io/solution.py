@@ -191,6 +191,7 @@ def flow_on_arcs(network: FlowNetwork, solution: FlowSolution) -> NDArray[Any]:
     """
     if network.num_vertices > 2**32:
         raise InvalidInputError("solution files are for networks of at most 2**32 vertices")
+    network = network.on_host()
     dtype = np.result_type(network.capacity, solution.flow)
     backward = np.flatnonzero(network.reverse_capacity if network.reverse_capacity is not None else ())
     tail = np.concatenate([network.tail, network.head[backward]])

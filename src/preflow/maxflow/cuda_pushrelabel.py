@@ -188,6 +188,12 @@ def first_stage(
             )
 
 
+def solve_on_device(device: Device, net: DeviceNetwork, options: PushRelabelOptions, control: Control) -> Any:
+    """Run the first stage on a residual network that is on the GPU, in place; return the heights, there."""
+    height, _ = first_stage(device, net, options, control)
+    return height
+
+
 def solve(net: ResidualArrays, options: PushRelabelOptions, control: Control) -> NDArray[Any]:
     """Run the first stage on the GPU and bring its outcome back, in place.
 
@@ -202,6 +208,6 @@ def solve(net: ResidualArrays, options: PushRelabelOptions, control: Control) ->
     """
     device = runtime.find_device()
     on_device = to_device(device, net)
-    height, _ = first_stage(device, on_device, options, control)
+    height = solve_on_device(device, on_device, options, control)
     from_device(device, on_device, net)
     return device.to_host(height)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..graph.device_network import DeviceFlowNetwork
 from ..graph.network import FlowNetwork
 
 #: From this share of all n**2 arcs on, a network counts as dense. On acyclic dense 2000 (share one half)
@@ -23,6 +24,8 @@ def choose(network: FlowNetwork, device: str, threads: int) -> tuple[str, str]:
     """Return the name of the method for a network on a device with up to `threads` CPU threads, and why."""
     if device == "cuda":
         return "cuda-pushrelabel", "device='cuda': the fastest method there"
+    if device == "auto" and isinstance(network, DeviceFlowNetwork):
+        return "cuda-pushrelabel", "the network is on a GPU: the fastest method there"
     size, arcs = network.num_vertices, network.num_arcs
     dense = size >= SMALL and arcs >= DENSE * size**2
     if arcs >= MANY_ARCS and threads >= (THREADS_FOR_DENSE if dense else 2):

@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 
 from ..graph.network import FlowNetwork
 from ..graph.residual import ResidualArrays, ResidualNetwork
+from ..kernels.bfs import reachable_from_source
 from ..kernels.csr_build import residual_arc
 from ..kernels.kernel import kernel
+from ..stats import Phase, untimed
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -237,9 +239,10 @@ class SecondStage:
                 self._returned = return_excess(self.network, self.residual)
             return self._returned
 
-    def flow(self) -> Any:
+    def flow(self, phase: Phase = untimed) -> Any:
         """Return the flow of every input arc."""
-        return arc_flows(self.network, self.residual, self.returned)
+        with phase("recover"):
+            return arc_flows(self.network, self.residual, self.returned)
 
     def preflow(self) -> Any:
         """Return the flow of every input arc as it is now, before the stage or after."""
@@ -248,6 +251,15 @@ class SecondStage:
                 np.zeros_like(self.residual.arrays.excess) if self._returned is None else self._returned
             )
             return arc_flows(self.network, self.residual, returned)
+
+    def source_side(self) -> NDArray[np.bool_]:
+        """Return which vertices the source reaches over residual arcs once all excess is back."""
+        residual = self.residual
+        reached = np.zeros(residual.num_vertices, dtype=bool)
+        stack = np.empty(residual.num_vertices, dtype=residual.arrays.head.dtype)
+        reachable_from_source(residual.arrays, self.returned, reached, stack)
+        side: NDArray[np.bool_] = np.append(reached, [True, False])[residual.inner]
+        return side
 
 
 def return_excess(network: FlowNetwork, residual: ResidualNetwork) -> NDArray[Any]:

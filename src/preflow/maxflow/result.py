@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from ..certify.cut import check_cut, check_no_residual_path, check_optimal, crossing_arcs
 from ..certify.flow import check_flow
+from ..graph.device_network import DeviceFlowNetwork
 from ..graph.network import FlowNetwork
-from ..kernels.bfs import reachable_from_source
 from ..solving.result import BoundedResult
+from .device_flow import DeviceSecondStage
 from .recover_flow import SecondStage
 
 if TYPE_CHECKING:
@@ -24,9 +25,11 @@ if TYPE_CHECKING:
 class MinCutResult(BoundedResult):
     """A minimum cut, or the best one found within the time limit.
 
+    Arrays are NumPy's, or of the kind that the network was built from where that is on a GPU.
+
     Attributes
     ----------
-    sink_side : ndarray of bool, shape (num_vertices,)
+    sink_side : array of bool, shape (num_vertices,)
         True for the vertices on the sink's side. Of all minimum cuts the one with the smallest sink
         side: for exact capacities it depends on nothing but the network.
     status, lower_bound, upper_bound, value, stats
@@ -35,27 +38,29 @@ class MinCutResult(BoundedResult):
     sources, sinks : ndarray of int64
     """
 
-    sink_side: NDArray[np.bool_]
+    sink_side: Any
     network: FlowNetwork
     sources: NDArray[np.int64]
     sinks: NDArray[np.int64]
-    _second_stage: SecondStage
+    _second_stage: SecondStage | DeviceSecondStage
 
     @property
-    def cut_arcs(self) -> NDArray[np.int64]:
+    def cut_arcs(self) -> Any:
         """Indices of the input arcs over the cut, ascending.
 
         Those with capacity from the source side to the sink side, be it their own or their reverse
         capacity. The capacities add up to the cut's.
         """
-        forward, backward = crossing_arcs(self.network, self.sink_side)
-        arcs: NDArray[np.int64] = forward[self.network.capacity[forward] > 0]
-        if self.network.reverse_capacity is not None:
-            backward = backward[self.network.reverse_capacity[backward] > 0]
-            arcs = np.sort(np.concatenate([arcs, backward]))
-        return arcs
+        network = self.network
+        with network.current():
+            forward, backward = crossing_arcs(network, network.own(self.sink_side))
+            arcs = forward[network.capacity[forward] > 0]
+            if network.reverse_capacity is not None:
+                backward = backward[network.reverse_capacity[backward] > 0]
+                arcs = network.xp.sort(network.xp.concatenate([arcs, backward]))
+            return network.give(arcs)
 
-    def source_side(self) -> NDArray[np.bool_]:
+    def source_side(self) -> Any:
         """Return the smallest source side of all minimum cuts, as one bool per vertex.
 
         These are the vertices that the source still reaches over residual arcs, once excess has gone
@@ -63,12 +68,8 @@ class MinCutResult(BoundedResult):
         """
         if self.status != "optimal":
             self._raise_not_optimal()
-        residual = self._second_stage.residual
-        reached = np.zeros(residual.num_vertices, dtype=bool)
-        stack = np.empty(residual.num_vertices, dtype=residual.arrays.head.dtype)
-        reachable_from_source(residual.arrays, self._second_stage.returned, reached, stack)
-        side: NDArray[np.bool_] = np.append(reached, [True, False])[residual.inner]
-        return side
+        with self.network.current():
+            return self.network.give(self.network.own(self._second_stage.source_side()))
 
     def verify(self) -> None:
         """Prove the cut minimum, independently of the solver, in linear time.
@@ -82,17 +83,17 @@ class MinCutResult(BoundedResult):
         VerificationError
             The proof fails: please report it as a bug.
         """
-        preflow = self._second_stage.preflow()
-        if self.status == "optimal":
-            check_optimal(
-                self.network, self.sources, self.sinks, preflow, self.sink_side, self.value, preflow=True
-            )
-        else:
-            check_flow(self.network, self.sources, self.sinks, preflow, self.lower_bound, preflow=True)
-            check_cut(self.network, self.sources, self.sinks, self.sink_side, self.upper_bound)
+        terminals = (self.sources, self.sinks)
+        with self.network.current():
+            preflow, side = self.network.own(self._second_stage.preflow()), self.network.own(self.sink_side)
+            if self.status == "optimal":
+                check_optimal(self.network, *terminals, preflow, side, self.value, preflow=True)
+            else:
+                check_flow(self.network, *terminals, preflow, self.lower_bound, preflow=True)
+                check_cut(self.network, *terminals, side, self.upper_bound)
 
     def __repr__(self) -> str:
-        size = int(np.count_nonzero(self.sink_side))
+        size = int(np.count_nonzero(self.network.to_host(self.sink_side)))
         side = f"{size:,} of {len(self.sink_side):,} vertices on the sink side"
         return f"<MinCutResult: {self._headline()}, {side}, {self._how()}>"
 
@@ -111,25 +112,26 @@ class MaxFlowResult(MinCutResult):
 
     Attributes
     ----------
-    flow : ndarray of int64 or float64, shape (num_arcs,)
+    flow : array of int64 or float64, shape (num_arcs,)
         Flow of every input arc, in input order; the value of this flow is `lower_bound`. Integral for
         integral capacities, also where these were given as floats.
     sink_side, status, lower_bound, upper_bound, value, stats, network, sources, sinks
         See :class:`MinCutResult`.
     """
 
-    flow: NDArray[Any]
+    flow: Any
 
     def flow_matrix(self) -> scipy.sparse.csr_array:
         """Return the flow as a sparse matrix: entry (u, v) flows from u to v. Parallel arcs are summed."""
         from scipy.sparse import csr_array
 
-        forward = self.flow > 0
-        backward = self.flow < 0
-        tail = np.concatenate([self.network.tail[forward], self.network.head[backward]]).astype(np.int64)
-        head = np.concatenate([self.network.head[forward], self.network.tail[backward]]).astype(np.int64)
-        amount = np.concatenate([self.flow[forward], -self.flow[backward]])
-        size = self.network.num_vertices
+        network, flow = self.network.on_host(), self.network.to_host(self.flow)
+        forward = flow > 0
+        backward = flow < 0
+        tail = np.concatenate([network.tail[forward], network.head[backward]]).astype(np.int64)
+        head = np.concatenate([network.head[forward], network.tail[backward]]).astype(np.int64)
+        amount = np.concatenate([flow[forward], -flow[backward]])
+        size = network.num_vertices
         return csr_array((amount, (tail, head)), shape=(size, size))
 
     def flow_dict(self) -> dict[Hashable, dict[Hashable, int | float]]:
@@ -137,10 +139,12 @@ class MaxFlowResult(MinCutResult):
 
         Every vertex and every arc has an entry, also those without flow; parallel arcs are summed.
         """
-        labels = self.network.labels or range(self.network.num_vertices)
+        network = self.network.on_host()
+        labels = network.labels or range(network.num_vertices)
         flows: dict[Hashable, dict[Hashable, int | float]] = {label: {} for label in labels}
-        two_way = self.network.reverse_capacity is not None
-        columns = (self.network.tail.tolist(), self.network.head.tolist(), self.flow.tolist())
+        two_way = network.reverse_capacity is not None
+        flow = self.network.to_host(self.flow)
+        columns = (network.tail.tolist(), network.head.tolist(), flow.tolist())
         for u, v, amount in zip(*columns, strict=True):
             out, back = flows[labels[u]], flows[labels[v]]
             out[labels[v]] = out.get(labels[v], 0) + max(amount, 0)
@@ -152,22 +156,26 @@ class MaxFlowResult(MinCutResult):
         """Prove flow and cut optimal, independently of the solver, in linear time.
 
         Capacity on every arc, conservation at every vertex, value equal to the capacity of the cut, and
-        no residual path from source to sink. A result that stopped early proves its two bounds instead.
+        no residual path from source to sink (which follows from the others, and is not looked for where the
+        network is on a GPU). A result that stopped early proves its two bounds instead.
 
         Raises
         ------
         VerificationError
             The proof fails: please report it as a bug.
         """
-        if self.status == "optimal":
-            check_optimal(self.network, self.sources, self.sinks, self.flow, self.sink_side, self.value)
-            check_no_residual_path(self.network, self.sources, self.sinks, self.flow, self.value)
-        else:
-            check_flow(self.network, self.sources, self.sinks, self.flow, self.lower_bound)
-            check_cut(self.network, self.sources, self.sinks, self.sink_side, self.upper_bound)
+        terminals = (self.sources, self.sinks)
+        with self.network.current():
+            flow, side = self.network.own(self.flow), self.network.own(self.sink_side)
+            if self.status == "optimal":
+                check_optimal(self.network, *terminals, flow, side, self.value)
+                if not isinstance(self.network, DeviceFlowNetwork):
+                    check_no_residual_path(self.network, *terminals, flow, self.value)
+            else:
+                check_flow(self.network, *terminals, flow, self.lower_bound)
+                check_cut(self.network, *terminals, side, self.upper_bound)
 
     def __repr__(self) -> str:
-        used = int(np.count_nonzero(self.flow))
-        return (
-            f"<MaxFlowResult: {self._headline()}, flow on {used:,} of {len(self.flow):,} arcs, {self._how()}>"
-        )
+        used = int(np.count_nonzero(self.network.to_host(self.flow)))
+        num_arcs = self.network.num_arcs
+        return f"<MaxFlowResult: {self._headline()}, flow on {used:,} of {num_arcs:,} arcs, {self._how()}>"

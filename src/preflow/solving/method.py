@@ -19,7 +19,8 @@ class Method:
     ----------
     name : str
     module : str
-        Module, relative to the package ``preflow``, that has the function ``solve``.
+        Module, relative to the package ``preflow``, that has the function ``solve`` and, where it can work on
+        a network in the memory of a GPU, ``solve_on_device``.
     options_class : str
         Dataclass in that module which validates the options.
     summary : str
@@ -58,6 +59,11 @@ class Method:
     def solve(self) -> Callable[..., Any]:
         """The solver function."""
         return self._module().solve  # type: ignore[no-any-return]
+
+    @property
+    def solve_on_device(self) -> Callable[..., Any] | None:
+        """The solver function for a network that is on the GPU already, where the module has one."""
+        return getattr(self._module(), "solve_on_device", None)
 
     def make_options(self, given: Mapping[str, Any] | None) -> Any:
         """Return the validated options.

@@ -12,6 +12,14 @@ template <class T> void relaxed_store(T* at, T value) { __atomic_store_n(at, val
 template <class T> void release_store(T* at, T value) { __atomic_store_n(at, value, __ATOMIC_RELEASE); }
 template <class T> T relaxed_fetch_add(T* at, T value) { return __atomic_fetch_add(at, value, __ATOMIC_RELAXED); }
 template <class T> T release_fetch_add(T* at, T value) { return __atomic_fetch_add(at, value, __ATOMIC_RELEASE); }
+inline double relaxed_fetch_add(double* at, double value) {
+    double old, sum;
+    __atomic_load(at, &old, __ATOMIC_RELAXED);
+    do sum = old + value;
+    while (!__atomic_compare_exchange(at, &old, &sum, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    return old;
+}
+template <class T> T relaxed_fetch_or(T* at, T value) { return __atomic_fetch_or(at, value, __ATOMIC_RELAXED); }
 template <class T> T fetch_add(T* at, T value) { return __atomic_fetch_add(at, value, __ATOMIC_ACQ_REL); }
 template <class T> T relaxed_compare_exchange(T* at, T expected, T value) {
     __atomic_compare_exchange_n(at, &expected, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
@@ -77,6 +85,8 @@ __device__ __forceinline__ i64 release_fetch_add(i64* at, i64 value) {
     asm volatile("atom.release.gpu.add.u64 %0, [%1], %2;" : "=l"(old) : "l"(at), "l"(value) : "memory");
     return old;
 }
+__device__ __forceinline__ double relaxed_fetch_add(double* at, double value) { return atomicAdd(at, value); }
+__device__ __forceinline__ u32 relaxed_fetch_or(u32* at, u32 value) { return atomicOr(at, value); }
 __device__ __forceinline__ u32 fetch_add(u32* at, u32 value) {
     u32 old;
     asm volatile("atom.acq_rel.gpu.add.u32 %0, [%1], %2;" : "=r"(old) : "l"(at), "r"(value) : "memory");

@@ -1,0 +1,24 @@
+// The kernels of device.py.
+#include "atomics.cuh"
+
+template <class T>
+struct Arguments {
+    const u32* tail;
+    const u32* head;
+    const T* flow;
+    T* balance;
+    u64 num_arcs;
+};
+
+template <class T>
+__device__ void add_net_inflow(const Arguments<T>& args) {
+    for (u64 i = grid_thread(); i < args.num_arcs; i += grid_threads()) {
+        if (args.flow[i] == 0) continue;
+        relaxed_fetch_add(&args.balance[args.head[i]], args.flow[i]);
+        relaxed_fetch_add(&args.balance[args.tail[i]], -args.flow[i]);
+    }
+}
+
+KERNEL(net_inflow, Arguments<i64>) { add_net_inflow(args); }
+
+KERNEL(net_inflow_of_floats, Arguments<double>) { add_net_inflow(args); }

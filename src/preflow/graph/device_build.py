@@ -1,0 +1,383 @@
+"""Build the residual network on a GPU, with the meaning of :func:`preflow.graph.residual.build_residual`.
+
+The input arcs between inner vertices are sorted by both ends of their pair, the smaller one first; each run
+of equal keys is a pair. Degrees are counted and pairs placed by atomic operations, so that the order of the
+arcs of a vertex differs from run to run. Capacities come last: they are on the device only while they are
+added up, and again when the flow is recovered, unless the caller had them there.
+
+Memory, in bytes an input arc, where P counts the pairs among A arcs: the ends take 8. Sorting takes 40: keys,
+the copy of them that CuPy sorts, indices, and the radix sort's second half of both. Afterwards 4 stay for the
+way back and 32 P / A for the residual arcs, beside 8 P / A for keys or, later, 8 for capacities, and 4 P / A
+for the pairs' arcs. So the peak is at most 56, and 48 where the input, whose 16 do not count then, is on the
+device already. 32 P + 4 A stay, and 32 a vertex.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..cuda.runtime import Device
+from ..errors import CapacityOverflowError, DeviceMemoryError, InvalidInputError
+from ..stats import Phase, untimed
+from .device_network import TOO_MANY_VERTICES, DeviceFlowNetwork
+from .device_residual import DeviceNetwork
+from .network import EXACT_FLOAT, INT64_MAX, FlowNetwork, exact_sum
+from .solved_capacities import SolvedCapacities, solved_capacities
+
+SOURCE = Path(__file__).with_suffix(".cu")
+NO_PAIR = 2**64 - 1
+#: Residual arcs are numbered by 32 bits.
+MOST_PAIRS = 2**31 - 2
+PAIR_OVERFLOW, TERMINAL_OVERFLOW, SHARED, DIRECT_LOW, DIRECT_HIGH = range(5)
+
+#: Bytes an input arc: its ends and one capacity, where they have to be copied to the device; what building
+#: takes beside the ends before there are capacities; and what recovering the flow takes beside the input.
+ENDS, AMOUNT, BUILD, RECOVER = 8, 8, 48, 46
+#: Bytes a vertex, with what a solver keeps for it.
+VERTEX = 72
+
+
+class InputArcs(NamedTuple):
+    """``InputArcs`` in input_arcs.cuh.
+
+    Attributes
+    ----------
+    tail, head : array of uint32, shape (num_arcs,)
+    inner : array of uint32, shape (num_vertices of the input,)
+        Residual vertex of an input vertex; `num_inner` for a source, one more for a sink.
+    num_arcs, num_inner : int
+    """
+
+    tail: Any
+    head: Any
+    inner: Any
+    num_arcs: int
+    num_inner: int
+
+
+class _Keys(NamedTuple):
+    input: InputArcs
+    key: Any
+
+
+class _Pairs(NamedTuple):
+    key: Any
+    num_pairs: int
+    degree: Any
+    first_out: Any
+    arcs: Any
+    arc_of_pair: Any
+
+
+class _Find(NamedTuple):
+    input: InputArcs
+    arc_of_pair: Any
+    arcs: Any
+    arc: Any
+
+
+class _Fill(NamedTuple):
+    input: InputArcs
+    arc: Any
+    amount: Any
+    backward: int
+    arcs: Any
+    source_capacity: Any
+    sink_capacity: Any
+    findings: Any
+
+
+class _Check(NamedTuple):
+    arcs: Any
+    num_arcs: int
+    findings: Any
+
+
+class _Swap(NamedTuple):
+    arcs: Any
+    num_arcs: int
+
+
+@dataclass(eq=False)
+class DeviceResidualNetwork:
+    """A residual network on a GPU with the way back to the input it was built from.
+
+    Attributes
+    ----------
+    device : Device
+    arrays : DeviceNetwork
+    inner : array of uint32, shape (num_vertices of the input,)
+        Residual vertex of an input vertex; ``n`` for a source, ``n + 1`` for a sink.
+    arc : array of uint32, shape (num_arcs of the input,)
+        The residual arc that an input arc between two inner vertices leads along; else of no meaning.
+    has_shared_arcs : bool
+        Whether two input arcs gave capacity to one residual arc, or to one vertex from the source or to the
+        sink.
+    constant_flow : int
+        Flow that needs no search: source to sink directly, or over one vertex.
+    source_capacity : array of int64, shape (n,)
+        What the source can send to each vertex: the excess before any push.
+    solved : SolvedCapacities
+        On the host, but for arrays that the caller has on the device.
+    """
+
+    device: Device
+    arrays: DeviceNetwork
+    inner: Any
+    arc: Any
+    has_shared_arcs: bool
+    constant_flow: int
+    source_capacity: Any
+    solved: SolvedCapacities
+
+    @property
+    def num_vertices(self) -> int:
+        """Number of vertices without the terminals."""
+        return self.arrays.num_vertices
+
+    @property
+    def scale_exponent(self) -> int | None:
+        """The power of two that capacities which are not all whole were multiplied by."""
+        return self.solved.scale_exponent
+
+    @property
+    def flow_bound(self) -> float | None:
+        """What those were cut off above."""
+        return self.solved.flow_bound
+
+    @property
+    def nbytes(self) -> int:
+        """Memory on the device."""
+        arrays = (*self.arrays[:-1], self.inner, self.arc, self.source_capacity)
+        return sum(int(array.nbytes) for array in arrays)
+
+    def input_arcs(self, network: FlowNetwork) -> InputArcs:
+        """Return the input's arcs, on the device; `network` is what this was built from."""
+        return _input_arcs(self.device, network, self.inner, self.num_vertices)
+
+    def amounts(self) -> list[tuple[int, Callable[[], Any]]]:
+        """Return 0 with a function that puts the capacities on the device; 1 for the reverse ones, if any."""
+        return _amounts(self.device, self.solved)
+
+    def in_input_units(self, amount: Any) -> Any:
+        """Return an amount of flow, or an array of them on the device, as the user counts it."""
+        if self.scale_exponent is None:
+            return amount
+        if isinstance(amount, int):
+            return float(np.ldexp(float(amount), -self.scale_exponent))
+        return self.device.xp.ldexp(amount.astype(np.float64), -self.scale_exponent)
+
+    def by_input_vertex(self, inner: Any, source: bool, sink: bool) -> Any:
+        """Return one bool per input vertex from one per residual vertex, for the sources and the sinks."""
+        xp = self.device.xp
+        return xp.concatenate([inner, xp.asarray([source, sink])])[self.inner]
+
+    def swap_directions(self) -> None:
+        """Turn every residual arc round, in place."""
+        arcs = self.arrays.arcs
+        self.device.share(SOURCE, "swap_directions", len(arcs), _Swap(arcs, len(arcs)))
+
+
+def bytes_needed(network: FlowNetwork) -> int:
+    """Return the memory on a GPU that solving takes at its peak, beside what the network has there itself.
+
+    At most 62 bytes an input arc, 48 where the arcs are on the device (8 or 6 more where their capacities are
+    floats) and 72 a vertex. Recovering a flow takes 60 to 90 more for each of those arcs that share a
+    residual arc with others; they are not counted.
+    """
+    resident = isinstance(network, DeviceFlowNetwork)
+    ends = 0 if resident else ENDS
+    amount = AMOUNT if not resident or network.capacity.dtype.kind == "f" else 0
+    if not resident and network.capacity.dtype.kind == "f":
+        amount *= 2
+    return network.num_arcs * (ends + max(BUILD, amount + RECOVER)) + network.num_vertices * VERTEX
+
+
+def build_on_device(
+    device: Device,
+    network: FlowNetwork,
+    sources: NDArray[np.int64],
+    sinks: NDArray[np.int64],
+    *,
+    threads: int = 1,
+    bound: float | None = None,
+    phase: Phase = untimed,
+) -> DeviceResidualNetwork:
+    """Build the residual network on a GPU; O(n + m), by a radix sort.
+
+    Parameters
+    ----------
+    device : Device
+    network : FlowNetwork
+        On the host, or on this GPU. Float capacities that are not all whole are prepared on the host.
+    sources, sinks : ndarray of int64
+        Distinct vertices, each at least one, none in both.
+    threads : int
+        CPU threads that prepare float capacities.
+    bound : float, optional
+        What no flow exceeds, for capacities that are not all whole: they are rounded relative to it.
+    phase : function
+        Gives a context for a part of the work: "upload" or "build".
+
+    Raises
+    ------
+    DeviceMemoryError
+        It does not fit the free memory; nothing has been allocated yet.
+    InvalidInputError
+        There are more vertices or residual arcs than 32 bits number.
+    CapacityOverflowError
+        Capacities of one pair, out of the sources or into the sinks sum past int64.
+    UnboundedFlowError
+        A source reaches a sink over arcs of infinite capacity.
+    """
+    if network.num_vertices >= TOO_MANY_VERTICES:
+        raise InvalidInputError(
+            f"{network.num_vertices:,} vertices are too many for a GPU: at most 2**32 - 5"
+        )
+    needed, free = bytes_needed(network), device.free_bytes
+    if needed > free:
+        raise DeviceMemoryError(
+            f"{network.num_arcs:,} arcs and {network.num_vertices:,} vertices take {needed:,} bytes on the "
+            f"GPU ({device.name}), which has {free:,} free"
+        )
+    with phase("build"):
+        solved = _solved_capacities(network, sources, sinks, threads, bound)
+        num_inner = network.num_vertices - len(sources) - len(sinks)
+        inner = _inner_numbers(device, network.num_vertices, sources, sinks)
+    with phase("upload"):
+        arcs = _input_arcs(device, network, inner, num_inner)
+    with phase("build"):
+        first_out, residual_arcs, arc = _build_pairs(device, arcs)
+        source_capacity, sink_capacity = (device.xp.zeros(num_inner, dtype=np.int64) for _ in range(2))
+        findings = device.xp.zeros(5, dtype=np.uint64)
+    for backward, put_on_device in _amounts(device, solved):
+        with phase("upload"):
+            amount = put_on_device()
+        with phase("build"):
+            filling = _Fill(
+                arcs, arc, amount, backward, residual_arcs, source_capacity, sink_capacity, findings
+            )
+            device.share(SOURCE, "fill_residual", arcs.num_arcs, filling)
+            del amount, filling
+    with phase("build"):
+        checking = _Check(residual_arcs, len(residual_arcs), findings)
+        device.share(SOURCE, "check_pairs", len(residual_arcs), checking)
+        found = device.to_host(findings).tolist()
+        del arcs
+        constant = _constant_flow(device, found, source_capacity, sink_capacity)
+        return DeviceResidualNetwork(
+            device,
+            DeviceNetwork(first_out, residual_arcs, source_capacity.copy(), sink_capacity, num_inner),
+            inner,
+            arc,
+            bool(found[SHARED]),
+            constant,
+            source_capacity,
+            solved,
+        )
+
+
+def _solved_capacities(
+    network: FlowNetwork,
+    sources: NDArray[np.int64],
+    sinks: NDArray[np.int64],
+    threads: int,
+    bound: float | None,
+) -> SolvedCapacities:
+    given = [network.capacity] + ([] if network.reverse_capacity is None else [network.reverse_capacity])
+    if isinstance(network, DeviceFlowNetwork):
+        if all(values.dtype.kind == "i" or _are_whole(network.xp, values) for values in given):
+            return SolvedCapacities(given[0], given[1] if len(given) > 1 else None, None, None)
+        network = network.on_host()
+    return solved_capacities(network, sources, sinks, threads, bound)
+
+
+def _are_whole(xp: Any, values: Any) -> bool:
+    return len(values) == 0 or bool(values.max() <= EXACT_FLOAT and xp.all(values == xp.rint(values)))
+
+
+def _amounts(device: Device, solved: SolvedCapacities) -> list[tuple[int, Callable[[], Any]]]:
+    given = [solved.capacity] + ([] if solved.reverse_capacity is None else [solved.reverse_capacity])
+
+    def putting(values: Any) -> Callable[[], Any]:
+        return lambda: device.xp.asarray(values).astype(np.int64, copy=False)
+
+    return [(backward, putting(values)) for backward, values in enumerate(given)]
+
+
+def _input_arcs(device: Device, network: FlowNetwork, inner: Any, num_inner: int) -> InputArcs:
+    ends = (device.xp.asarray(network.tail), device.xp.asarray(network.head))
+    return InputArcs(*ends, inner, network.num_arcs, num_inner)
+
+
+def _inner_numbers(
+    device: Device, num_vertices: int, sources: NDArray[np.int64], sinks: NDArray[np.int64]
+) -> Any:
+    xp = device.xp
+    terminals = xp.asarray(np.sort(np.concatenate([sources, sinks])).astype(np.uint32))
+    inner = xp.arange(num_vertices, dtype=np.uint32)
+    inner -= xp.searchsorted(terminals, inner).astype(np.uint32)
+    num_inner = num_vertices - len(terminals)
+    inner[xp.asarray(sources)] = num_inner
+    inner[xp.asarray(sinks)] = num_inner + 1
+    return inner
+
+
+def _build_pairs(device: Device, arcs: InputArcs) -> tuple[Any, Any, Any]:
+    """Return `first_out`, the residual arcs without capacities, and the one of each input arc."""
+    xp = device.xp
+    key, pair = _find_pairs(device, arcs)
+    degree = xp.zeros(arcs.num_inner, dtype=np.uint32)
+    first_out = xp.zeros(arcs.num_inner + 1, dtype=np.uint32)
+    pairs = _Pairs(key, len(key), degree, first_out, key[:0], degree[:0])
+    device.share(SOURCE, "count_degrees", len(key), pairs)
+    first_out[1:] = xp.cumsum(degree, dtype=np.uint32)
+    residual_arcs = xp.empty((2 * len(key), 2), dtype=np.int64)
+    arc_of_pair = xp.empty(len(key), dtype=np.uint32)
+    pairs = pairs._replace(arcs=residual_arcs, arc_of_pair=arc_of_pair)
+    device.share(SOURCE, "place_pairs", len(key), pairs)
+    del pairs, key
+    device.share(SOURCE, "find_arcs", arcs.num_arcs, _Find(arcs, arc_of_pair, residual_arcs, pair))
+    return first_out, residual_arcs, pair
+
+
+def _find_pairs(device: Device, arcs: InputArcs) -> tuple[Any, Any]:
+    """Return the key of each pair, ascending, and the pair of each input arc between inner vertices."""
+    xp = device.xp
+    key = xp.empty(arcs.num_arcs, dtype=np.uint64)
+    device.share(SOURCE, "pair_keys", arcs.num_arcs, _Keys(arcs, key))
+    num_inside = int(xp.count_nonzero(key != np.uint64(NO_PAIR)))
+    order = device.argsort(key)[:num_inside]
+    key = key[order]
+    is_first = xp.ones(num_inside, dtype=bool)
+    is_first[1:] = key[1:] != key[:-1]
+    key = key[is_first]
+    if len(key) > MOST_PAIRS:
+        raise InvalidInputError(f"{2 * len(key):,} residual arcs are too many for a GPU: at most 2**32 - 4")
+    position = xp.cumsum(is_first, dtype=np.uint32)
+    position -= np.uint32(1)
+    del is_first
+    pair = xp.zeros(arcs.num_arcs, dtype=np.uint32)
+    pair[order] = position
+    return key, pair
+
+
+def _constant_flow(device: Device, found: list[int], source_capacity: Any, sink_capacity: Any) -> int:
+    """Take out of both capacities what a vertex can pass on; return that and what needs no vertex."""
+    if found[PAIR_OVERFLOW]:
+        raise CapacityOverflowError("the capacities of parallel or antiparallel arcs sum past int64")
+    direct = (found[DIRECT_HIGH] << 32) + found[DIRECT_LOW]
+    if found[TERMINAL_OVERFLOW] or any(
+        exact_sum(capacities) + direct > INT64_MAX for capacities in (source_capacity, sink_capacity)
+    ):
+        raise CapacityOverflowError("the capacities at the source or the sink sum past int64")
+    through = device.xp.minimum(source_capacity, sink_capacity)
+    source_capacity -= through
+    sink_capacity -= through
+    return direct + int(exact_sum(through))

@@ -1,0 +1,245 @@
+"""The second stage on a GPU: turn a maximum preflow into a flow, and report it on the input's arcs.
+
+Excess goes back to the source by the same solver, with the arcs that the source has to each vertex in the
+sink's place: a preflow's excess always has a residual path back. The flow of an input arc is its capacity
+less what is left of it. Where input arcs share a residual arc, the first of them keep what is left, as in
+:mod:`preflow.maxflow.recover_flow`; these are sorted by residual arc, so that the answer does not depend on
+the order in which threads come.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import SolverError
+from ..graph.device_build import DeviceResidualNetwork, InputArcs
+from ..graph.device_network import DeviceFlowNetwork
+from ..graph.network import FlowNetwork
+from ..solving.run import Control
+from ..stats import Phase, untimed
+
+SOURCE = Path(__file__).with_suffix(".cu")
+
+#: What a method has that solves on the device: ``(device, net, options, control) -> heights``. It changes the
+#: network in place; heights are exact distances to the sink, above n where it cannot be reached. If it is
+#: stopped before it starts, it only searches.
+SolveOnDevice = Callable[[Any, Any, Any, Control], Any]
+
+
+class _Left(NamedTuple):
+    arcs: Any
+    num_arcs: int
+    returned: Any
+    sink_residual: Any
+    arc: Any
+
+
+class _Seen(NamedTuple):
+    input: InputArcs
+    left: _Left
+    amount: Any
+    backward: int
+    seen: Any
+    shared: Any
+
+
+class _Flow(NamedTuple):
+    input: InputArcs
+    left: _Left
+    amount: Any
+    backward: int
+    shared: Any
+    num_words: int
+    waits: Any
+    flow: Any
+
+
+class _Places(NamedTuple):
+    input: InputArcs
+    left: _Left
+    backward: int
+    entry: Any
+    num_entries: int
+    place: Any
+    left_there: Any
+
+
+class _Waiting(NamedTuple):
+    """Input arcs whose capacity in one direction lies where others' does too."""
+
+    backward: int
+    entry: Any
+    amount: Any
+    place: Any
+    left_there: Any
+
+
+class DeviceSecondStage:
+    """The second stage of one solve on a GPU, run when something needs it; holds the residual network there.
+
+    Parameters
+    ----------
+    network : FlowNetwork
+        On the host or on the GPU.
+    residual : DeviceResidualNetwork
+        Of that network, as the first stage left it.
+    solve : function
+        The method's solver on the device.
+    options : object
+        Of the method.
+    """
+
+    def __init__(
+        self, network: FlowNetwork, residual: DeviceResidualNetwork, solve: SolveOnDevice, options: Any
+    ) -> None:
+        self.network = network
+        self.residual = residual
+        self._solve = solve
+        self._options = options
+        self._returned: Any = None
+        self._lock = threading.RLock()
+
+    @contextmanager
+    def _exclusive(self) -> Iterator[None]:
+        with self._lock, self.residual.device.current():
+            yield
+
+    def flow(self, phase: Phase = untimed) -> Any:
+        """Return the flow of every input arc, as an array of the network's kind."""
+        with self._exclusive():
+            with phase("recover"):
+                flow = flow_of_arcs(self.network, self.residual, self._all_returned())
+            with phase("download"):
+                return self._place(flow)
+
+    def preflow(self) -> Any:
+        """Return the flow of every input arc as it is now, before the stage or after."""
+        with self._exclusive():
+            returned = self._returned
+            if returned is None:
+                returned = self.residual.device.xp.zeros(self.residual.num_vertices, dtype=np.int64)
+            return self._place(flow_of_arcs(self.network, self.residual, returned))
+
+    def source_side(self) -> Any:
+        """Return which vertices the source reaches over residual arcs, once all excess has gone back to it.
+
+        That is a search for what reaches the sink, with every arc turned round.
+        """
+        with self._exclusive():
+            residual, xp = self.residual, self.residual.device.xp
+            returned = self._all_returned().copy()
+            net = residual.arrays._replace(excess=xp.zeros_like(returned), sink_residual=returned)
+            only_search = Control()
+            only_search.stop[0] = 1
+            residual.swap_directions()
+            try:
+                height = self._solve(residual.device, net, self._options, only_search)
+            finally:
+                residual.swap_directions()
+            reached = residual.by_input_vertex(height <= residual.num_vertices, True, False)
+            return self._place(reached)
+
+    def _all_returned(self) -> Any:
+        """Return what goes back over each vertex's source arcs; run the stage if it has not yet.
+
+        It has a Control of its own: a time limit stops the first stage, and this one makes a flow of its
+        preflow.
+        """
+        if self._returned is None:
+            residual = self.residual
+            left = residual.source_capacity.copy()
+            net = residual.arrays._replace(sink_residual=left)
+            self._solve(residual.device, net, self._options, Control())
+            if residual.arrays.excess.any():
+                raise SolverError("excess is left after the second stage")
+            self._returned = residual.source_capacity - left
+        return self._returned
+
+    def _place(self, values: Any) -> Any:
+        """Return an array of the device as one of the network's kind."""
+        device = self.residual.device
+        return values if isinstance(self.network, DeviceFlowNetwork) else device.to_host(values)
+
+
+def flow_of_arcs(network: FlowNetwork, residual: DeviceResidualNetwork, returned: Any) -> Any:
+    """Return the flow of every input arc, on the device.
+
+    Parameters
+    ----------
+    network : FlowNetwork
+    residual : DeviceResidualNetwork
+        After a solve; unchanged.
+    returned : array of int64, shape (n,)
+        What went back over each vertex's source arcs; zeros for the preflow itself.
+
+    Returns
+    -------
+    flow : array of int64 or float64, shape (num_arcs,)
+    """
+    device, xp, net = residual.device, residual.device.xp, residual.arrays
+    arcs = residual.input_arcs(network)
+    left = _Left(net.arcs, len(net.arcs), returned, net.sink_residual, residual.arc)
+    shared = _shared_places(residual, arcs, left)
+    flow = xp.zeros(arcs.num_arcs, dtype=np.int64)
+    waiting = []
+    for backward, put_on_device in residual.amounts():
+        amount = put_on_device()
+        waits = xp.empty(arcs.num_arcs if len(shared) else 0, dtype=np.uint8)
+        adding = _Flow(arcs, left, amount, backward, shared, len(shared), waits, flow)
+        device.share(SOURCE, "add_flow", arcs.num_arcs, adding)
+        entry = xp.flatnonzero(waits)
+        if len(entry):
+            place = xp.empty(len(entry), dtype=np.uint64)
+            left_there = xp.empty(len(entry), dtype=np.int64)
+            finding = _Places(arcs, left, backward, entry, len(entry), place, left_there)
+            device.share(SOURCE, "find_places", len(entry), finding)
+            waiting.append(_Waiting(backward, entry, amount[entry], place, left_there))
+        del amount, adding, waits
+    if waiting:
+        _add_shared(residual, waiting, flow)
+    return residual.in_input_units(flow)
+
+
+def _shared_places(residual: DeviceResidualNetwork, arcs: InputArcs, left: _Left) -> Any:
+    """Return a bit for every place where two input arcs have capacity; nothing if there is none."""
+    device, xp = residual.device, residual.device.xp
+    if not residual.has_shared_arcs:
+        return xp.empty(0, dtype=np.uint32)
+    num_places = left.num_arcs + 2 * arcs.num_inner
+    seen, shared = (xp.zeros(-(-num_places // 32), dtype=np.uint32) for _ in range(2))
+    for backward, put_on_device in residual.amounts():
+        arguments = _Seen(arcs, left, put_on_device(), backward, seen, shared)
+        device.share(SOURCE, "find_shared", arcs.num_arcs, arguments)
+    return shared
+
+
+def _add_shared(residual: DeviceResidualNetwork, waiting: list[_Waiting], flow: Any) -> None:
+    """Add the flow of input arcs that share: the first ones of a place keep what is left there.
+
+    Sums over all of them may go round past int64; differences within one place do not.
+    """
+    xp = residual.device.xp
+    place, amount, left_there = (
+        xp.concatenate([getattr(part, name) for part in waiting])
+        for name in ("place", "amount", "left_there")
+    )
+    order = residual.device.argsort(place)
+    place, amount = place[order], amount[order]
+    before = xp.cumsum(amount) - amount
+    is_first = xp.ones(len(place), dtype=bool)
+    is_first[1:] = place[1:] != place[:-1]
+    before -= before[is_first][xp.cumsum(is_first) - 1]
+    kept = xp.empty_like(amount)
+    kept[order] = xp.minimum(amount, xp.maximum(left_there[order] - before, 0))
+    begin = 0
+    for part in waiting:
+        end = begin + len(part.entry)
+        used = part.amount - kept[begin:end]
+        flow[part.entry] += -used if part.backward else used
+        begin = end
