@@ -14,8 +14,10 @@ from conftest import reference_instances
 from cuda_on_cpu.device import CpuDevice
 from oracles import check_against_oracle, edmonds_karp
 from preflow.cuda import runtime
+from preflow.errors import SolverError
 from preflow.generators import FAMILIES
 from preflow.graph.residual import build_residual
+from preflow.maxflow import cuda_pushrelabel
 from preflow.maxflow.methods import METHODS
 from preflow.solving.dispatch import find_method
 from preflow.solving.run import Control
@@ -103,6 +105,31 @@ def test_no_vertex_is_taken_twice_where_warps_own_few(lanes: int) -> None:
         result = preflow.max_flow(problem, 0, 17, method="cuda-pushrelabel", options={"lanes": lanes})
         result.verify()
         assert result.value == expected
+
+
+@pytest.mark.parametrize("options", [{}, {"lanes": 1, "few": 0}, {"lanes": 8, "keeps": 0}])
+def test_hubs(options: dict[str, Any]) -> None:
+    """Vertices of a degree that a warp discharges together and that searches list in pieces."""
+    leaves, hubs = np.arange(3, 603), np.array([1, 2])
+    tail = np.concatenate([[0, 0], np.repeat(hubs, 600), leaves])
+    head = np.concatenate([hubs, np.tile(leaves, 2), np.roll(leaves, 7)])
+    rng = np.random.default_rng(0)
+    capacity = np.concatenate([[2000, 900], rng.integers(1, 9, 1200), rng.integers(1, 5, 600)])
+    sinks = leaves[::2]
+    tail, head = np.concatenate([tail, sinks]), np.concatenate([head, np.full(len(sinks), 603)])
+    problem = (tail, head, np.concatenate([capacity, rng.integers(1, 9, len(sinks))]))
+    for source, sink in ((0, 603), (603, 0)):
+        result = preflow.max_flow(problem, source, sink, method="cuda-pushrelabel", options=options)
+        result.verify()
+        assert result.value == preflow.max_flow(problem, source, sink, method="serial-hi-pr").value
+
+
+def test_too_many_searches_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cuda_pushrelabel, "MOST_SEARCHES", 0)
+    monkeypatch.setattr(cuda_pushrelabel, "ROUNDS_A_LAUNCH", 1)
+    problem = FAMILIES["rmf-wide"].generate("4x3", seed=1)
+    with pytest.raises(SolverError, match="gave up after 0 searches: state"):
+        preflow.max_flow(problem, method="cuda-pushrelabel")
 
 
 @pytest.mark.parametrize("sanitizer", ["address", "thread"])

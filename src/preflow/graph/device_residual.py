@@ -10,6 +10,9 @@ from ..cuda.runtime import Device
 from ..errors import InvalidInputError
 from .residual import ResidualArrays
 
+#: Residual arcs in one entry of a search's list.
+ARCS_A_PIECE = 256
+
 
 class DeviceNetwork(NamedTuple):
     """What a kernel of a ``.cu`` file sees of a residual network: ``Network`` in residual.cuh.
@@ -28,6 +31,11 @@ class DeviceNetwork(NamedTuple):
     excess: Any
     sink_residual: Any
     num_vertices: int
+
+
+def search_room(net: DeviceNetwork) -> int:
+    """Return how many entries a search may list: pieces of the vertices' arcs, see search.cuh."""
+    return net.num_vertices + len(net.arcs) // ARCS_A_PIECE
 
 
 def to_device(device: Device, net: ResidualArrays) -> DeviceNetwork:

@@ -102,8 +102,9 @@ __device__ void search(const SearchArguments& args, GridTeam& team, Reached reac
         const u32 v = base + lane_id();
         const bool is_next = v < n && relaxed_load(&args.net.sink_residual[v]) > 0;
         if (v < n) relaxed_store(&args.distance[v], is_next ? 1u : UNREACHED);
-        const u32 place = new_place(sizes.of(1), is_next);
-        if (is_next) store_range(&args.order[place], {first_out[v], first_out[v + 1]});
+        const ArcRange range = is_next ? ArcRange{first_out[v], first_out[v + 1]} : ArcRange{0, 0};
+        append_arcs(sizes.of(1), is_next, range,
+                    [&](u32 place, ArcRange piece) { store_range(&args.order[place], piece); });
     }
     team.wait([] {});
     ArcRange* level = args.order;
@@ -115,11 +116,9 @@ __device__ void search(const SearchArguments& args, GridTeam& team, Reached reac
         expand_level<SEARCH_LANES, false>(
             team, args.net, args.distance, size, next_distance, [&](u32 i) { return load_range(&level[i]); },
             [&](bool found, u32 w, ArcRange range, i64) {
-                const u32 place = new_place(next_size, found);
-                if (found) {
-                    store_range(&next[place], range);
-                    reached(w, next_distance);
-                }
+                append_arcs(next_size, found, range,
+                            [&](u32 place, ArcRange piece) { store_range(&next[place], piece); });
+                if (found) reached(w, next_distance);
             });
         team.wait([] {});
         level = next;

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from ..cuda import runtime
 from ..cuda.runtime import Device
 from ..errors import SolverError
-from ..graph.device_residual import DeviceNetwork, from_device, to_device
+from ..graph.device_residual import DeviceNetwork, from_device, search_room, to_device
 from ..graph.residual import ResidualArrays
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS
@@ -197,7 +197,7 @@ def first_stage(
         net,
         steps.height,
         steps.height,
-        xp.empty(n, dtype=np.uint64),
+        xp.empty(search_room(net), dtype=np.uint64),
         xp.zeros(COUNTER_WORDS, dtype=np.uint64),
         steps.searching,
         xp.zeros(OUTCOMES, dtype=np.uint64),

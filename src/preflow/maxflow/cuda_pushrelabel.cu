@@ -2,8 +2,10 @@
 #include "discharge.cuh"
 #include "search.cuh"
 
+// What a launch takes depends on the mean degree and the greatest.
 #ifndef LANES_A_VERTEX
-#define LANES_A_VERTEX 8  // what a launch takes depends on the mean degree
+#define LANES_A_VERTEX 8
+#define HAS_HUBS 1
 #endif
 
 enum Phase : u64 { START, SEARCH, DISCHARGE, DONE };
@@ -101,8 +103,9 @@ __device__ void start_search(const Arguments& args, GridTeam& team, const Counte
             active += is_next && has_excess;
             relaxed_store(&args.height[v], is_next ? 1u : UNREACHED);
         }
-        const u32 place = new_place(counters.reached().of(round + 1), is_next);
-        if (is_next) store_range(&args.order[place], {args.net.first_out[v], args.net.first_out[v + 1]});
+        const ArcRange range = is_next ? ArcRange{args.net.first_out[v], args.net.first_out[v + 1]} : ArcRange{0, 0};
+        append_arcs(counters.reached().of(round + 1), is_next, range,
+                    [&](u32 place, ArcRange piece) { store_range(&args.order[place], piece); });
     }
     count(counters.wanted().of(round + 1), wanted);
     count(counters.active().of(round + 1), active);
@@ -286,8 +289,22 @@ __device__ void discharge_all(const Arguments& args, GridTeam& team, const Count
         }
         if (resting && lane_id() == 0) fetch_add(&counters.base[WAKES], 1u);
         resting = false;
-        v = discharge<LANES_A_VERTEX>(args.net, args.height, args.inboxes, v, static_cast<u32>(args.steps),
-                                      args.keeps != 0 && missing != 0, operations);
+        const bool keeps = args.keeps != 0 && missing != 0;
+        bool is_hub = false;
+        u32 kept = discharge<LANES_A_VERTEX>(args.net, args.height, args.inboxes, v, static_cast<u32>(args.steps), keeps,
+                                             operations, is_hub);
+        if constexpr (HAS_HUBS) {
+            u32 hubs = __ballot_sync(ALL_LANES, is_hub && lane_id() % LANES_A_VERTEX == 0);
+            for (; hubs != 0; hubs &= hubs - 1) {
+                const u32 leader = __ffs(hubs) - 1;
+                const HubDischarge outcome =
+                    discharge_hub(args.net, args.height, args.inboxes, __shfl_sync(ALL_LANES, v, leader),
+                                  static_cast<u32>(args.steps), keeps);
+                if (group == leader / LANES_A_VERTEX) kept = outcome.kept;
+                operations.add(outcome.operations);
+            }
+        }
+        v = kept;
         const u32 work = static_cast<u32>(sum_of_warp(operations.relabel_work));
         ++steps;
         if (work >= report_at || steps >= most_steps) {

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..cuda import runtime
 from ..cuda.runtime import Device
 from ..errors import InvalidInputError, SolverError
-from ..graph.device_residual import DeviceNetwork, from_device, to_device
+from ..graph.device_residual import DeviceNetwork, from_device, search_room, to_device
 from ..graph.residual import ResidualArrays
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS
@@ -31,6 +31,8 @@ PHASE, ROUNDS_LEFT, SEARCHES, NANOSECONDS = 0, 1, 10, 15
 DONE = 3
 #: Bytes of shared memory: the state, a few counters, and two lists of 2048 vertices.
 SHARED_BYTES = 8 * STATE_WORDS + 32 + 2 * 8 * 2048
+#: A vertex with more residual arcs is for all lanes of a warp, see discharge.cuh.
+WARP, HUB_DEGREE = 32, 128
 #: Groups of lanes in a warp. Each may look at a place of its inbox, which therefore has as many at least.
 MOST_GROUPS = 32
 #: Neighbouring vertices with one owner, a power of two.
@@ -144,7 +146,7 @@ def first_stage(
     arguments = Arguments(
         net,
         xp.full(n, n + 2, dtype=np.uint32),
-        xp.empty(n, dtype=np.uint64),
+        xp.empty(search_room(net), dtype=np.uint64),
         make_inboxes(device, n),
         xp.zeros(1, dtype=np.uint32),
         xp.zeros(COUNTER_WORDS, dtype=np.uint32),
@@ -161,6 +163,8 @@ def first_stage(
         0,
     )
     lanes = options.lanes or lanes_for(n, m)
+    greatest_degree = int((net.first_out[1:] - net.first_out[:-1]).max()) if n else 0
+    has_hubs = lanes < WARP and greatest_degree > HUB_DEGREE
     while True:
         if control.stopped:
             arguments = arguments._replace(only_search=1)
@@ -173,7 +177,7 @@ def first_stage(
             device.block_threads,
             arguments,
             shared_bytes=SHARED_BYTES,
-            constants=(("LANES_A_VERTEX", lanes),),
+            constants=(("LANES_A_VERTEX", lanes), ("HAS_HUBS", int(has_hubs))),
             cooperative=True,
         )
         state = device.to_host(arguments.state)[:STATE_WORDS]

@@ -16,7 +16,18 @@ struct Operations {
     u64 arc_scans = 0;
     u32 relabel_work = 0;   // since it was last reported
     int activated = 0;      // vertices put into inboxes less vertices taken and not put back, since then
+
+    __device__ void add(const Operations& other) {
+        pushes += other.pushes;
+        relabels += other.relabels;
+        arc_scans += other.arc_scans;
+        relabel_work += other.relabel_work;
+        activated += other.activated;
+    }
 };
+
+// A vertex with more residual arcs is for all lanes of a warp.
+constexpr u32 HUB_DEGREE = 128;
 
 // No vertex: vertices are fewer than residual arcs, which 32 bits number.
 constexpr u32 NO_VERTEX = 0xffffffffu;
@@ -24,10 +35,10 @@ constexpr u32 NO_VERTEX = 0xffffffffu;
 // Discharges vertex `v` of each group, unless it is NO_VERTEX, in at most `steps` steps, a relabel or the pushes to
 // the lowest neighbours each. Vertices that become active, and `v` where it stays so, go to their inboxes, but for
 // one of each group if it `keeps` one: that is returned. Above `n` a height means that the vertex waits for the next
-// search.
+// search. A group of fewer lanes than a warp leaves a hub as it is and sets `is_hub`.
 template <u32 LANES>
 __device__ u32 discharge(const Network& net, u32* height, const Inboxes& inboxes, u32 v, u32 steps, bool keeps,
-                         Operations& operations) {
+                         Operations& operations, bool& is_hub) {
     const u32 n = static_cast<u32>(net.num_vertices);
     constexpr u32 AT_A_TIME = LANES == WARP ? 4 : 1;  // loads that wait together; only long lists gain from more
     constexpr u32 LANE_MASK = LANES == WARP ? ALL_LANES : (1u << LANES) - 1;
@@ -43,6 +54,11 @@ __device__ u32 discharge(const Network& net, u32* height, const Inboxes& inboxes
         first = net.first_out[v];
         last = net.first_out[v + 1];
         active = h <= n;
+        is_hub = LANES < WARP && active && last - first > HUB_DEGREE;
+        if (is_hub) {
+            operations.activated += lane == 0;
+            active = false;
+        }
     }
     excess = from_first_lane<LANES>(excess);
     u32 kept = NO_VERTEX;
@@ -145,4 +161,18 @@ __device__ u32 discharge(const Network& net, u32* height, const Inboxes& inboxes
         ++operations.activated;
     }
     return kept;
+}
+
+struct HubDischarge {
+    u32 kept;
+    Operations operations;
+};
+
+// Discharges a hub by all lanes of a warp. Apart from the rest, so that its registers are not the rest's.
+__device__ __noinline__ HubDischarge discharge_hub(const Network& net, u32* height, const Inboxes& inboxes, u32 v,
+                                                   u32 steps, bool keeps) {
+    HubDischarge outcome;
+    bool is_hub = false;
+    outcome.kept = discharge<WARP>(net, height, inboxes, v, steps, keeps, outcome.operations, is_hub);
+    return outcome;
 }

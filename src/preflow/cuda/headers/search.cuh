@@ -7,7 +7,7 @@
 // The height of what a running search has not reached; what cannot reach the sink has n + 1 in the end.
 constexpr u32 UNREACHED = 0xffffffffu;
 
-// The residual arcs of a vertex that a search has reached; its number is not needed any more.
+// Residual arcs of a vertex that a search has reached; its number is not needed any more.
 struct alignas(8) ArcRange {
     u32 first;
     u32 last;
@@ -22,8 +22,32 @@ __device__ __forceinline__ void store_range(ArcRange* at, ArcRange range) {
     relaxed_store(reinterpret_cast<u64*>(at), range.first | static_cast<u64>(range.last) << 32);
 }
 
-// Vertices of the next level that one block has reached, in shared memory: the first CAPACITY of them. What comes
-// after goes to device memory at once.
+// The arcs of a vertex are listed in pieces of so many, which different warps may look at.
+constexpr u32 ARCS_A_PIECE = 256;
+
+// Lists the arcs of a vertex for every lane with `has`: `store` is called with each place in the list and what to put
+// there. All lanes of the warp call it together.
+template <class Store>
+__device__ void append_arcs(u32* size, bool has, ArcRange range, Store store) {
+    const u32 place = new_place(size, has);
+    const u32 more = has && range.last - range.first > ARCS_A_PIECE ? (range.last - range.first - 1) / ARCS_A_PIECE : 0;
+    if (has) store(place, ArcRange{range.first, min(range.last, range.first + ARCS_A_PIECE)});
+    for (u32 lanes = __ballot_sync(ALL_LANES, more > 0); lanes != 0; lanes &= lanes - 1) {
+        const u32 lane = __ffs(lanes) - 1;
+        const u32 first = __shfl_sync(ALL_LANES, range.first, lane), last = __shfl_sync(ALL_LANES, range.last, lane);
+        const u32 pieces = __shfl_sync(ALL_LANES, more, lane);
+        u32 begin = 0;
+        if (lane_id() == 0) begin = relaxed_fetch_add(size, pieces);
+        begin = __shfl_sync(ALL_LANES, begin, 0);
+        for (u32 k = lane_id(); k < pieces; k += WARP) {
+            const u32 at = first + (k + 1) * ARCS_A_PIECE;
+            store(begin + k, ArcRange{at, min(last, at + ARCS_A_PIECE)});
+        }
+    }
+}
+
+// What one block has reached of the next level, in shared memory: the first CAPACITY entries. What comes after goes to
+// device memory at once.
 struct BlockList {
     static constexpr u32 CAPACITY = 2048;
 
@@ -43,18 +67,18 @@ struct BlockList {
     // Takes what the lanes of a warp have found; `overflow(place)` says where the vertices past CAPACITY go.
     template <class Overflow>
     __device__ void add(bool found, ArcRange range, i64 excess, Overflow overflow) const {
-        const u32 place = new_place(size, found);
-        if (!found) return;
-        if (excess > 0) relaxed_fetch_add(active, 1u);
-        if (place < CAPACITY)
-            ranges[place] = range;
-        else
-            store_range(overflow(place), range);
+        if (found && excess > 0) relaxed_fetch_add(active, 1u);
+        append_arcs(size, found, range, [&](u32 place, ArcRange piece) {
+            if (place < CAPACITY)
+                ranges[place] = piece;
+            else
+                store_range(overflow(place), piece);
+        });
     }
 };
 
-// Gives `next_height` to whatever was not reached before and has a residual arc into one of `size` vertices, whose
-// arcs `range_at(i)` returns. `reached` is called with all lanes of a warp at once: whether the lane found a vertex,
+// Gives `next_height` to whatever was not reached before and has a residual arc into a vertex of a level; `range_at(i)`
+// returns the `size` pieces of its vertices' arcs. `reached` is called with all lanes of a warp at once: whether the lane found a vertex,
 // which, its arcs and its excess.
 //
 // A level takes as long as its longest chain of loads: so what a vertex may need is loaded before it is known to be,
