@@ -14,7 +14,7 @@ from conftest import reference_instances
 from cuda_on_cpu.device import CpuDevice
 from oracles import check_against_oracle, edmonds_karp
 from preflow.cuda import runtime
-from preflow.errors import SolverError
+from preflow.errors import DeviceMemoryError, SolverError
 from preflow.generators import FAMILIES
 from preflow.graph.residual import build_residual
 from preflow.maxflow import cuda_pushrelabel
@@ -30,7 +30,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {},
         {"lanes": 1, "few": 0, "steps": 1, "step_limit": 1, "step_percent": 0, "work_percent": 1},
         {"lanes": 8, "few": 2, "overshoot_percent": 1, "enough_percent": 1},
-        {"lanes": 32, "few": 4, "keeps": 0},
+        {"lanes": 32, "few": 4, "keeps": False},
     ],
     "cuda-coloring": [{}, {"cycles": 1}, {"cycles": 3, "weighted": True}, {"weighted": True}],
     "cuda-lockfree": [
@@ -107,7 +107,7 @@ def test_no_vertex_is_taken_twice_where_warps_own_few(lanes: int) -> None:
         assert result.value == expected
 
 
-@pytest.mark.parametrize("options", [{}, {"lanes": 1, "few": 0}, {"lanes": 8, "keeps": 0}])
+@pytest.mark.parametrize("options", [{}, {"lanes": 1, "few": 0}, {"lanes": 8, "keeps": False}])
 def test_hubs(options: dict[str, Any]) -> None:
     """Vertices of a degree that a warp discharges together and that searches list in pieces."""
     leaves, hubs = np.arange(3, 603), np.array([1, 2])
@@ -155,6 +155,15 @@ def test_stop_flag_raised_before_the_start(method: str) -> None:
     height = record.solve(residual.arrays, record.make_options(None), control)
     assert height.min() == 1
     assert (residual.arrays.excess >= 0).all()
+
+
+@pytest.mark.parametrize("method", CUDA)
+def test_a_network_that_does_not_fit_is_refused(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    device = CpuDevice(free_bytes=100)
+    monkeypatch.setattr(runtime, "find_device", lambda: device)
+    problem = FAMILIES["rmf-wide"].generate("4x3", seed=1)
+    with pytest.raises(DeviceMemoryError, match=r"arcs and .* vertices take .* bytes .* has 100 free"):
+        preflow.max_flow(problem, method=method)
 
 
 def test_cuda_is_the_device_that_was_asked_for() -> None:

@@ -23,10 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..cuda.runtime import Device
-from ..errors import CapacityOverflowError, DeviceMemoryError, InvalidInputError
+from ..errors import CapacityOverflowError, InvalidInputError
 from ..stats import Phase, untimed
 from .device_network import TOO_MANY_VERTICES, DeviceFlowNetwork
-from .device_residual import DeviceNetwork
+from .device_residual import VERTEX_BYTES, DeviceNetwork, require_memory
 from .network import EXACT_FLOAT, INT64_MAX, FlowNetwork, exact_sum
 from .solved_capacities import SolvedCapacities, solved_capacities
 
@@ -39,8 +39,6 @@ PAIR_OVERFLOW, TERMINAL_OVERFLOW, SHARED, DIRECT_LOW, DIRECT_HIGH = range(5)
 #: Bytes an input arc: its ends and one capacity, where they have to be copied to the device; what building
 #: takes beside the ends before there are capacities; and what recovering the flow takes beside the input.
 ENDS, AMOUNT, BUILD, RECOVER = 8, 8, 48, 46
-#: Bytes a vertex, with what a solver keeps for it.
-VERTEX = 72
 
 
 class InputArcs(NamedTuple):
@@ -196,7 +194,7 @@ def bytes_needed(network: FlowNetwork) -> int:
     amount = AMOUNT if not resident or network.capacity.dtype.kind == "f" else 0
     if not resident and network.capacity.dtype.kind == "f":
         amount *= 2
-    return network.num_arcs * (ends + max(BUILD, amount + RECOVER)) + network.num_vertices * VERTEX
+    return network.num_arcs * (ends + max(BUILD, amount + RECOVER)) + network.num_vertices * VERTEX_BYTES
 
 
 def build_on_device(
@@ -240,12 +238,8 @@ def build_on_device(
         raise InvalidInputError(
             f"{network.num_vertices:,} vertices are too many for a GPU: at most 2**32 - 5"
         )
-    needed, free = bytes_needed(network), device.free_bytes
-    if needed > free:
-        raise DeviceMemoryError(
-            f"{network.num_arcs:,} arcs and {network.num_vertices:,} vertices take {needed:,} bytes on the "
-            f"GPU ({device.name}), which has {free:,} free"
-        )
+    what = f"{network.num_arcs:,} arcs and {network.num_vertices:,} vertices"
+    require_memory(device, bytes_needed(network), what)
     with phase("build"):
         solved = _solved_capacities(network, sources, sinks, threads, bound)
         num_inner = network.num_vertices - len(sources) - len(sinks)

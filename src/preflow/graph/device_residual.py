@@ -7,11 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..cuda.runtime import Device
-from ..errors import InvalidInputError
+from ..errors import DeviceMemoryError, InvalidInputError
 from .residual import ResidualArrays
 
 #: Residual arcs in one entry of a search's list.
 ARCS_A_PIECE = 256
+#: Bytes on the device: of a residual arc, half of which is uploaded at a time, and of a vertex with what any
+#: solver keeps for it.
+ARC_BYTES, VERTEX_BYTES = 16 + 8, 72
 
 
 class DeviceNetwork(NamedTuple):
@@ -38,6 +41,15 @@ def search_room(net: DeviceNetwork) -> int:
     return net.num_vertices + len(net.arcs) // ARCS_A_PIECE
 
 
+def require_memory(device: Device, needed: int, what: str) -> None:
+    """Raise DeviceMemoryError unless a GPU has `needed` bytes free for `what`."""
+    free = device.free_bytes
+    if needed > free:
+        raise DeviceMemoryError(
+            f"{what} take {needed:,} bytes on the GPU ({device.name}), which has {free:,} free"
+        )
+
+
 def to_device(device: Device, net: ResidualArrays) -> DeviceNetwork:
     """Return a copy of a residual network on a GPU.
 
@@ -45,9 +57,14 @@ def to_device(device: Device, net: ResidualArrays) -> DeviceNetwork:
     ------
     InvalidInputError
         It has more arcs than 32 bits number.
+    DeviceMemoryError
+        It does not fit the free memory with what a solver keeps beside it; nothing has been allocated yet.
     """
     if net.head.dtype != np.uint32:
         raise InvalidInputError(f"{len(net.head):,} residual arcs are too many for a GPU: at most 2**32 - 4")
+    num_arcs, num_vertices = len(net.head), len(net.excess)
+    needed = ARC_BYTES * num_arcs + VERTEX_BYTES * num_vertices
+    require_memory(device, needed, f"{num_arcs:,} residual arcs and {num_vertices:,} vertices")
     xp = device.xp
     arcs = xp.empty((len(net.head), 2), dtype=np.int64)
     ends = arcs.view(np.uint32)

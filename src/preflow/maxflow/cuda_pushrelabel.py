@@ -1,9 +1,11 @@
 """Push-relabel in one persistent kernel on a GPU.
 
 preflow's own; what it takes from the papers: Hong's lock-free operations (Wu, He and Hong, chapter 5;
-Łupińska, section 4.4), and global relabels driven by work as in the HI_PR codes, on the device. Terminals are
-not vertices. All loops run inside one cooperative kernel, which comes back to the host every few thousand
-rounds, so that a solve can be stopped. With few vertices to look at, one block works alone.
+Łupińska, section 4.4), and global relabels driven by relabel work as in the HI_PR codes, on the device.
+Terminals are not vertices. Every warp discharges the active vertices in its inbox without waiting for others,
+until a global relabel is due; that goes level by level, small levels in one block. All is in one cooperative
+kernel, which comes back to the host every so many barriers, so that a solve can be stopped.
+docs/performance.md says what was measured.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from ..graph.device_residual import DeviceNetwork, from_device, search_room, to_
 from ..graph.residual import ResidualArrays
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS
-from .options import check_count, check_positive
+from .options import check_count, check_flag, check_positive
 
 SOURCE = Path(__file__).with_suffix(".cu")
 #: Words of 32 bits that the counters of a round take, and of 64 bits that the kernel's state takes.
@@ -62,7 +64,11 @@ class PushRelabelOptions:
     few : int
         Levels of so few vertices are for one block alone.
     overshoot_percent : int
-        How much farther than the last active vertex a global relabel goes; 0 is to the end.
+        How much farther a global relabel goes than the last active vertex that it reached; 0 is to the end.
+    enough_percent : int
+        It goes on while it has reached less of the active vertices.
+    keeps : bool
+        A warp with room keeps one of the vertices that it activates, whoever owns it.
     """
 
     lanes: int | None = None
@@ -73,7 +79,7 @@ class PushRelabelOptions:
     few: int = 256
     overshoot_percent: int = 50
     enough_percent: int = 50
-    keeps: int = 1
+    keeps: bool = True
 
     def __post_init__(self) -> None:
         if self.lanes is not None and self.lanes not in (1, 2, 4, 8, 16, 32):
@@ -82,6 +88,7 @@ class PushRelabelOptions:
             check_positive(name, getattr(self, name))
         for name in ("step_percent", "few", "overshoot_percent", "enough_percent"):
             check_count(name, getattr(self, name))
+        check_flag("keeps", self.keeps)
 
 
 class Arguments(NamedTuple):
@@ -102,7 +109,7 @@ class Arguments(NamedTuple):
     few: int
     overshoot_percent: int
     enough_percent: int
-    keeps: int
+    keeps: bool
     only_search: int
 
 
@@ -208,7 +215,7 @@ def solve(net: ResidualArrays, options: PushRelabelOptions, control: Control) ->
 
     Notes
     -----
-    O(n^2 m) operations; on the device 16 bytes an arc and 36 a vertex.
+    O(n^2 m) operations; on the device 16 bytes a residual arc and up to 44 a vertex.
     """
     device = runtime.find_device()
     on_device = to_device(device, net)

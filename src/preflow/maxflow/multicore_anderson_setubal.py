@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 
 from ..graph.residual import ResidualArrays
 from ..kernels.atomics import PADDING, compare_exchange, fetch_add, relaxed_load, relaxed_store, store
+from ..kernels.clock import now
 from ..kernels.kernel import kernel
 from ..kernels.relabel import lowest_neighbour_now
 from ..parallel.barrier import PATIENCE, rest, wait
@@ -42,7 +43,7 @@ from ..parallel.delays import delay
 from ..parallel.search import Search, make_search, search_together, slot
 from ..parallel.team import run_solver
 from ..solving.run import Control
-from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABELS
+from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS
 from .options import check_positive, check_relabel_rule, relabel_limits
 
 ZERO = np.uint64(0)
@@ -428,8 +429,10 @@ def first_stage(
     num_threads = search.num_threads[0]
     patience = search.barrier[PATIENCE]
     while True:
+        started = now()
         search_together(search, thread, net, state.height, False)
         if thread == ZERO:
+            counts[RELABEL_NANOSECONDS] += now() - started
             counts[GLOBAL_RELABELS] += ONE
             progress[0] = start_phase(net, state)
             over = progress[0] == 0.0 or relaxed_load(stop, ZERO) != 0

@@ -37,6 +37,7 @@ from numpy.typing import NDArray
 
 from ..graph.residual import ResidualArrays
 from ..kernels.atomics import PADDING, compare_exchange, fetch_add, load, relaxed_load, relaxed_store, store
+from ..kernels.clock import now
 from ..kernels.kernel import kernel
 from ..kernels.relabel import lowest_neighbour_now
 from ..parallel import inboxes
@@ -45,7 +46,7 @@ from ..parallel.delays import delay
 from ..parallel.search import Search, make_search, search_together
 from ..parallel.team import run_solver
 from ..solving.run import COUNTER_ROW, Control
-from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABELS, WAITS
+from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS, WAITS
 from .options import UNLIMITED, check_flag, check_relabel_rule, relabel_limits
 
 ZERO = np.uint64(0)
@@ -305,7 +306,10 @@ def first_stage(net: ResidualArrays, state: State, thread: Any) -> None:
     """
     num_threads, before, fruitless = state.search.num_threads[0], np.int64(-1), 0
     while True:
+        started = now()
         search_together(state.search, thread, net, state.height, False)
+        if thread == ZERO:
+            state.counts[thread, RELABEL_NANOSECONDS] += now() - started
         begin_epoch(net, state, thread, num_threads if fruitless < FRUITLESS else ONE)
         if not wait(state.search.barrier, num_threads):
             return

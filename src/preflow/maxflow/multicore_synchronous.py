@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from ..graph.residual import ResidualArrays
 from ..kernels.atomics import exchange, fetch_add, relaxed_load, relaxed_store
+from ..kernels.clock import now
 from ..kernels.kernel import kernel
 from ..kernels.relabel import RELABEL_WORK, lowest_neighbour
 from ..kernels.worklist import Worklist, append, appended, begin_phase, flush, make_worklist, take_chunk
@@ -37,7 +38,7 @@ from ..parallel.delays import delay
 from ..parallel.search import Search, make_search, search_together
 from ..parallel.team import run_solver, share_of
 from ..solving.run import Control
-from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABELS, WAITS
+from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS, WAITS
 from .options import check_positive, check_relabel_rule, relabel_limits
 
 ZERO = np.uint64(0)
@@ -337,8 +338,10 @@ def first_stage(
     phase = ZERO
     stopping = False
     while True:
+        started = now()
         begin, end, _ = search_together(search, thread, net, state.height, False)
         if thread == ZERO:
+            counts[RELABEL_NANOSECONDS] += now() - started
             counts[GLOBAL_RELABELS] += ONE
             begin_phase(state.worklist, phase)
             relaxed_store(shared, WORK, 0)
