@@ -51,6 +51,7 @@ def test_agrees_with_serial(method: str, family: str, size: str) -> None:
         assert result.stats.threads == threads
         assert len(result.stats.per_thread) == threads
         assert sum(counts["pushes"] for counts in result.stats.per_thread) == result.stats.pushes
+        assert result.stats.global_relabel_seconds > 0
 
 
 @pytest.mark.parametrize("method", PARALLEL)

@@ -47,7 +47,8 @@ class SolveStats:
     waits : int
         Times a thread found nothing to do and waited for the others.
     global_relabel_seconds : float
-        Wall-clock time of the global relabels, a part of "solve"; 0 where the method does not take it.
+        Wall-clock time of the global relabels beside which nothing else runs, a part of "solve"; 0 where the
+        method does not take it.
     per_thread : tuple of mappings of str to int
         The counts of each thread; empty for serial methods.
     seconds : mapping of str to float
