@@ -272,6 +272,7 @@ __device__ void discharge_all(const Arguments& args, GridTeam& team, const Count
         const u32 until = missing == 0 ? WARP : __ffs(missing) - 1;  // an entry after a missing one is left for later
         const bool takes = entry != 0 && lane_id() < until;
         if (takes) args.inboxes.clear(warp, taken + rank);
+        __syncwarp();  // before another lane looks at the same place, a round of the ring later
         taken += __popc(__ballot_sync(ALL_LANES, takes));
         const u32 got = __shfl_sync(ALL_LANES, takes ? entry - 1 : NO_VERTEX, 0, LANES_A_VERTEX);
         if (v == NO_VERTEX) v = got;
