@@ -146,6 +146,17 @@ def test_sanitizers_have_nothing_to_report(
 
 
 @pytest.mark.parametrize("method", CUDA)
+def test_progress_ends_with_nothing_left(method: str) -> None:
+    problem = FAMILIES["rmf-wide"].generate("4x3", seed=1)
+    residual = build_residual(problem.network, np.array([problem.source]), np.array([problem.sink]))
+    total = float(residual.arrays.excess.sum())
+    control = Control()
+    record = find_method(METHODS, method)
+    record.solve(residual.arrays, record.make_options(None), control)
+    assert control.excess.tolist() == [0.0, total]
+
+
+@pytest.mark.parametrize("method", CUDA)
 def test_stop_flag_raised_before_the_start(method: str) -> None:
     problem = FAMILIES["rmf-wide"].generate("4x3", seed=1)
     residual = build_residual(problem.network, np.array([problem.source]), np.array([problem.sink]))

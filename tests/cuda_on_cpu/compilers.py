@@ -35,7 +35,11 @@ def with_nvcc(path: Path, architectures: Sequence[str], folder: Path) -> None:
 
 def with_nvrtc(path: Path, architectures: Sequence[str], folder: Path) -> None:
     """Compile for one architecture after the other."""
-    nvrtc = ctypes.CDLL(str(_nvrtc_library()))
+    library = _nvrtc_library()
+    assert library is not None
+    for builtins in library.parent.glob("libnvrtc-builtins.so.*"):
+        ctypes.CDLL(str(builtins), mode=ctypes.RTLD_GLOBAL)  # NVRTC itself looks for it by name only
+    nvrtc = ctypes.CDLL(str(library))
     for architecture in architectures:
         program, size = ctypes.c_void_p(), ctypes.c_size_t()
         source = source_with_headers(path).encode()

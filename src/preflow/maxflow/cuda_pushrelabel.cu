@@ -60,8 +60,7 @@ struct Counters {
     __device__ RotatingSizes active() const { return {base + 3 * 32}; }
     __device__ RotatingSizes wanted() const { return {base + 6 * 32}; }
 
-    template <class Team>
-    __device__ void clear_later(const Team& team, u64 round) const {
+    __device__ void clear_later(const GridTeam& team, u64 round) const {
         if (team.is_first()) {
             reached().clear(round + 2);
             active().clear(round + 2);
@@ -72,6 +71,7 @@ struct Counters {
 constexpr u32 COUNTER_WORDS = 9 * 32;
 // What all warps share while they discharge, each on a cache line of its own behind the counters.
 enum Shared : u32 { OVER = COUNTER_WORDS, WORK = OVER + 32, ACTIVE = WORK + 32, RESTS = ACTIVE + 32, WAKES = RESTS + 32 };
+
 __device__ void count(u32* counter, u64 amount) {
     amount = sum_of_warp(amount);
     if (amount > 0 && lane_id() == 0) relaxed_fetch_add(counter, static_cast<u32>(amount));
@@ -243,7 +243,8 @@ __device__ bool all_at_rest(const Counters& counters, u32 num_warps) {
 
 // A warp may take so many times its share of the vertices that were active when the search ended.
 constexpr u64 SWEEPS = 4;
-// A warp with nothing to do ends it after so many looks, a second or more, should the count be wrong.
+// A bound: a warp with nothing to do ends it after so many looks, a second or more. The search that follows finds
+// whatever is still active.
 constexpr u32 MOST_POLLS = 1u << 22;
 
 // Every warp discharges the vertices in its inbox, without waiting for others, until no vertex is active or a search

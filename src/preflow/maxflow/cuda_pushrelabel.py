@@ -169,6 +169,7 @@ def first_stage(
         options.keeps,
         0,
     )
+    control.excess[:] = float(net.excess.sum(dtype=np.float64))
     lanes = options.lanes or lanes_for(n, m)
     greatest_degree = int((net.first_out[1:] - net.first_out[:-1]).max()) if n else 0
     has_hubs = lanes < WARP and greatest_degree > HUB_DEGREE
@@ -191,6 +192,7 @@ def first_stage(
         totals = device.to_host(counts)
         control.counts[[PUSHES, RELABELS, ARC_SCANS]] = totals
         control.counts[[GLOBAL_RELABELS, RELABEL_NANOSECONDS]] = state[[SEARCHES, NANOSECONDS]]
+        control.excess[0] = float(net.excess[arguments.height != n + 1].sum(dtype=np.float64))
         if state[PHASE] == DONE:
             return arguments.height, state
         if state[SEARCHES] > MOST_SEARCHES:

@@ -1,8 +1,7 @@
 // Who waits for whom: all threads of a cooperative launch, or those of one block.
 //
-// A team is what a level-synchronous loop runs on. Both kinds have the same members, so that the loop is
-// written once: with few items one block does it alone, which costs a barrier of the block a level, with many
-// the whole grid.
+// A team is what a level of a search is expanded by, whose loop is written once: with few items one block does it
+// alone, which costs a barrier of the block a level, with many the whole grid.
 #include "atomics.cuh"
 
 // All threads of the grid; `arrivals` counts in device memory and is zero before the launch.
@@ -41,9 +40,6 @@ struct GridTeam {
 struct BlockTeam {
     __device__ u32 num_warps() const { return (blockDim.x + WARP - 1) / WARP; }
     __device__ u32 warp() const { return threadIdx.x / WARP; }
-    __device__ u32 thread() const { return threadIdx.x; }
-    __device__ u32 num_threads() const { return blockDim.x; }
-    __device__ bool is_first() const { return threadIdx.x == 0; }
 
     template <class Then>
     __device__ void wait(Then then) {

@@ -78,8 +78,8 @@ struct BlockList {
 };
 
 // Gives `next_height` to whatever was not reached before and has a residual arc into a vertex of a level; `range_at(i)`
-// returns the `size` pieces of its vertices' arcs. `reached` is called with all lanes of a warp at once: whether the lane found a vertex,
-// which, its arcs and its excess.
+// returns the `size` pieces of its vertices' arcs. `reached` is called with all lanes of a warp at once: whether the
+// lane found a vertex, which, its arcs and its excess.
 //
 // A level takes as long as its longest chain of loads: so what a vertex may need is loaded before it is known to be,
 // and a lane looks at two arcs at a time. ALONE is one block, which will read the arcs of what it reaches itself.
