@@ -82,7 +82,7 @@ struct SearchArguments {
     Network net;
     u32* height;
     u32* distance;   // what the search finds: the heights themselves if nothing moves
-    ArcRange* order;
+    u64* order;
     u32* counters;   // arrivals at the barrier, and the sizes of levels; zero before the launch
     u32* searching;
     u64* outcome;    // zero before the launch
@@ -103,21 +103,22 @@ __device__ void search(const SearchArguments& args, GridTeam& team, Reached reac
         const bool is_next = v < n && relaxed_load(&args.net.sink_residual[v]) > 0;
         if (v < n) relaxed_store(&args.distance[v], is_next ? 1u : UNREACHED);
         const ArcRange range = is_next ? ArcRange{first_out[v], first_out[v + 1]} : ArcRange{0, 0};
-        append_arcs(sizes.of(1), is_next, range,
-                    [&](u32 place, ArcRange piece) { store_range(&args.order[place], piece); });
+        append_arcs(sizes.of(1), is_next, range, 0,
+                    [&](u32 place, u64 piece) { relaxed_store(&args.order[place], piece); });
     }
     team.wait([] {});
-    ArcRange* level = args.order;
+    u64* level = args.order;
     u32 size = sizes.read(1);
     for (u32 next_distance = 2; size > 0; ++next_distance) {
         u32* const next_size = sizes.of(next_distance);
-        ArcRange* const next = level + size;
+        u64* const next = level + size;
         if (team.is_first()) sizes.clear(next_distance + 1);
         expand_level<SEARCH_LANES, false>(
-            team, args.net, args.distance, size, next_distance, [&](u32 i) { return load_range(&level[i]); },
-            [&](bool found, u32 w, ArcRange range, i64) {
-                append_arcs(next_size, found, range,
-                            [&](u32 place, ArcRange piece) { store_range(&next[place], piece); });
+            team, args.net, HeightMarks{args.distance}, size,
+            [&](u32 i) { return Reached<u32>{range_of(relaxed_load(&level[i])), next_distance}; },
+            [&](bool found, u32 w, ArcRange range, i64, u32, u32) {
+                append_arcs(next_size, found, range, 0,
+                            [&](u32 place, u64 piece) { relaxed_store(&next[place], piece); });
                 if (found) reached(w, next_distance);
             });
         team.wait([] {});

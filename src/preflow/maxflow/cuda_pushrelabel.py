@@ -28,11 +28,11 @@ from .options import check_count, check_flag, check_positive
 
 SOURCE = Path(__file__).with_suffix(".cu")
 #: Words of 32 bits that the counters of a round take, and of 64 bits that the kernel's state takes.
-COUNTER_WORDS, STATE_WORDS = 14 * 32, 16
+COUNTER_WORDS, STATE_WORDS = 25 * 32, 18
 PHASE, ROUNDS_LEFT, SEARCHES, NANOSECONDS = 0, 1, 10, 15
 DONE = 3
 #: Bytes of shared memory: the state, a few counters, and two lists of 2048 vertices.
-SHARED_BYTES = 8 * STATE_WORDS + 32 + 2 * 8 * 2048
+SHARED_BYTES = 8 * STATE_WORDS + 32 + 2 * 8 * 2048 + 4 * 72
 #: A vertex with more residual arcs is for all lanes of a warp, see discharge.cuh.
 WARP, HUB_DEGREE = 32, 128
 #: Groups of lanes in a warp. Each may look at a place of its inbox, which therefore has as many at least.
@@ -80,13 +80,18 @@ class PushRelabelOptions:
     overshoot_percent: int = 50
     enough_percent: int = 50
     keeps: bool = True
+    search_percent: int = 50
+    most_waves: int = 1000
+    wave_rounds: int = 8
+    wave_percent: int = 5
+    reach_percent: int = 150
 
     def __post_init__(self) -> None:
         if self.lanes is not None and self.lanes not in (1, 2, 4, 8, 16, 32):
             raise InvalidInputError(f"option lanes is 1, 2, 4, 8, 16, 32 or None, got {self.lanes!r}")
         for name in ("steps", "work_percent", "step_limit"):
             check_positive(name, getattr(self, name))
-        for name in ("step_percent", "few", "overshoot_percent", "enough_percent"):
+        for name in ("step_percent", "few", "overshoot_percent", "enough_percent", "search_percent", "wave_rounds", "wave_percent"):
             check_count(name, getattr(self, name))
         check_flag("keeps", self.keeps)
 
@@ -95,8 +100,11 @@ class Arguments(NamedTuple):
     """``Arguments`` in the ``.cu`` file."""
 
     net: DeviceNetwork
-    height: Any
+    label: Any
+    near_sink: Any
+    num_near_sink: int
     order: Any
+    room: int
     inboxes: Inboxes
     arrivals: Any
     counters: Any
@@ -111,6 +119,11 @@ class Arguments(NamedTuple):
     enough_percent: int
     keeps: bool
     only_search: int
+    search_blocks: int
+    most_waves: int
+    wave_rounds: int
+    wave_percent: int
+    reach_percent: int
 
 
 class Inboxes(NamedTuple):
@@ -123,11 +136,11 @@ class Inboxes(NamedTuple):
     capacity: int
 
 
-def make_inboxes(device: Device, num_vertices: int) -> Inboxes:
-    """Return empty inboxes for all warps of a cooperative launch."""
-    xp, warps = device.xp, device.num_multiprocessors * max(1, device.block_threads // 32)
-    blocks = -(-num_vertices // OWNED_TOGETHER)
-    most_owned = max(1, -(-blocks // warps)) * OWNED_TOGETHER
+def make_inboxes(device: Device, num_vertices: int, blocks: int) -> Inboxes:
+    """Return empty inboxes for all warps of so many blocks of a cooperative launch."""
+    xp, warps = device.xp, blocks * max(1, device.block_threads // 32)
+    together = -(-num_vertices // OWNED_TOGETHER)
+    most_owned = max(1, -(-together // warps)) * OWNED_TOGETHER
     capacity = max(MOST_GROUPS, 1 << (most_owned - 1).bit_length())
     return Inboxes(
         xp.zeros(warps * capacity, dtype=np.uint32),
@@ -150,12 +163,18 @@ def first_stage(
     """Push excess until none can reach the sink; return the heights, exact, and the kernel's state."""
     xp, n, m = device.xp, net.num_vertices, len(net.arcs)
     counts = xp.zeros(3, dtype=np.uint64)
+    search_blocks = device.num_multiprocessors * options.search_percent // 100
+    room = max(1, -(-search_room(net) // 2))
+    near_sink = xp.flatnonzero(net.sink_residual > 0).astype(np.uint32)
     arguments = Arguments(
         net,
-        xp.full(n, n + 2, dtype=np.uint32),
-        xp.empty(search_room(net), dtype=np.uint64),
-        make_inboxes(device, n),
-        xp.zeros(1, dtype=np.uint32),
+        xp.full(n, n + 2, dtype=np.uint64),
+        near_sink,
+        len(near_sink),
+        xp.empty(2 * room, dtype=np.uint64),
+        room,
+        make_inboxes(device, n, device.num_multiprocessors - search_blocks),
+        xp.zeros(64, dtype=np.uint32),
         xp.zeros(COUNTER_WORDS, dtype=np.uint32),
         xp.zeros(3 * STATE_WORDS, dtype=np.uint64),
         counts,
@@ -168,6 +187,11 @@ def first_stage(
         options.enough_percent,
         options.keeps,
         0,
+        search_blocks,
+        options.most_waves,
+        options.wave_rounds,
+        options.wave_percent,
+        options.reach_percent,
     )
     control.excess[:] = float(net.excess.sum(dtype=np.float64))
     lanes = options.lanes or lanes_for(n, m)
@@ -192,9 +216,9 @@ def first_stage(
         totals = device.to_host(counts)
         control.counts[[PUSHES, RELABELS, ARC_SCANS]] = totals
         control.counts[[GLOBAL_RELABELS, RELABEL_NANOSECONDS]] = state[[SEARCHES, NANOSECONDS]]
-        control.excess[0] = float(net.excess[arguments.height != n + 1].sum(dtype=np.float64))
+        control.excess[0] = float(net.excess[arguments.label.view(np.uint32)[::2] != n + 1].sum(dtype=np.float64))
         if state[PHASE] == DONE:
-            return arguments.height, state
+            return xp.ascontiguousarray(arguments.label.view(np.uint32)[::2]), state
         if state[SEARCHES] > MOST_SEARCHES:
             raise SolverError(
                 f"cuda-pushrelabel gave up after {MOST_SEARCHES:,} searches: state {state.tolist()}"

@@ -35,6 +35,11 @@ template <class T> T relaxed_fetch_max(T* at, T value) {
     while (old < value && !__atomic_compare_exchange_n(at, &old, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
     return old;
 }
+template <class T> T release_fetch_max(T* at, T value) {
+    T old = relaxed_load(at);
+    while (old < value && !__atomic_compare_exchange_n(at, &old, value, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {}
+    return old;
+}
 
 #else
 
@@ -102,5 +107,11 @@ __device__ __forceinline__ u32 relaxed_compare_exchange(u32* at, u32 expected, u
 }
 __device__ __forceinline__ u32 relaxed_fetch_min(u32* at, u32 value) { return atomicMin(at, value); }
 __device__ __forceinline__ u32 relaxed_fetch_max(u32* at, u32 value) { return atomicMax(at, value); }
+__device__ __forceinline__ u64 relaxed_fetch_max(u64* at, u64 value) { return atomicMax(at, value); }
+__device__ __forceinline__ u64 release_fetch_max(u64* at, u64 value) {
+    u64 old;
+    asm volatile("atom.release.gpu.max.u64 %0, [%1], %2;" : "=l"(old) : "l"(at), "l"(value) : "memory");
+    return old;
+}
 
 #endif

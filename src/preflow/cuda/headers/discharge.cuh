@@ -7,6 +7,7 @@
 // neighbour that rises while flow is on its way to it leaves an arc that is too steep, which costs work but no
 // answer, since only a search while nothing moves declares vertices dead.
 #include "inboxes.cuh"
+#include "labels.cuh"
 #include "lanes.cuh"
 #include "residual.cuh"
 
@@ -34,31 +35,37 @@ constexpr u32 NO_VERTEX = 0xffffffffu;
 
 // Discharges vertex `v` of each group, unless it is NO_VERTEX, in at most `steps` steps, a relabel or the pushes to
 // the lowest neighbours each. Vertices that become active, and `v` where it stays so, go to their inboxes, but for
-// one of each group if it `keeps` one: that is returned. Above `n` a height means that the vertex waits for the next
-// search. A group of fewer lanes than a warp leaves a hub as it is and sets `is_hub`.
+// one of each group if it `keeps` one: that is returned. A vertex that a search has
+// missed, or without a way out, is put off until another comes by. A group of fewer lanes than a
+// warp leaves a hub as it is and sets `is_hub`.
 template <u32 LANES>
-__device__ u32 discharge(const Network& net, u32* height, const Inboxes& inboxes, u32 v, u32 steps, bool keeps,
-                         Operations& operations, bool& is_hub) {
+__device__ u32 discharge(const Network& net, u64* label, const Inboxes& inboxes, u32 v, u32 steps, bool keeps,
+                         const Timetable& times, Operations& operations, bool& is_hub) {
     const u32 n = static_cast<u32>(net.num_vertices);
     constexpr u32 AT_A_TIME = LANES == WARP ? 4 : 1;  // loads that wait together; only long lists gain from more
     constexpr u32 LANE_MASK = LANES == WARP ? ALL_LANES : (1u << LANES) - 1;
     const u32 lane = lane_id() % LANES;
     bool active = v != NO_VERTEX;
-    u32 first = 0, last = 0, h = 0;
+    bool puts_off = false;
+    u32 first = 0, last = 0, h = 0, search = 0, level = 0;
     i64 excess = 0, capacity_to_sink = 0;
     if (active) {
         operations.activated -= lane == 0;
-        h = relaxed_load(&height[v]);
+        const u64 own = relaxed_load(&label[v]);
+        h = height_of(own);
+        search = search_of(own);
         excess = relaxed_load(&net.excess[v]);
         capacity_to_sink = relaxed_load(&net.sink_residual[v]);
         first = net.first_out[v];
         last = net.first_out[v + 1];
-        active = h <= n;
-        is_hub = LANES < WARP && active && last - first > HUB_DEGREE;
+        is_hub = LANES < WARP && last - first > HUB_DEGREE;
         if (is_hub) {
             operations.activated += lane == 0;
-            active = false;
+        } else {
+            level = times.level_of(search);
+            puts_off = times.is_late(search, h);
         }
+        active = !is_hub && !puts_off;
     }
     excess = from_first_lane<LANES>(excess);
     u32 kept = NO_VERTEX;
@@ -75,6 +82,7 @@ __device__ u32 discharge(const Network& net, u32* height, const Inboxes& inboxes
         }
         const bool has_more = active && left > 0;
         // Look for a lower neighbour; without one, all neighbours have been seen and the lowest is known.
+        const u32 stale = max(h, level);  // the least height of what the same search has yet to reach
         u32 low = n;
         u32 a = has_more ? first + lane : last + lane;  // where the lowest was seen first
         Arc arc{0, 0, 0};
@@ -87,7 +95,7 @@ __device__ u32 discharge(const Network& net, u32* height, const Inboxes& inboxes
                 least[k] = n;
                 if (b < last && low >= h) {
                     const Arc seen = load_arc(net.arcs, b);
-                    if (seen.residual > 0) least[k] = relaxed_load(&height[seen.head]);
+                    if (seen.residual > 0) least[k] = height_seen(relaxed_load(&label[seen.head]), search, stale);
                     if (k == 0 && b == first + lane) {
                         arc = seen;
                         h_head = least[0];
@@ -105,13 +113,17 @@ __device__ u32 discharge(const Network& net, u32* height, const Inboxes& inboxes
             }
         }
         if (has_more && low >= h) {
-            h = low < n ? low + 1 : n + 2;
+            puts_off = low >= n;
+            if (puts_off) {
+                a = last + lane;
+            } else {
+                h = low + 1;
+                if (lane == 0) relaxed_fetch_max(&label[v], label_of(search, h));
+            }
             if (lane == 0) {
-                relaxed_store(&height[v], h);
                 ++operations.relabels;
                 operations.relabel_work += 12 + last - first;
             }
-            if (low == n) a = last + lane;
         }
         bool loaded = a == first + lane;
         for (; __any_sync(ALL_LANES, a - lane < last && left > 0); a += LANES) {
@@ -119,7 +131,7 @@ __device__ u32 discharge(const Network& net, u32* height, const Inboxes& inboxes
             if (a < last && left > 0) {
                 if (!loaded) {
                     arc = load_arc(net.arcs, a);
-                    h_head = arc.residual > 0 ? relaxed_load(&height[arc.head]) : n;
+                    h_head = arc.residual > 0 ? height_seen(relaxed_load(&label[arc.head]), search, stale) : n;
                 }
                 if (h_head <= low && arc.residual > 0) offer = min(static_cast<u64>(arc.residual), static_cast<u64>(left));
             }
@@ -153,9 +165,12 @@ __device__ u32 discharge(const Network& net, u32* height, const Inboxes& inboxes
             excess = release_fetch_add(&net.excess[v], change) + change;
         }
         excess = from_first_lane<LANES>(excess);
-        active = active && excess > 0 && h <= n;
+        active = active && excess > 0 && !puts_off;
         if (--steps == 0) break;
     }
+    // The last that a group does to what it puts off, because a search that comes by then gives it to another.
+    if (puts_off && lane == 0)
+        active = search_of(release_fetch_max(&label[v], label_of(search, n + PUT_OFF))) > search;
     if (active && lane == 0) {
         inboxes.append(v);
         ++operations.activated;
@@ -169,10 +184,10 @@ struct HubDischarge {
 };
 
 // Discharges a hub by all lanes of a warp. Apart from the rest, so that its registers are not the rest's.
-__device__ __noinline__ HubDischarge discharge_hub(const Network& net, u32* height, const Inboxes& inboxes, u32 v,
-                                                   u32 steps, bool keeps) {
+__device__ __noinline__ HubDischarge discharge_hub(const Network& net, u64* label, const Inboxes& inboxes, u32 v,
+                                                   u32 steps, bool keeps, const Timetable& times) {
     HubDischarge outcome;
     bool is_hub = false;
-    outcome.kept = discharge<WARP>(net, height, inboxes, v, steps, keeps, outcome.operations, is_hub);
+    outcome.kept = discharge<WARP>(net, label, inboxes, v, steps, keeps, times, outcome.operations, is_hub);
     return outcome;
 }
