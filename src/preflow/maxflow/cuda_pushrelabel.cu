@@ -5,6 +5,7 @@
 // What a launch takes depends on the mean degree and the greatest.
 #ifndef LANES_A_VERTEX
 #define LANES_A_VERTEX 8
+#define SEARCH_LANES 4
 #define HAS_HUBS 1
 #endif
 
@@ -25,6 +26,7 @@ struct State {
     u64 searches, levels, levels_of_few, phases;
     u64 began, nanoseconds;  // of the running search, of all searches
     u64 waves, wave_rounds;
+    u64 t_expand, t_move, t_wait, t_size;
 
     __device__ void end_round() {
         ++round;
@@ -58,6 +60,7 @@ struct Arguments {
     u64 most_waves;         // searches until all stop for one
     u64 wave_rounds;        // levels between two waves: a minimum and
     u64 wave_percent;       // so many for each hundred levels of the last search at rest
+    u64 wave_load;
     u64 reach_percent;      // how far a wave goes, of the levels of that
 };
 
@@ -88,7 +91,8 @@ enum Shared : u32 {
     WAKES = RESTS + 32,
     WAVE_SIZES = WAKES + 32,
     WAVE_ORDERS = WAVE_SIZES + 3 * 32,
-    ROUND = WAVE_ORDERS + 3 * 32,
+    WAVE_TOTALS = WAVE_ORDERS + 3 * 32,
+    ROUND = WAVE_TOTALS + 3 * 32,
     STARTS = ROUND + 32,  // of waves, 64 bits each
 };
 
@@ -170,13 +174,13 @@ __device__ void expand_wide_levels(const Arguments& args, GridTeam& team, const 
         u32* const reached = counters.reached().of(state.round + 1);
         const u64 mark = mark_of(state);
         counters.clear_later(team, state.round);
-        expand_level<LANES_A_VERTEX, false>(
+        expand_level<SEARCH_LANES, false>(
             team, args.net, LabelMarks{args.label}, static_cast<u32>(state.end - state.begin),
             [&](u32 i) { return Reached<u64>{range_of(relaxed_load(&level[i])), mark}; },
             [&](bool found, u32, ArcRange range, i64 excess, u64, u64) {
                 list.add(found, range, excess, 0, [&](u32) { return &next[relaxed_fetch_add(reached, 1u)]; });
             });
-        list.move_to(reached, [&](u32 place) { return &next[place]; });
+        list.move_to(reached, 0, [&](u32 place) { return &next[place]; });
         if (threadIdx.x == 0 && *list.active > 0)
             relaxed_fetch_add(counters.active().of(state.round + 1), *list.active);
         team.wait([&] {
@@ -198,7 +202,7 @@ __device__ void expand_narrow_levels(const Arguments& args, State& state, u64* p
         u64* const next = args.order + state.end;
         const BlockList kept(pieces, sizes, which), list(pieces, sizes, 1 - which);
         const u64 mark = mark_of(state);
-        expand_level<LANES_A_VERTEX, true>(
+        expand_level<SEARCH_LANES, true>(
             team, args.net, LabelMarks{args.label}, static_cast<u32>(state.end - state.begin),
             [&](u32 i) {
                 return Reached<u64>{range_of(i < num_kept ? kept.pieces[i] : relaxed_load(&level[i])), mark};
@@ -248,7 +252,7 @@ __device__ void finish_search(const Arguments& args, GridTeam& team, const Count
         relaxed_store(&counters.base[ACTIVE], static_cast<u32>(state.active));
         relaxed_store(&counters.base[RESTS], 0u);
         relaxed_store(&counters.base[WAKES], 0u);
-        for (u32 k = WAVE_SIZES; k < WAVE_ORDERS + 3 * 32; k += 32) relaxed_store(&counters.base[k], 0u);
+        for (u32 k = WAVE_SIZES; k < ROUND; k += 32) relaxed_store(&counters.base[k], 0u);
     }
     team.wait([&] {
         state.end_round();
@@ -377,12 +381,15 @@ struct Waves {
     static constexpr u32 MOST = Timetable::SIZE;  // at a time
 
     u32 round;
-    u32 size;             // pieces that this round expands
+    u32 size;             // pieces that this round expands, in all
+    u32 listed;           // those in device memory
+    u32 kept;             // those in this block's shared memory
     u32 newest;           // the number of the last that has started
     u32 finished;         // of the last that has gone as far as it may
     u32 next_start;       // the round in which the next one starts
     u32 num_started;
     u32 is_over;
+    u64 t[4];
     u32 starts[MOST];     // the round in which each one started
 
     __device__ u32& start_of(u32 search) { return starts[search % MOST]; }
@@ -391,20 +398,24 @@ struct Waves {
 __device__ void send_waves(const Arguments& args, GridTeam& team, const Counters& counters, const State& state,
                            Waves& waves, u64* pieces, u32* sizes) {
     const u32 n = static_cast<u32>(args.net.num_vertices);
-    const BlockList list(pieces, sizes, 0);
+    const BlockTeam block;
     const LabelMarks marks{args.label};
-    const RotatingSizes list_sizes{counters.base + WAVE_SIZES}, orders{counters.base + WAVE_ORDERS};
+    const u32 most_kept = min(BlockList::CAPACITY, static_cast<u32>(args.few));
+    const RotatingSizes list_sizes{counters.base + WAVE_SIZES}, totals{counters.base + WAVE_TOTALS}, orders{counters.base + WAVE_ORDERS};
     const u32 most_levels = static_cast<u32>(args.reach_percent * state.level / 100) + 1;
     const u32 distance = static_cast<u32>(args.wave_rounds + args.wave_percent * state.level / 100);
     const u32 last_place = static_cast<u32>(args.room) - 1;
     if (threadIdx.x == 0) {
-        waves.round = waves.size = waves.num_started = waves.is_over = 0;
+        for (int k = 0; k < 4; ++k) waves.t[k] = 0;
+        waves.round = waves.size = waves.listed = waves.kept = waves.num_started = waves.is_over = 0;
         waves.newest = waves.finished = static_cast<u32>(state.searches);
         waves.next_start = distance;
     }
     __syncthreads();
     while (!waves.is_over) {
         const u32 round = waves.round;
+        const u64 t0 = clock64();
+        const BlockList kept(pieces, sizes, round % 2), list(pieces, sizes, 1 - round % 2);
         const u64* const level = args.order + round % 2 * args.room;
         u64* const next = args.order + (round + 1) % 2 * args.room;
         u32* const reached = list_sizes.of(round + 1);
@@ -419,6 +430,7 @@ __device__ void send_waves(const Arguments& args, GridTeam& team, const Counters
         const bool starts = waves.start_of(waves.newest) == round && waves.num_started > 0;
         if (blockIdx.x == 0 && threadIdx.x == blockDim.x - 1) {
             list_sizes.clear(round + 2);
+            totals.clear(round + 2);
             relaxed_store(&counters.base[ROUND], round);
             relaxed_store(&counters.base[FINISHED], waves.finished);
             if (starts)
@@ -441,26 +453,37 @@ __device__ void send_waves(const Arguments& args, GridTeam& team, const Counters
                 take(is_next, v, range, mark, before);
             }
         }
-        expand_level<LANES_A_VERTEX, false>(
-            team, args.net, marks, waves.size,
+        const u32 listed = waves.listed, num_kept = waves.kept;
+        const u32 share = blockIdx.x < listed ? (listed - blockIdx.x - 1) / team.num_blocks + 1 : 0;
+        expand_level<SEARCH_LANES, true, false>(
+            block, args.net, marks, num_kept + share,
             [&](u32 i) {
-                const u64 piece = relaxed_load(&level[i]);
+                const u64 piece = i < num_kept ? kept.pieces[i]
+                                               : relaxed_load(&level[(i - num_kept) * team.num_blocks + blockIdx.x]);
                 const u32 search = search_of_piece(piece), height = round - waves.start_of(search);
                 const ArcRange range = height < most_levels ? range_of(piece) : ArcRange{0, 0};
                 return Reached<u64>{range, label_of(search, height + 1)};
             },
             [&](bool found, u32 v, ArcRange range, i64, u64 mark, u64 before) { take(found, v, range, mark, before); });
-        list.move_to(reached, place_of);
+        __syncthreads();
+        const u64 t1 = clock64();
+        list.move_to(reached, most_kept, place_of);
+        if (threadIdx.x == 0 && *list.size > 0) relaxed_fetch_add(totals.of(round + 1), *list.size);
+        const u64 t2 = clock64();
+        if (threadIdx.x == 0) { waves.t[0] += t1 - t0; waves.t[1] += t2 - t1; waves.t[3] += waves.size; }
         team.wait([&] {
-            list.clear();
+            kept.clear();
+            waves.kept = min(*list.size, most_kept);
+            waves.t[2] += clock64() - t2;
             const u32 now = ++waves.round;
             const bool was_still = waves.size == 0 && !starts;
-            waves.size = min(list_sizes.read(now), last_place + 1);
+            waves.size = totals.read(now);
+            waves.listed = min(list_sizes.read(now), last_place + 1);
             while (waves.finished < waves.newest && now - waves.start_of(waves.finished + 1) > most_levels) ++waves.finished;
             const u32 order = relaxed_load(orders.of(now));
             waves.is_over = order >= 2 || (order == 1 && was_still) || now >= state.rounds_left ||
                             (waves.num_started == args.most_waves && waves.finished == waves.newest);
-            if (!waves.is_over && order == 0 && now >= waves.next_start && waves.num_started < args.most_waves &&
+            if (!waves.is_over && order == 0 && now >= waves.next_start && waves.size <= args.wave_load && waves.num_started < args.most_waves &&
                 waves.newest - waves.finished < Waves::MOST - 1) {
                 ++waves.newest;
                 ++waves.num_started;
@@ -469,6 +492,7 @@ __device__ void send_waves(const Arguments& args, GridTeam& team, const Counters
             }
         });
     }
+    if (threadIdx.x == 0) sizes[0] = sizes[1] = sizes[2] = sizes[3] = 0;
     if (team.is_first()) relaxed_store(&counters.base[OVER], 1u);
 }
 
@@ -498,6 +522,7 @@ __device__ void discharge_all(const Arguments& args, GridTeam& team, GridTeam& s
         if (searches) {
             state.searches = waves.newest;
             state.waves += waves.num_started;
+            state.t_expand += waves.t[0]; state.t_move += waves.t[1]; state.t_wait += waves.t[2]; state.t_size += waves.t[3];
             state.wave_rounds += waves.round;
             state.rounds_left = state.rounds_left > waves.round ? state.rounds_left - waves.round : 0;
         }

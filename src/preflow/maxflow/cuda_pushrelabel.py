@@ -28,11 +28,11 @@ from .options import check_count, check_flag, check_positive
 
 SOURCE = Path(__file__).with_suffix(".cu")
 #: Words of 32 bits that the counters of a round take, and of 64 bits that the kernel's state takes.
-COUNTER_WORDS, STATE_WORDS = 25 * 32, 18
+COUNTER_WORDS, STATE_WORDS = 64 * 32, 22
 PHASE, ROUNDS_LEFT, SEARCHES, NANOSECONDS = 0, 1, 10, 15
 DONE = 3
 #: Bytes of shared memory: the state, a few counters, and two lists of 2048 vertices.
-SHARED_BYTES = 8 * STATE_WORDS + 32 + 2 * 8 * 2048 + 4 * 72
+SHARED_BYTES = 8 * STATE_WORDS + 32 + 2 * 8 * 2048 + 4 * 540
 #: A vertex with more residual arcs is for all lanes of a warp, see discharge.cuh.
 WARP, HUB_DEGREE = 32, 128
 #: Groups of lanes in a warp. Each may look at a place of its inbox, which therefore has as many at least.
@@ -80,11 +80,13 @@ class PushRelabelOptions:
     overshoot_percent: int = 50
     enough_percent: int = 50
     keeps: bool = True
-    search_percent: int = 50
+    search_lanes: int = 0
+    search_percent: int = 75
     most_waves: int = 1000
     wave_rounds: int = 8
     wave_percent: int = 5
-    reach_percent: int = 150
+    wave_load: int = 16384
+    reach_percent: int = 300
 
     def __post_init__(self) -> None:
         if self.lanes is not None and self.lanes not in (1, 2, 4, 8, 16, 32):
@@ -123,6 +125,7 @@ class Arguments(NamedTuple):
     most_waves: int
     wave_rounds: int
     wave_percent: int
+    wave_load: int
     reach_percent: int
 
 
@@ -191,6 +194,7 @@ def first_stage(
         options.most_waves,
         options.wave_rounds,
         options.wave_percent,
+        options.wave_load,
         options.reach_percent,
     )
     control.excess[:] = float(net.excess.sum(dtype=np.float64))
@@ -209,7 +213,11 @@ def first_stage(
             device.block_threads,
             arguments,
             shared_bytes=SHARED_BYTES,
-            constants=(("LANES_A_VERTEX", lanes), ("HAS_HUBS", int(has_hubs))),
+            constants=(
+                ("LANES_A_VERTEX", lanes),
+                ("SEARCH_LANES", options.search_lanes or max(1, lanes // 2)),
+                ("HAS_HUBS", int(has_hubs)),
+            ),
             cooperative=True,
         )
         state = device.to_host(arguments.state)[:STATE_WORDS]

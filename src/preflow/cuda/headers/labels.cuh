@@ -13,7 +13,7 @@ __device__ __forceinline__ u32 search_of(u64 label) { return static_cast<u32>(la
 
 // When the last searches started and what round it is; a search goes one level a round.
 struct Timetable {
-    static constexpr u32 SIZE = 64;
+    static constexpr u32 SIZE = 512;
     static constexpr u32 SLACK = 3;
 
     const u64* starts;  // of search s, above which stands s, at s % SIZE

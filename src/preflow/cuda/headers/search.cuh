@@ -78,14 +78,15 @@ struct BlockList {
         });
     }
 
-    // Moves what is kept here to a list in device memory, of which `end` counts the pieces.
+    // Moves what is kept here, but for the first `most`, to a list in device memory, of which `end` counts the pieces.
     template <class At>
-    __device__ void move_to(u32* end, At at) const {
+    __device__ void move_to(u32* end, u32 most, At at) const {
         __syncthreads();
         const u32 count = num_kept();
-        if (threadIdx.x == 0 && count > 0) *base = relaxed_fetch_add(end, count);
+        if (count <= most) return;
+        if (threadIdx.x == 0) *base = relaxed_fetch_add(end, count - most);
         __syncthreads();
-        for (u32 i = threadIdx.x; i < count; i += blockDim.x) relaxed_store(at(*base + i), pieces[i]);
+        for (u32 i = most + threadIdx.x; i < count; i += blockDim.x) relaxed_store(at(*base + i - most), pieces[i]);
     }
 };
 
@@ -112,7 +113,7 @@ struct Reached {
 //
 // A level takes as long as its longest chain of loads: so what a vertex may need is loaded before it is known to be,
 // and a lane looks at two arcs at a time. ALONE is one block, which will read the arcs of what it reaches itself.
-template <u32 LANES, bool ALONE, class Team, class Marks, class ItemAt, class Found>
+template <u32 LANES, bool ALONE, bool NEEDS_EXCESS = true, class Team, class Marks, class ItemAt, class Found>
 __device__ void expand_level(const Team& team, const Network& net, const Marks& marks, u32 size, ItemAt item_at,
                              Found reached) {
     constexpr u32 VERTICES = WARP / LANES;
@@ -147,7 +148,7 @@ __device__ void expand_level(const Team& team, const Network& net, const Marks& 
                 if (found[k]) {
                     const u32 w = ends[k].head;
                     next[k] = {net.first_out[w], net.first_out[w + 1]};
-                    excess[k] = relaxed_load(&net.excess[w]);
+                    excess[k] = NEEDS_EXCESS ? relaxed_load(&net.excess[w]) : 0;
                     seen[k] = marks.put(w, item.mark);
                 }
             }
