@@ -61,6 +61,7 @@ struct Arguments {
     u64 wave_rounds;        // levels between two waves: a minimum and
     u64 wave_percent;       // so many for each hundred levels of the last search at rest
     u64 wave_load;
+    u64 most_kept;
     u64 reach_percent;      // how far a wave goes, of the levels of that
 };
 
@@ -400,7 +401,7 @@ __device__ void send_waves(const Arguments& args, GridTeam& team, const Counters
     const u32 n = static_cast<u32>(args.net.num_vertices);
     const BlockTeam block;
     const LabelMarks marks{args.label};
-    const u32 most_kept = min(BlockList::CAPACITY, static_cast<u32>(args.few));
+    const u32 most_kept = min(BlockList::CAPACITY, static_cast<u32>(args.most_kept));
     const RotatingSizes list_sizes{counters.base + WAVE_SIZES}, totals{counters.base + WAVE_TOTALS}, orders{counters.base + WAVE_ORDERS};
     const u32 most_levels = static_cast<u32>(args.reach_percent * state.level / 100) + 1;
     const u32 distance = static_cast<u32>(args.wave_rounds + args.wave_percent * state.level / 100);

@@ -86,6 +86,7 @@ class PushRelabelOptions:
     wave_rounds: int = 8
     wave_percent: int = 5
     wave_load: int = 16384
+    most_kept: int = 0
     reach_percent: int = 300
 
     def __post_init__(self) -> None:
@@ -126,6 +127,7 @@ class Arguments(NamedTuple):
     wave_rounds: int
     wave_percent: int
     wave_load: int
+    most_kept: int
     reach_percent: int
 
 
@@ -195,6 +197,7 @@ def first_stage(
         options.wave_rounds,
         options.wave_percent,
         options.wave_load,
+        options.most_kept,
         options.reach_percent,
     )
     control.excess[:] = float(net.excess.sum(dtype=np.float64))
