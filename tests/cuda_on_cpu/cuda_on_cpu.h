@@ -337,4 +337,3 @@ extern "C" void cuda_on_cpu_launch(cuda_on_cpu::Kernel kernel, const void* argum
     pthread_attr_destroy(&small);
 }
 
-inline long long clock64() { return 0; }

@@ -26,7 +26,7 @@ struct State {
     u64 searches, levels, levels_of_few, phases;
     u64 began, nanoseconds;  // of the running search, of all searches
     u64 waves, wave_rounds;
-    u64 t_expand, t_move, t_wait, t_size;
+    u64 search_blocks;       // of this phase
 
     __device__ void end_round() {
         ++round;
@@ -56,7 +56,8 @@ struct Arguments {
     u64 enough_percent;     // if it has so many of the active vertices by then
     u64 keeps;              // whether a warp that has room keeps one of the vertices that it activates
     u64 only_search;        // a last search, to the end
-    u64 search_blocks;      // the blocks that search while others discharge; 0: first all search, then all discharge
+    u64 search_blocks;      // the blocks that search while others discharge,
+    u64 wave_width;         // if levels have so few pieces in the mean; else first all search, then all discharge
     u64 most_waves;         // searches until all stop for one
     u64 wave_rounds;        // levels between two waves: a minimum and
     u64 wave_percent;       // so many for each hundred levels of the last search at rest
@@ -226,12 +227,26 @@ __device__ void expand_narrow_levels(const Arguments& args, State& state, u64* p
     if (threadIdx.x == 0) kept.clear();
 }
 
+// The warps of the blocks that discharge: of all but the first ones, which search.
+struct Dischargers {
+    u32 num_blocks;
+    u32 block;
+
+    __device__ explicit Dischargers(u64 search_blocks)
+        : num_blocks(gridDim.x - static_cast<u32>(search_blocks)), block(blockIdx.x - static_cast<u32>(search_blocks)) {}
+
+    __device__ u32 num_warps() const { return num_blocks * ((blockDim.x + WARP - 1) / WARP); }
+    __device__ u32 warp() const { return threadIdx.x / WARP * num_blocks + block; }
+};
+
 // Labels what the search did not reach, dead if it went to the end, else with a bound on the distance, and puts the
 // active vertices that it did reach into their inboxes.
 __device__ void finish_search(const Arguments& args, GridTeam& team, const Counters& counters, State& state) {
     const u32 n = static_cast<u32>(args.net.num_vertices);
     const bool is_complete = state.begin == state.end;
     const u32 search = static_cast<u32>(state.searches);
+    const u64 search_blocks = state.end <= args.wave_width * state.level ? args.search_blocks : 0;
+    const Inboxes inboxes = args.inboxes.of(Dischargers(search_blocks).num_warps());
     counters.clear_later(team, state.round);
     for (u32 v = team.thread(); v < n; v += team.num_threads()) {
         const u64 label = relaxed_load(&args.label[v]);
@@ -242,7 +257,7 @@ __device__ void finish_search(const Arguments& args, GridTeam& team, const Count
                                                                            : static_cast<u32>(state.level) + 1;
             relaxed_store(&args.label[v], label_of(search, height));
         } else if (has_excess) {
-            args.inboxes.append(v);
+            inboxes.append(v);
         }
     }
     if (team.is_first()) {
@@ -258,6 +273,7 @@ __device__ void finish_search(const Arguments& args, GridTeam& team, const Count
     team.wait([&] {
         state.end_round();
         state.nanoseconds += nanoseconds() - state.began;
+        state.search_blocks = search_blocks;
         state.phase = args.only_search || (is_complete && state.active == 0) ? DONE : DISCHARGE;
     });
 }
@@ -286,27 +302,16 @@ constexpr u64 SWEEPS = 4;
 // whatever is still active.
 constexpr u32 MOST_POLLS = 1u << 22;
 
-// The warps of the blocks that discharge.
-struct Dischargers {
-    u32 num_blocks;
-    u32 block;
-
-    __device__ explicit Dischargers(const Arguments& args)
-        : num_blocks(gridDim.x - static_cast<u32>(args.search_blocks)),
-          block(blockIdx.x - static_cast<u32>(args.search_blocks)) {}
-
-    __device__ u32 num_warps() const { return num_blocks * ((blockDim.x + WARP - 1) / WARP); }
-    __device__ u32 warp() const { return threadIdx.x / WARP * num_blocks + block; }
-};
-
 // Every warp discharges the vertices in its inbox, without waiting for others, until no vertex is active or a search
 // is due; returns how many entries of its inbox it has taken.
 __device__ u32 discharge_inbox(const Arguments& args, const Dischargers& team, const Counters& counters,
                                const State& state, Operations& operations) {
+    const Inboxes inboxes = args.inboxes.of(team.num_warps());
+    const bool searches_due = state.search_blocks == 0;
     constexpr u32 VERTICES = WARP / LANES_A_VERTEX;
     const u32 group = lane_id() / LANES_A_VERTEX;
     const u32 num_warps = team.num_warps(), warp = team.warp();
-    const u64 most_steps = args.search_blocks > 0
+    const u64 most_steps = !searches_due
                                ? ~0ull
                                : args.step_limit + args.step_percent * state.level / 100 +
                                      SWEEPS * state.active / (num_warps * VERTICES);
@@ -321,12 +326,12 @@ __device__ u32 discharge_inbox(const Arguments& args, const Dischargers& team, c
         const u32 leaders = __ballot_sync(ALL_LANES, v == NO_VERTEX && lane_id() % LANES_A_VERTEX == 0);
         const u32 rank = __popc(leaders & ((1u << (group * LANES_A_VERTEX)) - 1));
         u32 entry = 0;
-        if (leaders >> lane_id() & 1) entry = args.inboxes.look(warp, taken + rank);
+        if (leaders >> lane_id() & 1) entry = inboxes.look(warp, taken + rank);
         const u64 signals = relaxed_load(reinterpret_cast<const u64*>(&counters.base[OVER]));
         const u32 missing = leaders & ~__ballot_sync(ALL_LANES, entry != 0);
         const u32 until = missing == 0 ? WARP : __ffs(missing) - 1;  // an entry after a missing one is left for later
         const bool takes = entry != 0 && lane_id() < until;
-        if (takes) args.inboxes.clear(warp, taken + rank);
+        if (takes) inboxes.clear(warp, taken + rank);
         __syncwarp();  // before another lane looks at the same place, a round of the ring later
         taken += __popc(__ballot_sync(ALL_LANES, takes));
         const u32 got = __shfl_sync(ALL_LANES, takes ? entry - 1 : NO_VERTEX, 0, LANES_A_VERTEX);
@@ -338,7 +343,7 @@ __device__ u32 discharge_inbox(const Arguments& args, const Dischargers& team, c
             if (!resting) rest(counters, operations);
             resting = true;
             if (lane_id() == 0) {
-                if (++polls == MOST_POLLS || (warp == 0 && args.search_blocks == 0 && all_at_rest(counters, num_warps)))
+                if (++polls == MOST_POLLS || (warp == 0 && searches_due && all_at_rest(counters, num_warps)))
                     relaxed_store(&counters.base[OVER], 1u);
                 __nanosleep(100);
             }
@@ -349,14 +354,14 @@ __device__ u32 discharge_inbox(const Arguments& args, const Dischargers& team, c
         resting = false;
         const bool keeps = args.keeps != 0 && missing != 0;
         bool is_hub = false;
-        u32 kept = discharge<LANES_A_VERTEX>(args.net, args.label, args.inboxes, v, static_cast<u32>(args.steps), keeps,
+        u32 kept = discharge<LANES_A_VERTEX>(args.net, args.label, inboxes, v, static_cast<u32>(args.steps), keeps,
                                              times, operations, is_hub);
         if constexpr (HAS_HUBS) {
             u32 hubs = __ballot_sync(ALL_LANES, is_hub && lane_id() % LANES_A_VERTEX == 0);
             for (; hubs != 0; hubs &= hubs - 1) {
                 const u32 leader = __ffs(hubs) - 1;
                 const HubDischarge outcome =
-                    discharge_hub(args.net, args.label, args.inboxes, __shfl_sync(ALL_LANES, v, leader),
+                    discharge_hub(args.net, args.label, inboxes, __shfl_sync(ALL_LANES, v, leader),
                                   static_cast<u32>(args.steps), keeps, times);
                 if (group == leader / LANES_A_VERTEX) kept = outcome.kept;
                 operations.add(outcome.operations);
@@ -367,7 +372,7 @@ __device__ u32 discharge_inbox(const Arguments& args, const Dischargers& team, c
         ++steps;
         if (work >= report_at || steps >= most_steps) {
             operations.relabel_work = 0;
-            if (lane_id() == 0 && args.search_blocks == 0 &&
+            if (lane_id() == 0 && searches_due &&
                 (relaxed_fetch_add(&counters.base[WORK], work) + work >= args.work_limit || steps >= most_steps))
                 relaxed_store(&counters.base[OVER], 1u);
         }
@@ -390,7 +395,6 @@ struct Waves {
     u32 next_start;       // the round in which the next one starts
     u32 num_started;
     u32 is_over;
-    u64 t[4];
     u32 starts[MOST];     // the round in which each one started
 
     __device__ u32& start_of(u32 search) { return starts[search % MOST]; }
@@ -400,6 +404,8 @@ __device__ void send_waves(const Arguments& args, GridTeam& team, const Counters
                            Waves& waves, u64* pieces, u32* sizes) {
     const u32 n = static_cast<u32>(args.net.num_vertices);
     const BlockTeam block;
+    const Dischargers dischargers(state.search_blocks);
+    const Inboxes inboxes = args.inboxes.of(dischargers.num_warps());
     const LabelMarks marks{args.label};
     const u32 most_kept = min(BlockList::CAPACITY, static_cast<u32>(args.most_kept));
     const RotatingSizes list_sizes{counters.base + WAVE_SIZES}, totals{counters.base + WAVE_TOTALS}, orders{counters.base + WAVE_ORDERS};
@@ -407,7 +413,6 @@ __device__ void send_waves(const Arguments& args, GridTeam& team, const Counters
     const u32 distance = static_cast<u32>(args.wave_rounds + args.wave_percent * state.level / 100);
     const u32 last_place = static_cast<u32>(args.room) - 1;
     if (threadIdx.x == 0) {
-        for (int k = 0; k < 4; ++k) waves.t[k] = 0;
         waves.round = waves.size = waves.listed = waves.kept = waves.num_started = waves.is_over = 0;
         waves.newest = waves.finished = static_cast<u32>(state.searches);
         waves.next_start = distance;
@@ -415,7 +420,6 @@ __device__ void send_waves(const Arguments& args, GridTeam& team, const Counters
     __syncthreads();
     while (!waves.is_over) {
         const u32 round = waves.round;
-        const u64 t0 = clock64();
         const BlockList kept(pieces, sizes, round % 2), list(pieces, sizes, 1 - round % 2);
         const u64* const level = args.order + round % 2 * args.room;
         u64* const next = args.order + (round + 1) % 2 * args.room;
@@ -425,7 +429,7 @@ __device__ void send_waves(const Arguments& args, GridTeam& team, const Counters
             list.add(found, range, 0, search_of(mark), [&](u32) { return place_of(relaxed_fetch_add(reached, 1u)); });
             if (found && height_of(before) == n + PUT_OFF) {
                 relaxed_fetch_add(&counters.base[ACTIVE], 1u);
-                args.inboxes.append(v);
+                inboxes.append(v);
             }
         };
         const bool starts = waves.start_of(waves.newest) == round && waves.num_started > 0;
@@ -438,7 +442,7 @@ __device__ void send_waves(const Arguments& args, GridTeam& team, const Counters
                 relaxed_store(reinterpret_cast<u64*>(&counters.base[STARTS]) + waves.newest % Timetable::SIZE,
                               label_of(waves.newest, round));
             const u32 is_over = relaxed_load(&counters.base[OVER]);
-            const u32 is_quiet = all_at_rest(counters, Dischargers(args).num_warps());
+            const u32 is_quiet = all_at_rest(counters, dischargers.num_warps());
             relaxed_store(orders.of(round + 1), 2 * is_over + is_quiet);
         }
         if (starts) {
@@ -466,16 +470,11 @@ __device__ void send_waves(const Arguments& args, GridTeam& team, const Counters
                 return Reached<u64>{range, label_of(search, height + 1)};
             },
             [&](bool found, u32 v, ArcRange range, i64, u64 mark, u64 before) { take(found, v, range, mark, before); });
-        __syncthreads();
-        const u64 t1 = clock64();
         list.move_to(reached, most_kept, place_of);
         if (threadIdx.x == 0 && *list.size > 0) relaxed_fetch_add(totals.of(round + 1), *list.size);
-        const u64 t2 = clock64();
-        if (threadIdx.x == 0) { waves.t[0] += t1 - t0; waves.t[1] += t2 - t1; waves.t[3] += waves.size; }
         team.wait([&] {
             kept.clear();
             waves.kept = min(*list.size, most_kept);
-            waves.t[2] += clock64() - t2;
             const u32 now = ++waves.round;
             const bool was_still = waves.size == 0 && !starts;
             waves.size = totals.read(now);
@@ -510,10 +509,10 @@ __device__ void save_state(u64* words, const State& state) {
 // Lets blocks discharge, and others search beside, until no vertex is active or all are to stop for a search.
 __device__ void discharge_all(const Arguments& args, GridTeam& team, GridTeam& searchers, const Counters& counters,
                               State& state, Waves& waves, u64* pieces, u32* sizes, Operations& operations) {
-    const Dischargers dischargers(args);
+    const Dischargers dischargers(state.search_blocks);
     const u64 round = state.round;
     u64* const words = args.state + (1 + round % 2) * STATE_WORDS;  // a slow block may still read the last ones
-    const bool searches = blockIdx.x < args.search_blocks;
+    const bool searches = blockIdx.x < state.search_blocks;
     u32 taken = 0;
     if (searches)
         send_waves(args, searchers, counters, state, waves, pieces, sizes);
@@ -523,7 +522,6 @@ __device__ void discharge_all(const Arguments& args, GridTeam& team, GridTeam& s
         if (searches) {
             state.searches = waves.newest;
             state.waves += waves.num_started;
-            state.t_expand += waves.t[0]; state.t_move += waves.t[1]; state.t_wait += waves.t[2]; state.t_size += waves.t[3];
             state.wave_rounds += waves.round;
             state.rounds_left = state.rounds_left > waves.round ? state.rounds_left - waves.round : 0;
         }

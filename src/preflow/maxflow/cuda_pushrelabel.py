@@ -28,7 +28,7 @@ from .options import check_count, check_flag, check_positive
 
 SOURCE = Path(__file__).with_suffix(".cu")
 #: Words of 32 bits that the counters of a round take, and of 64 bits that the kernel's state takes.
-COUNTER_WORDS, STATE_WORDS = 64 * 32, 22
+COUNTER_WORDS, STATE_WORDS = 64 * 32, 19
 PHASE, ROUNDS_LEFT, SEARCHES, NANOSECONDS = 0, 1, 10, 15
 DONE = 3
 #: Bytes of shared memory: the state, a few counters, and two lists of 2048 vertices.
@@ -81,12 +81,14 @@ class PushRelabelOptions:
     enough_percent: int = 50
     keeps: bool = True
     search_lanes: int = 0
+    label_first: int = 0
     search_percent: int = 75
     most_waves: int = 1000
     wave_rounds: int = 8
-    wave_percent: int = 5
+    wave_percent: int = 10
     wave_load: int = 16384
-    most_kept: int = 0
+    most_kept: int = 32
+    wave_width: int = 8192
     reach_percent: int = 300
 
     def __post_init__(self) -> None:
@@ -94,7 +96,7 @@ class PushRelabelOptions:
             raise InvalidInputError(f"option lanes is 1, 2, 4, 8, 16, 32 or None, got {self.lanes!r}")
         for name in ("steps", "work_percent", "step_limit"):
             check_positive(name, getattr(self, name))
-        for name in ("step_percent", "few", "overshoot_percent", "enough_percent", "search_percent", "wave_rounds", "wave_percent"):
+        for name in ("step_percent", "few", "overshoot_percent", "enough_percent", "search_percent", "wave_rounds", "wave_percent", "wave_width", "most_kept"):
             check_count(name, getattr(self, name))
         check_flag("keeps", self.keeps)
 
@@ -123,6 +125,7 @@ class Arguments(NamedTuple):
     keeps: bool
     only_search: int
     search_blocks: int
+    wave_width: int
     most_waves: int
     wave_rounds: int
     wave_percent: int
@@ -141,11 +144,12 @@ class Inboxes(NamedTuple):
     capacity: int
 
 
-def make_inboxes(device: Device, num_vertices: int, blocks: int) -> Inboxes:
-    """Return empty inboxes for all warps of so many blocks of a cooperative launch."""
-    xp, warps = device.xp, blocks * max(1, device.block_threads // 32)
+def make_inboxes(device: Device, num_vertices: int, fewest_blocks: int) -> Inboxes:
+    """Return empty inboxes for all warps of a cooperative launch, of which so many blocks at least are to own all."""
+    xp, warps_a_block = device.xp, max(1, device.block_threads // 32)
+    warps = device.num_multiprocessors * warps_a_block
     together = -(-num_vertices // OWNED_TOGETHER)
-    most_owned = max(1, -(-together // warps)) * OWNED_TOGETHER
+    most_owned = max(1, -(-together // (fewest_blocks * warps_a_block))) * OWNED_TOGETHER
     capacity = max(MOST_GROUPS, 1 << (most_owned - 1).bit_length())
     return Inboxes(
         xp.zeros(warps * capacity, dtype=np.uint32),
@@ -193,6 +197,7 @@ def first_stage(
         options.keeps,
         0,
         search_blocks,
+        options.wave_width,
         options.most_waves,
         options.wave_rounds,
         options.wave_percent,
@@ -220,6 +225,7 @@ def first_stage(
                 ("LANES_A_VERTEX", lanes),
                 ("SEARCH_LANES", options.search_lanes or max(1, lanes // 2)),
                 ("HAS_HUBS", int(has_hubs)),
+                ("LABEL_FIRST", options.label_first),
             ),
             cooperative=True,
         )

@@ -12,9 +12,9 @@
 #include "residual.cuh"
 
 struct Operations {
-    u64 pushes = 0;
-    u64 relabels = 0;
-    u64 arc_scans = 0;
+    u32 pushes = 0;
+    u32 relabels = 0;
+    u32 arc_scans = 0;
     u32 relabel_work = 0;   // since it was last reported
     int activated = 0;      // vertices put into inboxes less vertices taken and not put back, since then
 

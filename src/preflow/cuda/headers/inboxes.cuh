@@ -11,6 +11,9 @@ struct Inboxes {
     u64 block_bits;   // 2**block_bits neighbouring vertices have one owner
     u64 capacity;     // of an inbox, a power of two
 
+    // The same for fewer owners, or for as many as there are rooms.
+    __device__ Inboxes of(u32 owners) const { return {slots, ends, owners, block_bits, capacity}; }
+
     __device__ u32* slot(u32 owner, u32 place) const {
         return &slots[owner * capacity + (place & (static_cast<u32>(capacity) - 1))];
     }

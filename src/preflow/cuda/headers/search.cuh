@@ -107,6 +107,9 @@ struct Reached {
     Mark mark;
 };
 
+#ifndef LABEL_FIRST
+#define LABEL_FIRST 0
+#endif
 // Marks whatever was not reached before and has a residual arc into a vertex of a level; `item_at(i)` returns the
 // `size` pieces of its vertices' arcs. `reached` is called with all lanes of a warp at once: whether the lane found a
 // vertex, which, its arcs, its excess, its mark and what stood in its place.
@@ -139,8 +142,14 @@ __device__ void expand_level(const Team& team, const Network& net, const Marks& 
 #pragma unroll
             for (u32 k = 0; k < AT_A_TIME; ++k)
                 if (found[k]) {
-                    capacity[k] = relaxed_load(&net.arcs[ends[k].reverse].residual);
                     seen[k] = marks.look(ends[k].head);
+                    if (!LABEL_FIRST) capacity[k] = relaxed_load(&net.arcs[ends[k].reverse].residual);
+                }
+            if (LABEL_FIRST)
+#pragma unroll
+                for (u32 k = 0; k < AT_A_TIME; ++k) {
+                    found[k] = found[k] && marks.is_new(seen[k], item.mark);
+                    if (found[k]) capacity[k] = relaxed_load(&net.arcs[ends[k].reverse].residual);
                 }
 #pragma unroll
             for (u32 k = 0; k < AT_A_TIME; ++k) {
