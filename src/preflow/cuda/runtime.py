@@ -46,7 +46,8 @@ def source_with_headers(path: Path) -> str:
         if name in seen:
             return ""
         seen.add(name)
-        return INCLUDE.sub(paste, (HEADERS / name).read_text())
+        beside = path.with_name(name)
+        return INCLUDE.sub(paste, (beside if beside.exists() else HEADERS / name).read_text())
 
     return INCLUDE.sub(paste, path.read_text())
 

@@ -28,11 +28,11 @@ from .options import check_count, check_flag, check_positive
 
 SOURCE = Path(__file__).with_suffix(".cu")
 #: Words of 32 bits that the counters of a round take, and of 64 bits that the kernel's state takes.
-COUNTER_WORDS, STATE_WORDS = 64 * 32, 19
+COUNTER_WORDS, STATE_WORDS = 56 * 32, 19
 PHASE, ROUNDS_LEFT, SEARCHES, NANOSECONDS = 0, 1, 10, 15
 DONE = 3
-#: Bytes of shared memory: the state, a few counters, and two lists of 2048 vertices.
-SHARED_BYTES = 8 * STATE_WORDS + 32 + 2 * 8 * 2048 + 4 * 540
+#: Bytes of shared memory: the state, a few counters, two lists of 2048 pieces, and where 512 waves stand.
+SHARED_BYTES = 8 * STATE_WORDS + 32 + 2 * 8 * 2048 + 4 * (9 + 512 + 3)
 #: A vertex with more residual arcs is for all lanes of a warp, see discharge.cuh.
 WARP, HUB_DEGREE = 32, 128
 #: Groups of lanes in a warp. Each may look at a place of its inbox, which therefore has as many at least.
@@ -80,23 +80,17 @@ class PushRelabelOptions:
     overshoot_percent: int = 50
     enough_percent: int = 50
     keeps: bool = True
-    search_lanes: int = 0
-    label_first: int = 0
     search_percent: int = 75
-    most_waves: int = 1000
+    wave_width: int = 4096
     wave_rounds: int = 8
     wave_percent: int = 10
-    wave_load: int = 16384
-    most_kept: int = 32
-    wave_width: int = 8192
-    reach_percent: int = 300
 
     def __post_init__(self) -> None:
         if self.lanes is not None and self.lanes not in (1, 2, 4, 8, 16, 32):
             raise InvalidInputError(f"option lanes is 1, 2, 4, 8, 16, 32 or None, got {self.lanes!r}")
         for name in ("steps", "work_percent", "step_limit"):
             check_positive(name, getattr(self, name))
-        for name in ("step_percent", "few", "overshoot_percent", "enough_percent", "search_percent", "wave_rounds", "wave_percent", "wave_width", "most_kept"):
+        for name in ("step_percent", "few", "overshoot_percent", "enough_percent", "search_percent", "wave_rounds", "wave_percent", "wave_width"):
             check_count(name, getattr(self, name))
         check_flag("keeps", self.keeps)
 
@@ -126,12 +120,8 @@ class Arguments(NamedTuple):
     only_search: int
     search_blocks: int
     wave_width: int
-    most_waves: int
     wave_rounds: int
     wave_percent: int
-    wave_load: int
-    most_kept: int
-    reach_percent: int
 
 
 class Inboxes(NamedTuple):
@@ -198,12 +188,8 @@ def first_stage(
         0,
         search_blocks,
         options.wave_width,
-        options.most_waves,
         options.wave_rounds,
         options.wave_percent,
-        options.wave_load,
-        options.most_kept,
-        options.reach_percent,
     )
     control.excess[:] = float(net.excess.sum(dtype=np.float64))
     lanes = options.lanes or lanes_for(n, m)
@@ -223,9 +209,7 @@ def first_stage(
             shared_bytes=SHARED_BYTES,
             constants=(
                 ("LANES_A_VERTEX", lanes),
-                ("SEARCH_LANES", options.search_lanes or max(1, lanes // 2)),
                 ("HAS_HUBS", int(has_hubs)),
-                ("LABEL_FIRST", options.label_first),
             ),
             cooperative=True,
         )

@@ -107,16 +107,14 @@ struct Reached {
     Mark mark;
 };
 
-#ifndef LABEL_FIRST
-#define LABEL_FIRST 0
-#endif
 // Marks whatever was not reached before and has a residual arc into a vertex of a level; `item_at(i)` returns the
 // `size` pieces of its vertices' arcs. `reached` is called with all lanes of a warp at once: whether the lane found a
 // vertex, which, its arcs, its excess, its mark and what stood in its place.
 //
 // A level takes as long as its longest chain of loads: so what a vertex may need is loaded before it is known to be,
-// and a lane looks at two arcs at a time. ALONE is one block, which will read the arcs of what it reaches itself.
-template <u32 LANES, bool ALONE, bool NEEDS_EXCESS = true, class Team, class Marks, class ItemAt, class Found>
+// and a lane looks at two arcs at a time. ALONE is one block, which will read the arcs of what it reaches itself. LABEL_FIRST
+// loads capacities only where marks are new: one more wait, but fewer loads where those are what takes the time.
+template <u32 LANES, bool ALONE, bool NEEDS_EXCESS, bool LABEL_FIRST, class Team, class Marks, class ItemAt, class Found>
 __device__ void expand_level(const Team& team, const Network& net, const Marks& marks, u32 size, ItemAt item_at,
                              Found reached) {
     constexpr u32 VERTICES = WARP / LANES;
@@ -145,12 +143,11 @@ __device__ void expand_level(const Team& team, const Network& net, const Marks& 
                     seen[k] = marks.look(ends[k].head);
                     if (!LABEL_FIRST) capacity[k] = relaxed_load(&net.arcs[ends[k].reverse].residual);
                 }
-            if (LABEL_FIRST)
 #pragma unroll
-                for (u32 k = 0; k < AT_A_TIME; ++k) {
-                    found[k] = found[k] && marks.is_new(seen[k], item.mark);
-                    if (found[k]) capacity[k] = relaxed_load(&net.arcs[ends[k].reverse].residual);
-                }
+            for (u32 k = 0; LABEL_FIRST && k < AT_A_TIME; ++k) {
+                found[k] = found[k] && marks.is_new(seen[k], item.mark);
+                if (found[k]) capacity[k] = relaxed_load(&net.arcs[ends[k].reverse].residual);
+            }
 #pragma unroll
             for (u32 k = 0; k < AT_A_TIME; ++k) {
                 found[k] = found[k] && capacity[k] > 0 && marks.is_new(seen[k], item.mark);

@@ -1,0 +1,187 @@
+// Searches at rest: while no flow moves, level by level, small levels in one block.
+#include "cuda_pushrelabel_state.cuh"
+#include "labels.cuh"
+#include "search.cuh"
+
+// With many arcs a vertex most lead to what the search has reached already: their capacities need no look.
+constexpr bool LABEL_FIRST = LANES_A_VERTEX == WARP;
+
+__device__ void end_level(State& state, u32 reached, u32 active) {
+    state.end_round();
+    state.begin = state.end;
+    state.end += reached;
+    state.active += active;
+    state.wanted -= active;
+    ++state.level;
+}
+
+__device__ u64 mark_of(const State& state) {
+    return label_of(static_cast<u32>(state.searches), static_cast<u32>(state.level) + 1);
+}
+
+// Starts from the vertices next to the sink, and counts those that are active.
+__device__ void start_search(const Arguments& args, GridTeam& team, const Counters& counters, State& state) {
+    const u32 n = static_cast<u32>(args.net.num_vertices);
+    const u64 round = state.round;
+    const u32 search = static_cast<u32>(state.searches) + 1;
+    u64 wanted = 0, active = 0;
+    const u64 began = nanoseconds();
+    counters.clear_later(team, round);
+    for (u32 v = team.thread(); v < n; v += team.num_threads())
+        wanted += relaxed_load(&args.net.excess[v]) > 0 && height_of(relaxed_load(&args.label[v])) != n + DEAD;
+    const u32 num_near = static_cast<u32>(args.num_near_sink);
+    for (u32 base = team.thread() - lane_id(); base < num_near; base += team.num_threads()) {
+        const u32 i = base + lane_id();
+        const u32 v = i < num_near ? args.near_sink[i] : 0;
+        const bool is_next = i < num_near && args.net.sink_residual[v] > 0;
+        if (is_next) {
+            active += relaxed_load(&args.net.excess[v]) > 0;
+            relaxed_store(&args.label[v], label_of(search, 1));
+        }
+        const ArcRange range = is_next ? ArcRange{args.net.first_out[v], args.net.first_out[v + 1]} : ArcRange{0, 0};
+        append_arcs(counters.reached().of(round + 1), is_next, range, search,
+                    [&](u32 place, u64 piece) { relaxed_store(&args.order[place], piece); });
+    }
+    count(counters.wanted().of(round + 1), wanted);
+    count(counters.active().of(round + 1), active);
+    team.wait([&] {
+        state.begin = state.end = state.level = state.last_level = state.last_active = state.active = 0;
+        state.wanted = counters.wanted().read(round + 1);
+        end_level(state, counters.reached().read(round + 1), counters.active().read(round + 1));
+        ++state.searches;
+        state.began = began;
+        state.phase = SEARCH;
+    });
+}
+
+__device__ bool is_searching(const Arguments& args, const State& state) {
+    return state.begin < state.end && (args.only_search || state.last_level == 0 || state.level < state.last_level);
+}
+
+// Takes what the search's round that ends here has counted, and sees whether the search goes on.
+__device__ void end_expansion(const Arguments& args, State& state, u32 reached, u32 active) {
+    end_level(state, reached, active);
+    if (active > 0) state.last_active = state.level;
+    if (args.overshoot_percent > 0 && state.active > 0 &&
+        100 * state.level >= (100 + args.overshoot_percent) * state.last_active &&
+        100 * state.active >= args.enough_percent * (state.active + state.wanted))
+        state.last_level = state.level;
+    ++state.levels;
+}
+
+// Expands levels of more than `few` vertices on the whole grid.
+__device__ void expand_wide_levels(const Arguments& args, GridTeam& team, const Counters& counters, State& state,
+                                   u64* pieces, u32* sizes) {
+    const BlockList list(pieces, sizes, 0);
+    while (is_searching(args, state) && state.end - state.begin > args.few && state.rounds_left > 0) {
+        const u64* const level = args.order + state.begin;
+        u64* const next = args.order + state.end;
+        u32* const reached = counters.reached().of(state.round + 1);
+        const u64 mark = mark_of(state);
+        counters.clear_later(team, state.round);
+        expand_level<LANES_A_VERTEX, false, true, LABEL_FIRST>(
+            team, args.net, LabelMarks{args.label}, static_cast<u32>(state.end - state.begin),
+            [&](u32 i) { return Reached<u64>{range_of(relaxed_load(&level[i])), mark}; },
+            [&](bool found, u32, ArcRange range, i64 excess, u64, u64) {
+                list.add(found, range, excess, 0, [&](u32) { return &next[relaxed_fetch_add(reached, 1u)]; });
+            });
+        list.move_to(reached, 0, [&](u32 place) { return &next[place]; });
+        if (threadIdx.x == 0 && *list.active > 0)
+            relaxed_fetch_add(counters.active().of(state.round + 1), *list.active);
+        team.wait([&] {
+            list.clear();
+            end_expansion(args, state, counters.reached().read(state.round + 1),
+                          counters.active().read(state.round + 1));
+        });
+    }
+}
+
+// Expands levels of up to `few` vertices in one block, which keeps them in shared memory, the next level on the
+// other one of two lists.
+__device__ void expand_narrow_levels(const Arguments& args, State& state, u64* pieces, u32* sizes) {
+    BlockTeam team;
+    u32 num_kept = 0;
+    u32 which = 0;
+    while (is_searching(args, state) && state.end - state.begin <= args.few && state.rounds_left > 0) {
+        const u64* const level = args.order + state.begin;
+        u64* const next = args.order + state.end;
+        const BlockList kept(pieces, sizes, which), list(pieces, sizes, 1 - which);
+        const u64 mark = mark_of(state);
+        expand_level<LANES_A_VERTEX, true, true, LABEL_FIRST>(
+            team, args.net, LabelMarks{args.label}, static_cast<u32>(state.end - state.begin),
+            [&](u32 i) {
+                return Reached<u64>{range_of(i < num_kept ? kept.pieces[i] : relaxed_load(&level[i])), mark};
+            },
+            [&](bool found, u32, ArcRange range, i64 excess, u64, u64) {
+                list.add(found, range, excess, 0, [&](u32 place) { return &next[place]; });
+            });
+        team.wait([&] {
+            end_expansion(args, state, *list.size, *list.active);
+            ++state.levels_of_few;
+            kept.clear();
+        });
+        num_kept = list.num_kept();
+        which = 1 - which;
+    }
+    const BlockList kept(pieces, sizes, which);
+    for (u32 i = threadIdx.x; i < num_kept; i += blockDim.x)
+        relaxed_store(&args.order[state.begin + i], kept.pieces[i]);
+    __syncthreads();
+    if (threadIdx.x == 0) kept.clear();
+}
+
+// Labels what the search did not reach, dead if it went to the end, else with a bound on the distance, and puts the
+// active vertices that it did reach into their inboxes.
+__device__ void finish_search(const Arguments& args, GridTeam& team, const Counters& counters, State& state) {
+    const u32 n = static_cast<u32>(args.net.num_vertices);
+    const bool is_complete = state.begin == state.end;
+    const u32 search = static_cast<u32>(state.searches);
+    const u64 search_blocks = state.end <= args.wave_width * state.level ? args.search_blocks : 0;
+    const Inboxes inboxes = args.inboxes.of(Dischargers(search_blocks).num_warps());
+    counters.clear_later(team, state.round);
+    for (u32 v = team.thread(); v < n; v += team.num_threads()) {
+        const u64 label = relaxed_load(&args.label[v]);
+        const bool has_excess = relaxed_load(&args.net.excess[v]) > 0;
+        if (search_of(label) < search) {
+            const u32 height = is_complete || height_of(label) == n + DEAD ? n + DEAD
+                               : has_excess                                ? n + PUT_OFF
+                                                                           : static_cast<u32>(state.level) + 1;
+            relaxed_store(&args.label[v], label_of(search, height));
+        } else if (has_excess) {
+            inboxes.append(v);
+        }
+    }
+    if (team.is_first()) {
+        relaxed_store(&counters.base[OVER], 0u);
+        relaxed_store(&counters.base[FINISHED], 0u);
+        relaxed_store(&counters.base[ROUND], 0u);
+        relaxed_store(&counters.base[WORK], 0u);
+        relaxed_store(&counters.base[ACTIVE], static_cast<u32>(state.active));
+        relaxed_store(&counters.base[RESTS], 0u);
+        relaxed_store(&counters.base[WAKES], 0u);
+        for (u32 k = WAVE_SIZES; k < ROUND; k += 32) relaxed_store(&counters.base[k], 0u);
+    }
+    team.wait([&] {
+        state.end_round();
+        state.nanoseconds += nanoseconds() - state.began;
+        state.search_blocks = search_blocks;
+        state.phase = args.only_search || (is_complete && state.active == 0) ? DONE : DISCHARGE;
+    });
+}
+
+// Lets the first block search alone, and tells all blocks where the search stands then.
+__device__ void search_in_one_block(const Arguments& args, GridTeam& team, const Counters& counters, State& state,
+                                    u64* pieces, u32* sizes) {
+    const u64 round = state.round;
+    u64* const words = args.state + (1 + round % 2) * STATE_WORDS;  // a slow block may still read the last ones
+    counters.clear_later(team, round);
+    if (blockIdx.x == 0) {
+        expand_narrow_levels(args, state, pieces, sizes);
+        if (threadIdx.x == 0) save_state(words, state);
+    }
+    team.wait([&] {
+        load_state(words, state);
+        state.round = round;
+        state.end_round();
+    });
+}

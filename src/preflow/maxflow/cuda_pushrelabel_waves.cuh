@@ -1,0 +1,141 @@
+// Waves: searches that follow each other, each one level farther in a round, while other blocks discharge.
+//
+// A level takes a few microseconds however few vertices it has, so with long distances a search takes most of the time
+// if all else waits for it. Waves are the concurrent global relabels of Anderson and Setubal, many of them on their way
+// at once: a round of all together takes little more than that of one. What they find is a hint only, since flow moves
+// behind them; the search at rest after the phase says what is true. See labels.cuh for who may change a label when.
+#include "cuda_pushrelabel_state.cuh"
+#include "labels.cuh"
+#include "search.cuh"
+
+// A wave starts when a block has less than so many pieces to look at.
+constexpr u32 PIECES_A_BLOCK = 160;
+// So many pieces of what a block has reached it looks at itself; the rest is shared among all.
+constexpr u32 MOST_KEPT = 32;
+// How far a wave goes, of the levels of the last search at rest; and how many waves there are until the next one.
+constexpr u32 REACH_PERCENT = 300, MOST_WAVES = 1000;
+
+// What the first block tells the others to do after a round.
+constexpr u32 GO_ON = 0, ALL_REST = 1, STOP = 2;
+
+// Where the waves stand, a copy in each block that sends them.
+struct Waves {
+    u32 round;
+    u32 size;             // pieces that this round looks at, in all
+    u32 listed;           // those in device memory
+    u32 kept;             // those in this block's shared memory
+    u32 newest;           // the number of the last one
+    u32 finished;         // of the last that has gone as far as it may
+    u32 num_started;
+    u32 next_start;       // the round in which the next one may start
+    u32 is_over;
+    u32 starts[Timetable::SIZE];
+
+    __device__ u32& start_of(u32 search) { return starts[search % Timetable::SIZE]; }
+    __device__ bool one_starts() { return num_started > 0 && start_of(newest) == round; }
+
+    __device__ void begin(u32 search, u32 distance) {
+        round = size = listed = kept = num_started = is_over = 0;
+        newest = finished = search;
+        next_start = distance;
+    }
+
+    // Ends a round that has reached `size` pieces, and starts a wave in the next one if it may. A phase is over if
+    // one of those that discharge says so, or all rest and nothing was on its way any more.
+    __device__ void end_round(u32 new_size, u32 order, u32 most_levels, u32 distance, u32 load, u64 rounds_left) {
+        const bool was_still = size == 0 && !one_starts();
+        size = new_size;
+        ++round;
+        while (finished < newest && round - start_of(finished + 1) > most_levels) ++finished;
+        is_over = order == STOP || (order == ALL_REST && was_still) || round >= rounds_left ||
+                  (num_started == MOST_WAVES && finished == newest);
+        if (!is_over && order == GO_ON && round >= next_start && size <= load && num_started < MOST_WAVES &&
+            newest - finished < Timetable::SIZE - 1) {
+            ++newest;
+            ++num_started;
+            start_of(newest) = round;
+            next_start = round + distance;
+        }
+    }
+};
+
+// Sends waves until the phase is over.
+__device__ void send_waves(const Arguments& args, GridTeam& team, const Counters& counters, const State& state,
+                           Waves& waves, u64* pieces, u32* sizes) {
+    const u32 n = static_cast<u32>(args.net.num_vertices), num_near = static_cast<u32>(args.num_near_sink);
+    const BlockTeam block;
+    const u32 num_dischargers = Dischargers(state.search_blocks).num_warps();
+    const Inboxes inboxes = args.inboxes.of(num_dischargers);
+    const LabelMarks marks{args.label};
+    const RotatingSizes list_sizes{counters.base + WAVE_LIST_SIZES}, totals{counters.base + WAVE_SIZES},
+        orders{counters.base + WAVE_ORDERS};
+    const u32 most_levels = static_cast<u32>(REACH_PERCENT * state.level / 100) + 1;
+    const u32 distance = static_cast<u32>(args.wave_rounds + args.wave_percent * state.level / 100);
+    const u32 last_place = static_cast<u32>(args.room) - 1;
+    if (threadIdx.x == 0) waves.begin(static_cast<u32>(state.searches), distance);
+    __syncthreads();
+    while (!waves.is_over) {
+        const u32 round = waves.round;
+        const BlockList kept(pieces, sizes, round % 2), list(pieces, sizes, 1 - round % 2);
+        const u64* const level = args.order + round % 2 * args.room;
+        u64* const next = args.order + (round + 1) % 2 * args.room;
+        u32* const list_size = list_sizes.of(round + 1);
+        // What finds no room is forgotten.
+        const auto at = [&](u32 place) { return &next[min(place, last_place)]; };
+        const auto take = [&](bool found, u32 v, ArcRange range, u64 mark, u64 before) {
+            list.add(found, range, 0, search_of(mark), [&](u32) { return at(relaxed_fetch_add(list_size, 1u)); });
+            if (found && height_of(before) == n + PUT_OFF) {
+                relaxed_fetch_add(&counters.base[ACTIVE], 1u);
+                inboxes.append(v);
+            }
+        };
+        const bool starts = waves.one_starts();
+        if (blockIdx.x == 0 && threadIdx.x == blockDim.x - 1) {
+            list_sizes.clear(round + 2);
+            totals.clear(round + 2);
+            relaxed_store(&counters.base[ROUND], round);
+            relaxed_store(&counters.base[FINISHED], waves.finished);
+            if (starts) relaxed_store(&counters.starts()[waves.newest % Timetable::SIZE], label_of(waves.newest, round));
+            u32 order = GO_ON;
+            if (all_at_rest(counters, num_dischargers)) order = ALL_REST;
+            if (relaxed_load(&counters.base[OVER]) != 0) order = STOP;
+            relaxed_store(orders.of(round + 1), order);
+        }
+        for (u32 base = team.thread() - lane_id(); starts && base < num_near; base += team.num_threads()) {
+            const u32 i = base + lane_id();
+            const u64 mark = label_of(waves.newest, 1);
+            u32 v = 0;
+            u64 before = mark;
+            ArcRange range{0, 0};
+            if (i < num_near) {
+                v = args.near_sink[i];
+                range = {args.net.first_out[v], args.net.first_out[v + 1]};
+                if (relaxed_load(&args.net.sink_residual[v]) > 0) before = marks.put(v, mark);
+            }
+            take(LabelMarks::is_new(before, mark), v, range, mark, before);
+        }
+        const u32 listed = waves.listed, num_kept = waves.kept;
+        const u32 share = blockIdx.x < listed ? (listed - blockIdx.x - 1) / team.num_blocks + 1 : 0;
+        expand_level<LANES_A_VERTEX, false, false, true>(
+            block, args.net, marks, num_kept + share,
+            [&](u32 i) {
+                const u64 piece = i < num_kept ? kept.pieces[i]
+                                               : relaxed_load(&level[(i - num_kept) * team.num_blocks + blockIdx.x]);
+                const u32 search = search_of_piece(piece), height = round - waves.start_of(search);
+                const ArcRange range = height < most_levels ? range_of(piece) : ArcRange{0, 0};
+                return Reached<u64>{range, label_of(search, height + 1)};
+            },
+            [&](bool found, u32 v, ArcRange range, i64, u64 mark, u64 before) { take(found, v, range, mark, before); });
+        list.move_to(list_size, MOST_KEPT, at);
+        if (threadIdx.x == 0 && *list.size > 0) relaxed_fetch_add(totals.of(round + 1), *list.size);
+        team.wait([&] {
+            kept.clear();
+            waves.kept = min(*list.size, MOST_KEPT);
+            waves.listed = min(list_sizes.read(round + 1), last_place + 1);
+            waves.end_round(totals.read(round + 1), relaxed_load(orders.of(round + 1)), most_levels, distance,
+                            PIECES_A_BLOCK * team.num_blocks, state.rounds_left);
+        });
+    }
+    if (threadIdx.x == 0) sizes[0] = sizes[1] = sizes[2] = sizes[3] = 0;
+    if (team.is_first()) relaxed_store(&counters.base[OVER], 1u);
+}
