@@ -28,9 +28,19 @@ CUDA = [method.name for method in preflow.methods("max_flow") if method.device =
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "cuda-pushrelabel": [
         {},
-        {"lanes": 1, "few": 0, "steps": 1, "step_limit": 1, "step_percent": 0, "work_percent": 1},
-        {"lanes": 8, "few": 2, "overshoot_percent": 1, "enough_percent": 1},
+        {
+            "lanes": 1,
+            "few": 0,
+            "steps": 1,
+            "step_limit": 1,
+            "step_percent": 0,
+            "work_percent": 1,
+            "search_percent": 0,
+        },
+        {"lanes": 8, "few": 2, "overshoot_percent": 1, "enough_percent": 1, "wave_width": 0},
         {"lanes": 32, "few": 4, "keeps": False},
+        {"lanes": 2, "wave_rounds": 0, "wave_percent": 0},
+        {"lanes": 4, "wave_rounds": 1, "wave_percent": 20, "overshoot_percent": 1, "enough_percent": 1},
     ],
     "cuda-coloring": [{}, {"cycles": 1}, {"cycles": 3, "weighted": True}, {"weighted": True}],
     "cuda-lockfree": [
@@ -90,6 +100,20 @@ def test_families(method: str, family: str, size: str) -> None:
     assert result.value == preflow.max_flow(problem, method="serial-hi-pr").value
     assert result.stats.device == "cuda"
     assert result.stats.global_relabels > 0
+
+
+@pytest.mark.parametrize("search_percent", [25, 75])
+def test_waves_of_several_blocks(search_percent: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One block searches and three discharge, or the other way round."""
+    monkeypatch.setattr("cuda_on_cpu.device.MOST_THREADS", 128)
+    device = CpuDevice(num_multiprocessors=4)
+    monkeypatch.setattr(runtime, "find_device", lambda: device)
+    options = {"search_percent": search_percent, "wave_rounds": 1, "wave_percent": 0}
+    for family, size in (("rmf-long", "3x8"), ("rmf-wide", "5x3")):
+        problem = FAMILIES[family].generate(size, seed=1)
+        result = preflow.max_flow(problem, method="cuda-pushrelabel", options=options)
+        result.verify()
+        assert result.value == preflow.max_flow(problem, method="serial-hi-pr").value
 
 
 @pytest.mark.parametrize("lanes", [1, 2, 4])

@@ -139,13 +139,16 @@ def test_atomics_lose_nothing(sanitizer: Sanitizer | None) -> None:
     relaxed_u64, seen = zeros(1, np.uint64), zeros(1, np.uint64)
     least[0] = 2**32 - 1
     u32_counters = (relaxed_u32, u32_both, exchanged, least, greatest)
-    counters = (*u32_counters, relaxed_i64, i64_both, relaxed_u64, seen)
+    greatest_relaxed, greatest_released = zeros(1, np.uint64), zeros(1, np.uint64)
+    u64_counters = (relaxed_u64, seen, greatest_relaxed, greatest_released)
+    counters = (*u32_counters, relaxed_i64, i64_both, *u64_counters)
     run("contention", 2, 32, (*counters, total // 64), sanitizer=sanitizer)
     for counter in (relaxed_u32, u32_both, exchanged, relaxed_u64):
         assert counter == total
     assert relaxed_i64 == i64_both == -total
     assert least == 1_000_000 - (total - 1)
     assert greatest == total - 1
+    assert greatest_relaxed == greatest_released == (7 << 32) + total - 1
     # Four counters went up and two down: what they returned adds up to twice 0 + 1 + ... + (total - 1).
     assert seen == 2 * sum(range(total))
 

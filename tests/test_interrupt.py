@@ -39,6 +39,10 @@ except KeyboardInterrupt:
 SLOW = {"relabel_period": 1e-9}
 
 
+#: So does a search after every few steps.
+SLOW_ON_GPU = {"search_percent": 0, "work_percent": 1, "step_limit": 1, "step_percent": 0}
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -47,10 +51,15 @@ SLOW = {"relabel_period": 1e-9}
         {"method": "multicore-lockfree-arg", "threads": 3, "options": SLOW},
         {"method": "multicore-anderson-setubal", "threads": 3, "options": SLOW},
         {"method": "multicore-paths", "threads": 3, "options": {**SLOW, "narrow": 0}},
+        pytest.param({"method": "cuda-pushrelabel", "options": SLOW_ON_GPU}, marks=pytest.mark.gpu),
     ],
     ids=lambda arguments: arguments["method"],
 )
-def test_ctrl_c_returns_within_a_second_and_leaves_the_process_usable(arguments: dict[str, object]) -> None:
+def test_ctrl_c_returns_within_a_second_and_leaves_the_process_usable(
+    arguments: dict[str, object], request: pytest.FixtureRequest
+) -> None:
+    if "cuda" in str(arguments["method"]):
+        request.getfixturevalue("gpu")
     command = [sys.executable, "-c", SCRIPT, json.dumps(arguments)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=heed_ctrl_c)
     assert process.stdout is not None

@@ -119,7 +119,7 @@ extern "C" __global__ void shared_is_per_block(const Garbage* arguments) {
 struct Contention {
     u32 *relaxed_u32, *u32_both, *exchanged, *least, *greatest;
     i64 *relaxed_i64, *i64_both;
-    u64 *relaxed_u64, *seen;
+    u64 *relaxed_u64, *seen, *greatest_relaxed, *greatest_released;
     i64 rounds;
 };
 
@@ -140,7 +140,10 @@ extern "C" __global__ void contention(const Contention* arguments) {
         }
         seen += old;
         relaxed_fetch_min(arguments->least, 1000000 - round * grid_threads() - grid_thread());
-        relaxed_fetch_max(arguments->greatest, round * grid_threads() + grid_thread());
+        const u32 number = round * grid_threads() + grid_thread();
+        relaxed_fetch_max(arguments->greatest, number);
+        relaxed_fetch_max(arguments->greatest_relaxed, (7ull << 32) + number);
+        release_fetch_max(arguments->greatest_released, (7ull << 32) + number);
     }
     relaxed_fetch_add(arguments->seen, seen);
 }

@@ -49,7 +49,7 @@ def run_bench(
     Parameters
     ----------
     suites : sequence of str
-        "papers", "vision", "real", "cihan", "cihan-small", "tiny". An instance of
+        "papers", "vision", "real", "cihan", "cihan-small", "wu-he-hong", "tiny". An instance of
         several suites is measured once.
     out : str or Path, optional
         Folder that gets ``bench.json``, ``bench.md`` and the pictures of each problem.

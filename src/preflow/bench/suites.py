@@ -52,6 +52,26 @@ CIHAN_VOLUMES = MappingProxyType(
         "BL06-camel-med": ((240, 168, 240), 100),
     }
 )
+#: The algorithms that Wu, He and Hong compare (cpu-async, gpu-async, gpu-color), the first with its searches on the
+#: GPU, preflow's own, and a serial one.
+WU_HE_HONG_METHODS = (
+    "multicore-lockfree",
+    "cuda-hybrid",
+    "cuda-coloring",
+    "cuda-lockfree",
+    "cuda-pushrelabel",
+    "serial-hi-pr",
+)
+#: Their five families and sizes, section 5.4.
+WU_HE_HONG_SIZES = MappingProxyType(
+    {
+        "ac-dense": ("2000", "4000", "6000"),
+        "rlg-long": ("512x1024", "768x1280", "1024x1536"),
+        "rlg-wide": ("512x512", "768x768", "1024x1024"),
+        "rmf-long": ("24x192", "32x256", "44x352", "56x448", "68x544"),
+        "rmf-wide": ("48x48", "64x64", "84x84", "108x108", "136x136"),
+    }
+)
 #: By how much `cihan-small` divides the sides of these volumes.
 SMALLER = 8
 #: Memory that a volume takes while it is generated and solved.
@@ -180,6 +200,11 @@ def cihan_small(files: Sequence[str]) -> list[Case]:
     return synthetic + volumes
 
 
+def wu_he_hong(files: Sequence[str]) -> list[Case]:
+    """Return the five families of Wu, He and Hong at their sizes."""
+    return [_family(name, size) for name, sizes in WU_HE_HONG_SIZES.items() for size in sizes]
+
+
 def _volume(name: str, shape: tuple[int, ...], strength: int) -> Case:
     """Return a synthetic volume like a vision instance."""
 
@@ -200,6 +225,7 @@ FLOW_SUITES: Mapping[str, Suite] = MappingProxyType(
         "real": Suite(real),
         "cihan": Suite(cihan, CIHAN_METHODS, CIHAN_THREADS),
         "cihan-small": Suite(cihan_small, CIHAN_METHODS, CIHAN_THREADS),
+        "wu-he-hong": Suite(wu_he_hong, WU_HE_HONG_METHODS),
         "tiny": Suite(tiny),
     }
 )

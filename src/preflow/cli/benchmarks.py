@@ -14,7 +14,10 @@ from .session import VERIFICATION_FAILED, interrupts, say
 def bench(
     suites: Annotated[
         list[str] | None,
-        typer.Argument(metavar="SUITE", help="papers (the default), vision, real, cihan, cihan-small, tiny."),
+        typer.Argument(
+            metavar="SUITE",
+            help="papers (the default), vision, real, cihan, cihan-small, wu-he-hong, tiny.",
+        ),
     ] = None,
     out: Annotated[
         str | None,
@@ -76,6 +79,7 @@ def bench(
 
     The suite cihan has the instances of Cihan's thesis, at its sizes, and
     its methods on 1 to 16 threads: hours. cihan-small takes minutes.
+    wu-he-hong needs a GPU: the families of Wu, He and Hong, and what they compare.
 
     For example:
 

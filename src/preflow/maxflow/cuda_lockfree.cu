@@ -115,7 +115,7 @@ __device__ void search(const SearchArguments& args, GridTeam& team, Reached reac
         if (team.is_first()) sizes.clear(next_distance + 1);
         expand_level<SEARCH_LANES, false, false, false>(
             team, args.net, HeightMarks{args.distance}, size,
-            [&](u32 i) { return Reached<u32>{range_of(relaxed_load(&level[i])), next_distance}; },
+            [&](u32 i) { return ReachedArcs<u32>{range_of(relaxed_load(&level[i])), next_distance}; },
             [&](bool found, u32 w, ArcRange range, i64, u32, u32) {
                 append_arcs(next_size, found, range, 0,
                             [&](u32 place, u64 piece) { relaxed_store(&next[place], piece); });

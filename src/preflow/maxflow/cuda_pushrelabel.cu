@@ -29,9 +29,8 @@ constexpr u32 MOST_POLLS = 1u << 22;
 
 // Every warp discharges the vertices in its inbox, without waiting for others, until no vertex is active or a search
 // is due; returns how many entries of its inbox it has taken.
-__device__ u32 discharge_inbox(const Arguments& args, const Dischargers& team, const Counters& counters,
-                               const State& state, Operations& operations) {
-    const Inboxes inboxes = args.inboxes.of(team.num_warps());
+__device__ u32 discharge_inbox(const Arguments& args, const Dischargers& team, const Inboxes& inboxes,
+                               const Counters& counters, const State& state, Operations& operations) {
     const bool searches_due = state.search_blocks == 0;
     constexpr u32 VERTICES = WARP / LANES_A_VERTEX;
     const u32 group = lane_id() / LANES_A_VERTEX;
@@ -111,6 +110,7 @@ __device__ u32 discharge_inbox(const Arguments& args, const Dischargers& team, c
 __device__ void discharge_all(const Arguments& args, GridTeam& team, GridTeam& searchers, const Counters& counters,
                               State& state, Waves& waves, u64* pieces, u32* sizes, Operations& operations) {
     const Dischargers dischargers(state.search_blocks);
+    const Inboxes inboxes = args.inboxes.split(dischargers.num_warps(), args.net.num_vertices);
     const u64 round = state.round;
     u64* const words = args.state + (1 + round % 2) * STATE_WORDS;  // a slow block may still read the last ones
     const bool searches = blockIdx.x < state.search_blocks;
@@ -118,7 +118,7 @@ __device__ void discharge_all(const Arguments& args, GridTeam& team, GridTeam& s
     if (searches)
         send_waves(args, searchers, counters, state, waves, pieces, sizes);
     else
-        taken = discharge_inbox(args, dischargers, counters, state, operations);
+        taken = discharge_inbox(args, dischargers, inboxes, counters, state, operations);
     if (team.is_first()) {
         if (searches) {
             state.searches = waves.newest;
@@ -136,10 +136,10 @@ __device__ void discharge_all(const Arguments& args, GridTeam& team, GridTeam& s
     });
     if (!searches) {  // the next search fills the inboxes anew
         const u32 warp = dischargers.warp();
-        const u32 end = relaxed_load(&args.inboxes.ends[warp]);
-        for (u32 k = lane_id(); k < end - taken; k += WARP) args.inboxes.clear(warp, taken + k);
+        const u32 end = relaxed_load(&inboxes.ends[warp]);
+        for (u32 k = lane_id(); k < end - taken; k += WARP) inboxes.clear(warp, taken + k);
         __syncwarp();
-        if (lane_id() == 0) relaxed_store(&args.inboxes.ends[warp], 0u);
+        if (lane_id() == 0) relaxed_store(&inboxes.ends[warp], 0u);
     }
     team.wait([&] { state.end_round(); });
 }

@@ -35,10 +35,8 @@ DONE = 3
 SHARED_BYTES = 8 * STATE_WORDS + 32 + 2 * 8 * 2048 + 4 * (9 + 512 + 3)
 #: A vertex with more residual arcs is for all lanes of a warp, see discharge.cuh.
 WARP, HUB_DEGREE = 32, 128
-#: Groups of lanes in a warp. Each may look at a place of its inbox, which therefore has as many at least.
-MOST_GROUPS = 32
-#: Neighbouring vertices with one owner, a power of two.
-OWNED_TOGETHER = 8
+#: Neighbouring vertices with one owner, and the least room of an inbox: see inboxes.cuh.
+OWNED_TOGETHER, LEAST_CAPACITY = 8, 32
 #: More global relabels than any network needs.
 MOST_SEARCHES = 10_000_000
 #: Work that one phase may do, so that 32 bits count it.
@@ -81,7 +79,7 @@ class PushRelabelOptions:
     enough_percent: int = 50
     keeps: bool = True
     search_percent: int = 75
-    wave_width: int = 4096
+    wave_width: int = 8192
     wave_rounds: int = 8
     wave_percent: int = 10
 
@@ -104,7 +102,7 @@ class Arguments(NamedTuple):
     num_near_sink: int
     order: Any
     room: int
-    inboxes: Inboxes
+    inboxes: InboxRoom
     arrivals: Any
     counters: Any
     state: Any
@@ -124,29 +122,25 @@ class Arguments(NamedTuple):
     wave_percent: int
 
 
-class Inboxes(NamedTuple):
-    """``Inboxes`` in inboxes.cuh."""
+class InboxRoom(NamedTuple):
+    """``InboxRoom`` in inboxes.cuh."""
 
     slots: Any
     ends: Any
-    num_owners: int
-    block_bits: int
-    capacity: int
 
 
-def make_inboxes(device: Device, num_vertices: int, fewest_blocks: int) -> Inboxes:
-    """Return empty inboxes for all warps of a cooperative launch, of which so many blocks at least are to own all."""
-    xp, warps_a_block = device.xp, max(1, device.block_threads // 32)
-    warps = device.num_multiprocessors * warps_a_block
-    together = -(-num_vertices // OWNED_TOGETHER)
-    most_owned = max(1, -(-together // (fewest_blocks * warps_a_block))) * OWNED_TOGETHER
-    capacity = max(MOST_GROUPS, 1 << (most_owned - 1).bit_length())
-    return Inboxes(
-        xp.zeros(warps * capacity, dtype=np.uint32),
-        xp.zeros(warps, dtype=np.uint32),
-        warps,
-        OWNED_TOGETHER.bit_length() - 1,
-        capacity,
+def make_inbox_room(device: Device, num_vertices: int, fewest_blocks: int) -> InboxRoom:
+    """Return room for empty inboxes of the warps of all blocks of a launch, or of so many."""
+    xp, warps_a_block = device.xp, max(1, device.block_threads // WARP)
+    most_slots = 0
+    for blocks in (fewest_blocks, device.num_multiprocessors):
+        owners = blocks * warps_a_block
+        most_owned = -(-num_vertices // (OWNED_TOGETHER * owners)) * OWNED_TOGETHER
+        capacity = max(LEAST_CAPACITY, 1 << max(0, most_owned - 1).bit_length())
+        most_slots = max(most_slots, owners * capacity)
+    return InboxRoom(
+        xp.zeros(most_slots, dtype=np.uint32),
+        xp.zeros(device.num_multiprocessors * warps_a_block, dtype=np.uint32),
     )
 
 
@@ -172,7 +166,7 @@ def first_stage(
         len(near_sink),
         xp.empty(2 * room, dtype=np.uint64),
         room,
-        make_inboxes(device, n, device.num_multiprocessors - search_blocks),
+        make_inbox_room(device, n, device.num_multiprocessors - search_blocks),
         xp.zeros(64, dtype=np.uint32),
         xp.zeros(COUNTER_WORDS, dtype=np.uint32),
         xp.zeros(3 * STATE_WORDS, dtype=np.uint64),

@@ -81,7 +81,7 @@ __device__ void expand_wide_levels(const Arguments& args, GridTeam& team, const 
         counters.clear_later(team, state.round);
         expand_level<LANES_A_VERTEX, false, true, LABEL_FIRST>(
             team, args.net, LabelMarks{args.label}, static_cast<u32>(state.end - state.begin),
-            [&](u32 i) { return Reached<u64>{range_of(relaxed_load(&level[i])), mark}; },
+            [&](u32 i) { return ReachedArcs<u64>{range_of(relaxed_load(&level[i])), mark}; },
             [&](bool found, u32, ArcRange range, i64 excess, u64, u64) {
                 list.add(found, range, excess, 0, [&](u32) { return &next[relaxed_fetch_add(reached, 1u)]; });
             });
@@ -110,7 +110,7 @@ __device__ void expand_narrow_levels(const Arguments& args, State& state, u64* p
         expand_level<LANES_A_VERTEX, true, true, LABEL_FIRST>(
             team, args.net, LabelMarks{args.label}, static_cast<u32>(state.end - state.begin),
             [&](u32 i) {
-                return Reached<u64>{range_of(i < num_kept ? kept.pieces[i] : relaxed_load(&level[i])), mark};
+                return ReachedArcs<u64>{range_of(i < num_kept ? kept.pieces[i] : relaxed_load(&level[i])), mark};
             },
             [&](bool found, u32, ArcRange range, i64 excess, u64, u64) {
                 list.add(found, range, excess, 0, [&](u32 place) { return &next[place]; });
@@ -137,7 +137,7 @@ __device__ void finish_search(const Arguments& args, GridTeam& team, const Count
     const bool is_complete = state.begin == state.end;
     const u32 search = static_cast<u32>(state.searches);
     const u64 search_blocks = state.end <= args.wave_width * state.level ? args.search_blocks : 0;
-    const Inboxes inboxes = args.inboxes.of(Dischargers(search_blocks).num_warps());
+    const Inboxes inboxes = args.inboxes.split(Dischargers(search_blocks).num_warps(), n);
     counters.clear_later(team, state.round);
     for (u32 v = team.thread(); v < n; v += team.num_threads()) {
         const u64 label = relaxed_load(&args.label[v]);

@@ -38,7 +38,7 @@ struct Arguments {
     u64 num_near_sink;
     u64* order;             // pieces of arcs of what a search reaches, level after level; or two levels of all waves
     u64 room;               // of each of the two
-    Inboxes inboxes;
+    InboxRoom inboxes;
     u32* arrivals;
     u32* counters;
     u64* state;             // of the next launch, and two copies to pass on what one block did alone

@@ -65,7 +65,7 @@ __device__ void send_waves(const Arguments& args, GridTeam& team, const Counters
     const u32 n = static_cast<u32>(args.net.num_vertices), num_near = static_cast<u32>(args.num_near_sink);
     const BlockTeam block;
     const u32 num_dischargers = Dischargers(state.search_blocks).num_warps();
-    const Inboxes inboxes = args.inboxes.of(num_dischargers);
+    const Inboxes inboxes = args.inboxes.split(num_dischargers, n);
     const LabelMarks marks{args.label};
     const RotatingSizes list_sizes{counters.base + WAVE_LIST_SIZES}, totals{counters.base + WAVE_SIZES},
         orders{counters.base + WAVE_ORDERS};
@@ -123,7 +123,7 @@ __device__ void send_waves(const Arguments& args, GridTeam& team, const Counters
                                                : relaxed_load(&level[(i - num_kept) * team.num_blocks + blockIdx.x]);
                 const u32 search = search_of_piece(piece), height = round - waves.start_of(search);
                 const ArcRange range = height < most_levels ? range_of(piece) : ArcRange{0, 0};
-                return Reached<u64>{range, label_of(search, height + 1)};
+                return ReachedArcs<u64>{range, label_of(search, height + 1)};
             },
             [&](bool found, u32 v, ArcRange range, i64, u64 mark, u64 before) { take(found, v, range, mark, before); });
         list.move_to(list_size, MOST_KEPT, at);

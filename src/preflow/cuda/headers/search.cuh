@@ -102,7 +102,7 @@ struct HeightMarks {
 
 // The arcs of a vertex that was reached, or some of them, and the mark for what has a residual arc into it.
 template <class Mark>
-struct Reached {
+struct ReachedArcs {
     ArcRange range;
     Mark mark;
 };
@@ -123,7 +123,7 @@ __device__ void expand_level(const Team& team, const Network& net, const Marks& 
     using Mark = decltype(marks.look(0));
     for (u32 begin = team.warp() * VERTICES; begin < size; begin += team.num_warps() * VERTICES) {
         const u32 i = begin + lane / LANES;
-        Reached<Mark> item{{0, 0}, 0};
+        ReachedArcs<Mark> item{{0, 0}, 0};
         if (i < size) item = item_at(i);
         const ArcRange range = item.range;
         for (u32 a = range.first + lane % LANES; __any_sync(ALL_LANES, a < range.last); a += AT_A_TIME * LANES) {
