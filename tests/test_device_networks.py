@@ -32,6 +32,7 @@ from preflow.errors import (
     VerificationError,
 )
 from preflow.generators import FAMILIES
+from preflow.graph import device_build
 from preflow.graph.device_build import DeviceResidualNetwork, build_on_device, bytes_needed
 from preflow.graph.device_network import DeviceFlowNetwork
 from preflow.graph.residual import build_residual
@@ -124,6 +125,21 @@ def test_same_residual_network_as_on_the_host(place: Any, problem: SmallProblem)
     check_same_as_host(place(problem.network), problem.sources, problem.sinks)
 
 
+@given(problem=small_problems())
+@settings(max_examples=30)
+def test_arcs_of_a_dense_network_are_in_order(problem: SmallProblem) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(device_build, "DENSE_DEGREE", 0)
+        check_same_as_host(problem.network, problem.sources, problem.sinks)
+        try:
+            net = build(problem.network, problem.sources, problem.sinks).arrays
+        except PreflowError:
+            return
+    head = net.arcs.view(np.uint32)[:, 0].astype(np.int64)
+    tail = np.repeat(np.arange(net.num_vertices), np.diff(net.first_out.astype(np.int64)))
+    assert (np.diff(tail * net.num_vertices + head) > 0).all()
+
+
 @pytest.mark.parametrize("place", [FlowNetwork.on_host, on_gpu])
 @given(problem=small_problems(mixed_capacities))
 @settings(max_examples=20)
@@ -175,10 +191,11 @@ def test_memory_is_asked_for_before_it_is_taken(monkeypatch: pytest.MonkeyPatch)
         preflow.max_flow(DIAMOND, 0, 3, device="cuda")
 
 
+@pytest.mark.parametrize("n", [300, 3_000])
 @pytest.mark.parametrize("two_way", [False, True])
 @pytest.mark.parametrize("place", [FlowNetwork.on_host, on_gpu])
-def test_memory_that_is_taken(place: Any, two_way: bool) -> None:
-    n, m = 3_000, 30_000
+def test_memory_that_is_taken(place: Any, two_way: bool, n: int) -> None:
+    m = 30_000
     rng = np.random.default_rng(1)
     tail = rng.integers(0, n - 1, m)
     head = rng.integers(tail + 1, n)

@@ -46,6 +46,30 @@ KERNEL(place_pairs, PairsArguments) {
     }
 }
 
+struct SortedPairsArguments {
+    const u64* key;          // of every pair, ascending
+    const u32* order;        // the pairs by their larger ends, then by the smaller ones
+    u64 num_pairs;
+    const u32* lower_start;  // pairs whose larger end is below a vertex
+    const u32* first_out;
+    Arc* arcs;
+    u32* arc_of_pair;
+};
+
+// The same with the arcs of a vertex by their heads: first those to smaller vertices, then those to larger ones.
+KERNEL(place_pairs_in_order, SortedPairsArguments) {
+    for (u64 i = grid_thread(); i < args.num_pairs; i += grid_threads()) {
+        const u32 p = args.order[i];
+        const u32 low = static_cast<u32>(args.key[p] >> 32), high = static_cast<u32>(args.key[p]);
+        // As many pairs before this one have a smaller first end as low's arcs have before them.
+        const u32 forward = args.lower_start[low + 1] + p;
+        const u32 backward = args.first_out[high] + static_cast<u32>(i) - args.lower_start[high];
+        args.arcs[forward] = {high, backward, 0};
+        args.arcs[backward] = {low, forward, 0};
+        args.arc_of_pair[p] = forward;
+    }
+}
+
 struct FindArguments {
     InputArcs input;
     const u32* arc_of_pair;

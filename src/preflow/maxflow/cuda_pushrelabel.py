@@ -88,7 +88,16 @@ class PushRelabelOptions:
             raise InvalidInputError(f"option lanes is 1, 2, 4, 8, 16, 32 or None, got {self.lanes!r}")
         for name in ("steps", "work_percent", "step_limit"):
             check_positive(name, getattr(self, name))
-        for name in ("step_percent", "few", "overshoot_percent", "enough_percent", "search_percent", "wave_rounds", "wave_percent", "wave_width"):
+        for name in (
+            "step_percent",
+            "few",
+            "overshoot_percent",
+            "enough_percent",
+            "search_percent",
+            "wave_rounds",
+            "wave_percent",
+            "wave_width",
+        ):
             check_count(name, getattr(self, name))
         check_flag("keeps", self.keeps)
 
@@ -211,7 +220,9 @@ def first_stage(
         totals = device.to_host(counts)
         control.counts[[PUSHES, RELABELS, ARC_SCANS]] = totals
         control.counts[[GLOBAL_RELABELS, RELABEL_NANOSECONDS]] = state[[SEARCHES, NANOSECONDS]]
-        control.excess[0] = float(net.excess[arguments.label.view(np.uint32)[::2] != n + 1].sum(dtype=np.float64))
+        control.excess[0] = float(
+            net.excess[arguments.label.view(np.uint32)[::2] != n + 1].sum(dtype=np.float64)
+        )
         if state[PHASE] == DONE:
             return xp.ascontiguousarray(arguments.label.view(np.uint32)[::2]), state
         if state[SEARCHES] > MOST_SEARCHES:
