@@ -14,10 +14,10 @@ from conftest import reference_instances
 from cuda_on_cpu.device import CpuDevice
 from oracles import check_against_oracle, edmonds_karp
 from preflow.cuda import runtime
-from preflow.errors import DeviceMemoryError, SolverError
+from preflow.errors import DeviceMemoryError, DeviceUnavailableError, InvalidInputError, SolverError
 from preflow.generators import FAMILIES
 from preflow.graph.residual import build_residual
-from preflow.maxflow import cuda_pushrelabel
+from preflow.maxflow import cuda_pushrelabel, policy
 from preflow.maxflow.methods import METHODS
 from preflow.solving.dispatch import find_method
 from preflow.solving.run import Control
@@ -148,6 +148,11 @@ def test_hubs(options: dict[str, Any]) -> None:
         assert result.value == preflow.max_flow(problem, source, sink, method="serial-hi-pr").value
 
 
+def test_some_blocks_have_to_discharge() -> None:
+    with pytest.raises(InvalidInputError, match="search_percent is below 100"):
+        preflow.max_flow(([0], [1], [1]), 0, 1, method="cuda-pushrelabel", options={"search_percent": 100})
+
+
 def test_too_many_searches_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cuda_pushrelabel, "MOST_SEARCHES", 0)
     monkeypatch.setattr(cuda_pushrelabel, "ROUNDS_A_LAUNCH", 1)
@@ -205,6 +210,51 @@ def test_cuda_is_the_device_that_was_asked_for() -> None:
     result = preflow.max_flow(([0, 0, 1, 2], [1, 2, 3, 3], [3, 2, 2, 4]), 0, 3, device="cuda")
     assert result.stats.method == "cuda-pushrelabel"
     assert result.value == 4
+
+
+class TestAuto:
+    """Whether method="auto" takes the GPU for arrays on the host."""
+
+    problem = FAMILIES["rmf-wide"].generate("4x3", seed=1)
+
+    @pytest.fixture(autouse=True)
+    def small_is_large(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(policy, "ARCS_FOR_GPU", 1)
+        monkeypatch.setattr(runtime, "is_in_use", lambda: True)
+
+    def device_taken(self, **arguments: Any) -> str:
+        return preflow.min_cut(self.problem, **arguments).stats.device
+
+    def test_enough_arcs(self) -> None:
+        result = preflow.min_cut(self.problem)
+        assert result.stats.method == "cuda-pushrelabel"
+        assert "arcs are enough work for the GPU" in result.stats.reason
+
+    @pytest.mark.parametrize("arguments", [{"device": "cpu"}, {"threads": 1}, {"method": "serial-fifo"}])
+    def test_the_caller_wants_the_cpu(self, arguments: dict[str, Any]) -> None:
+        assert self.device_taken(**arguments) == "cpu"
+
+    def test_too_few_arcs(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(policy, "ARCS_FOR_GPU", self.problem.network.num_arcs + 1)
+        assert self.device_taken() == "cpu"
+
+    def test_first_use(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(runtime, "is_in_use", lambda: False)
+        assert self.device_taken() == "cpu"
+        monkeypatch.setattr(policy, "ARCS_A_THREAD_FOR_FIRST_USE", 0)
+        assert self.device_taken() == "cuda"
+
+    def test_no_gpu(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def find_device() -> runtime.Device:
+            raise DeviceUnavailableError("none")
+
+        monkeypatch.setattr(runtime, "find_device", find_device)
+        assert self.device_taken() == "cpu"
+
+    def test_too_little_memory(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        device = CpuDevice(free_bytes=100)
+        monkeypatch.setattr(runtime, "find_device", lambda: device)
+        assert self.device_taken() == "cpu"
 
 
 @pytest.mark.gpu

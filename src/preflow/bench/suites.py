@@ -52,8 +52,8 @@ CIHAN_VOLUMES = MappingProxyType(
         "BL06-camel-med": ((240, 168, 240), 100),
     }
 )
-#: The algorithms that Wu, He and Hong compare (cpu-async, gpu-async, gpu-color), the first with its searches on the
-#: GPU, preflow's own, and a serial one.
+#: The algorithms that Wu, He and Hong compare (cpu-async, gpu-async, gpu-color), the second of them with its
+#: searches on the GPU, preflow's own, and a serial one.
 WU_HE_HONG_METHODS = (
     "multicore-lockfree",
     "cuda-hybrid",

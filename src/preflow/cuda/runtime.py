@@ -10,6 +10,7 @@ tests.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -220,6 +221,11 @@ def _import_cupy() -> Any:
     if int(version.split(".")[0]) < LEAST_CUPY:
         raise DeviceUnavailableError(f"CuPy {version} is too old, {LEAST_CUPY} is needed: {INSTALL}")
     return cupy
+
+
+def is_in_use() -> bool:
+    """Whether this process has loaded what uses a GPU."""
+    return "cupy" in sys.modules
 
 
 def find_device() -> Device:

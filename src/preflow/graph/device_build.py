@@ -3,14 +3,14 @@
 The input arcs between inner vertices are sorted by both ends of their pair, the smaller one first; each run
 of equal keys is a pair. Degrees are counted and pairs placed by atomic operations, so that the order of the
 arcs of a vertex differs from run to run; but in dense networks they are sorted by their heads, which takes
-another sort and makes discharges agree on whom to push to. Capacities come last: they are on the device only while they are
-added up, and again when the flow is recovered, unless the caller had them there.
+another sort and makes discharges agree on whom to push to. Capacities come last: they are on the device only
+while they are added up, and again when the flow is recovered, unless the caller had them there.
 
 Memory, in bytes an input arc, where P counts the pairs among A arcs: the ends take 8. Sorting takes 40: keys,
 the copy of them that CuPy sorts, indices, and the radix sort's second half of both. Afterwards 4 stay for the
 way back and 32 P / A for the residual arcs, beside 8 P / A for keys or, later, 8 for capacities, 4 P / A
-for the pairs' arcs and, in dense networks, 4 P / A for their order. So the peak is at most 60, and 52 where the
-input, whose 16 do not count then, is on the device already. 32 P + 4 A stay, and 32 a vertex.
+for the pairs' arcs and, in dense networks, 4 P / A for their order. So the peak is at most 60, and 52 where
+the input, whose 16 do not count then, is on the device already. 32 P + 4 A stay, and 32 a vertex.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ PAIR_OVERFLOW, TERMINAL_OVERFLOW, SHARED, DIRECT_LOW, DIRECT_HIGH = range(5)
 #: Bytes an input arc: its ends and one capacity, where they have to be copied to the device; what building
 #: takes beside the ends before there are capacities; and what recovering the flow takes beside the input.
 ENDS, AMOUNT, BUILD, RECOVER = 8, 8, 52, 46
-#: From so many arcs a vertex on a network is dense. cuda-pushrelabel took 10 ms on acyclic dense 6000 with the
-#: arcs of each vertex in order and 83 ms without, for seven times the pushes (H200).
+#: From so many arcs a vertex on a network is dense. cuda-pushrelabel took 10 ms on acyclic dense 6000 with
+#: the arcs of each vertex in order and 83 ms without, for seven times the pushes (H200).
 DENSE_DEGREE = 64
 
 

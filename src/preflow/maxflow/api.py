@@ -16,7 +16,7 @@ from ..certify.cut import cut_capacity
 from ..certify.flow import COARSE
 from ..cuda import runtime
 from ..cuda.runtime import Device
-from ..errors import InvalidInputError
+from ..errors import DeviceUnavailableError, InvalidInputError
 from ..graph.convert import as_flow_problem
 from ..graph.device_build import build_on_device
 from ..graph.device_network import DeviceFlowNetwork
@@ -38,7 +38,7 @@ from ..solving.run import Control, check_time_limit, run_interruptibly
 from ..stats import COUNTERS, RELABEL_NANOSECONDS, SolveStats
 from .device_flow import DeviceSecondStage, SolveOnDevice
 from .methods import METHODS
-from .policy import choose
+from .policy import choose, pays_to_look_for_gpu
 from .recover_flow import SecondStage
 from .result import MaxFlowResult, MinCutResult
 
@@ -68,6 +68,8 @@ def max_flow(
     method : str
         A name from ``preflow.methods("max_flow")``, or "auto".
     device : {"auto", "cpu", "cuda"}
+        "auto" takes a GPU for a large network, if there is one and `threads` is not given, and says why in
+        the result's `stats.reason`.
     threads : int, optional
         At most so many CPU threads, and at most 255; default: all that the process may use and the method
         can.
@@ -148,6 +150,18 @@ def min_cut(
     return run_interruptibly(solve.min_cut, solve.control, time_limit, progress)
 
 
+def _gpu_for(network: FlowNetwork) -> Device | None:
+    """Return a GPU if there is one and looking for it pays."""
+    if isinstance(network, DeviceFlowNetwork) or not pays_to_look_for_gpu(
+        network, most_threads(None), runtime.is_in_use()
+    ):
+        return None
+    try:
+        return runtime.find_device()
+    except DeviceUnavailableError:
+        return None
+
+
 class _FirstStage(NamedTuple):
     """A solve as the first stage left it; the sink side is an array of the network's kind."""
 
@@ -199,7 +213,12 @@ class _Solve:
         if method == "auto":
             if options:
                 raise InvalidInputError("options belong to one method: name it, method='auto' takes none")
-            name, reason = choose(flow_network, device, most_threads(threads))
+            name, reason = choose(
+                flow_network,
+                device,
+                most_threads(threads),
+                _gpu_for(flow_network) if device == "auto" and threads is None else None,
+            )
             record = find_method(METHODS, name)
         else:
             record, reason = find_method(METHODS, method), "asked for"

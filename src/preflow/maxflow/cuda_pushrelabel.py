@@ -2,10 +2,14 @@
 
 preflow's own; what it takes from the papers: Hong's lock-free operations (Wu, He and Hong, chapter 5;
 Łupińska, section 4.4), and global relabels driven by relabel work as in the HI_PR codes, on the device.
-Terminals are not vertices. Every warp discharges the active vertices in its inbox without waiting for others,
-until a global relabel is due; that goes level by level, small levels in one block. All is in one cooperative
-kernel, which comes back to the host every so many barriers, so that a solve can be stopped.
-docs/performance.md says what was measured.
+Terminals are not vertices. Every warp discharges the active vertices in its inbox without waiting for others.
+Global relabels go level by level, small levels in one block. Where the levels are many and narrow, three
+quarters of the blocks send searches like waves, one after the other and many on their way at once, while the
+rest discharges: the concurrent global relabel of Anderson and Setubal (1992), with their wave numbers, which
+say which of two labels is newer. A vertex that the next wave should have reached by now, and has not, waits
+for it: no label of its neighbours can be trusted. Otherwise all blocks discharge until a global relabel is
+due. All is in one cooperative kernel, which comes back to the host every so many barriers, so that a solve can
+be stopped; it ends with a search while nothing moves. docs/performance.md says what was measured.
 """
 
 from __future__ import annotations
@@ -37,8 +41,8 @@ SHARED_BYTES = 8 * STATE_WORDS + 32 + 2 * 8 * 2048 + 4 * (9 + 512 + 3)
 WARP, HUB_DEGREE = 32, 128
 #: Neighbouring vertices with one owner, and the least room of an inbox: see inboxes.cuh.
 OWNED_TOGETHER, LEAST_CAPACITY = 8, 32
-#: More global relabels than any network needs.
-MOST_SEARCHES = 10_000_000
+#: More global relabels than any network needs, and few enough for the bits of their numbers, see search.cuh.
+MOST_SEARCHES = 8_000_000
 #: Work that one phase may do, so that 32 bits count it.
 MOST_WORK = 2**31
 #: Rounds of one launch: about 0.1 s.
@@ -56,7 +60,7 @@ class PushRelabelOptions:
     steps : int
         Relabels and pushes of a vertex before others get their turn.
     work_percent : int
-        A global relabel is due after so many hundredths of 6 n + m units of relabel work,
+        Without waves a global relabel is due after so many hundredths of 6 n + m units of relabel work,
     step_limit, step_percent : int
         or when a warp has taken so many vertices and so many for each hundred levels of the last search.
     few : int
@@ -67,6 +71,12 @@ class PushRelabelOptions:
         It goes on while it has reached less of the active vertices.
     keeps : bool
         A warp with room keeps one of the vertices that it activates, whoever owns it.
+    search_percent : int
+        Share of the blocks, below 100, that send waves while the others discharge; 0 is to send none.
+    wave_width : int
+        Waves are sent after a search whose levels had fewer vertices than this in the mean.
+    wave_rounds, wave_percent : int
+        A wave follows the last one at so many levels and so many for each hundred levels of that search.
     """
 
     lanes: int | None = None
@@ -99,6 +109,8 @@ class PushRelabelOptions:
             "wave_width",
         ):
             check_count(name, getattr(self, name))
+        if self.search_percent >= 100:
+            raise InvalidInputError(f"option search_percent is below 100, got {self.search_percent!r}")
         check_flag("keeps", self.keeps)
 
 
@@ -247,7 +259,7 @@ def solve(net: ResidualArrays, options: PushRelabelOptions, control: Control) ->
 
     Notes
     -----
-    O(n^2 m) operations; on the device 16 bytes a residual arc and up to 44 a vertex.
+    O(n^2 m) operations; on the device 16 bytes a residual arc and up to 52 a vertex.
     """
     device = runtime.find_device()
     on_device = to_device(device, net)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ..graph.device_network import DeviceFlowNetwork
+from ..cuda.runtime import Device
+from ..graph.device_build import MOST_PAIRS, bytes_needed
+from ..graph.device_network import TOO_MANY_VERTICES, DeviceFlowNetwork
 from ..graph.network import FlowNetwork
 
 #: From this share of all n**2 arcs on, a network counts as dense. On acyclic dense 2000 (share one half)
@@ -18,18 +20,48 @@ SMALL = 100
 MANY_ARCS = 1_000_000
 #: From so many threads on they pay for dense networks too, where a solve takes little longer than a search.
 THREADS_FOR_DENSE = 4
+#: From so many arcs a GPU pays for a network on the host, the way there and back included. On an H200
+#: max_flow took 33 ms on rmf-wide 64x16 (0.3 million arcs), 85 ms with serial-hi-pr there; 0.25, 0.13 and
+#: 0.43 s on rmf-wide 136x68, rlg-wide 32768x64 and a 4000x4000 grid, whose first stage alone takes 0.4 to 1.1 s
+#: on 16 threads.
+ARCS_FOR_GPU = 300_000
+#: The first use of a GPU in a process takes 0.8 s, or 15 s once, to compile kernels. From so many arcs for each
+#: CPU thread a solve takes about a second without it.
+ARCS_A_THREAD_FOR_FIRST_USE = 4_000_000
 
 
-def choose(network: FlowNetwork, device: str, threads: int) -> tuple[str, str]:
-    """Return the name of the method for a network on a device with up to `threads` CPU threads, and why."""
+def pays_to_look_for_gpu(network: FlowNetwork, threads: int, in_use: bool) -> bool:
+    """Whether a network on the host has enough arcs for a GPU that the process uses already, or not yet."""
+    least = ARCS_FOR_GPU if in_use else max(ARCS_FOR_GPU, ARCS_A_THREAD_FOR_FIRST_USE * threads)
+    return network.num_arcs >= least
+
+
+def choose(network: FlowNetwork, device: str, threads: int, gpu: Device | None = None) -> tuple[str, str]:
+    """Return the name of the method for a network on a device with up to `threads` CPU threads, and why.
+
+    `gpu` is one that may be used for a network on the host.
+    """
     if device == "cuda":
         return "cuda-pushrelabel", "device='cuda': the fastest method there"
     if device == "auto" and isinstance(network, DeviceFlowNetwork):
         return "cuda-pushrelabel", "the network is on a GPU: the fastest method there"
     size, arcs = network.num_vertices, network.num_arcs
+    if gpu is not None and _fits(network, gpu):
+        return (
+            "cuda-pushrelabel",
+            f"{arcs:,} arcs are enough work for the GPU, the way there and back included",
+        )
     dense = size >= SMALL and arcs >= DENSE * size**2
     if arcs >= MANY_ARCS and threads >= (THREADS_FOR_DENSE if dense else 2):
         return "multicore-paths", f"{arcs:,} arcs are enough work for {threads} threads"
     if dense:
         return "serial-fifo", "dense network: distances are short and the order of discharges hardly matters"
     return "serial-hi-pr", "highest label with gaps and work-driven global relabels is fastest overall"
+
+
+def _fits(network: FlowNetwork, gpu: Device) -> bool:
+    return (
+        network.num_vertices < TOO_MANY_VERTICES
+        and network.num_arcs <= MOST_PAIRS
+        and bytes_needed(network) <= gpu.free_bytes
+    )
