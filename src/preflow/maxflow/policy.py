@@ -22,8 +22,8 @@ MANY_ARCS = 1_000_000
 THREADS_FOR_DENSE = 4
 #: From so many arcs a GPU pays for a network on the host, the way there and back included. On an H200
 #: max_flow took 33 ms on rmf-wide 64x16 (0.3 million arcs), 85 ms with serial-hi-pr there; 0.25, 0.13 and
-#: 0.43 s on rmf-wide 136x68, rlg-wide 32768x64 and a 4000x4000 grid, whose first stage alone takes 0.4 to 1.1 s
-#: on 16 threads.
+#: 0.43 s on rmf-wide 136x68, rlg-wide 32768x64 and a 4000x4000 grid, whose first stage alone takes 0.4 to
+#: 1.1 s on 16 threads.
 ARCS_FOR_GPU = 300_000
 #: The first use of a GPU in a process takes 0.8 s, or 15 s once, to compile kernels. From so many arcs for each
 #: CPU thread a solve takes about a second without it.
