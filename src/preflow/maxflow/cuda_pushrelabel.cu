@@ -1,5 +1,5 @@
-// The persistent kernel of cuda_pushrelabel.py: searches at rest, and phases in which blocks discharge without barriers,
-// either all of them or while others search.
+// The persistent kernel of cuda_pushrelabel.py: searches at rest, and phases in which blocks discharge without
+// barriers, either all of them or while others search.
 
 // What a launch takes depends on the mean degree and the greatest.
 #ifndef LANES_A_VERTEX

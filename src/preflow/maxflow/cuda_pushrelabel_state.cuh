@@ -113,7 +113,8 @@ struct Dischargers {
     u32 block;
 
     __device__ explicit Dischargers(u64 search_blocks)
-        : num_blocks(gridDim.x - static_cast<u32>(search_blocks)), block(blockIdx.x - static_cast<u32>(search_blocks)) {}
+        : num_blocks(gridDim.x - static_cast<u32>(search_blocks)),
+          block(blockIdx.x - static_cast<u32>(search_blocks)) {}
 
     __device__ u32 num_warps() const { return num_blocks * ((blockDim.x + WARP - 1) / WARP); }
     __device__ u32 warp() const { return threadIdx.x / WARP * num_blocks + block; }

@@ -95,7 +95,8 @@ __device__ void send_waves(const Arguments& args, GridTeam& team, const Counters
             totals.clear(round + 2);
             relaxed_store(&counters.base[ROUND], round);
             relaxed_store(&counters.base[FINISHED], waves.finished);
-            if (starts) relaxed_store(&counters.starts()[waves.newest % Timetable::SIZE], label_of(waves.newest, round));
+            if (starts)
+                relaxed_store(&counters.starts()[waves.newest % Timetable::SIZE], label_of(waves.newest, round));
             u32 order = GO_ON;
             if (all_at_rest(counters, num_dischargers)) order = ALL_REST;
             if (relaxed_load(&counters.base[OVER]) != 0) order = STOP;

@@ -25,8 +25,8 @@ THREADS_FOR_DENSE = 4
 #: 0.43 s on rmf-wide 136x68, rlg-wide 32768x64 and a 4000x4000 grid, whose first stage alone takes 0.4 to
 #: 1.1 s on 16 threads.
 ARCS_FOR_GPU = 300_000
-#: The first use of a GPU in a process takes 0.8 s, or 15 s once, to compile kernels. From so many arcs for each
-#: CPU thread a solve takes about a second without it.
+#: The first use of a GPU in a process takes 0.8 s, or 15 s once, to compile kernels. From so many arcs for
+#: each CPU thread a solve takes about a second without it.
 ARCS_A_THREAD_FOR_FIRST_USE = 4_000_000
 
 

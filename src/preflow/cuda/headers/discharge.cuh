@@ -133,7 +133,8 @@ __device__ u32 discharge(const Network& net, u64* label, const Inboxes& inboxes,
                     arc = load_arc(net.arcs, a);
                     h_head = arc.residual > 0 ? height_seen(relaxed_load(&label[arc.head]), search, stale) : n;
                 }
-                if (h_head <= low && arc.residual > 0) offer = min(static_cast<u64>(arc.residual), static_cast<u64>(left));
+                if (h_head <= low && arc.residual > 0)
+                    offer = min(static_cast<u64>(arc.residual), static_cast<u64>(left));
             }
             loaded = false;
             u64 total;

@@ -60,7 +60,10 @@ struct BlockList {
 
     // One of two lists in shared memory.
     __device__ BlockList(u64* pieces, u32* counters, u32 which)
-        : pieces(pieces + which * CAPACITY), size(&counters[2 * which]), active(&counters[2 * which + 1]), base(&counters[4]) {}
+        : pieces(pieces + which * CAPACITY),
+          size(&counters[2 * which]),
+          active(&counters[2 * which + 1]),
+          base(&counters[4]) {}
 
     __device__ void clear() const { *size = *active = 0; }
 
@@ -112,9 +115,11 @@ struct ReachedArcs {
 // vertex, which, its arcs, its excess, its mark and what stood in its place.
 //
 // A level takes as long as its longest chain of loads: so what a vertex may need is loaded before it is known to be,
-// and a lane looks at two arcs at a time. ALONE is one block, which will read the arcs of what it reaches itself. LABEL_FIRST
-// loads capacities only where marks are new: one more wait, but fewer loads where those are what takes the time.
-template <u32 LANES, bool ALONE, bool NEEDS_EXCESS, bool LABEL_FIRST, class Team, class Marks, class ItemAt, class Found>
+// and a lane looks at two arcs at a time. ALONE is one block, which will read the arcs of what it reaches itself.
+// LABEL_FIRST loads capacities only where marks are new: one more wait, but fewer loads where those are what takes the
+// time.
+template <u32 LANES, bool ALONE, bool NEEDS_EXCESS, bool LABEL_FIRST, class Team, class Marks, class ItemAt,
+          class Found>
 __device__ void expand_level(const Team& team, const Network& net, const Marks& marks, u32 size, ItemAt item_at,
                              Found reached) {
     constexpr u32 VERTICES = WARP / LANES;
