@@ -35,9 +35,8 @@ constexpr u32 NO_VERTEX = 0xffffffffu;
 
 // Discharges vertex `v` of each group, unless it is NO_VERTEX, in at most `steps` steps, a relabel or the pushes to
 // the lowest neighbours each. Vertices that become active, and `v` where it stays so, go to their inboxes, but for
-// one of each group if it `keeps` one: that is returned. A vertex that a search has
-// missed, or without a way out, is put off until another comes by. A group of fewer lanes than a
-// warp leaves a hub as it is and sets `is_hub`.
+// one of each group if it `keeps` one: that is returned. A vertex that a search has missed, or without a way out, is
+// put off until another comes by. A group of fewer lanes than a warp leaves a hub as it is and sets `is_hub`.
 template <u32 LANES>
 __device__ u32 discharge(const Network& net, u64* label, const Inboxes& inboxes, u32 v, u32 steps, bool keeps,
                          const Timetable& times, Operations& operations, bool& is_hub) {
@@ -47,27 +46,32 @@ __device__ u32 discharge(const Network& net, u64* label, const Inboxes& inboxes,
     const u32 lane = lane_id() % LANES;
     bool active = v != NO_VERTEX;
     bool puts_off = false;
-    u32 first = 0, last = 0, h = 0, search = 0, level = 0;
+    u32 first = 0, last = 0, level = 0;
+    u64 own = 0;
     i64 excess = 0, capacity_to_sink = 0;
     if (active) {
         operations.activated -= lane == 0;
-        const u64 own = relaxed_load(&label[v]);
-        h = height_of(own);
-        search = search_of(own);
+        own = relaxed_load(&label[v]);
         excess = relaxed_load(&net.excess[v]);
         capacity_to_sink = relaxed_load(&net.sink_residual[v]);
         first = net.first_out[v];
         last = net.first_out[v + 1];
         is_hub = LANES < WARP && last - first > HUB_DEGREE;
-        if (is_hub) {
-            operations.activated += lane == 0;
-        } else {
-            level = times.level_of(search);
-            puts_off = times.is_late(search, h);
-        }
-        active = !is_hub && !puts_off;
+        operations.activated += is_hub && lane == 0;
+        active = !is_hub;
     }
+    // Searches and neighbours change these meanwhile: all lanes go by what the first one has seen.
     excess = from_first_lane<LANES>(excess);
+    own = from_first_lane<LANES>(own);
+    u32 h = height_of(own);
+    const u32 search = search_of(own);
+    if (active) {
+        level = times.level_of(search);
+        puts_off = times.is_late(search, h);
+    }
+    level = from_first_lane<LANES>(level);
+    puts_off = from_first_lane<LANES>(static_cast<u32>(puts_off)) != 0;
+    active = active && !puts_off;
     u32 kept = NO_VERTEX;
     while (__any_sync(ALL_LANES, active)) {
         i64 left = excess;
