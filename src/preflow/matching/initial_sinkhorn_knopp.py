@@ -1,8 +1,8 @@
 """Two-sided sampling after Sinkhorn-Knopp scaling: Dufossé, Kaya and Uçar (2015).
 
 "Two approximation algorithms for bipartite matching on multicore architectures". The pattern is scaled
-towards row and column sums of one; every row draws a column and every column a row, with the scaled entries as
-probabilities; and the drawn edges, at most one cycle a component, are matched exactly by degree one first.
+towards row and column sums of one; every row draws a column and every column a row, with the scaled entries
+as probabilities; and the drawn edges, at most one cycle a component, are matched exactly by degree one first.
 For matrices with total support 0.866 of the maximum is expected.
 
 Departure: columns draw by a running choice while the rows are passed, so no transposed graph is needed.

@@ -1,4 +1,8 @@
-"""A phase of Hopcroft and Karp: layers by breadth-first search, then a maximal set of shortest paths."""
+"""A phase of Hopcroft and Karp: layers by breadth-first search, then a maximal set of shortest paths.
+
+Layers are kept for columns, not for the rows that these are matched with: what an edge leads to is then known
+from one place in memory, which can be asked for ahead of time.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,8 @@ from .state import NONE, Matching, prefetch_queued
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
+#: Layer of columns that a search has taken in this phase.
+TAKEN = ZERO
 
 
 class Layers(NamedTuple):
@@ -20,120 +26,138 @@ class Layers(NamedTuple):
 
     Attributes
     ----------
-    level : ndarray, shape (num_rows,)
-        How many columns lie between a free row and this one; NONE where it was not reached or leads nowhere.
+    layer : ndarray, shape (num_columns,)
+        How many columns an alternating path from a free row has up to this one. TAKEN; `free` for free
+        columns; the largest number for matched ones that were not reached.
     queue : ndarray, shape (num_rows,)
         Rows in the order in which they were reached, the free ones first.
-    next_edge, path : ndarray, shape (num_rows,)
-        The next edge that each row tries, and the rows on the stack of the depth-first search.
+    position, path : ndarray, shape (num_rows,)
+        The rows on the stack of the depth-first search, and the next edge that each tries.
     """
 
-    level: NDArray[Any]
+    layer: NDArray[Any]
     queue: NDArray[Any]
-    next_edge: NDArray[Any]
+    position: NDArray[Any]
     path: NDArray[Any]
 
 
-def make_layers(num_rows: int, dtype: Any) -> Layers:
+def make_layers(num_rows: int, num_columns: int, dtype: Any) -> Layers:
     """Return room for the layers; `queue` is to begin with the free rows."""
-    level, queue, next_edge, path = (np.empty(num_rows, dtype=dtype) for _ in range(4))
-    return Layers(level, queue, next_edge, path)
+    queue, position, path = (np.empty(num_rows, dtype=dtype) for _ in range(3))
+    return Layers(np.empty(num_columns, dtype=dtype), queue, position, path)
+
+
+@kernel
+def unreached(layers: Layers) -> Any:
+    """Return the layer of matched columns that were not reached; one less is that of free columns."""
+    return NONE >> np.uint64(64 - 8 * layers.layer.itemsize)
 
 
 @kernel
 def find_layers(rows: Adjacency, matching: Matching, layers: Layers, size: Any) -> tuple[Any, Any]:
-    """Layer the rows from the `size` free ones that begin the queue, up to where a free column is found.
+    """Layer the columns from the `size` free rows that begin the queue, up to the first free columns.
 
-    Returns the level of the rows that have free columns, NONE if there are none, and how many edges were
+    Returns how many columns a shortest augmenting path has, 0 if there is none, and how many edges were
     looked at.
     """
     num_rows = np.uint64(len(matching.row_match))
-    level, queue = layers.level, layers.queue
-    level[:] = NONE
-    for i in range(size):
-        level[queue[i]] = 0
-    last = NONE
-    end = size
-    k = ZERO
-    scans = ZERO
-    while k < end:
-        prefetch_queued(rows, matching.column_match, queue, k, end)
-        r = np.uint64(queue[k])
-        k += ONE
-        h = np.uint64(level[r])
-        if h > last:
-            break
-        first = np.uint64(rows.first[r])
-        layers.next_edge[r] = first
-        for e in range(first, np.uint64(rows.first[r + ONE])):
-            other = np.uint64(matching.column_match[rows.neighbour[e]])
-            if other >= num_rows:
-                last = h
-                break
-            if last == NONE and np.uint64(level[other]) >= num_rows:
-                level[other] = h + ONE
-                queue[end] = other
-                end += ONE
-        scans += np.uint64(rows.first[r + ONE]) - first
-    return last, scans
+    layer, queue = layers.layer, layers.queue
+    new = unreached(layers)
+    free = new - ONE
+    for i in range(np.uint64(len(layer))):
+        layer[i] = new if np.uint64(matching.column_match[i]) < num_rows else free
+    begin, end = ZERO, size
+    depth, scans = ZERO, ZERO
+    while begin < end:
+        depth += ONE
+        found = False
+        last = end
+        for k in range(begin, last):
+            prefetch_queued(rows, layer, queue, k, last)
+            r = np.uint64(queue[k])
+            e, stop = np.uint64(rows.first[r]), np.uint64(rows.first[r + ONE])
+            scans -= e
+            while e < stop:
+                c = np.uint64(rows.neighbour[e])
+                e += ONE
+                at = np.uint64(layer[c])
+                if at == free:
+                    found = True
+                    break
+                if at == new and not found:
+                    layer[c] = depth
+                    queue[end] = matching.column_match[c]
+                    end += ONE
+            scans += e
+        if found:
+            return depth, scans
+        begin = last
+    return ZERO, scans
 
 
 @kernel
 def augment_layered(
-    rows: Adjacency, matching: Matching, layers: Layers, root: Any, last: Any
+    rows: Adjacency, matching: Matching, layers: Layers, root: Any, length: Any
 ) -> tuple[bool, Any]:
-    """Augment along a shortest path from a free row, if one is left; return that, and edges looked at.
+    """Augment along a path of `length` columns from a free row, if one is left.
 
-    No row is entered twice in a phase: neither one that leads nowhere nor one of a path that augmented.
+    No column is taken twice in a phase, be it that it leads nowhere or that it is on a path that augmented.
+    Returns whether there was a path, and how many edges were looked at.
     """
-    num_rows = np.uint64(len(matching.row_match))
-    level, next_edge, path = layers.level, layers.next_edge, layers.path
-    row_match, column_match = matching.row_match, matching.column_match
+    layer, position, path = layers.layer, layers.position, layers.path
+    free = unreached(layers) - ONE
     path[ZERO] = root
-    depth = ZERO
-    scans = ZERO
+    position[ZERO] = rows.first[root]
+    depth, scans = ZERO, ZERO
     while True:
         r = np.uint64(path[depth])
-        end = np.uint64(rows.first[r + ONE])
-        e = np.uint64(next_edge[r])
-        start = e
-        entered = False
-        while e < end:
-            other = np.uint64(column_match[rows.neighbour[e]])
-            if other >= num_rows:
-                c = np.uint64(rows.neighbour[e])
-                while True:
-                    r = np.uint64(path[depth])
-                    previous = np.uint64(row_match[r])
-                    row_match[r] = c
-                    column_match[c] = r
-                    level[r] = NONE
-                    if depth == ZERO:
-                        return True, scans + e - start
-                    depth -= ONE
-                    c = previous
+        e, end = np.uint64(position[depth]), np.uint64(rows.first[r + ONE])
+        # The last column of a path is free, the others are of one layer each.
+        wanted = free if depth + ONE == length else depth + ONE
+        scans -= e
+        while e < end and np.uint64(layer[rows.neighbour[e]]) != wanted:
             e += ONE
-            if depth < last and np.uint64(level[other]) == depth + ONE:
-                next_edge[r] = e
-                depth += ONE
-                path[depth] = other
-                entered = True
+        scans += e
+        if e < end:
+            c = np.uint64(rows.neighbour[e])
+            layer[c] = TAKEN
+            if wanted == free:
                 break
-        scans += e - start
-        if not entered:
-            level[r] = NONE
-            if depth == ZERO:
-                return False, scans
+            position[depth] = e + ONE
+            depth += ONE
+            r = np.uint64(matching.column_match[c])
+            path[depth] = r
+            position[depth] = rows.first[r]
+        elif depth == ZERO:
+            return False, scans
+        else:
             depth -= ONE
+    while True:
+        r = np.uint64(path[depth])
+        previous = np.uint64(matching.row_match[r])
+        matching.row_match[r] = c
+        matching.column_match[c] = r
+        if depth == ZERO:
+            return True, scans
+        depth -= ONE
+        c = previous
 
 
 @kernel
-def keep_free(matching: Matching, queue: Any, size: Any) -> Any:
-    """Let the queue begin with those of its first `size` rows that are free still; return their number."""
-    num_columns = np.uint64(len(matching.column_match))
-    left = ZERO
+def augment_all(
+    rows: Adjacency, matching: Matching, layers: Layers, size: Any, length: Any
+) -> tuple[Any, Any]:
+    """Augment along a maximal set of disjoint paths of `length` columns from the first rows of the queue.
+
+    Returns how many free rows are left there, and how many edges were looked at.
+    """
+    left, scans = ZERO, ZERO
     for k in range(size):
-        if np.uint64(matching.row_match[queue[k]]) >= num_columns:
-            queue[left] = queue[k]
+        prefetch_queued(rows, layers.layer, layers.queue, k, size)
+        root = np.uint64(layers.queue[k])
+        found, more = augment_layered(rows, matching, layers, root, length)
+        scans += more
+        if not found:
+            layers.queue[left] = root
             left += ONE
-    return left
+    return left, scans

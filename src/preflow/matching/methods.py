@@ -37,6 +37,13 @@ METHODS = (
         aliases=("HKDW",),
     ),
     Method(
+        "serial-hybrid",
+        "matching.serial_hybrid",
+        "HybridOptions",
+        "Hopcroft and Karp while phases are cheap, then push-relabel",
+        "preflow",
+    ),
+    Method(
         "serial-pothen-fan",
         "matching.serial_pothen_fan",
         "PothenFanOptions",

@@ -201,7 +201,7 @@ def augment(matching: Matching, forest: Forest, free: Any, size: Any) -> Any:
 
 @kernel
 def dissolve(matching: Matching, forest: Forest) -> tuple[Any, Any]:
-    """Take the trees that augmented apart, list their columns, return how many, and how many are in others."""
+    """Take trees that augmented apart, list their columns, return how many these are, and how many others."""
     num_rows, num_columns = np.uint64(len(forest.row_root)), np.uint64(len(forest.parent))
     dissolved, growing = ZERO, ZERO
     for c in range(num_columns):

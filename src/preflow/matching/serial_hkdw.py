@@ -21,8 +21,8 @@ from ..kernels.kernel import kernel
 from ..solving.run import Control
 from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES
 from .depth_first import Search, augment_from, closed, make_search, restart_stamps
-from .layered import Layers, augment_layered, find_layers, keep_free, make_layers
-from .state import NONE, Matching, list_free_rows
+from .layered import Layers, augment_all, find_layers, make_layers
+from .state import Matching, list_free_rows
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -47,19 +47,15 @@ def run_phases(
     """Match the `size` free rows in the queue; return whether it was not stopped before that was done."""
     number = ZERO
     while size > ZERO:
-        last, scans = find_layers(rows, matching, layers, size)
+        length, scans = find_layers(rows, matching, layers, size)
         counts[ARC_SCANS] += scans
         counts[PHASES] += ONE
-        if last == NONE:
+        if length == ZERO:
             break
-        for k in range(size):
-            if relaxed_load(stop, 0) != 0:
-                return False
-            found, scans = augment_layered(rows, matching, layers, layers.queue[k], last)
-            counts[ARC_SCANS] += scans
-            if found:
-                counts[AUGMENTATIONS] += ONE
-        size = keep_free(matching, layers.queue, size)
+        left, scans = augment_all(rows, matching, layers, size, length)
+        counts[ARC_SCANS] += scans
+        counts[AUGMENTATIONS] += size - left
+        size = left
         if number + size >= closed(search):
             restart_stamps(search)
             number = ZERO
@@ -92,9 +88,9 @@ def solve(graph: BipartiteGraph, matching: Matching, options: HkdwOptions, contr
 
     Notes
     -----
-    O(m sqrt(n)) time, memory of seven indices a row and two a column.
+    O(m sqrt(n)) time, memory of six indices a row and three a column.
     """
-    layers = make_layers(graph.num_rows, graph.rows.first.dtype)
+    layers = make_layers(*graph.shape, graph.rows.first.dtype)
     search = make_search(graph.rows, graph.num_columns)
     size = list_free_rows(graph.rows, matching, layers.queue)
     control.excess[:] = size

@@ -14,10 +14,11 @@ import numpy as np
 from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.atomics import relaxed_load
 from ..kernels.kernel import kernel
+from ..solving.options import UNLIMITED
 from ..solving.run import Control
 from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES
-from .layered import Layers, augment_layered, find_layers, keep_free, make_layers
-from .state import NONE, Matching, list_free_rows
+from .layered import Layers, augment_all, find_layers, make_layers
+from .state import Matching, list_free_rows
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -30,25 +31,36 @@ class HopcroftKarpOptions:
 
 @kernel
 def run_phases(
-    rows: Adjacency, matching: Matching, layers: Layers, size: Any, stop: Any, counts: Any, progress: Any
-) -> bool:
-    """Match the `size` free rows in the queue; return whether it was not stopped before that was done."""
-    while size > ZERO:
-        last, scans = find_layers(rows, matching, layers, size)
-        counts[ARC_SCANS] += scans
+    rows: Adjacency,
+    matching: Matching,
+    layers: Layers,
+    size: Any,
+    scan_limit: Any,
+    stop: Any,
+    counts: Any,
+    progress: Any,
+) -> Any:
+    """Match the `size` free rows that begin the queue; return how many are left for which paths may exist.
+
+    None are left unless `stop` is raised, or a phase after the first looks at more than `scan_limit` edges.
+    """
+    phase = ZERO
+    while size > ZERO and relaxed_load(stop, 0) == 0:
+        length, scans = find_layers(rows, matching, layers, size)
+        phase += ONE
         counts[PHASES] += ONE
-        if last == NONE:
-            break
-        for k in range(size):
-            if relaxed_load(stop, 0) != 0:
-                return False
-            found, scans = augment_layered(rows, matching, layers, layers.queue[k], last)
+        if length == ZERO:
             counts[ARC_SCANS] += scans
-            if found:
-                counts[AUGMENTATIONS] += ONE
-        size = keep_free(matching, layers.queue, size)
+            return ZERO
+        left, more = augment_all(rows, matching, layers, size, length)
+        scans += more
+        counts[ARC_SCANS] += scans
+        counts[AUGMENTATIONS] += size - left
+        size = left
         progress[0] = size
-    return True
+        if phase > ONE and scans > scan_limit:
+            break
+    return size
 
 
 def solve(graph: BipartiteGraph, matching: Matching, options: HopcroftKarpOptions, control: Control) -> bool:
@@ -61,11 +73,27 @@ def solve(graph: BipartiteGraph, matching: Matching, options: HopcroftKarpOption
 
     Notes
     -----
-    O(m sqrt(n)) time, memory of four indices a row.
+    O(m sqrt(n)) time, memory of three indices a row and one a column.
     """
-    layers = make_layers(graph.num_rows, graph.rows.first.dtype)
+    return solve_within(graph, matching, UNLIMITED, control) == 0
+
+
+def solve_within(graph: BipartiteGraph, matching: Matching, scan_limit: Any, control: Control) -> int:
+    """Do the same until a phase after the first looks at more than `scan_limit` edges.
+
+    Returns the number of free rows from which there may still be augmenting paths.
+    """
+    layers = make_layers(*graph.shape, graph.rows.first.dtype)
     size = list_free_rows(graph.rows, matching, layers.queue)
     control.excess[:] = size
-    return run_phases(
-        graph.rows, matching, layers, np.uint64(size), control.stop, control.counts, control.excess
+    left = run_phases(
+        graph.rows,
+        matching,
+        layers,
+        np.uint64(size),
+        scan_limit,
+        control.stop,
+        control.counts,
+        control.excess,
     )
+    return int(left)

@@ -54,6 +54,11 @@ ZERO = np.uint64(0)
 ONE = np.uint64(1)
 #: A gap is closed by a pass over all columns, at most once in a number of pushes of this share of them.
 GAP_SHIFT = np.uint64(2)
+#: Whether pushes have stalled is looked at once in a number of pushes of this share of the columns. They have
+#: if fewer than one in STALLED_SHARE of the active rows, and at least STALLED_ROWS, became inactive since.
+STALL_SHIFT = np.uint64(2)
+STALLED_SHARE = np.uint64(8)
+STALLED_ROWS = np.uint64(16)
 
 
 @dataclass(frozen=True)
@@ -68,15 +73,19 @@ class PushRelabelOptions:
         Give up on all columns above an empty level.
     initial_labels : {"exact", "one"}
         Start with a global relabel, or with label 1 at every matched column.
+    relabel_stalled : bool
+        A global relabel is also due when hardly any row got a free column in the last pushes.
     """
 
     relabel_period: float = 0.5
     gap: bool = True
     initial_labels: Literal["exact", "one"] = "exact"
+    relabel_stalled: bool = False
 
     def __post_init__(self) -> None:
         check_positive_number("relabel_period", self.relabel_period)
-        check_flag("gap", self.gap)
+        for name in ("gap", "relabel_stalled"):
+            check_flag(name, getattr(self, name))
         check_choice("initial_labels", self.initial_labels, ("exact", "one"))
 
 
@@ -115,7 +124,7 @@ def label_with_one(matching: Matching, state: State) -> None:
 
 @kernel
 def global_relabel(columns: Adjacency, matching: Matching, state: State) -> None:
-    """Set all labels to exact distances by a search from the free columns; the columns of rows must be right."""
+    """Set all labels to exact distances by a search from the free columns, given all rows' columns."""
     num_rows, num_columns = np.uint64(len(matching.row_match)), np.uint64(len(state.label))
     label, order, row_match = state.label, state.order, matching.row_match
     dead = num_columns + ONE
@@ -185,6 +194,7 @@ def push_until(
     size: Any,
     push_limit: Any,
     gap: bool,
+    stalls: bool,
     stop: Any,
     counts: Any,
     progress: Any,
@@ -198,6 +208,8 @@ def push_until(
     dead = num_columns + ONE
     pushes, scans = ZERO, ZERO
     next_gap = num_columns >> GAP_SHIFT
+    next_look = num_columns >> STALL_SHIFT
+    size_then = size
     if population[ZERO] == 0:
         size = ZERO
     while size > ZERO and pushes < push_limit and relaxed_load(stop, 0) == 0:
@@ -244,6 +256,11 @@ def push_until(
                 next_gap = pushes + (num_columns >> GAP_SHIFT)
                 counts[GAP_VERTICES] += close_gap(state, lowest)
         progress[0] = size
+        if stalls and pushes >= next_look:
+            if size >= STALLED_ROWS and (size_then - size) * STALLED_SHARE < size_then:
+                break
+            next_look += (num_columns >> STALL_SHIFT) + ONE
+            size_then = size
     counts[PUSHES] += pushes
     counts[ARC_SCANS] += scans
     return begin, size
@@ -275,8 +292,9 @@ def solve(graph: BipartiteGraph, matching: Matching, options: PushRelabelOptions
     control.excess[:] = size
     if options.initial_labels == "one":
         label_with_one(matching, state)
+    pushed = False
     while size and not control.stopped:
-        if control.counts[PHASES] or options.initial_labels == "exact":
+        if pushed or options.initial_labels == "exact":
             started = time.perf_counter_ns()
             global_relabel(graph.columns, matching, state)
             control.counts[GLOBAL_RELABELS] += 1
@@ -289,10 +307,12 @@ def solve(graph: BipartiteGraph, matching: Matching, options: PushRelabelOptions
             np.uint64(size),
             push_limit,
             options.gap,
+            options.relabel_stalled,
             control.stop,
             control.counts,
             control.excess,
         )
         control.counts[PHASES] += 1
+        pushed = True
         match_rows(matching)
     return size == 0

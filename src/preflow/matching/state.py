@@ -72,7 +72,7 @@ def match_rows(matching: Matching) -> None:
 
 @kernel
 def prefetch_queued(adjacency: Adjacency, values: Any, queue: Any, i: Any, end: Any) -> None:
-    """Ask for what the vertices ahead of place `i` in a queue need: last, the `values` of their neighbours."""
+    """Ask for what the vertices ahead of place `i` in a queue need, `values` of their neighbours last."""
     if i + AHEAD_RANGE < end:
         prefetch(adjacency.first, np.uint64(queue[i + AHEAD_RANGE]))
         prefetch(adjacency.neighbour, np.uint64(adjacency.first[queue[i + AHEAD_NEIGHBOURS]]))
