@@ -152,7 +152,11 @@ def dulmage_mendelsohn(
     >>> parts.num_blocks, parts.row_blocks.tolist()
     (2, [0, 2, 3])
     """
-    result = bipartite_matching(matrix, method=method, device=device)
+    return decompose(bipartite_matching(matrix, method=method, device=device), fine=fine)
+
+
+def decompose(result: MatchingResult, *, fine: bool = True) -> DulmageMendelsohn:
+    """Return the decomposition that follows from a maximum matching."""
     graph, matching = result.graph, result._matching
     vertical_rows, vertical_columns = reachable_from_rows(graph, matching)
     horizontal_columns, horizontal_rows = reachable_from_rows(
@@ -206,14 +210,14 @@ class Components(NamedTuple):
 
     Attributes
     ----------
-    component, index, low : ndarray
+    component, found_at, low : ndarray
         The result, the order of discovery (0: not yet, else from 1), and the earliest row reached.
     next_edge, path, waiting : ndarray
         The next edge of each row, the rows on the path, and those without a component so far.
     """
 
     component: NDArray[Any]
-    index: NDArray[Any]
+    found_at: NDArray[Any]
     low: NDArray[Any]
     next_edge: NDArray[Any]
     path: NDArray[Any]
@@ -228,15 +232,15 @@ def find_components(rows: Adjacency, column_match: Any, chosen: Any, state: Comp
     """
     found, discovered, height = ZERO, ZERO, ZERO
     for root in range(np.uint64(len(chosen))):
-        if not chosen[root] or state.index[root] != 0:
+        if not chosen[root] or state.found_at[root] != 0:
             continue
         depth = ZERO
         state.path[ZERO] = root
         while True:
             r = np.uint64(state.path[depth])
-            if state.index[r] == 0:
+            if state.found_at[r] == 0:
                 discovered += ONE
-                state.index[r] = discovered
+                state.found_at[r] = discovered
                 state.low[r] = discovered
                 state.next_edge[r] = rows.first[r]
                 state.waiting[height] = r
@@ -248,17 +252,17 @@ def find_components(rows: Adjacency, column_match: Any, chosen: Any, state: Comp
                 e += ONE
                 if other >= np.uint64(len(chosen)) or not chosen[other]:
                     continue
-                if state.index[other] == 0:
+                if state.found_at[other] == 0:
                     depth += ONE
                     state.path[depth] = other
                     entered = True
                     break
                 if state.component[other] == 0:
-                    state.low[r] = min(np.uint64(state.low[r]), np.uint64(state.index[other]))
+                    state.low[r] = min(np.uint64(state.low[r]), np.uint64(state.found_at[other]))
             state.next_edge[r] = e
             if entered:
                 continue
-            if state.low[r] == state.index[r]:
+            if state.low[r] == state.found_at[r]:
                 found += ONE
                 while True:
                     height -= ONE
