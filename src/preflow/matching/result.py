@@ -90,7 +90,8 @@ class MatchingResult(BoundedResult):
             The proof fails: please report it as a bug.
         """
         check_matching(self.graph, self.row_match, self.column_match, self.cardinality)
-        check_cover(self.graph, *self.vertex_cover, int(self.upper_bound))
+        bound = self.cardinality if self.status == "optimal" else int(self.upper_bound)
+        check_cover(self.graph, *self.vertex_cover, bound)
 
     def __repr__(self) -> str:
         rows, columns = self.graph.shape
