@@ -18,6 +18,7 @@ from scipy.sparse.csgraph import structural_rank as scipy_rank
 import preflow
 from oracles import largest_matching
 from preflow import BipartiteGraph
+from preflow.certify.matching import check_cover
 from preflow.errors import (
     DeviceUnavailableError,
     InvalidInputError,
@@ -400,10 +401,13 @@ def test_proof_fails_for_a_wrong_matching() -> None:
         (tampered(row_match=match(0, 5)), "no vertex"),
         (tampered(row_match=match(0)), "shape"),
         (tampered(row_match=match(0, -1), column_match=match(0, -1), lower_bound=1), "not covered|cover has"),
-        (tampered(_matching=preflow.bipartite_matching(([0, 0], [0, 1]))._matching), "one bool per row"),
     ]:
         with pytest.raises(VerificationError, match=message):
             broken.verify()
+    with pytest.raises(VerificationError, match="row 0 and column 0 is not covered"):
+        check_cover(result.graph, np.array([False, True]), np.array([False, True]), 2)
+    with pytest.raises(VerificationError, match="one bool"):
+        check_cover(result.graph, np.array([True]), np.array([False, True]), 2)
 
 
 @pytest.mark.parametrize("method", SOLVERS)

@@ -68,9 +68,10 @@ def _draw_entries(axes: Any, shape: tuple[int, int], row: Any, column: Any) -> N
     extent = ((0, max(shape[0], 1)), (0, max(shape[1], 1)))
     counts, _, _ = np.histogram2d(row + 0.5, column + 0.5, bins=bins, range=extent)
     axes.imshow(
-        np.log1p(counts),
+        np.where(counts > 0, np.log1p(counts), np.nan),
         cmap="Blues",
-        vmin=-0.3 * np.log1p(counts.max()) if counts.any() else 0,
+        # Even a single entry is to be seen.
+        vmin=-np.log1p(counts.max(initial=0)),
         interpolation="nearest",
         extent=(-0.5, extent[1][1] - 0.5, extent[0][1] - 0.5, -0.5),
     )

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidInputError
-from ..kernels.transpose import count_edges, group_edges, group_transposed, is_symmetric
 
 if TYPE_CHECKING:
     import networkx
@@ -73,6 +72,8 @@ class BipartiteGraph:
 
         A symmetric pattern serves as its own transposed.
         """
+        from ..kernels.transpose import count_edges, group_transposed, is_symmetric
+
         first, neighbour = self.rows
         dtype = first.dtype
         square = self.num_rows == self.num_columns
@@ -130,10 +131,7 @@ class BipartiteGraph:
             _check_range(values, name, size)
         dtype = _index_dtype(num_rows, num_columns, len(ends[0]))
         keys, values = (np.ascontiguousarray(end, dtype=dtype) for end in ends)
-        rows = Adjacency(np.zeros(num_rows + 1, dtype=dtype), np.empty_like(values))
-        count_edges(keys, rows.first)
-        group_edges(keys, values, *rows)
-        return cls(num_rows, num_columns, rows)
+        return cls(num_rows, num_columns, _grouped(keys, values, num_rows))
 
     @classmethod
     def from_scipy(
@@ -236,6 +234,16 @@ def as_bipartite_graph(graph: Any) -> BipartiteGraph:
     )
 
 
+def _grouped(keys: NDArray[Any], values: NDArray[Any], size: int) -> Adjacency:
+    """Return the values of each of the keys 0 to ``size - 1``, in their order."""
+    from ..kernels.transpose import count_edges, group_edges
+
+    grouped = Adjacency(np.zeros(size + 1, dtype=keys.dtype), np.empty_like(values))
+    count_edges(keys, grouped.first)
+    group_edges(keys, values, *grouped)
+    return grouped
+
+
 def _index_dtype(num_rows: int, num_columns: int, num_edges: int) -> Any:
     return np.uint32 if max(num_rows, num_columns, num_edges) <= MOST_NARROW else np.uint64
 
@@ -250,10 +258,8 @@ def _compressed(matrix: Any) -> Any:
     dtype = _index_dtype(int(matrix.shape[0]), int(matrix.shape[1]), matrix.nnz)
     row, column = (_numbers(values, name) for values, name in ((matrix.row, "row"), (matrix.col, "column")))
     _check_range(row, "row", matrix.shape[0])
-    first, order = np.zeros(matrix.shape[0] + 1, dtype=dtype), np.empty(len(row), dtype=dtype)
-    keys = row.astype(dtype, copy=False)
-    count_edges(keys, first)
-    group_edges(keys, np.arange(len(row), dtype=dtype), first, order)
+    edges = np.arange(len(row), dtype=dtype)
+    first, order = _grouped(row.astype(dtype, copy=False), edges, int(matrix.shape[0]))
     result = csr_array(matrix.shape, dtype=matrix.data.dtype)
     result.indptr, result.indices, result.data = first, column[order], matrix.data[order]
     return result
