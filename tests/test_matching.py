@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import signal
+import subprocess
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +19,7 @@ from hypothesis import strategies as st
 from scipy.sparse.csgraph import structural_rank as scipy_rank
 
 import preflow
+from conftest import heed_ctrl_c
 from oracles import largest_matching
 from preflow import BipartiteGraph
 from preflow.certify.matching import check_cover
@@ -31,6 +35,7 @@ from preflow.graph.bipartite import Adjacency
 from preflow.io.matrix_market import read_matrix_market, write_matrix_market
 from preflow.matching.methods import INITIAL
 from preflow.matching.policy import choose
+from preflow.progress import ProgressReport
 from strategies import SmallGraph, small_graphs
 
 SOLVERS = [method.name for method in preflow.methods("bipartite_matching") if method.device == "cpu"]
@@ -163,6 +168,33 @@ def test_start_from_a_given_matching(method: str) -> None:
 def test_bad_initial_matching(initial: object, message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         preflow.bipartite_matching(([0, 0, 1, 2], [0, 1, 1, 2]), initial=initial)
+
+
+# Initial matchings
+
+
+@given(seed=st.integers(0, 10**6), size=st.integers(2, 40))
+@settings(max_examples=40)
+def test_karp_sipser_is_optimal_on_trees(seed: int, size: int) -> None:
+    tree = nx.random_labeled_tree(size, seed=seed)
+    result = preflow.bipartite_matching(tree, initial="karp-sipser")
+    assert result.stats.initial_cardinality == result.cardinality == len(nx.max_weight_matching(tree, True))
+
+
+def test_initial_matchings_are_as_good_as_they_claim() -> None:
+    random = np.random.default_rng(5)
+    n = 20_000
+    columns = np.concatenate([random.permutation(n) for _ in range(4)])
+    order = random.permutation(4 * n)
+    graph = BipartiteGraph.from_edges(np.tile(np.arange(n), 4)[order], columns[order])
+    share = {}
+    for start in STARTS:
+        stats = preflow.bipartite_matching(graph, initial=start).stats
+        share[start] = stats.initial_cardinality / n
+    assert share["none"] == 0
+    assert 0.85 < share["cheap"] < share["min-degree"] < share["karp-sipser"]
+    assert share["karp-sipser"] > 0.99
+    assert share["sinkhorn-knopp"] > 0.86
 
 
 # Input
@@ -431,8 +463,43 @@ def test_a_stopped_solve_is_a_matching_with_bounds(method: str) -> None:
             _ = result.value
 
 
+SCRIPT = """
+import sys, threading
+import preflow
+from preflow.generators import bipartite_family
+ARGUMENTS = {"method": sys.argv[1], "initial": "none", "options": eval(sys.argv[2])}
+preflow.bipartite_matching(bipartite_family("erdos-renyi").generate("100x3"), **ARGUMENTS)
+graph = bipartite_family("erdos-renyi").generate("100000x3")
+print("solving", flush=True)
+try:
+    preflow.bipartite_matching(graph, **ARGUMENTS)
+except KeyboardInterrupt:
+    names = [thread.name for thread in threading.enumerate() if thread.name.startswith("preflow-solver")]
+    print("interrupted", len(names), preflow.bipartite_matching(([0], [0])).cardinality, flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [("serial-push-relabel", {"relabel_period": 1e-9}), ("serial-pothen-fan", {"fairness": False})],
+)
+def test_ctrl_c_leaves_the_process_usable(method: str, options: dict[str, object]) -> None:
+    command = [sys.executable, "-c", SCRIPT, method, repr(options)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, preexec_fn=heed_ctrl_c)
+    assert process.stdout is not None
+    assert process.stdout.readline().strip() == "solving"
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    assert process.stdout.readline().split() == ["interrupted", "0", "1"]
+    assert process.wait(timeout=30) == 0
+
+
 def test_progress_is_a_share() -> None:
-    preflow.bipartite_matching(([0], [0]), progress=True)
+    reports: list[ProgressReport] = []
+    graph = bipartite_family("erdos-renyi").generate("20000x3")
+    preflow.bipartite_matching(graph, method="serial-pothen-fan", initial="none", progress=reports.append)
+    assert reports
+    assert all(0 <= report.settled <= 1 for report in reports)
     with pytest.raises(InvalidInputError, match="progress"):
         preflow.bipartite_matching(([0], [0]), progress="yes")
 

@@ -63,8 +63,9 @@ def bipartite_matching(
     options : mapping, optional
         Options of the named method, such as ``{"relabel_period": 1.0}``; "auto" takes none.
     time_limit : float, optional
-        Seconds for the initial matching and the solve; compiling, once, comes on top. On expiry the result's
-        `status` says so, its matching has `lower_bound` edges, and no matching has more than `upper_bound`.
+        Seconds for the solve; an initial matching, linear in the graph, is completed in any case, and
+        compiling, once, comes on top. On expiry the result's `status` says so, its matching has
+        `lower_bound` edges, and no matching has more than `upper_bound`.
     progress : bool or function
         True draws a line on standard error; a function is called with a ProgressReport now and then.
 
