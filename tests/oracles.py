@@ -11,7 +11,7 @@ import numpy as np
 
 import preflow
 from preflow.maxflow.result import MaxFlowResult
-from strategies import SmallProblem
+from strategies import SmallGraph, SmallProblem
 
 INFINITY = float("inf")
 
@@ -75,3 +75,20 @@ def check_against_oracle(problem: SmallProblem, **arguments: Any) -> MaxFlowResu
     assert set(np.flatnonzero(result.sink_side)) == sink_side
     assert set(np.flatnonzero(result.source_side())) == source_side
     return result
+
+
+def largest_matching(graph: SmallGraph) -> int:
+    """Return the size of a maximum matching: one augmenting path after the other, by recursion."""
+    neighbours = [sorted({c for r, c in graph.edges if r == row}) for row in range(graph.num_rows)]
+    partner: dict[int, int] = {}
+
+    def augment(row: int, seen: set[int]) -> bool:
+        for column in neighbours[row]:
+            if column not in seen:
+                seen.add(column)
+                if column not in partner or augment(partner[column], seen):
+                    partner[column] = row
+                    return True
+        return False
+
+    return sum(augment(row, set()) for row in range(graph.num_rows))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-from preflow import FlowNetwork
+from preflow import BipartiteGraph, FlowNetwork
 
 
 @dataclass(frozen=True)
@@ -68,3 +68,25 @@ def small_problems(
         sorted(terminals[:num_sources]),
         sorted(terminals[num_sources : num_sources + num_sinks]),
     )
+
+
+@dataclass(frozen=True)
+class SmallGraph:
+    """A bipartite graph as lists; edges may repeat."""
+
+    num_rows: int
+    num_columns: int
+    edges: list[tuple[int, int]]
+
+    @property
+    def graph(self) -> BipartiteGraph:
+        row, column = [r for r, _ in self.edges], [c for _, c in self.edges]
+        return BipartiteGraph.from_edges(row, column, (self.num_rows, self.num_columns))
+
+
+@st.composite
+def small_graphs(draw: st.DrawFn, max_vertices: int = 9) -> SmallGraph:
+    """Bipartite graphs with empty rows and columns, repeated edges, and sides of different size."""
+    rows, columns = draw(st.integers(1, max_vertices)), draw(st.integers(1, max_vertices))
+    edge = st.tuples(st.integers(0, rows - 1), st.integers(0, columns - 1))
+    return SmallGraph(rows, columns, draw(st.lists(edge, max_size=3 * max(rows, columns))))

@@ -24,7 +24,7 @@ import preflow
 from conftest import heed_ctrl_c
 from preflow.cli import app
 from preflow.errors import DeviceUnavailableError, PreflowError, VerificationError
-from preflow.generators import FAMILIES
+from preflow.generators import BIPARTITE_FAMILIES, FAMILIES
 from preflow.graph.network import FlowNetwork, MaxFlowProblem
 from preflow.io.dimacs import write_dimacs
 from preflow.io.npz import save_npz
@@ -84,7 +84,7 @@ def test_help_loads_nothing_heavy() -> None:
 
 def test_help_lists_commands_and_exit_codes() -> None:
     text = succeed("--help")
-    for command in ("solve", "info", "generate", "verify", "methods", "bench", "segment"):
+    for command in ("solve", "info", "generate", "verify", "match", "methods", "bench", "segment"):
         assert f" {command} " in text
         assert "For example" in succeed(command, "--help")
     for code in (0, 1, 2, 3, 4, 130):
@@ -346,7 +346,7 @@ def test_info_of_two_way_arcs_several_sources_and_nothing(tmp_path: Path) -> Non
 
 def test_generate_lists_families_and_parameters() -> None:
     text = succeed("generate", "--list")
-    assert all(re.search(rf"^{name} ", text, re.MULTILINE) for name in FAMILIES)
+    assert all(re.search(rf"^{name} ", text, re.MULTILINE) for name in [*FAMILIES, *BIPARTITE_FAMILIES])
     text = succeed("generate", "grid-2d", "--list")
     assert "HEIGHTxWIDTHxCONNECTIVITY" in text
     assert re.search(r"--contrast +true or false, false by default", text)

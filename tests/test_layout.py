@@ -96,10 +96,11 @@ def test_no_public_function_shares_its_name_with_a_subpackage() -> None:
     assert not folders & set(preflow.__all__)
 
 
-def test_methods_are_described() -> None:
-    names = [name for method in preflow.methods("max_flow") for name in (method.name, *method.aliases)]
+@pytest.mark.parametrize("problem", ["max_flow", "bipartite_matching"])
+def test_methods_are_described(problem: str) -> None:
+    names = [name for method in preflow.methods(problem) for name in (method.name, *method.aliases)]
     assert len(names) == len(set(names))
-    for method in preflow.methods("max_flow"):
+    for method in preflow.methods(problem):
         assert method.summary
         assert method.paper
         assert isinstance(method.options, dict)

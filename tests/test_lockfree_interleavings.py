@@ -24,9 +24,9 @@ from preflow.graph.residual import ResidualArrays
 from preflow.kernels import atomics, relabel
 from preflow.kernels.bfs import distances_to_sink
 from preflow.maxflow import multicore_lockfree as lockfree
-from preflow.maxflow.options import UNLIMITED
 from preflow.parallel import inboxes
 from preflow.parallel.inboxes import Inboxes, append, is_empty, make_inboxes, pop, receive, send
+from preflow.solving.options import UNLIMITED
 from preflow.solving.run import COUNTER_ROW
 from scheduler import Outcome, Thread, explore, hidden_values
 from tiny_networks import Arcs, Flow, distances, make_tiny_search, residual_of

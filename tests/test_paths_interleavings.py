@@ -29,11 +29,11 @@ from preflow.kernels import atomics
 from preflow.kernels.atomics import compare_exchange, relaxed_store
 from preflow.maxflow import multicore_paths as paths
 from preflow.maxflow.multicore_paths import GAP, PADDING, WORK_QUANTUM, State, start_phase
-from preflow.maxflow.options import UNLIMITED
 from preflow.parallel import idle, queues
 from preflow.parallel import search as searching
 from preflow.parallel.queues import Queues, make_queues
 from preflow.parallel.search import Search
+from preflow.solving.options import UNLIMITED
 from preflow.solving.run import COUNTER_ROW
 from scheduler import Outcome, Thread, explore, hidden_values
 from tiny_networks import Arcs, Flow, distances, make_tiny_search, residual_of

@@ -28,9 +28,9 @@ from preflow.kernels.atomics import fetch_add, load, pause
 from preflow.kernels.worklist import make_worklist
 from preflow.maxflow import multicore_synchronous as synchronous
 from preflow.maxflow.multicore_synchronous import State, may_push
-from preflow.maxflow.options import UNLIMITED
 from preflow.parallel.barrier import ARRIVED
 from preflow.parallel.search import Search
+from preflow.solving.options import UNLIMITED
 from preflow.solving.run import COUNTER_ROW
 from scheduler import Outcome, Thread, explore, hidden_values, replaced
 from tiny_networks import Arcs, Flow, distances, make_tiny_search, residual_of

@@ -9,9 +9,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .graph.bipartite import BipartiteGraph
     from .graph.network import FlowNetwork, MaxFlowProblem
     from .io.dimacs import read_dimacs, write_dimacs
     from .io.npz import load_npz, save_npz
+    from .matching.api import bipartite_matching
+    from .matching.decomposition import (
+        DulmageMendelsohn,
+        dulmage_mendelsohn,
+        structural_rank,
+        zero_free_diagonal,
+    )
+    from .matching.result import MatchingResult
     from .maxflow.api import max_flow, min_cut
     from .maxflow.result import MaxFlowResult, MinCutResult
     from .registry import methods
@@ -19,32 +28,46 @@ if TYPE_CHECKING:
 __version__ = "0.1.0.dev0"
 
 _HOME = {
+    "BipartiteGraph": "graph.bipartite",
+    "DulmageMendelsohn": "matching.decomposition",
     "FlowNetwork": "graph.network",
+    "MatchingResult": "matching.result",
     "MaxFlowProblem": "graph.network",
     "MaxFlowResult": "maxflow.result",
     "MinCutResult": "maxflow.result",
+    "bipartite_matching": "matching.api",
+    "dulmage_mendelsohn": "matching.decomposition",
     "load_npz": "io.npz",
     "max_flow": "maxflow.api",
     "methods": "registry",
     "min_cut": "maxflow.api",
     "read_dimacs": "io.dimacs",
     "save_npz": "io.npz",
+    "structural_rank": "matching.decomposition",
     "write_dimacs": "io.dimacs",
+    "zero_free_diagonal": "matching.decomposition",
 }
 
 __all__ = [
+    "BipartiteGraph",
+    "DulmageMendelsohn",
     "FlowNetwork",
+    "MatchingResult",
     "MaxFlowProblem",
     "MaxFlowResult",
     "MinCutResult",
     "__version__",
+    "bipartite_matching",
+    "dulmage_mendelsohn",
     "load_npz",
     "max_flow",
     "methods",
     "min_cut",
     "read_dimacs",
     "save_npz",
+    "structural_rank",
     "write_dimacs",
+    "zero_free_diagonal",
 ]
 
 

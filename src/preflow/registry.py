@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from .errors import InvalidInputError
+from .matching.methods import METHODS as MATCHING_METHODS
 from .maxflow.methods import METHODS as MAXFLOW_METHODS
 from .solving.method import Method
 
-METHODS = {"max_flow": MAXFLOW_METHODS, "min_cut": MAXFLOW_METHODS}
+METHODS = {"max_flow": MAXFLOW_METHODS, "min_cut": MAXFLOW_METHODS, "bipartite_matching": MATCHING_METHODS}
 
 
 def methods(problem: str) -> tuple[Method, ...]:
@@ -15,7 +16,7 @@ def methods(problem: str) -> tuple[Method, ...]:
     Parameters
     ----------
     problem : str
-        "max_flow" or "min_cut".
+        "max_flow", "min_cut" or "bipartite_matching".
 
     Returns
     -------

@@ -12,7 +12,9 @@ PUSHES, RELABELS, GLOBAL_RELABELS, GAP_VERTICES, ARC_SCANS, STEALS, WAITS = rang
 COUNTERS = ("pushes", "relabels", "global_relabels", "gap_vertices", "arc_scans", "steals", "waits")
 #: Position, in the first thread's row, of the time that global relabels took.
 RELABEL_NANOSECONDS = len(COUNTERS)
-
+#: Positions of what only matchings count.
+PHASES, AUGMENTATIONS = RELABEL_NANOSECONDS + 1, RELABEL_NANOSECONDS + 2
+MATCHING_COUNTERS = ("phases", "augmentations")
 
 #: Gives a context for a part of a solve, named as in :attr:`SolveStats.seconds`, that takes its time.
 Phase = Callable[[str], AbstractContextManager[None]]
@@ -41,7 +43,7 @@ class SolveStats:
     gap_vertices : int
         Vertices that the gap heuristic took out.
     arc_scans : int
-        Residual arcs looked at by discharges and relabels (not by global relabels).
+        Residual arcs, or edges of a bipartite graph, looked at (but by global relabels).
     steals : int
         Times a thread took work from another one's queue.
     waits : int
@@ -75,3 +77,25 @@ class SolveStats:
         """Return the record as plain Python values, for JSON."""
         per_thread = [dict(counts) for counts in self.per_thread]
         return {**asdict(self), "per_thread": per_thread, "seconds": dict(self.seconds)}
+
+
+@dataclass(frozen=True)
+class MatchingStats(SolveStats):
+    """Operation counts and times of one matching.
+
+    Attributes
+    ----------
+    initial : str
+        The heuristic that the solve started from, "none" or "given".
+    initial_cardinality : int
+        Size of the matching that it started from.
+    phases : int
+        Rounds of searches, or of pushes between two global relabels.
+    augmentations : int
+        By how much the solver itself enlarged the matching.
+    """
+
+    initial: str = "none"
+    initial_cardinality: int = 0
+    phases: int = 0
+    augmentations: int = 0

@@ -5,12 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any
 
 from ..graph.network import FlowNetwork
+from ..matching.api import bipartite_matching
 from ..maxflow import api
 from ..registry import methods
 from ..solving.dispatch import check_method, check_placement, find_method
 from .flow_instance import FlowInstance
+from .matching_instance import MatchingInstance
+from .matching_peers import MATCHING_PEERS
+from .matching_suites import MATCHING_SUITES
 from .peers import flow_peers
 from .problem import (
     TOTAL,
@@ -29,8 +34,8 @@ def takes_threads(problem: str, method: str) -> bool:
     return method == "auto" or find_method(methods(problem), method).parallel
 
 
-def _flow_contestant(problem: str, name: str, settings: SolverSettings) -> Contestant:
-    solve = {"max_flow": api.max_flow, "min_cut": api.min_cut}[problem]
+def _method_on_threads(problem: str, name: str, settings: SolverSettings) -> tuple[str, int | None]:
+    """Return what a contestant's name says, the number of threads by the settings where it says none."""
     method, threads = method_and_threads(name)
     if threads is not None:
         check_placement(methods(problem), "auto", threads)
@@ -38,6 +43,12 @@ def _flow_contestant(problem: str, name: str, settings: SolverSettings) -> Conte
             check_method(find_method(methods(problem), method), "auto", threads)
     elif takes_threads(problem, method):
         threads = settings.threads
+    return method, threads
+
+
+def _flow_contestant(problem: str, name: str, settings: SolverSettings) -> Contestant:
+    solve = {"max_flow": api.max_flow, "min_cut": api.min_cut}[problem]
+    method, threads = _method_on_threads(problem, name, settings)
 
     def run(instance: FlowInstance) -> Outcome:
         start = time.perf_counter()
@@ -66,6 +77,26 @@ def _flow_contestant(problem: str, name: str, settings: SolverSettings) -> Conte
     return Contestant(f"preflow:{name}", "preflow.maxflow.api", "preflow", run, lambda instance: instance)
 
 
+def _matching_contestant(name: str, settings: SolverSettings) -> Contestant:
+    method, threads = _method_on_threads("bipartite_matching", name, settings)
+
+    def run(matrix: Any) -> Outcome:
+        start = time.perf_counter()
+        result = bipartite_matching(matrix, method=method, threads=threads, time_limit=settings.stop_after)
+        wall = time.perf_counter() - start
+        if result.status != "optimal":
+            raise TimeLimitReached(f"{result.lower_bound} <= optimum <= {result.upper_bound}")
+        detail = result.stats.to_dict()
+        phases = detail.pop("seconds")
+        seconds = {"build": phases["build"], "solve": phases.get("initial", 0.0) + phases["solve"]}
+        return Outcome(result.cardinality, {**seconds, "other": wall - sum(seconds.values())}, detail)
+
+    def prepare(instance: MatchingInstance) -> Any:
+        return instance.matrix()
+
+    return Contestant(f"preflow:{name}", "preflow.matching.api", "preflow", run, prepare)
+
+
 #: Every problem by the name of its public function.
 PROBLEMS: Mapping[str, Problem] = MappingProxyType(
     {
@@ -84,6 +115,14 @@ PROBLEMS: Mapping[str, Problem] = MappingProxyType(
             lambda method, settings: _flow_contestant("min_cut", method, settings),
             flow_peers(recover_flow=False),
             FLOW_SUITES,
+        ),
+        "bipartite_matching": Problem(
+            "bipartite_matching",
+            TOTAL,
+            "matrix in, matching out",
+            _matching_contestant,
+            MATCHING_PEERS,
+            MATCHING_SUITES,
         ),
     }
 )

@@ -49,8 +49,8 @@ def run_bench(
     Parameters
     ----------
     suites : sequence of str
-        "papers", "vision", "real", "cihan", "cihan-small", "wu-he-hong", "tiny". An instance of
-        several suites is measured once.
+        "papers", "vision", "real", "cihan", "cihan-small", "wu-he-hong", "tiny"; "matching",
+        "matching-tiny". An instance of several suites is measured once.
     out : str or Path, optional
         Folder that gets ``bench.json``, ``bench.md`` and the pictures of each problem.
     problems : sequence of str, optional
@@ -67,7 +67,7 @@ def run_bench(
         Shell patterns; only instances whose name matches one of them are measured. None: all.
     files : sequence of str
         DIMACS files, folders of them or glob patterns: all for the suite "real", for "cihan" those named
-        after one of its vision instances.
+        after one of its vision instances. Matrix Market files for "matching".
     baseline : str
         Contestant that ratios and speed-ups are to; preflow's first method where it does not take part.
     threads : int or sequence of int, optional

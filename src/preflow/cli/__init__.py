@@ -10,6 +10,7 @@ from .. import __version__
 from .benchmarks import bench
 from .images import segment
 from .instances import generate
+from .matching import match
 from .problem_files import info, methods, solve, verify
 from .session import ErrorReportingGroup, interrupts
 
@@ -42,7 +43,7 @@ def preflow(
         typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop."),
     ] = False,
 ) -> None:
-    """Maximum flow and minimum cut, fast and proved.
+    """Maximum flow, minimum cut and bipartite matching, fast and proved.
 
     A first walk:
 
@@ -50,6 +51,8 @@ def preflow(
       preflow info wide.max.gz
       preflow solve wide.max.gz --verify --output wide.sol
       preflow verify wide.max.gz wide.sol
+      preflow generate delaunay 1000 -o mesh.mtx
+      preflow match mesh.mtx --verify
 
     The first run on a machine compiles its kernels and says so; later
     runs find them in the cache.
@@ -68,5 +71,5 @@ def preflow(
 
 # What unknown options of `generate` mean depends on the family.
 app.command(context_settings={"ignore_unknown_options": True})(generate)
-for command in (info, solve, verify, segment, methods, bench):
+for command in (info, solve, verify, match, segment, methods, bench):
     app.command()(command)

@@ -16,7 +16,8 @@ def bench(
         list[str] | None,
         typer.Argument(
             metavar="SUITE",
-            help="papers (the default), vision, real, cihan, cihan-small, wu-he-hong, tiny.",
+            help="papers (the default), vision, real, cihan, cihan-small, wu-he-hong, tiny, "
+            "matching, matching-tiny.",
         ),
     ] = None,
     out: Annotated[
@@ -25,7 +26,10 @@ def bench(
     ] = None,
     problem: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="max_flow or min_cut; may be repeated. All if not given."),
+        typer.Option(
+            metavar="NAME",
+            help="max_flow, min_cut or bipartite_matching; may be repeated. All if not given.",
+        ),
     ] = None,
     method: Annotated[
         list[str] | None,
@@ -53,7 +57,8 @@ def bench(
     file: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="FILE", help="For real and cihan: a DIMACS file, a folder or a pattern; may be repeated."
+            metavar="FILE",
+            help="A DIMACS file, folder or pattern for real and cihan, of Matrix Market for matching.",
         ),
     ] = None,
     repeats: Annotated[int, typer.Option(help="Timed runs of everybody on each instance.")] = 5,
@@ -87,6 +92,7 @@ def bench(
       preflow bench papers --out bench-output
       preflow bench papers --instance 'rmf*' --peer ortools --repeats 3
       preflow bench real --file 'instances/*.max.gz' --out bench-output
+      preflow bench matching --baseline scipy --no-memory --out bench-output
       preflow bench cihan --instance '* seed 0' --threads 1,8 --out bench-output
     """
     from ..bench import BenchmarkFailedError, run_bench

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,6 +12,7 @@ from .session import working
 
 if TYPE_CHECKING:
     from ..generators.registry import Family, Parameter, Value
+    from ..graph.bipartite import BipartiteGraph
 
 #: Of what `generate` writes, for the name of an instance.
 DEFAULT_NAME = "{}.max.gz"
@@ -45,6 +46,9 @@ def generate(
 ) -> None:
     """Generate an instance of a classic family.
 
+    Flow networks are written as DIMACS files or .npz archives, bipartite
+    graphs, for `preflow match`, as Matrix Market files.
+
     The same family, size, parameters and seed give the same file.
 
     For example:
@@ -54,20 +58,25 @@ def generate(
       preflow generate rmf-wide 64x16 -o wide.max.gz
       preflow generate rmf-wide --side 64 --frames 16 --seed 3 -o wide.npz
       preflow generate grid-2d 500x500 --contrast --smoothing 4
+      preflow generate delaunay 100000 -o mesh.mtx.gz
     """
-    from ..generators.registry import FAMILIES
+    from ..generators.registry import BIPARTITE_FAMILIES, FAMILIES
     from ..generators.registry import family as family_named
     from .reports import counted, family_lines, family_table
 
     if not arguments:
         if not list_families:
             raise InvalidInputError("name a family; `preflow generate --list` shows them")
-        typer.echo("\n".join(family_table(FAMILIES.values())))
+        typer.echo("\n".join(family_table([*FAMILIES.values(), *BIPARTITE_FAMILIES.values()])))
+        return
+    bipartite = BIPARTITE_FAMILIES.get(arguments[0])
+    if list_families:
+        typer.echo("\n".join(family_lines(bipartite or family_named(arguments[0]))))
+        return
+    if bipartite is not None:
+        _generate_graph(bipartite, arguments[1:], seed, output)
         return
     family = family_named(arguments[0])
-    if list_families:
-        typer.echo("\n".join(family_lines(family)))
-        return
     size, parameters = _size_and_parameters(family, arguments[1:])
     if seed is not None:
         parameters["seed"] = seed
@@ -85,7 +94,29 @@ def generate(
         typer.echo(f"wrote {file}: {size_text}")
 
 
-def _size_and_parameters(family: Family, arguments: list[str]) -> tuple[str | None, dict[str, Value]]:
+def _generate_graph(
+    family: Family[BipartiteGraph], arguments: list[str], seed: int | None, output: str | None
+) -> None:
+    """Generate a bipartite graph and write it as a Matrix Market file."""
+    from ..io.matrix_market import write_matrix_market
+    from .reports import counted
+
+    size, parameters = _size_and_parameters(family, arguments)
+    if seed is not None:
+        parameters["seed"] = seed
+    file = output or f"{'-'.join([family.name, *([] if size is None else [size])])}.mtx.gz"
+    if not file.endswith((".mtx", ".mtx.gz")):
+        raise InvalidInputError(f"{file}: the name of a bipartite graph ends in .mtx or .mtx.gz")
+    check_writable(file)
+    with working(f"generating {family.name}"):
+        graph = family.generate(size, **parameters)
+    with working(f"writing {file}"):
+        write_matrix_market(file, graph)
+    size_text = f"{graph.num_rows:,} rows, {graph.num_columns:,} columns"
+    typer.echo(f"wrote {file}: {size_text}, {counted(graph.num_edges, 'edges')}")
+
+
+def _size_and_parameters(family: Family[Any], arguments: list[str]) -> tuple[str | None, dict[str, Value]]:
     """Split ``64x16 --c1 3 --contrast`` into a size and parameters."""
     size: str | None = None
     given: dict[str, Value] = {}

@@ -64,7 +64,7 @@ def solve(
 
     if as_json and output == STREAM:
         raise InvalidInputError("--json and --output - would both write to standard output")
-    options = dict(_name_and_value(text) for text in option or ())
+    options = dict(name_and_value(text) for text in option or ())
     check_writable(output)
     if method != "auto":
         find_method(methods("min_cut" if min_cut else "max_flow"), method).make_options(options)
@@ -110,7 +110,8 @@ def _timed(seconds: dict[str, float], phase: str, what: str) -> Iterator[None]:
     seconds[phase] = time.perf_counter() - start
 
 
-def _name_and_value(text: str) -> tuple[str, Any]:
+def name_and_value(text: str) -> tuple[str, Any]:
+    """Return the option of a method that is written NAME=VALUE."""
     name, equals, value = text.partition("=")
     if not (name and equals):
         raise InvalidInputError(f"an option is written NAME=VALUE, got {text!r}")

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ..generators.registry import Family
     from ..graph.network import FlowNetwork, MaxFlowProblem
+    from ..matching.decomposition import DulmageMendelsohn
+    from ..matching.result import MatchingResult
     from ..maxflow.result import MinCutResult
     from ..solving.method import Method
 
@@ -101,6 +103,71 @@ def solve_lines(facts: Facts) -> list[str]:
 def _instance(facts: Facts) -> str:
     size = f"{counted(facts['vertices'], 'vertices')}, {counted(facts['arcs'], 'arcs')}"
     return f"{facts['instance']}: {size}" if facts["instance"] else size
+
+
+def matching_facts(
+    name: str,
+    result: MatchingResult,
+    blocks: DulmageMendelsohn | None,
+    seconds: Mapping[str, float],
+    verified: bool,
+) -> Facts:
+    """Return what `preflow match` reports; `seconds` are those outside of the solver."""
+    stats = result.stats.to_dict()
+    how = {key: stats.pop(key) for key in ("method", "initial", "reason", "device", "threads")}
+    phases = stats.pop("seconds")
+    stats.pop("per_thread")
+    optimal = result.status == "optimal"
+    facts: dict[str, Any] = {
+        "problem": "bipartite_matching",
+        "instance": name,
+        "rows": result.graph.num_rows,
+        "columns": result.graph.num_columns,
+        "edges": result.graph.num_edges,
+        "status": result.status,
+        "cardinality": result.cardinality,
+        "structural_rank": result.cardinality if optimal else None,
+        "lower_bound": result.lower_bound,
+        "upper_bound": result.upper_bound,
+        "blocks": None,
+        "verified": verified,
+        **how,
+        "counts": stats,
+        "seconds": {"read": seconds["read"], **phases, "verify": seconds.get("verify")},
+    }
+    if blocks is not None:
+        limits = (blocks.coarse_rows.tolist(), blocks.coarse_columns.tolist())
+        facts["blocks"] = {
+            "diagonal_blocks": blocks.num_blocks,
+            **{
+                part: [end[i + 1] - end[i] for end in limits]
+                for i, part in enumerate(("horizontal", "square", "vertical"))
+            },
+        }
+    return facts
+
+
+def matching_lines(facts: Facts) -> list[str]:
+    """Return the report of a matching for people."""
+    optimal = facts["status"] == "optimal"
+    bounds = f"time limit reached: between {facts['lower_bound']:,} and {facts['upper_bound']:,}"
+    times = [f"{phase} {time:.3g} s" for phase, time in facts["seconds"].items() if time is not None]
+    work = [f"{count:,} {name.replace('_', ' ')}" for name, count in facts["counts"].items() if count]
+    blocks = facts["blocks"]
+    size = f"{facts['rows']:,} x {facts['columns']:,}, {counted(facts['edges'], 'edges')}"
+    proof = "the cardinality is" if optimal else "both bounds are"
+    rows = [
+        ("matrix", f"{facts['instance']}: {size}"),
+        ("matched", f"{facts['cardinality']:,} (structural rank)" if optimal else bounds),
+        ("method", f"{facts['method']} from {facts['initial']} ({facts['device']}): {facts['reason']}"),
+        ("time", ", ".join(times)),
+        ("work", ", ".join(work)),
+    ]
+    if blocks is not None:
+        parts = [f"{part} {blocks[part][0]:,} x {blocks[part][1]:,}" for part in blocks if part[0] in "hsv"]
+        rows.append(("blocks", f"{counted(blocks['diagonal_blocks'], 'blocks')}: {', '.join(parts)}"))
+    rows.append(("verified", f"yes, {proof} proved" if facts["verified"] else "not asked for (--verify)"))
+    return aligned(rows)
 
 
 def network_facts(network: FlowNetwork) -> Facts:
@@ -227,18 +294,18 @@ def method_lines(problems: Mapping[str, Sequence[Method]]) -> Iterator[str]:
         yield ""
 
 
-def family_table(families: Iterable[Family]) -> list[str]:
+def family_table(families: Iterable[Family[Any]]) -> list[str]:
     """Return one line for each family of instances."""
     rows = [(family.name, _size_of(family), family.summary) for family in families]
     shape = max(len(size) for _, size, _ in rows)
     return aligned((name, f"{size:<{shape}}  {summary}") for name, size, summary in rows)
 
 
-def _size_of(family: Family) -> str:
+def _size_of(family: Family[Any]) -> str:
     return "x".join(parameter.upper() for parameter in family.size_parameters)
 
 
-def family_lines(family: Family) -> list[str]:
+def family_lines(family: Family[Any]) -> list[str]:
     """Return how to ask for an instance of a family: sizes, and parameters with their defaults."""
     kinds = {int: "integer", float: "number", bool: "true or false"}
     rows = [

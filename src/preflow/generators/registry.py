@@ -1,4 +1,7 @@
-"""All families by name, with what a command line needs to know about them."""
+"""All families by name, with what a command line needs to know about them.
+
+Those of flow networks are :data:`FAMILIES`, those of bipartite graphs :data:`BIPARTITE_FAMILIES`.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,23 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Generic, TypeAlias, TypeVar
 
 from ..errors import InvalidInputError
+from ..graph.bipartite import BipartiteGraph
 from ..graph.network import MaxFlowProblem
 from .acyclic_dense import ac_dense
+from .bipartite import (
+    block_banded,
+    delaunay,
+    erdos_renyi,
+    hugetrace_like,
+    ladder,
+    power_law,
+    rmat,
+    road_like,
+    triangulation_dual,
+)
 from .genrmf import rmf
 from .vision import grid_2d, grid_3d
 from .washington_bad_cases import cheriyan, dinic_bad, goldberg_bad
@@ -18,6 +33,7 @@ from .washington_levels import matching, mesh, random_level, square_mesh, two_le
 from .washington_lines import double_exponential_line, exponential_line, line
 
 Value: TypeAlias = int | float | bool
+Made = TypeVar("Made", MaxFlowProblem, BipartiteGraph)
 
 
 @dataclass(frozen=True)
@@ -43,7 +59,7 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Family:
+class Family(Generic[Made]):
     """A family of instances that can be asked for by name.
 
     Attributes
@@ -51,7 +67,8 @@ class Family:
     name : str
         As in ``preflow generate NAME``.
     function : callable
-        Returns a :class:`~preflow.graph.network.MaxFlowProblem`.
+        Returns a :class:`~preflow.graph.network.MaxFlowProblem`, or a
+        :class:`~preflow.graph.bipartite.BipartiteGraph`.
     summary : str
         One line.
     size_parameters : tuple of str
@@ -61,7 +78,7 @@ class Family:
     """
 
     name: str
-    function: Callable[..., MaxFlowProblem]
+    function: Callable[..., Made]
     summary: str
     size_parameters: tuple[str, ...]
     presets: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
@@ -98,7 +115,7 @@ class Family:
             raise InvalidInputError(f"a size of {self.name} is written {shape}, got {size!r}")
         return dict(zip(self.size_parameters, map(int, numbers), strict=False))
 
-    def generate(self, size: str | None = None, **parameters: Value) -> MaxFlowProblem:
+    def generate(self, size: str | None = None, **parameters: Value) -> Made:
         """Return an instance.
 
         Parameters
@@ -130,8 +147,8 @@ class Family:
         return self.function(**given)
 
 
-def family(name: str) -> Family:
-    """Return the family of that name.
+def family(name: str) -> Family[MaxFlowProblem]:
+    """Return the family of flow networks of that name.
 
     Raises
     ------
@@ -144,9 +161,25 @@ def family(name: str) -> Family:
         raise InvalidInputError(f"unknown family {name!r}: there are {', '.join(FAMILIES)}") from None
 
 
+def bipartite_family(name: str) -> Family[BipartiteGraph]:
+    """Return the family of bipartite graphs of that name.
+
+    Raises
+    ------
+    InvalidInputError
+        There is none; the message lists the names.
+    """
+    try:
+        return BIPARTITE_FAMILIES[name]
+    except KeyError:
+        raise InvalidInputError(
+            f"unknown family {name!r}: there are {', '.join(BIPARTITE_FAMILIES)}"
+        ) from None
+
+
 def _family(
-    name: str, function: Callable[..., MaxFlowProblem], summary: str, size_parameters: str, sizes: str
-) -> Family:
+    name: str, function: Callable[..., Made], summary: str, size_parameters: str, sizes: str
+) -> Family[Made]:
     """Return a family whose presets are the ``sizes``."""
     bare = Family(name, function, summary, tuple(size_parameters.split()))
     presets = {size: MappingProxyType(bare.parse_size(size)) for size in sizes.split()}
@@ -157,8 +190,8 @@ _RMF = "side frames"
 _LEVELS = "width levels"
 _LINE = "n m degree"
 
-#: Every family, by the name that the command line knows it by.
-FAMILIES: Mapping[str, Family] = MappingProxyType(
+#: Every family of flow networks, by the name that the command line knows it by.
+FAMILIES: Mapping[str, Family[MaxFlowProblem]] = MappingProxyType(
     {
         each.name: each
         for each in (
@@ -294,6 +327,52 @@ FAMILIES: Mapping[str, Family] = MappingProxyType(
                 "segmentation of a noisy synthetic volume",
                 "depth height width connectivity",
                 "24x24x24 64x64x64 64x64x64x26 128x128x128 200x200x200",
+            ),
+        )
+    }
+)
+
+#: Every family of bipartite graphs.
+BIPARTITE_FAMILIES: Mapping[str, Family[BipartiteGraph]] = MappingProxyType(
+    {
+        each.name: each
+        for each in (
+            _family(
+                "erdos-renyi",
+                erdos_renyi,
+                "random edges between as many rows as columns",
+                "n degree",
+                "1000x3 1048576x3 1048576x5",
+            ),
+            _family("rmat", rmat, "RMAT, as the kron_g500 graphs", "scale edge_factor", "10x16 18x16 20x16"),
+            _family(
+                "power-law", power_law, "directed, degrees by power laws", "n degree", "1000x5 1000000x5"
+            ),
+            _family("delaunay", delaunay, "triangulation of random points", "n", "1000 262144 1048576"),
+            _family(
+                "triangulation-dual",
+                triangulation_dual,
+                "triangles of random points, joined at edges",
+                "n",
+                "1000 1000000",
+            ),
+            _family(
+                "hugetrace-like",
+                hugetrace_like,
+                "triangles refined around a curve, joined at edges",
+                "n",
+                "1000 1000000",
+            ),
+            _family("road-like", road_like, "grid, thinned and subdivided", "n", "1000 1000000"),
+            _family(
+                "ladder", ladder, "exponentially many alternating paths to a dead end", "depth", "10 20 26"
+            ),
+            _family(
+                "block-banded",
+                block_banded,
+                "dense blocks on and beside the diagonal, too narrow",
+                "n block",
+                "1000x50 15000x50",
             ),
         )
     }

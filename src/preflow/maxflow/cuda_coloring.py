@@ -38,10 +38,10 @@ from ..graph.device_residual import DeviceNetwork, from_device, to_device
 from ..graph.residual import ResidualArrays
 from ..kernels.bfs import distances_to_sink
 from ..kernels.buckets import active_excess
+from ..solving.options import check_flag, check_positive
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS
 from .edge_coloring import color_edges
-from .options import check_flag, check_positive
 
 SOURCE = Path(__file__).with_suffix(".cu")
 #: Barriers of one launch, at most, if a cycle has fewer: some 50 ms.

@@ -32,10 +32,10 @@ from ..graph.residual import ResidualArrays
 from ..kernels.bfs import distances_to_sink
 from ..kernels.buckets import active_excess
 from ..kernels.kernel import kernel
+from ..solving.options import check_flag, check_positive
 from ..solving.run import Control
 from ..stats import PUSHES
 from .cuda_lockfree import count_search, launch_steps, make_steps, read_counts, relabel_time
-from .options import check_flag, check_positive
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)

@@ -37,9 +37,9 @@ from ..cuda.runtime import Device
 from ..errors import SolverError
 from ..graph.device_residual import DeviceNetwork, from_device, search_room, to_device
 from ..graph.residual import ResidualArrays
+from ..solving.options import check_choice, check_positive
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS
-from .options import check_choice, check_positive
 
 SOURCE = Path(__file__).with_suffix(".cu")
 #: Positions in StepArguments.counts, after pushes, relabels and arc scans.

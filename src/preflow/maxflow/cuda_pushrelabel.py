@@ -26,9 +26,9 @@ from ..cuda.runtime import Device
 from ..errors import InvalidInputError, SolverError
 from ..graph.device_residual import DeviceNetwork, from_device, search_room, to_device
 from ..graph.residual import ResidualArrays
+from ..solving.options import check_count, check_flag, check_positive
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS
-from .options import check_count, check_flag, check_positive
 
 SOURCE = Path(__file__).with_suffix(".cu")
 #: Words of 32 bits that the counters of a round take, and of 64 bits that the kernel's state takes.

@@ -42,9 +42,10 @@ from ..parallel.batches import Batches, append, clear, fetch, flush, make_batche
 from ..parallel.delays import delay
 from ..parallel.search import Search, make_search, search_together, slot
 from ..parallel.team import run_solver
+from ..solving.options import check_positive
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS
-from .options import check_positive, check_relabel_rule, relabel_limits
+from .options import check_relabel_rule, relabel_limits
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)

@@ -24,9 +24,10 @@ from numpy.typing import NDArray
 
 from ..graph.residual import ResidualArrays
 from ..parallel.queues import make_queues
+from ..solving.options import check_flag
 from ..solving.run import Control
 from .discharge import run_first_stage
-from .options import check_flag, check_relabel_rule
+from .options import check_relabel_rule
 
 
 @dataclass(frozen=True)

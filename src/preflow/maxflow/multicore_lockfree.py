@@ -45,9 +45,10 @@ from ..parallel.barrier import wait
 from ..parallel.delays import delay
 from ..parallel.search import Search, make_search, search_together
 from ..parallel.team import run_solver
+from ..solving.options import UNLIMITED, check_flag
 from ..solving.run import COUNTER_ROW, Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS, WAITS
-from .options import UNLIMITED, check_flag, check_relabel_rule, relabel_limits
+from .options import check_relabel_rule, relabel_limits
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)

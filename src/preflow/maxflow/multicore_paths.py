@@ -66,10 +66,11 @@ from ..parallel.search import (
     search_again,
 )
 from ..parallel.team import run_solver
+from ..solving.options import check_count, check_positive
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS, STEALS, WAITS
 from . import serial_highest_label
-from .options import check_count, check_positive, check_relabel_rule, relabel_limits
+from .options import check_relabel_rule, relabel_limits
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)

@@ -37,9 +37,10 @@ from ..parallel.barrier import wait
 from ..parallel.delays import delay
 from ..parallel.search import Search, make_search, search_together
 from ..parallel.team import run_solver, share_of
+from ..solving.options import check_positive
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS, WAITS
-from .options import check_positive, check_relabel_rule, relabel_limits
+from .options import check_relabel_rule, relabel_limits
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)

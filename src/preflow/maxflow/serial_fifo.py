@@ -32,9 +32,10 @@ from ..kernels.buckets import (
 )
 from ..kernels.kernel import kernel
 from ..kernels.relabel import RELABEL_WORK, lowest_neighbour, relabel_log_size
+from ..solving.options import check_flag
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GAP_VERTICES, GLOBAL_RELABELS, PUSHES, RELABELS
-from .options import RelabelRule, check_flag, check_relabel_rule, relabel_limits
+from .options import RelabelRule, check_relabel_rule, relabel_limits
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)

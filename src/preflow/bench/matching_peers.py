@@ -1,0 +1,85 @@
+"""The other packages that match bipartite graphs, each in its own best form; imported when they run."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .matching_instance import MatchingInstance
+from .problem import Contestant, Outcome, Stopwatch
+
+#: Beyond so many edges igraph's and NetworkX's graphs take too much memory, or time.
+IGRAPH_EDGES = 10_000_000
+NETWORKX_EDGES = 20_000
+
+
+def _run_scipy(matrix: Any) -> Outcome:
+    from scipy.sparse.csgraph import maximum_bipartite_matching
+
+    clock = Stopwatch()
+    match = maximum_bipartite_matching(matrix, perm_type="column")
+    clock.lap("solve")
+    return Outcome(int(np.count_nonzero(match >= 0)), clock.seconds)
+
+
+class Edges(NamedTuple):
+    """A graph as lists of edges; columns are numbered behind the rows."""
+
+    num_rows: int
+    num_columns: int
+    edges: NDArray[np.int64]
+
+
+def _prepare_edges(instance: MatchingInstance) -> Edges:
+    row, column = instance.ends()
+    return Edges(*instance.shape, np.stack([row, column + instance.shape[0]], axis=1))
+
+
+def _unfit_igraph(instance: MatchingInstance) -> str | None:
+    return f"more than {IGRAPH_EDGES:,} edges" if instance.num_edges > IGRAPH_EDGES else None
+
+
+def _run_igraph(graph: Edges) -> Outcome:
+    import igraph
+
+    clock = Stopwatch()
+    types = [False] * graph.num_rows + [True] * graph.num_columns
+    bipartite = igraph.Graph(graph.num_rows + graph.num_columns, graph.edges)
+    clock.lap("build")
+    size = len(bipartite.maximum_bipartite_matching(types))
+    clock.lap("solve")
+    return Outcome(size, clock.seconds)
+
+
+def _unfit_networkx(instance: MatchingInstance) -> str | None:
+    return f"more than {NETWORKX_EDGES:,} edges" if instance.num_edges > NETWORKX_EDGES else None
+
+
+def _run_networkx(graph: Edges) -> Outcome:
+    import networkx
+
+    clock = Stopwatch()
+    bipartite = networkx.Graph()
+    bipartite.add_nodes_from(range(graph.num_rows + graph.num_columns))
+    bipartite.add_edges_from(graph.edges.tolist())
+    clock.lap("build")
+    mates = networkx.bipartite.hopcroft_karp_matching(bipartite, range(graph.num_rows))
+    clock.lap("solve")
+    return Outcome(len(mates) // 2, clock.seconds)
+
+
+#: All of them.
+MATCHING_PEERS = (
+    Contestant(
+        "scipy",
+        "scipy.sparse.csgraph",
+        "scipy",
+        _run_scipy,
+        lambda instance: instance.matrix(),
+        remark="starts from a CSR matrix, as preflow does",
+    ),
+    Contestant("igraph", "igraph", "igraph", _run_igraph, _prepare_edges, _unfit_igraph),
+    Contestant("networkx", "networkx", "networkx", _run_networkx, _prepare_edges, _unfit_networkx),
+)

@@ -1,0 +1,76 @@
+"""Check that a matching is one, and prove it maximum by a vertex cover of the same size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import VerificationError
+from ..graph.bipartite import BipartiteGraph
+
+
+def check_matching(
+    graph: BipartiteGraph, row_match: NDArray[Any], column_match: NDArray[Any], size: int
+) -> None:
+    """Check that two arrays are the same matching of `size` edges of the graph.
+
+    Parameters
+    ----------
+    graph : BipartiteGraph
+    row_match, column_match : ndarray of signed integers
+        The partner of every row and column, -1 for none.
+    size : int
+
+    Raises
+    ------
+    VerificationError
+        Names the first row or column at fault.
+    """
+    for match, side, count, other in (
+        (row_match, "row", graph.num_rows, graph.num_columns),
+        (column_match, "column", graph.num_columns, graph.num_rows),
+    ):
+        if match.shape != (count,):
+            raise VerificationError(f"{side}_match has shape {match.shape}, expected ({count},)")
+        _check_none((match < -1) | (match >= other), f"{side} {{}} is matched with no vertex of the graph")
+    rows = np.flatnonzero(row_match >= 0)
+    back = column_match[row_match[rows]]
+    _check_none(back != rows, "row {} is matched with a column that is not matched with it", rows)
+    if len(rows) != size or np.count_nonzero(column_match >= 0) != size:
+        raise VerificationError(f"{len(rows)} rows are matched, not {size}")
+    first, neighbour = graph.rows
+    found = np.flatnonzero(neighbour == np.repeat(row_match, np.diff(first).astype(np.int64)))
+    has_edge = np.zeros(graph.num_rows, dtype=bool)
+    has_edge[np.searchsorted(first, found, side="right") - 1] = True
+    _check_none(~has_edge[rows], "row {} is matched with a column that is not its neighbour", rows)
+
+
+def check_cover(
+    graph: BipartiteGraph, rows: NDArray[np.bool_], columns: NDArray[np.bool_], size: int
+) -> None:
+    """Check that `size` vertices are such that every edge has one of them: no matching is larger.
+
+    Raises
+    ------
+    VerificationError
+        They are not; the message names an edge that has none.
+    """
+    if rows.shape != (graph.num_rows,) or columns.shape != (graph.num_columns,):
+        raise VerificationError("the cover is not one bool per row and per column")
+    first, neighbour = graph.rows
+    bare = ~(np.repeat(rows, np.diff(first).astype(np.int64)) | columns[neighbour])
+    if bare.any():
+        edge = int(bare.argmax())
+        row = int(np.searchsorted(first, edge, side="right")) - 1
+        raise VerificationError(f"the edge of row {row} and column {int(neighbour[edge])} is not covered")
+    count = int(np.count_nonzero(rows)) + int(np.count_nonzero(columns))
+    if count != size:
+        raise VerificationError(f"the cover has {count} vertices, not {size}")
+
+
+def _check_none(faulty: NDArray[np.bool_], message: str, names: NDArray[Any] | None = None) -> None:
+    if faulty.any():
+        place = int(faulty.argmax())
+        raise VerificationError(message.format(place if names is None else int(names[place])))

@@ -1,0 +1,288 @@
+"""Bipartite graphs for matching: random ones, meshes, roads, and what makes depth-first search exponential.
+
+Square matrices but for :func:`block_banded`; those of an undirected graph are its adjacency matrices, rows
+against columns.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InvalidInputError
+from ..graph.bipartite import BipartiteGraph
+from .parameters import check_integer, check_number, seeded
+
+#: Probabilities of three quadrants of an RMAT graph; the fourth has the rest.
+RMAT_QUADRANTS = (0.57, 0.19, 0.19)
+
+
+def erdos_renyi(n: int, degree: float, seed: int = 0) -> BipartiteGraph:
+    """Return ``n * degree`` uniformly random edges between `n` rows and `n` columns; some may be equal.
+
+    Examples
+    --------
+    >>> erdos_renyi(1000, 3)
+    BipartiteGraph(1,000 rows, 1,000 columns, 3,000 edges)
+    """
+    check_integer("n", n)
+    check_number("degree", degree)
+    rng = seeded(seed)
+    row, column = rng.integers(0, n, size=(2, round(n * degree)))
+    return BipartiteGraph.from_edges(row, column, shape=(n, n))
+
+
+def rmat(scale: int, edge_factor: int, symmetric: bool = True, seed: int = 0) -> BipartiteGraph:
+    """Return an RMAT graph of ``2**scale`` vertices, permuted and made simple, as the kron_g500 graphs are.
+
+    Parameters
+    ----------
+    scale : int
+    edge_factor : int
+        ``edge_factor * 2**scale`` edges are drawn; repeated ones and self loops are dropped.
+    symmetric : bool
+        Whether an edge leads both ways.
+    seed : int
+
+    Examples
+    --------
+    >>> rmat(10, 16).num_rows
+    1024
+    """
+    check_integer("scale", scale)
+    check_integer("edge_factor", edge_factor)
+    rng = seeded(seed)
+    n, m = 1 << scale, edge_factor << scale
+    tail, head = np.zeros(m, dtype=np.int64), np.zeros(m, dtype=np.int64)
+    upper_left, upper_right, lower_left = np.cumsum(RMAT_QUADRANTS)
+    for _ in range(scale):
+        draw = rng.random(m)
+        tail += tail + (draw >= upper_right)
+        head += head + (((draw >= upper_left) & (draw < upper_right)) | (draw >= lower_left))
+    name = rng.permutation(n)
+    return _adjacency(n, name[tail], name[head], symmetric)
+
+
+def power_law(n: int, degree: float, exponent: float = 2.1, seed: int = 0) -> BipartiteGraph:
+    """Return a directed graph whose out-degrees and in-degrees follow power laws, independently.
+
+    Both ends of ``n * degree`` edges are drawn with weights ``i ** (-1 / (exponent - 1))``, the vertices of
+    large weight being random ones (Chung and Lu 2002); repeated edges and self loops are dropped.
+
+    Examples
+    --------
+    >>> power_law(1000, 5.0).num_columns
+    1000
+    """
+    check_integer("n", n)
+    check_number("degree", degree)
+    check_number("exponent", exponent, minimum=1.5)
+    rng = seeded(seed)
+    weight = np.arange(1, n + 1) ** (-1.0 / (exponent - 1.0))
+    share = np.cumsum(weight) / weight.sum()
+
+    def draw() -> NDArray[np.int64]:
+        names: NDArray[np.int64] = rng.permutation(n)
+        return names[np.minimum(np.searchsorted(share, rng.random(round(n * degree))), n - 1)]
+
+    return _adjacency(n, draw(), draw(), symmetric=False)
+
+
+def delaunay(n: int, seed: int = 0) -> BipartiteGraph:
+    """Return the Delaunay triangulation of `n` uniform points in a square, in random order.
+
+    Examples
+    --------
+    >>> delaunay(1000).num_rows
+    1000
+    """
+    check_integer("n", n, minimum=3)
+    corners = _triangulation(seeded(seed).random((n, 2))).simplices
+    tail = corners.ravel()
+    head = np.roll(corners, 1, axis=1).ravel()
+    return _adjacency(n, tail, head, symmetric=True)
+
+
+def triangulation_dual(n: int, seed: int = 0) -> BipartiteGraph:
+    """Return the dual of a Delaunay triangulation of uniform points: about `n` triangles, joined at edges.
+
+    Every triangle but those at the border has three neighbours. Triangles are in the order in which the
+    triangulation lists them.
+
+    Examples
+    --------
+    >>> 950 < triangulation_dual(1000).num_rows <= 1000
+    True
+    """
+    check_integer("n", n, minimum=8)
+    return _dual(seeded(seed).random((n // 2 + 2, 2)))
+
+
+def hugetrace_like(n: int, seed: int = 0) -> BipartiteGraph:
+    """Return the dual of a triangulation that is refined around a curve, as in the hugetrace graphs.
+
+    Half of the points lie around a closed curve with a normal distance from it, half anywhere; the
+    triangles are ordered along a Z-order curve.
+
+    Examples
+    --------
+    >>> 950 < hugetrace_like(1000).num_rows <= 1000
+    True
+    """
+    check_integer("n", n, minimum=8)
+    rng = seeded(seed)
+    count = n // 2 + 2
+    angle = rng.random(count // 2) * (2 * np.pi)
+    radius = 0.3 + 0.05 * np.sin(7 * angle) + 0.01 * rng.standard_normal(count // 2)
+    curve = 0.5 + radius[:, np.newaxis] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    points = np.concatenate([curve, rng.random((count - count // 2, 2))])
+    return _dual(points, ordered=True)
+
+
+def road_like(n: int, keep: float = 0.7, pieces: int = 3, seed: int = 0) -> BipartiteGraph:
+    """Return a grid, thinned and subdivided, as road networks are: about `n` vertices of mean degree 2.3.
+
+    Parameters
+    ----------
+    n : int
+    keep : float
+        Share of the grid's edges that stay.
+    pieces : int
+        A kept edge becomes a path of 1 to so many edges.
+    seed : int
+
+    Notes
+    -----
+    Crossings are numbered row by row, the vertices of paths behind them in the order of the edges.
+
+    Examples
+    --------
+    >>> 800 < road_like(1000).num_rows < 1200
+    True
+    """
+    check_integer("n", n, minimum=4)
+    check_number("keep", keep)
+    check_integer("pieces", pieces)
+    rng = seeded(seed)
+    side = max(2, round((n / (1 + 2 * keep * (pieces - 1) / 2)) ** 0.5))
+    crossing = np.arange(side * side).reshape(side, side)
+    tail = np.concatenate([crossing[:, :-1].ravel(), crossing[:-1].ravel()])
+    head = np.concatenate([crossing[:, 1:].ravel(), crossing[1:].ravel()])
+    kept = rng.random(len(tail)) < keep
+    tail, head = tail[kept], head[kept]
+    inner = rng.integers(0, pieces, len(tail))
+    first = side * side + np.cumsum(inner) - inner
+    size = side * side + int(inner.sum())
+    ends = [(np.where(inner > 0, first + inner - 1, tail), head)]
+    for i in range(pieces - 1):
+        longer = inner > i
+        before = tail if i == 0 else first + i - 1
+        ends.append((before[longer], (first + i)[longer]))
+    return _adjacency(
+        size, np.concatenate([u for u, _ in ends]), np.concatenate([v for _, v in ends]), symmetric=True
+    )
+
+
+def ladder(depth: int) -> BipartiteGraph:
+    """Return a graph with ``2**depth`` alternating paths to a dead end, beside one path that augments.
+
+    Matched greedily, two rows stay free. One leads into `depth` layers of two columns each, every column
+    leading on to both of the next layer, and nowhere in the end; the other to a path with a free column
+    behind as many layers. A search that does not remember dead ends walks all of the first.
+
+    Examples
+    --------
+    >>> ladder(20)
+    BipartiteGraph(62 rows, 61 columns, 159 edges)
+    """
+    check_integer("depth", depth)
+    layer = np.arange(depth)
+    rung = 2 * layer
+    edges = [(rung + side, rung + side) for side in (0, 1)]
+    edges += [(rung[:-1] + a, rung[1:] + b) for a in (0, 1) for b in (0, 1)]
+    path = 2 * depth + layer
+    edges += [(path, path), (path, path + 1)]
+    into_ladder, into_path = 3 * depth, 3 * depth + 1
+    edges += [(np.array([into_ladder, into_ladder, into_path]), np.array([0, 1, 2 * depth]))]
+    row = np.concatenate([r for r, _ in edges])
+    column = np.concatenate([c for _, c in edges])
+    return BipartiteGraph.from_edges(row, column, shape=(3 * depth + 2, 3 * depth + 1))
+
+
+def block_banded(n: int, block: int = 50, missing: int = 1, seed: int = 0) -> BipartiteGraph:
+    """Return dense blocks on and beside the diagonal, in a random order, with fewer columns than rows.
+
+    Parameters
+    ----------
+    n : int
+        Rows.
+    block : int
+        Rows of a block, at most half of them filled at random.
+    missing : int
+        By how many columns each block is narrower than tall.
+    seed : int
+
+    Examples
+    --------
+    >>> block_banded(1000)
+    BipartiteGraph(1,000 rows, 980 columns, 49,000 edges)
+    """
+    check_integer("n", n)
+    check_integer("block", block, minimum=2)
+    check_integer("missing", missing, minimum=0)
+    if missing >= block:
+        raise InvalidInputError(f"missing is below block {block}, got {missing}")
+    rng = seeded(seed)
+    width = block - missing
+    count = -(-n // block)
+    rows = np.repeat(np.arange(n), width)
+    columns = rows // block * width + np.tile(np.arange(width), n)
+    beside = rng.random(len(rows)) < 0.5
+    columns = np.where(beside, (columns + width) % (count * width), columns)
+    row_name, column_name = rng.permutation(n), rng.permutation(count * width)
+    return BipartiteGraph.from_edges(row_name[rows], column_name[columns], shape=(n, count * width))
+
+
+def _adjacency(n: int, tail: Any, head: Any, symmetric: bool) -> BipartiteGraph:
+    """Return the simple graph of some arcs."""
+    loops = tail == head
+    if loops.any():
+        tail, head = tail[~loops], head[~loops]
+    tail, head = tail.astype(np.int64), head.astype(np.int64)
+    if symmetric:
+        tail, head = np.concatenate([tail, head]), np.concatenate([head, tail])
+    keys = np.unique(tail * n + head)
+    return BipartiteGraph.from_edges(keys // n, keys % n, shape=(n, n))
+
+
+def _triangulation(points: NDArray[np.float64]) -> Any:
+    from scipy.spatial import Delaunay
+
+    return Delaunay(points)
+
+
+def _dual(points: NDArray[np.float64], ordered: bool = False) -> BipartiteGraph:
+    triangles = _triangulation(points)
+    neighbour = triangles.neighbors
+    size = len(neighbour)
+    tail = np.repeat(np.arange(size), 3)
+    head = neighbour.ravel()
+    joined = head >= 0
+    tail, head = tail[joined], head[joined]
+    if ordered:
+        place = np.empty(size, dtype=np.int64)
+        place[np.argsort(_z_order(points[triangles.simplices].mean(axis=1)))] = np.arange(size)
+        tail, head = place[tail], place[head]
+    return _adjacency(size, tail, head, symmetric=False)
+
+
+def _z_order(points: NDArray[np.float64]) -> NDArray[np.uint64]:
+    """Return each point's place along a Z-order curve over the unit square, 16 bits a coordinate."""
+    cell = np.clip(points * 2**16, 0, 2**16 - 1).astype(np.uint64)
+    key = np.zeros(len(points), dtype=np.uint64)
+    for bit in range(16):
+        for axis in range(2):
+            key |= ((cell[:, axis] >> np.uint64(bit)) & np.uint64(1)) << np.uint64(2 * bit + axis)
+    return key

@@ -1,0 +1,73 @@
+"""Group edges by one of their ends: counting sort, O(n + m)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .kernel import kernel
+
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+
+
+@kernel
+def count_edges(keys: Any, first: Any) -> None:
+    """Set ``first[k]`` to where group `k` ends; `first` is all zero and one longer than there are keys."""
+    for key in keys:
+        first[np.uint64(key) + ONE] += 1
+    for k in range(np.uint64(len(first)) - ONE):
+        first[k + ONE] += first[k]
+
+
+@kernel
+def group_edges(keys: Any, values: Any, first: Any, grouped: Any) -> None:
+    """Sort values by their keys, stably.
+
+    On entry ``first[k]`` is where group `k` starts, as :func:`count_edges` leaves it; so it is on return.
+    """
+    for i in range(np.uint64(len(keys))):
+        key = np.uint64(keys[i])
+        grouped[first[key]] = values[i]
+        first[key] += 1
+    _restore_starts(first)
+
+
+@kernel
+def group_transposed(first: Any, neighbour: Any, other_first: Any, other_neighbour: Any) -> None:
+    """Write the transposed of an adjacency structure, whose groups :func:`count_edges` has counted."""
+    for v in range(np.uint64(len(first)) - ONE):
+        for e in range(np.uint64(first[v]), np.uint64(first[v + ONE])):
+            key = np.uint64(neighbour[e])
+            other_neighbour[other_first[key]] = v
+            other_first[key] += 1
+    _restore_starts(other_first)
+
+
+@kernel
+def _restore_starts(first: Any) -> None:
+    """Let ``first[k]``, which has moved on to the end of group `k`, be its start again."""
+    k = np.uint64(len(first)) - ONE
+    while k > ZERO:
+        first[k] = first[k - ONE]
+        k -= ONE
+    first[ZERO] = 0
+
+
+@kernel
+def is_symmetric(first: Any, neighbour: Any, seen: Any) -> bool:
+    """Whether an adjacency structure is its own transposed, entry by entry.
+
+    That is so for a symmetric pattern with sorted rows; any other is found out early. `seen` is all zero, one
+    entry a vertex.
+    """
+    n = np.uint64(len(first)) - ONE
+    for v in range(n):
+        for e in range(np.uint64(first[v]), np.uint64(first[v + ONE])):
+            w = np.uint64(neighbour[e])
+            back = np.uint64(first[w]) + np.uint64(seen[w])
+            if back >= np.uint64(first[w + ONE]) or np.uint64(neighbour[back]) != v:
+                return False
+            seen[w] += 1
+    return True

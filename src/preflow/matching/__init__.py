@@ -1,0 +1,1 @@
+"""Maximum-cardinality bipartite matching."""

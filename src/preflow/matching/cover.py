@@ -1,0 +1,88 @@
+"""What alternating paths reach, and the vertex cover that follows from it by König's theorem."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..graph.bipartite import Adjacency, BipartiteGraph
+from ..kernels.kernel import kernel
+from .state import Matching, prefetch_queued
+
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+
+
+class VertexCover(NamedTuple):
+    """Rows and columns that every edge has one of.
+
+    Attributes
+    ----------
+    rows : ndarray of bool, shape (num_rows,)
+    columns : ndarray of bool, shape (num_columns,)
+    """
+
+    rows: NDArray[np.bool_]
+    columns: NDArray[np.bool_]
+
+    @property
+    def size(self) -> int:
+        """How many vertices are in the cover."""
+        return int(np.count_nonzero(self.rows)) + int(np.count_nonzero(self.columns))
+
+
+@kernel
+def reach_from_free(
+    adjacency: Adjacency, match: Any, other_match: Any, here: Any, there: Any, queue: Any
+) -> None:
+    """Mark what alternating paths from the free vertices of one side reach, on this side and the other.
+
+    `adjacency` and `match` are those of the side to start from; `here` and `there` are all False.
+    """
+    size, other_size = np.uint64(len(match)), np.uint64(len(other_match))
+    end = ZERO
+    for free in range(size):
+        if np.uint64(match[free]) >= other_size:
+            here[free] = True
+            queue[end] = free
+            end += ONE
+    k = ZERO
+    while k < end:
+        prefetch_queued(adjacency, other_match, queue, k, end)
+        v = np.uint64(queue[k])
+        k += ONE
+        for e in range(np.uint64(adjacency.first[v]), np.uint64(adjacency.first[v + ONE])):
+            w = np.uint64(adjacency.neighbour[e])
+            if not there[w]:
+                there[w] = True
+                mate = np.uint64(other_match[w])
+                if mate < size and not here[mate]:
+                    here[mate] = True
+                    queue[end] = mate
+                    end += ONE
+
+
+def reachable_from_rows(
+    graph: BipartiteGraph, matching: Matching
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return which rows and columns alternating paths from the free rows reach. O(n + m)."""
+    rows, columns = (np.zeros(size, dtype=bool) for size in graph.shape)
+    queue = np.empty(graph.num_rows, dtype=graph.rows.first.dtype)
+    reach_from_free(graph.rows, matching.row_match, matching.column_match, rows, columns, queue)
+    return rows, columns
+
+
+def koenig_cover(graph: BipartiteGraph, matching: Matching) -> VertexCover:
+    """Return the cover of a maximum matching: as many vertices as the matching has edges."""
+    rows, columns = reachable_from_rows(graph, matching)
+    return VertexCover(~rows, columns)
+
+
+def trivial_cover(graph: BipartiteGraph) -> VertexCover:
+    """Return all rows that have edges, or all columns if these are fewer."""
+    rows = graph.rows.first[1:] > graph.rows.first[:-1]
+    if np.count_nonzero(rows) <= graph.num_columns:
+        return VertexCover(rows, np.zeros(graph.num_columns, dtype=bool))
+    return VertexCover(np.zeros(graph.num_rows, dtype=bool), np.ones(graph.num_columns, dtype=bool))

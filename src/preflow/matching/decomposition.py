@@ -1,0 +1,319 @@
+"""What sparse solvers ask of a maximum matching: structural rank, zero-free diagonal, block triangular form.
+
+Dulmage and Mendelsohn (1958); Pothen and Fan, "Computing the block triangular form of a sparse matrix", ACM
+TOMS 16 (1990); Tarjan (1972) for the strongly connected components, without recursion.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InvalidInputError
+from ..graph.bipartite import Adjacency, BipartiteGraph
+from ..kernels.kernel import kernel
+from .api import bipartite_matching
+from .cover import reachable_from_rows
+from .result import MatchingResult
+from .state import Matching
+
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+
+
+@dataclass(frozen=True, eq=False)
+class DulmageMendelsohn:
+    """The Dulmage-Mendelsohn decomposition: permutations to an upper block triangular form.
+
+    Attributes
+    ----------
+    row_order, column_order : ndarray of int64
+        ``matrix[row_order][:, column_order]`` is block upper triangular: three coarse parts, first the
+        horizontal one (more columns than rows), then the square one, last the vertical one (more rows than
+        columns).
+    row_blocks, column_blocks : ndarray of int64, shape (blocks + 1,)
+        Where each diagonal block begins, in the permuted matrix, and the last one ends. In the horizontal
+        and the vertical part blocks are connected components, in the square part strongly connected ones,
+        with a zero-free diagonal. Where only the coarse parts were asked for, these are the blocks.
+    coarse_rows, coarse_columns : ndarray of int64, shape (4,)
+        Where the horizontal, the square and the vertical part begin, and the last ends.
+    matching : MatchingResult
+        The maximum matching that it follows from.
+    """
+
+    row_order: NDArray[np.int64]
+    column_order: NDArray[np.int64]
+    row_blocks: NDArray[np.int64]
+    column_blocks: NDArray[np.int64]
+    coarse_rows: NDArray[np.int64]
+    coarse_columns: NDArray[np.int64]
+    matching: MatchingResult
+
+    @property
+    def num_blocks(self) -> int:
+        """Number of diagonal blocks."""
+        return len(self.row_blocks) - 1
+
+    @property
+    def is_structurally_nonsingular(self) -> bool:
+        """Whether every row and every column is matched: the square part is all there is."""
+        rows, columns = self.matching.graph.shape
+        return rows == columns == self.matching.cardinality
+
+    def __repr__(self) -> str:
+        parts = " + ".join(
+            f"{rows}x{columns}"
+            for rows, columns in zip(
+                np.diff(self.coarse_rows).tolist(), np.diff(self.coarse_columns).tolist(), strict=True
+            )
+        )
+        return f"<DulmageMendelsohn: {parts} (horizontal + square + vertical), {self.num_blocks:,} blocks>"
+
+
+def structural_rank(matrix: Any, *, method: str = "auto", device: str = "auto") -> int:
+    """Return the largest rank that numbers in a pattern can give: the size of a maximum matching.
+
+    Parameters
+    ----------
+    matrix, method, device
+        See :func:`preflow.bipartite_matching`.
+
+    Examples
+    --------
+    >>> import preflow, scipy.sparse
+    >>> preflow.structural_rank(scipy.sparse.csr_array([[1, 1, 0], [1, 0, 0], [1, 0, 0]]))
+    2
+    """
+    return bipartite_matching(matrix, method=method, device=device).cardinality
+
+
+def zero_free_diagonal(matrix: Any, *, method: str = "auto", device: str = "auto") -> NDArray[np.int64]:
+    """Return an order of the columns that puts as many entries as possible on the diagonal.
+
+    Parameters
+    ----------
+    matrix, method, device
+        See :func:`preflow.bipartite_matching`; square.
+
+    Returns
+    -------
+    ndarray of int64, shape (n,)
+        ``matrix[:, order]`` has an entry at each place of its diagonal, as far as the structural rank allows;
+        rows without one get the columns that are left, ascending.
+
+    Raises
+    ------
+    InvalidInputError
+        The matrix is not square.
+
+    Examples
+    --------
+    >>> import preflow, scipy.sparse
+    >>> preflow.zero_free_diagonal(scipy.sparse.csr_array([[0, 2, 0], [0, 0, 3], [1, 0, 0]])).tolist()
+    [1, 2, 0]
+    """
+    result = bipartite_matching(matrix, method=method, device=device)
+    rows, columns = result.graph.shape
+    if rows != columns:
+        raise InvalidInputError(f"a matrix with a diagonal is square; this one has shape ({rows}, {columns})")
+    order = result.row_match.astype(np.int64)
+    order[order < 0] = np.flatnonzero(result.column_match < 0)
+    return order
+
+
+def dulmage_mendelsohn(
+    matrix: Any, *, fine: bool = True, method: str = "auto", device: str = "auto"
+) -> DulmageMendelsohn:
+    """Return the Dulmage-Mendelsohn decomposition of a sparse matrix: its block triangular form.
+
+    Parameters
+    ----------
+    matrix, method, device
+        See :func:`preflow.bipartite_matching`.
+    fine : bool
+        Decompose the three coarse parts further.
+
+    Returns
+    -------
+    DulmageMendelsohn
+
+    Notes
+    -----
+    O(n + m) beside the matching.
+
+    Examples
+    --------
+    >>> import preflow, scipy.sparse
+    >>> matrix = scipy.sparse.csr_array([[1, 0, 0], [1, 1, 1], [0, 1, 1]])
+    >>> parts = preflow.dulmage_mendelsohn(matrix)
+    >>> parts.num_blocks, parts.row_blocks.tolist()
+    (2, [0, 2, 3])
+    """
+    return decompose(bipartite_matching(matrix, method=method, device=device), fine=fine)
+
+
+def decompose(result: MatchingResult, *, fine: bool = True) -> DulmageMendelsohn:
+    """Return the decomposition that follows from a maximum matching."""
+    graph, matching = result.graph, result._matching
+    vertical_rows, vertical_columns = reachable_from_rows(graph, matching)
+    horizontal_columns, horizontal_rows = reachable_from_rows(
+        graph.transposed, Matching(matching.column_match, matching.row_match)
+    )
+    row_part = 1 + vertical_rows.astype(np.int64) - horizontal_rows
+    column_part = 1 + vertical_columns.astype(np.int64) - horizontal_columns
+    row_block, column_block = row_part, column_part
+    if fine:
+        row_block, column_block = _fine_blocks(graph, result, row_part, column_part)
+    row_order, column_order = _order_along_matching(result, row_block, column_block)
+    num_blocks = 1 + max((int(block.max()) for block in (row_block, column_block) if len(block)), default=2)
+    return DulmageMendelsohn(
+        row_order,
+        column_order,
+        *_block_limits(row_block, column_block, num_blocks),
+        _limits(row_part, 3),
+        _limits(column_part, 3),
+        result,
+    )
+
+
+def _fine_blocks(
+    graph: BipartiteGraph, result: MatchingResult, row_part: NDArray[np.int64], column_part: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the number of the diagonal block of every row and column."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    edge_row = np.repeat(np.arange(graph.num_rows), np.diff(graph.rows.first).astype(np.int64))
+    edge_column = graph.rows.neighbour.astype(np.int64)
+    inside = (row_part[edge_row] == column_part[edge_column]) & (row_part[edge_row] != 1)
+    ends = (edge_row[inside], graph.num_rows + edge_column[inside])
+    size = graph.num_rows + graph.num_columns
+    joined = coo_array((np.ones(len(ends[0]), dtype=np.int8), ends), shape=(size, size))
+    _, component = connected_components(joined, directed=False)
+    part = np.concatenate([row_part, column_part])
+    square = part == 1
+    block = component.astype(np.int64)
+    strong = strong_components(graph, result._matching, row_part == 1)
+    block[: graph.num_rows][square[: graph.num_rows]] = strong[row_part == 1]
+    columns = np.flatnonzero(column_part == 1)
+    block[graph.num_rows + columns] = strong[result.column_match[columns]]
+    keys = part * (size + 1) + block
+    _, numbers = np.unique(keys, return_inverse=True)
+    return numbers[: graph.num_rows], numbers[graph.num_rows :]
+
+
+class Components(NamedTuple):
+    """The state of Tarjan's algorithm on the rows.
+
+    Attributes
+    ----------
+    component, found_at, low : ndarray
+        The result, the order of discovery (0: not yet, else from 1), and the earliest row reached.
+    next_edge, path, waiting : ndarray
+        The next edge of each row, the rows on the path, and those without a component so far.
+    """
+
+    component: NDArray[Any]
+    found_at: NDArray[Any]
+    low: NDArray[Any]
+    next_edge: NDArray[Any]
+    path: NDArray[Any]
+    waiting: NDArray[Any]
+
+
+@kernel
+def find_components(rows: Adjacency, column_match: Any, chosen: Any, state: Components) -> Any:
+    """Find the strongly connected components of the chosen rows, each before those that lead to it.
+
+    An edge leads from a row to the row that its column is matched with. Returns their number.
+    """
+    found, discovered, height = ZERO, ZERO, ZERO
+    for root in range(np.uint64(len(chosen))):
+        if not chosen[root] or state.found_at[root] != 0:
+            continue
+        depth = ZERO
+        state.path[ZERO] = root
+        while True:
+            r = np.uint64(state.path[depth])
+            if state.found_at[r] == 0:
+                discovered += ONE
+                state.found_at[r] = discovered
+                state.low[r] = discovered
+                state.next_edge[r] = rows.first[r]
+                state.waiting[height] = r
+                height += ONE
+            e, end = np.uint64(state.next_edge[r]), np.uint64(rows.first[r + ONE])
+            entered = False
+            while e < end:
+                other = np.uint64(column_match[rows.neighbour[e]])
+                e += ONE
+                if other >= np.uint64(len(chosen)) or not chosen[other]:
+                    continue
+                if state.found_at[other] == 0:
+                    depth += ONE
+                    state.path[depth] = other
+                    entered = True
+                    break
+                if state.component[other] == 0:
+                    state.low[r] = min(np.uint64(state.low[r]), np.uint64(state.found_at[other]))
+            state.next_edge[r] = e
+            if entered:
+                continue
+            if state.low[r] == state.found_at[r]:
+                found += ONE
+                while True:
+                    height -= ONE
+                    member = np.uint64(state.waiting[height])
+                    state.component[member] = found
+                    if member == r:
+                        break
+            if depth == ZERO:
+                break
+            depth -= ONE
+            parent = np.uint64(state.path[depth])
+            state.low[parent] = min(np.uint64(state.low[parent]), np.uint64(state.low[r]))
+    return found
+
+
+def strong_components(
+    graph: BipartiteGraph, matching: Matching, chosen: NDArray[np.bool_]
+) -> NDArray[np.int64]:
+    """Return the strongly connected component of every chosen row, numbered so that no edge leads down."""
+    dtype = graph.rows.first.dtype
+    state = Components(
+        *(np.zeros(graph.num_rows, dtype=dtype) for _ in range(2)),
+        *(np.empty(graph.num_rows, dtype=dtype) for _ in range(4)),
+    )
+    count = int(find_components(graph.rows, matching.column_match, chosen, state))
+    return count - state.component.astype(np.int64)
+
+
+def _order_along_matching(
+    result: MatchingResult, row_block: NDArray[np.int64], column_block: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Sort rows and columns by block, matched ones of a block in the same order on both sides.
+
+    Unmatched columns come first in their block and unmatched rows last, so that matched entries stand on the
+    diagonal that ends at the lower right corner of a block, or starts at its upper left one.
+    """
+    rank = np.where(result.row_match >= 0, np.arange(len(row_block)), len(row_block))
+    row_order = np.lexsort((rank, row_block))
+    rank = np.where(result.column_match >= 0, result.column_match.astype(np.int64), -1)
+    column_order = np.lexsort((rank, column_block))
+    return row_order.astype(np.int64), column_order.astype(np.int64)
+
+
+def _limits(block: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    return np.append(0, np.cumsum(np.bincount(block, minlength=count)))
+
+
+def _block_limits(
+    row_block: NDArray[np.int64], column_block: NDArray[np.int64], count: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return where the blocks begin, empty ones left out."""
+    rows, columns = _limits(row_block, count), _limits(column_block, count)
+    kept = np.append(True, (np.diff(rows) > 0) | (np.diff(columns) > 0))
+    return rows[kept], columns[kept]

@@ -1,0 +1,174 @@
+"""Degree one first: the heuristic of Karp and Sipser (1981).
+
+While some vertex has a single neighbour left, the two are matched; some maximum matching of what is left has
+that edge. Once there is none, the next row takes the neighbour that has the fewest neighbours left, a choice
+that may be wrong. On sparse random graphs almost nothing stays unmatched.
+
+A vertex that is matched has degree 0 here, so one array a side tells all.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..graph.bipartite import MOST_NARROW, Adjacency, BipartiteGraph
+from ..kernels.atomics import prefetch
+from ..kernels.kernel import kernel
+from .state import AHEAD_NEIGHBOURS, AHEAD_RANGE, AHEAD_VALUES, NONE, Matching
+
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+
+
+class Remainder(NamedTuple):
+    """What is left of the graph.
+
+    Attributes
+    ----------
+    row_degree, column_degree : ndarray
+        Neighbours left; 0 for vertices that are matched or isolated.
+    pending : ndarray, shape (num_rows + num_columns,)
+        Vertices that came down to one neighbour; columns are numbered behind the rows.
+    """
+
+    row_degree: NDArray[Any]
+    column_degree: NDArray[Any]
+    pending: NDArray[Any]
+
+
+@kernel
+def count_degrees(rows: Adjacency, columns: Adjacency, left: Remainder) -> Any:
+    """Count all neighbours, queue the vertices that have one, return how many those are."""
+    num_rows = np.uint64(len(left.row_degree))
+    end = ZERO
+    for r in range(num_rows):
+        left.row_degree[r] = rows.first[r + ONE] - rows.first[r]
+        if left.row_degree[r] == 1:
+            left.pending[end] = r
+            end += ONE
+    for c in range(np.uint64(len(left.column_degree))):
+        left.column_degree[c] = columns.first[c + ONE] - columns.first[c]
+        if left.column_degree[c] == 1:
+            left.pending[end] = num_rows + c
+            end += ONE
+    return end
+
+
+@kernel
+def forget(adjacency: Adjacency, degree: Any, v: Any, offset: Any, pending: Any, end: Any) -> Any:
+    """Take `v` out of the neighbours of its neighbours; return the end of the queue."""
+    for e in range(np.uint64(adjacency.first[v]), np.uint64(adjacency.first[v + ONE])):
+        other = np.uint64(adjacency.neighbour[e])
+        before = np.uint64(degree[other])
+        if before > ZERO:
+            degree[other] = before - ONE
+            if before == np.uint64(2):
+                pending[end] = other + offset
+                end += ONE
+    return end
+
+
+@kernel
+def take_edge(
+    rows: Adjacency, columns: Adjacency, left: Remainder, matching: Matching, r: Any, c: Any, end: Any
+) -> Any:
+    """Match a row with a column and take both out; return the end of the queue."""
+    matching.row_match[r] = c
+    matching.column_match[c] = r
+    others_of_row = np.uint64(left.row_degree[r]) > ONE
+    others_of_column = np.uint64(left.column_degree[c]) > ONE
+    left.row_degree[r] = 0
+    left.column_degree[c] = 0
+    if others_of_row:
+        num_rows = np.uint64(len(left.row_degree))
+        end = forget(rows, left.column_degree, r, num_rows, left.pending, end)
+    if others_of_column:
+        end = forget(columns, left.row_degree, c, ZERO, left.pending, end)
+    return end
+
+
+@kernel
+def first_left(adjacency: Adjacency, degree: Any, v: Any) -> Any:
+    """Return the first neighbour of `v` that is left; there is one."""
+    e = np.uint64(adjacency.first[v])
+    while degree[adjacency.neighbour[e]] == 0:
+        e += ONE
+    return np.uint64(adjacency.neighbour[e])
+
+
+@kernel
+def prefetch_pending(rows: Adjacency, columns: Adjacency, left: Remainder, begin: Any, end: Any) -> None:
+    """Ask for what the vertices ahead in the queue will need."""
+    num_rows = np.uint64(len(left.row_degree))
+    if begin + AHEAD_RANGE < end:
+        v = np.uint64(left.pending[begin + AHEAD_RANGE])
+        if v < num_rows:
+            prefetch(rows.first, v)
+        else:
+            prefetch(columns.first, v - num_rows)
+        v = np.uint64(left.pending[begin + AHEAD_NEIGHBOURS])
+        if v < num_rows:
+            prefetch(rows.neighbour, np.uint64(rows.first[v]))
+        else:
+            prefetch(columns.neighbour, np.uint64(columns.first[v - num_rows]))
+
+
+@kernel
+def take_single_neighbours(
+    rows: Adjacency, columns: Adjacency, left: Remainder, matching: Matching, begin: Any, end: Any
+) -> Any:
+    """Match the vertices in the queue and those that come down to one neighbour by that; return its end."""
+    num_rows = np.uint64(len(left.row_degree))
+    while begin < end:
+        prefetch_pending(rows, columns, left, begin, end)
+        v = np.uint64(left.pending[begin])
+        begin += ONE
+        if v < num_rows:
+            if left.row_degree[v] > 0:
+                c = first_left(rows, left.column_degree, v)
+                end = take_edge(rows, columns, left, matching, v, c, end)
+        elif left.column_degree[v - num_rows] > 0:
+            r = first_left(columns, left.row_degree, v - num_rows)
+            end = take_edge(rows, columns, left, matching, r, v - num_rows, end)
+    return end
+
+
+@kernel
+def take_all(rows: Adjacency, columns: Adjacency, left: Remainder, matching: Matching) -> None:
+    """Match degree one first, then row by row, degree one after each."""
+    num_rows = np.uint64(len(left.row_degree))
+    end = take_single_neighbours(rows, columns, left, matching, ZERO, count_degrees(rows, columns, left))
+    for r in range(num_rows):
+        if r + AHEAD_VALUES < num_rows and left.row_degree[r + AHEAD_VALUES] > 0:
+            for e in range(
+                np.uint64(rows.first[r + AHEAD_VALUES]), np.uint64(rows.first[r + AHEAD_VALUES + ONE])
+            ):
+                prefetch(left.column_degree, np.uint64(rows.neighbour[e]))
+        if left.row_degree[r] == 0:
+            continue
+        least, chosen = NONE, ZERO
+        for e in range(np.uint64(rows.first[r]), np.uint64(rows.first[r + ONE])):
+            c = np.uint64(rows.neighbour[e])
+            degree = np.uint64(left.column_degree[c])
+            if ZERO < degree < least:
+                least = degree
+                chosen = c
+        begin = end
+        end = take_edge(rows, columns, left, matching, r, chosen, end)
+        end = take_single_neighbours(rows, columns, left, matching, begin, end)
+
+
+def start(graph: BipartiteGraph, matching: Matching) -> None:
+    """Add edges to an empty matching, in place."""
+    dtype = graph.rows.first.dtype
+    num_rows, num_columns = graph.shape
+    pending_dtype = np.uint32 if num_rows + num_columns <= MOST_NARROW else np.uint64
+    left = Remainder(
+        row_degree=np.empty(num_rows, dtype=dtype),
+        column_degree=np.empty(num_columns, dtype=dtype),
+        pending=np.empty(num_rows + num_columns, dtype=pending_dtype),
+    )
+    take_all(graph.rows, graph.columns, left, matching)

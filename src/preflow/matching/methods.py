@@ -1,0 +1,132 @@
+"""The matching solvers and the initial matchings by name: data only, so that importing it loads none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+
+from ..errors import InvalidInputError
+from ..solving.method import Method
+
+DUFF_KAYA_UCAR = "Duff, Kaya and Uçar 2011"
+
+METHODS = (
+    Method(
+        "serial-push-relabel",
+        "matching.serial_push_relabel",
+        "PushRelabelOptions",
+        "first in first out, global relabel every k (m + n) pushes, gaps",
+        "Deveci, Kaya, Uçar and Çatalyürek 2013, algorithms 1 and 2",
+        aliases=("PR",),
+    ),
+    Method(
+        "serial-hopcroft-karp",
+        "matching.serial_hopcroft_karp",
+        "HopcroftKarpOptions",
+        "phases of shortest augmenting paths",
+        "Hopcroft and Karp 1973",
+        aliases=("HK",),
+    ),
+    Method(
+        "serial-hkdw",
+        "matching.serial_hkdw",
+        "HkdwOptions",
+        "Hopcroft and Karp with a second set of searches, of any length, in each phase",
+        "Duff and Wiberg 1988",
+        aliases=("HKDW",),
+    ),
+    Method(
+        "serial-hybrid",
+        "matching.serial_hybrid",
+        "HybridOptions",
+        "Hopcroft and Karp while phases are cheap, then push-relabel",
+        "preflow",
+    ),
+    Method(
+        "serial-pothen-fan",
+        "matching.serial_pothen_fan",
+        "PothenFanOptions",
+        "phases of depth-first searches with lookahead and fairness",
+        f"Pothen and Fan 1990; {DUFF_KAYA_UCAR}",
+        aliases=("PFP",),
+    ),
+    Method(
+        "serial-graft",
+        "matching.serial_graft",
+        "GraftOptions",
+        "breadth-first search from all free rows that keeps the trees of failed ones",
+        "Azad, Buluç and Pothen 2016",
+        aliases=("MS-BFS-Graft",),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Heuristic:
+    """An initial matching under its name.
+
+    Attributes
+    ----------
+    name : str
+    module : str
+        Module, relative to the package ``preflow``, that has the function ``start``.
+    summary, paper : str
+    """
+
+    name: str
+    module: str
+    summary: str
+    paper: str
+
+    @property
+    def start(self) -> Callable[..., None]:
+        """The function that adds edges to an empty matching of a graph."""
+        return import_module(f"preflow.{self.module}").start  # type: ignore[no-any-return]
+
+
+INITIAL = (
+    Heuristic(
+        "cheap",
+        "matching.initial_cheap",
+        "every row takes its first free column",
+        DUFF_KAYA_UCAR,
+    ),
+    Heuristic(
+        "min-degree",
+        "matching.initial_min_degree",
+        "rows of low degree first, each takes the column that the fewest other rows can",
+        "Magun 1998",
+    ),
+    Heuristic(
+        "karp-sipser",
+        "matching.initial_karp_sipser",
+        "vertices with one neighbour left first",
+        "Karp and Sipser 1981",
+    ),
+    Heuristic(
+        "sinkhorn-knopp",
+        "matching.initial_sinkhorn_knopp",
+        "two-sided sampling from the scaled matrix",
+        "Dufossé, Kaya and Uçar 2015",
+    ),
+)
+
+
+def find_heuristic(name: str) -> Heuristic | None:
+    """Return the initial matching of that name, None for "none".
+
+    Raises
+    ------
+    InvalidInputError
+        There is no such name.
+    """
+    if name == "none":
+        return None
+    for heuristic in INITIAL:
+        if name == heuristic.name:
+            return heuristic
+    names = ", ".join(heuristic.name for heuristic in INITIAL)
+    raise InvalidInputError(
+        f"unknown initial matching {name!r}; there are: auto, none, {names}, or a matching"
+    )

@@ -1,0 +1,101 @@
+"""What bipartite_matching returns."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..certify.matching import check_cover, check_matching
+from ..graph.bipartite import BipartiteGraph
+from ..solving.result import BoundedResult
+from ..stats import MatchingStats
+from .cover import VertexCover, koenig_cover, trivial_cover
+from .state import Matching
+
+if TYPE_CHECKING:
+    import scipy.sparse
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MatchingResult(BoundedResult):
+    """A maximum matching, or the best one found within the time limit.
+
+    Attributes
+    ----------
+    row_match : ndarray of int32 (int64 past 2**31), shape (num_rows,)
+        The column of every row, -1 where the row is unmatched.
+    column_match : ndarray of int32 (int64 past 2**31), shape (num_columns,)
+        The row of every column, -1 where the column is unmatched.
+    status, lower_bound, upper_bound, value
+        See :class:`preflow.solving.result.BoundedResult`. The size of this matching is `lower_bound`.
+    stats : MatchingStats
+    graph : BipartiteGraph
+    """
+
+    row_match: NDArray[Any]
+    column_match: NDArray[Any]
+    graph: BipartiteGraph
+    stats: MatchingStats
+    _matching: Matching
+
+    @property
+    def cardinality(self) -> int:
+        """Number of edges of this matching."""
+        return int(self.lower_bound)
+
+    @cached_property
+    def vertex_cover(self) -> VertexCover:
+        """Rows and columns, `upper_bound` in number, such that every edge has one of them.
+
+        For a maximum matching there are as many as it has edges, which proves it maximum (König). Found when
+        first asked for, in O(n + m).
+        """
+        if self.status != "optimal":
+            return trivial_cover(self.graph)
+        return koenig_cover(self.graph, self._matching)
+
+    def pairs(self) -> list[tuple[Hashable, Hashable]]:
+        """Return the matched pairs of row and column, by the caller's labels where there are some."""
+        rows = np.flatnonzero(self.row_match >= 0)
+        columns = self.row_match[rows]
+        row_labels, column_labels = self.graph.row_labels, self.graph.column_labels
+        if row_labels is None or column_labels is None:
+            return list(zip(rows.tolist(), columns.tolist(), strict=True))
+        return [
+            (row_labels[r], column_labels[c]) for r, c in zip(rows.tolist(), columns.tolist(), strict=True)
+        ]
+
+    def matrix(self) -> scipy.sparse.csr_array:
+        """Return the matching as a sparse matrix of ones."""
+        from scipy.sparse import csr_array
+
+        rows = np.flatnonzero(self.row_match >= 0)
+        ones = np.ones(len(rows), dtype=np.int8)
+        return csr_array((ones, (rows, self.row_match[rows])), shape=self.graph.shape)
+
+    def verify(self) -> None:
+        """Prove the matching maximum, independently of the solver, in linear time.
+
+        The matching consists of edges, no two share a vertex, and the cover, which no matching exceeds, is of
+        the same size and covers every edge. A result that stopped early proves its two bounds instead.
+
+        Raises
+        ------
+        VerificationError
+            The proof fails: please report it as a bug.
+        """
+        check_matching(self.graph, self.row_match, self.column_match, self.cardinality)
+        bound = self.cardinality if self.status == "optimal" else int(self.upper_bound)
+        check_cover(self.graph, *self.vertex_cover, bound)
+
+    def __repr__(self) -> str:
+        rows, columns = self.graph.shape
+        size = f"{self.cardinality:,} of {rows:,} rows and {columns:,} columns matched"
+        if self.status != "optimal":
+            size = f"stopped at the time limit, {size}, at most {self.upper_bound:,} can be"
+        return f"<MatchingResult: {size}, {self.stats.method}, {sum(self.stats.seconds.values()):.3g} s>"

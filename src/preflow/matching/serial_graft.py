@@ -1,0 +1,310 @@
+"""Tree grafting: breadth-first search from all free rows at once that keeps the trees of failed ones.
+
+Azad, Buluç and Pothen, "Computing maximum cardinality matchings in parallel on bipartite graphs via
+tree-grafting" (2016), on one thread. A forest of alternating trees grows from all free rows. Trees that find
+a free column augment and are dissolved; the others stay, and what was dissolved is grafted onto them, so a
+phase does not search again what the last one did. A level goes top-down from the rows of the frontier, or
+bottom-up from the columns outside of the forest where the frontier is large.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..graph.bipartite import Adjacency, BipartiteGraph
+from ..kernels.atomics import relaxed_load
+from ..kernels.kernel import kernel
+from ..solving.options import check_flag, check_positive_number
+from ..solving.run import Control
+from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES
+from .state import NONE, Matching, list_free_rows, prefetch_queued
+
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+
+
+@dataclass(frozen=True)
+class GraftOptions:
+    """Options of tree grafting.
+
+    Attributes
+    ----------
+    graft : bool
+        Keep trees that found nothing; else every phase starts with new ones.
+    direction_switching : bool
+        Go bottom-up where that promises to be less work; else always top-down.
+    alpha : float
+        Bottom-up from a frontier of a share ``1 / alpha`` of the columns outside of the forest on, and
+        grafting from active trees of a share ``1 / alpha`` of the columns that were dissolved on; 5 in the
+        paper.
+    """
+
+    graft: bool = True
+    direction_switching: bool = True
+    alpha: float = 5.0
+
+    def __post_init__(self) -> None:
+        check_flag("graft", self.graft)
+        check_flag("direction_switching", self.direction_switching)
+        check_positive_number("alpha", self.alpha)
+
+
+class Forest(NamedTuple):
+    """The alternating trees.
+
+    Attributes
+    ----------
+    row_root, column_root : ndarray
+        The free row of the tree that a vertex is in, or NONE.
+    parent : ndarray, shape (num_columns,)
+        The row through which a column was reached.
+    leaf : ndarray, shape (num_rows,)
+        The free column that the tree of a free row found, or NONE.
+    frontier, reached : ndarray, shape (num_rows,)
+        The rows of this level and of the next.
+    outside : ndarray, shape (num_columns,)
+        Columns to be looked at bottom-up.
+    """
+
+    row_root: NDArray[Any]
+    column_root: NDArray[Any]
+    parent: NDArray[Any]
+    leaf: NDArray[Any]
+    frontier: NDArray[Any]
+    reached: NDArray[Any]
+    outside: NDArray[Any]
+
+
+@kernel
+def plant(matching: Matching, forest: Forest, free: Any, size: Any) -> None:
+    """Start one tree at each of the free rows, which become the frontier."""
+    forest.row_root[:] = NONE
+    forest.column_root[:] = NONE
+    for k in range(size):
+        r = np.uint64(free[k])
+        forest.row_root[r] = r
+        forest.leaf[r] = NONE
+        forest.frontier[k] = r
+
+
+@kernel
+def attach(matching: Matching, forest: Forest, r: Any, c: Any, end: Any) -> Any:
+    """Add a column, and the row that it is matched with, to the tree of `r`; return the end of the level."""
+    root = np.uint64(forest.row_root[r])
+    forest.column_root[c] = root
+    forest.parent[c] = r
+    other = np.uint64(matching.column_match[c])
+    if other >= np.uint64(len(matching.row_match)):
+        forest.leaf[root] = c
+        return end
+    forest.row_root[other] = root
+    forest.reached[end] = other
+    return end + ONE
+
+
+@kernel
+def is_growing(forest: Forest, r: Any) -> bool:
+    """Whether a row is in a tree that has found no free column."""
+    num_rows = np.uint64(len(forest.row_root))
+    root = np.uint64(forest.row_root[r])
+    return bool(root < num_rows and np.uint64(forest.leaf[root]) >= np.uint64(len(forest.parent)))
+
+
+@kernel
+def grow_top_down(
+    rows: Adjacency, matching: Matching, forest: Forest, size: Any, counts: Any
+) -> tuple[Any, Any]:
+    """Reach what is next to the frontier; return how many rows that are, and how many columns."""
+    num_rows = np.uint64(len(matching.row_match))
+    end, columns = ZERO, ZERO
+    for k in range(size):
+        prefetch_queued(rows, forest.column_root, forest.frontier, k, size)
+        r = np.uint64(forest.frontier[k])
+        if not is_growing(forest, r):
+            continue
+        first, last = np.uint64(rows.first[r]), np.uint64(rows.first[r + ONE])
+        counts[ARC_SCANS] += last - first
+        for e in range(first, last):
+            c = np.uint64(rows.neighbour[e])
+            if np.uint64(forest.column_root[c]) >= num_rows:
+                end = attach(matching, forest, r, c, end)
+                columns += ONE
+                if not is_growing(forest, r):
+                    break
+    return end, columns
+
+
+@kernel
+def grow_bottom_up(
+    columns: Adjacency, matching: Matching, forest: Forest, size: Any, counts: Any
+) -> tuple[Any, Any]:
+    """Let each of `size` columns outside of the forest look for a row in a growing tree; return as above."""
+    end, attached = ZERO, ZERO
+    for k in range(size):
+        prefetch_queued(columns, forest.row_root, forest.outside, k, size)
+        c = np.uint64(forest.outside[k])
+        e, last = np.uint64(columns.first[c]), np.uint64(columns.first[c + ONE])
+        while e < last:
+            r = np.uint64(columns.neighbour[e])
+            counts[ARC_SCANS] += ONE
+            e += ONE
+            if is_growing(forest, r):
+                end = attach(matching, forest, r, c, end)
+                attached += ONE
+                break
+    return end, attached
+
+
+@kernel
+def flip_frontier(forest: Forest, size: Any) -> None:
+    """Make the rows that were reached the frontier."""
+    for k in range(size):
+        forest.frontier[k] = forest.reached[k]
+
+
+@kernel
+def list_outside(forest: Forest) -> Any:
+    """List the columns outside of the forest and return how many there are."""
+    num_rows = np.uint64(len(forest.row_root))
+    size = ZERO
+    for c in range(np.uint64(len(forest.parent))):
+        if np.uint64(forest.column_root[c]) >= num_rows:
+            forest.outside[size] = c
+            size += ONE
+    return size
+
+
+@kernel
+def augment(matching: Matching, forest: Forest, free: Any, size: Any) -> Any:
+    """Augment along the trees that found a free column; return how many free rows are left."""
+    num_columns = np.uint64(len(matching.column_match))
+    left = ZERO
+    for k in range(size):
+        root = np.uint64(free[k])
+        c = np.uint64(forest.leaf[root])
+        if c >= num_columns:
+            free[left] = root
+            left += ONE
+            continue
+        while c < num_columns:
+            r = np.uint64(forest.parent[c])
+            previous = np.uint64(matching.row_match[r])
+            matching.row_match[r] = c
+            matching.column_match[c] = r
+            c = previous
+    return left
+
+
+@kernel
+def dissolve(matching: Matching, forest: Forest) -> tuple[Any, Any]:
+    """Take trees that augmented apart, list their columns, return how many these are, and how many others."""
+    num_rows, num_columns = np.uint64(len(forest.row_root)), np.uint64(len(forest.parent))
+    dissolved, growing = ZERO, ZERO
+    for c in range(num_columns):
+        root = np.uint64(forest.column_root[c])
+        if root >= num_rows:
+            continue
+        if np.uint64(forest.leaf[root]) < num_columns:
+            forest.column_root[c] = NONE
+            forest.row_root[matching.column_match[c]] = NONE
+            forest.outside[dissolved] = c
+            dissolved += ONE
+        else:
+            growing += ONE
+    return dissolved, growing
+
+
+@kernel
+def run_phases(
+    rows: Adjacency,
+    columns: Adjacency,
+    matching: Matching,
+    forest: Forest,
+    free: Any,
+    size: Any,
+    graft: bool,
+    switching: bool,
+    alpha: float,
+    stop: Any,
+    counts: Any,
+    progress: Any,
+) -> bool:
+    """Match the `size` rows in `free`; return whether it was not stopped before the matching was maximum."""
+    plant(matching, forest, free, size)
+    frontier = size
+    outside = np.uint64(len(forest.parent))
+    while size > ZERO:
+        counts[PHASES] += ONE
+        while frontier > ZERO:
+            if relaxed_load(stop, 0) != 0:
+                return False
+            if switching and frontier * alpha >= outside:
+                outside = list_outside(forest)
+                frontier, reached = grow_bottom_up(columns, matching, forest, outside, counts)
+            else:
+                frontier, reached = grow_top_down(rows, matching, forest, frontier, counts)
+            outside -= reached
+            flip_frontier(forest, frontier)
+        left = augment(matching, forest, free, size)
+        counts[AUGMENTATIONS] += size - left
+        if left == size:
+            break
+        size = left
+        progress[0] = size
+        dissolved, growing = dissolve(matching, forest)
+        outside += dissolved
+        if graft and (growing + size) * alpha > dissolved:
+            frontier, reached = grow_bottom_up(columns, matching, forest, dissolved, counts)
+            outside -= reached
+            flip_frontier(forest, frontier)
+        else:
+            plant(matching, forest, free, size)
+            frontier = size
+            outside = np.uint64(len(forest.parent))
+    return True
+
+
+def solve(graph: BipartiteGraph, matching: Matching, options: GraftOptions, control: Control) -> bool:
+    """Make a matching maximum, in place.
+
+    Returns
+    -------
+    bool
+        Whether it is; False where the solve was asked to stop.
+
+    Notes
+    -----
+    O(n m) time; memory of five indices a row and three a column, and the transposed graph.
+    """
+    num_rows, num_columns = graph.shape
+    dtype = graph.rows.first.dtype
+    forest = Forest(
+        row_root=np.empty(num_rows, dtype=dtype),
+        column_root=np.empty(num_columns, dtype=dtype),
+        parent=np.empty(num_columns, dtype=dtype),
+        leaf=np.empty(num_rows, dtype=dtype),
+        frontier=np.empty(num_rows, dtype=dtype),
+        reached=np.empty(num_rows, dtype=dtype),
+        outside=np.empty(num_columns, dtype=dtype),
+    )
+    free = np.empty(num_rows, dtype=dtype)
+    size = list_free_rows(graph.rows, matching, free)
+    control.excess[:] = size
+    return run_phases(
+        graph.rows,
+        graph.columns,
+        matching,
+        forest,
+        free,
+        np.uint64(size),
+        options.graft,
+        options.direction_switching,
+        float(options.alpha),
+        control.stop,
+        control.counts,
+        control.excess,
+    )

@@ -1,0 +1,61 @@
+"""Hopcroft and Karp's phases while they are cheap, push-relabel for what they leave.
+
+From a cheap matching of a mesh such as a Delaunay graph, almost all augmenting paths are short: each phase
+looks at fewer edges than the one before, and Hopcroft and Karp's algorithm is several times as fast as
+push-relabel. On grids that two colours suffice for, and on random graphs, every phase looks at most edges,
+and there are dozens of them. Which it is shows in the first phases (docs/performance.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..graph.bipartite import BipartiteGraph
+from ..solving.options import check_positive_number, limit
+from ..solving.run import Control
+from . import serial_push_relabel
+from .serial_hopcroft_karp import solve_within
+from .serial_push_relabel import PushRelabelOptions
+from .state import Matching
+
+
+@dataclass(frozen=True)
+class HybridOptions:
+    """Options of the hybrid.
+
+    Attributes
+    ----------
+    scan_share : float
+        A phase after the first that looks at more than this share of the edges is the last one.
+    relabel_period : float
+        That of push-relabel, which starts with low labels.
+    """
+
+    scan_share: float = 0.55
+    relabel_period: float = 2.0
+
+    def __post_init__(self) -> None:
+        check_positive_number("scan_share", self.scan_share)
+        check_positive_number("relabel_period", self.relabel_period)
+
+
+def solve(graph: BipartiteGraph, matching: Matching, options: HybridOptions, control: Control) -> bool:
+    """Make a matching maximum, in place.
+
+    Returns
+    -------
+    bool
+        Whether it is; False where the solve was asked to stop.
+
+    Notes
+    -----
+    O(n m) time, memory as push-relabel.
+    """
+    left = solve_within(graph, matching, limit(options.scan_share * graph.num_edges), control)
+    if left == 0 or control.stopped:
+        return left == 0
+    control.remarks.append(f"its phases grew costly with {left:,} rows left, which push-relabel took")
+    pushes = PushRelabelOptions(
+        relabel_period=options.relabel_period, initial_labels="one", relabel_stalled=True
+    )
+    return serial_push_relabel.solve(graph, matching, pushes, control)

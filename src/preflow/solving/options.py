@@ -1,0 +1,49 @@
+"""Checks that the option classes of many solvers share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import InvalidInputError
+
+#: The largest integer that an option may be.
+MOST = 2**31 - 1
+#: More operations than any solve makes.
+UNLIMITED = np.uint64(2**62)
+
+
+def check_flag(name: str, value: object) -> None:
+    """Raise InvalidInputError unless `value` is a bool."""
+    if not isinstance(value, bool):
+        raise InvalidInputError(f"option {name} is True or False, got {value!r}")
+
+
+def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
+    """Raise InvalidInputError unless `value` is one of `choices`."""
+    if not isinstance(value, str) or value not in choices:
+        raise InvalidInputError(f"option {name} is one of {', '.join(choices)}, got {value!r}")
+
+
+def check_positive(name: str, value: object) -> None:
+    """Raise InvalidInputError unless `value` is a positive int, at most MOST."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST:
+        raise InvalidInputError(f"option {name} is an integer of 1 to {MOST}, got {value!r}")
+
+
+def check_count(name: str, value: object) -> None:
+    """Raise InvalidInputError unless `value` is an int that is not negative, at most MOST."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MOST:
+        raise InvalidInputError(f"option {name} is an integer of 0 to {MOST}, got {value!r}")
+
+
+def check_positive_number(name: str, value: object) -> None:
+    """Raise InvalidInputError unless `value` is a positive number, not infinite."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < np.inf:
+        raise InvalidInputError(f"option {name} is a positive number, got {value!r}")
+
+
+def limit(amount: float) -> Any:
+    """Return an amount of work as kernels take it: a whole number from 1 to UNLIMITED."""
+    return np.uint64(max(1, int(min(amount, float(UNLIMITED)))))

@@ -1,0 +1,70 @@
+"""The benchmark of bipartite matching: suites, contestants, peers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import scipy.sparse
+
+from preflow import BipartiteGraph
+from preflow.bench import run_bench
+from preflow.bench.matching_instance import MatchingInstance
+from preflow.bench.matching_peers import MATCHING_PEERS
+from preflow.bench.matching_suites import matching, matching_tiny
+from preflow.bench.problem import SolverSettings
+from preflow.bench.problems import PROBLEMS
+from preflow.errors import InvalidInputError
+from preflow.generators import bipartite_family
+from preflow.io.matrix_market import write_matrix_market
+
+SETTINGS = SolverSettings(1, 10.0)
+PROBLEM = PROBLEMS["bipartite_matching"]
+
+
+def instance_of(dense: list[list[int]]) -> MatchingInstance:
+    return MatchingInstance.from_graph(BipartiteGraph.from_scipy(scipy.sparse.csr_array(dense)))
+
+
+@pytest.mark.parametrize("name", ["preflow:auto", "preflow:serial-graft", *(p.name for p in MATCHING_PEERS)])
+def test_contestants_agree_on_awkward_instances(name: str) -> None:
+    contestant = PROBLEM.contestant(name, SETTINGS)
+    if contestant.missing():
+        pytest.skip(str(contestant.missing()))
+    for dense, size in [([[1, 1, 1]], 1), ([[1], [1]], 1), ([[0, 1], [1, 1]], 2), ([[0, 0], [0, 1]], 1)]:
+        instance = instance_of(dense)
+        contestant.load(instance)
+        outcome = contestant.run(contestant.prepare(instance))
+        assert outcome.value == size
+        assert set(outcome.seconds) <= {"build", "solve", "other"}
+
+
+def test_report(tmp_path: Path) -> None:
+    write_matrix_market(tmp_path / "mine.mtx.gz", bipartite_family("delaunay").generate(n=100))
+    report = run_bench(
+        ["matching-tiny"],
+        out=tmp_path / "out",
+        methods=["auto", "serial-hopcroft-karp"],
+        peers=["scipy"],
+        instances=["ladder*", "mine"],
+        files=[str(tmp_path)],
+        baseline="scipy",
+        repeats=1,
+        memory=False,
+        plots=False,
+    )
+    assert [record.name for record in report.records] == ["ladder 12", "mine"]
+    assert report.records[0].sizes == {"rows": 38, "columns": 37, "edges": 95}
+    assert not report.faults
+    assert "matrix in, matching out" in (tmp_path / "out" / "bench.md").read_text()
+
+
+def test_suites_and_limits(tmp_path: Path) -> None:
+    names = [case.name for case in matching(())]
+    assert len(names) == len(set(names)) == 11
+    large = MatchingInstance((1, 1), *(2 * [scipy.sparse.csr_array((1, 1)).indptr]))
+    assert all(peer.unfit(large) is None for peer in MATCHING_PEERS)
+    graph = MatchingInstance.from_graph(bipartite_family("erdos-renyi").generate("30000x1"))
+    assert [bool(peer.unfit(graph)) for peer in MATCHING_PEERS] == [False, False, True]
+    with pytest.raises(InvalidInputError, match="no pattern of files"):
+        matching_tiny([str(tmp_path / "*.mtx")])
