@@ -79,6 +79,8 @@ def bipartite_matching(
         The graph, the initial matching or an argument is malformed.
     DeviceUnavailableError
         The device is not there.
+    DeviceMemoryError
+        The graph does not fit the GPU's memory.
 
     Notes
     -----
@@ -130,7 +132,7 @@ class _Solve:
         seconds: dict[str, float] = {}
         with _timed(seconds, "build"):
             bipartite = as_bipartite_graph(graph)
-        choice = choose(bipartite)
+        choice = choose(bipartite, device)
         if method == "auto":
             if options:
                 raise InvalidInputError("options belong to one method: name it, method='auto' takes none")

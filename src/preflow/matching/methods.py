@@ -59,6 +59,34 @@ METHODS = (
         "Azad, Buluç and Pothen 2016",
         aliases=("MS-BFS-Graft",),
     ),
+    Method(
+        "cuda-push-relabel",
+        "matching.cuda_push_relabel",
+        "PushRelabelOptions",
+        "all active columns push at once, without atomic operations; global relabels on the GPU",
+        "Deveci, Kaya, Uçar and Çatalyürek 2013",
+        aliases=("G-PR",),
+        device="cuda",
+    ),
+    Method(
+        "cuda-hopcroft-karp",
+        "matching.cuda_hopcroft_karp",
+        "HopcroftKarpOptions",
+        "phases of shortest augmenting paths, all walked at once",
+        "Deveci, Kaya, Uçar and Çatalyürek, Euro-Par 2013",
+        aliases=("G-HK",),
+        device="cuda",
+    ),
+    Method(
+        "cuda-hkdw",
+        "matching.cuda_hopcroft_karp",
+        "HopcroftKarpOptions",
+        "the same with paths of any length in each phase",
+        "Deveci, Kaya, Uçar and Çatalyürek, Euro-Par 2013",
+        aliases=("G-HKDW",),
+        device="cuda",
+        preset={"shortest": False},
+    ),
 )
 
 

@@ -49,8 +49,10 @@ class Choice:
 LOW_LABELS = {"initial_labels": "one", "relabel_period": 2.0, "relabel_stalled": True}
 
 
-def choose(graph: BipartiteGraph) -> Choice:
-    """Return the method and the initial matching for a graph, and why."""
+def choose(graph: BipartiteGraph, device: str = "auto") -> Choice:
+    """Return the method and the initial matching for a graph on a device, and why."""
+    if device == "cuda":
+        return Choice("cuda-push-relabel", "cheap", "device='cuda': the method there")
     if graph.num_edges < SMALL:
         return _push("small graph: pushes from a cheap matching")
     step = -(-graph.num_rows // SAMPLED_ROWS)

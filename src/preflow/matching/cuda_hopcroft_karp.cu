@@ -1,0 +1,172 @@
+// The persistent kernel of cuda_hopcroft_karp.py: phases of a breadth-first search from all free columns and of walks
+// back from the free rows that it found, each parallel loop between two barriers of the grid. A thread works on one
+// column, or on one row, at a time.
+#include "grid.cuh"
+#include "lanes.cuh"
+#include "worklist.cuh"
+
+// No partner, no predecessor; and a column that the search has not reached.
+constexpr u32 NONE = 0xffffffffu;
+
+enum Phase : u64 { BEGIN, SEARCH, AUGMENT, REPAIR, DONE };
+
+// Where the loop stands. Each block holds a copy, which its first thread changes between the two halves of a
+// barrier; between two launches it is in device memory.
+struct State {
+    u64 phase;
+    u64 rounds_left;  // of this launch
+    u64 round;        // barriers so far: which of the rotating counters is meant
+    u64 level;        // of the columns that are searched from next
+    u64 has_found;    // whether the search has come to a free row
+    u64 phases, levels;
+
+    __device__ void end_round() {
+        ++round;
+        if (rounds_left > 0) --rounds_left;
+    }
+};
+constexpr u32 STATE_WORDS = sizeof(State) / sizeof(u64);
+
+struct Arguments {
+    const u32* first;        // the rows of every column
+    const u32* neighbour;
+    u32* row_mate;
+    u32* column_mate;
+    u32* predecessor;        // of a row: the column from which the search reached it
+    u32* level;              // of a column
+    u32* root;               // of a column: the free one whose tree it is in
+    u32* has_path;           // of a free column: whether its tree has come to a free row
+    u64 num_rows;
+    u64 num_columns;
+    u32* arrivals;
+    u32* counters;
+    u64* state;
+    u64* counts;
+    u64 is_shortest;         // a search ends with the first level that comes to a free row
+};
+
+__device__ void begin_search(const Arguments& args, GridTeam& team, State& state) {
+    for (u32 u = team.thread(); u < args.num_rows; u += team.num_threads()) relaxed_store(&args.predecessor[u], NONE);
+    for (u32 v = team.thread(); v < args.num_columns; v += team.num_threads()) {
+        const bool is_free = relaxed_load(&args.column_mate[v]) == NONE;
+        relaxed_store(&args.level[v], is_free ? 0u : NONE);
+        relaxed_store(&args.root[v], v);
+        relaxed_store(&args.has_path[v], 0u);
+    }
+    team.wait([&] {
+        state.end_round();
+        state.level = state.has_found = 0;
+        ++state.phases;
+        state.phase = SEARCH;
+    });
+}
+
+// Searches from the columns of a level. Threads that come to a row at the same time leave the predecessor of one of
+// them; trees that have come to a free row grow no further.
+__device__ void search_level(const Arguments& args, GridTeam& team, const RotatingSizes& found, State& state,
+                             u64& edge_scans) {
+    constexpr u32 GROWS = 1, FINDS = 2;
+    const u32 level = static_cast<u32>(state.level);
+    u32 outcome = 0;
+    for (u32 v = team.thread(); v < args.num_columns; v += team.num_threads()) {
+        if (relaxed_load(&args.level[v]) != level) continue;
+        const u32 root = relaxed_load(&args.root[v]);
+        for (u32 e = args.first[v]; e < args.first[v + 1] && relaxed_load(&args.has_path[root]) == 0; ++e) {
+            const u32 u = args.neighbour[e];
+            ++edge_scans;
+            if (relaxed_load(&args.predecessor[u]) != NONE) continue;
+            const u32 mate = relaxed_load(&args.row_mate[u]);
+            if (mate == NONE) {
+                relaxed_store(&args.predecessor[u], v);
+                relaxed_store(&args.has_path[root], 1u);
+                outcome |= FINDS;
+            } else if (relaxed_load(&args.level[mate]) == NONE) {
+                relaxed_store(&args.predecessor[u], v);
+                relaxed_store(&args.root[mate], root);
+                relaxed_store(&args.level[mate], level + 1);
+                outcome |= GROWS;
+            }
+        }
+    }
+    if (outcome != 0) relaxed_fetch_or(found.of(state.round + 1), outcome);
+    team.wait([&] {
+        const u32 all = found.read(state.round + 1);
+        state.end_round();
+        state.has_found |= (all & FINDS) != 0;
+        ++state.level;
+        ++state.levels;
+        const bool goes_on = (all & GROWS) != 0 && !(args.is_shortest && state.has_found);
+        state.phase = goes_on ? SEARCH : state.has_found ? AUGMENT : DONE;
+    });
+}
+
+// Walks back from every free row that was found, and gives each row on the way to its predecessor. Two walks may
+// meet: a column that has a row which was reached from it was taken by another walk in this phase, so that the rest
+// of the way is that one's. Of two that take a column at the same time one is overwritten. No column loses its row, so
+// the matching grows by one at least, though rows may be left over.
+__device__ void augment(const Arguments& args, GridTeam& team, State& state) {
+    for (u32 start = team.thread(); start < args.num_rows; start += team.num_threads()) {
+        if (relaxed_load(&args.row_mate[start]) != NONE) continue;
+        u32 u = start;
+        while (u != NONE) {
+            const u32 v = relaxed_load(&args.predecessor[u]);
+            if (v == NONE) break;
+            const u32 before = relaxed_load(&args.column_mate[v]);
+            if (before != NONE && relaxed_load(&args.predecessor[before]) == v) break;
+            relaxed_store(&args.column_mate[v], u);
+            u = before;
+        }
+    }
+    team.wait([&] {
+        state.end_round();
+        state.phase = REPAIR;
+    });
+}
+
+// Lets rows know whose they are now: nobody's, or that column's which has them.
+__device__ void repair(const Arguments& args, GridTeam& team, State& state) {
+    for (u32 u = team.thread(); u < args.num_rows; u += team.num_threads()) {
+        const u32 v = relaxed_load(&args.predecessor[u]), mate = relaxed_load(&args.row_mate[u]);
+        u32 now = NONE;
+        if (v != NONE && relaxed_load(&args.column_mate[v]) == u)
+            now = v;
+        else if (mate != NONE && relaxed_load(&args.column_mate[mate]) == u)
+            now = mate;
+        relaxed_store(&args.row_mate[u], now);
+    }
+    team.wait([&] {
+        state.end_round();
+        state.phase = BEGIN;
+    });
+}
+
+KERNEL(hopcroft_karp_slice, Arguments) {
+    SharedArena arena;
+    State& state = *arena.take<State>(1);
+    u64* const copy = reinterpret_cast<u64*>(&state);
+    GridTeam team(args.arrivals);
+    const RotatingSizes found{args.counters};
+    u64 edge_scans = 0;
+    team.wait([&] {
+        for (u32 k = 0; k < STATE_WORDS; ++k) copy[k] = relaxed_load(&args.state[k]);
+    });
+    // A launch does not end between walks and repair, so that there is always a matching.
+    while (state.phase != DONE && (state.rounds_left > 0 || state.phase == REPAIR)) {
+        const u64 phase = state.phase;
+        if (team.is_first()) found.clear(state.round + 2);
+        if (phase == BEGIN)
+            begin_search(args, team, state);
+        else if (phase == SEARCH)
+            search_level(args, team, found, state, edge_scans);
+        else if (phase == AUGMENT)
+            augment(args, team, state);
+        else
+            repair(args, team, state);
+    }
+    team.wait([&] {
+        if (blockIdx.x == 0)
+            for (u32 k = 0; k < STATE_WORDS; ++k) relaxed_store(&args.state[k], copy[k]);
+    });
+    edge_scans = sum_of_warp(edge_scans);
+    if (edge_scans > 0 && lane_id() == 0) relaxed_fetch_add(&args.counts[0], edge_scans);
+}

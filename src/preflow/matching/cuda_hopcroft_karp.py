@@ -1,0 +1,139 @@
+"""G-HK and G-HKDW: augmenting paths for bipartite matching on a GPU, without atomics on the matching.
+
+Deveci, Kaya, Uçar and Çatalyürek, "GPU accelerated maximum cardinality matching algorithms for bipartite
+graphs" (Euro-Par 2013), the baselines of their push-relabel paper. A phase searches breadth first from all
+free columns and then walks back from all free rows that it came to, at once; where walks meet, one goes on,
+and rows left over are free again. G-HK ends a search with the first level that comes to a free row, as
+Hopcroft and Karp do (``shortest=True``, the method `cuda-hopcroft-karp`); G-HKDW searches to the end, so that
+it also augments along longer paths, as Duff and Wiberg do (`cuda-hkdw`). Trees that have come to a free row
+grow no further.
+
+Departure: all is one cooperative kernel with barriers where the paper has kernels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..cuda import runtime
+from ..graph.bipartite import BipartiteGraph
+from ..solving.options import check_flag
+from ..solving.run import Control
+from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES
+from .device_room import require_room
+from .state import Matching
+
+SOURCE = Path(__file__).with_suffix(".cu")
+#: Words of the kernel's state, and the places of some of them; and its words of counters.
+STATE_WORDS, COUNTER_WORDS = 7, 3 * 32
+PHASE, ROUNDS_LEFT, NUM_PHASES = 0, 1, 5
+DONE = 4
+#: Rounds of one launch: some 0.1 s.
+ROUNDS_A_LAUNCH = 10_000
+#: Bytes on the device: of an edge, a row and a column.
+BYTES = 4, 8, 20
+
+
+@dataclass(frozen=True)
+class HopcroftKarpOptions:
+    """Options of augmenting paths on a GPU.
+
+    Attributes
+    ----------
+    shortest : bool
+        End a search with the first level that comes to a free row, else search on.
+    """
+
+    shortest: bool = True
+
+    def __post_init__(self) -> None:
+        check_flag("shortest", self.shortest)
+
+
+class Arguments(NamedTuple):
+    """``Arguments`` in the ``.cu`` file."""
+
+    first: Any
+    neighbour: Any
+    row_mate: Any
+    column_mate: Any
+    predecessor: Any
+    level: Any
+    root: Any
+    has_path: Any
+    num_rows: int
+    num_columns: int
+    arrivals: Any
+    counters: Any
+    state: Any
+    counts: Any
+    is_shortest: bool
+
+
+def solve(graph: BipartiteGraph, matching: Matching, options: HopcroftKarpOptions, control: Control) -> bool:
+    """Make a matching maximum, in place.
+
+    Returns
+    -------
+    bool
+        Whether it is; False where the solve was asked to stop.
+
+    Raises
+    ------
+    InvalidInputError
+        The graph has more edges or vertices than 32 bits number.
+    DeviceMemoryError
+        It does not fit the GPU; nothing has been allocated yet.
+
+    Notes
+    -----
+    O(m) operations a phase; on the device 4 bytes an edge, 8 a row and 20 a column.
+    """
+    device = runtime.find_device()
+    require_room(device, graph, BYTES)
+    xp, (num_rows, num_columns) = device.xp, graph.shape
+    arguments = Arguments(
+        xp.asarray(graph.columns.first),
+        xp.asarray(graph.columns.neighbour),
+        xp.array(matching.row_match),
+        xp.array(matching.column_match),
+        xp.empty(num_rows, dtype=np.uint32),
+        xp.empty(num_columns, dtype=np.uint32),
+        xp.empty(num_columns, dtype=np.uint32),
+        xp.empty(num_columns, dtype=np.uint32),
+        num_rows,
+        num_columns,
+        xp.zeros(1, dtype=np.uint32),
+        xp.zeros(COUNTER_WORDS, dtype=np.uint32),
+        xp.zeros(STATE_WORDS, dtype=np.uint64),
+        xp.zeros(1, dtype=np.uint64),
+        options.shortest,
+    )
+    free_at_first = np.count_nonzero(matching.column_match >= num_rows)
+    control.excess[:] = free_at_first
+    finished = False
+    while not (finished or control.stopped):
+        arguments.state[ROUNDS_LEFT] = ROUNDS_A_LAUNCH
+        arguments.arrivals[:] = 0
+        device.launch(
+            SOURCE,
+            "hopcroft_karp_slice",
+            device.num_multiprocessors,
+            device.block_threads,
+            arguments,
+            shared_bytes=8 * STATE_WORDS + 8,
+            cooperative=True,
+        )
+        state = device.to_host(arguments.state)
+        finished = bool(state[PHASE] == DONE)
+        matching.row_match[:] = device.to_host(arguments.row_mate)
+        matching.column_match[:] = device.to_host(arguments.column_mate)
+        control.excess[0] = np.count_nonzero(matching.column_match >= num_rows)
+        control.counts[PHASES] = state[NUM_PHASES]
+        control.counts[ARC_SCANS] = device.to_host(arguments.counts)[0]
+        control.counts[AUGMENTATIONS] = free_at_first - int(control.excess[0])
+    return finished

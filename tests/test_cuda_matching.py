@@ -1,0 +1,144 @@
+"""Bipartite matching on a GPU: the kernels on CPU threads everywhere, and on a GPU where there is one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import example, given, settings
+
+import preflow
+from cuda_on_cpu.device import CpuDevice
+from oracles import largest_matching
+from preflow.cuda import runtime
+from preflow.errors import DeviceMemoryError, InvalidInputError
+from preflow.generators import bipartite_family
+from preflow.matching import cuda_hopcroft_karp, cuda_push_relabel
+from preflow.matching.methods import METHODS
+from preflow.matching.state import empty_matching
+from preflow.solving.dispatch import find_method
+from preflow.solving.run import Control
+from strategies import SmallGraph, small_graphs
+
+CUDA = [method.name for method in METHODS if method.device == "cuda"]
+#: The published forms, with global relabels often and seldom.
+VARIANTS: dict[str, list[dict[str, Any]]] = {
+    "cuda-push-relabel": [
+        {},
+        {"active_list": False},
+        {"shrink": False, "global_relabel": ("fixed", 1)},
+        {"global_relabel": ("fixed", 10)},
+        {"active_list": False, "global_relabel": ("adaptive", 0.1)},
+    ],
+    "cuda-hopcroft-karp": [{}],
+    "cuda-hkdw": [{}],
+}
+
+pytestmark = pytest.mark.usefixtures("cpu_device")
+
+
+def variants() -> list[Any]:
+    return [
+        pytest.param(method, options, id=f"{method}-{k}")
+        for method in CUDA
+        for k, options in enumerate(VARIANTS[method])
+    ]
+
+
+def random_matrix(rows: int, columns: int, edges: int, seed: int) -> scipy.sparse.csr_array:
+    random = np.random.default_rng(seed)
+    ends = (random.integers(0, rows, edges), random.integers(0, columns, edges))
+    return scipy.sparse.csr_array((np.ones(edges), ends), shape=(rows, columns))
+
+
+@pytest.mark.parametrize(("method", "options"), variants())
+@given(problem=small_graphs())
+@example(problem=SmallGraph(3, 2, []))
+@example(problem=SmallGraph(4, 6, [(r, c) for r in range(4) for c in range(6)]))
+@example(problem=SmallGraph(5, 3, [(r, 1) for r in range(5)]))
+@settings(max_examples=25)
+def test_agrees_with_oracle(method: str, options: dict[str, Any], problem: SmallGraph) -> None:
+    for initial in ("none", "cheap"):
+        result = preflow.bipartite_matching(problem.graph, method=method, initial=initial, options=options)
+        result.verify()
+        assert result.cardinality == largest_matching(problem)
+        assert result.stats.initial_cardinality + result.stats.augmentations == result.cardinality
+
+
+@pytest.mark.parametrize(("method", "options"), variants())
+def test_larger_graphs(method: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cuda_push_relabel, "LEAST_TO_SHRINK", 2)
+    for module in (cuda_push_relabel, cuda_hopcroft_karp):
+        monkeypatch.setattr(module, "ROUNDS_A_LAUNCH", 7)
+    for seed, shape in enumerate([(90, 90, 250), (60, 120, 200), (120, 60, 200)]):
+        matrix = random_matrix(*shape, seed)
+        result = preflow.bipartite_matching(matrix, method=method, initial="none", options=options)
+        result.verify()
+        assert result.cardinality == preflow.bipartite_matching(matrix).cardinality
+        assert result.stats.device == "cuda"
+        assert result.stats.phases > 0
+
+
+@pytest.mark.parametrize("sanitizer", ["address", "thread"])
+@pytest.mark.parametrize(("method", "options"), variants())
+def test_sanitizers_have_nothing_to_report(
+    method: str, options: dict[str, Any], sanitizer: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cuda_push_relabel, "LEAST_TO_SHRINK", 2)
+    device = CpuDevice(sanitizer=sanitizer)
+    monkeypatch.setattr(runtime, "find_device", lambda: device)
+    result = preflow.bipartite_matching(
+        random_matrix(40, 40, 100, 1), method=method, initial="none", options=options
+    )
+    result.verify()
+
+
+@pytest.mark.parametrize("method", CUDA)
+def test_asked_to_stop(method: str) -> None:
+    graph = preflow.BipartiteGraph.from_scipy(random_matrix(40, 40, 100, 2))
+    matching, control = empty_matching(graph), Control()
+    control.stop[0] = 1
+    record = find_method(METHODS, method)
+    assert not record.solve(graph, matching, record.make_options(None), control)
+
+
+def test_cuda_is_the_device_that_was_asked_for() -> None:
+    result = preflow.bipartite_matching(random_matrix(9, 9, 20, 3), device="cuda")
+    assert result.stats.method == "cuda-push-relabel"
+    result.verify()
+
+
+def test_a_graph_that_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    device = CpuDevice(free_bytes=100)
+    monkeypatch.setattr(runtime, "find_device", lambda: device)
+    with pytest.raises(DeviceMemoryError, match=r"edges, 9 rows and 9 columns take .* bytes .* has 100 free"):
+        preflow.bipartite_matching(random_matrix(9, 9, 20, 3), device="cuda")
+
+
+@pytest.mark.parametrize("given", ["adaptive", ("often", 1), ("fixed", 0), ("fixed", "x"), ("adaptive",)])
+def test_bad_options(given: Any) -> None:
+    with pytest.raises(InvalidInputError, match="global_relabel"):
+        preflow.bipartite_matching(
+            random_matrix(3, 3, 3, 0), method="cuda-push-relabel", options={"global_relabel": given}
+        )
+
+
+@pytest.mark.gpu
+@pytest.mark.usefixtures("gpu")
+@pytest.mark.parametrize(("method", "options"), variants())
+def test_graphs_on_a_gpu(method: str, options: dict[str, Any]) -> None:
+    random = np.random.default_rng(0)
+    for k in range(200):
+        rows, columns, edges = (int(random.integers(1, most)) for most in (300, 300, 1500))
+        matrix = random_matrix(rows, columns, edges, k)
+        result = preflow.bipartite_matching(matrix, method=method, options=options)
+        result.verify()
+        assert result.cardinality == preflow.bipartite_matching(matrix).cardinality
+    graph = bipartite_family("erdos-renyi").generate("100000x3", seed=1)
+    first = preflow.bipartite_matching(graph, method=method, options=options)
+    first.verify()
+    for _ in range(100):
+        again = preflow.bipartite_matching(graph, method=method, options=options)
+        assert again.cardinality == first.cardinality
