@@ -301,14 +301,12 @@ def _check_values(data: NDArray[Any]) -> None:
 def _check_range(values: NDArray[Any], name: str, size: int) -> None:
     if len(values) == 0:
         return
-    if values.dtype.kind == "i":
-        # As unsigned numbers negative ones are large: one pass finds both faults.
-        values = values.view(f"u{values.dtype.itemsize}")
-    if int(values.max()) < size:
+    signed = values.dtype.kind == "i"
+    # As unsigned numbers negative ones are large: one pass finds both faults.
+    if int((values.view(f"u{values.dtype.itemsize}") if signed else values).max()) < size:
         return
-    worst = int(values.view(f"i{values.dtype.itemsize}").min())
-    if worst < 0:
-        raise InvalidInputError(f"{name} is negative: {worst}")
+    if signed and int(values.min()) < 0:
+        raise InvalidInputError(f"{name} is negative: {int(values.min())}")
     raise InvalidInputError(f"{name} {int(values.max())} is out of range: there are {size}, numbered from 0")
 
 

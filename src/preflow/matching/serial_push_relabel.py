@@ -44,6 +44,7 @@ from .state import (
     AHEAD_NEIGHBOURS,
     AHEAD_RANGE,
     AHEAD_VALUES,
+    MOST_VALUES,
     Matching,
     list_free_rows,
     match_rows,
@@ -181,7 +182,8 @@ def prefetch_active(rows: Adjacency, state: State, begin: Any) -> None:
     r = np.uint64(queue[place(queue, begin + AHEAD_NEIGHBOURS)])
     prefetch(rows.neighbour, np.uint64(rows.first[r]))
     r = np.uint64(queue[place(queue, begin + AHEAD_VALUES)])
-    for e in range(np.uint64(rows.first[r]), np.uint64(rows.first[r + ONE])):
+    first = np.uint64(rows.first[r])
+    for e in range(first, min(np.uint64(rows.first[r + ONE]), first + MOST_VALUES)):
         prefetch(state.label, np.uint64(rows.neighbour[e]))
 
 

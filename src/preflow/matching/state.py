@@ -22,6 +22,8 @@ NONE = np.uint64(2**64 - 1)
 AHEAD_RANGE = np.uint64(8)
 AHEAD_NEIGHBOURS = np.uint64(6)
 AHEAD_VALUES = np.uint64(3)
+#: And of at most so many neighbours: more would push others out of the cache.
+MOST_VALUES = np.uint64(32)
 
 
 class Matching(NamedTuple):
@@ -77,5 +79,6 @@ def prefetch_queued(adjacency: Adjacency, values: Any, queue: Any, i: Any, end: 
         prefetch(adjacency.first, np.uint64(queue[i + AHEAD_RANGE]))
         prefetch(adjacency.neighbour, np.uint64(adjacency.first[queue[i + AHEAD_NEIGHBOURS]]))
         v = np.uint64(queue[i + AHEAD_VALUES])
-        for e in range(np.uint64(adjacency.first[v]), np.uint64(adjacency.first[v + ONE])):
+        first = np.uint64(adjacency.first[v])
+        for e in range(first, min(np.uint64(adjacency.first[v + ONE]), first + MOST_VALUES)):
             prefetch(values, np.uint64(adjacency.neighbour[e]))
