@@ -10,6 +10,7 @@ from ..errors import InvalidInputError
 from ..solving.method import Method
 
 DUFF_KAYA_UCAR = "Duff, Kaya and Uçar 2011"
+AZAD_2012 = "Azad, Halappanavar, Rajamanickam, Boman, Khan and Pothen 2012"
 
 METHODS = (
     Method(
@@ -58,6 +59,14 @@ METHODS = (
         "breadth-first search from all free rows that keeps the trees of failed ones",
         "Azad, Buluç and Pothen 2016",
         aliases=("MS-BFS-Graft",),
+    ),
+    Method(
+        "multicore-pothen-fan",
+        "matching.multicore_pothen_fan",
+        "PothenFanOptions",
+        "phases of disjoint depth-first searches with lookahead and fairness",
+        AZAD_2012,
+        parallel=True,
     ),
 )
 
