@@ -68,6 +68,15 @@ METHODS = (
         AZAD_2012,
         parallel=True,
     ),
+    Method(
+        "multicore-disjoint-bfs",
+        "matching.multicore_disjoint_bfs",
+        "DisjointBfsOptions",
+        "phases of disjoint breadth-first searches, each from one free row",
+        AZAD_2012,
+        parallel=True,
+        aliases=("P-DBFS",),
+    ),
 )
 
 
