@@ -10,6 +10,7 @@ from ..errors import InvalidInputError
 from ..solving.method import Method
 
 DUFF_KAYA_UCAR = "Duff, Kaya and Uçar 2011"
+AZAD_2012 = "Azad, Halappanavar, Rajamanickam, Boman, Khan and Pothen 2012"
 
 METHODS = (
     Method(
@@ -60,6 +61,21 @@ METHODS = (
         aliases=("MS-BFS-Graft",),
     ),
     Method(
+        "multicore-pothen-fan",
+        "matching.multicore_pothen_fan",
+        "PothenFanOptions",
+        "phases of disjoint depth-first searches with lookahead and fairness",
+        AZAD_2012,
+        parallel=True,
+    ),
+    Method(
+        "multicore-disjoint-bfs",
+        "matching.multicore_disjoint_bfs",
+        "DisjointBfsOptions",
+        "phases of disjoint breadth-first searches, each from one free row",
+        AZAD_2012,
+        parallel=True,
+        aliases=("P-DBFS",),
         "cuda-push-relabel",
         "matching.cuda_push_relabel",
         "PushRelabelOptions",

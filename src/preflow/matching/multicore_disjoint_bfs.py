@@ -1,0 +1,171 @@
+"""Disjoint breadth-first searches on many cores: P-DBFS.
+
+Azad, Halappanavar, Rajamanickam, Boman, Khan and Pothen, "Multithreaded algorithms for maximum matching in
+bipartite graphs", IPDPS 2012; :mod:`.disjoint` has what keeps the searches apart. A search grows one tree
+from one free row, column by column, until it takes a free one.
+
+Departure: a search that saw all that its root can reach closes that for good.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..graph.bipartite import Adjacency, BipartiteGraph
+from ..kernels.kernel import kernel
+from ..parallel.delays import delay
+from ..parallel.team import run_solver
+from ..solving.run import Control
+from ..stats import ARC_SCANS
+from .disjoint import (
+    Disjoint,
+    claim,
+    close,
+    end_phase,
+    is_foreign,
+    keep_root,
+    list_roots,
+    make_disjoint,
+    numbers_before,
+    should_stop,
+    start_phase,
+    take_roots,
+)
+from .state import Matching
+
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+
+
+@dataclass(frozen=True)
+class DisjointBfsOptions:
+    """Disjoint breadth-first search has no options."""
+
+
+@kernel
+def augment(matching: Matching, state: Disjoint, parent: Any, thread: Any, root: Any, c: Any) -> None:
+    """Match along the path from `root` to the free column `c`."""
+    while True:
+        r = np.uint64(parent[c])
+        previous = np.uint64(matching.row_match[r])
+        matching.row_match[r] = c
+        delay(state.delays, thread)
+        matching.column_match[c] = r
+        if r == root:
+            return
+        c = previous
+
+
+@kernel
+def augment_from(
+    rows: Adjacency,
+    matching: Matching,
+    state: Disjoint,
+    parent: Any,
+    queue: Any,
+    thread: Any,
+    root: Any,
+    number: Any,
+    before: Any,
+) -> tuple[bool, bool]:
+    """Search an augmenting path from `root` and augment along it.
+
+    Returns
+    -------
+    found, clean
+        `clean` says that a search that failed met no column of another search of its phase.
+    """
+    num_rows = np.uint64(len(matching.row_match))
+    clean = True
+    queue[thread, ZERO] = root
+    begin, size, scans = ZERO, ONE, ZERO
+    while begin < size:
+        if should_stop(state):
+            return False, False
+        r = np.uint64(queue[thread, begin])
+        begin += ONE
+        e, end = np.uint64(rows.first[r]), np.uint64(rows.first[r + ONE])
+        scans -= e
+        while e < end:
+            c = np.uint64(rows.neighbour[e])
+            e += ONE
+            if claim(state, c, number, before):
+                parent[c] = r
+                delay(state.delays, thread)
+                mate = np.uint64(matching.column_match[c])
+                if mate >= num_rows:
+                    augment(matching, state, parent, thread, root, c)
+                    state.counts[thread, ARC_SCANS] += scans + e
+                    return True, False
+                queue[thread, size] = mate
+                size += ONE
+            elif is_foreign(state, c, number):
+                clean = False
+        scans += e
+    state.counts[thread, ARC_SCANS] += scans
+    while clean and size > ONE:
+        size -= ONE
+        close(state, np.uint64(matching.row_match[queue[thread, size]]))
+    return False, clean
+
+
+@kernel
+def run_phases(
+    rows: Adjacency, matching: Matching, state: Disjoint, parent: Any, queue: Any, thread: Any
+) -> bool:
+    """Match free rows until the matching is maximum, one thread's share; False if stopped before."""
+    num_rows = np.uint64(len(matching.row_match))
+    go_on, size = list_roots(rows, matching, state, thread)
+    phase, before, base = ONE, ZERO, ZERO
+    while go_on and size > ZERO:
+        before = numbers_before(state, thread, before, size)
+        start_phase(state, thread, phase)
+        waiting, augmented = ZERO, ZERO
+        k, end = take_roots(state, phase, size)
+        while k < end and not should_stop(state):
+            root = np.uint64(state.roots[base + k])
+            k += ONE
+            found, clean = augment_from(
+                rows, matching, state, parent, queue, thread, root, before + k, before
+            )
+            if found:
+                augmented += ONE
+            elif not clean:
+                waiting = keep_root(state, thread, phase, num_rows - base, waiting, root)
+            if k == end:
+                k, end = take_roots(state, phase, size)
+        before += size
+        base = num_rows - base
+        go_on, size = end_phase(state, thread, phase, base, waiting, augmented)
+        phase += ONE
+    return go_on
+
+
+def solve(graph: BipartiteGraph, matching: Matching, options: DisjointBfsOptions, control: Control) -> bool:
+    """Make a matching maximum, in place, on ``control.threads`` threads.
+
+    Returns
+    -------
+    bool
+        Whether it is; False where the solve was asked to stop.
+
+    Notes
+    -----
+    O(n m) work. Memory of two indices a row and two a column, and of an index for each row of the largest
+    tree of each thread: room for all rows is reserved, but only what is used is ever touched.
+    """
+    state = make_disjoint(graph, control)
+    dtype = state.roots.dtype
+    parent: NDArray[Any] = np.empty(graph.num_columns, dtype=dtype)
+    queue: NDArray[Any] = np.empty((control.threads, min(graph.shape) + 1), dtype=dtype)
+    finished = [False] * control.threads
+
+    def share(thread: int) -> None:
+        finished[thread] = run_phases(graph.rows, matching, state, parent, queue, np.uint64(thread))
+
+    run_solver(share, control, state.barrier)
+    return all(finished)

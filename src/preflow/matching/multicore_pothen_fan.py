@@ -1,0 +1,225 @@
+"""Pothen and Fan's algorithm on many cores: phases of disjoint depth-first searches, with fairness.
+
+Azad, Halappanavar, Rajamanickam, Boman, Khan and Pothen, "Multithreaded algorithms for maximum matching in
+bipartite graphs", IPDPS 2012; :mod:`.disjoint` has what keeps the searches apart. Before a row's edges are
+followed they are looked through for a free column, from where the last look ended (lookahead). With fairness
+every other phase tries the edges of each row backwards.
+
+Departures: a search that saw all that its root can reach closes that for good. The stack is a list linked
+through the rows, which belong to one search a phase, so that memory does not grow with the threads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..graph.bipartite import Adjacency, BipartiteGraph
+from ..kernels.atomics import relaxed_load, relaxed_store
+from ..kernels.kernel import kernel
+from ..parallel.delays import delay
+from ..parallel.team import run_solver, share_of
+from ..solving.options import check_flag
+from ..solving.run import Control
+from ..stats import ARC_SCANS
+from .disjoint import (
+    Disjoint,
+    claim,
+    close,
+    end_phase,
+    is_foreign,
+    keep_root,
+    list_roots,
+    make_disjoint,
+    numbers_before,
+    should_stop,
+    start_phase,
+    take_roots,
+)
+from .state import Matching
+
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+#: What a search knows of a row, together in a cache line: where its lookahead goes on, how many edges were
+#: tried, the row that it was reached from, and the row that was taken before it.
+LOOK, TRIED, PARENT, EARLIER = ZERO, ONE, np.uint64(2), np.uint64(3)
+FIELDS = np.uint64(4)
+
+
+@dataclass(frozen=True)
+class PothenFanOptions:
+    """Options of Pothen and Fan's algorithm on many cores.
+
+    Attributes
+    ----------
+    fairness : bool
+        Let every other phase try the edges of each row backwards.
+    """
+
+    fairness: bool = True
+
+    def __post_init__(self) -> None:
+        check_flag("fairness", self.fairness)
+
+
+@kernel
+def look_ahead(
+    rows: Adjacency, matching: Matching, state: Disjoint, visits: Any, r: Any, number: Any, before: Any
+) -> tuple[bool, Any, Any]:
+    """Take a free column next to a row; return whether there was one, which, and the edges looked at.
+
+    A free column that another search has taken is as good as matched: it will be when the phase ends.
+    """
+    num_rows = np.uint64(len(matching.row_match))
+    e, end = np.uint64(visits[FIELDS * r + LOOK]), np.uint64(rows.first[r + ONE])
+    start, c = e, ZERO
+    while e < end:
+        c = np.uint64(rows.neighbour[e])
+        if np.uint64(relaxed_load(matching.column_match, c)) >= num_rows and claim(state, c, number, before):
+            break
+        e += ONE
+    visits[FIELDS * r + LOOK] = e
+    return bool(e < end), c, e - start
+
+
+@kernel
+def augment(matching: Matching, state: Disjoint, visits: Any, thread: Any, root: Any, r: Any, c: Any) -> None:
+    """Match along the path from `root` to the row `r` and the free column `c`."""
+    while True:
+        previous = np.uint64(matching.row_match[r])
+        matching.row_match[r] = c
+        delay(state.delays, thread)
+        relaxed_store(matching.column_match, c, r)
+        if r == root:
+            return
+        c = previous
+        r = np.uint64(visits[FIELDS * r + PARENT])
+
+
+@kernel
+def augment_from(
+    rows: Adjacency,
+    matching: Matching,
+    state: Disjoint,
+    visits: Any,
+    thread: Any,
+    root: Any,
+    number: Any,
+    before: Any,
+    backwards: bool,
+) -> tuple[bool, bool]:
+    """Search an augmenting path from `root` and augment along it.
+
+    Returns
+    -------
+    found, clean
+        `clean` says that a search that failed met no column of another search of its phase.
+    """
+    clean, entered = True, True
+    scans, taken, r = ZERO, root, root
+    while True:
+        at = FIELDS * r
+        if entered:
+            found, c, looked = look_ahead(rows, matching, state, visits, r, number, before)
+            scans += looked
+            if found:
+                augment(matching, state, visits, thread, root, r, c)
+                state.counts[thread, ARC_SCANS] += scans
+                return True, False
+            visits[at + TRIED] = 0
+            if should_stop(state):
+                return False, False
+            delay(state.delays, thread)
+        first, degree = np.uint64(rows.first[r]), np.uint64(rows.first[r + ONE]) - np.uint64(rows.first[r])
+        tried = np.uint64(visits[at + TRIED])
+        scans -= tried
+        entered = False
+        while tried < degree and not entered:
+            c = np.uint64(rows.neighbour[first + (degree - ONE - tried if backwards else tried)])
+            tried += ONE
+            if claim(state, c, number, before):
+                entered = True
+                below = np.uint64(matching.column_match[c])
+                visits[at + TRIED] = tried
+                visits[FIELDS * below + PARENT] = r
+                visits[FIELDS * below + EARLIER] = taken
+                taken = below
+                r = below
+            elif is_foreign(state, c, number):
+                clean = False
+        scans += tried
+        if not entered:
+            if r == root:
+                break
+            r = np.uint64(visits[at + PARENT])
+    state.counts[thread, ARC_SCANS] += scans
+    while clean and taken != root:
+        close(state, np.uint64(matching.row_match[taken]))
+        taken = np.uint64(visits[FIELDS * taken + EARLIER])
+    return False, clean
+
+
+@kernel
+def run_phases(
+    rows: Adjacency, matching: Matching, state: Disjoint, visits: Any, thread: Any, fairness: bool
+) -> bool:
+    """Match free rows until the matching is maximum, one thread's share; False if stopped before."""
+    num_rows = np.uint64(len(matching.row_match))
+    r, end = share_of(num_rows, thread, state.num_threads)
+    while r < end:
+        visits[FIELDS * r + LOOK] = rows.first[r]
+        r += ONE
+    go_on, size = list_roots(rows, matching, state, thread)
+    phase, before, base = ONE, ZERO, ZERO
+    backwards = False
+    while go_on and size > ZERO:
+        before = numbers_before(state, thread, before, size)
+        start_phase(state, thread, phase)
+        waiting, augmented = ZERO, ZERO
+        k, end = take_roots(state, phase, size)
+        while k < end and not should_stop(state):
+            root = np.uint64(state.roots[base + k])
+            k += ONE
+            found, clean = augment_from(
+                rows, matching, state, visits, thread, root, before + k, before, backwards
+            )
+            if found:
+                augmented += ONE
+            elif not clean:
+                waiting = keep_root(state, thread, phase, num_rows - base, waiting, root)
+            if k == end:
+                k, end = take_roots(state, phase, size)
+        before += size
+        base = num_rows - base
+        go_on, size = end_phase(state, thread, phase, base, waiting, augmented)
+        phase += ONE
+        backwards = fairness and not backwards
+    return go_on
+
+
+def solve(graph: BipartiteGraph, matching: Matching, options: PothenFanOptions, control: Control) -> bool:
+    """Make a matching maximum, in place, on ``control.threads`` threads.
+
+    Returns
+    -------
+    bool
+        Whether it is; False where the solve was asked to stop.
+
+    Notes
+    -----
+    O(n m) work, memory of six indices a row and one a column.
+    """
+    state = make_disjoint(graph, control)
+    visits: NDArray[Any] = np.empty(int(FIELDS) * graph.num_rows, dtype=state.roots.dtype)
+    finished = [False] * control.threads
+
+    def share(thread: int) -> None:
+        finished[thread] = run_phases(
+            graph.rows, matching, state, visits, np.uint64(thread), options.fairness
+        )
+
+    run_solver(share, control, state.barrier)
+    return all(finished)
