@@ -76,6 +76,8 @@ METHODS = (
         AZAD_2012,
         parallel=True,
         aliases=("P-DBFS",),
+    ),
+    Method(
         "cuda-push-relabel",
         "matching.cuda_push_relabel",
         "PushRelabelOptions",
