@@ -18,9 +18,9 @@ from preflow.bench.machine import describe_machine
 from preflow.bench.probe import probe, save_instance
 from preflow.bench.problem import Case, Contestant, Outcome, SolverSettings, Suite
 from preflow.bench.problems import PROBLEMS
-from preflow.bench.profiles import performance_profile, speed_up_profile
+from preflow.bench.profiles import draw_by_size, performance_profile, speed_up_profile
 from preflow.bench.runner import InstanceRecord, Measurement, measure, same_value
-from preflow.bench.scaling import operations, speed_ups
+from preflow.bench.scaling import by_size, operations, speed_ups
 from preflow.bench.suites import (
     CIHAN_VOLUMES,
     cihan,
@@ -30,6 +30,7 @@ from preflow.bench.suites import (
     photograph_cut,
     real,
     tiny,
+    wu_he_hong,
 )
 from preflow.bench.thesis import TABLES
 from preflow.errors import InvalidInputError, MissingDependencyError
@@ -233,6 +234,17 @@ class TestScaling:
         records = [InstanceRecord("max_flow", "", name, {}, each, name[0]) for name, each in measured.items()]
         assert speed_ups(records, "solve") == {"a": {"x": {1: 1.0, 4: 3.0}}}
         assert speed_ups(records, "relabel") == {}
+
+    def test_seconds_by_size_of_families_of_several_sizes(self, tmp_path):
+        records = [
+            InstanceRecord("max_flow", "", f"{family} {size}", {"arcs": arcs}, [timed("preflow:x", arcs)])
+            for family, size, arcs in (("a b", "1", 3), ("a b", "2", 5), ("a b", "4", 9), ("c", "1", 3))
+        ]
+        records.append(InstanceRecord("max_flow", "", "a b 8", {"arcs": 20}, [timed("y", 1.0)], "a seed"))
+        table = by_size(records, "total")
+        assert table == {"a b": {"preflow:x": {3: 3.0, 5: 5.0, 9: 9.0}}}
+        draw_by_size(table, "max_flow", tmp_path / "sizes.png")
+        assert (tmp_path / "sizes.png").read_bytes().startswith(b"\x89PNG")
 
     def test_counts_stand_beside_those_of_the_thesis(self):
         counts = {"pushes": 10, "relabels": 4, "global_relabels": 2}
@@ -521,6 +533,14 @@ class TestSuites:
             "BL06-camel-lrg": 18_900_000,
             "BL06-camel-med": 9_676_800,
         }
+
+    def test_wu_he_hong_has_the_papers_families_and_sizes(self):
+        names = [case.name for case in wu_he_hong(())]
+        assert len(names) == 3 + 3 + 3 + 5 + 5
+        assert names[0] == "ac-dense 2000"
+        assert names[-1] == "rmf-wide 136x136"
+        instance = next(case for case in wu_he_hong(()) if case.name == "rlg-wide 512x512").make()
+        assert (instance.num_vertices, instance.num_arcs) == (262_146, 785_920)
 
     def test_cihan_takes_the_users_files(self, tmp_path):
         (tmp_path / "babyface.n6c10.max").write_text("p max 2 1\nn 1 s\nn 2 t\na 1 2 5\n")

@@ -128,6 +128,35 @@ def draw_speed_ups(table: SpeedUps, title: str, path: Path) -> None:
         What was timed.
     path : Path
     """
+    with _panels(table, f"Speed-up over one thread: {title}", path, "threads", "speed-up") as panels:
+        for axes, curves in panels:
+            axes.axhline(1.0, color="0.6", linewidth=1.0)
+            axes.set_xticks(thread_counts(table))
+            axes.set_ylim(0.0, 1.1 * max(1.0, *(y for curve in curves.values() for y in curve.values())))
+
+
+def draw_by_size(table: Mapping[str, Mapping[str, Mapping[int, float]]], title: str, path: Path) -> None:
+    """Write seconds by size as PNG: a panel for each family of instances, a curve for each contestant.
+
+    Parameters
+    ----------
+    table : mapping
+        Seconds of an instance with so many arcs, of each contestant, of each family.
+    title : str
+        What was timed.
+    path : Path
+    """
+    with _panels(table, title, path, "arcs", "seconds") as panels:
+        for axes, _ in panels:
+            axes.set_xscale("log")
+            axes.set_yscale("log")
+
+
+@contextmanager
+def _panels(
+    table: Mapping[str, Mapping[str, Mapping[int, float]]], title: str, path: Path, x: str, y: str
+) -> Iterator[list[tuple[Any, Mapping[str, Mapping[int, float]]]]]:
+    """Draw a panel for each group and a curve for each contestant; give the axes, then write the picture."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -135,26 +164,24 @@ def draw_speed_ups(table: SpeedUps, title: str, path: Path) -> None:
     rows = math.ceil(len(table) / columns)
     figure = Figure(figsize=(1.6 + 3.2 * columns, 0.8 + 2.6 * rows), dpi=150, layout="constrained")
     FigureCanvasAgg(figure)
-    panels = figure.subplots(rows, columns, squeeze=False, sharex=True).ravel()
-    methods = list(dict.fromkeys(method for curves in table.values() for method in curves))
+    panels = figure.subplots(rows, columns, squeeze=False).ravel()
+    names = list(dict.fromkeys(name for curves in table.values() for name in curves))
     lines = {}
-    for axes, (group, curves) in zip(panels, table.items(), strict=False):
-        for method, curve in curves.items():
-            x = sorted(curve)
-            style = _style(methods.index(method))
-            (lines[method],) = axes.plot(x, [curve[count] for count in x], marker="o", **style)
-        axes.axhline(1.0, color="0.6", linewidth=1.0)
+    drawn = list(zip(panels, table.values(), strict=False))
+    for (axes, curves), group in zip(drawn, table, strict=True):
+        for name, curve in curves.items():
+            at = sorted(curve)
+            style = _style(names.index(name))
+            (lines[name],) = axes.plot(at, [curve[key] for key in at], marker="o", **style)
         axes.set_title(group, loc="left", fontsize="medium")
-        axes.set_xticks(thread_counts(table))
-        axes.set_ylim(0.0, 1.1 * max(1.0, *(y for curve in curves.values() for y in curve.values())))
         axes.grid(color="0.9")
         axes.spines[["top", "right"]].set_visible(False)
-        axes.tick_params(labelbottom=True)
     for axes in panels[len(table) :]:
         axes.set_visible(False)
-    figure.suptitle(f"Speed-up over one thread: {title}")
-    figure.supxlabel("threads")
-    figure.supylabel("speed-up")
+    yield drawn
+    figure.suptitle(title)
+    figure.supxlabel(x)
+    figure.supylabel(y)
     figure.legend(lines.values(), lines.keys(), loc="outside right upper", frameon=False)
     figure.savefig(path)
 

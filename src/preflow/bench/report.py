@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from .problem import PHASES, TOTAL
-from .profiles import Times, draw_profiles, draw_speed_ups
+from .profiles import Times, draw_by_size, draw_profiles, draw_speed_ups
 from .runner import InstanceRecord, Measurement
-from .scaling import COUNTS, PARTS, SpeedUps, operations, speed_ups, thread_counts
+from .scaling import COUNTS, PARTS, SpeedUps, by_size, operations, speed_ups, thread_counts
 from .thesis import Published
 
 #: Changes when a reader of the JSON has to.
@@ -204,6 +204,11 @@ def write_report(report: BenchReport, folder: Path, *, plots: bool) -> list[Path
             drawn = draw_profiles(times, baseline, title, paths)
             pictures[heading.problem] = [path.name for path in drawn]
             written += drawn
+        if by_family := by_size(report.of_problem(heading.problem), heading.score):
+            path = folder / f"seconds-by-size-{heading.problem}.png"
+            draw_by_size(by_family, f"{heading.problem}, {heading.score_text}", path)
+            pictures.setdefault(heading.problem, []).append(path.name)
+            written.append(path)
         for part, text in PARTS.items():
             if curves := speed_ups(report.of_problem(heading.problem), part):
                 path = folder / f"speed-up-by-threads-{part}-{heading.problem}.png"

@@ -21,6 +21,8 @@ SpeedUps = dict[str, dict[str, dict[int, float]]]
 #: What speed-ups are of, by phase. The global relabels are a part of the solve.
 PARTS = {"total": "all phases", "solve": "solve only", "relabel": "global relabels only"}
 COUNTS = ("pushes", "relabels", "global_relabels")
+#: Families of fewer sizes are not drawn by size.
+LEAST_SIZES = 3
 
 
 class Operations(NamedTuple):
@@ -50,6 +52,28 @@ def part_seconds(measurement: Measurement | None, part: str) -> float | None:
         return measurement.median(part)
     seconds: float = measurement.detail.get("global_relabel_seconds", 0.0)
     return seconds or None
+
+
+def by_size(records: Sequence[InstanceRecord], part: str) -> dict[str, dict[str, dict[int, float]]]:
+    """Return the seconds of a part by family, contestant and number of arcs, of families of several sizes.
+
+    An instance's name ends in its size. Instances of several seeds are left out.
+    """
+    table: dict[str, dict[str, dict[int, float]]] = {}
+    for record in records:
+        family, _, _ = record.name.rpartition(" ")
+        if record.group or not family or "arcs" not in record.sizes:
+            continue
+        curves = table.setdefault(family, {})
+        for measurement in record.measurements:
+            seconds = part_seconds(measurement, part)
+            if seconds is not None:
+                curves.setdefault(measurement.contestant, {})[record.sizes["arcs"]] = seconds
+    return {
+        family: curves
+        for family, curves in table.items()
+        if max(map(len, curves.values()), default=0) >= LEAST_SIZES
+    }
 
 
 def speed_ups(records: Sequence[InstanceRecord], part: str) -> SpeedUps:
