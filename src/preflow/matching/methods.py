@@ -77,6 +77,14 @@ METHODS = (
         parallel=True,
         aliases=("P-DBFS",),
     ),
+    Method(
+        "multicore-graft",
+        "matching.multicore_graft",
+        "MulticoreGraftOptions",
+        "level by level from all free rows; keeps the trees of failed searches",
+        "Azad, Buluç and Pothen 2016",
+        parallel=True,
+    ),
 )
 
 
