@@ -402,6 +402,8 @@ def run_phases(
     roots = TWO * num_rows
     waiting = list_roots(rows, matching, forest, rounds, thread, roots)
     go_on, size, _ = end_round(rounds, thread, number, lists, roots, waiting, ZERO)
+    if thread == ZERO:
+        rounds.progress[1] = size
     planted = False
     while go_on and size > ZERO:
         if thread == ZERO:
