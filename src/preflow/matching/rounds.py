@@ -95,7 +95,12 @@ def start_round(rounds: Rounds, thread: Any, number: Any) -> None:
 
 @kernel
 def take(rounds: Rounds, number: Any, size: Any) -> tuple[Any, Any]:
-    """Return the begin and end of some of a round's `size` items that no other thread takes."""
+    """Return the begin and end of some of a round's `size` items that no other thread takes.
+
+    None are left if the solve is to stop.
+    """
+    if should_stop(rounds):
+        return size, size
     count = min(MOST_ITEMS, size // (TURNS * rounds.num_threads) + ONE)
     begin = np.uint64(fetch_add(rounds.shared, set_of(number) + TAKEN, count))
     if begin >= size:
