@@ -107,3 +107,9 @@ def flush(worklist: Worklist, phase: Any, items: Any, base: Any, thread: Any, wa
 def appended(worklist: Worklist, phase: Any) -> Any:
     """Return how many vertices the phase appended; to be asked after the barrier that ends it."""
     return np.uint64(relaxed_load(worklist.appended, _slot(phase)))
+
+
+@kernel
+def forget(worklist: Worklist, phase: Any) -> None:
+    """Forget what the phase appended; for a thread that works on the list alone."""
+    relaxed_store(worklist.appended, _slot(phase), 0)

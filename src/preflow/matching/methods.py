@@ -78,6 +78,14 @@ METHODS = (
         aliases=("P-DBFS",),
     ),
     Method(
+        "multicore-graft",
+        "matching.multicore_graft",
+        "MulticoreGraftOptions",
+        "level by level from all free rows; keeps the trees of failed searches",
+        "Azad, Buluç and Pothen 2016",
+        parallel=True,
+    ),
+    Method(
         "cuda-push-relabel",
         "matching.cuda_push_relabel",
         "PushRelabelOptions",

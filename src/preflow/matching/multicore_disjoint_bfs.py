@@ -27,14 +27,11 @@ from .disjoint import (
     close,
     end_phase,
     is_foreign,
-    keep_root,
     list_roots,
     make_disjoint,
     numbers_before,
-    should_stop,
-    start_phase,
-    take_roots,
 )
+from .rounds import keep, should_stop, start_round, take
 from .state import Matching
 
 ZERO = np.uint64(0)
@@ -53,7 +50,7 @@ def augment(matching: Matching, state: Disjoint, parent: Any, thread: Any, root:
         r = np.uint64(parent[c])
         previous = np.uint64(matching.row_match[r])
         matching.row_match[r] = c
-        delay(state.delays, thread)
+        delay(state.rounds.delays, thread)
         matching.column_match[c] = r
         if r == root:
             return
@@ -84,7 +81,7 @@ def augment_from(
     queue[thread, ZERO] = root
     begin, size, scans = ZERO, ONE, ZERO
     while begin < size:
-        if should_stop(state):
+        if should_stop(state.rounds):
             return False, False
         r = np.uint64(queue[thread, begin])
         begin += ONE
@@ -95,18 +92,18 @@ def augment_from(
             e += ONE
             if claim(state, c, number, before):
                 parent[c] = r
-                delay(state.delays, thread)
+                delay(state.rounds.delays, thread)
                 mate = np.uint64(matching.column_match[c])
                 if mate >= num_rows:
                     augment(matching, state, parent, thread, root, c)
-                    state.counts[thread, ARC_SCANS] += scans + e
+                    state.rounds.counts[thread, ARC_SCANS] += scans + e
                     return True, False
                 queue[thread, size] = mate
                 size += ONE
             elif is_foreign(state, c, number):
                 clean = False
         scans += e
-    state.counts[thread, ARC_SCANS] += scans
+    state.rounds.counts[thread, ARC_SCANS] += scans
     while clean and size > ONE:
         size -= ONE
         close(state, np.uint64(matching.row_match[queue[thread, size]]))
@@ -123,10 +120,10 @@ def run_phases(
     phase, before, base = ONE, ZERO, ZERO
     while go_on and size > ZERO:
         before = numbers_before(state, thread, before, size)
-        start_phase(state, thread, phase)
+        start_round(state.rounds, thread, phase)
         waiting, augmented = ZERO, ZERO
-        k, end = take_roots(state, phase, size)
-        while k < end and not should_stop(state):
+        k, end = take(state.rounds, phase, size)
+        while k < end and not should_stop(state.rounds):
             root = np.uint64(state.roots[base + k])
             k += ONE
             found, clean = augment_from(
@@ -135,9 +132,9 @@ def run_phases(
             if found:
                 augmented += ONE
             elif not clean:
-                waiting = keep_root(state, thread, phase, num_rows - base, waiting, root)
+                waiting = keep(state.rounds, thread, phase, state.roots, num_rows - base, waiting, root)
             if k == end:
-                k, end = take_roots(state, phase, size)
+                k, end = take(state.rounds, phase, size)
         before += size
         base = num_rows - base
         go_on, size = end_phase(state, thread, phase, base, waiting, augmented)
@@ -167,5 +164,5 @@ def solve(graph: BipartiteGraph, matching: Matching, options: DisjointBfsOptions
     def share(thread: int) -> None:
         finished[thread] = run_phases(graph.rows, matching, state, parent, queue, np.uint64(thread))
 
-    run_solver(share, control, state.barrier)
+    run_solver(share, control, state.rounds.barrier)
     return all(finished)

@@ -31,14 +31,11 @@ from .disjoint import (
     close,
     end_phase,
     is_foreign,
-    keep_root,
     list_roots,
     make_disjoint,
     numbers_before,
-    should_stop,
-    start_phase,
-    take_roots,
 )
+from .rounds import keep, should_stop, start_round, take
 from .state import Matching
 
 ZERO = np.uint64(0)
@@ -91,7 +88,7 @@ def augment(matching: Matching, state: Disjoint, visits: Any, thread: Any, root:
     while True:
         previous = np.uint64(matching.row_match[r])
         matching.row_match[r] = c
-        delay(state.delays, thread)
+        delay(state.rounds.delays, thread)
         relaxed_store(matching.column_match, c, r)
         if r == root:
             return
@@ -127,12 +124,12 @@ def augment_from(
             scans += looked
             if found:
                 augment(matching, state, visits, thread, root, r, c)
-                state.counts[thread, ARC_SCANS] += scans
+                state.rounds.counts[thread, ARC_SCANS] += scans
                 return True, False
             visits[at + TRIED] = 0
-            if should_stop(state):
+            if should_stop(state.rounds):
                 return False, False
-            delay(state.delays, thread)
+            delay(state.rounds.delays, thread)
         first, degree = np.uint64(rows.first[r]), np.uint64(rows.first[r + ONE]) - np.uint64(rows.first[r])
         tried = np.uint64(visits[at + TRIED])
         scans -= tried
@@ -155,7 +152,7 @@ def augment_from(
             if r == root:
                 break
             r = np.uint64(visits[at + PARENT])
-    state.counts[thread, ARC_SCANS] += scans
+    state.rounds.counts[thread, ARC_SCANS] += scans
     while clean and taken != root:
         close(state, np.uint64(matching.row_match[taken]))
         taken = np.uint64(visits[FIELDS * taken + EARLIER])
@@ -168,7 +165,7 @@ def run_phases(
 ) -> bool:
     """Match free rows until the matching is maximum, one thread's share; False if stopped before."""
     num_rows = np.uint64(len(matching.row_match))
-    r, end = share_of(num_rows, thread, state.num_threads)
+    r, end = share_of(num_rows, thread, state.rounds.num_threads)
     while r < end:
         visits[FIELDS * r + LOOK] = rows.first[r]
         r += ONE
@@ -177,10 +174,10 @@ def run_phases(
     backwards = False
     while go_on and size > ZERO:
         before = numbers_before(state, thread, before, size)
-        start_phase(state, thread, phase)
+        start_round(state.rounds, thread, phase)
         waiting, augmented = ZERO, ZERO
-        k, end = take_roots(state, phase, size)
-        while k < end and not should_stop(state):
+        k, end = take(state.rounds, phase, size)
+        while k < end and not should_stop(state.rounds):
             root = np.uint64(state.roots[base + k])
             k += ONE
             found, clean = augment_from(
@@ -189,9 +186,9 @@ def run_phases(
             if found:
                 augmented += ONE
             elif not clean:
-                waiting = keep_root(state, thread, phase, num_rows - base, waiting, root)
+                waiting = keep(state.rounds, thread, phase, state.roots, num_rows - base, waiting, root)
             if k == end:
-                k, end = take_roots(state, phase, size)
+                k, end = take(state.rounds, phase, size)
         before += size
         base = num_rows - base
         go_on, size = end_phase(state, thread, phase, base, waiting, augmented)
@@ -221,5 +218,5 @@ def solve(graph: BipartiteGraph, matching: Matching, options: PothenFanOptions, 
             graph.rows, matching, state, visits, np.uint64(thread), options.fairness
         )
 
-    run_solver(share, control, state.barrier)
+    run_solver(share, control, state.rounds.barrier)
     return all(finished)

@@ -1,0 +1,248 @@
+"""Matching on many cores in every state that two or three threads can reach in tiny cases, and mutants.
+
+See test_interleavings.py for how.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exploration import (
+    Cases,
+    Mutants,
+    edit,
+    exchange_for,
+    exploration_tests,
+    hold_constant,
+    impatient_barrier,
+    look_then_set,
+    serve,
+    uncounted,
+)
+from oracles import largest_matching
+from preflow.graph.bipartite import Adjacency
+from preflow.kernels import atomics, worklist
+from preflow.matching import disjoint, rounds
+from preflow.matching import multicore_disjoint_bfs as disjoint_bfs
+from preflow.matching import multicore_graft as grafting
+from preflow.matching import multicore_pothen_fan as pothen_fan
+from preflow.matching.disjoint import Disjoint
+from preflow.matching.multicore_graft import Forest
+from preflow.matching.rounds import Rounds
+from preflow.matching.state import Matching
+from preflow.solving.run import COUNTER_ROW
+from scheduler import Outcome, Thread, explore, hidden_values
+from strategies import SmallGraph
+
+ZERO = np.uint64(0)
+#: No partner.
+FREE = 2**32 - 1
+
+
+class Case(NamedTuple):
+    """A graph, and the column of every row as the solve begins."""
+
+    graph: SmallGraph
+    row_match: list[int]
+
+
+class Solve(NamedTuple):
+    """What the threads of a solve share."""
+
+    rows: Adjacency
+    columns: Adjacency
+    matching: Matching
+    team: Rounds
+    state: Any
+    more: tuple[NDArray[np.uint32], ...]
+
+
+Share = Callable[[Solve, Any], bool]
+
+
+def numbers(*shape: int, value: int = 0) -> NDArray[np.uint32]:
+    return np.full(shape, value, np.uint32)
+
+
+def make_rounds(num_threads: int) -> Rounds:
+    worklist.BUFFER = np.uint64(4)
+    lists = worklist.make_worklist(num_threads, np.uint32)
+    lists.buffer[...] = 0
+    stop = np.zeros(1, np.int64)
+    hold_constant((stop,))
+    return Rounds(
+        num_threads=np.uint64(num_threads),
+        worklist=lists,
+        shared=np.zeros(int(rounds.THREE * rounds.SET), np.int64),
+        barrier=impatient_barrier(num_threads),
+        stop=stop,
+        counts=uncounted(num_threads, COUNTER_ROW),
+        progress=uncounted(2, dtype=np.float64),
+    )
+
+
+def whole_solve(case: Case, make_state: Callable[[Case, Rounds], Any], share: Share, threads: int) -> Outcome:
+    """At the end the matching is a matching, and maximum, and all threads say so."""
+    graph = case.graph
+    size = largest_matching(graph)
+    edges = set(graph.edges)
+
+    def member(thread: int) -> Thread:
+        me = np.uint64(thread)
+        return lambda shared: share(shared, me)
+
+    def make_case() -> tuple[Solve, list[Thread]]:
+        row_match = np.array(case.row_match, np.uint32)
+        column_match = numbers(graph.num_columns, value=FREE)
+        for r, c in enumerate(case.row_match):
+            if c != FREE:
+                column_match[c] = r
+        made = graph.graph
+        for each in (made.rows, made.columns):
+            hold_constant(each)
+        team = make_rounds(threads)
+        state, more = make_state(case, team)
+        shared = Solve(made.rows, made.columns, Matching(row_match, column_match), team, state, more)
+        return shared, [member(thread) for thread in range(threads)]
+
+    def check_end(shared: Solve, results: list[bool]) -> None:
+        assert all(results), "a thread says that it was stopped"
+        row_match, column_match = shared.matching.row_match.tolist(), shared.matching.column_match.tolist()
+        pairs = {(r, c) for r, c in enumerate(row_match) if c != FREE}
+        assert pairs <= edges, f"no edges: {pairs}"
+        assert pairs == {(r, c) for c, r in enumerate(column_match) if r != FREE}, "sides disagree"
+        assert len(pairs) == size, f"not maximum: {pairs}"
+
+    return explore(make_case, None, check_end)
+
+
+def disjoint_state(case: Case, team: Rounds) -> Disjoint:
+    return Disjoint(team, numbers(case.graph.num_columns), numbers(2 * case.graph.num_rows))
+
+
+def depth_first(case: Case, threads: int = 2) -> Outcome:
+    def make_state(case: Case, team: Rounds) -> Any:
+        return disjoint_state(case, team), (numbers(4 * case.graph.num_rows),)
+
+    def share(shared: Solve, me: Any) -> bool:
+        return pothen_fan.run_phases(shared.rows, shared.matching, shared.state, shared.more[0], me, True)
+
+    return whole_solve(case, make_state, share, threads)
+
+
+def breadth_first(case: Case, threads: int = 2) -> Outcome:
+    def make_state(case: Case, team: Rounds) -> Any:
+        graph = case.graph
+        room = min(graph.num_rows, graph.num_columns) + 1
+        return disjoint_state(case, team), (numbers(graph.num_columns), numbers(threads, room))
+
+    def share(shared: Solve, me: Any) -> bool:
+        return disjoint_bfs.run_phases(shared.rows, shared.matching, shared.state, *shared.more, me)
+
+    return whole_solve(case, make_state, share, threads)
+
+
+def graft(case: Case, threads: int = 2) -> Outcome:
+    def make_state(case: Case, team: Rounds) -> Any:
+        num_rows, num_columns = case.graph.num_rows, case.graph.num_columns
+        forest = Forest(
+            row_root=numbers(num_rows),
+            column_root=numbers(num_columns),
+            parent=numbers(num_columns),
+            leaf=numbers(num_rows),
+            lists=numbers(4 * num_rows),
+            dissolved=numbers(num_columns),
+        )
+        return forest, ()
+
+    def share(shared: Solve, me: Any) -> bool:
+        return grafting.run_phases(
+            shared.rows,
+            shared.columns,
+            shared.matching,
+            shared.state,
+            shared.team,
+            me,
+            True,
+            False,
+            5.0,
+            ZERO,
+        )
+
+    return whole_solve(case, make_state, share, threads)
+
+
+#: Both rows want both columns.
+SQUARE = Case(SmallGraph(2, 2, [(0, 0), (0, 1), (1, 0), (1, 1)]), [FREE, FREE])
+#: Two free rows, one free column behind a matched one.
+FUNNEL = Case(SmallGraph(3, 2, [(0, 0), (1, 0), (2, 0), (2, 1)]), [FREE, FREE, 0])
+#: No free column: both searches fail, and meet.
+FULL = Case(SmallGraph(4, 2, [(0, 0), (0, 1), (1, 1), (1, 0), (2, 0), (3, 1)]), [FREE, FREE, 0, 1])
+#: Row 0 reaches the free column only through what row 1 may have taken, which then fails.
+SNATCH = Case(SmallGraph(4, 3, [(0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (3, 1), (3, 2)]), [FREE, FREE, 0, 1])
+
+#: Row 0 takes column 0 on its way to column 2; row 1 needs it later.
+BEHIND = Case(SmallGraph(3, 3, [(0, 0), (0, 2), (1, 0), (2, 0), (2, 1)]), [FREE, FREE, 0])
+
+CASES: Cases = {
+    "depth-first-square": lambda: depth_first(SQUARE),
+    "depth-first-funnel": lambda: depth_first(FUNNEL),
+    "depth-first-full": lambda: depth_first(FULL),
+    "depth-first-snatch": lambda: depth_first(SNATCH),
+    "breadth-first-square": lambda: breadth_first(SQUARE),
+    "breadth-first-full": lambda: breadth_first(FULL),
+    "breadth-first-behind": lambda: breadth_first(BEHIND),
+    "graft-square": lambda: graft(SQUARE),
+}
+MUTANTS: Mutants = {
+    "depth-first: two searches take a column": (
+        "depth-first-square",
+        exchange_for(atomics.compare_exchange, look_then_set),
+        "sides disagree",
+    ),
+    "breadth-first: two searches take a column": (
+        "breadth-first-square",
+        exchange_for(atomics.compare_exchange, look_then_set),
+        "data race on matching.column_match",
+    ),
+    "depth-first: a matched column is written plainly": (
+        "depth-first-square",
+        edit(
+            pothen_fan.augment, "relaxed_store(matching.column_match, c, r)", "matching.column_match[c] = r"
+        ),
+        "data race on matching.column_match",
+    ),
+    "a search that met another one is taken for clean": (
+        "breadth-first-behind",
+        edit(disjoint.is_foreign, "mark != number and mark != closed(state)", "False"),
+        "not maximum",
+    ),
+}
+
+
+test_every_state, test_mutant_is_found = exploration_tests(CASES, MUTANTS)
+
+
+def test_expressions_hide_no_value() -> None:
+    """What the explorer's states rely on."""
+    modules = (rounds, disjoint, pothen_fan, disjoint_bfs, grafting)
+    stepping = {
+        name
+        for module in (atomics, *modules)
+        for name, value in vars(module).items()
+        if callable(value)
+        and name[0].islower()
+        and not name.startswith(
+            ("make", "run", "set_of", "share_of", "closed", "kernel", "dataclass", "solve")
+        )
+    }
+    for module in modules:
+        assert hidden_values(module, stepping) == []
+
+
+if __name__ == "__main__":
+    serve(CASES, MUTANTS)
