@@ -124,7 +124,7 @@ def test_order_of_rows_and_columns_does_not_matter(problem: SmallGraph, seed: in
 @settings(max_examples=20)
 def test_wide_indices_give_the_same_answer(problem: SmallGraph) -> None:
     """Index arrays of 64 bits, as from 2**32 - 1 edges on."""
-    narrow = problem.graph
+    narrow = BipartiteGraph(*problem.graph.shape, problem.graph.rows)
     wide = BipartiteGraph(*narrow.shape, Adjacency(*(each.astype(np.uint64) for each in narrow.rows)))
     assert wide.columns.neighbour.dtype == np.uint64
     for one, other in zip(narrow.columns, wide.columns, strict=True):
@@ -222,6 +222,26 @@ def test_duplicates_and_explicit_zeros() -> None:
     assert BipartiteGraph.from_scipy(matrix).num_edges == 4
     unsorted = scipy.sparse.csr_array(([1, 1, 1], [2, 0, 2], [0, 3, 3]), shape=(2, 3))
     preflow.bipartite_matching(unsorted).verify()
+
+
+def test_graphs_that_are_given_by_columns() -> None:
+    matrix = random_graph(300, 200, 700).tocsc()
+    graph = BipartiteGraph.from_scipy(matrix)
+    by_edges = BipartiteGraph.from_edges(
+        *(end[np.argsort(matrix.tocoo().col)] for end in matrix.tocoo().coords)
+    )
+    for each in (graph, by_edges):
+        assert each.by_columns
+        assert each.num_edges == matrix.nnz
+        for method in SOLVERS:
+            result = preflow.bipartite_matching(each, method=method, initial="cheap")
+            result.verify()
+            assert result.cardinality == scipy_rank(matrix)
+            again = preflow.bipartite_matching(each, method=method, initial=result)
+            assert again.stats.initial_cardinality == again.cardinality == result.cardinality
+        assert result.row_match.shape == (300,)
+        assert each.transposed.transposed.rows is each.rows
+        check_decomposition(each)
 
 
 def test_the_matrix_is_left_alone() -> None:

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ..graph.network import FlowNetwork
-from ..matching.api import bipartite_matching
+from ..matching.api import QUICK_EDGES, bipartite_matching
 from ..maxflow import api
 from ..registry import methods
 from ..solving.dispatch import check_method, check_placement, find_method
@@ -81,8 +81,10 @@ def _matching_contestant(name: str, settings: SolverSettings) -> Contestant:
     method, threads = _method_on_threads("bipartite_matching", name, settings)
 
     def run(matrix: Any) -> Outcome:
+        # A limit would keep small solves from running in this thread, as users' do.
+        time_limit = settings.stop_after if matrix.nnz > QUICK_EDGES else None
         start = time.perf_counter()
-        result = bipartite_matching(matrix, method=method, threads=threads, time_limit=settings.stop_after)
+        result = bipartite_matching(matrix, method=method, threads=threads, time_limit=time_limit)
         wall = time.perf_counter() - start
         if result.status != "optimal":
             raise TimeLimitReached(f"{result.lower_bound} <= optimum <= {result.upper_bound}")

@@ -1,11 +1,22 @@
 """Generators of the classic maximum-flow instances, of vision grids, and of bipartite graphs.
 
-Every function takes integers and a seed and returns a :class:`~preflow.graph.network.MaxFlowProblem`;
-the same arguments give the same instance. :data:`FAMILIES` has them by the names that the command line
-``preflow generate`` uses.
+Every function takes numbers and a seed and returns a :class:`~preflow.graph.network.MaxFlowProblem` or a
+:class:`~preflow.graph.bipartite.BipartiteGraph`; the same arguments give the same instance. :data:`FAMILIES`
+and :data:`BIPARTITE_FAMILIES` have them by the names that the command line ``preflow generate`` uses.
 """
 
 from .acyclic_dense import ac_dense
+from .bipartite import (
+    block_banded,
+    delaunay,
+    erdos_renyi,
+    hugetrace_like,
+    ladder,
+    power_law,
+    rmat,
+    road_like,
+    triangulation_dual,
+)
 from .genrmf import rmf
 from .registry import BIPARTITE_FAMILIES, FAMILIES, Family, Parameter, bipartite_family, family
 from .vision import grid_2d, grid_3d, grid_from_image
@@ -20,20 +31,29 @@ __all__ = [
     "Parameter",
     "ac_dense",
     "bipartite_family",
+    "block_banded",
     "cheriyan",
+    "delaunay",
     "dinic_bad",
     "double_exponential_line",
+    "erdos_renyi",
     "exponential_line",
     "family",
     "goldberg_bad",
     "grid_2d",
     "grid_3d",
     "grid_from_image",
+    "hugetrace_like",
+    "ladder",
     "line",
     "matching",
     "mesh",
+    "power_law",
     "random_level",
+    "rmat",
     "rmf",
+    "road_like",
     "square_mesh",
+    "triangulation_dual",
     "two_level",
 ]

@@ -44,54 +44,53 @@ class BipartiteGraph:
     Attributes
     ----------
     num_rows, num_columns : int
-    rows : Adjacency
-        The columns of every row; indices are uint32, uint64 where there are 2**32 - 1 edges or more.
     row_labels, column_labels : tuple or None
         The caller's labels, where the graph came from NetworkX.
     """
 
     num_rows: int
     num_columns: int
-    rows: Adjacency
+    _rows: Adjacency | None = field(default=None, repr=False)
+    _columns: Adjacency | None = field(default=None, repr=False)
     row_labels: tuple[Hashable, ...] | None = field(default=None, repr=False)
     column_labels: tuple[Hashable, ...] | None = field(default=None, repr=False)
 
     @property
     def num_edges(self) -> int:
         """Number of edges, repeated ones counted as often as they were given."""
-        return len(self.rows.neighbour)
+        return len((self.columns if self.by_columns else self.rows).neighbour)
 
     @property
     def shape(self) -> tuple[int, int]:
         """Numbers of rows and of columns."""
         return self.num_rows, self.num_columns
 
+    @property
+    def by_columns(self) -> bool:
+        """Whether the graph was given by columns, as by a CSC matrix: only these are there without work."""
+        return self._rows is None
+
+    @cached_property
+    def rows(self) -> Adjacency:
+        """The columns of every row; indices are uint32, uint64 where there are 2**32 - 1 edges or more.
+
+        Of a graph that was given by columns they are found when first asked for. O(n + m).
+        """
+        return self._rows or _transposed(self.columns, self.num_rows)
+
     @cached_property
     def columns(self) -> Adjacency:
-        """The rows of every column, sorted; made when first asked for. O(n + m).
+        """The rows of every column, found when first asked for. O(n + m).
 
         A symmetric pattern serves as its own transposed.
         """
-        from ..kernels.transpose import count_edges, group_transposed, is_symmetric
-
-        first, neighbour = self.rows
-        dtype = first.dtype
-        square = self.num_rows == self.num_columns
-        if square and is_symmetric(first, neighbour, np.zeros(self.num_rows, dtype=dtype)):
-            return self.rows
-        transposed = Adjacency(np.zeros(self.num_columns + 1, dtype=dtype), np.empty_like(neighbour))
-        count_edges(neighbour, transposed.first)
-        group_transposed(first, neighbour, *transposed)
-        return transposed
+        return self._columns or _transposed(self.rows, self.num_columns)
 
     @property
     def transposed(self) -> BipartiteGraph:
-        """The graph with rows and columns exchanged; shares all arrays."""
-        other = BipartiteGraph(
-            self.num_columns, self.num_rows, self.columns, self.column_labels, self.row_labels
-        )
-        other.__dict__["columns"] = self.rows
-        return other
+        """The graph with rows and columns exchanged; shares all arrays there are."""
+        ready = (self.__dict__.get("columns", self._columns), self.__dict__.get("rows", self._rows))
+        return BipartiteGraph(self.num_columns, self.num_rows, *ready, self.column_labels, self.row_labels)
 
     def __repr__(self) -> str:
         return (
@@ -130,8 +129,10 @@ class BipartiteGraph:
         for values, name, size in zip(ends, ("row", "column"), shape, strict=True):
             _check_range(values, name, size)
         dtype = _index_dtype(num_rows, num_columns, len(ends[0]))
-        keys, values = (np.ascontiguousarray(end, dtype=dtype) for end in ends)
-        return cls(num_rows, num_columns, _grouped(keys, values, num_rows))
+        rows, columns = (_as_index(end, dtype) for end in ends)
+        if _ascends(columns) and not _ascends(rows):
+            return cls(num_rows, num_columns, None, _grouped(columns, rows, num_columns))
+        return cls(num_rows, num_columns, _grouped(rows, columns, num_rows))
 
     @classmethod
     def from_scipy(
@@ -164,8 +165,12 @@ class BipartiteGraph:
             raise InvalidInputError(f"expected a scipy sparse matrix, got {type(matrix).__name__}")
         if matrix.ndim != 2:
             raise InvalidInputError(f"a matrix has two dimensions; this one has shape {matrix.shape}")
+        if matrix.format == "coo":  # not by tocsr, which adds duplicates up, to zeros perhaps
+            _check_values(matrix.data)
+            kept = slice(None) if explicit_zeros else matrix.data != 0
+            return cls.from_edges(matrix.row[kept], matrix.col[kept], matrix.shape)
         by_column = matrix.format == "csc"
-        stored = matrix if by_column or matrix.format == "csr" else _compressed(matrix)
+        stored = matrix if by_column or matrix.format == "csr" else matrix.tocsr()
         _check_values(stored.data)
         lines, across = stored.shape[::-1] if by_column else stored.shape
         adjacency = _checked_adjacency(stored.indptr, stored.indices, int(lines), int(across))
@@ -213,7 +218,7 @@ class BipartiteGraph:
             ends.append((number[u], number[v]) if is_row[u] else (number[v], number[u]))
         row, column = np.array(ends, dtype=np.int64).reshape(-1, 2).T
         plain = cls.from_edges(row, column, (len(labels[0]), len(labels[1])))
-        return cls(plain.num_rows, plain.num_columns, plain.rows, *labels)
+        return cls(plain.num_rows, plain.num_columns, plain._rows, plain._columns, *labels)
 
 
 def as_bipartite_graph(graph: Any) -> BipartiteGraph:
@@ -248,21 +253,23 @@ def _index_dtype(num_rows: int, num_columns: int, num_edges: int) -> Any:
     return np.uint32 if max(num_rows, num_columns, num_edges) <= MOST_NARROW else np.uint64
 
 
-def _compressed(matrix: Any) -> Any:
-    """Return a matrix of any format as CSR, duplicate entries kept."""
-    if matrix.format != "coo":
-        return matrix.tocsr()
-    from scipy.sparse import csr_array
+def _transposed(adjacency: Adjacency, size: int) -> Adjacency:
+    """Return the neighbours of the `size` vertices of the other side, sorted."""
+    from ..kernels.transpose import count_edges, group_transposed, is_symmetric
 
-    # tocsr would add duplicates up, to zeros perhaps.
-    dtype = _index_dtype(int(matrix.shape[0]), int(matrix.shape[1]), matrix.nnz)
-    row, column = (_numbers(values, name) for values, name in ((matrix.row, "row"), (matrix.col, "column")))
-    _check_range(row, "row", matrix.shape[0])
-    edges = np.arange(len(row), dtype=dtype)
-    first, order = _grouped(row.astype(dtype, copy=False), edges, int(matrix.shape[0]))
-    result = csr_array(matrix.shape, dtype=matrix.data.dtype)
-    result.indptr, result.indices, result.data = first, column[order], matrix.data[order]
-    return result
+    first, neighbour = adjacency
+    square = len(first) == size + 1
+    if square and is_symmetric(first, neighbour, np.zeros(size, dtype=first.dtype)):
+        return adjacency
+    other = Adjacency(np.zeros(size + 1, dtype=first.dtype), np.empty_like(neighbour))
+    count_edges(neighbour, other.first)
+    group_transposed(first, neighbour, *other)
+    return other
+
+
+def _ascends(values: NDArray[Any]) -> bool:
+    beginning = values[:1000]
+    return bool((beginning[1:] >= beginning[:-1]).all()) and bool((values[1:] >= values[:-1]).all())
 
 
 def _checked_adjacency(indptr: Any, indices: Any, lines: int, across: int) -> Adjacency:
@@ -334,8 +341,6 @@ def _numbers(values: ArrayLike, name: str) -> NDArray[Any]:
         return numbers.astype(np.int64)
     if numbers.dtype.kind not in "iu":
         raise InvalidInputError(f"{name} holds integers, got dtype {numbers.dtype}")
-    if numbers.dtype.kind == "i" and int(numbers.min()) < 0:
-        raise InvalidInputError(f"{name} is negative: {int(numbers.min())}")
     return numbers
 
 

@@ -110,9 +110,13 @@ def bipartite_matching(
 
 @dataclass
 class _Solve:
-    """One call of bipartite_matching, its arguments checked."""
+    """One call of bipartite_matching, its arguments checked.
+
+    A graph that is given by columns is solved with its sides exchanged: `solved` and `matching` are.
+    """
 
     graph: BipartiteGraph
+    solved: BipartiteGraph
     matching: Matching
     initial: str
     method: Method
@@ -138,7 +142,8 @@ class _Solve:
         seconds: dict[str, float] = {}
         with _timed(seconds, "build"):
             bipartite = as_bipartite_graph(graph)
-        choice = choose(bipartite, device)
+        solved = bipartite.transposed if bipartite.by_columns else bipartite
+        choice = choose(solved, device)
         if method == "auto":
             if options:
                 raise InvalidInputError("options belong to one method: name it, method='auto' takes none")
@@ -146,39 +151,40 @@ class _Solve:
         else:
             record, reason = find_method(METHODS, method), "asked for"
             check_method(record, device, threads)
-        matching = empty_matching(bipartite)
+        matching = empty_matching(solved)
         if isinstance(initial, str):
             name = choice.initial if initial == "auto" else initial
             find_heuristic(name)
         else:
             name = "given"
-            _read_matching(bipartite, initial, matching)
+            _read_matching(bipartite, initial, _by_rows(bipartite, matching))
         validated = record.make_options(options)
-        count = thread_count(record, threads, bipartite.num_rows)
-        return cls(bipartite, matching, name, record, reason, validated, count, seconds)
+        count = thread_count(record, threads, solved.num_rows)
+        return cls(bipartite, solved, matching, name, record, reason, validated, count, seconds)
 
     def run(self) -> MatchingResult:
         heuristic = None if self.initial == "given" else find_heuristic(self.initial)
         if heuristic is not None and not self.control.stopped:
             with _timed(self.seconds, "initial"):
-                heuristic.start(self.graph, self.matching)
+                heuristic.start(self.solved, self.matching)
         at_first = self.cardinality()
         with _timed(self.seconds, "solve"):
-            finished = self.method.solve(self.graph, self.matching, self.options, self.control)
+            finished = self.method.solve(self.solved, self.matching, self.options, self.control)
         size = self.cardinality()
+        matching = _by_rows(self.graph, self.matching)
         return MatchingResult(
             "optimal" if finished else "time-limit",
             size,
             size if finished else trivial_cover(self.graph).size,
             self.stats(at_first),
-            _signed(self.matching.row_match, self.graph.num_columns),
-            _signed(self.matching.column_match, self.graph.num_rows),
+            _signed(matching.row_match, self.graph.num_columns),
+            _signed(matching.column_match, self.graph.num_rows),
             self.graph,
-            self.matching,
+            matching,
         )
 
     def cardinality(self) -> int:
-        return int(np.count_nonzero(self.matching.column_match < self.graph.num_rows))
+        return int(np.count_nonzero(self.matching.column_match < self.solved.num_rows))
 
     def stats(self, at_first: int) -> MatchingStats:
         table = self.control.thread_counts
@@ -197,6 +203,11 @@ class _Solve:
             initial=self.initial,
             initial_cardinality=at_first,
         )
+
+
+def _by_rows(graph: BipartiteGraph, matching: Matching) -> Matching:
+    """Return a matching of the graph as it is solved as one of the graph as it was given, or the reverse."""
+    return Matching(matching.column_match, matching.row_match) if graph.by_columns else matching
 
 
 @contextmanager

@@ -4,8 +4,9 @@ Duff and Wiberg, "Implementations of O(n^(1/2) τ) assignment algorithms", ACM T
 of searches, as in a phase of Pothen and Fan, saves phases where augmenting paths are of many lengths; the
 bound O(m sqrt(n)) stays.
 
-Departure: what a failed search of the second set proves to be out of reach is closed, and its root
-dropped (:mod:`.depth_first`).
+Departures: what a failed search of the second set proves to be out of reach is closed, and its root dropped
+(:mod:`.depth_first`); and these searches try edges backwards in every other phase, as Pothen and Fan's with
+fairness do.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ def run_phases(
 ) -> bool:
     """Match the `size` free rows in the queue; return whether it was not stopped before that was done."""
     number = ZERO
+    backwards = False
     while size > ZERO:
         length, scans = find_layers(rows, matching, layers, size)
         counts[ARC_SCANS] += scans
@@ -66,7 +68,7 @@ def run_phases(
                 return False
             root = np.uint64(layers.queue[k])
             number += ONE
-            found, clean, scans = augment_from(rows, matching, search, root, number, before, False)
+            found, clean, scans = augment_from(rows, matching, search, root, number, before, backwards)
             counts[ARC_SCANS] += scans
             if found:
                 counts[AUGMENTATIONS] += ONE
@@ -75,6 +77,7 @@ def run_phases(
                 left += ONE
         size = left
         progress[0] = size
+        backwards = not backwards
     return True
 
 

@@ -11,9 +11,10 @@ Departures:
   its lowest column, so only columns have labels, and these count columns on the way to a free one.
 - A column that was pushed to is raised above the *second* lowest column of its new row, the highest label
   that is still valid (Goldberg and Kennedy's double push), instead of by 2.
-- ``initial_labels="one"`` starts without a global relabel. With a good initial matching most labels then
-  never rise (2.2 on average on a Delaunay graph of a million vertices, where exact distances come to
-  hundreds), no row pushes far, and no solve needs the transposed graph unless a global relabel falls due.
+- ``initial_labels="one"`` starts without a global relabel. From a good initial matching labels then stay low
+  (3.7 on average and 8 at most on a Delaunay graph of a million vertices), no row pushes far, and most solves
+  need no transposed graph. A global relabel raises all labels to distances, and rows that compete for a free
+  column then have to raise all that surround it.
 - The rows of columns are updated in the end only.
 """
 
