@@ -168,10 +168,8 @@ def test_sanitizers_have_nothing_to_report(
 ) -> None:
     device = CpuDevice(sanitizer=sanitizer)
     monkeypatch.setattr(runtime, "find_device", lambda: device)
-    for seed in range(2):
-        problem = FAMILIES["rmf-wide"].generate("3x3", seed=seed)
-        result = preflow.max_flow(problem, method=method, options=options)
-        result.verify()
+    problem = FAMILIES["rmf-wide"].generate("3x3", seed=1)
+    preflow.max_flow(problem, method=method, options=options).verify()
 
 
 @pytest.mark.parametrize("method", CUDA)

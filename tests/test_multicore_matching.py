@@ -43,7 +43,7 @@ SOLVERS: list[tuple[str, dict[str, Any]]] = [
     ("multicore-graft", {"few_rows": 1, "direction_switching": False}),
 ]
 #: ``PREFLOW_STRESS=5000 pytest tests/test_multicore_matching.py`` solves so many graphs by each method.
-GRAPHS = int(os.environ.get("PREFLOW_STRESS", "300"))
+GRAPHS = int(os.environ.get("PREFLOW_STRESS", "150"))
 #: Seconds after which a solve is taken to hang; it then has no value.
 HANGS = 30
 
