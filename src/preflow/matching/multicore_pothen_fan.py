@@ -11,7 +11,6 @@ through the rows, which belong to one search a phase, so that memory does not gr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,6 @@ from ..kernels.atomics import relaxed_load, relaxed_store
 from ..kernels.kernel import kernel
 from ..parallel.delays import delay
 from ..parallel.team import run_solver, share_of
-from ..solving.options import check_flag
 from ..solving.run import Control
 from ..stats import ARC_SCANS
 from .disjoint import (
@@ -36,6 +34,7 @@ from .disjoint import (
     numbers_before,
 )
 from .rounds import keep, should_stop, start_round, take
+from .serial_pothen_fan import PothenFanOptions
 from .state import Matching
 
 ZERO = np.uint64(0)
@@ -44,22 +43,6 @@ ONE = np.uint64(1)
 #: tried, the row that it was reached from, and the row that was taken before it.
 LOOK, TRIED, PARENT, EARLIER = ZERO, ONE, np.uint64(2), np.uint64(3)
 FIELDS = np.uint64(4)
-
-
-@dataclass(frozen=True)
-class PothenFanOptions:
-    """Options of Pothen and Fan's algorithm on many cores.
-
-    Attributes
-    ----------
-    fairness : bool
-        Let every other phase try the edges of each row backwards.
-    """
-
-    fairness: bool = True
-
-    def __post_init__(self) -> None:
-        check_flag("fairness", self.fairness)
 
 
 @kernel
