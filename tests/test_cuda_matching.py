@@ -13,9 +13,9 @@ import preflow
 from cuda_on_cpu.device import CpuDevice
 from oracles import largest_matching
 from preflow.cuda import runtime
-from preflow.errors import DeviceMemoryError, InvalidInputError
+from preflow.errors import DeviceMemoryError, InvalidInputError, SolverError
 from preflow.generators import bipartite_family
-from preflow.matching import cuda_hopcroft_karp, cuda_push_relabel
+from preflow.matching import cuda_push_relabel, on_device
 from preflow.matching.methods import METHODS
 from preflow.matching.state import empty_matching
 from preflow.solving.dispatch import find_method
@@ -70,8 +70,7 @@ def test_agrees_with_oracle(method: str, options: dict[str, Any], problem: Small
 @pytest.mark.parametrize(("method", "options"), variants())
 def test_larger_graphs(method: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cuda_push_relabel, "LEAST_TO_SHRINK", 2)
-    for module in (cuda_push_relabel, cuda_hopcroft_karp):
-        monkeypatch.setattr(module, "ROUNDS_A_LAUNCH", 7)
+    monkeypatch.setattr(on_device, "ROUNDS_A_LAUNCH", 7)
     for seed, shape in enumerate([(90, 90, 250), (60, 120, 200), (120, 60, 200)]):
         matrix = random_matrix(*shape, seed)
         result = preflow.bipartite_matching(matrix, method=method, initial="none", options=options)
@@ -102,6 +101,14 @@ def test_asked_to_stop(method: str) -> None:
     control.stop[0] = 1
     record = find_method(METHODS, method)
     assert not record.solve(graph, matching, record.make_options(None), control)
+
+
+@pytest.mark.parametrize("method", CUDA)
+def test_too_many_launches_are_an_error(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(on_device, "ROUNDS_A_LAUNCH", 1)
+    monkeypatch.setattr(on_device, "MOST_LAUNCHES", 2)
+    with pytest.raises(SolverError, match="gave up after 2 launches: state"):
+        preflow.bipartite_matching(random_matrix(9, 9, 20, 3), method=method, initial="none")
 
 
 def test_cuda_is_the_device_that_was_asked_for() -> None:

@@ -336,4 +336,3 @@ extern "C" void cuda_on_cpu_launch(cuda_on_cpu::Kernel kernel, const void* argum
     for (cuda_on_cpu::Thread& thread : running) pthread_join(thread.handle, nullptr);
     pthread_attr_destroy(&small);
 }
-

@@ -14,6 +14,10 @@ Device = Annotated[str, typer.Option(metavar="auto|cpu|cuda", help="Where to sol
 Threads = Annotated[
     int | None, typer.Option(help="CPU threads at most; all that the method can use if not given.")
 ]
+MethodOptions = Annotated[
+    list[str] | None,
+    typer.Option("--option", metavar="NAME=VALUE", help="An option of the method; may be repeated."),
+]
 TimeLimit = Annotated[
     float | None, typer.Option(metavar="SECONDS", help="Stop then with the best found, exit code 3.")
 ]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import InvalidInputError
-from .arguments import AsJson, Device, Method, Threads, TimeLimit, Verify
+from .arguments import AsJson, Device, Method, MethodOptions, Threads, TimeLimit, Verify
 from .files import STREAM, check_writable
 from .problem_files import name_and_value
 from .session import TIME_LIMIT_REACHED, solver_progress, working
@@ -28,10 +28,7 @@ def match(
     ] = "auto",
     device: Device = "auto",
     threads: Threads = None,
-    option: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="An option of the method; may be repeated."),
-    ] = None,
+    option: MethodOptions = None,
     time_limit: TimeLimit = None,
     nonzeros_only: Annotated[
         bool, typer.Option("--nonzeros-only", help="Zeros that the file lists are no edges.")

@@ -10,7 +10,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from ..errors import InvalidInputError, VerificationError
-from .arguments import AsJson, Device, Method, ProblemFile, Threads, TimeLimit, Verify
+from .arguments import AsJson, Device, Method, MethodOptions, ProblemFile, Threads, TimeLimit, Verify
 from .files import STREAM, check_writable, read_network, read_problem, write_cut, write_flow
 from .session import TIME_LIMIT_REACHED, VERIFICATION_FAILED, solver_progress, working
 
@@ -20,10 +20,7 @@ def solve(
     method: Method = "auto",
     device: Device = "auto",
     threads: Threads = None,
-    option: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="An option of the method; may be repeated."),
-    ] = None,
+    option: MethodOptions = None,
     time_limit: TimeLimit = None,
     min_cut: Annotated[
         bool, typer.Option("--min-cut", help="Find a minimum cut only, no flow: cheaper.")

@@ -24,16 +24,14 @@ from ..graph.bipartite import BipartiteGraph
 from ..solving.options import check_flag
 from ..solving.run import Control
 from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES
-from .device_room import require_room
+from .on_device import PHASE, launches, require_room
 from .state import Matching
 
 SOURCE = Path(__file__).with_suffix(".cu")
 #: Words of the kernel's state, and the places of some of them; and its words of counters.
 STATE_WORDS, COUNTER_WORDS = 7, 3 * 32
-PHASE, ROUNDS_LEFT, NUM_PHASES = 0, 1, 5
+NUM_PHASES = 5
 DONE = 4
-#: Rounds of one launch: some 0.1 s.
-ROUNDS_A_LAUNCH = 10_000
 #: Bytes on the device: of an edge, a row and a column.
 BYTES = 4, 8, 20
 
@@ -115,20 +113,10 @@ def solve(graph: BipartiteGraph, matching: Matching, options: HopcroftKarpOption
     )
     free_at_first = np.count_nonzero(matching.column_match >= num_rows)
     control.excess[:] = free_at_first
+    states = launches(device, SOURCE, "hopcroft_karp_slice", arguments, DONE)
     finished = False
     while not (finished or control.stopped):
-        arguments.state[ROUNDS_LEFT] = ROUNDS_A_LAUNCH
-        arguments.arrivals[:] = 0
-        device.launch(
-            SOURCE,
-            "hopcroft_karp_slice",
-            device.num_multiprocessors,
-            device.block_threads,
-            arguments,
-            shared_bytes=8 * STATE_WORDS + 8,
-            cooperative=True,
-        )
-        state = device.to_host(arguments.state)
+        state = next(states)
         finished = bool(state[PHASE] == DONE)
         matching.row_match[:] = device.to_host(arguments.row_mate)
         matching.column_match[:] = device.to_host(arguments.column_mate)

@@ -56,7 +56,7 @@ struct Arguments {
     u64 is_adaptive;       // a global relabel is due after so many thousandths of the last one's levels,
     u64 thousandths;
     u64 interval;          // or after so many rounds of pushes
-    u64 stops;             // only make what there is a matching
+    const u32* stops;      // not zero: only make what there is a matching
 };
 
 enum Count : u32 { PUSHES, EDGE_SCANS, COUNTS };
@@ -253,7 +253,7 @@ __device__ void repair(const Arguments& args, GridTeam& team, State& state) {
     team.wait([&] {
         state.end_round();
         state.proves = 1;
-        state.phase = args.stops ? DONE : BEGIN_RELABEL;
+        state.phase = *args.stops ? DONE : BEGIN_RELABEL;
     });
 }
 
@@ -266,7 +266,7 @@ KERNEL(push_relabel_matching_slice, Arguments) {
     u64 counts[COUNTS] = {};
     team.wait([&] {
         for (u32 k = 0; k < STATE_WORDS; ++k) copy[k] = relaxed_load(&args.state[k]);
-        if (args.stops) state.phase = REPAIR;
+        if (*args.stops) state.phase = REPAIR;
     });
     while (state.phase != DONE && state.rounds_left > 0) {
         const u64 phase = state.phase;

@@ -31,18 +31,16 @@ from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..solving.options import check_flag, check_positive_number
 from ..solving.run import Control
 from ..stats import ARC_SCANS, AUGMENTATIONS, GLOBAL_RELABELS, PHASES, PUSHES
-from .device_room import require_room
+from .on_device import PHASE, launches, require_room
 from .state import Matching
 
 SOURCE = Path(__file__).with_suffix(".cu")
 #: Words of the kernel's state, and the places of some of them; and its words of counters.
 STATE_WORDS, COUNTER_WORDS = 13, 3 * 32
-PHASE, ROUNDS_LEFT, LOOP, PROVES, RELABELS = 0, 1, 3, 7, 10
+PROVES, RELABELS = 7, 10
 DONE = 6
 #: A list of fewer columns is not shortened.
 LEAST_TO_SHRINK = 512
-#: Rounds of one launch: some 0.1 s.
-ROUNDS_A_LAUNCH = 10_000
 #: Bytes on the device: of an edge, a row and a column.
 BYTES = 8, 12, 28
 
@@ -105,7 +103,7 @@ class Arguments(NamedTuple):
     is_adaptive: bool
     thousandths: int
     interval: int
-    stops: int
+    stops: Any
 
 
 def side_on_device(device: Device, adjacency: Adjacency, mate: Any) -> Side:
@@ -163,31 +161,18 @@ def solve(graph: BipartiteGraph, matching: Matching, options: PushRelabelOptions
         kind == "adaptive",
         round(1000 * amount),
         max(1, round(amount)),
-        0,
+        xp.full(1, control.stopped, dtype=np.uint32),
     )
     arguments.state[PROVES] = 1
     free_at_first = np.count_nonzero(matching.column_match >= graph.num_rows)
     control.excess[:] = free_at_first
-    while True:
-        stopped = control.stopped
-        arguments.state[ROUNDS_LEFT] = ROUNDS_A_LAUNCH
-        arguments.arrivals[:] = 0
-        device.launch(
-            SOURCE,
-            "push_relabel_matching_slice",
-            device.num_multiprocessors,
-            device.block_threads,
-            arguments._replace(stops=int(stopped)),
-            shared_bytes=8 * STATE_WORDS + 8,
-            cooperative=True,
-        )
-        state = device.to_host(arguments.state)
+    for state in launches(device, SOURCE, "push_relabel_matching_slice", arguments, DONE):
         control.counts[[PUSHES, ARC_SCANS]] = device.to_host(arguments.counts)
-        control.counts[[PHASES, GLOBAL_RELABELS]] = state[[LOOP, RELABELS]]
-        if state[PHASE] == DONE:
-            break
+        control.counts[[PHASES, GLOBAL_RELABELS]] = state[RELABELS]
+        if control.stopped and state[PHASE] != DONE:
+            arguments.stops[0] = 1
     matching.row_match[:] = device.to_host(rows.mate)
     matching.column_match[:] = device.to_host(columns.mate)
     control.excess[0] = np.count_nonzero(matching.column_match >= graph.num_rows)
     control.counts[AUGMENTATIONS] = free_at_first - int(control.excess[0])
-    return not stopped
+    return not device.to_host(arguments.stops)[0]

@@ -91,6 +91,7 @@ struct Counters {
         }
     }
 };
+
 // Adds up what the lanes of a warp counted.
 __device__ void count(u32* counter, u64 amount) {
     amount = sum_of_warp(amount);
