@@ -26,12 +26,12 @@ from exploration import (
 from oracles import largest_matching
 from preflow.graph.bipartite import Adjacency
 from preflow.kernels import atomics, worklist
-from preflow.matching import disjoint, rounds
+from preflow.matching import disjoint, forest, rounds
 from preflow.matching import multicore_disjoint_bfs as disjoint_bfs
 from preflow.matching import multicore_graft as grafting
 from preflow.matching import multicore_pothen_fan as pothen_fan
 from preflow.matching.disjoint import Disjoint
-from preflow.matching.multicore_graft import Forest
+from preflow.matching.forest import Forest
 from preflow.matching.rounds import Rounds
 from preflow.matching.state import Matching
 from preflow.solving.run import COUNTER_ROW
@@ -229,7 +229,7 @@ test_every_state, test_mutant_is_found = exploration_tests(CASES, MUTANTS)
 
 def test_expressions_hide_no_value() -> None:
     """What the explorer's states rely on."""
-    modules = (rounds, disjoint, pothen_fan, disjoint_bfs, grafting)
+    modules = (rounds, disjoint, pothen_fan, disjoint_bfs, forest, grafting)
     stepping = {
         name
         for module in (atomics, *modules)
