@@ -8,7 +8,6 @@ import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import preflow
+from cuda_on_cpu.arrays import OnGpu
 from cuda_on_cpu.device import CpuDevice
 from oracles import check_against_oracle, edmonds_karp
 from preflow import FlowNetwork
@@ -48,23 +48,6 @@ pytestmark = pytest.mark.usefixtures("cpu_device")
 INT64_MAX = 2**63 - 1
 DIAMOND = ([0, 0, 1, 2], [1, 2, 3, 3], [3, 2, 2, 4])
 mixed_capacities = st.one_of(float_capacities, st.just(float("inf")), st.integers(0, 9).map(float))
-
-
-class OnGpu:
-    """An array that says it is on a GPU, as a tensor of some library would."""
-
-    def __init__(self, values: Any, number: int = 0) -> None:
-        self.values = np.asarray(values)
-        self.number = number
-
-    def __dlpack__(self, **arguments: Any) -> Any:
-        return self.values.__dlpack__(**arguments)
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return (2, self.number)
-
-    def __array_namespace__(self) -> Any:
-        return SimpleNamespace(from_dlpack=OnGpu)
 
 
 def on_gpu(network: FlowNetwork) -> FlowNetwork:

@@ -317,10 +317,10 @@ def test_bad_shapes() -> None:
 
 
 def test_too_many_edges_for_32_bits_take_wide_indices() -> None:
-    from preflow.graph.bipartite import MOST_NARROW, _index_dtype
+    from preflow.graph.bipartite_input import MOST_NARROW, index_dtype
 
-    assert _index_dtype(10, 10, MOST_NARROW) == np.uint32
-    assert _index_dtype(10, 10, MOST_NARROW + 1) == np.uint64
+    assert index_dtype(10, 10, MOST_NARROW) == np.uint32
+    assert index_dtype(10, 10, MOST_NARROW + 1) == np.uint64
     wide = BipartiteGraph.from_edges([0, 1], [0, 2**32], (2, 2**32 + 1))
     assert wide.rows.neighbour.dtype == np.uint64
 

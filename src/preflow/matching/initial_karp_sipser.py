@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..graph.bipartite import MOST_NARROW, Adjacency, BipartiteGraph
+from ..graph.bipartite import Adjacency, BipartiteGraph
+from ..graph.bipartite_input import MOST_NARROW
 from ..kernels.atomics import prefetch
 from ..kernels.kernel import kernel
 from .state import AHEAD_NEIGHBOURS, AHEAD_RANGE, AHEAD_VALUES, NONE, Matching
