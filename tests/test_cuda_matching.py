@@ -31,6 +31,8 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"shrink": False, "global_relabel": ("fixed", 1)},
         {"global_relabel": ("fixed", 10)},
         {"active_list": False, "global_relabel": ("adaptive", 0.1)},
+        {"relabel": "concurrent", "global_relabel": ("fixed", 1)},
+        {"relabel": "concurrent", "active_list": False},
     ],
     "cuda-hopcroft-karp": [{}],
     "cuda-hkdw": [{}],
@@ -96,7 +98,7 @@ def test_sanitizers_have_nothing_to_report(
 
 @pytest.mark.parametrize("method", CUDA)
 def test_asked_to_stop(method: str) -> None:
-    graph = preflow.BipartiteGraph.from_scipy(random_matrix(40, 40, 100, 2))
+    graph = preflow.BipartiteGraph.from_scipy(random_matrix(40, 40, 100, 2)).on_device()
     matching, control = empty_matching(graph), Control()
     control.stop[0] = 1
     record = find_method(METHODS, method)

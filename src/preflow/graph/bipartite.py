@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..cuda import runtime
 from ..cuda.runtime import is_on_gpu
 from ..errors import InvalidInputError
 from .bipartite_input import (
@@ -69,6 +70,11 @@ class BipartiteGraph(HostArrays):
     def num_edges(self) -> int:
         """Number of edges, repeated ones counted as often as they were given."""
         return len((self.columns if self.by_columns else self.rows).neighbour)
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype of index arrays: uint32, or uint64 where 32 bits do not number all edges and vertices."""
+        return (self.columns if self.by_columns else self.rows).first.dtype
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -132,7 +138,7 @@ class BipartiteGraph(HostArrays):
         """
         from .device_bipartite import graph_on_device
 
-        return graph_on_device(self)
+        return graph_on_device(self, runtime.find_device())
 
     def __repr__(self) -> str:
         return (

@@ -21,8 +21,7 @@ from ..cuda.runtime import Device
 from ..errors import InvalidInputError
 from .bipartite import Adjacency, BipartiteGraph
 from .bipartite_input import as_index, ascends, check_numbers, checked_ends, kept_entries, read_lines
-from .device_residual import require_memory
-from .placement import DeviceArrays, restorer, taken
+from .placement import DeviceArrays, require_memory, restorer, taken
 
 SOURCE = Path(__file__).with_suffix(".cu")
 #: Labels go up to the number of vertices; the two largest numbers of 32 bits mean something else.
@@ -151,10 +150,9 @@ def matrix_on_device(matrix: Any, explicit_zeros: bool) -> DeviceBipartiteGraph:
     return DeviceBipartiteGraph(num_rows, num_columns, rows, device=device, restore=restore)
 
 
-def graph_on_device(graph: BipartiteGraph) -> DeviceBipartiteGraph:
-    """Copy a graph to the current GPU: see :meth:`preflow.BipartiteGraph.on_device`."""
+def graph_on_device(graph: BipartiteGraph, device: Device) -> DeviceBipartiteGraph:
+    """Copy a graph from the host to a GPU: see :meth:`preflow.BipartiteGraph.on_device`."""
     _check_size(*graph.shape, graph.num_edges)
-    device = runtime.find_device()
     given = graph.columns if graph.by_columns else graph.rows
     needed = EDGE * len(given.neighbour) + LINE * len(given.first)
     require_memory(device, needed, size_in_words(graph))

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..cuda.runtime import Device, importer_of, is_on_gpu
-from ..errors import InvalidInputError
+from ..errors import DeviceMemoryError, InvalidInputError
 
 
 class HostArrays:
@@ -96,3 +96,12 @@ def taken(device: Device, values: Any, name: str, whole: str) -> Any:
 def restorer(device: Device, values: Any) -> Callable[[Any], Any] | None:
     """Return what makes arrays of the kind of `values`, the caller's, of CuPy's; None if they are CuPy's."""
     return None if isinstance(values, device.xp.ndarray) else importer_of(values)
+
+
+def require_memory(device: Device, needed: int, what: str) -> None:
+    """Raise DeviceMemoryError unless a GPU has `needed` bytes free for `what`."""
+    free = device.free_bytes
+    if needed > free:
+        raise DeviceMemoryError(
+            f"{what} take {needed:,} bytes on the GPU ({device.name}), which has {free:,} free"
+        )

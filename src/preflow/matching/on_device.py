@@ -6,44 +6,39 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from ..cuda.runtime import Device
-from ..errors import InvalidInputError, SolverError
-from ..graph.bipartite import BipartiteGraph
-from ..graph.device_residual import require_memory
+from ..errors import SolverError
+from ..graph.device_bipartite import DeviceBipartiteGraph, size_in_words
+from ..graph.placement import require_memory
+from .state import Matching
 
-#: Labels go up to the number of vertices; the two largest numbers of 32 bits mean something else.
-MOST_VERTICES = 2**32 - 4
 #: The first words of every kernel's state: where it stands, and how many barriers are left of a launch.
 PHASE, ROUNDS_LEFT = 0, 1
 #: Barriers of one launch, some 0.1 s; and more launches than any graph needs: hours.
 ROUNDS_A_LAUNCH, MOST_LAUNCHES = 10_000, 100_000
 
 
-def require_room(device: Device, graph: BipartiteGraph, size: tuple[int, int, int]) -> None:
-    """Raise an error unless a graph fits; `size` is the bytes of an edge, a row and a column on the device.
+def require_room(device: Device, graph: DeviceBipartiteGraph, size: tuple[int, int, int]) -> None:
+    """Raise an error unless there is room for what a solver needs beside the graph and the matching.
+
+    Parameters
+    ----------
+    device : Device
+    graph : DeviceBipartiteGraph
+        Both of its sides will be used.
+    size : (int, int, int)
+        Bytes of an edge, a row and a column that the solver allocates.
 
     Raises
     ------
-    InvalidInputError
-        It has more edges or vertices than 32 bits number.
     DeviceMemoryError
         It does not fit the memory that is free.
     """
-    num_rows, num_columns = graph.shape
-    if graph.rows.first.dtype != np.uint32 or num_rows + num_columns > MOST_VERTICES:
-        raise InvalidInputError(
-            f"{graph.num_edges:,} edges of {num_rows + num_columns:,} vertices are too many for a GPU: "
-            "at most 2**32 - 4 of each"
-        )
     of_edge, of_row, of_column = size
-    require_memory(
-        device,
-        of_edge * graph.num_edges + of_row * num_rows + of_column * num_columns,
-        f"{graph.num_edges:,} edges, {num_rows:,} rows and {num_columns:,} columns",
-    )
+    own = of_edge * graph.num_edges + of_row * graph.num_rows + of_column * graph.num_columns
+    require_memory(device, graph.bytes_to_transpose + own, size_in_words(graph))
 
 
 def launches(device: Device, source: Path, kernel: str, arguments: Any, done: int) -> Iterator[NDArray[Any]]:
@@ -71,3 +66,8 @@ def launches(device: Device, source: Path, kernel: str, arguments: Any, done: in
         if state[PHASE] == done:
             return
     raise SolverError(f"{kernel} gave up after {MOST_LAUNCHES:,} launches: state {state.tolist()}")
+
+
+def count_free(graph: DeviceBipartiteGraph, matching: Matching) -> int:
+    """Return how many columns have no row."""
+    return int(graph.xp.count_nonzero(matching.column_match >= graph.num_rows))

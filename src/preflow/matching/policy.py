@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..graph.bipartite import BipartiteGraph
+from ..graph.device_bipartite import DeviceBipartiteGraph
 
 #: Below so many edges any method takes less than a millisecond or two.
 SMALL = 10_000
@@ -53,6 +54,9 @@ def choose(graph: BipartiteGraph, device: str = "auto") -> Choice:
     """Return the method and the initial matching for a graph on a device, and why."""
     if device == "cuda":
         return Choice("cuda-push-relabel", "cheap", "device='cuda': the method there")
+    if device == "auto" and isinstance(graph, DeviceBipartiteGraph):
+        return Choice("cuda-push-relabel", "cheap", "the graph is on a GPU: the method there")
+    graph = graph.on_host()
     if graph.num_edges < SMALL:
         return _push("small graph: pushes from a cheap matching")
     step = -(-graph.num_rows // SAMPLED_ROWS)

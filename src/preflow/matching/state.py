@@ -27,7 +27,7 @@ MOST_VALUES = np.uint64(32)
 
 
 class Matching(NamedTuple):
-    """A matching, in the index dtype of its graph.
+    """A matching, in the index dtype of its graph, and on a GPU where that is.
 
     Attributes
     ----------
@@ -40,12 +40,17 @@ class Matching(NamedTuple):
     row_match: NDArray[Any]
     column_match: NDArray[Any]
 
+    @property
+    def transposed(self) -> Matching:
+        """The matching with rows and columns exchanged."""
+        return Matching(self.column_match, self.row_match)
+
 
 def empty_matching(graph: BipartiteGraph) -> Matching:
     """Return the matching without edges."""
-    dtype = graph.rows.first.dtype
+    dtype, xp = graph.dtype, graph.xp
     none = np.iinfo(dtype).max
-    return Matching(np.full(graph.num_rows, none, dtype=dtype), np.full(graph.num_columns, none, dtype=dtype))
+    return Matching(xp.full(graph.num_rows, none, dtype=dtype), xp.full(graph.num_columns, none, dtype=dtype))
 
 
 @kernel
