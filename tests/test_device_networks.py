@@ -5,8 +5,6 @@ from __future__ import annotations
 import threading
 import time
 import tracemalloc
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import preflow
-from cuda_on_cpu.arrays import OnGpu
+from cuda_on_cpu.arrays import OnGpu, most_taken
 from cuda_on_cpu.device import CpuDevice
 from oracles import check_against_oracle, edmonds_karp
 from preflow import FlowNetwork
@@ -495,25 +493,6 @@ def test_memory_that_is_taken_on_a_gpu(gpu: runtime.Device, two_way: bool) -> No
         result = preflow.max_flow(network, 0, n - 1, method="cuda-pushrelabel")
     result.verify()
     assert 48 * m <= taken() <= bytes_needed(network)
-
-
-@contextmanager
-def most_taken(cupy: Any) -> Iterator[Callable[[], int]]:
-    """Give a function that returns how much memory of the GPU was in use at once, beyond what was before."""
-    pool = cupy.get_default_memory_pool()
-    before = most = pool.used_bytes()
-
-    def allocate(size: int) -> Any:
-        nonlocal most
-        memory = pool.malloc(size)
-        most = max(most, pool.used_bytes())
-        return memory
-
-    cupy.cuda.set_allocator(allocate)
-    try:
-        yield lambda: most - before
-    finally:
-        cupy.cuda.set_allocator(pool.malloc)
 
 
 @pytest.mark.gpu

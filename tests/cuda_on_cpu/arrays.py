@@ -1,7 +1,9 @@
-"""Arrays for tests that say they are on a GPU."""
+"""Arrays on a GPU for tests: some that only say so, and how much memory real ones take."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
@@ -23,3 +25,22 @@ class OnGpu:
 
     def __array_namespace__(self) -> Any:
         return SimpleNamespace(from_dlpack=OnGpu)
+
+
+@contextmanager
+def most_taken(cupy: Any) -> Iterator[Callable[[], int]]:
+    """Give a function that returns how much memory of the GPU was in use at once, beyond what was before."""
+    pool = cupy.get_default_memory_pool()
+    before = most = pool.used_bytes()
+
+    def allocate(size: int) -> Any:
+        nonlocal most
+        memory = pool.malloc(size)
+        most = max(most, pool.used_bytes())
+        return memory
+
+    cupy.cuda.set_allocator(allocate)
+    try:
+        yield lambda: most - before
+    finally:
+        cupy.cuda.set_allocator(pool.malloc)

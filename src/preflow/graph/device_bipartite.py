@@ -5,6 +5,9 @@ line and hand out their places. So the order of the neighbours of a vertex diffe
 not sorted: no solver needs them in order, and it would take longer than all the rest. Nor does anything look
 whether a pattern is symmetric: that takes several scattered loads an edge, transposing two atomic operations
 and a store. Edges that come in the order of their rows, or of their columns, are left as they are.
+
+Whatever builds arrays waits until they are there, since another thread, with a stream of its own, may be the
+first that reads them.
 """
 
 from __future__ import annotations
@@ -104,6 +107,7 @@ class DeviceBipartiteGraph(DeviceArrays, BipartiteGraph):
             num_edges, num_lines = len(grouped), len(adjacency.first) - 1
             arguments = _Transpose(*adjacency, num_lines, num_edges, first.copy(), grouped)
             self.device.share(SOURCE, "group_transposed", num_edges, arguments)
+            self.device.synchronize()
             return Adjacency(first, grouped)
 
 
@@ -128,6 +132,7 @@ def _from_ends(device: Device, row: Any, column: Any, shape: Any, restore: Any) 
         columns = Adjacency(_starts(device, column, num_columns), row)
     else:
         rows = _grouped(device, row, column, num_rows)
+    device.synchronize()
     return DeviceBipartiteGraph(num_rows, num_columns, rows, columns, device=device, restore=restore)
 
 
@@ -143,11 +148,12 @@ def matrix_on_device(matrix: Any, explicit_zeros: bool) -> DeviceBipartiteGraph:
         return _from_ends(device, arrays[0][kept], arrays[1][kept], tuple(stored.shape), restore)
     num_rows, num_columns = map(int, stored.shape)
     _check_size(num_rows, num_columns, len(arrays[1]))
-    if stored.format == "csc":
-        columns = Adjacency(*read_lines(device.xp, (num_columns, num_rows), arrays, explicit_zeros))
-        return DeviceBipartiteGraph(num_rows, num_columns, None, columns, device=device, restore=restore)
-    rows = Adjacency(*read_lines(device.xp, (num_rows, num_columns), arrays, explicit_zeros))
-    return DeviceBipartiteGraph(num_rows, num_columns, rows, device=device, restore=restore)
+    by_column = stored.format == "csc"
+    shape = (num_columns, num_rows) if by_column else (num_rows, num_columns)
+    lines = Adjacency(*read_lines(device.xp, shape, arrays, explicit_zeros))
+    device.synchronize()
+    sides = (None, lines) if by_column else (lines, None)
+    return DeviceBipartiteGraph(num_rows, num_columns, *sides, device=device, restore=restore)
 
 
 def graph_on_device(graph: BipartiteGraph, device: Device) -> DeviceBipartiteGraph:
@@ -158,6 +164,7 @@ def graph_on_device(graph: BipartiteGraph, device: Device) -> DeviceBipartiteGra
     require_memory(device, needed, size_in_words(graph))
     with device.current():
         lines = Adjacency(*(device.xp.asarray(values.astype(np.uint32, copy=False)) for values in given))
+        device.synchronize()
     return DeviceBipartiteGraph(
         graph.num_rows,
         graph.num_columns,

@@ -125,7 +125,8 @@ class _Solve:
     Attributes
     ----------
     given : Matching or None
-        What the caller gives to start from, of `graph`; None where `initial` is the name of a heuristic.
+        What the caller gives to start from, of `graph`, where it is solved; None where `initial` is the name
+        of a heuristic.
     device : Device or None
         The GPU that the method runs on.
     """
@@ -157,7 +158,11 @@ class _Solve:
         seconds: dict[str, float] = {}
         with _timed(seconds, "build"):
             bipartite = as_bipartite_graph(graph)
-        choice = choose(_by_rows(bipartite), device)
+        looked_at = bipartite
+        if device == "cpu" and isinstance(bipartite, DeviceBipartiteGraph):
+            with _timed(seconds, "download"):
+                looked_at = bipartite.on_host()
+        choice = choose(_by_rows(looked_at), device)
         if method == "auto":
             if options:
                 raise InvalidInputError("options belong to one method: name it, method='auto' takes none")
@@ -176,6 +181,10 @@ class _Solve:
             name = "given"
             with bipartite.current():
                 given = _read_matching(bipartite, initial)
+            if gpu is None:
+                given = Matching(*map(bipartite.to_host, given))
+            else:
+                gpu.synchronize()
         validated = record.make_options(options)
         most = bipartite.num_columns if bipartite.by_columns else bipartite.num_rows
         count = thread_count(record, threads, most)
@@ -191,7 +200,8 @@ class _Solve:
         return self.graph.current() if self.device is None else self.device.current()
 
     def timed(self, phase: str) -> AbstractContextManager[None]:
-        return _timed(self.seconds, phase, self.device)
+        in_use = self.graph.device if isinstance(self.graph, DeviceBipartiteGraph) else self.device
+        return _timed(self.seconds, phase, in_use)
 
     def on_host(self) -> BipartiteGraph:
         """Return the graph as it is solved, in the host's memory."""
@@ -200,19 +210,25 @@ class _Solve:
         with self.timed("download"):
             return _by_rows(self.graph.on_host())
 
+    def initial_matching(self) -> Matching | None:
+        """Return the matching to start from, of the graph as it is solved; None for the empty one.
+
+        What a heuristic finds is in the host's memory.
+        """
+        if self.given is not None:
+            return self.given.transposed if self.graph.by_columns else self.given
+        heuristic = find_heuristic(self.initial)
+        if heuristic is None or self.control.stopped:
+            return None
+        host = self.on_host()
+        with self.timed("initial"):
+            matching = empty_matching(host)
+            heuristic.start(host, matching)
+        return matching
+
     def started(self) -> tuple[BipartiteGraph, Matching]:
         """Return the graph as it is solved and the matching to start from, both where the method runs."""
-        matching = self.given
-        if matching is not None and self.graph.by_columns:
-            matching = matching.transposed
-        heuristic = None if self.initial == "given" else find_heuristic(self.initial)
-        if heuristic is not None and not self.control.stopped:
-            host = self.on_host()
-            with self.timed("initial"):
-                matching = empty_matching(host)
-                heuristic.start(host, matching)
-        elif matching is not None and self.device is None:
-            matching = Matching(*map(self.graph.to_host, matching))
+        matching = self.initial_matching()
         if self.device is None:
             host = self.on_host()
             return host, matching or empty_matching(host)
@@ -301,7 +317,7 @@ def _signed(graph: BipartiteGraph, match: Any, other_side: int) -> Any:
 
 
 def _given_array(graph: BipartiteGraph, given: Any) -> Any:
-    """Return the initial matching that the caller gives as an array of the graph's kind."""
+    """Return the initial matching that the caller gives as an array, on a GPU only if the graph is."""
     if isinstance(given, MatchingResult):
         given = given.row_match
     if is_on_gpu(given):
@@ -310,7 +326,7 @@ def _given_array(graph: BipartiteGraph, given: Any) -> Any:
         device = runtime.find_device()
         return device.to_host(taken(device, given, "initial", "graph"))
     try:
-        return graph.own(np.asarray(given))
+        return np.asarray(given)
     except ValueError as error:
         raise InvalidInputError(f"initial is not an array: {error}") from None
 
@@ -327,7 +343,7 @@ def _read_matching(graph: BipartiteGraph, given: Any) -> Matching:
         raise InvalidInputError(f"initial holds integers, got dtype {columns.dtype}")
     if columns.size and not -1 <= int(columns.min()) <= int(columns.max()) < graph.num_columns:
         raise InvalidInputError(f"initial holds columns 0 to {graph.num_columns - 1}, or -1 for none")
-    row_match = columns.astype(np.int64)
+    row_match = graph.own(columns.astype(np.int64))
     rows = xp.flatnonzero(row_match >= 0)
     column_match = xp.full(graph.num_columns, -1, dtype=np.int64)
     column_match[row_match[rows]] = rows

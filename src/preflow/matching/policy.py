@@ -56,7 +56,6 @@ def choose(graph: BipartiteGraph, device: str = "auto") -> Choice:
         return Choice("cuda-push-relabel", "cheap", "device='cuda': the method there")
     if device == "auto" and isinstance(graph, DeviceBipartiteGraph):
         return Choice("cuda-push-relabel", "cheap", "the graph is on a GPU: the method there")
-    graph = graph.on_host()
     if graph.num_edges < SMALL:
         return _push("small graph: pushes from a cheap matching")
     step = -(-graph.num_rows // SAMPLED_ROWS)
