@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -124,6 +125,8 @@ class _Solve:
 
     Attributes
     ----------
+    graph, solved : BipartiteGraph
+        As it is given, and as it is solved.
     given : Matching or None
         What the caller gives to start from, of `graph`, where it is solved; None where `initial` is the name
         of a heuristic.
@@ -132,6 +135,7 @@ class _Solve:
     """
 
     graph: BipartiteGraph
+    solved: BipartiteGraph
     given: Matching | None
     initial: str
     method: Method
@@ -158,11 +162,11 @@ class _Solve:
         seconds: dict[str, float] = {}
         with _timed(seconds, "build"):
             bipartite = as_bipartite_graph(graph)
-        looked_at = bipartite
+        looked_at = solved = _by_rows(bipartite)
         if device == "cpu" and isinstance(bipartite, DeviceBipartiteGraph):
             with _timed(seconds, "download"):
-                looked_at = bipartite.on_host()
-        choice = choose(_by_rows(looked_at), device)
+                looked_at = _by_rows(bipartite.on_host())
+        choice = choose(looked_at, device)
         if method == "auto":
             if options:
                 raise InvalidInputError("options belong to one method: name it, method='auto' takes none")
@@ -186,9 +190,8 @@ class _Solve:
             else:
                 gpu.synchronize()
         validated = record.make_options(options)
-        most = bipartite.num_columns if bipartite.by_columns else bipartite.num_rows
-        count = thread_count(record, threads, most)
-        return cls(bipartite, given, name, record, reason, validated, count, gpu, seconds)
+        count = thread_count(record, threads, solved.num_rows)
+        return cls(bipartite, solved, given, name, record, reason, validated, count, gpu, seconds)
 
     @property
     def on_gpu(self) -> bool:
@@ -203,10 +206,11 @@ class _Solve:
         in_use = self.graph.device if isinstance(self.graph, DeviceBipartiteGraph) else self.device
         return _timed(self.seconds, phase, in_use)
 
+    @cached_property
     def on_host(self) -> BipartiteGraph:
-        """Return the graph as it is solved, in the host's memory."""
+        """The graph as it is solved, in the host's memory."""
         if not self.on_gpu:
-            return _by_rows(self.graph)
+            return self.solved
         with self.timed("download"):
             return _by_rows(self.graph.on_host())
 
@@ -220,22 +224,19 @@ class _Solve:
         heuristic = find_heuristic(self.initial)
         if heuristic is None or self.control.stopped:
             return None
-        host = self.on_host()
+        matching = empty_matching(self.on_host)
         with self.timed("initial"):
-            matching = empty_matching(host)
-            heuristic.start(host, matching)
+            heuristic.start(self.on_host, matching)
         return matching
 
     def started(self) -> tuple[BipartiteGraph, Matching]:
         """Return the graph as it is solved and the matching to start from, both where the method runs."""
         matching = self.initial_matching()
         if self.device is None:
-            host = self.on_host()
-            return host, matching or empty_matching(host)
+            return self.on_host, matching or empty_matching(self.on_host)
         with self.timed("upload"):
-            solved = _by_rows(self.graph)
-            solved = solved if self.on_gpu else graph_on_device(solved, self.device)
-            return solved, Matching(*map(solved.own, matching)) if matching else empty_matching(solved)
+            graph = self.solved if self.on_gpu else graph_on_device(self.solved, self.device)
+            return graph, Matching(*map(graph.own, matching)) if matching else empty_matching(graph)
 
     def run(self) -> MatchingResult:
         with self.current_device():
