@@ -34,6 +34,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     ],
     "cuda-hopcroft-karp": [{}],
     "cuda-hkdw": [{}],
+    "cuda-multi-source-bfs": [{}, {"lanes": 1, "few": 1}, {"lanes": 32, "few": 2}],
 }
 
 pytestmark = pytest.mark.usefixtures("cpu_device")
@@ -113,7 +114,7 @@ def test_too_many_launches_are_an_error(method: str, monkeypatch: pytest.MonkeyP
 
 def test_cuda_is_the_device_that_was_asked_for() -> None:
     result = preflow.bipartite_matching(random_matrix(9, 9, 20, 3), device="cuda")
-    assert result.stats.method == "cuda-push-relabel"
+    assert result.stats.method == "cuda-multi-source-bfs"
     result.verify()
 
 

@@ -29,7 +29,7 @@ from ..stats import (
 )
 from .cover import trivial_cover
 from .methods import METHODS, find_heuristic
-from .policy import choose
+from .policy import choose, initial_for
 from .result import MatchingResult
 from .state import Matching, empty_matching
 
@@ -143,17 +143,17 @@ class _Solve:
         with _timed(seconds, "build"):
             bipartite = as_bipartite_graph(graph)
         solved = bipartite.transposed if bipartite.by_columns else bipartite
-        choice = choose(solved, device)
         if method == "auto":
             if options:
                 raise InvalidInputError("options belong to one method: name it, method='auto' takes none")
+            choice = choose(solved, device)
             record, reason, options = find_method(METHODS, choice.method), choice.reason, choice.options
         else:
             record, reason = find_method(METHODS, method), "asked for"
             check_method(record, device, threads)
         matching = empty_matching(solved)
         if isinstance(initial, str):
-            name = choice.initial if initial == "auto" else initial
+            name = initial_for(record.name) if initial == "auto" else initial
             find_heuristic(name)
         else:
             name = "given"

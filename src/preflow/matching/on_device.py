@@ -46,7 +46,14 @@ def require_room(device: Device, graph: BipartiteGraph, size: tuple[int, int, in
     )
 
 
-def launches(device: Device, source: Path, kernel: str, arguments: Any, done: int) -> Iterator[NDArray[Any]]:
+def launches(
+    device: Device,
+    source: Path,
+    kernel: str,
+    arguments: Any,
+    done: int,
+    constants: tuple[tuple[str, int], ...] = (),
+) -> Iterator[NDArray[Any]]:
     """Launch a kernel until its phase is `done`, and give its state after each launch.
 
     Raises
@@ -64,6 +71,7 @@ def launches(device: Device, source: Path, kernel: str, arguments: Any, done: in
             device.block_threads,
             arguments,
             shared_bytes=8 * len(arguments.state) + 8,
+            constants=constants,
             cooperative=True,
         )
         state = device.to_host(arguments.state)
