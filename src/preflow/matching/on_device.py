@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..cuda.runtime import Device
-from ..errors import InvalidInputError, SolverError
+from ..errors import SolverError, UnsuitableMethodError
 from ..graph.bipartite import BipartiteGraph
 from ..graph.device_residual import require_memory
 
@@ -27,14 +27,14 @@ def require_room(device: Device, graph: BipartiteGraph, size: tuple[int, int, in
 
     Raises
     ------
-    InvalidInputError
+    UnsuitableMethodError
         It has more edges or vertices than 32 bits number.
     DeviceMemoryError
         It does not fit the memory that is free.
     """
     num_rows, num_columns = graph.shape
     if graph.rows.first.dtype != np.uint32 or num_rows + num_columns > MOST_VERTICES:
-        raise InvalidInputError(
+        raise UnsuitableMethodError(
             f"{graph.num_edges:,} edges of {num_rows + num_columns:,} vertices are too many for a GPU: "
             "at most 2**32 - 4 of each"
         )
