@@ -81,6 +81,18 @@ def test_larger_graphs(method: str, options: dict[str, Any], monkeypatch: pytest
         assert result.stats.phases > 0
 
 
+@pytest.mark.parametrize("method", CUDA)
+def test_rows_of_many_edges(method: str) -> None:
+    """Rows 0 to 2 have edges to all columns, the others only to the first three."""
+    matrix = scipy.sparse.lil_array((20, 700))
+    matrix[:3, :] = 1
+    matrix[3:, :3] = 1
+    for graph in (matrix, matrix.T):
+        result = preflow.bipartite_matching(graph, method=method, initial="none")
+        result.verify()
+        assert result.cardinality == 6
+
+
 @pytest.mark.parametrize("sanitizer", ["address", "thread"])
 @pytest.mark.parametrize(("method", "options"), variants())
 def test_sanitizers_have_nothing_to_report(
