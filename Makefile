@@ -9,7 +9,7 @@ demo: $(VENV)/.vision
 	$(BIN)/python examples/segment_photograph.py --out demo-output
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

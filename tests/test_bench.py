@@ -33,7 +33,8 @@ from preflow.bench.suites import (
     wu_he_hong,
 )
 from preflow.bench.thesis import TABLES
-from preflow.errors import InvalidInputError, MissingDependencyError
+from preflow.errors import InvalidInputError, MissingDependencyError, UnsuitableMethodError
+from preflow.maxflow import api as maxflow_api
 
 DIMACS = Path(__file__).parent / "data" / "dimacs"
 SETTINGS = SolverSettings(threads=None, time_limit=60.0)
@@ -384,6 +385,18 @@ class TestRunner:
         assert slow.median("total") == pytest.approx(99.0)
         assert log.count("slow") == 2
         assert log.count("a") == 4
+
+    def test_compiling_makes_nobody_slow(self, monkeypatch):
+        counted = iter([0.0, 99.0])
+        monkeypatch.setattr(maxflow_api, "compile_seconds", lambda: next(counted, 99.0))
+        contestant = PROBLEMS["max_flow"].contestant("preflow:serial-fifo", SETTINGS)
+        outcome = contestant.run(contestant.prepare(instance_of([0], [1], [1])))
+        assert "compile" not in outcome.seconds
+        assert sum(outcome.seconds.values()) < 0.0
+
+    def test_who_cannot_solve_an_instance_is_left_out(self):
+        left_out = race([fake("narrow", UnsuitableMethodError("too wide"))]).of("narrow")
+        assert (left_out.status, left_out.note) == ("left out", "too wide")
 
     def test_preflow_stops_at_the_time_limit(self):
         settings = SolverSettings(None, 0.2)

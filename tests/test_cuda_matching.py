@@ -36,6 +36,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     ],
     "cuda-hopcroft-karp": [{}],
     "cuda-hkdw": [{}],
+    "cuda-multi-source-bfs": [{}, {"lanes": 1, "few": 1}, {"lanes": 32, "few": 2}],
 }
 
 pytestmark = pytest.mark.usefixtures("cpu_device")
@@ -82,6 +83,18 @@ def test_larger_graphs(method: str, options: dict[str, Any], monkeypatch: pytest
         assert result.stats.phases > 0
 
 
+@pytest.mark.parametrize("method", CUDA)
+def test_rows_of_many_edges(method: str) -> None:
+    """Rows 0 to 2 have edges to all columns, the others only to the first three."""
+    matrix = scipy.sparse.lil_array((20, 700))
+    matrix[:3, :] = 1
+    matrix[3:, :3] = 1
+    for graph in (matrix, matrix.T):
+        result = preflow.bipartite_matching(graph, method=method, initial="none")
+        result.verify()
+        assert result.cardinality == 6
+
+
 @pytest.mark.parametrize("sanitizer", ["address", "thread"])
 @pytest.mark.parametrize(("method", "options"), variants())
 def test_sanitizers_have_nothing_to_report(
@@ -115,7 +128,7 @@ def test_too_many_launches_are_an_error(method: str, monkeypatch: pytest.MonkeyP
 
 def test_cuda_is_the_device_that_was_asked_for() -> None:
     result = preflow.bipartite_matching(random_matrix(9, 9, 20, 3), device="cuda")
-    assert result.stats.method == "cuda-push-relabel"
+    assert result.stats.method == "cuda-multi-source-bfs"
     result.verify()
 
 

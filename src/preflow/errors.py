@@ -17,6 +17,10 @@ class CapacityOverflowError(InvalidInputError, OverflowError):
     """A sum of capacities does not fit 64-bit integers."""
 
 
+class UnsuitableMethodError(InvalidInputError):
+    """The problem is beyond what the method that was asked for can do; others can solve it."""
+
+
 class UnboundedFlowError(PreflowError, ValueError):
     """A source reaches a sink through arcs of infinite capacity."""
 

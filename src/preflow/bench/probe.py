@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..errors import UnsuitableMethodError
 from .problem import Instance, SolverSettings, Status, TimeLimitReached, describe_error
 
 READY = "ready"
@@ -114,6 +115,8 @@ def run_probe(path: str, problem: str, contestant: str, settings: SolverSettings
         solver.run(prepared)
     except TimeLimitReached as bounds:
         return Probe("over the time limit", f"stopped: {bounds}")
+    except UnsuitableMethodError as error:
+        return Probe("left out", str(error))
     except Exception as error:
         return Probe("failed", describe_error(error))
     after = resident_bytes("VmHWM")

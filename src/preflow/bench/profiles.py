@@ -146,10 +146,13 @@ def draw_by_size(table: Mapping[str, Mapping[str, Mapping[int, float]]], title: 
         What was timed.
     path : Path
     """
+    from matplotlib.ticker import NullFormatter
+
     with _panels(table, title, path, "arcs", "seconds") as panels:
         for axes, _ in panels:
             axes.set_xscale("log")
             axes.set_yscale("log")
+            axes.xaxis.set_minor_formatter(NullFormatter())
 
 
 @contextmanager

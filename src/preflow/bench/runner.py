@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..errors import UnsuitableMethodError
 from .probe import Probe, forget_peak, probe, save_instance, touch_freed_memory
 from .problem import (
     PHASES,
@@ -222,6 +223,8 @@ def _run(
         return contestant.run(prepared)
     except TimeLimitReached as bounds:
         measurement.stop("over the time limit", f"stopped: {bounds}")
+    except UnsuitableMethodError as error:
+        measurement.stop("left out", str(error))
     except Exception as error:
         measurement.stop("failed", describe_error(error))
     return None

@@ -209,7 +209,10 @@ def _function(path: Path, kernel: str, constants: tuple[tuple[str, int], ...], c
     module = cupy.RawModule(
         code=source_with_headers(path), options=options, enable_cooperative_groups=cooperative
     )
-    return module.get_function(kernel)
+    from ..kernels.kernel import counted_as_compiling  # loads Numba, which a network alone does not need
+
+    with counted_as_compiling():
+        return module.get_function(kernel)
 
 
 def _import_cupy() -> Any:

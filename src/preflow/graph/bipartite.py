@@ -129,7 +129,7 @@ class BipartiteGraph(HostArrays):
 
         Raises
         ------
-        InvalidInputError
+        UnsuitableMethodError
             The graph has more edges or vertices than 32 bits number.
         DeviceUnavailableError
             There is no GPU, or something to use it is missing.

@@ -21,7 +21,7 @@ import numpy as np
 
 from ..cuda import runtime
 from ..cuda.runtime import Device
-from ..errors import InvalidInputError
+from ..errors import UnsuitableMethodError
 from .bipartite import Adjacency, BipartiteGraph
 from .bipartite_input import as_index, ascends, check_numbers, checked_ends, kept_entries, read_lines
 from .placement import DeviceArrays, require_memory, restorer, taken
@@ -184,7 +184,7 @@ def size_in_words(graph: BipartiteGraph) -> str:
 
 def _check_size(num_rows: int, num_columns: int, num_edges: int) -> None:
     if num_edges > MOST_EDGES or num_rows + num_columns > MOST_VERTICES:
-        raise InvalidInputError(
+        raise UnsuitableMethodError(
             f"{num_edges:,} edges of {num_rows + num_columns:,} vertices are too many for a GPU: "
             "at most 2**32 - 4 of each"
         )

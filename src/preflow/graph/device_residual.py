@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..cuda.runtime import Device
-from ..errors import InvalidInputError
+from ..errors import UnsuitableMethodError
 from .placement import require_memory
 from .residual import ResidualArrays
 
@@ -47,13 +47,15 @@ def to_device(device: Device, net: ResidualArrays) -> DeviceNetwork:
 
     Raises
     ------
-    InvalidInputError
+    UnsuitableMethodError
         It has more arcs than 32 bits number.
     DeviceMemoryError
         It does not fit the free memory with what a solver keeps beside it; nothing has been allocated yet.
     """
     if net.head.dtype != np.uint32:
-        raise InvalidInputError(f"{len(net.head):,} residual arcs are too many for a GPU: at most 2**32 - 4")
+        raise UnsuitableMethodError(
+            f"{len(net.head):,} residual arcs are too many for a GPU: at most 2**32 - 4"
+        )
     num_arcs, num_vertices = len(net.head), len(net.excess)
     needed = ARC_BYTES * num_arcs + VERTEX_BYTES * num_vertices
     require_memory(device, needed, f"{num_arcs:,} residual arcs and {num_vertices:,} vertices")

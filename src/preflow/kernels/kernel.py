@@ -12,7 +12,8 @@ import logging
 import os
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -103,6 +104,9 @@ class _Compilation:
             self.announced = True
             logger.warning("compiling kernels, once: 5 to 50 seconds; kept in %s", cache_directory())
         logger.info("compiling %s", name)
+        self.start()
+
+    def start(self) -> None:
         self._started.append(time.perf_counter())
 
     def end(self) -> None:
@@ -117,6 +121,16 @@ _compilation = _Compilation()
 def compile_seconds() -> float:
     """Return the time this process has spent compiling kernels so far."""
     return _compilation.seconds
+
+
+@contextmanager
+def counted_as_compiling() -> Iterator[None]:
+    """Count the time of what another compiler does in there."""
+    _compilation.start()
+    try:
+        yield
+    finally:
+        _compilation.end()
 
 
 class _KernelCache(caching.FunctionCache):  # type: ignore[misc]

@@ -33,7 +33,7 @@ from ..stats import (
 )
 from .cover import trivial_cover
 from .methods import METHODS, find_heuristic
-from .policy import choose
+from .policy import choose, initial_for
 from .result import MatchingResult
 from .state import Matching, empty_matching
 
@@ -162,14 +162,15 @@ class _Solve:
         seconds: dict[str, float] = {}
         with _timed(seconds, "build"):
             bipartite = as_bipartite_graph(graph)
-        looked_at = solved = _by_rows(bipartite)
-        if device == "cpu" and isinstance(bipartite, DeviceBipartiteGraph):
-            with _timed(seconds, "download"):
-                looked_at = _by_rows(bipartite.on_host())
-        choice = choose(looked_at, device)
+        solved = _by_rows(bipartite)
         if method == "auto":
             if options:
                 raise InvalidInputError("options belong to one method: name it, method='auto' takes none")
+            looked_at = solved
+            if device == "cpu" and isinstance(bipartite, DeviceBipartiteGraph):
+                with _timed(seconds, "download"):
+                    looked_at = _by_rows(bipartite.on_host())
+            choice = choose(looked_at, device)
             record, reason, options = find_method(METHODS, choice.method), choice.reason, choice.options
         else:
             record, reason = find_method(METHODS, method), "asked for"
@@ -179,7 +180,7 @@ class _Solve:
             gpu = bipartite.device if isinstance(bipartite, DeviceBipartiteGraph) else runtime.find_device()
         given = None
         if isinstance(initial, str):
-            name = choice.initial if initial == "auto" else initial
+            name = initial_for(record.name) if initial == "auto" else initial
             find_heuristic(name)
         else:
             name = "given"

@@ -91,7 +91,7 @@ def solve(
     O(m) operations a phase; on the device, beside the graph and the matching, 4 bytes a row and 12 a column.
     """
     device, xp, (num_rows, num_columns) = graph.device, graph.xp, graph.shape
-    require_room(device, graph, BYTES)
+    require_room(device, graph, BYTES, both_sides=True)
     arguments = Arguments(
         *graph.columns,
         matching.row_match,
@@ -108,14 +108,14 @@ def solve(
         xp.zeros(1, dtype=np.uint64),
         options.shortest,
     )
-    free_at_first = count_free(graph, matching)
+    free_at_first = count_free(matching.column_match, num_rows)
     control.excess[:] = free_at_first
     states = launches(device, SOURCE, "hopcroft_karp_slice", arguments, DONE)
     finished = False
     while not (finished or control.stopped):
         state = next(states)
         finished = bool(state[PHASE] == DONE)
-        control.excess[0] = count_free(graph, matching)
+        control.excess[0] = count_free(matching.column_match, num_rows)
         control.counts[PHASES] = state[NUM_PHASES]
         control.counts[ARC_SCANS] = device.to_host(arguments.counts)[0]
         control.counts[AUGMENTATIONS] = free_at_first - int(control.excess[0])

@@ -150,7 +150,8 @@ def solve(
     device, xp = graph.device, graph.xp
     is_concurrent = options.relabel == "concurrent" and device.num_multiprocessors > 1
     more = BESIDE_BYTES if is_concurrent else 0
-    require_room(device, graph, (BYTES[0], BYTES[1] + more, BYTES[2] + more))
+    size = (BYTES[0], BYTES[1] + more, BYTES[2] + more)
+    require_room(device, graph, size, both_sides=True)
     rows, columns = (
         Side(*adjacency, mate, xp.empty_like(mate), len(mate))
         for adjacency, mate in zip((graph.rows, graph.columns), matching, strict=True)
@@ -179,7 +180,7 @@ def solve(
         max(1, device.num_multiprocessors // SEARCH_SHARE) if is_concurrent else 0,
         xp.full(1, control.stopped, dtype=np.uint32),
     )
-    free_at_first = count_free(graph, matching)
+    free_at_first = count_free(matching.column_match, rows.size)
     control.excess[:] = free_at_first
     for state in launches(device, SOURCE, "push_relabel_matching_slice", arguments, DONE):
         control.counts[[PUSHES, ARC_SCANS]] = device.to_host(arguments.counts)
@@ -188,7 +189,7 @@ def solve(
             arguments.stops[0] = 1
     if is_concurrent:
         control.remarks.append(f"{state[TAKEN_OVER]:,} of {state[RELABELS]:,} global relabels beside pushes")
-    control.excess[0] = count_free(graph, matching)
+    control.excess[0] = count_free(matching.column_match, rows.size)
     control.counts[AUGMENTATIONS] = free_at_first - int(control.excess[0])
     return not device.to_host(arguments.stops)[0]
 

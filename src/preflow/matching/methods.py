@@ -113,6 +113,14 @@ METHODS = (
         device="cuda",
         preset={"shortest": False},
     ),
+    Method(
+        "cuda-multi-source-bfs",
+        "matching.cuda_multi_source_bfs",
+        "MultiSourceBfsOptions",
+        "disjoint trees level by level from all free rows, one augmenting path a tree",
+        "preflow, after Azad, Buluç and Pothen 2016",
+        device="cuda",
+    ),
 )
 
 

@@ -12,7 +12,6 @@ from ..cuda.runtime import Device
 from ..errors import SolverError
 from ..graph.device_bipartite import DeviceBipartiteGraph, size_in_words
 from ..graph.placement import require_memory
-from .state import Matching
 
 #: The first words of every kernel's state: where it stands, and how many barriers are left of a launch.
 PHASE, ROUNDS_LEFT = 0, 1
@@ -20,16 +19,19 @@ PHASE, ROUNDS_LEFT = 0, 1
 ROUNDS_A_LAUNCH, MOST_LAUNCHES = 10_000, 100_000
 
 
-def require_room(device: Device, graph: DeviceBipartiteGraph, size: tuple[int, int, int]) -> None:
+def require_room(
+    device: Device, graph: DeviceBipartiteGraph, size: tuple[int, int, int], *, both_sides: bool = False
+) -> None:
     """Raise an error unless there is room for what a solver needs beside the graph and the matching.
 
     Parameters
     ----------
     device : Device
     graph : DeviceBipartiteGraph
-        Both of its sides will be used.
     size : (int, int, int)
         Bytes of an edge, a row and a column that the solver allocates.
+    both_sides : bool
+        Whether it asks for the columns of a graph too that was given by rows.
 
     Raises
     ------
@@ -37,11 +39,20 @@ def require_room(device: Device, graph: DeviceBipartiteGraph, size: tuple[int, i
         It does not fit the memory that is free.
     """
     of_edge, of_row, of_column = size
-    own = of_edge * graph.num_edges + of_row * graph.num_rows + of_column * graph.num_columns
-    require_memory(device, graph.bytes_to_transpose + own, size_in_words(graph))
+    needed = of_edge * graph.num_edges + of_row * graph.num_rows + of_column * graph.num_columns
+    if both_sides:
+        needed += graph.bytes_to_transpose
+    require_memory(device, needed, size_in_words(graph))
 
 
-def launches(device: Device, source: Path, kernel: str, arguments: Any, done: int) -> Iterator[NDArray[Any]]:
+def launches(
+    device: Device,
+    source: Path,
+    kernel: str,
+    arguments: Any,
+    done: int,
+    constants: tuple[tuple[str, int], ...] = (),
+) -> Iterator[NDArray[Any]]:
     """Launch a kernel until its phase is `done`, and give its state after each launch.
 
     Raises
@@ -59,6 +70,7 @@ def launches(device: Device, source: Path, kernel: str, arguments: Any, done: in
             device.block_threads,
             arguments,
             shared_bytes=8 * len(arguments.state) + 8,
+            constants=constants,
             cooperative=True,
         )
         state = device.to_host(arguments.state)
@@ -68,6 +80,6 @@ def launches(device: Device, source: Path, kernel: str, arguments: Any, done: in
     raise SolverError(f"{kernel} gave up after {MOST_LAUNCHES:,} launches: state {state.tolist()}")
 
 
-def count_free(graph: DeviceBipartiteGraph, matching: Matching) -> int:
-    """Return how many columns have no row."""
-    return int(graph.xp.count_nonzero(matching.column_match >= graph.num_rows))
+def count_free(match: Any, other_size: int) -> int:
+    """Return how many vertices of one side, whose partners are given, have none of the other side."""
+    return int((match >= other_size).sum())

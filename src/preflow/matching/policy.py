@@ -1,7 +1,7 @@
 """The choice that method="auto" and initial="auto" make, in rules that anyone can read.
 
-Both start from a cheap matching: better ones cost more than they save, and what is wrong with a cheap one
-lies nearby. What follows is told by degrees and symmetry; docs/performance.md has the measurements.
+All methods but one start from a cheap matching: better ones cost more than they save, and what is wrong with
+a cheap one lies nearby. Degrees and symmetry tell the method; docs/performance.md has the measurements.
 """
 
 from __future__ import annotations
@@ -28,6 +28,9 @@ EVEN = 0.5
 #: road-like graph of a million vertices, against 0.14 s of push-relabel.
 FEW_ENDS = 0.01
 
+#: Methods whose first phase is a cheap matching, so that they start from nothing.
+START_FROM_NOTHING = frozenset({"cuda-multi-source-bfs"})
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -35,13 +38,12 @@ class Choice:
 
     Attributes
     ----------
-    method, initial, reason : str
+    method, reason : str
     options : mapping
         Options of the method that differ from its defaults.
     """
 
     method: str
-    initial: str
     reason: str
     options: Mapping[str, Any] = field(default_factory=dict)
 
@@ -50,12 +52,17 @@ class Choice:
 LOW_LABELS = {"initial_labels": "one", "relabel_period": 2.0, "relabel_stalled": True}
 
 
+def initial_for(method: str) -> str:
+    """Return the initial matching that a method is fastest from."""
+    return "none" if method in START_FROM_NOTHING else "cheap"
+
+
 def choose(graph: BipartiteGraph, device: str = "auto") -> Choice:
-    """Return the method and the initial matching for a graph on a device, and why."""
+    """Return the method for a graph on a device, and why."""
     if device == "cuda":
-        return Choice("cuda-push-relabel", "cheap", "device='cuda': the method there")
+        return Choice("cuda-multi-source-bfs", "device='cuda': the fastest there")
     if device == "auto" and isinstance(graph, DeviceBipartiteGraph):
-        return Choice("cuda-push-relabel", "cheap", "the graph is on a GPU: the method there")
+        return Choice("cuda-multi-source-bfs", "the graph is on a GPU: the fastest there")
     if graph.num_edges < SMALL:
         return _push("small graph: pushes from a cheap matching")
     step = -(-graph.num_rows // SAMPLED_ROWS)
@@ -69,11 +76,11 @@ def choose(graph: BipartiteGraph, device: str = "auto") -> Choice:
     if not _looks_symmetric(graph):
         return _push("even degrees, not symmetric: pushes stay near")
     reason = "even degrees and symmetric, as meshes are: short paths mend a cheap matching"
-    return Choice("serial-hybrid", "cheap", reason)
+    return Choice("serial-hybrid", reason)
 
 
 def _push(reason: str) -> Choice:
-    return Choice("serial-push-relabel", "cheap", reason, LOW_LABELS)
+    return Choice("serial-push-relabel", reason, LOW_LABELS)
 
 
 def _looks_symmetric(graph: BipartiteGraph) -> bool:

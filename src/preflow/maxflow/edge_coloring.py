@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InvalidInputError
+from ..errors import UnsuitableMethodError
 from ..graph.residual import ResidualArrays
 from ..kernels.kernel import kernel
 
@@ -52,7 +52,7 @@ def color_edges(net: ResidualArrays) -> EdgeColoring:
 
     Raises
     ------
-    InvalidInputError
+    UnsuitableMethodError
         The maximum degree is above MOST_DEGREE, or with so many vertices needs too much memory.
 
     Notes
@@ -65,7 +65,7 @@ def color_edges(net: ResidualArrays) -> EdgeColoring:
     words = -(-most_colors // int(WORD_BITS))
     mask_bytes = 8 * words * num_vertices
     if degree > MOST_DEGREE or mask_bytes > MOST_MASK_BYTES:
-        raise InvalidInputError(
+        raise UnsuitableMethodError(
             f"a vertex has {degree:,} neighbours beside the terminals: too many to colour the arcs of "
             f"{num_vertices:,} vertices, where {MOST_DEGREE:,} neighbours and {MOST_MASK_BYTES >> 20:,} MiB "
             f"of colours seen (here {mask_bytes >> 20:,}) are the most; use method='cuda-pushrelabel'"

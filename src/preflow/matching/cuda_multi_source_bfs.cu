@@ -1,0 +1,205 @@
+// The persistent kernel of cuda_multi_source_bfs.py: phases of one search from all free rows, level by level, and of
+// walks back along the paths that it found, each parallel loop between two barriers of the grid. LANES_A_ROW threads
+// look at the edges of a row together.
+#include "grid.cuh"
+#include "lanes.cuh"
+#include "worklist.cuh"
+
+// No partner, no predecessor, no path.
+constexpr u32 NONE = 0xffffffffu;
+// The edges of a row are listed in pieces of so many, which different warps may look at.
+constexpr u32 EDGES_A_PIECE = 256;
+
+enum Phase : u64 { BEGIN, SEARCH, AUGMENT, DONE };
+
+// Edges of a row that the search has reached, in the tree of a free row.
+struct alignas(16) Piece {
+    u32 first, last;
+    u32 row;
+    u32 root;
+};
+
+// Where the loop stands. Each block holds a copy, which its first thread changes between the two halves of a
+// barrier; between two launches, and where one block goes on alone, it is in device memory.
+struct State {
+    u64 phase;
+    u64 rounds_left;  // of this launch
+    u64 round;        // barriers so far: which of the rotating counters and of the two lists is meant
+    u64 size;         // pieces of the level that is searched from next
+    u64 phases, levels;
+
+    __device__ void end_round() {
+        ++round;
+        if (rounds_left > 0) --rounds_left;
+    }
+};
+constexpr u32 STATE_WORDS = sizeof(State) / sizeof(u64);
+
+struct Arguments {
+    const u32* first;      // the columns of every row
+    const u32* neighbour;
+    u32* row_mate;
+    u32* column_mate;
+    u32* path_end;         // of a free row: the free column that its tree came to
+    u32* predecessor;      // of a column: the row from which the search reached it
+    u64 num_rows;
+    u64 num_columns;
+    Piece* pieces;         // two lists of `capacity`
+    u64 capacity;
+    u64 few;               // one block searches alone from so many pieces
+    u32* arrivals;
+    u32* counters;
+    u32* has_found;        // whether the search came to a free column
+    u64* state;
+    u64* edge_scans;
+
+    __device__ RotatingSizes sizes() const { return RotatingSizes{counters}; }
+    __device__ Piece* list(u64 round) const { return pieces + round % 2 * capacity; }
+};
+
+// Lists the edges of a row in the tree of `root`, for every lane with `has`; all lanes of the warp call it together.
+__device__ void append_row(const Arguments& args, u64 round, bool has, u32 row, u32 root) {
+    u32 first = 0, last = 0;
+    if (has) {
+        first = args.first[row];
+        last = args.first[row + 1];
+    }
+    Piece* const list = args.list(round);
+    u32* const size = args.sizes().of(round);
+    has = has && first < last;
+    const u32 place = new_place(size, has);
+    if (!has) return;
+    list[place] = {first, min(last, first + EDGES_A_PIECE), row, root};
+    if (last - first <= EDGES_A_PIECE) return;
+    u32 next = relaxed_fetch_add(size, (last - first - 1) / EDGES_A_PIECE);
+    for (u32 at = first + EDGES_A_PIECE; at < last; at += EDGES_A_PIECE)
+        list[next++] = {at, min(last, at + EDGES_A_PIECE), row, root};
+}
+
+__device__ void begin_search(const Arguments& args, GridTeam& team, State& state) {
+    if (team.is_first()) relaxed_store(args.has_found, 0u);
+    for (u32 v = team.thread(); v < args.num_columns; v += team.num_threads())
+        relaxed_store(&args.predecessor[v], NONE);
+    for (u32 begin = team.warp() * WARP; begin < args.num_rows; begin += team.num_warps() * WARP) {
+        const u32 u = begin + lane_id();
+        const bool is_free = u < args.num_rows && relaxed_load(&args.row_mate[u]) == NONE;
+        if (is_free) relaxed_store(&args.path_end[u], NONE);
+        append_row(args, state.round + 1, is_free, u, u);
+    }
+    team.wait([&] {
+        state.size = args.sizes().read(state.round + 1);
+        state.end_round();
+        ++state.phases;
+        state.phase = state.size > 0 ? SEARCH : DONE;
+    });
+}
+
+// Takes a column into a tree unless it is in one. Returns whether the search goes on from its row, `mate`. A free
+// column ends the path of the tree's root; where that has one by now, the column is free for other trees again.
+__device__ bool reach(const Arguments& args, const Piece& piece, u32 column, u32& mate) {
+    mate = relaxed_load(&args.column_mate[column]);
+    if (relaxed_load(&args.predecessor[column]) != NONE) return false;
+    if (relaxed_compare_exchange(&args.predecessor[column], NONE, piece.row) != NONE) return false;
+    if (mate != NONE) return true;
+    if (relaxed_compare_exchange(&args.path_end[piece.root], NONE, column) == NONE)
+        relaxed_store(args.has_found, 1u);
+    else
+        relaxed_store(&args.predecessor[column], NONE);
+    return false;
+}
+
+// Searches from a level. Trees that have come to a free column grow no further.
+template <class Team>
+__device__ void search_level(const Arguments& args, Team& team, State& state, u64& edge_scans) {
+    constexpr u32 ROWS = WARP / LANES_A_ROW;
+    const u32 size = static_cast<u32>(state.size);
+    const Piece* const list = args.list(state.round);
+    for (u32 begin = team.warp() * ROWS; begin < size; begin += team.num_warps() * ROWS) {
+        const u32 i = begin + lane_id() / LANES_A_ROW;
+        const Piece piece = i < size ? list[i] : Piece{0, 0, 0, 0};
+        for (u32 e = piece.first + lane_id() % LANES_A_ROW;; e += LANES_A_ROW) {
+            const bool looks = e < piece.last && relaxed_load(&args.path_end[piece.root]) == NONE;
+            if (__ballot_sync(ALL_LANES, looks) == 0) break;
+            u32 mate = NONE;
+            const bool grows = looks && reach(args, piece, args.neighbour[e], mate);
+            edge_scans += looks;
+            append_row(args, state.round + 1, grows, mate, piece.root);
+        }
+    }
+    team.wait([&] {
+        state.size = args.sizes().read(state.round + 1);
+        state.end_round();
+        ++state.levels;
+        if (state.size == 0) state.phase = relaxed_load(args.has_found) != 0 ? AUGMENT : DONE;
+    });
+}
+
+__device__ void clear_next(const Arguments& args, const State& state) {
+    if (grid_thread() == 0) args.sizes().clear(state.round + 2);
+}
+
+// Lets the first block search alone as long as levels are small: its own barrier takes less than that of the grid.
+__device__ void search_alone(const Arguments& args, GridTeam& team, State& state, u64& edge_scans) {
+    u64* const copy = reinterpret_cast<u64*>(&state);
+    if (blockIdx.x == 0) {
+        BlockTeam alone;
+        while (state.phase == SEARCH && state.size <= args.few && state.rounds_left > 0) {
+            clear_next(args, state);
+            search_level(args, alone, state, edge_scans);
+        }
+        if (threadIdx.x == 0)
+            for (u32 k = 0; k < STATE_WORDS; ++k) relaxed_store(&args.state[k], copy[k]);
+    }
+    team.wait([&] {
+        for (u32 k = 0; k < STATE_WORDS; ++k) copy[k] = relaxed_load(&args.state[k]);
+    });
+}
+
+// Walks back from the free columns and matches all along the way. No two trees share a column or a row.
+__device__ void augment(const Arguments& args, GridTeam& team, State& state) {
+    for (u32 root = team.thread(); root < args.num_rows; root += team.num_threads()) {
+        if (relaxed_load(&args.row_mate[root]) != NONE) continue;
+        u32 column = relaxed_load(&args.path_end[root]);
+        while (column != NONE) {
+            const u32 row = relaxed_load(&args.predecessor[column]);
+            const u32 before = relaxed_load(&args.row_mate[row]);
+            relaxed_store(&args.row_mate[row], column);
+            relaxed_store(&args.column_mate[column], row);
+            column = before;
+        }
+    }
+    team.wait([&] {
+        state.end_round();
+        state.phase = BEGIN;
+    });
+}
+
+KERNEL(multi_source_bfs_slice, Arguments) {
+    SharedArena arena;
+    State& state = *arena.take<State>(1);
+    u64* const copy = reinterpret_cast<u64*>(&state);
+    GridTeam team(args.arrivals);
+    u64 edge_scans = 0;
+    team.wait([&] {
+        for (u32 k = 0; k < STATE_WORDS; ++k) copy[k] = relaxed_load(&args.state[k]);
+    });
+    while (state.phase != DONE && state.rounds_left > 0) {
+        if (state.phase == SEARCH && state.size <= args.few) {
+            search_alone(args, team, state, edge_scans);
+            continue;
+        }
+        clear_next(args, state);
+        if (state.phase == BEGIN)
+            begin_search(args, team, state);
+        else if (state.phase == SEARCH)
+            search_level(args, team, state, edge_scans);
+        else
+            augment(args, team, state);
+    }
+    team.wait([&] {
+        if (blockIdx.x == 0)
+            for (u32 k = 0; k < STATE_WORDS; ++k) relaxed_store(&args.state[k], copy[k]);
+    });
+    edge_scans = sum_of_warp(edge_scans);
+    if (edge_scans > 0 && lane_id() == 0) relaxed_fetch_add(args.edge_scans, edge_scans);
+}

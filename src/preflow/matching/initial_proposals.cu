@@ -1,0 +1,146 @@
+// The persistent kernel of initial_proposals.py: rounds in which every listed row proposes to a free column, and then
+// every column takes the first of the rows that proposed to it. A warp looks at the edges of a row.
+#include "grid.cuh"
+#include "lanes.cuh"
+#include "worklist.cuh"
+
+// No partner, no proposal.
+constexpr u32 NONE = 0xffffffffu;
+
+enum Phase : u64 { BEGIN, PROPOSE, TAKE, DONE };
+
+// Where the loop stands. Each block holds a copy, which its first thread changes between the two halves of a
+// barrier; between two launches it is in device memory.
+struct State {
+    u64 phase;
+    u64 rounds_left;  // of this launch
+    u64 round;        // barriers so far: which of the rotating counters is meant
+    u64 size;         // rows that propose
+    u64 turns;        // which of the two lists has them
+
+    __device__ void end_round() {
+        ++round;
+        if (rounds_left > 0) --rounds_left;
+    }
+};
+constexpr u32 STATE_WORDS = sizeof(State) / sizeof(u64);
+
+struct Arguments {
+    const u32* first;      // the columns of every row
+    const u32* neighbour;
+    u32* row_mate;
+    u32* column_mate;
+    u32* choice;           // of a row: the column that it proposes to
+    u32* proposer;         // of a column: the least row that proposes to it
+    u64 num_rows;
+    u64 num_columns;
+    u32* rows;             // two lists of num_rows
+    u32* arrivals;
+    u32* counters;
+    u64* state;
+
+    __device__ RotatingSizes sizes() const { return RotatingSizes{counters}; }
+    __device__ u32* list(u64 turn) const { return rows + turn % 2 * num_rows; }
+};
+
+__device__ void begin(const Arguments& args, GridTeam& team, State& state) {
+    for (u32 v = team.thread(); v < args.num_columns; v += team.num_threads()) relaxed_store(&args.proposer[v], NONE);
+    for (u32 base = team.warp() * WARP; base < args.num_rows; base += team.num_warps() * WARP) {
+        const u32 u = base + lane_id();
+        const bool proposes = u < args.num_rows && relaxed_load(&args.row_mate[u]) == NONE;
+        const u32 place = new_place(args.sizes().of(state.round + 1), proposes);
+        if (proposes) args.list(0)[place] = u;
+    }
+    team.wait([&] {
+        state.size = args.sizes().read(state.round + 1);
+        state.end_round();
+        state.phase = state.size > 0 ? PROPOSE : DONE;
+    });
+}
+
+// A number that looks random, from which a row begins to look: where many rows have the same columns in the same order,
+// they would all propose to the first.
+__device__ u32 mix(u32 row, u32 turn) {
+    u32 x = row * 0x9e3779b1u + turn * 0x85ebca6bu;
+    x = (x ^ x >> 16) * 0x7feb352du;
+    x = (x ^ x >> 15) * 0x846ca68bu;
+    return x ^ x >> 16;
+}
+
+__device__ void propose(const Arguments& args, GridTeam& team, State& state) {
+    const u32* const list = args.list(state.turns);
+    for (u32 i = team.warp(); i < state.size; i += team.num_warps()) {
+        const u32 row = list[i], first = args.first[row], degree = args.first[row + 1] - first;
+        const u32 start = degree > 0 ? mix(row, static_cast<u32>(state.turns)) % degree : 0;
+        u32 choice = NONE;
+        for (u32 k = 0; k < degree && choice == NONE; k += WARP) {
+            const u32 at = k + lane_id();
+            u32 column = NONE;
+            if (at < degree) {
+                const u32 turned = at < degree - start ? start + at : at - (degree - start);
+                column = args.neighbour[first + turned];
+                if (relaxed_load(&args.column_mate[column]) != NONE) column = NONE;
+            }
+            const u32 finders = __ballot_sync(ALL_LANES, column != NONE);
+            if (finders != 0) choice = __shfl_sync(ALL_LANES, column, __ffs(finders) - 1);
+        }
+        if (lane_id() == 0) {
+            args.choice[row] = choice;
+            if (choice != NONE) relaxed_fetch_min(&args.proposer[choice], row);
+        }
+    }
+    team.wait([&] {
+        state.end_round();
+        state.phase = TAKE;
+    });
+}
+
+// Matches every column with its proposer. Rows that were not taken propose again, those that no free column is left for
+// do not.
+__device__ void take(const Arguments& args, GridTeam& team, State& state) {
+    const u32* const list = args.list(state.turns);
+    u32* const next = args.list(state.turns + 1);
+    for (u32 base = team.warp() * WARP; base < state.size; base += team.num_warps() * WARP) {
+        const u32 i = base + lane_id();
+        const u32 row = i < state.size ? list[i] : NONE;
+        const u32 column = row == NONE ? NONE : args.choice[row];
+        const bool is_taken = column != NONE && relaxed_load(&args.proposer[column]) == row;
+        if (is_taken) {
+            relaxed_store(&args.row_mate[row], column);
+            relaxed_store(&args.column_mate[column], row);
+        }
+        const bool proposes = column != NONE && !is_taken;
+        const u32 place = new_place(args.sizes().of(state.round + 1), proposes);
+        if (proposes) next[place] = row;
+    }
+    team.wait([&] {
+        state.size = args.sizes().read(state.round + 1);
+        state.end_round();
+        ++state.turns;
+        state.phase = state.size > 0 ? PROPOSE : DONE;
+    });
+}
+
+KERNEL(proposals_slice, Arguments) {
+    SharedArena arena;
+    State& state = *arena.take<State>(1);
+    u64* const copy = reinterpret_cast<u64*>(&state);
+    GridTeam team(args.arrivals);
+    team.wait([&] {
+        for (u32 k = 0; k < STATE_WORDS; ++k) copy[k] = relaxed_load(&args.state[k]);
+    });
+    while (state.phase != DONE && state.rounds_left > 0) {
+        const u64 phase = state.phase;
+        if (team.is_first()) args.sizes().clear(state.round + 2);
+        if (phase == BEGIN)
+            begin(args, team, state);
+        else if (phase == PROPOSE)
+            propose(args, team, state);
+        else
+            take(args, team, state);
+    }
+    team.wait([&] {
+        if (blockIdx.x == 0)
+            for (u32 k = 0; k < STATE_WORDS; ++k) relaxed_store(&args.state[k], copy[k]);
+    });
+}

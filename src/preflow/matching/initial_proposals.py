@@ -1,0 +1,76 @@
+"""A maximal matching on a GPU, the same in every run: rows propose, columns choose.
+
+In every round each free row proposes to the first free column that it comes to, from a place among its edges
+that looks random and changes from round to round; each column takes the least of the rows that proposed to it.
+Rows whose columns are all taken have done. Which threads come first changes nothing, unlike in `cheap` or in
+the first phase of `cuda-multi-source-bfs`. After Blelloch, Fineman and Shun, "Greedy sequential maximal
+independent set and matching are parallel on average" (2012): a greedy matching in rounds, here with the order
+of rows for priority and one proposal a row and round.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..graph.device_bipartite import DeviceBipartiteGraph
+from .on_device import launches, require_room
+from .state import Matching
+
+SOURCE = Path(__file__).with_suffix(".cu")
+#: Words of the kernel's state, and of counters.
+STATE_WORDS, COUNTER_WORDS = 5, 3 * 32
+DONE = 3
+#: Bytes on the device: of an edge, a row and a column.
+BYTES = 0, 12, 4
+
+
+class Arguments(NamedTuple):
+    """``Arguments`` in the ``.cu`` file."""
+
+    first: Any
+    neighbour: Any
+    row_mate: Any
+    column_mate: Any
+    choice: Any
+    proposer: Any
+    num_rows: int
+    num_columns: int
+    rows: Any
+    arrivals: Any
+    counters: Any
+    state: Any
+
+
+def start(graph: DeviceBipartiteGraph, matching: Matching) -> None:
+    """Add edges to an empty matching until none can be added.
+
+    Raises
+    ------
+    DeviceMemoryError
+        It does not fit the GPU; nothing has been allocated yet.
+
+    Notes
+    -----
+    O(m) operations a round, about a dozen rounds; on the device, beside the graph and the matching, 12 bytes a
+    row and 4 a column.
+    """
+    device, xp, (num_rows, num_columns) = graph.device, graph.xp, graph.shape
+    require_room(device, graph, BYTES)
+    arguments = Arguments(
+        *graph.rows,
+        matching.row_match,
+        matching.column_match,
+        xp.empty(num_rows, dtype=np.uint32),
+        xp.empty(num_columns, dtype=np.uint32),
+        num_rows,
+        num_columns,
+        xp.empty(2 * num_rows, dtype=np.uint32),
+        xp.zeros(1, dtype=np.uint32),
+        xp.zeros(COUNTER_WORDS, dtype=np.uint32),
+        xp.zeros(STATE_WORDS, dtype=np.uint64),
+    )
+    for _ in launches(device, SOURCE, "proposals_slice", arguments, DONE):
+        pass
