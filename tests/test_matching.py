@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import signal
 import subprocess
 import sys
@@ -32,6 +31,8 @@ from preflow.errors import (
 )
 from preflow.generators import BIPARTITE_FAMILIES, bipartite_family
 from preflow.graph.bipartite import Adjacency
+from preflow.io.bipartite import read_bipartite_graph
+from preflow.io.edge_list import read_edge_list
 from preflow.io.matrix_market import read_matrix_market, write_matrix_market
 from preflow.matching.methods import INITIAL
 from preflow.matching.policy import choose
@@ -417,17 +418,9 @@ def test_hybrid_hands_over_where_phases_stay_costly() -> None:
 REAL = [("bayer10.mtx.gz", 13436), ("groebner_id2003_aug.mtx.gz", 2456), ("email-enron.txt.gz", 25119)]
 
 
-def read_real(path: Path) -> BipartiteGraph:
-    if path.name.endswith(".mtx.gz"):
-        return read_matrix_market(path)
-    with gzip.open(path, "rt") as lines:
-        row, column = np.array([line.split() for line in lines if line[0].isdigit()], dtype=np.int64).T
-    return BipartiteGraph.from_edges(row, column, (36692, 36692))
-
-
 @pytest.mark.parametrize(("name", "size"), REAL)
 def test_real_matrices(name: str, size: int, shared_instances: Path) -> None:
-    graph = read_real(shared_instances / "matching" / name)
+    graph = read_bipartite_graph(shared_instances / "matching" / name)
     for method in ("auto", *SOLVERS):
         result = preflow.bipartite_matching(graph, method=method)
         result.verify()
@@ -616,3 +609,22 @@ def test_malformed_matrix_market(text: str, tmp_path: Path) -> None:
         read_matrix_market(path)
     with pytest.raises(ParseError, match="cannot be read"):
         read_matrix_market(tmp_path / "missing.mtx")
+
+
+def test_edge_lists(tmp_path: Path) -> None:
+    path = tmp_path / "graph.txt"
+    path.write_text("# Nodes: 4 Edges: 3\n% another comment\n0 3\n\n2\t1  0.5\n0 1 # here, too\n")
+    graph = read_edge_list(path)
+    assert graph.shape == (4, 4)
+    assert graph.rows.first.tolist() == [0, 2, 2, 3, 3]
+    assert read_bipartite_graph(path).rows.neighbour.tolist() == graph.rows.neighbour.tolist()
+    path.write_text("# nothing\n")
+    assert read_edge_list(path).shape == (0, 0)
+
+
+@pytest.mark.parametrize("text", ["1 2\n3\n", "1 2\n3 x\n", "1 2.5\n", "0 -1\n", "0 99999999999999999999\n"])
+def test_malformed_edge_lists(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "bad.txt"
+    path.write_text(text)
+    with pytest.raises(ParseError, match=r"bad\.txt"):
+        read_edge_list(path)

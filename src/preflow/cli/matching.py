@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 
 def match(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Matrix Market, .mtx or .mtx.gz.")],
+    file: Annotated[
+        str,
+        typer.Argument(metavar="FILE", help="Matrix Market (.mtx) or lines FROM TO (.txt); plain or .gz."),
+    ],
     method: Method = "auto",
     initial: Annotated[
         str,
@@ -64,7 +67,7 @@ def match(
       preflow match matrix.mtx --method serial-hopcroft-karp --verify --json
       preflow match matrix.mtx --permutation blocks.txt --spy blocks.png
     """
-    from ..io.matrix_market import read_matrix_market
+    from ..io.bipartite import read_bipartite_graph
     from ..matching.api import bipartite_matching
     from ..matching.decomposition import decompose
     from .reports import as_json as json_text
@@ -80,7 +83,7 @@ def match(
     options = dict(name_and_value(text) for text in option or ())
     start = time.perf_counter()
     with working(f"reading {file}"):
-        graph = read_matrix_market(file, explicit_zeros=not nonzeros_only)
+        graph = read_bipartite_graph(file, explicit_zeros=not nonzeros_only)
     seconds = {"read": time.perf_counter() - start}
     with solver_progress() as progress:
         result = bipartite_matching(
