@@ -89,7 +89,7 @@ class PushRelabelOptions:
 
 
 class Side(NamedTuple):
-    """``Sides`` in the ``.cu`` file: the vertices of one side."""
+    """``Sides`` in cuda_push_relabel_state.cuh: the vertices of one side."""
 
     first: Any
     neighbour: Any
@@ -103,7 +103,7 @@ class Side(NamedTuple):
 
 
 class Arguments(NamedTuple):
-    """``Arguments`` in the ``.cu`` file."""
+    """``Arguments`` in cuda_push_relabel_state.cuh."""
 
     rows: Side
     columns: Side
