@@ -246,7 +246,13 @@ def join_reports(files: Sequence[str | Path], out: str | Path, *, plots: bool = 
             headings.setdefault(heading.problem, heading).remarks.update(heading.remarks)
         for entry in data["instances"]:
             empty = InstanceRecord(
-                entry["problem"], entry["suite"], entry["name"], entry["sizes"], [], entry["group"]
+                entry["problem"],
+                entry["suite"],
+                entry["name"],
+                entry["sizes"],
+                [],
+                entry["group"],
+                entry.get("published"),
             )
             record = records.setdefault((empty.problem, empty.name), empty)
             new = [_read_measurement(each) for each in entry["contestants"]]
@@ -297,6 +303,7 @@ def _record_dict(record: InstanceRecord) -> dict[str, Any]:
         "name": record.name,
         "group": record.group,
         "sizes": dict(record.sizes),
+        "published": record.published,
         "contestants": [_measurement_dict(each) for each in record.measurements],
     }
 

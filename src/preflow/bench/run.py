@@ -152,6 +152,7 @@ def run_bench(
                 repeats=repeats,
                 memory=memory,
                 group=case.group,
+                published=case.published,
             )
             report.records.append(record)
             logger.info("  %s", _result_line(record, problem.score))

@@ -8,8 +8,10 @@ and :data:`BIPARTITE_FAMILIES` have them by the names that the command line ``pr
 from .acyclic_dense import ac_dense
 from .bipartite import (
     block_banded,
+    co_authorship,
     delaunay,
     erdos_renyi,
+    hidden_diagonal,
     hugetrace_like,
     ladder,
     power_law,
@@ -33,6 +35,7 @@ __all__ = [
     "bipartite_family",
     "block_banded",
     "cheriyan",
+    "co_authorship",
     "delaunay",
     "dinic_bad",
     "double_exponential_line",
@@ -43,6 +46,7 @@ __all__ = [
     "grid_2d",
     "grid_3d",
     "grid_from_image",
+    "hidden_diagonal",
     "hugetrace_like",
     "ladder",
     "line",

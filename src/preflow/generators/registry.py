@@ -17,8 +17,10 @@ from ..graph.network import MaxFlowProblem
 from .acyclic_dense import ac_dense
 from .bipartite import (
     block_banded,
+    co_authorship,
     delaunay,
     erdos_renyi,
+    hidden_diagonal,
     hugetrace_like,
     ladder,
     power_law,
@@ -347,6 +349,20 @@ BIPARTITE_FAMILIES: Mapping[str, Family[BipartiteGraph]] = MappingProxyType(
             _family("rmat", rmat, "RMAT, as the kron_g500 graphs", "scale edge_factor", "10x16 18x16 20x16"),
             _family(
                 "power-law", power_law, "directed, degrees by power laws", "n degree", "1000x5 1000000x5"
+            ),
+            _family(
+                "co-authorship",
+                co_authorship,
+                "papers joined where they share an author",
+                "n degree",
+                "1000x20 500000x50",
+            ),
+            _family(
+                "hidden-diagonal",
+                hidden_diagonal,
+                "zero-free diagonal and entries beside it, columns permuted",
+                "n degree",
+                "1000x4 1000000x4",
             ),
             _family("delaunay", delaunay, "triangulation of random points", "n", "1000 262144 1048576"),
             _family(
