@@ -13,8 +13,8 @@ import pytest
 
 from preflow import FlowNetwork, MaxFlowProblem, max_flow, read_dimacs
 from preflow.bench import BenchmarkFailedError, join_reports, profiles, run, run_bench
-from preflow.bench.flow_instance import FlowInstance
 from preflow.bench import machine as machine_module
+from preflow.bench.flow_instance import FlowInstance
 from preflow.bench.machine import describe_machine
 from preflow.bench.probe import probe, save_instance
 from preflow.bench.problem import Case, Contestant, Outcome, SolverSettings, Suite

@@ -129,9 +129,7 @@ def _matching_contestant(name: str, settings: SolverSettings) -> Contestant:
     def prepare(instance: MatchingInstance) -> Any:
         return instance.matrix()
 
-    return Contestant(
-        f"preflow:{name}", "preflow.matching.api", "preflow", run, prepare, device=call.device
-    )
+    return Contestant(f"preflow:{name}", "preflow.matching.api", "preflow", run, prepare, device=call.device)
 
 
 #: Every problem by the name of its public function.
