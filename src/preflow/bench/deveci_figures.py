@@ -86,7 +86,7 @@ def comparisons(records: Sequence[InstanceRecord]) -> list[Comparison]:
     for name, row in compared.items():
         ups = _ratios(row, compared.get("G-PR", ()))
         if ups and name != "G-PR":
-            here = f"{geometric_mean(ups):.2f}x"
+            here = f"{geometric_mean(ups):.3g}x"
             rows.append(Comparison(f"G-PR over {name}", here, len(ups), CLAIMS[name.partition("@")[0]]))
     for claim, before, after in (("active lists", FIRST, LISTS), ("shrinking", LISTS, SHRINKING)):
         strategies = [each.strategy for each in variants if each.form == before]
@@ -112,7 +112,8 @@ def draw(records: Sequence[InstanceRecord], folder: Path) -> list[Path]:
         drawn.append(folder / f"deveci-{name}.png")
         return drawn[-1]
 
-    if means := _means(_variants(times)):
+    variants = _variants(times)
+    if len(variants) > 1 and (means := _means(variants)):
         _draw_variants(means, new("1-global-relabels"))
     parallel = {name: row for name, row in compared.items() if name != "PR"}
     if "PR" in compared and parallel:
@@ -228,10 +229,13 @@ def _draw_variants(means: Mapping[Variant, float], path: Path) -> None:
 
 def _draw_individual(ups: Mapping[str, float], path: Path) -> None:
     """Draw the speed-ups in the order of the table, those that the paper reports beside them."""
+    from matplotlib.ticker import NullFormatter
+
     matrices = {name: name.removesuffix(" small").removesuffix("-like") for name in ups}
     names = sorted(ups, key=lambda name: list(TABLE).index(matrices[name]))
     with _bars("G-PR over PR, graph by graph", names, "speed-up", path) as axes:
-        axes.bar(range(len(names)), [ups[name] for name in names], color=COLOURS[0], label="here")
+        heights = [ups[name] - 1.0 for name in names]
+        axes.bar(range(len(names)), heights, bottom=1.0, color=COLOURS[0], label="here")
         published = [TABLE[matrices[name]] for name in names]
         axes.plot(
             range(len(names)),
@@ -243,3 +247,5 @@ def _draw_individual(ups: Mapping[str, float], path: Path) -> None:
         )
         axes.axhline(1.0, color="0.6", linewidth=1.0)
         axes.set_yscale("log")
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_minor_formatter(NullFormatter())

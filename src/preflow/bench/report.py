@@ -136,9 +136,7 @@ class BenchReport:
         if self.faults:
             parts.append("**The run failed:**\n\n" + _bullets(self.faults))
         if self.left_out:
-            parts.append(
-                "Left out:\n\n" + _bullets([f"{each['what']}: {each['why']}" for each in self.left_out])
-            )
+            parts.append("Left out:\n\n" + _bullets(_reasons(self.left_out)))
         for heading in self.problems:
             if self.of_problem(heading.problem):
                 parts += self._problem_parts(heading, pictures.get(heading.problem, []))
@@ -287,7 +285,7 @@ def _deveci_parts(records: Sequence[InstanceRecord]) -> list[str]:
     parts = []
     if rows := deveci_figures.speed_ups_over_pr(records):
         header = ["contestant", "instances", "speed-up over PR"]
-        cells = [[row.contestant, str(row.instances), f"{row.speed_up:.2f}"] for row in rows]
+        cells = [[row.contestant, str(row.instances), f"{row.speed_up:.3g}"] for row in rows]
         parts.append(f"{deveci_figures.BASIS}, geometric means:\n\n{_table(header, cells)}")
     if found := deveci_figures.comparisons(records):
         header = ["comparison", "here", "on instances", "Deveci et al. 2013"]
@@ -344,6 +342,14 @@ def _machine_text(machine: dict[str, Any], versions: dict[str, str], settings: d
 
 def _seconds(time: float | None) -> str:
     return "" if time is None else f"{time:.3g}"
+
+
+def _reasons(left_out: Sequence[dict[str, str]]) -> list[str]:
+    """Return why something was left out, those with the same reason in one line."""
+    names: dict[str, list[str]] = {}
+    for each in left_out:
+        names.setdefault(each["why"], []).append(each["what"])
+    return [f"{', '.join(those)}: {why}" for why, those in names.items()]
 
 
 def _bullets(lines: Sequence[str]) -> str:
