@@ -29,9 +29,23 @@ from .deveci import TABLE
 EDGE_FACTOR = 48
 #: Largest degrees of the power laws are then some ten thousand, as in the matrices.
 FLATTENING = 1e-5
+#: Triangulations of more points are made of copies of one: 16 million points would take minutes.
+PATCH_POINTS = 2**16
 
 _power_law = partial(power_law, flattening=FLATTENING)
 _roads = partial(road_like, pieces=1)
+
+
+def _delaunay(rows: int) -> BipartiteGraph:
+    return delaunay(rows, patches=_patches(rows))
+
+
+def _hugetrace(rows: int) -> BipartiteGraph:
+    return hugetrace_like(rows, patches=_patches(rows / 2))
+
+
+def _patches(points: float) -> int:
+    return math.ceil(math.sqrt(points / PATCH_POINTS))
 
 
 def _kronecker(rows: int) -> BipartiteGraph:
@@ -53,7 +67,7 @@ STAND_INS: Mapping[str, Callable[[int], BipartiteGraph]] = MappingProxyType(
         "amazon-2008": partial(_power_law, degree=7.1, exponent=2.46),
         "flickr": partial(_power_law, degree=21.1, exponent=1.93),
         "eu-2005": partial(_power_law, degree=31.0, exponent=2.02),
-        "delaunay_n20": delaunay,
+        "delaunay_n20": _delaunay,
         "kron_g500-logn20": _kronecker,
         "roadNet-PA": partial(_roads, keep=0.707),
         "in-2004": partial(_power_law, degree=15.7, exponent=2.02),
@@ -62,20 +76,20 @@ STAND_INS: Mapping[str, Callable[[int], BipartiteGraph]] = MappingProxyType(
         "as-Skitter": partial(_power_law, degree=8.1, exponent=2.03, symmetric=True),
         "GL7d19": _random,
         "roadNet-CA": partial(_roads, keep=0.702),
-        "delaunay_n21": delaunay,
+        "delaunay_n21": _delaunay,
         "kron_g500-logn21": _kronecker,
         "wikipedia-20070206": partial(_power_law, degree=15.5, exponent=2.01),
         "patents": partial(_power_law, degree=4.0, exponent=2.23),
         "com-LiveJournal": partial(_power_law, degree=9.1, exponent=2.18, symmetric=True),
-        "hugetrace-00000": hugetrace_like,
+        "hugetrace-00000": _hugetrace,
         "soc-LiveJournal1": partial(_power_law, degree=15.0, exponent=2.14),
         "ljournal-2008": partial(_power_law, degree=15.4, exponent=2.15),
         "italy_osm": partial(road_like, pieces=11),
-        "delaunay_n23": delaunay,
+        "delaunay_n23": _delaunay,
         "wb-edu": partial(_power_law, degree=6.1, exponent=2.12),
-        "hugetrace-00020": hugetrace_like,
-        "delaunay_n24": delaunay,
-        "hugebubbles-00000": hugetrace_like,
+        "hugetrace-00020": _hugetrace,
+        "delaunay_n24": _delaunay,
+        "hugebubbles-00000": _hugetrace,
     }
 )
 

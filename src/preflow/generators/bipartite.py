@@ -1,4 +1,4 @@
-"""Bipartite graphs for matching: random ones, meshes, roads, and what makes depth-first search exponential.
+"""Bipartite graphs for matching: random ones, roads, and what makes depth-first search exponential.
 
 Square matrices but for :func:`block_banded` and :func:`erdos_renyi`; those of an undirected graph are its
 adjacency matrices, rows against columns.
@@ -74,7 +74,7 @@ def rmat(scale: int, edge_factor: int, symmetric: bool = True, seed: int = 0) ->
         tail += tail + (draw >= upper_right)
         head += head + (((draw >= upper_left) & (draw < upper_right)) | (draw >= lower_left))
     name = rng.permutation(n)
-    return _adjacency(n, name[tail], name[head], symmetric)
+    return simple_graph(n, name[tail], name[head], symmetric)
 
 
 def power_law(
@@ -121,7 +121,7 @@ def power_law(
     names = rng.permutation(n)
     tail = draw(names)
     head = draw(names if symmetric else rng.permutation(n))
-    return _adjacency(n, tail, head, symmetric)
+    return simple_graph(n, tail, head, symmetric)
 
 
 def co_authorship(n: int, degree: float, authors: int = 3, seed: int = 0) -> BipartiteGraph:
@@ -154,7 +154,7 @@ def co_authorship(n: int, degree: float, authors: int = 3, seed: int = 0) -> Bip
         before = np.cumsum(times) - times
         tail.append(np.repeat(paper, times))
         head.append(paper[np.arange(times.sum()) - np.repeat(before - first[author], times)])
-    return _adjacency(n, np.concatenate(tail), np.concatenate(head), symmetric=False)
+    return simple_graph(n, np.concatenate(tail), np.concatenate(head), symmetric=False)
 
 
 def hidden_diagonal(n: int, degree: float, reach: int = 50, seed: int = 0) -> BipartiteGraph:
@@ -189,57 +189,6 @@ def hidden_diagonal(n: int, degree: float, reach: int = 50, seed: int = 0) -> Bi
     keys = np.concatenate([diagonal * n + names, row * n + names[column]])
     keys.sort()
     return BipartiteGraph.from_edges(keys // n, keys % n, shape=(n, n))
-
-
-def delaunay(n: int, seed: int = 0) -> BipartiteGraph:
-    """Return the Delaunay triangulation of `n` uniform points in a square, in random order.
-
-    Examples
-    --------
-    >>> delaunay(1000).num_rows
-    1000
-    """
-    check_integer("n", n, minimum=3)
-    corners = _triangulation(seeded(seed).random((n, 2))).simplices
-    tail = corners.ravel()
-    head = np.roll(corners, 1, axis=1).ravel()
-    return _adjacency(n, tail, head, symmetric=True)
-
-
-def triangulation_dual(n: int, seed: int = 0) -> BipartiteGraph:
-    """Return the dual of a Delaunay triangulation of uniform points: about `n` triangles, joined at edges.
-
-    Every triangle but those at the border has three neighbours. Triangles are in the order in which the
-    triangulation lists them.
-
-    Examples
-    --------
-    >>> 950 < triangulation_dual(1000).num_rows <= 1000
-    True
-    """
-    check_integer("n", n, minimum=8)
-    return _dual(seeded(seed).random((n // 2 + 2, 2)))
-
-
-def hugetrace_like(n: int, seed: int = 0) -> BipartiteGraph:
-    """Return the dual of a triangulation that is refined around a curve, as in the hugetrace graphs.
-
-    Half of the points lie around a closed curve with a normal distance from it, half anywhere; the
-    triangles are ordered along a Z-order curve.
-
-    Examples
-    --------
-    >>> 950 < hugetrace_like(1000).num_rows <= 1000
-    True
-    """
-    check_integer("n", n, minimum=8)
-    rng = seeded(seed)
-    count = n // 2 + 2
-    angle = rng.random(count // 2) * (2 * np.pi)
-    radius = 0.3 + 0.05 * np.sin(7 * angle) + 0.01 * rng.standard_normal(count // 2)
-    curve = 0.5 + radius[:, np.newaxis] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    points = np.concatenate([curve, rng.random((count - count // 2, 2))])
-    return _dual(points, ordered=True)
 
 
 def road_like(n: int, keep: float = 0.7, pieces: int = 3, seed: int = 0) -> BipartiteGraph:
@@ -281,7 +230,7 @@ def road_like(n: int, keep: float = 0.7, pieces: int = 3, seed: int = 0) -> Bipa
         longer = inner > i
         before = tail if i == 0 else first + i - 1
         ends.append((before[longer], (first + i)[longer]))
-    return _adjacency(
+    return simple_graph(
         size, np.concatenate([u for u, _ in ends]), np.concatenate([v for _, v in ends]), symmetric=True
     )
 
@@ -346,47 +295,21 @@ def block_banded(n: int, block: int = 50, missing: int = 1, seed: int = 0) -> Bi
     return BipartiteGraph.from_edges(row_name[rows], column_name[columns], shape=(n, count * width))
 
 
-def _adjacency(n: int, tail: Any, head: Any, symmetric: bool) -> BipartiteGraph:
-    """Return the simple graph of some arcs."""
+def distinct(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return sorted keys, each once. np.unique hashes them, which takes 70 times as long."""
+    ordered = np.sort(keys)
+    new = np.ones(len(ordered), dtype=np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
+    return ordered[new]
+
+
+def simple_graph(n: int, tail: Any, head: Any, symmetric: bool) -> BipartiteGraph:
+    """Return the graph of some arcs without loops and repeated ones."""
     loops = tail == head
     if loops.any():
         tail, head = tail[~loops], head[~loops]
     tail, head = tail.astype(np.int64), head.astype(np.int64)
     if symmetric:
         tail, head = np.concatenate([tail, head]), np.concatenate([head, tail])
-    keys = np.sort(tail * n + head)
-    new = np.ones(len(keys), dtype=np.bool_)  # np.unique hashes, which takes 70 times as long
-    np.not_equal(keys[1:], keys[:-1], out=new[1:])
-    keys = keys[new]
+    keys = distinct(tail * n + head)
     return BipartiteGraph.from_edges(keys // n, keys % n, shape=(n, n))
-
-
-def _triangulation(points: NDArray[np.float64]) -> Any:
-    from scipy.spatial import Delaunay
-
-    return Delaunay(points)
-
-
-def _dual(points: NDArray[np.float64], ordered: bool = False) -> BipartiteGraph:
-    triangles = _triangulation(points)
-    neighbour = triangles.neighbors
-    size = len(neighbour)
-    tail = np.repeat(np.arange(size), 3)
-    head = neighbour.ravel()
-    joined = head >= 0
-    tail, head = tail[joined], head[joined]
-    if ordered:
-        place = np.empty(size, dtype=np.int64)
-        place[np.argsort(_z_order(points[triangles.simplices].mean(axis=1)))] = np.arange(size)
-        tail, head = place[tail], place[head]
-    return _adjacency(size, tail, head, symmetric=False)
-
-
-def _z_order(points: NDArray[np.float64]) -> NDArray[np.uint64]:
-    """Return each point's place along a Z-order curve over the unit square, 16 bits a coordinate."""
-    cell = np.clip(points * 2**16, 0, 2**16 - 1).astype(np.uint64)
-    key = np.zeros(len(points), dtype=np.uint64)
-    for bit in range(16):
-        for axis in range(2):
-            key |= ((cell[:, axis] >> np.uint64(bit)) & np.uint64(1)) << np.uint64(2 * bit + axis)
-    return key

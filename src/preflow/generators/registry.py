@@ -18,17 +18,15 @@ from .acyclic_dense import ac_dense
 from .bipartite import (
     block_banded,
     co_authorship,
-    delaunay,
     erdos_renyi,
     hidden_diagonal,
-    hugetrace_like,
     ladder,
     power_law,
     rmat,
     road_like,
-    triangulation_dual,
 )
 from .genrmf import rmf
+from .triangulations import delaunay, hugetrace_like, triangulation_dual
 from .vision import grid_2d, grid_3d
 from .washington_bad_cases import cheriyan, dinic_bad, goldberg_bad
 from .washington_levels import matching, mesh, random_level, square_mesh, two_level
