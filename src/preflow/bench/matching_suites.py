@@ -49,7 +49,7 @@ DEVECI_METHODS = (
 #: By how much `deveci28-small` divides the numbers of rows.
 SMALLER = 64
 #: Memory that a stand-in takes while it is generated and solved.
-BYTES_AN_ENTRY = 80
+BYTES_AN_ENTRY = 100
 
 
 def _family(name: str, size: str, shown: str | None = None, **parameters: bool) -> Case:
