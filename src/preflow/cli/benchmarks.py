@@ -36,7 +36,7 @@ def bench(
         typer.Option(
             metavar="NAME",
             help="A method of preflow that takes part, METHOD@THREADS on so many, METHOD[NAME=VALUE,...] "
-            "with options, A:B for a pair; may be repeated.",
+            "with options, such as shrink=False,global_relabel=fixed:10; may be repeated.",
         ),
     ] = None,
     peer: Annotated[
@@ -100,8 +100,7 @@ def bench(
       preflow bench real --file 'instances/*.max.gz' --out bench-output
       preflow bench matching --baseline scipy --no-memory --out bench-output
       preflow bench cihan --instance '* seed 0' --threads 1,8 --out bench-output
-      preflow bench deveci28 --file matrices --no-memory --no-peers --out bench-output
-      preflow bench matching --method auto --method 'cuda-push-relabel[global_relabel=fixed:10]'
+      preflow bench deveci28 --file matrices --no-peers --out bench-output
     """
     from ..bench import BenchmarkFailedError, run_bench
 
