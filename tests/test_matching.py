@@ -13,6 +13,7 @@ import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse
+import scipy.sparse.csgraph
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.sparse.csgraph import structural_rank as scipy_rank
@@ -387,6 +388,22 @@ def test_families(name: str) -> None:
         assert result.cardinality == results[0].cardinality
     with pytest.raises(InvalidInputError, match="there are"):
         bipartite_family("erdos")
+
+
+@pytest.mark.parametrize(("name", "degree"), [("delaunay", 6), ("hugetrace-like", 3)])
+def test_patches_make_a_triangulation(name: str, degree: int) -> None:
+    graph = bipartite_family(name).generate(n=18_000, patches=3)
+    first, neighbour = graph.rows
+    matrix = scipy.sparse.csr_array((np.ones(graph.num_edges), neighbour, first), shape=graph.shape)
+    assert graph.shape == (18_000, 18_000)
+    assert (matrix != matrix.T).nnz == 0
+    assert not matrix.diagonal().any()
+    assert matrix.max() == 1
+    assert scipy.sparse.csgraph.connected_components(matrix)[0] == 1
+    # All that is missing is at the border.
+    assert 0.96 * degree < graph.num_edges / graph.num_rows < degree
+    with pytest.raises(InvalidInputError, match="points of a patch is at least 500"):
+        bipartite_family(name).generate(n=3000, patches=3)
 
 
 def test_auto_says_why() -> None:

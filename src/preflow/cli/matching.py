@@ -11,7 +11,6 @@ import typer
 from ..errors import InvalidInputError
 from .arguments import AsJson, Device, Method, MethodOptions, Threads, TimeLimit, Verify
 from .files import STREAM, check_writable
-from .problem_files import name_and_value
 from .session import TIME_LIMIT_REACHED, solver_progress, working
 
 if TYPE_CHECKING:
@@ -70,6 +69,7 @@ def match(
     from ..io.bipartite import read_bipartite_graph
     from ..matching.api import bipartite_matching
     from ..matching.decomposition import decompose
+    from ..solving.options import name_and_value
     from .reports import as_json as json_text
     from .reports import matching_facts, matching_lines
     from .spy import draw_spy, require_matplotlib
