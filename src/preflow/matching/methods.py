@@ -86,6 +86,14 @@ METHODS = (
         parallel=True,
     ),
     Method(
+        "multicore-push-relabel",
+        "matching.multicore_push_relabel",
+        "MulticorePushRelabelOptions",
+        "rows push on their own, rows and labels of columns change together; few rows left are searched from",
+        "Langguth, Azad, Halappanavar and Manne 2014",
+        parallel=True,
+    ),
+    Method(
         "cuda-push-relabel",
         "matching.cuda_push_relabel",
         "PushRelabelOptions",
