@@ -41,6 +41,8 @@ SOLVERS: list[tuple[str, dict[str, Any]]] = [
     ("multicore-graft", {"few_rows": 0}),
     ("multicore-graft", {"few_rows": 0, "graft": False, "alpha": 50.0}),
     ("multicore-graft", {"few_rows": 1, "direction_switching": False}),
+    ("multicore-push-relabel", {"few_rows": 0, "gap": False, "relabel_period": 0.2}),
+    ("multicore-push-relabel", {"few_rows": 0, "initial_labels": "exact", "relabel_period": 0.5}),
 ]
 #: ``PREFLOW_STRESS=5000 pytest tests/test_multicore_matching.py`` solves so many graphs by each method.
 GRAPHS = int(os.environ.get("PREFLOW_STRESS", "150"))

@@ -166,7 +166,8 @@ class _Solve:
         heuristic = None if self.initial == "given" else find_heuristic(self.initial)
         if heuristic is not None and not self.control.stopped:
             with _timed(self.seconds, "initial"):
-                heuristic.start(self.solved, self.matching)
+                threads = {"threads": self.threads} if heuristic.parallel else {}
+                heuristic.start(self.solved, self.matching, **threads)
         at_first = self.cardinality()
         with _timed(self.seconds, "solve"):
             finished = self.method.solve(self.solved, self.matching, self.options, self.control)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..graph.bipartite import Adjacency, BipartiteGraph
+from ..graph.bipartite import Adjacency
 from ..kernels.atomics import compare_exchange, relaxed_load, relaxed_store
 from ..kernels.kernel import kernel
 from ..kernels.worklist import appended, flush, forget
@@ -52,20 +52,6 @@ class Forest(NamedTuple):
     leaf: NDArray[Any]
     lists: NDArray[Any]
     dissolved: NDArray[Any]
-
-
-def make_forest(graph: BipartiteGraph) -> Forest:
-    """Return the state before any tree is planted."""
-    num_rows, num_columns = graph.shape
-    dtype = graph.rows.first.dtype
-    return Forest(
-        row_root=np.empty(num_rows, dtype=dtype),
-        column_root=np.empty(num_columns, dtype=dtype),
-        parent=np.empty(num_columns, dtype=dtype),
-        leaf=np.empty(num_rows, dtype=dtype),
-        lists=np.empty(4 * num_rows, dtype=dtype),
-        dissolved=np.empty(num_columns, dtype=dtype),
-    )
 
 
 @kernel

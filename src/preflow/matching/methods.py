@@ -134,12 +134,15 @@ class Heuristic:
     module : str
         Module, relative to the package ``preflow``, that has the function ``start``.
     summary, paper : str
+    parallel : bool
+        Whether ``start`` takes a number of threads.
     """
 
     name: str
     module: str
     summary: str
     paper: str
+    parallel: bool = False
 
     @property
     def start(self) -> Callable[..., None]:
@@ -153,6 +156,7 @@ INITIAL = (
         "matching.initial_cheap",
         "every row takes its first free column",
         DUFF_KAYA_UCAR,
+        parallel=True,
     ),
     Heuristic(
         "min-degree",

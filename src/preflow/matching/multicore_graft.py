@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.atomics import relaxed_load
@@ -33,7 +32,6 @@ from .forest import (
     grow_bottom_up,
     grow_top_down,
     list_roots,
-    make_forest,
     plant,
 )
 from .rounds import TOLD, Rounds, end_round, make_rounds, set_of, start_round
@@ -74,23 +72,18 @@ def run_phases(
     switching: bool,
     alpha: float,
     few_rows: Any,
-    size: Any,
 ) -> bool:
-    """Match free rows until the matching is maximum, one thread's share; False if stopped before.
-
-    The `size` rows that the forest's lists have from the middle on, or all free ones if `size` is 0.
-    """
+    """Match free rows until the matching is maximum, one thread's share; False if stopped before."""
     num_rows, num_columns = np.uint64(len(matching.row_match)), np.uint64(len(matching.column_match))
     lists = forest.lists
     few = few_rows * rounds.num_threads if rounds.num_threads > ONE else ZERO
     number, begin, frontier, outside = ZERO, ZERO, ZERO, ZERO
     roots = TWO * num_rows
-    go_on, planted = True, False
-    if size == ZERO:
-        waiting = list_roots(rows, matching, forest, rounds, thread, roots)
-        go_on, size, _ = end_round(rounds, thread, number, lists, roots, waiting, ZERO)
-        if thread == ZERO:
-            rounds.progress[1] = size
+    waiting = list_roots(rows, matching, forest, rounds, thread, roots)
+    go_on, size, _ = end_round(rounds, thread, number, lists, roots, waiting, ZERO)
+    if thread == ZERO:
+        rounds.progress[1] = size
+    planted = False
     while go_on and size > ZERO:
         if thread == ZERO:
             rounds.counts[thread, PHASES] += ONE
@@ -169,24 +162,18 @@ def solve(
     -----
     O(n m) work; memory of six indices a row and three a column, and the transposed graph.
     """
-    return solve_for(graph, matching, np.empty(0, dtype=np.uint64), options, control)
-
-
-def solve_for(
-    graph: BipartiteGraph,
-    matching: Matching,
-    roots: NDArray[Any],
-    options: MulticoreGraftOptions,
-    control: Control,
-) -> bool:
-    """Match what can be of some free rows, or of all if none are given, as :func:`solve` does.
-
-    Without grafting and direction switching the transposed graph is not needed.
-    """
-    rounds = make_rounds(control, graph.rows.first.dtype)
-    forest = make_forest(graph)
-    forest.lists[2 * graph.num_rows :][: len(roots)] = roots
-    columns = graph.columns if options.graft or options.direction_switching else graph.rows
+    num_rows, num_columns = graph.shape
+    dtype = graph.rows.first.dtype
+    rounds = make_rounds(control, dtype)
+    forest = Forest(
+        row_root=np.empty(num_rows, dtype=dtype),
+        column_root=np.empty(num_columns, dtype=dtype),
+        parent=np.empty(num_columns, dtype=dtype),
+        leaf=np.empty(num_rows, dtype=dtype),
+        lists=np.empty(4 * num_rows, dtype=dtype),
+        dissolved=np.empty(num_columns, dtype=dtype),
+    )
+    columns = graph.columns
     finished = [False] * control.threads
 
     def share(thread: int) -> None:
@@ -201,7 +188,6 @@ def solve_for(
             options.direction_switching,
             float(options.alpha),
             np.uint64(options.few_rows),
-            np.uint64(len(roots)),
         )
 
     run_solver(share, control, rounds.barrier)

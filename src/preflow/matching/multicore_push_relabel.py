@@ -32,7 +32,6 @@ from ..stats import (
     RELABEL_NANOSECONDS,
     WAITS,
 )
-from . import multicore_graft
 from .packed import (
     HALF,
     LEVELS,
@@ -41,12 +40,12 @@ from .packed import (
     Packed,
     close_gap,
     dead_label,
-    global_relabel,
     level_of,
     lowest_gap,
     pack,
     unpack,
 )
+from .packed_search import global_relabel, match_few
 from .rounds import Rounds, end_round, keep, make_rounds, should_stop, start_round
 from .serial_push_relabel import (
     STALL_SHIFT,
@@ -63,21 +62,20 @@ ONE = np.uint64(1)
 TWO, THREE, FOUR = np.uint64(2), np.uint64(3), np.uint64(4)
 #: A round ends after a number of pushes of this share of the columns, and at least so many for each thread:
 #: then active rows are dealt anew, and gaps looked for.
-ROUND_SHIFT = np.uint64(4)
-LEAST_PUSHES = np.uint64(256)
-#: Rows that a thread takes before it adds its pushes to the total of the round.
-UNREPORTED = np.uint64(64)
+ROUND_SHIFT = 4
+LEAST_PUSHES = 256
+#: Rows that a thread takes before it adds its pushes to the total of the round, at most.
+UNREPORTED = 64
 #: A round also ends when one in so many threads has no row left.
 IDLE_SHARE = np.uint64(4)
 #: With few rows, searches take over when one thread has made a number of pushes of this share of rows,
 #: columns and edges, divided by the number of threads: about what a search of the whole graph costs.
-SEARCH_SHARE = np.uint64(8)
-SEARCHES = multicore_graft.MulticoreGraftOptions(graft=False, direction_switching=False)
+SEARCH_SHARE = 8
 #: Positions in a round's set of ``signals``: the round is over, pushes, threads without rows.
 OVER, PUSHED, IDLE = ZERO, PADDING, TWO * PADDING
 SET = THREE * PADDING
-#: Why a thread returns: no row is active, a global relabel is due, searches are to take over, stopped.
-DONE, RELABEL, SEARCH, STOPPED = range(4)
+#: Why a thread returns: no row is active, a global relabel is due, stopped.
+DONE, RELABEL, STOPPED = range(3)
 
 
 @dataclass(frozen=True)
@@ -107,6 +105,8 @@ class Limits(NamedTuple):
     ----------
     relabel, round, look : uint64
         A global relabel, the end of a round, and a look at whether pushes have stalled; of all threads.
+    report : uint64
+        Adding pushes, or rows without one, to the total; of one thread.
     search, few : uint64
         Searches, of one thread, with fewer than `few` active rows.
     """
@@ -114,6 +114,7 @@ class Limits(NamedTuple):
     relabel: Any
     round: Any
     look: Any
+    report: Any
     search: Any
     few: Any
 
@@ -218,15 +219,15 @@ def push_share(
         else:
             augmented += made
         taken += ONE
-        if taken == UNREPORTED:
+        if few and pushes >= limits.search:
+            relaxed_store(signals, over, ONE)
+        elif taken >= limits.report:
             taken = ZERO
-            if should_stop(rounds) or (few and pushes >= limits.search):
+            made = pushes - reported
+            reported = pushes
+            before = np.uint64(fetch_add(signals, signal(number, PUSHED), made))
+            if should_stop(rounds) or (not few and before + made >= limits.round):
                 relaxed_store(signals, over, ONE)
-            elif not few:
-                made = pushes - reported
-                reported = pushes
-                if np.uint64(fetch_add(signals, signal(number, PUSHED), made)) + made >= limits.round:
-                    relaxed_store(signals, over, ONE)
     if size == ZERO and capacity > ZERO and not few:
         idle = np.uint64(fetch_add(signals, signal(number, IDLE), ONE)) + ONE
         if idle * IDLE_SHARE >= rounds.num_threads:
@@ -252,9 +253,10 @@ def gap_closed(state: State, thread: Any, alive: Any) -> tuple[bool, Any, bool]:
     """
     packed, rounds = state.packed, state.rounds
     level, below = lowest_gap(packed)
-    if below < alive and level > ZERO:
+    if below < alive and ZERO < level < LEVELS - ONE:
+        alive = below
         rounds.counts[thread, GAP_VERTICES] += close_gap(packed, rounds, thread, level)
-    return wait(rounds.barrier, rounds.num_threads), below, level > ZERO
+    return wait(rounds.barrier, rounds.num_threads), alive, level > ZERO
 
 
 @kernel
@@ -318,8 +320,9 @@ def push_together(
         if size == ZERO:
             break
         if few:
-            outcome = SEARCH
-            break
+            unpack(matching, packed, rounds, thread)
+            go_on = match_few(rows, matching, packed, rounds, thread, number, base, size)
+            return DONE if go_on else STOPPED, number, base, ZERO
         pushes += total
         window += total
         if window >= limits.look:
@@ -360,22 +363,26 @@ def solve(
     if max(num_rows, num_columns) > MOST:
         raise InvalidInputError(f"multicore-push-relabel takes up to {MOST:,} rows and columns, got {graph}")
     threads, dtype = control.threads, graph.rows.first.dtype
-    share = max(num_columns >> int(ROUND_SHIFT), int(LEAST_PUSHES) * threads)
+    few = min(num_rows, options.few_rows * threads if threads > 1 else 0)
+    relabel_limit = limit(options.relabel_period * (num_rows + num_columns))
+    share = min(int(relabel_limit), max(num_columns >> ROUND_SHIFT, LEAST_PUSHES * threads))
     state = State(
         packed=Packed(
             words=np.empty(num_columns, dtype=np.uint64),
             population=np.zeros((threads, int(LEVELS)), dtype=np.int64),
             active=np.empty(2 * num_rows, dtype=dtype),
-            order=np.empty(num_columns, dtype=dtype),
+            order=np.empty(max(num_rows, num_columns), dtype=np.uint64),
+            leaf=np.empty(few, dtype=np.uint64),
         ),
-        rounds=make_rounds(control, dtype),
+        rounds=make_rounds(control, np.uint64),
         signals=np.zeros(int(THREE * SET), dtype=np.uint64),
         limits=Limits(
-            relabel=limit(options.relabel_period * (num_rows + num_columns)),
+            relabel=relabel_limit,
             round=limit(share),
             look=limit(num_columns >> int(STALL_SHIFT)),
-            search=limit((num_rows + num_columns + graph.num_edges) / (int(SEARCH_SHARE) * threads)),
-            few=np.uint64(options.few_rows * threads if threads > 1 else 0),
+            report=limit(min(UNREPORTED, share // (4 * threads))),
+            search=limit((num_rows + num_columns + graph.num_edges) / (SEARCH_SHARE * threads)),
+            few=np.uint64(few),
         ),
     )
     outcomes = [(STOPPED, 0, 0, 0)] * threads
@@ -402,9 +409,4 @@ def solve(
         if outcomes[0][0] != RELABEL:
             break
         relabels = True
-    outcome, _, base, size = outcomes[0]
-    if outcome != SEARCH:
-        return outcome == DONE
-    control.remarks.append(f"pushes grew slow with {size:,} rows left, which searches took")
-    left = state.packed.active[int(base) : int(base + size)]
-    return multicore_graft.solve_for(graph, matching, left, SEARCHES, control)
+    return outcomes[0][0] == DONE
