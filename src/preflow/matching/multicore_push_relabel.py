@@ -20,7 +20,7 @@ from ..kernels.kernel import kernel
 from ..parallel.barrier import wait
 from ..parallel.delays import delay
 from ..parallel.team import run_solver, share_of
-from ..solving.options import UNLIMITED, check_count, limit
+from ..solving.options import check_count, limit
 from ..solving.run import Control
 from ..stats import (
     ARC_SCANS,
@@ -40,6 +40,7 @@ from .packed import (
     Packed,
     close_gap,
     dead_label,
+    last_level,
     level_of,
     lowest_gap,
     pack,
@@ -145,9 +146,7 @@ def signal(number: Any, which: Any) -> Any:
 
 
 @kernel
-def push(
-    rows: Adjacency, packed: Packed, rounds: Rounds, thread: Any, r: Any
-) -> tuple[Any, Any]:
+def push(rows: Adjacency, packed: Packed, rounds: Rounds, thread: Any, r: Any) -> tuple[Any, Any]:
     """Push an active row that the thread holds to its lowest column.
 
     Returns
@@ -179,9 +178,8 @@ def push(
         raised = min(second + ONE, dead)
         delay(rounds.delays, thread)
         if compare_exchange(words, chosen, before, raised << HALF | r):
-            packed.population[thread, level_of(lowest)] -= 1
-            if raised < dead:
-                packed.population[thread, level_of(raised)] += 1
+            packed.population[thread, level_of(packed, lowest)] -= 1
+            packed.population[thread, level_of(packed, raised)] += 1
             return before & NOBODY, ONE
 
 
@@ -228,6 +226,8 @@ def push_share(
             before = np.uint64(fetch_add(signals, signal(number, PUSHED), made))
             if should_stop(rounds) or (not few and before + made >= limits.round):
                 relaxed_store(signals, over, ONE)
+    if size == ZERO:
+        counts[thread, WAITS] += ONE
     if size == ZERO and capacity > ZERO and not few:
         idle = np.uint64(fetch_add(signals, signal(number, IDLE), ONE)) + ONE
         if idle * IDLE_SHARE >= rounds.num_threads:
@@ -253,14 +253,14 @@ def gap_closed(state: State, thread: Any, alive: Any) -> tuple[bool, Any, bool]:
     """
     packed, rounds = state.packed, state.rounds
     level, below = lowest_gap(packed)
-    if below < alive and ZERO < level < LEVELS - ONE:
+    if below < alive and ZERO < level < last_level(packed):
         alive = below
         rounds.counts[thread, GAP_VERTICES] += close_gap(packed, rounds, thread, level)
     return wait(rounds.barrier, rounds.num_threads), alive, level > ZERO
 
 
 @kernel
-def push_together(
+def run_rounds(
     rows: Adjacency,
     columns: Adjacency,
     matching: Matching,
@@ -365,11 +365,11 @@ def solve(
     threads, dtype = control.threads, graph.rows.first.dtype
     few = min(num_rows, options.few_rows * threads if threads > 1 else 0)
     relabel_limit = limit(options.relabel_period * (num_rows + num_columns))
-    share = min(int(relabel_limit), max(num_columns >> ROUND_SHIFT, LEAST_PUSHES * threads))
+    in_round = min(int(relabel_limit), max(num_columns >> ROUND_SHIFT, LEAST_PUSHES * threads))
     state = State(
         packed=Packed(
             words=np.empty(num_columns, dtype=np.uint64),
-            population=np.zeros((threads, int(LEVELS)), dtype=np.int64),
+            population=np.zeros((threads, LEVELS), dtype=np.int64),
             active=np.empty(2 * num_rows, dtype=dtype),
             order=np.empty(max(num_rows, num_columns), dtype=np.uint64),
             leaf=np.empty(few, dtype=np.uint64),
@@ -378,35 +378,35 @@ def solve(
         signals=np.zeros(int(THREE * SET), dtype=np.uint64),
         limits=Limits(
             relabel=relabel_limit,
-            round=limit(share),
+            round=limit(in_round),
             look=limit(num_columns >> int(STALL_SHIFT)),
-            report=limit(min(UNREPORTED, share // (4 * threads))),
+            report=limit(min(UNREPORTED, in_round // (4 * threads))),
             search=limit((num_rows + num_columns + graph.num_edges) / (SEARCH_SHARE * threads)),
             few=np.uint64(few),
         ),
     )
-    outcomes = [(STOPPED, 0, 0, 0)] * threads
+    outcomes: list[Any] = [None] * threads
 
-    def push(thread: int, relabels: bool) -> None:
-        outcomes[thread] = push_together(
+    def share(columns: Adjacency, relabels: bool, number: int, base: int, size: int, thread: int) -> None:
+        outcomes[thread] = run_rounds(
             graph.rows,
-            graph.columns if relabels else graph.rows,
+            columns,
             matching,
             state,
             np.uint64(thread),
-            *map(np.uint64, before),
+            np.uint64(number),
+            np.uint64(base),
+            np.uint64(size),
             relabels,
             options.gap,
             options.relabel_stalled,
         )
 
-    relabels = options.initial_labels == "exact"
+    relabels, number, base, size = options.initial_labels == "exact", 0, 0, 0
     while True:
-        before = outcomes[0][1:]
-        if relabels:
-            _ = graph.columns
-        run_solver(partial(push, relabels=relabels), control, state.rounds.barrier)
-        if outcomes[0][0] != RELABEL:
-            break
+        columns = graph.columns if relabels else graph.rows
+        run_solver(partial(share, columns, relabels, number, base, size), control, state.rounds.barrier)
+        outcome, number, base, size = outcomes[0]
+        if outcome != RELABEL:
+            return bool(outcome == DONE)
         relabels = True
-    return outcomes[0][0] == DONE

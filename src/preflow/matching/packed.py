@@ -27,7 +27,7 @@ NOBODY = np.uint64(2**32 - 1)
 MOST = 2**32 - 3
 #: Levels whose columns are counted, each by itself but the last, which stands for all above. From a cheap
 #: matching labels end below 50, and where they climb on there is a gap among the first levels.
-LEVELS = np.uint64(256)
+LEVELS = 256
 
 
 class Packed(NamedTuple):
@@ -39,7 +39,8 @@ class Packed(NamedTuple):
         Label and row of every column. A label is a lower bound on how many columns are left on the way to a
         free one, 0 for a free one; dead, more than there are columns: none can be reached.
     population : ndarray of int64, shape (threads, LEVELS)
-        By how much each thread has changed the number of columns of each level; dead ones do not count.
+        By how much each thread has changed the number of columns of each level. Dead ones are of the last
+        level, until a gap below is closed.
     active : ndarray, shape (2 * num_rows,)
         Active rows of this round in one half, of the next in the other.
     order : ndarray of uint64
@@ -62,9 +63,15 @@ def dead_label(packed: Packed) -> Any:
 
 
 @kernel
-def level_of(label: Any) -> Any:
+def last_level(packed: Packed) -> Any:
+    """Return the level that stands for itself and all above."""
+    return np.uint64(packed.population.shape[1]) - ONE
+
+
+@kernel
+def level_of(packed: Packed, label: Any) -> Any:
     """Return where the columns of a label are counted."""
-    return min(label, LEVELS - ONE)
+    return min(label, last_level(packed))
 
 
 @kernel
@@ -74,9 +81,8 @@ def pack(rows: Adjacency, matching: Matching, packed: Packed, rounds: Rounds, th
     Returns how many rows wait to be listed.
     """
     num_rows, num_columns = np.uint64(len(matching.row_match)), np.uint64(len(matching.column_match))
-    free = ZERO
-    c, end = share_of(num_columns, thread, rounds.num_threads)
-    packed.population[thread, ONE] = end - c
+    begin, end = share_of(num_columns, thread, rounds.num_threads)
+    c, free = begin, ZERO
     while c < end:
         mate = np.uint64(matching.column_match[c])
         if mate < num_rows:
@@ -86,7 +92,7 @@ def pack(rows: Adjacency, matching: Matching, packed: Packed, rounds: Rounds, th
             free += ONE
         c += ONE
     packed.population[thread, ZERO] = free
-    packed.population[thread, ONE] -= free
+    packed.population[thread, ONE] = end - begin - free
     waiting = ZERO
     r, end = share_of(num_rows, thread, rounds.num_threads)
     while r < end:
@@ -120,10 +126,11 @@ def unpack(matching: Matching, packed: Packed, rounds: Rounds, thread: Any) -> N
 def lowest_gap(packed: Packed) -> tuple[Any, Any]:
     """Return the lowest empty level, the last one if there is none, and how many columns are below."""
     level, below = ZERO, np.int64(0)
-    while level < LEVELS - ONE:
-        size = np.int64(0)
-        for thread in range(np.uint64(len(packed.population))):
+    while level < last_level(packed):
+        size, thread = np.int64(0), ZERO
+        while thread < np.uint64(len(packed.population)):
             size += packed.population[thread, level]
+            thread += ONE
         if size == 0:
             break
         below += size
@@ -146,5 +153,7 @@ def close_gap(packed: Packed, rounds: Rounds, thread: Any, level: Any) -> Any:
             packed.words[c] = dead << HALF | word & NOBODY
             closed += ONE
         c += ONE
-    packed.population[thread, level + ONE :] = 0
+    while level < last_level(packed):
+        level += ONE
+        packed.population[thread, level] = 0
     return closed

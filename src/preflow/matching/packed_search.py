@@ -23,7 +23,7 @@ from ..kernels.worklist import appended, flush, forget
 from ..parallel.delays import delay
 from ..parallel.team import share_of
 from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES
-from .packed import HALF, NOBODY, Packed, dead_label, level_of, unpack
+from .packed import HALF, NOBODY, Packed, dead_label, last_level, level_of, unpack
 from .rounds import TOLD, Rounds, end_round, keep, set_of, should_stop, start_round, take
 from .state import AHEAD_NEIGHBOURS, AHEAD_RANGE, AHEAD_VALUES, MOST_VALUES, Matching
 
@@ -73,7 +73,7 @@ def label_before(
             if word >> HALF == dead and compare_exchange(
                 packed.words, other, word, h << HALF | word & NOBODY
             ):
-                packed.population[thread, level_of(h)] += 1
+                packed.population[thread, level_of(packed, h)] += 1
                 waiting = keep(rounds, thread, number, packed.order, base, waiting, other)
     return waiting
 
@@ -153,9 +153,7 @@ def search_alone(
     while True:
         waiting, base = ZERO, k + size
         while k < base:
-            waiting = visit(
-                graph, matching, packed, rounds, ZERO, number, base, waiting, k, forwards
-            )
+            waiting = visit(graph, matching, packed, rounds, ZERO, number, base, waiting, k, forwards)
             k += ONE
         flush(rounds.worklist, number, packed.order, base, ZERO, waiting)
         size = appended(rounds.worklist, number)
@@ -229,7 +227,10 @@ def global_relabel(
     number += ONE
     start_round(rounds, thread, number)
     dead = dead_label(packed)
-    packed.population[thread, :] = 0
+    h = last_level(packed)
+    while h > ZERO:
+        packed.population[thread, h] = 0
+        h -= ONE
     waiting, free = ZERO, ZERO
     c, end = share_of(np.uint64(len(packed.words)), thread, rounds.num_threads)
     while c < end:
@@ -244,9 +245,7 @@ def global_relabel(
     go_on, size, _ = end_round(rounds, thread, number, packed.order, ZERO, waiting, ZERO)
     if not go_on:
         return False, number, ZERO
-    return search(
-        columns, matching.row_match, matching, packed, rounds, thread, number, size, False
-    )
+    return search(columns, matching.row_match, matching, packed, rounds, thread, number, size, False)
 
 
 @kernel
@@ -261,9 +260,7 @@ def forget_labels(packed: Packed, rounds: Rounds, thread: Any) -> None:
 
 
 @kernel
-def plant(
-    packed: Packed, rounds: Rounds, thread: Any, base: Any, size: Any
-) -> None:
+def plant(packed: Packed, rounds: Rounds, thread: Any, base: Any, size: Any) -> None:
     """Take all trees apart and start one at each of `size` active rows, one thread's share."""
     c, end = share_of(np.uint64(len(packed.words)), thread, rounds.num_threads)
     while c < end:
