@@ -33,6 +33,7 @@ from preflow.errors import (
 from preflow.generators import BIPARTITE_FAMILIES, bipartite_family
 from preflow.graph.bipartite import Adjacency
 from preflow.io.matrix_market import read_matrix_market, write_matrix_market
+from preflow.matching import policy
 from preflow.matching.methods import INITIAL
 from preflow.matching.policy import choose
 from preflow.progress import ProgressReport
@@ -388,7 +389,7 @@ def test_families(name: str) -> None:
         bipartite_family("erdos")
 
 
-def test_auto_says_why() -> None:
+def test_auto_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     mesh, random = (bipartite_family(name) for name in ("delaunay", "erdos-renyi"))
     assert choose(mesh.generate(n=4000)).method == "serial-hybrid"
     assert "symmetric" in preflow.bipartite_matching(mesh.generate(n=4000)).stats.reason
@@ -401,6 +402,14 @@ def test_auto_says_why() -> None:
     shifted = scipy.sparse.csr_array(grid)[:, np.random.default_rng(0).permutation(10_000)]
     assert "not symmetric" in choose(BipartiteGraph.from_scipy(shifted)).reason
     assert "small" in preflow.bipartite_matching(([0], [0])).stats.reason
+    monkeypatch.setattr(policy, "MANY_EDGES", policy.SMALL)
+    assert choose(random.generate("5000x3"), threads=2).method == "serial-push-relabel"
+    result = preflow.bipartite_matching(random.generate("5000x3"), threads=4)
+    result.verify()
+    assert result.stats.method == "multicore-push-relabel"
+    assert result.stats.reason.endswith("enough edges for 4 threads")
+    assert choose(mesh.generate(n=4000), threads=4).method == "serial-hybrid"
+    assert choose(mesh.generate(n=4000), threads=16).method == "multicore-push-relabel"
 
 
 def test_hybrid_hands_over_where_phases_stay_costly() -> None:

@@ -334,7 +334,7 @@ MUTANTS: Mutants = {
     ),
     "push: a gap is closed while others push": (
         "push-gap",
-        edit(push_relabel.gap_closed, "wait(rounds.barrier, rounds.num_threads)", "True"),
+        edit(packed.gap_closed, "wait(rounds.barrier, rounds.num_threads)", "True"),
         "data race on state.packed.population",
     ),
     "unpack: columns are written before all rows are cleared": (
@@ -344,7 +344,7 @@ MUTANTS: Mutants = {
             "    wait(rounds.barrier, rounds.num_threads)\n    c, end",
             "    c, end",
         ),
-        "data race on matching.row_match",
+        "sides disagree",
     ),
     "few: two trees take a column": (
         "few-square",

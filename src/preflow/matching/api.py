@@ -16,7 +16,7 @@ from ..errors import InvalidInputError, VerificationError
 from ..graph.bipartite import BipartiteGraph, as_bipartite_graph
 from ..kernels.kernel import compile_seconds
 from ..progress import Reporter
-from ..solving.dispatch import check_method, check_placement, find_method, thread_count
+from ..solving.dispatch import check_method, check_placement, find_method, most_threads, thread_count
 from ..solving.method import Method
 from ..solving.run import Control, check_time_limit, run_interruptibly
 from ..stats import (
@@ -143,7 +143,7 @@ class _Solve:
         with _timed(seconds, "build"):
             bipartite = as_bipartite_graph(graph)
         solved = bipartite.transposed if bipartite.by_columns else bipartite
-        choice = choose(solved, device)
+        choice = choose(solved, device, most_threads(threads))
         if method == "auto":
             if options:
                 raise InvalidInputError("options belong to one method: name it, method='auto' takes none")

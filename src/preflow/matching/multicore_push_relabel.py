@@ -1,6 +1,28 @@
 """Push-relabel for bipartite matching on many cores, without locks.
 
-TODO
+Langguth, Azad, Halappanavar and Manne, "On parallel push-relabel based algorithms for bipartite graph
+matching" (2014), with the pushes and labels of :mod:`.serial_push_relabel`. Threads push the active rows
+that they hold; a row that is displaced is held by the thread that displaced it.
+
+Why nothing goes wrong, whatever the interleaving:
+
+- The row and the label of a column are one word (:mod:`.packed`). A push is one compare-and-swap, from the
+  word that the thread has read to its own row and a higher label. So a column has one row at a time, and each
+  row is either that of one column, or held by one thread, or given up.
+- Labels only rise, so one that is stale by now is too low at worst. The new label is one more than the lowest
+  that was read at the other columns of the row; at most one more, therefore, than the lowest that there is
+  now. So at every moment all labels are lower bounds on how many columns are left on the way to a free one.
+  A row all of whose columns are dead is given up for good: no search has to prove it in the end.
+- Gaps, global relabels and searches come between two barriers, while nobody pushes.
+
+Departures:
+
+- Row and label change together, for the reasons above.
+- Work goes in rounds, few of them (25 to 40 on graphs of a million rows): threads share the active rows and
+  push, each first in first out, until together they have made so many pushes, or some have no row left.
+- Gaps are looked for between rounds. Each thread counts by how much it has changed each level.
+- The last few rows keep few threads busy, for long: on a Delaunay graph of a million vertices the last two
+  make an eighth of all pushes. Where that takes too long, trees grow from them (:mod:`.packed_search`).
 """
 
 from __future__ import annotations
@@ -17,7 +39,6 @@ from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.atomics import PADDING, compare_exchange, fetch_add, relaxed_load, relaxed_store
 from ..kernels.clock import now
 from ..kernels.kernel import kernel
-from ..parallel.barrier import wait
 from ..parallel.delays import delay
 from ..parallel.team import run_solver, share_of
 from ..solving.options import check_count, limit
@@ -25,7 +46,6 @@ from ..solving.run import Control
 from ..stats import (
     ARC_SCANS,
     AUGMENTATIONS,
-    GAP_VERTICES,
     GLOBAL_RELABELS,
     PHASES,
     PUSHES,
@@ -38,11 +58,9 @@ from .packed import (
     MOST,
     NOBODY,
     Packed,
-    close_gap,
     dead_label,
-    last_level,
+    gap_closed,
     level_of,
-    lowest_gap,
     pack,
     unpack,
 )
@@ -60,7 +78,7 @@ from .state import AHEAD_RANGE, Matching
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
-TWO, THREE, FOUR = np.uint64(2), np.uint64(3), np.uint64(4)
+TWO, THREE = np.uint64(2), np.uint64(3)
 #: A round ends after a number of pushes of this share of the columns, and at least so many for each thread:
 #: then active rows are dealt anew, and gaps looked for.
 ROUND_SHIFT = 4
@@ -243,23 +261,6 @@ def push_share(
 
 
 @kernel
-def gap_closed(state: State, thread: Any, alive: Any) -> tuple[bool, Any, bool]:
-    """Close the lowest gap, together.
-
-    Returns
-    -------
-    go_on, alive, free
-        False if the barrier is broken; how many columns may reach a free one; whether there is a free one.
-    """
-    packed, rounds = state.packed, state.rounds
-    level, below = lowest_gap(packed)
-    if below < alive and ZERO < level < last_level(packed):
-        alive = below
-        rounds.counts[thread, GAP_VERTICES] += close_gap(packed, rounds, thread, level)
-    return wait(rounds.barrier, rounds.num_threads), alive, level > ZERO
-
-
-@kernel
 def run_rounds(
     rows: Adjacency,
     columns: Adjacency,
@@ -303,7 +304,7 @@ def run_rounds(
         if thread == ZERO:
             rounds.progress[0] = size
         if gap:
-            go_on, alive, free = gap_closed(state, thread, alive)
+            go_on, alive, free = gap_closed(packed, rounds, thread, alive)
             if not go_on or not free:
                 size = ZERO
                 break
@@ -356,8 +357,8 @@ def solve(
 
     Notes
     -----
-    O(n m) work; memory of two indices a row and three a column, six and four more where searches take over,
-    and the transposed graph where a global relabel falls due.
+    O(n m) work; memory of two indices a row and eight bytes a column, eight more a row or column where
+    searches take over, and the transposed graph where a global relabel falls due.
     """
     num_rows, num_columns = graph.shape
     if max(num_rows, num_columns) > MOST:

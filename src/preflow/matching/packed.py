@@ -15,6 +15,7 @@ from ..graph.bipartite import Adjacency
 from ..kernels.kernel import kernel
 from ..parallel.barrier import wait
 from ..parallel.team import share_of
+from ..stats import GAP_VERTICES
 from .rounds import Rounds, keep
 from .state import NONE, Matching
 
@@ -157,3 +158,19 @@ def close_gap(packed: Packed, rounds: Rounds, thread: Any, level: Any) -> Any:
         level += ONE
         packed.population[thread, level] = 0
     return closed
+
+
+@kernel
+def gap_closed(packed: Packed, rounds: Rounds, thread: Any, alive: Any) -> tuple[bool, Any, bool]:
+    """Close the lowest gap, together.
+
+    Returns
+    -------
+    go_on, alive, free
+        False if the barrier is broken; how many columns may reach a free one; whether there is a free one.
+    """
+    level, below = lowest_gap(packed)
+    if below < alive and ZERO < level < last_level(packed):
+        alive = below
+        rounds.counts[thread, GAP_VERTICES] += close_gap(packed, rounds, thread, level)
+    return wait(rounds.barrier, rounds.num_threads), alive, level > ZERO
