@@ -94,6 +94,14 @@ METHODS = (
         parallel=True,
     ),
     Method(
+        "multicore-multi-source-bfs",
+        "matching.multicore_multi_source_bfs",
+        "MulticoreMultiSourceBfsOptions",
+        "disjoint trees level by level from all free rows, one augmenting path a tree",
+        "preflow, after Azad, Buluç and Pothen 2016",
+        parallel=True,
+    ),
+    Method(
         "cuda-push-relabel",
         "matching.cuda_push_relabel",
         "PushRelabelOptions",

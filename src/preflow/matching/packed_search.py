@@ -37,11 +37,13 @@ FEW = np.uint64(64)
 
 
 @kernel
-def prefetch_listed(adjacency: Adjacency, values: Any, order: Any, i: Any, end: Any) -> None:
-    """Do as :func:`prefetch_queued`, for items that have more than a vertex in their upper halves."""
+def prefetch_listed(adjacency: Adjacency, values: Any, packed: Packed, i: Any, end: Any) -> None:
+    """Do as :func:`prefetch_queued`, for items that may have trees in their upper halves."""
+    order = packed.order
     if i + AHEAD_RANGE < end:
         prefetch(adjacency.first, order[i + AHEAD_RANGE] & NOBODY)
         prefetch(adjacency.neighbour, np.uint64(adjacency.first[order[i + AHEAD_NEIGHBOURS] & NOBODY]))
+        prefetch(packed.leaf, order[i + AHEAD_VALUES] >> HALF)
         v = order[i + AHEAD_VALUES] & NOBODY
         first = np.uint64(adjacency.first[v])
         for e in range(first, min(np.uint64(adjacency.first[v + ONE]), first + MOST_VALUES)):
@@ -199,7 +201,7 @@ def search(
         else:
             k, end = take(rounds, number, size)
             while k < end:
-                prefetch_listed(graph, values, packed.order, begin + k, base)
+                prefetch_listed(graph, values, packed, begin + k, base)
                 waiting = visit(
                     graph, matching, packed, rounds, thread, number, base, waiting, begin + k, forwards
                 )
