@@ -35,13 +35,14 @@ from preflow.graph.bipartite import Adjacency
 from preflow.io.bipartite import read_bipartite_graph
 from preflow.io.edge_list import read_edge_list
 from preflow.io.matrix_market import read_matrix_market, write_matrix_market
+from preflow.matching import policy
 from preflow.matching.methods import INITIAL
 from preflow.matching.policy import choose
 from preflow.progress import ProgressReport
 from strategies import SmallGraph, small_graphs
 
 SOLVERS = [method.name for method in preflow.methods("bipartite_matching") if method.device == "cpu"]
-STARTS = ["none", *(heuristic.name for heuristic in INITIAL)]
+STARTS = ["none", *(heuristic.name for heuristic in INITIAL if heuristic.device == "cpu")]
 COMPLETE = SmallGraph(4, 6, [(r, c) for r in range(4) for c in range(6)])
 STAR = SmallGraph(5, 3, [(r, 1) for r in range(5)])
 
@@ -406,7 +407,7 @@ def test_patches_make_a_triangulation(name: str, degree: int) -> None:
         bipartite_family(name).generate(n=3000, patches=3)
 
 
-def test_auto_says_why() -> None:
+def test_auto_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     mesh, random = (bipartite_family(name) for name in ("delaunay", "erdos-renyi"))
     assert choose(mesh.generate(n=4000)).method == "serial-hybrid"
     assert "symmetric" in preflow.bipartite_matching(mesh.generate(n=4000)).stats.reason
@@ -419,6 +420,14 @@ def test_auto_says_why() -> None:
     shifted = scipy.sparse.csr_array(grid)[:, np.random.default_rng(0).permutation(10_000)]
     assert "not symmetric" in choose(BipartiteGraph.from_scipy(shifted)).reason
     assert "small" in preflow.bipartite_matching(([0], [0])).stats.reason
+    monkeypatch.setattr(policy, "MANY_EDGES", policy.SMALL)
+    assert choose(random.generate("5000x3"), threads=2).method == "serial-push-relabel"
+    result = preflow.bipartite_matching(random.generate("5000x3"), threads=4)
+    result.verify()
+    assert result.stats.method == "multicore-push-relabel"
+    assert result.stats.reason.endswith("enough edges for 4 threads")
+    assert choose(mesh.generate(n=4000), threads=2).method == "serial-hybrid"
+    assert choose(mesh.generate(n=4000), threads=4).method == "multicore-multi-source-bfs"
 
 
 def test_hybrid_hands_over_where_phases_stay_costly() -> None:

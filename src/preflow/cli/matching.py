@@ -26,7 +26,9 @@ def match(
     method: Method = "auto",
     initial: Annotated[
         str,
-        typer.Option(help="auto, none, cheap, min-degree, karp-sipser or sinkhorn-knopp."),
+        typer.Option(
+            help="auto, none, cheap, min-degree, karp-sipser, sinkhorn-knopp or, on a GPU, proposals."
+        ),
     ] = "auto",
     device: Device = "auto",
     threads: Threads = None,

@@ -14,13 +14,13 @@ import numpy as np
 from ..certify.matching import check_matching
 from ..cuda import runtime
 from ..cuda.runtime import Device, is_on_gpu
-from ..errors import InvalidInputError, VerificationError
+from ..errors import DeviceUnavailableError, InvalidInputError, VerificationError
 from ..graph.bipartite import BipartiteGraph, as_bipartite_graph
 from ..graph.device_bipartite import DeviceBipartiteGraph, graph_on_device
 from ..graph.placement import taken
 from ..kernels.kernel import compile_seconds
 from ..progress import Reporter
-from ..solving.dispatch import check_method, check_placement, find_method, thread_count
+from ..solving.dispatch import check_method, check_placement, find_method, most_threads, thread_count
 from ..solving.method import Method
 from ..solving.run import Control, check_time_limit, run_interruptibly
 from ..stats import (
@@ -32,8 +32,8 @@ from ..stats import (
     MatchingStats,
 )
 from .cover import trivial_cover
-from .methods import METHODS, find_heuristic
-from .policy import choose, initial_for
+from .methods import METHODS, Heuristic, find_heuristic
+from .policy import choose, initial_for, pays_to_look_for_gpu
 from .result import MatchingResult
 from .state import Matching, empty_matching
 
@@ -62,16 +62,17 @@ def bipartite_matching(
         (:meth:`preflow.BipartiteGraph.from_scipy` can leave zeros out) and also when stored twice. It may be
         on a GPU: a sparse matrix of CuPy's, or arrays of CuPy's or with ``__dlpack__`` such as Torch tensors.
         Results are then of the same kind, and "auto" takes a method that runs there; one that runs on the
-        CPU gets a copy, and so does a heuristic for the initial matching.
+        CPU gets a copy, and so does a heuristic on the CPU for the initial matching.
     method : str
         A name from ``preflow.methods("bipartite_matching")``, or "auto".
     device : {"auto", "cpu", "cuda"}
+        "auto" takes a GPU for a graph on the host only if the graph is large and `threads` is not given.
     threads : int, optional
         At most so many CPU threads; default: all that the process may use and the method can.
     initial : str, MatchingResult or array_like of integers
-        What to start from: "none", a heuristic ("cheap", "min-degree", "karp-sipser", "sinkhorn-knopp"),
-        "auto", or a matching: an earlier result, or the column of every row, -1 for none, on the host or on
-        the GPU.
+        What to start from: "none", a heuristic ("cheap", "min-degree", "karp-sipser", "sinkhorn-knopp", on
+        a GPU also "proposals"), "auto", or a matching: an earlier result, or the column of every row, -1 for
+        none, on the host or on the GPU.
     options : mapping, optional
         Options of the named method, such as ``{"relabel_period": 1.0}``; "auto" takes none.
     time_limit : float, optional
@@ -115,6 +116,16 @@ def bipartite_matching(
     if solve.graph.num_edges <= QUICK_EDGES and time_limit is None and progress is False:
         return solve.run()
     return run_interruptibly(solve.run, solve.control, time_limit, progress)
+
+
+def _gpu_for(graph: BipartiteGraph) -> Device | None:
+    """Return a GPU if there is one and looking for it pays."""
+    if isinstance(graph, DeviceBipartiteGraph) or not pays_to_look_for_gpu(graph, runtime.is_in_use()):
+        return None
+    try:
+        return runtime.find_device()
+    except DeviceUnavailableError:
+        return None
 
 
 @dataclass
@@ -170,7 +181,10 @@ class _Solve:
             if device == "cpu" and isinstance(bipartite, DeviceBipartiteGraph):
                 with _timed(seconds, "download"):
                     looked_at = _by_rows(bipartite.on_host())
-            choice = choose(looked_at, device)
+            may_use_gpu = device == "auto" and threads is None
+            choice = choose(
+                looked_at, device, most_threads(threads), _gpu_for(solved) if may_use_gpu else None
+            )
             record, reason, options = find_method(METHODS, choice.method), choice.reason, choice.options
         else:
             record, reason = find_method(METHODS, method), "asked for"
@@ -180,8 +194,11 @@ class _Solve:
             gpu = bipartite.device if isinstance(bipartite, DeviceBipartiteGraph) else runtime.find_device()
         given = None
         if isinstance(initial, str):
-            name = initial_for(record.name) if initial == "auto" else initial
-            find_heuristic(name)
+            on_gpu = gpu is not None and isinstance(bipartite, DeviceBipartiteGraph)
+            name = initial_for(record.name, on_gpu) if initial == "auto" else initial
+            heuristic = find_heuristic(name)
+            if heuristic is not None and heuristic.device == "cuda" and gpu is None:
+                raise InvalidInputError(f"initial={name!r} runs on a GPU, {record.name} does not")
         else:
             name = "given"
             with bipartite.current():
@@ -215,29 +232,38 @@ class _Solve:
         with self.timed("download"):
             return _by_rows(self.graph.on_host())
 
-    def initial_matching(self) -> Matching | None:
+    @cached_property
+    def heuristic(self) -> Heuristic | None:
+        """What finds the matching to start from, if anything does."""
+        return None if self.given is not None else find_heuristic(self.initial)
+
+    def host_matching(self) -> Matching | None:
         """Return the matching to start from, of the graph as it is solved; None for the empty one.
 
         What a heuristic finds is in the host's memory.
         """
         if self.given is not None:
             return self.given.transposed if self.graph.by_columns else self.given
-        heuristic = find_heuristic(self.initial)
-        if heuristic is None or self.control.stopped:
+        if self.heuristic is None or self.heuristic.device == "cuda" or self.control.stopped:
             return None
         matching = empty_matching(self.on_host)
+        threads = {"threads": self.threads} if self.heuristic.parallel else {}
         with self.timed("initial"):
-            heuristic.start(self.on_host, matching)
+            self.heuristic.start(self.on_host, matching, **threads)
         return matching
 
     def started(self) -> tuple[BipartiteGraph, Matching]:
         """Return the graph as it is solved and the matching to start from, both where the method runs."""
-        matching = self.initial_matching()
+        start = self.host_matching()
         if self.device is None:
-            return self.on_host, matching or empty_matching(self.on_host)
+            return self.on_host, start or empty_matching(self.on_host)
         with self.timed("upload"):
             graph = self.solved if self.on_gpu else graph_on_device(self.solved, self.device)
-            return graph, Matching(*map(graph.own, matching)) if matching else empty_matching(graph)
+            matching = Matching(*map(graph.own, start)) if start else empty_matching(graph)
+        if self.heuristic is not None and self.heuristic.device == "cuda" and not self.control.stopped:
+            with self.timed("initial"):
+                self.heuristic.start(graph, matching)
+        return graph, matching
 
     def run(self) -> MatchingResult:
         with self.current_device():
