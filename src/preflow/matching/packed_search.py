@@ -24,7 +24,7 @@ from ..parallel.delays import delay
 from ..parallel.team import share_of
 from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES
 from .packed import HALF, NOBODY, Packed, dead_label, last_level, level_of, unpack
-from .rounds import TOLD, Rounds, end_round, keep, set_of, should_stop, start_round, take
+from .rounds import TOLD, Rounds, end_round, keep, set_of, should_stop, start_round
 from .state import AHEAD_NEIGHBOURS, AHEAD_RANGE, AHEAD_VALUES, MOST_VALUES, Matching
 
 ZERO = np.uint64(0)
@@ -32,8 +32,9 @@ ONE = np.uint64(1)
 TWO = np.uint64(2)
 #: In the upper half of a word, instead of a row: not reached, and dead.
 UNSEEN, CLOSED = np.uint64(2**32 - 1), np.uint64(2**32 - 2)
-#: A level of fewer columns or rows for each thread is small.
-FEW = np.uint64(64)
+#: A level of fewer columns or rows for each thread is small: one thread takes about as long for them as all
+#: do to meet.
+FEW = np.uint64(8)
 
 
 @kernel
@@ -138,6 +139,7 @@ def visit(
 @kernel
 def search_alone(
     graph: Adjacency,
+    values: Any,
     matching: Matching,
     packed: Packed,
     rounds: Rounds,
@@ -155,6 +157,7 @@ def search_alone(
     while True:
         waiting, base = ZERO, k + size
         while k < base:
+            prefetch_listed(graph, values, packed.order, k, base)
             waiting = visit(graph, matching, packed, rounds, ZERO, number, base, waiting, k, forwards)
             k += ONE
         flush(rounds.worklist, number, packed.order, base, ZERO, waiting)
@@ -196,18 +199,16 @@ def search(
         if alone:
             if thread == ZERO:
                 found = search_alone(
-                    graph, matching, packed, rounds, number, begin, size, TWO * few, forwards
+                    graph, values, matching, packed, rounds, number, begin, size, TWO * few, forwards
                 )
         else:
-            k, end = take(rounds, number, size)
+            k, end = share_of(size, thread, rounds.num_threads)
             while k < end:
                 prefetch_listed(graph, values, packed, begin + k, base)
                 waiting = visit(
                     graph, matching, packed, rounds, thread, number, base, waiting, begin + k, forwards
                 )
                 k += ONE
-                if k == end:
-                    k, end = take(rounds, number, size)
         go_on, size, found = end_round(rounds, thread, number, packed.order, base, waiting, found)
         begin = np.uint64(relaxed_load(rounds.shared, set_of(number) + TOLD)) if alone else base
         reached += found if alone else size
