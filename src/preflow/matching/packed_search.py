@@ -157,7 +157,7 @@ def search_alone(
     while True:
         waiting, base = ZERO, k + size
         while k < base:
-            prefetch_listed(graph, values, packed.order, k, base)
+            prefetch_listed(graph, values, packed, k, base)
             waiting = visit(graph, matching, packed, rounds, ZERO, number, base, waiting, k, forwards)
             k += ONE
         flush(rounds.worklist, number, packed.order, base, ZERO, waiting)
