@@ -1,7 +1,7 @@
 """The standard heuristic: every row, one after the other, takes its first free column.
 
 "Cheap" in Duff, Kaya and Uçar (2011), what Deveci et al. start from. At least half of a maximum
-matching, O(m). Several threads take pieces of the rows; a column goes to the first row that claims it by a
+matching, O(m). Several threads take a few rows at a time; a column goes to the first row that claims it by a
 compare-and-swap.
 """
 
@@ -12,12 +12,17 @@ from typing import Any
 import numpy as np
 
 from ..graph.bipartite import Adjacency, BipartiteGraph
-from ..kernels.atomics import compare_exchange, relaxed_load
+from ..kernels.atomics import compare_exchange, fetch_add, relaxed_load
 from ..kernels.kernel import kernel
-from ..parallel.pieces import run_pieces
+from ..parallel.team import run_team
 from .state import Matching
 
+ZERO = np.uint64(0)
 ONE = np.uint64(1)
+#: Rows that a thread takes at once. All threads should go through the rows in about their order: what a cheap
+#: matching gets wrong lies nearby then. With 16 pieces of a Delaunay graph of a million rows for two threads it
+#: has more edges, but what follows looks at 17.9 million edges instead of 7.8.
+ROWS_AT_A_TIME = np.uint64(64)
 
 
 @kernel
@@ -34,16 +39,20 @@ def take_first_free(rows: Adjacency, matching: Matching) -> None:
 
 
 @kernel
-def claim_first_free(rows: Adjacency, matching: Matching, begin: Any, end: Any) -> None:
-    """Match rows ``begin .. end - 1``, each with the first free column that it can get before others do."""
+def claim_first_free(rows: Adjacency, matching: Matching, taken: Any) -> None:
+    """Match rows, a few at a time, each with the first free column that it can get before other threads."""
     num_rows = np.uint64(len(matching.row_match))
-    for r in range(begin, end):
-        for e in range(np.uint64(rows.first[r]), np.uint64(rows.first[r + ONE])):
-            c = np.uint64(rows.neighbour[e])
-            mate = np.uint64(relaxed_load(matching.column_match, c))
-            if mate >= num_rows and compare_exchange(matching.column_match, c, mate, r):
-                matching.row_match[r] = c
-                break
+    while True:
+        begin = np.uint64(fetch_add(taken, ZERO, ROWS_AT_A_TIME))
+        if begin >= num_rows:
+            break
+        for r in range(begin, min(begin + ROWS_AT_A_TIME, num_rows)):
+            for e in range(np.uint64(rows.first[r]), np.uint64(rows.first[r + ONE])):
+                c = np.uint64(rows.neighbour[e])
+                mate = np.uint64(relaxed_load(matching.column_match, c))
+                if mate >= num_rows and compare_exchange(matching.column_match, c, mate, r):
+                    matching.row_match[r] = c
+                    break
 
 
 def start(graph: BipartiteGraph, matching: Matching, threads: int = 1) -> None:
@@ -51,8 +60,5 @@ def start(graph: BipartiteGraph, matching: Matching, threads: int = 1) -> None:
     if threads == 1:
         take_first_free(graph.rows, matching)
         return
-
-    def work(begin: int, end: int) -> None:
-        claim_first_free(graph.rows, matching, np.uint64(begin), np.uint64(end))
-
-    run_pieces(work, graph.num_rows, threads)
+    taken = np.zeros(1, dtype=np.int64)
+    run_team(lambda _: claim_first_free(graph.rows, matching, taken), threads, lambda: None)
