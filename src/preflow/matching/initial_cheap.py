@@ -20,8 +20,8 @@ from .state import Matching
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
 #: Rows that a thread takes at once. All threads should go through the rows in about their order: what a cheap
-#: matching gets wrong lies nearby then. With 16 pieces of a Delaunay graph of a million rows for two threads it
-#: has more edges, but what follows looks at 17.9 million edges instead of 7.8.
+#: matching gets wrong lies nearby then. With 16 pieces of a Delaunay graph of a million rows for two threads
+#: it has more edges, but what follows looks at 17.9 million edges instead of 7.8.
 ROWS_AT_A_TIME = np.uint64(64)
 
 
