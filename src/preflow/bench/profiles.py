@@ -158,12 +158,14 @@ def draw_by_size(table: Mapping[str, Mapping[str, Mapping[int, float]]], title: 
         What was timed.
     path : Path
     """
-    from matplotlib.ticker import NullFormatter
+    from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
 
     with _panels(table, title, path, "arcs", "seconds") as panels:
         for axes, _ in panels:
             axes.set_xscale("log")
             axes.set_yscale("log")
+            axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            axes.xaxis.set_major_formatter(EngFormatter(sep=""))
             axes.xaxis.set_minor_formatter(NullFormatter())
 
 
