@@ -99,7 +99,7 @@ def propose(matrix: scipy.sparse.csr_array) -> np.ndarray:
     """Return the column of every row in the initial matching by proposals."""
     graph = preflow.BipartiteGraph.from_scipy(matrix).on_device()
     matching = empty_matching(graph)
-    initial_proposals.start(graph, matching)
+    initial_proposals.start(graph, matching, Control())
     return np.asarray(graph.device.to_host(matching.row_match)).astype(np.int64)
 
 

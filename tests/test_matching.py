@@ -36,9 +36,11 @@ from preflow.io.bipartite import read_bipartite_graph
 from preflow.io.edge_list import read_edge_list
 from preflow.io.matrix_market import read_matrix_market, write_matrix_market
 from preflow.matching import policy
-from preflow.matching.methods import INITIAL
+from preflow.matching.methods import INITIAL, find_heuristic
 from preflow.matching.policy import choose
+from preflow.matching.state import empty_matching
 from preflow.progress import ProgressReport
+from preflow.solving.run import Control
 from strategies import SmallGraph, small_graphs
 
 SOLVERS = [method.name for method in preflow.methods("bipartite_matching") if method.device == "cpu"]
@@ -454,6 +456,20 @@ def test_real_matrices(name: str, size: int, shared_instances: Path) -> None:
     check_decomposition(graph)
 
 
+@pytest.mark.parametrize("name", STARTS[1:])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_initial_matchings_stop(name: str, threads: int) -> None:
+    graph = bipartite_family("erdos-renyi").generate("20000x3", seed=1)
+    matching, control = empty_matching(graph), Control(threads)
+    control.stop[0] = 1
+    heuristic = find_heuristic(name)
+    assert heuristic is not None
+    heuristic.start(graph, matching, control)
+    rows = np.flatnonzero(matching.row_match < graph.num_columns)
+    assert len(rows) < 5000
+    assert (matching.column_match[matching.row_match[rows]] == rows).all()
+
+
 # Proofs and limits
 
 
@@ -484,8 +500,6 @@ def test_proof_fails_for_a_wrong_matching() -> None:
 @pytest.mark.parametrize("method", SOLVERS)
 def test_a_stopped_solve_is_a_matching_with_bounds(method: str) -> None:
     from preflow.matching.result import MatchingResult
-    from preflow.matching.state import empty_matching
-    from preflow.solving.run import Control
 
     graph = bipartite_family("erdos-renyi").generate("2000x3")
     control = Control()

@@ -76,9 +76,9 @@ def bipartite_matching(
     options : mapping, optional
         Options of the named method, such as ``{"relabel_period": 1.0}``; "auto" takes none.
     time_limit : float, optional
-        Seconds for the solve; an initial matching, linear in the graph, is completed in any case, and
-        compiling, once, comes on top. On expiry the result's `status` says so, its matching has
-        `lower_bound` edges, and no matching has more than `upper_bound`.
+        Seconds for the solve, the initial matching included; compiling, once, comes on top. On expiry the
+        result's `status` says so, its matching has `lower_bound` edges, and no matching has more than
+        `upper_bound`.
     progress : bool or function
         True draws a line on standard error; a function is called with a ProgressReport now and then.
 
@@ -247,9 +247,8 @@ class _Solve:
         if self.heuristic is None or self.heuristic.device == "cuda" or self.control.stopped:
             return None
         matching = empty_matching(self.on_host)
-        threads = {"threads": self.threads} if self.heuristic.parallel else {}
         with self.timed("initial"):
-            self.heuristic.start(self.on_host, matching, **threads)
+            self.heuristic.start(self.on_host, matching, self.control)
         return matching
 
     def started(self) -> tuple[BipartiteGraph, Matching]:
@@ -262,7 +261,7 @@ class _Solve:
             matching = Matching(*map(graph.own, start)) if start else empty_matching(graph)
         if self.heuristic is not None and self.heuristic.device == "cuda" and not self.control.stopped:
             with self.timed("initial"):
-                self.heuristic.start(graph, matching)
+                self.heuristic.start(graph, matching, self.control)
         return graph, matching
 
     def run(self) -> MatchingResult:

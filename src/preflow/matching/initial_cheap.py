@@ -15,7 +15,8 @@ from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.atomics import compare_exchange, fetch_add, relaxed_load
 from ..kernels.kernel import kernel
 from ..parallel.team import run_team
-from .state import Matching
+from ..solving.run import Control
+from .state import Matching, asked_to_stop
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -26,10 +27,12 @@ ROWS_AT_A_TIME = np.uint64(64)
 
 
 @kernel
-def take_first_free(rows: Adjacency, matching: Matching) -> None:
+def take_first_free(rows: Adjacency, matching: Matching, stop: Any) -> None:
     """Match every row with its first free column."""
     num_rows = np.uint64(len(matching.row_match))
     for r in range(num_rows):
+        if asked_to_stop(stop, r):
+            break
         for e in range(np.uint64(rows.first[r]), np.uint64(rows.first[r + ONE])):
             c = np.uint64(rows.neighbour[e])
             if np.uint64(matching.column_match[c]) >= num_rows:
@@ -39,12 +42,12 @@ def take_first_free(rows: Adjacency, matching: Matching) -> None:
 
 
 @kernel
-def claim_first_free(rows: Adjacency, matching: Matching, taken: Any) -> None:
+def claim_first_free(rows: Adjacency, matching: Matching, taken: Any, stop: Any) -> None:
     """Match rows, a few at a time, each with the first free column that it can get before other threads."""
     num_rows = np.uint64(len(matching.row_match))
     while True:
         begin = np.uint64(fetch_add(taken, ZERO, ROWS_AT_A_TIME))
-        if begin >= num_rows:
+        if begin >= num_rows or asked_to_stop(stop, ZERO):
             break
         for r in range(begin, min(begin + ROWS_AT_A_TIME, num_rows)):
             for e in range(np.uint64(rows.first[r]), np.uint64(rows.first[r + ONE])):
@@ -55,10 +58,14 @@ def claim_first_free(rows: Adjacency, matching: Matching, taken: Any) -> None:
                     break
 
 
-def start(graph: BipartiteGraph, matching: Matching, threads: int = 1) -> None:
-    """Add edges to an empty matching, in place."""
-    if threads == 1:
-        take_first_free(graph.rows, matching)
+def start(graph: BipartiteGraph, matching: Matching, control: Control) -> None:
+    """Add edges to an empty matching, in place, on ``control.threads`` threads."""
+    if control.threads == 1:
+        take_first_free(graph.rows, matching, control.stop)
         return
     taken = np.zeros(1, dtype=np.int64)
-    run_team(lambda _: claim_first_free(graph.rows, matching, taken), threads, lambda: None)
+
+    def share(_: int) -> None:
+        claim_first_free(graph.rows, matching, taken, control.stop)
+
+    run_team(share, control.threads, lambda: None)

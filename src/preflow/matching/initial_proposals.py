@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..graph.device_bipartite import DeviceBipartiteGraph
+from ..solving.run import Control
 from .on_device import launches, require_room
 from .state import Matching
 
@@ -44,7 +45,7 @@ class Arguments(NamedTuple):
     state: Any
 
 
-def start(graph: DeviceBipartiteGraph, matching: Matching) -> None:
+def start(graph: DeviceBipartiteGraph, matching: Matching, control: Control) -> None:
     """Add edges to an empty matching until none can be added.
 
     Raises
@@ -73,4 +74,5 @@ def start(graph: DeviceBipartiteGraph, matching: Matching) -> None:
         xp.zeros(STATE_WORDS, dtype=np.uint64),
     )
     for _ in launches(device, SOURCE, "proposals_slice", arguments, DONE):
-        pass
+        if control.stopped:
+            break

@@ -150,8 +150,6 @@ class Heuristic:
     module : str
         Module, relative to the package ``preflow``, that has the function ``start``.
     summary, paper : str
-    parallel : bool
-        Whether ``start`` takes a number of threads.
     device : str
         Where it runs, and the graph and the matching are: "cpu" or "cuda".
     """
@@ -160,7 +158,6 @@ class Heuristic:
     module: str
     summary: str
     paper: str
-    parallel: bool = False
     device: str = "cpu"
 
     @property
@@ -175,7 +172,6 @@ INITIAL = (
         "matching.initial_cheap",
         "every row takes its first free column",
         DUFF_KAYA_UCAR,
-        parallel=True,
     ),
     Heuristic(
         "min-degree",

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..graph.bipartite import Adjacency, BipartiteGraph
-from ..kernels.atomics import prefetch
+from ..kernels.atomics import prefetch, relaxed_load
 from ..kernels.kernel import kernel
 
 ZERO = np.uint64(0)
@@ -24,6 +24,8 @@ AHEAD_NEIGHBOURS = np.uint64(6)
 AHEAD_VALUES = np.uint64(3)
 #: And of at most so many neighbours: more would push others out of the cache.
 MOST_VALUES = np.uint64(32)
+#: Initial matchings look after so many rows, and one more, whether to stop.
+LOOK_EVERY = np.uint64(2**12 - 1)
 
 
 class Matching(NamedTuple):
@@ -51,6 +53,12 @@ def empty_matching(graph: BipartiteGraph) -> Matching:
     dtype, xp = graph.dtype, graph.xp
     none = np.iinfo(dtype).max
     return Matching(xp.full(graph.num_rows, none, dtype=dtype), xp.full(graph.num_columns, none, dtype=dtype))
+
+
+@kernel
+def asked_to_stop(stop: Any, count: Any) -> bool:
+    """Whether the solve was asked to stop; looks only every so manyth time, as `count` says."""
+    return bool(count & LOOK_EVERY == ZERO and relaxed_load(stop, ZERO) != 0)
 
 
 @kernel
