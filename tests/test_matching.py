@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -662,9 +663,28 @@ def test_edge_lists(tmp_path: Path) -> None:
     assert read_edge_list(path).shape == (0, 0)
 
 
-@pytest.mark.parametrize("text", ["1 2\n3\n", "1 2\n3 x\n", "1 2.5\n", "0 -1\n", "0 99999999999999999999\n"])
+@pytest.mark.parametrize(
+    "text",
+    ["1 2\n3\n", "1 2\n3 x\n", "1 2.5\n", "0 -1\n", "0 99999999999999999999\n", "0 9223372036854775807\n"],
+)
 def test_malformed_edge_lists(text: str, tmp_path: Path) -> None:
     path = tmp_path / "bad.txt"
     path.write_text(text)
     with pytest.raises(ParseError, match=r"bad\.txt"):
         read_edge_list(path)
+
+
+def test_byte_order_does_not_matter() -> None:
+    row, column = np.array([0, 1], dtype=">i4"), np.array([1, 0], dtype=">i8")
+    assert BipartiteGraph.from_edges(row, column, (2**25, 2**25)).rows.neighbour.tolist() == [1, 0]
+    matrix = scipy.sparse.csr_array((np.ones(2), np.array([1, 0]), np.array([0, 1, 2])))
+    matrix.indices, matrix.indptr = matrix.indices.astype(">i4"), matrix.indptr.astype(">i4")
+    assert BipartiteGraph.from_scipy(matrix).rows.neighbour.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("banner", [" %%MatrixMarket", "%MatrixMarket", "\n%%MatrixMarket"])
+def test_a_damaged_matrix_is_no_list_of_edges(banner: str, tmp_path: Path) -> None:
+    path = tmp_path / "matrix.mtx"
+    path.write_text(f"{banner} matrix coordinate pattern general\n3 3 1\n1 2\n")
+    with suppress(ParseError):
+        assert read_bipartite_graph(path).rows.first.tolist() == [0, 1, 1, 1]

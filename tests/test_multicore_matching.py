@@ -177,7 +177,7 @@ def test_start_from_a_given_matching(method: str) -> None:
 def test_cheap_matching_by_many_threads(threads: int) -> None:
     graph = bipartite_family("erdos-renyi").generate("3000x3", seed=0)
     matching = empty_matching(graph)
-    initial_cheap.start(graph, matching, threads)
+    initial_cheap.start(graph, matching, Control(threads))
     rows = np.flatnonzero(matching.row_match < graph.num_columns)
     assert (matching.column_match[matching.row_match[rows]] == rows).all()
     assert len(rows) == np.count_nonzero(matching.column_match < graph.num_rows)

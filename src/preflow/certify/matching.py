@@ -39,6 +39,9 @@ def check_matching(graph: BipartiteGraph, row_match: Any, column_match: Any, siz
     xp = graph.xp
     rows = xp.flatnonzero(row_match >= 0)
     back = column_match[row_match[rows]]
+    taken = (back >= 0) & (back != rows)
+    taken &= row_match[xp.where(taken, back, 0)] == row_match[rows]
+    _check_none(taken, "row {} is matched with a column that another row is matched with, too", rows)
     _check_none(back != rows, "row {} is matched with a column that is not matched with it", rows)
     if len(rows) != size or xp.count_nonzero(column_match >= 0) != size:
         raise VerificationError(f"{len(rows)} rows are matched, not {size}")

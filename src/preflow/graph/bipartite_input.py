@@ -73,6 +73,7 @@ def ascends(values: Any) -> bool:
 def _checked_lines(indptr: Any, indices: Any, lines: int, across: int) -> tuple[Any, Any]:
     if indptr.shape != (lines + 1,) or indices.ndim != 1:
         raise InvalidInputError(f"indptr has shape {indptr.shape}, expected ({lines + 1},)")
+    indptr, indices = _native(indptr), _native(indices)
     num_edges = int(indptr[-1])
     if int(indptr[0]) != 0 or (indptr[1:] < indptr[:-1]).any():
         raise InvalidInputError("indptr does not start at 0 and ascend")
@@ -133,4 +134,9 @@ def check_numbers(numbers: Any, name: str) -> Any:
         return numbers.astype(np.int64)
     if numbers.dtype.kind not in "iu":
         raise InvalidInputError(f"{name} holds integers, got dtype {numbers.dtype}")
-    return numbers
+    return _native(numbers)
+
+
+def _native(numbers: Any) -> Any:
+    """Return numbers in the machine's byte order, which views of their bytes need."""
+    return numbers.astype(numbers.dtype.newbyteorder("="), copy=False)

@@ -27,8 +27,9 @@ from .bipartite_input import as_index, ascends, check_numbers, checked_ends, kep
 from .placement import DeviceArrays, require_memory, restorer, taken
 
 SOURCE = Path(__file__).with_suffix(".cu")
-#: Labels go up to the number of vertices; the two largest numbers of 32 bits mean something else.
-MOST_VERTICES = MOST_EDGES = 2**32 - 4
+#: Labels go up to the number of vertices; the two largest numbers of 32 bits mean something else. Kernels go
+#: through edges and vertices in steps of as many as a GPU has threads, and must not pass 2**32 by that.
+MOST_VERTICES = MOST_EDGES = 2**32 - 2**25
 #: Bytes of an edge and of a line in one side's arrays, and of a line of the other side while it is built.
 EDGE, LINE, LINE_WHILE_BUILT = 4, 4, 12
 
@@ -182,11 +183,16 @@ def size_in_words(graph: BipartiteGraph) -> str:
     return f"{graph.num_edges:,} edges, {graph.num_rows:,} rows and {graph.num_columns:,} columns"
 
 
+def fits_numbers(num_rows: int, num_columns: int, num_edges: int) -> bool:
+    """Whether 32 bits number the edges and vertices of a graph."""
+    return num_edges <= MOST_EDGES and num_rows + num_columns <= MOST_VERTICES
+
+
 def _check_size(num_rows: int, num_columns: int, num_edges: int) -> None:
-    if num_edges > MOST_EDGES or num_rows + num_columns > MOST_VERTICES:
+    if not fits_numbers(num_rows, num_columns, num_edges):
         raise UnsuitableMethodError(
             f"{num_edges:,} edges of {num_rows + num_columns:,} vertices are too many for a GPU: "
-            "at most 2**32 - 4 of each"
+            "at most 2**32 - 2**25 of each"
         )
 
 

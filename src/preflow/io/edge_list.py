@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..errors import InvalidInputError, ParseError
 from ..graph.bipartite import BipartiteGraph
+from ..graph.bipartite_input import MOST_NARROW
 from .files import read_bytes
 
 #: What comments begin with.
@@ -48,6 +49,8 @@ def parse_edge_list(data: bytes, path: str | Path) -> BipartiteGraph:
         raise ParseError(path, None, f"no list of edges, lines of two integers: {error}") from error
     row, column = np.ascontiguousarray(ends.T)
     size = int(ends.max(initial=-1)) + 1
+    if size > MOST_NARROW:
+        raise ParseError(path, None, f"vertex {size - 1}: numbers up to {MOST_NARROW - 1} can be read")
     try:
         return BipartiteGraph.from_edges(row, column, (size, size))
     except InvalidInputError as error:

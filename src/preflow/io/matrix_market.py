@@ -12,7 +12,8 @@ from ..errors import InvalidInputError, ParseError
 from ..graph.bipartite import BipartiteGraph
 from .files import read_bytes, replacing
 
-BANNER = b"%%matrixmarket"
+#: What the first line has in it, and within how many bytes.
+BANNER, MOST_BANNER = b"matrixmarket", 1024
 
 
 def read_matrix_market(path: str | Path, *, explicit_zeros: bool = True) -> BipartiteGraph:
@@ -33,8 +34,8 @@ def read_matrix_market(path: str | Path, *, explicit_zeros: bool = True) -> Bipa
 
 
 def is_matrix_market(data: bytes) -> bool:
-    """Whether the content of a file begins as those of matrices do."""
-    return data[: len(BANNER)].lower() == BANNER
+    """Whether the first line of a file's content names the format, if not quite as it should."""
+    return BANNER in data[:MOST_BANNER].lstrip().lower().split(b"\n", 1)[0]
 
 
 def parse_matrix_market(data: bytes, path: str | Path, explicit_zeros: bool) -> BipartiteGraph:

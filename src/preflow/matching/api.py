@@ -177,8 +177,9 @@ class _Solve:
         if method == "auto":
             if options:
                 raise InvalidInputError("options belong to one method: name it, method='auto' takes none")
+            on_cpu = device == "cpu" or threads is not None
             looked_at = solved
-            if device == "cpu" and isinstance(bipartite, DeviceBipartiteGraph):
+            if on_cpu and isinstance(bipartite, DeviceBipartiteGraph):
                 with _timed(seconds, "download"):
                     looked_at = _by_rows(bipartite.on_host())
             may_use_gpu = device == "auto" and threads is None

@@ -1,4 +1,4 @@
-"""A maximal matching on a GPU, the same in every run: rows propose, columns choose.
+"""A maximal matching on a GPU, the same in every run on the same arrays: rows propose, columns choose.
 
 In every round each free row proposes to the first free column that it comes to, from a place among its
 edges that looks random and changes from round to round; each column takes the least of the rows that

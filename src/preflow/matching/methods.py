@@ -194,7 +194,7 @@ INITIAL = (
     Heuristic(
         "proposals",
         "matching.initial_proposals",
-        "on a GPU: rows propose in rounds, columns choose; the same in every run",
+        "on a GPU: rows propose in rounds, columns choose; the same in every run on the same arrays",
         "Blelloch, Fineman and Shun 2012",
         device="cuda",
     ),

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InvalidInputError
+from ..errors import UnsuitableMethodError
 from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.kernel import kernel
 from ..parallel.team import run_solver
@@ -52,7 +52,7 @@ def solve(
 
     Raises
     ------
-    InvalidInputError
+    UnsuitableMethodError
         There are 2**32 - 2 rows or columns, or more.
 
     Notes
@@ -62,7 +62,7 @@ def solve(
     """
     num_rows, num_columns = graph.shape
     if max(num_rows, num_columns) > MOST:
-        raise InvalidInputError(
+        raise UnsuitableMethodError(
             f"multicore-multi-source-bfs takes up to {MOST:,} rows and columns, got {graph}"
         )
     threads = control.threads

@@ -34,7 +34,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InvalidInputError
+from ..errors import UnsuitableMethodError
 from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.atomics import PADDING, compare_exchange, fetch_add, relaxed_load, relaxed_store
 from ..kernels.clock import now
@@ -293,6 +293,8 @@ def run_rounds(
             rounds.progress[1] = size
     if relabels and go_on:
         started = now()
+        if thread == ZERO:
+            signals[:] = ZERO  # rounds of the search do not reset them
         go_on, number, alive = global_relabel(columns, matching, packed, rounds, thread, number)
         if thread == ZERO:
             rounds.counts[thread, GLOBAL_RELABELS] += ONE
@@ -352,7 +354,7 @@ def solve(
 
     Raises
     ------
-    InvalidInputError
+    UnsuitableMethodError
         There are 2**32 - 2 rows or columns, or more.
 
     Notes
@@ -362,7 +364,9 @@ def solve(
     """
     num_rows, num_columns = graph.shape
     if max(num_rows, num_columns) > MOST:
-        raise InvalidInputError(f"multicore-push-relabel takes up to {MOST:,} rows and columns, got {graph}")
+        raise UnsuitableMethodError(
+            f"multicore-push-relabel takes up to {MOST:,} rows and columns, got {graph}"
+        )
     threads, dtype = control.threads, graph.rows.first.dtype
     few = min(num_rows, options.few_rows * threads if threads > 1 else 0)
     relabel_limit = limit(options.relabel_period * (num_rows + num_columns))

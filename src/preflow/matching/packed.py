@@ -1,7 +1,7 @@
 """The row and the label of a column in one word, which a compare-and-swap changes together.
 
-For :mod:`.multicore_push_relabel`, which says why. Here is what its threads do between pushes, each with
-columns and rows of its own: pack a matching, unpack it, and close gaps.
+For :mod:`.multicore_push_relabel`, which says why, and :mod:`.multicore_multi_source_bfs`. Here is what its
+threads do between pushes, each with columns and rows of its own: pack a matching, unpack it, and close gaps.
 """
 
 from __future__ import annotations

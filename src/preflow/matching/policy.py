@@ -1,6 +1,6 @@
 """The choice that method="auto" and initial="auto" make, in rules that anyone can read.
 
-All methods but one start from a cheap matching: better ones cost more than they save, and what is wrong with
+Methods on the CPU start from a cheap matching: better ones cost more than they save, and what is wrong with
 a cheap one lies nearby. Degrees and symmetry tell the method; docs/performance.md has the measurements.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from ..cuda.runtime import Device
 from ..graph.bipartite import BipartiteGraph
-from ..graph.device_bipartite import DeviceBipartiteGraph
+from ..graph.device_bipartite import DeviceBipartiteGraph, fits_numbers
 
 #: Below so many edges any method takes less than a millisecond or two.
 SMALL = 10_000
@@ -32,6 +32,8 @@ FEW_ENDS = 0.01
 #: meshes, which one thread solves faster in another way. Two threads of an EPYC took, of one thread's time,
 #: 0.59 to 0.62 on Erdos-Renyi and RMAT graphs of 2**20 rows (3 to 31 million edges).
 MANY_EDGES = 2_000_000
+#: The methods that are taken then have no more rows and columns.
+MOST_PACKED = 2**32 - 3
 THREADS_FOR_PUSHES = 2
 THREADS_FOR_MESHES = 4
 
@@ -99,7 +101,7 @@ def choose(
     degree = np.diff(graph.rows.first)[::step].astype(np.float64)
     spread = float(degree.var() / max(degree.mean(), 1e-9))
     ends = float(np.mean(degree <= 1))
-    many = threads if graph.num_edges >= MANY_EDGES else 1
+    many = threads if graph.num_edges >= MANY_EDGES and max(graph.shape) <= MOST_PACKED else 1
     if spread >= EVEN:
         return _push(f"uneven degrees (variance {spread:.2g} of the mean): pushes stay near", many)
     if ends > FEW_ENDS:
@@ -115,7 +117,7 @@ def choose(
 def _fits(graph: BipartiteGraph, gpu: Device) -> bool:
     of_edge, of_row, of_column = BYTES_ON_GPU
     needed = of_edge * graph.num_edges + of_row * graph.num_rows + of_column * graph.num_columns
-    return graph.dtype == np.uint32 and needed <= gpu.free_bytes
+    return fits_numbers(*graph.shape, graph.num_edges) and needed <= gpu.free_bytes
 
 
 def _push(reason: str, threads: int = 1) -> Choice:
