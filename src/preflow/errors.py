@@ -26,7 +26,7 @@ class UnboundedFlowError(PreflowError, ValueError):
 
 
 class InfeasibleError(PreflowError, ValueError):
-    """Not all rows (columns, where there are fewer) can be assigned: some are allowed too few partners together.
+    """Not all rows (columns, where there are fewer) can be assigned: some have too few partners together.
 
     Attributes
     ----------

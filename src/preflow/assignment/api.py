@@ -47,9 +47,9 @@ def linear_assignment(
     Parameters
     ----------
     cost : array_like, shape (..., n, m), or scipy sparse matrix
-        What each pair costs. Integers are solved exactly, in 64 bits; floats in float64. A pair of infinite cost
-        (minus infinity with `maximize`), or that a sparse matrix does not store, is not allowed; stored zeros are.
-        Leading dimensions make a stack of matrices, which are solved one by one.
+        What each pair costs. Integers are solved exactly, in 64 bits; floats in float64. A pair of infinite
+        cost (minus infinity with `maximize`), or that a sparse matrix does not store, is not allowed; stored
+        zeros are. Leading dimensions make a stack of matrices, which are solved one by one.
     maximize : bool
         Find the largest total instead.
     method : str
@@ -58,8 +58,8 @@ def linear_assignment(
     threads : int, optional
         At most so many CPU threads; default: all that the process may use and the method can.
     partial : bool
-        Where not all rows (columns, if there are fewer) can be paired, return the best among the assignments with the
-        most pairs, not an error.
+        Where not all rows (columns, if there are fewer) can be paired, return the best among the assignments
+        with the most pairs, not an error.
     options : mapping, optional
         Options of the named method, such as ``{"row_reduction": 5}``; "auto" takes none.
     time_limit : float, optional
@@ -75,7 +75,8 @@ def linear_assignment(
     Raises
     ------
     InvalidInputError
-        The costs or an argument are malformed, a cost is NaN, or integers are too large: costs beyond 2**59, or prices.
+        The costs or an argument are malformed, a cost is NaN, or integers are too large: costs beyond 2**59,
+        or prices.
     InfeasibleError
         Some rows together are allowed fewer columns than they are; it names them.
     DeviceUnavailableError
@@ -83,8 +84,9 @@ def linear_assignment(
 
     Notes
     -----
-    O(n**2 m) for n <= m rows at worst, mostly near O(n m). Memory beside the costs: 3 KiB a row and 100 bytes a
-    column; the costs are copied where they are to be maximised, have more rows than columns or are small integers.
+    O(n**2 m) for n <= m rows at worst, mostly near O(n m). Memory beside the costs: 3 KiB a row and 100 bytes
+    a column; the costs are copied where they are to be maximised, have more rows than columns or are integers
+    of fewer than 64 bits.
 
     Examples
     --------
@@ -203,12 +205,10 @@ class _Solve:
 
     def infeasible(self, found: Any) -> InfeasibleError:
         item = int((found.ending == INFEASIBLE).argmax())
-        index = (
-            tuple(int(i) for i in np.unravel_index(item, self.costs.leading)) if self.costs.leading else None
-        )
-        sets = (found.violating_rows, found.violating_columns)
-        side = "columns" if self.transposed else "rows"
-        return InfeasibleError(side, *(tuple(each.tolist()) for each in sets), index)
+        leading = self.costs.leading
+        index = tuple(int(i) for i in np.unravel_index(item, leading)) if leading else None
+        rows, columns = found.violating_rows.tolist(), found.violating_columns.tolist()
+        return InfeasibleError("columns" if self.transposed else "rows", tuple(rows), tuple(columns), index)
 
     def wrap(self, match: NDArray[Any], u: NDArray[Any], v: NDArray[Any], stopped: bool) -> AssignmentResult:
         row, column = _pairs(match, self.transposed)
@@ -222,15 +222,18 @@ class _Solve:
         else:
             lower = upper = self.total(row, column)
         leading = self.costs.leading
-        shaped = [part.reshape(*leading, part.shape[-1]) for part in (row, column, u, v)]
-        for part in shaped:
+        row, column, u, v = (part.reshape(*leading, part.shape[-1]) for part in (row, column, u, v))
+        for part in (row, column, u, v):
             part.flags.writeable = False
         return AssignmentResult(
             "time-limit" if stopped else "optimal",
             _shaped(lower, leading),
             _shaped(upper, leading),
             self.stats(),
-            *shaped,
+            row,
+            column,
+            u,
+            v,
             self.costs,
             self.partial,
         )
@@ -268,9 +271,8 @@ class _Solve:
 
 
 def _pairs(match: NDArray[Any], transposed: bool) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the rows, ascending, and the columns of all items' pairs, -1 after the last where some have fewer."""
-    items, n = match.shape
-    order = np.broadcast_to(np.arange(n), match.shape)
+    """Return the rows, ascending, and the columns of all items' pairs, -1 after the last of each."""
+    order = np.broadcast_to(np.arange(match.shape[1]), match.shape)
     if not transposed and (match >= 0).all():
         return order.copy(), match
     size = (match >= 0).sum(axis=1)

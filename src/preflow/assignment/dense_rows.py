@@ -1,4 +1,4 @@
-"""Kernels over whole rows of a dense matrix, which run on vectors, and the lists of a row's cheapest columns."""
+"""Kernels over whole rows of a dense matrix, which run on vectors, and lists of a row's cheapest columns."""
 
 from __future__ import annotations
 

@@ -6,7 +6,10 @@ is left over. The prices stay a proof: no row's is above that cost, and those le
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import InvalidInputError
 from ..graph.costs import LARGEST_INTEGER, SparseCosts
@@ -29,7 +32,8 @@ def with_ways_out(costs: SparseCosts) -> tuple[SparseCosts, int | float]:
         raise InvalidInputError(
             f"partial=True needs (n + 2) times the range of integer costs below 2**59, n is {n}"
         )
-    first = costs.first + np.arange(n + 1, dtype=np.uint64)
-    column = np.insert(costs.column, costs.first[1:].astype(np.int64), np.arange(m, m + n, dtype=np.uint32))
-    wide = np.insert(values, costs.first[1:].astype(np.int64), penalty)
+    first: NDArray[Any] = costs.first + np.arange(n + 1, dtype=np.uint64)
+    ends = costs.first[1:].astype(np.int64)
+    column = np.insert(costs.column, ends, np.arange(m, m + n, dtype=np.uint32))
+    wide = np.insert(values, ends, penalty)
     return SparseCosts(first, column, wide, m + n), penalty

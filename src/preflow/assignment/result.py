@@ -23,11 +23,11 @@ class AssignmentResult(BoundedResult):
     Attributes
     ----------
     row, column : ndarray of int64, shape (k,)
-        The pairs, by ascending rows: ``cost[row, column]`` are their costs. Of a stack in which some have fewer
-        pairs than others (``partial=True``, or the time limit), these end with -1.
+        The pairs, by ascending rows: ``cost[row, column]`` are their costs. Of a stack in which some have
+        fewer pairs than others (``partial=True``, or the time limit), these end with -1.
     u, v : ndarray of int64 or float64, shapes (n,) and (m,)
-        Prices of rows and columns that prove the assignment optimal: ``u[i] + v[j]`` is at most the cost of every pair
-        (at least, with `maximize`), and equal for the pairs assigned.
+        Prices of rows and columns that prove the assignment optimal: ``u[i] + v[j]`` is at most the cost of
+        every pair (at least, with `maximize`), and equal for the pairs assigned.
     status, lower_bound, upper_bound, value
         See :class:`preflow.solving.result.BoundedResult`.
     stats : AssignmentStats
@@ -58,10 +58,11 @@ class AssignmentResult(BoundedResult):
     def verify(self) -> None:
         """Prove the assignment optimal, independently of the solver, in one pass over the costs.
 
-        No row or column is in two pairs, each pair is allowed, the prices exceed no cost and meet those of the
-        pairs; who is left over has the price that makes this a proof. Exact for integers; for floats within a
-        rounding error that grows with the number of rows. Where fewer pairs were found than there are rows and columns,
-        a cover proves that there cannot be more. A result that stopped early proves its bound instead.
+        No row or column is in two pairs, each pair is allowed, the prices exceed no cost and meet those of
+        the pairs; who is left over has the price that makes this a proof. Exact for integers; for floats
+        within a rounding error that grows with the number of rows. Where fewer pairs were found than there
+        are rows and columns, a cover proves that there cannot be more. A result that stopped early proves
+        its bound instead.
 
         Raises
         ------
@@ -83,11 +84,7 @@ class AssignmentResult(BoundedResult):
 
     def __repr__(self) -> str:
         shape = " x ".join(map(str, (*self.costs.leading, *self.costs.shape[1:])))
-        size = (
-            f"{shape}, cost {self.cost}"
-            if self.status == "optimal"
-            else f"{shape}, stopped at the time limit"
-        )
-        if self.costs.leading:
-            size = f"{shape}, {self.status}"
-        return f"<AssignmentResult: {size}, {self.stats.method}, {sum(self.stats.seconds.values()):.3g} s>"
+        single = self.status == "optimal" and not self.costs.leading
+        outcome = f"cost {self.cost}" if single else self.status
+        seconds = sum(self.stats.seconds.values())
+        return f"<AssignmentResult: {shape}, {outcome}, {self.stats.method}, {seconds:.3g} s>"

@@ -21,7 +21,8 @@ from .state import NONE, ONE, ZERO, Lists, State
 def two_best(lists: Lists, price: Any, row: Any, beyond: Any) -> tuple[Any, Any, Any, Any]:
     """Return the least two reduced costs that a row's list has, each with its column."""
     best, second = beyond, beyond
-    j, other = NONE, NONE
+    j: Any = NONE
+    other: Any = NONE
     first = lists.first[row]
     for k in range(first, first + lists.size[row]):
         column = np.uint64(lists.column[k])

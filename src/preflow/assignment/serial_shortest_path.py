@@ -3,9 +3,9 @@
 Jonker and Volgenant, "A shortest augmenting path algorithm for dense and sparse linear assignment problems",
 Computing 38 (1987): column reduction, augmenting row reduction, then Dijkstra's algorithm on reduced costs.
 
-Departures for dense costs: each row lists its cheapest columns and a bound on the others, which stays true since
-prices only fall. A search looks at lists alone until it gets as far as some row's bound; then that row is
-listed afresh, the next time a longer list, and where the lists have no more room the search goes on over
+Departures for dense costs: each row lists its cheapest columns and a bound on the others, which stays true
+since prices only fall. A search looks at lists alone until it gets as far as some row's bound; then that row
+is listed afresh, the next time a longer list, and where the lists have no more room the search goes on over
 whole rows, as vector instructions like it. Where listing takes more than a share of the work that whole rows
 would be, as with Machol and Wien's costs, the lists are given up. Reduction transfer is left out: row
 reduction finds the same prices.
@@ -108,12 +108,15 @@ class Work(NamedTuple):
     Attributes
     ----------
     reduce_columns, lists : bool
+    wanted : uint64
+        How many columns a row should list at first.
     budget : uint64
         Edges that one pass of row reduction may look at.
     """
 
     reduce_columns: bool
     lists: bool
+    wanted: Any
     budget: Any
 
 
@@ -123,18 +126,18 @@ def reduce_listed_columns(lists: Lists, state: State) -> None:
     price, parent, distance = state.price, state.parent, state.distance
     for i in range(np.uint64(len(state.row_match))):
         for k in range(lists.first[i], lists.first[i] + lists.size[i]):
-            j = np.uint64(lists.column[k])
-            if lists.cost[k] < distance[j]:
-                distance[j] = lists.cost[k]
-                parent[j] = i
+            column = np.uint64(lists.column[k])
+            if lists.cost[k] < distance[column]:
+                distance[column] = lists.cost[k]
+                parent[column] = i
     for j in range(np.uint64(len(price))):
         if distance[j] < state.limits.beyond:
-            i = parent[j]
+            row = parent[j]
             price[j] = distance[j]
-            if state.row_match[i] == NONE:
-                state.row_match[i] = j
-                state.matched_cost[i] = price[j]
-                state.column_match[j] = i
+            if state.row_match[row] == NONE:
+                state.row_match[row] = j
+                state.matched_cost[row] = price[j]
+                state.column_match[j] = row
         distance[j] = state.limits.beyond
 
 
@@ -165,7 +168,7 @@ def solve_matrix(
             reduce_listed_columns(lists, state)
     if dense and use_lists:
         for i in range(np.uint64(len(state.row_match))):
-            lists.wanted[i] = WANTED
+            lists.wanted[i] = work.wanted
             list_row(cost, lists, state, i, ZERO)
     size = list_free_rows(state)
     if use_lists and work.budget > ZERO:
@@ -187,7 +190,7 @@ def solve_matrix(
             looked += scans
             reached += done
             if dense and reached > PATIENCE:
-                use_lists = np.float64(looked) < LISTING_SHARE * np.float64(reached) * num_columns
+                use_lists = bool(np.float64(looked) < LISTING_SHARE * np.float64(reached) * num_columns)
         if ending == LISTS_END:
             ending, done, scans = search_rows(cost, state, root, done)
             counts[ARC_SCANS] += scans
@@ -213,8 +216,8 @@ def solve_items(
     counts: Any,
     progress: Any,
 ) -> tuple[Any, Any]:
-    """Solve one matrix after the other; return the root and the size of the last search that found no path."""
-    root = done = ZERO
+    """Solve one matrix after the other; return the root and the size of the last search without a path."""
+    root, done = ZERO, ZERO
     num_rows, num_columns = np.uint64(len(state.row_match)), np.uint64(len(state.price))
     each = num_rows * num_columns
     for item in range(np.uint64(len(endings))):
@@ -228,7 +231,7 @@ def solve_items(
             u[item, i] = state.matched_cost[i] - state.price[j] if matched else state.limits.beyond
         for j in range(num_columns):
             v[item, j] = state.price[j]
-        if ending == STOPPED or ending == OVERFLOW or (ending == INFEASIBLE and not go_on):
+        if ending in (STOPPED, OVERFLOW) or (ending == INFEASIBLE and not go_on):
             break
     return root, done
 
@@ -249,8 +252,8 @@ def solve(
 
     Notes
     -----
-    O(n (m + n m)) time for dense costs, O(n (m + e log m)) for e sparse ones. Memory beside the costs: about 100 bytes a
-    column, 60 a row, and 3 KiB a row for lists.
+    O(n**2 m) time for dense costs, O(n e log m) for e sparse ones. Memory beside the costs: about 100 bytes a
+    column, 60 a row, and 3 KiB a row for the lists of dense costs.
     """
     items, n, m = costs.shape
     dtype = np.int64 if costs.values.dtype.kind == "i" else np.float64
@@ -266,7 +269,7 @@ def solve(
         lists = _lists_of(costs, state)
         listed = len(costs.values)
     budget = np.uint64(min(options.row_reduction * listed, 2.0**60))
-    work = Work(options.column_reduction and n == m, use_lists, budget)
+    work = Work(options.column_reduction and n == m, use_lists, np.uint64(WANTED), budget)
     solution = Solution(
         np.full((items, n), -1, dtype=np.int64),
         np.zeros((items, n), dtype=dtype),

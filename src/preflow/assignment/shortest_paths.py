@@ -274,13 +274,13 @@ def search_rows(cost: Any, state: State, root: Any, done: Any) -> tuple[Any, Any
     if ending == SOLVED:
         if not _lower_prices(state, done, here):
             ending = OVERFLOW
-        j = sink
+        column = sink
         while True:
-            row = state.parent[j]
-            state.parent_cost[j] = cost[row * num_columns + j]
+            row = state.parent[column]
+            state.parent_cost[column] = cost[row * num_columns + column]
             if row == root:
                 break
-            j = state.row_match[row]
+            column = state.row_match[row]
         _augment(state, root, sink)
     else:
         for k in range(done):

@@ -15,7 +15,7 @@ ONE = np.uint64(1)
 NONE = np.uint64(2**64 - 1)
 #: The place in the heap of what has left it for good.
 DONE = np.uint64(2**64 - 2)
-#: Columns whose smallest distance is kept: finding the nearest column looks at all blocks and into some of them.
+#: Columns whose smallest distance is kept: the nearest one is found by a look at all blocks and into some.
 BLOCK = np.uint64(64)
 
 #: How the solve of one matrix ended.
@@ -44,8 +44,8 @@ class Limits(NamedTuple):
     zero: Any
 
 
-#: With costs up to 2**59, distances up to 2**59 and prices down to -2**60 no sum here passes 2**63, and none with
-#: a masked price is below 2**61.
+#: With costs up to 2**59, distances up to 2**59 and prices down to -2**60 no sum here passes 2**63, and none
+#: with a masked price is below 2**61.
 INTEGER_LIMITS = Limits(np.int64(2**62), np.int64(2**61), np.int64(2**59), np.int64(0))
 FLOAT_LIMITS = Limits(*(np.float64(np.inf),) * 3, np.float64(0))
 

@@ -28,9 +28,9 @@ def check_assignment(
 ) -> None:
     """Check that pairs are an assignment of the least cost (the largest, where that is wanted).
 
-    Prices ``u`` and ``v`` that exceed no cost bound the cost of any k pairs from below by the k smallest prices of
-    rows and of columns; the assignment meets that bound where its pairs cost exactly their prices and nobody who
-    is left over has a smaller price than somebody assigned.
+    Prices ``u`` and ``v`` that exceed no cost bound the cost of any k pairs from below by the k smallest
+    prices of rows and of columns; the assignment meets that bound where its pairs cost exactly their prices
+    and nobody who is left over has a smaller price than somebody assigned.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Costs of assignments: dense matrices, one or many, and sparse ones; checked, and as the solvers want them."""
+"""Costs of assignments: dense matrices, one or many, and sparse ones; checked, and as solvers want them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class DenseCosts:
         return items, n, m
 
     def to_minimize(self) -> DenseCosts:
-        """Return costs with the same best assignments that are to be minimised and have no more rows than columns."""
+        """Return costs to minimise, with no more rows than columns, that have the same best assignments."""
         values = self.values
         if self.shape[1] > self.shape[2]:
             values = values.swapaxes(1, 2)
@@ -101,7 +101,7 @@ class SparseCosts:
         return np.repeat(np.arange(len(self.first) - 1), np.diff(self.first).astype(np.int64))
 
     def to_minimize(self) -> SparseCosts:
-        """Return costs with the same best assignments that are to be minimised and have no more rows than columns."""
+        """Return costs to minimise, with no more rows than columns, that have the same best assignments."""
         found = replace(self, values=-self.values, maximize=False) if self.maximize else self
         return found._transposed() if self.shape[1] > self.shape[2] else found
 
@@ -152,7 +152,7 @@ def as_costs(cost: Any, maximize: bool) -> DenseCosts | SparseCosts:
     *leading, n, m = values.shape
     values = _checked(_as_numbers(values), bool(maximize), min(n, m))
     items = int(np.prod(leading, dtype=np.int64))
-    stack = np.ascontiguousarray(values).reshape(items, n, m)
+    stack = _for_kernels(values).reshape(items, n, m)
     return DenseCosts(stack, tuple(leading), bool(maximize))
 
 
@@ -175,23 +175,38 @@ def _from_scipy(matrix: Any, maximize: bool) -> SparseCosts:
             row, column, values = row[allowed], column[allowed], values[allowed]
     first = np.zeros(n + 1, dtype=np.uint64)
     np.cumsum(np.bincount(row, minlength=n), out=first[1:])
-    return SparseCosts(first, column.astype(np.uint32), np.ascontiguousarray(values), m, maximize)
+    return SparseCosts(first, column.astype(np.uint32), _for_kernels(values), m, maximize)
 
 
 def _as_numbers(values: NDArray[Any]) -> NDArray[Any]:
     """Return numbers as int64, float64 or float32."""
-    dtype = values.dtype
-    if dtype.kind == "b" or (dtype.kind == "i" and dtype.itemsize <= 8) or values.size == 0 == dtype.itemsize:
+    dtype = values.dtype.newbyteorder("=")
+    if dtype.kind == "b" or (dtype.kind == "i" and dtype.itemsize <= 8):
         return values.astype(np.int64, copy=False)
     if dtype.kind == "u":
         if values.size and int(values.max()) > LARGEST_INTEGER:
             raise InvalidInputError(f"integer costs are at most 2**59, got {int(values.max())}")
         return values.astype(np.int64)
     if dtype in (np.float64, np.float32):
-        return values.astype(dtype.newbyteorder("="), copy=False)
+        return values.astype(dtype, copy=False)
     if dtype == np.float16:
         return values.astype(np.float32)
     raise InvalidInputError(f"costs are integers or floats of up to 64 bits, got dtype {dtype}")
+
+
+class _Writable:
+    """The memory of an array that cannot be written to, as if it could: kernels tell these kinds apart."""
+
+    def __init__(self, values: NDArray[Any]) -> None:
+        self.values = values
+        interface = values.__array_interface__
+        self.__array_interface__ = {**interface, "data": (interface["data"][0], False)}
+
+
+def _for_kernels(values: NDArray[Any]) -> NDArray[Any]:
+    """Return contiguous, aligned values of a kind that kernels are compiled for; they are only read."""
+    values = np.require(values, requirements=["C", "A"])
+    return values if values.flags.writeable or not values.size else np.asarray(_Writable(values))
 
 
 def _wide(values: NDArray[Any]) -> NDArray[Any]:
@@ -211,10 +226,8 @@ def _checked(values: NDArray[Any], maximize: bool, size: int) -> NDArray[Any]:
     if np.isnan(least):
         raise InvalidInputError("a cost is NaN")
     if (most if maximize else -least) == np.inf:
-        sign = "" if maximize else "-"
-        raise InvalidInputError(
-            f"a cost is {sign}inf, infinitely good; {'-' if maximize else ''}inf is for pairs that are not allowed"
-        )
+        good, bad = ("inf", "-inf") if maximize else ("-inf", "inf")
+        raise InvalidInputError(f"a cost is {good}; what is not allowed costs {bad}")
     if not np.isfinite(most if not maximize else least):
         finite = values[np.isfinite(values)]
         least, most = (finite.min(), finite.max()) if len(finite) else (0.0, 0.0)
