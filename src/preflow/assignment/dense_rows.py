@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.branch_free import choose, lowered, smaller
 from ..kernels.kernel import kernel
-from ..kernels.smaller import smaller
 from .state import BLOCK, NONE, ONE, ZERO, Lists, State
 
 #: Columns that a row's list has room for, ...
@@ -32,13 +32,17 @@ def reduce_row(cost: Any, base: Any, price: Any, reduced: Any) -> None:
 
 
 @kernel
-def relax_row(cost: Any, base: Any, price: Any, height: Any, row: Any, distance: Any, parent: Any) -> None:
-    """Shorten distances by paths that end with an edge of `row`: reduced costs less `height`."""
+def relax_row(cost: Any, base: Any, price: Any, height: Any, number: Any, distance: Any, via: Any) -> None:
+    """Shorten distances by paths that end with an edge of the row at `base`: reduced costs less `height`.
+
+    `via` gets minus the number of the row where that is shorter. Numbers grow, so the least of these is the
+    last: to write the number or leave the old one would be a masked store.
+    """
     for j in range(np.uint64(len(price))):
         through = cost[base + j] - price[j] - height
         closer = through < distance[j]
-        distance[j] = through if closer else distance[j]
-        parent[j] = row if closer else parent[j]
+        distance[j] = lowered(distance[j], through)
+        via[j] = lowered(via[j], choose(closer, -number, 0.0))
 
 
 @kernel
@@ -58,26 +62,26 @@ def block_minima(values: Any, size: Any, least: Any) -> Any:
 @kernel
 def reduce_columns(cost: Any, state: State) -> None:
     """Set prices to the minima of columns; give rows columns that have their minimum there."""
-    price, parent = state.price, state.parent
+    price, via = state.price, state.via
     num_rows, num_columns = np.uint64(len(state.row_match)), np.uint64(len(price))
     for j in range(num_columns):
         price[j] = cost[j]
-        parent[j] = ZERO
+        via[j] = 0
     for i in range(ONE, num_rows):
         base = i * num_columns
         for j in range(num_columns):
-            value = cost[base + j]
+            value = cost[base + j] + state.limits.zero
             closer = value < price[j]
-            price[j] = value if closer else price[j]
-            parent[j] = i if closer else parent[j]
+            price[j] = lowered(price[j], value)
+            via[j] = lowered(via[j], choose(closer, -np.float64(i), 0.0))
     for j in range(num_columns):
-        i = parent[j]
+        row = np.uint64(-via[j])
         if not price[j] < state.limits.beyond:
             price[j] = 0
-        elif state.row_match[i] == NONE:
-            state.row_match[i] = j
-            state.matched_cost[i] = price[j]
-            state.column_match[j] = i
+        elif state.row_match[row] == NONE:
+            state.row_match[row] = j
+            state.matched_cost[row] = price[j]
+            state.column_match[j] = row
 
 
 @kernel

@@ -218,7 +218,16 @@ def _relax_from(cost: Any, state: State, row: Any, k: Any) -> None:
     """Relax the edges of a row whose column is the one in place `k` of those done."""
     base = row * np.uint64(len(state.price))
     height = state.matched_cost[row] - state.done_price[k] - state.done_distance[k]
-    relax_row(cost, base, state.price, height, row, state.distance, state.parent)
+    relax_row(cost, base, state.price, height, np.float64(k + ONE), state.distance, state.via)
+
+
+@kernel
+def _reach(cost: Any, state: State, root: Any, column: Any) -> None:
+    """Note the row before a column, and the cost of the edge."""
+    number = state.via[column]
+    row = root if number == 0 else state.column_match[state.done[np.uint64(-number) - ONE]]
+    state.parent[column] = row
+    state.parent_cost[column] = cost[row * np.uint64(len(state.price)) + column]
 
 
 @kernel
@@ -238,7 +247,8 @@ def search_rows(cost: Any, state: State, root: Any, done: Any) -> tuple[Any, Any
         price[state.done[k]] = -limits.mask
     for j in range(num_columns):
         distance[j] = limits.beyond
-    relax_row(cost, base, price, limits.zero, root, distance, state.parent)
+        state.via[j] = 0
+    relax_row(cost, base, price, limits.zero, 0.0, distance, state.via)
     for k in range(done):
         _relax_from(cost, state, state.column_match[state.done[k]], k)
     scans = (done + ONE) * num_columns
@@ -261,6 +271,7 @@ def search_rows(cost: Any, state: State, root: Any, done: Any) -> tuple[Any, Any
             break
         for k in range(size):
             j = state.near[k]
+            _reach(cost, state, root, j)
             state.done[done + k] = j
             state.done_distance[done + k] = here
             state.done_price[done + k] = price[j]
@@ -274,13 +285,7 @@ def search_rows(cost: Any, state: State, root: Any, done: Any) -> tuple[Any, Any
     if ending == SOLVED:
         if not _lower_prices(state, done, here):
             ending = OVERFLOW
-        column = sink
-        while True:
-            row = state.parent[column]
-            state.parent_cost[column] = cost[row * num_columns + column]
-            if row == root:
-                break
-            column = state.row_match[row]
+        _reach(cost, state, root, sink)
         _augment(state, root, sink)
     else:
         for k in range(done):

@@ -94,6 +94,8 @@ class State(NamedTuple):
     parent : ndarray of uint64, shape (m,)
         The row before each column on a shortest path.
     parent_cost : ndarray, shape (m,)
+    via : ndarray of float64, shape (m,)
+        The same rows by number: 0 for the root, then -1, -2 and so on, in the order in which they were scanned.
     heap, place, touched : ndarray of uint64, shape (m + n,)
         Columns, and rows plus m, by distance; where in the heap each is; all that were ever in it.
     done : ndarray of uint64, shape (m,)
@@ -116,6 +118,7 @@ class State(NamedTuple):
     distance: NDArray[Any]
     parent: NDArray[Any]
     parent_cost: NDArray[Any]
+    via: NDArray[np.float64]
     heap: NDArray[Any]
     place: NDArray[Any]
     touched: NDArray[Any]
@@ -147,6 +150,7 @@ def make_state(num_rows: int, num_columns: int, dtype: Any) -> State:
         distance=numbers(m + n),
         parent=indices(m),
         parent_cost=numbers(m),
+        via=np.zeros(m),
         heap=indices(m + n),
         place=indices(m + n),
         touched=indices(m + n),
