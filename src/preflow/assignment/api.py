@@ -61,7 +61,7 @@ def linear_assignment(
         Where not all rows (columns, if there are fewer) can be paired, return the best among the assignments
         with the most pairs, not an error.
     options : mapping, optional
-        Options of the named method, such as ``{"row_reduction": 5}``; "auto" takes none.
+        Options of the named method, such as ``{"row_reduction": 20}``; "auto" takes none.
     time_limit : float, optional
         Seconds for the solve; compiling, once, comes on top. On expiry the result's `status` says so, and
         `lower_bound` (`upper_bound` with `maximize`) is proved by its prices.
@@ -240,15 +240,19 @@ class _Solve:
 
     def total(self, row: NDArray[Any], column: NDArray[Any]) -> NDArray[Any]:
         """Return the sum of the costs of every item's pairs."""
+        items, integer = len(row), self.costs.values.dtype.kind == "i"
+        if items > 1 and (row >= 0).all():
+            at_pairs = self.costs.at(np.arange(items)[:, None], row, column)
+            if not integer or float(np.abs(at_pairs).max(initial=0)) * row.shape[1] < 2.0**62:
+                sums: NDArray[Any] = at_pairs.sum(axis=1, dtype=np.int64 if integer else np.float64)
+                return sums
         totals: list[Any] = []
-        for item in range(len(row)):
+        for item in range(items):
             paired = row[item] >= 0
             values = self.costs.at(item, row[item][paired], column[item][paired])
-            exact = values.dtype.kind == "i"
-            totals.append(sum(values.tolist()) if exact else values.sum(dtype=np.float64))
-        kind = np.int64 if self.costs.values.dtype.kind == "i" else np.float64
+            totals.append(sum(values.tolist()) if integer else values.sum(dtype=np.float64))
         fits = all(-(2**63) <= total < 2**63 for total in totals)
-        return np.array(totals, dtype=kind if fits else object)
+        return np.array(totals, dtype=object if not fits else np.int64 if integer else np.float64)
 
     def bound(self, u: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
         """Return what the prices prove; nothing where fewer pairs would do."""

@@ -13,7 +13,7 @@ from .state import BLOCK, NONE, ONE, ZERO, Lists, State
 #: Columns that a row's list has room for, ...
 ROOM = 256
 #: ... that it should have at first, ...
-WANTED = 32
+WANTED = 24
 #: ... and that it has at least, unless so many tries at a higher threshold do not find them.
 TWO = np.uint64(2)
 ENOUGH = np.uint64(8)

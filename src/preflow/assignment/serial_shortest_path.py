@@ -46,7 +46,7 @@ from .state import (
 )
 
 #: Up to so many columns the search over whole rows is faster than lists.
-FEW_COLUMNS = 64
+FEW_COLUMNS = 128
 #: Listing at most this share of what whole rows would be, after so many columns were reached.
 LISTING_SHARE = 0.4
 PATIENCE = np.uint64(2048)
@@ -69,7 +69,7 @@ class ShortestPathOptions:
     """
 
     column_reduction: bool = True
-    row_reduction: float = 20.0
+    row_reduction: float = 5.0
     lists: bool = True
 
     def __post_init__(self) -> None:

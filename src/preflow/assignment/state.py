@@ -95,7 +95,7 @@ class State(NamedTuple):
         The row before each column on a shortest path.
     parent_cost : ndarray, shape (m,)
     via : ndarray of float64, shape (m,)
-        The same rows by number: 0 for the root, then -1, -2 and so on, in the order in which they were scanned.
+        The same rows by number: 0 for the root, then -1, -2 and so on, as they were scanned.
     heap, place, touched : ndarray of uint64, shape (m + n,)
         Columns, and rows plus m, by distance; where in the heap each is; all that were ever in it.
     done : ndarray of uint64, shape (m,)

@@ -52,7 +52,7 @@ class DenseCosts:
         """Return one of the items."""
         return DenseCosts(self.values[item : item + 1], (), self.maximize)
 
-    def at(self, item: int, rows: Any, columns: Any) -> NDArray[Any]:
+    def at(self, item: Any, rows: Any, columns: Any) -> NDArray[Any]:
         """Return the costs of pairs; infinite where they are not allowed."""
         picked: NDArray[Any] = self.values[item, rows, columns]
         return picked
@@ -116,7 +116,7 @@ class SparseCosts:
         """Return itself, the one item."""
         return self
 
-    def at(self, item: int, rows: Any, columns: Any) -> NDArray[Any]:
+    def at(self, item: Any, rows: Any, columns: Any) -> NDArray[Any]:
         """Return the costs of pairs; infinite where they are not allowed."""
         keys = self.row * self.num_columns + self.column
         wanted = np.asarray(rows) * self.num_columns + np.asarray(columns)
