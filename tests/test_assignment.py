@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import time
 from dataclasses import replace
@@ -23,6 +22,7 @@ from preflow.assignment.result import AssignmentResult
 from preflow.errors import InfeasibleError, InvalidInputError, NotOptimalError, VerificationError
 from preflow.generators import COST_FAMILIES, machol_wien_costs
 from preflow.integrations import scipy_compat
+from preflow.io.costs import read_costs
 
 KINDS = ["integer", "float", "float32", "ties", "forbidden", "large"]
 OR_LIBRARY = {"assign100": 305, "assign200": 475, "assign400": 804, "assign800": 1552}
@@ -368,24 +368,13 @@ def test_result_says_what_it_is() -> None:
 
 @pytest.mark.parametrize("name", sorted(OR_LIBRARY))
 def test_or_library(name: str, shared_instances: Path) -> None:
-    with gzip.open(shared_instances / "assignment" / f"{name}.txt.gz", "rt") as file:
-        n, *values = map(int, file.read().split())
-    check(np.array(values).reshape(n, n), OR_LIBRARY[name])
+    check(read_costs(shared_instances / "assignment" / f"{name}.txt.gz").costs, OR_LIBRARY[name])
 
 
 @pytest.mark.parametrize("name", ["netgen-11.asn.gz", "netgen-13.asn.gz"])
 def test_dimacs(name: str, shared_instances: Path) -> None:
     folder = shared_instances / "dimacs"
-    with gzip.open(folder / name, "rt") as file:
-        lines = [line.split() for line in file]
-    rows = [int(line[1]) for line in lines if line and line[0] == "n"]
-    nodes = next(int(line[2]) for line in lines if line and line[0] == "p")
-    arcs = np.array([line[1:] for line in lines if line and line[0] == "a"], dtype=np.int64)
-    columns = sorted(set(range(1, nodes + 1)) - set(rows))
-    number = {v: i for side in (rows, columns) for i, v in enumerate(side)}
-    ends = [[number[v] for v in arcs[:, side].tolist()] for side in (0, 1)]
-    costs = scipy.sparse.csr_array((arcs[:, 2], ends), shape=(len(rows), len(columns)))
-    check(costs, json.loads((folder / "optima.json").read_text())[name]["optimum"])
+    check(read_costs(folder / name).costs, json.loads((folder / "optima.json").read_text())[name]["optimum"])
 
 
 def test_memory_of_any_kind_needs_no_further_compilation() -> None:
