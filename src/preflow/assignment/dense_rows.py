@@ -32,13 +32,23 @@ def reduce_row(cost: Any, base: Any, price: Any, reduced: Any) -> None:
 
 
 @kernel
-def relax_row(cost: Any, base: Any, price: Any, height: Any, number: Any, distance: Any, via: Any) -> None:
+def relax_columns(
+    cost: Any,
+    base: Any,
+    price: Any,
+    height: Any,
+    number: Any,
+    distance: Any,
+    via: Any,
+    first: Any,
+    last: Any,
+) -> None:
     """Shorten distances by paths that end with an edge of the row at `base`: reduced costs less `height`.
 
     `via` gets minus the number of the row where that is shorter. Numbers grow, so the least of these is the
     last: to write the number or leave the old one would be a masked store.
     """
-    for j in range(np.uint64(len(price))):
+    for j in range(first, last):
         through = cost[base + j] - price[j] - height
         closer = through < distance[j]
         distance[j] = lowered(distance[j], through)
@@ -46,16 +56,22 @@ def relax_row(cost: Any, base: Any, price: Any, height: Any, number: Any, distan
 
 
 @kernel
-def block_minima(values: Any, size: Any, least: Any) -> Any:
-    """Find the smallest of the first `size` values in each block; return the smallest of all."""
+def block_minimum(values: Any, size: Any, block: Any) -> Any:
+    """Return the smallest value of a block of the first `size` values."""
+    first = block * BLOCK
+    smallest = values[first]
+    for j in range(first, min(first + BLOCK, size)):
+        smallest = smaller(values[j], smallest)
+    return smallest
+
+
+@kernel
+def block_minima(values: Any, least: Any) -> Any:
+    """Find the smallest value of each block; return the smallest of all."""
     smallest = values[ZERO]
     for b in range(np.uint64(len(least))):
-        first = b * BLOCK
-        block = values[first]
-        for j in range(first, min(first + BLOCK, size)):
-            block = smaller(values[j], block)
-        least[b] = block
-        smallest = smaller(block, smallest)
+        least[b] = block_minimum(values, np.uint64(len(values)), b)
+        smallest = smaller(least[b], smallest)
     return smallest
 
 
@@ -91,7 +107,7 @@ def list_row(cost: Any, lists: Lists, state: State, row: Any, number: Any) -> No
     num_columns = np.uint64(len(reduced))
     base = row * num_columns
     reduce_row(cost, base, state.price, reduced)
-    smallest = block_minima(reduced, num_columns, least)
+    smallest = block_minima(reduced, least)
     lists.built[row] = number
     lists.size[row] = ZERO
     lists.bound[row] = beyond

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.branch_free import smaller
 from ..kernels.kernel import kernel
-from .dense_rows import block_minima, list_row, relax_row
+from .dense_rows import block_minimum, list_row, relax_columns
 from .state import (
     BLOCK,
     DONE,
@@ -214,11 +215,47 @@ def _list_near(state: State, here: Any) -> tuple[Any, Any]:
 
 
 @kernel
+def _relax_row(cost: Any, base: Any, height: Any, number: Any, state: State) -> None:
+    """Relax the edges of the row at `base`, but to blocks of columns that are all done."""
+    num_blocks, num_columns = np.uint64(len(state.left)), np.uint64(len(state.price))
+    b = ZERO
+    while b < num_blocks:
+        first = b
+        while b < num_blocks and state.left[b] > ZERO:
+            b += ONE
+        if b > first:
+            last = min(b * BLOCK, num_columns)
+            relax_columns(
+                cost, base, state.price, height, number, state.distance, state.via, first * BLOCK, last
+            )
+        b += ONE
+
+
+@kernel
 def _relax_from(cost: Any, state: State, row: Any, k: Any) -> None:
     """Relax the edges of a row whose column is the one in place `k` of those done."""
-    base = row * np.uint64(len(state.price))
     height = state.matched_cost[row] - state.done_price[k] - state.done_distance[k]
-    relax_row(cost, base, state.price, height, np.float64(k + ONE), state.distance, state.via)
+    _relax_row(cost, row * np.uint64(len(state.price)), height, np.float64(k + ONE), state)
+
+
+@kernel
+def _nearest(state: State) -> Any:
+    """Return the smallest distance of columns that are not done."""
+    smallest = state.limits.beyond
+    for b in range(np.uint64(len(state.left))):
+        state.least[b] = state.limits.beyond
+        if state.left[b] > ZERO:
+            state.least[b] = block_minimum(state.distance, np.uint64(len(state.price)), b)
+            smallest = smaller(state.least[b], smallest)
+    return smallest
+
+
+@kernel
+def _shut(state: State, column: Any) -> None:
+    """Take a column that is done out of the search."""
+    state.price[column] = -state.limits.mask
+    state.distance[column] = state.limits.beyond
+    state.left[column // BLOCK] -= ONE
 
 
 @kernel
@@ -242,17 +279,18 @@ def search_rows(cost: Any, state: State, root: Any, done: Any) -> tuple[Any, Any
     """
     price, distance, limits = state.price, state.distance, state.limits
     num_columns = np.uint64(len(price))
-    base = root * num_columns
-    for k in range(done):
-        price[state.done[k]] = -limits.mask
+    for b in range(np.uint64(len(state.left))):
+        state.left[b] = min(BLOCK, num_columns - b * BLOCK)
     for j in range(num_columns):
         distance[j] = limits.beyond
         state.via[j] = 0
-    relax_row(cost, base, price, limits.zero, 0.0, distance, state.via)
+    for k in range(done):
+        _shut(state, state.done[k])
+    _relax_row(cost, root * num_columns, limits.zero, 0.0, state)
     for k in range(done):
         _relax_from(cost, state, state.column_match[state.done[k]], k)
     scans = (done + ONE) * num_columns
-    here = block_minima(distance, num_columns, state.least)
+    here = _nearest(state)
     origin = here
     if done > ZERO:
         origin = state.done_distance[ZERO]
@@ -275,13 +313,12 @@ def search_rows(cost: Any, state: State, root: Any, done: Any) -> tuple[Any, Any
             state.done[done + k] = j
             state.done_distance[done + k] = here
             state.done_price[done + k] = price[j]
-            price[j] = -limits.mask
-            distance[j] = limits.beyond
+            _shut(state, j)
         for k in range(done, done + size):
             _relax_from(cost, state, state.column_match[state.done[k]], k)
         done += size
         scans += size * num_columns
-        here = max(here, block_minima(distance, num_columns, state.least))
+        here = max(here, _nearest(state))
     if ending == SOLVED:
         if not _lower_prices(state, done, here):
             ending = OVERFLOW

@@ -105,6 +105,8 @@ class State(NamedTuple):
     reduced : ndarray, shape (m,)
     least : ndarray, shape (blocks,)
         The smallest of each block.
+    left : ndarray of uint64, shape (blocks,)
+        How many columns of each block are not done.
     near : ndarray of uint64, shape (m,)
         Columns at one distance.
     limits : Limits
@@ -127,6 +129,7 @@ class State(NamedTuple):
     done_price: NDArray[Any]
     reduced: NDArray[Any]
     least: NDArray[Any]
+    left: NDArray[Any]
     near: NDArray[Any]
     limits: Limits
 
@@ -159,6 +162,7 @@ def make_state(num_rows: int, num_columns: int, dtype: Any) -> State:
         done_price=numbers(m),
         reduced=numbers(m),
         least=numbers(-(-m // int(BLOCK))),
+        left=indices(-(-m // int(BLOCK))),
         near=indices(m),
         limits=INTEGER_LIMITS if np.dtype(dtype).kind == "i" else FLOAT_LIMITS,
     )
