@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from preflow import FlowNetwork, MaxFlowProblem, max_flow, read_dimacs
-from preflow.bench import BenchmarkFailedError, join_reports, profiles, run, run_bench, suites
+from preflow.bench import BenchmarkFailedError, join_reports, profiles, run, run_bench
+from preflow.bench import machine as machine_module
 from preflow.bench.flow_instance import FlowInstance
 from preflow.bench.machine import describe_machine
 from preflow.bench.probe import probe, save_instance
@@ -566,7 +567,7 @@ class TestSuites:
 
     def test_volume_that_does_not_fit_is_left_out_and_said(self, monkeypatch):
         with_peers(monkeypatch)
-        monkeypatch.setattr(suites, "memory_bytes", lambda: 2**30)
+        monkeypatch.setattr(machine_module, "memory_bytes", lambda: 2**30)
         pattern = ["BL06-camel-lrg*"]
         report = run_bench(["cihan"], problems=["max_flow"], instances=pattern, memory=False, repeats=1)
         assert report.left_out == [{"what": "BL06-camel-lrg-like", "why": "takes about 11 GiB of memory"}]

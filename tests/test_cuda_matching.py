@@ -15,7 +15,7 @@ from oracles import largest_matching
 from preflow.cuda import runtime
 from preflow.errors import DeviceMemoryError, InvalidInputError, SolverError
 from preflow.generators import bipartite_family
-from preflow.matching import cuda_push_relabel, on_device
+from preflow.matching import cuda_push_relabel, initial_proposals, on_device, policy
 from preflow.matching.methods import METHODS
 from preflow.matching.state import empty_matching
 from preflow.solving.dispatch import find_method
@@ -31,6 +31,8 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"shrink": False, "global_relabel": ("fixed", 1)},
         {"global_relabel": ("fixed", 10)},
         {"active_list": False, "global_relabel": ("adaptive", 0.1)},
+        {"relabel": "concurrent", "global_relabel": ("fixed", 1)},
+        {"relabel": "concurrent", "active_list": False},
     ],
     "cuda-hopcroft-karp": [{}],
     "cuda-hkdw": [{}],
@@ -93,6 +95,51 @@ def test_rows_of_many_edges(method: str) -> None:
         assert result.cardinality == 6
 
 
+def propose(matrix: scipy.sparse.csr_array) -> np.ndarray:
+    """Return the column of every row in the initial matching by proposals."""
+    graph = preflow.BipartiteGraph.from_scipy(matrix).on_device()
+    matching = empty_matching(graph)
+    initial_proposals.start(graph, matching, Control())
+    return np.asarray(graph.device.to_host(matching.row_match)).astype(np.int64)
+
+
+@given(problem=small_graphs())
+@example(problem=SmallGraph(4, 6, [(r, c) for r in range(4) for c in range(6)]))
+@settings(max_examples=25)
+def test_proposals_are_maximal(problem: SmallGraph) -> None:
+    result = preflow.bipartite_matching(problem.graph, method="cuda-hkdw", initial="proposals")
+    result.verify()
+    assert 2 * result.stats.initial_cardinality >= result.cardinality
+
+
+def test_proposals_are_the_same_in_every_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    matrix = random_matrix(60, 50, 200, 4)
+    row_match = propose(matrix)
+    rows = np.flatnonzero(row_match < 50)
+    assert all(matrix[r, row_match[r]] for r in rows)
+    assert len(set(row_match[rows])) == len(rows)
+    free_columns = np.setdiff1d(np.arange(50), row_match[rows])
+    assert matrix[np.setdiff1d(np.arange(60), rows)][:, free_columns].nnz == 0
+    monkeypatch.setattr(on_device, "ROUNDS_A_LAUNCH", 1)
+    assert all((propose(matrix) == row_match).all() for _ in range(5))
+
+
+def test_proposals_need_a_gpu() -> None:
+    with pytest.raises(InvalidInputError, match="'proposals' runs on a GPU, serial-graft does not"):
+        preflow.bipartite_matching(random_matrix(3, 3, 3, 0), method="serial-graft", initial="proposals")
+
+
+def test_a_gpu_in_use_is_taken_for_large_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
+    matrix = random_matrix(9, 9, 20, 3)
+    assert preflow.bipartite_matching(matrix).stats.device == "cpu"
+    monkeypatch.setattr(runtime, "is_in_use", lambda: True)
+    monkeypatch.setattr(policy, "EDGES_FOR_GPU", 10)
+    assert "enough work for the GPU" in preflow.bipartite_matching(matrix).stats.reason
+    assert preflow.bipartite_matching(matrix, threads=1).stats.device == "cpu"
+    monkeypatch.setattr(runtime, "find_device", lambda: CpuDevice(free_bytes=100))
+    assert preflow.bipartite_matching(matrix).stats.device == "cpu"
+
+
 @pytest.mark.parametrize("sanitizer", ["address", "thread"])
 @pytest.mark.parametrize(("method", "options"), variants())
 def test_sanitizers_have_nothing_to_report(
@@ -109,7 +156,7 @@ def test_sanitizers_have_nothing_to_report(
 
 @pytest.mark.parametrize("method", CUDA)
 def test_asked_to_stop(method: str) -> None:
-    graph = preflow.BipartiteGraph.from_scipy(random_matrix(40, 40, 100, 2))
+    graph = preflow.BipartiteGraph.from_scipy(random_matrix(40, 40, 100, 2)).on_device()
     matching, control = empty_matching(graph), Control()
     control.stop[0] = 1
     record = find_method(METHODS, method)

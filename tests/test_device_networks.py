@@ -5,10 +5,7 @@ from __future__ import annotations
 import threading
 import time
 import tracemalloc
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,6 +15,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import preflow
+from cuda_on_cpu.arrays import OnGpu, most_taken
 from cuda_on_cpu.device import CpuDevice
 from oracles import check_against_oracle, edmonds_karp
 from preflow import FlowNetwork
@@ -48,23 +46,6 @@ pytestmark = pytest.mark.usefixtures("cpu_device")
 INT64_MAX = 2**63 - 1
 DIAMOND = ([0, 0, 1, 2], [1, 2, 3, 3], [3, 2, 2, 4])
 mixed_capacities = st.one_of(float_capacities, st.just(float("inf")), st.integers(0, 9).map(float))
-
-
-class OnGpu:
-    """An array that says it is on a GPU, as a tensor of some library would."""
-
-    def __init__(self, values: Any, number: int = 0) -> None:
-        self.values = np.asarray(values)
-        self.number = number
-
-    def __dlpack__(self, **arguments: Any) -> Any:
-        return self.values.__dlpack__(**arguments)
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return (2, self.number)
-
-    def __array_namespace__(self) -> Any:
-        return SimpleNamespace(from_dlpack=OnGpu)
 
 
 def on_gpu(network: FlowNetwork) -> FlowNetwork:
@@ -512,25 +493,6 @@ def test_memory_that_is_taken_on_a_gpu(gpu: runtime.Device, two_way: bool) -> No
         result = preflow.max_flow(network, 0, n - 1, method="cuda-pushrelabel")
     result.verify()
     assert 48 * m <= taken() <= bytes_needed(network)
-
-
-@contextmanager
-def most_taken(cupy: Any) -> Iterator[Callable[[], int]]:
-    """Give a function that returns how much memory of the GPU was in use at once, beyond what was before."""
-    pool = cupy.get_default_memory_pool()
-    before = most = pool.used_bytes()
-
-    def allocate(size: int) -> Any:
-        nonlocal most
-        memory = pool.malloc(size)
-        most = max(most, pool.used_bytes())
-        return memory
-
-    cupy.cuda.set_allocator(allocate)
-    try:
-        yield lambda: most - before
-    finally:
-        cupy.cuda.set_allocator(pool.malloc)
 
 
 @pytest.mark.gpu

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import signal
 import subprocess
 import sys
@@ -14,6 +13,7 @@ import networkx as nx
 import numpy as np
 import pytest
 import scipy.sparse
+import scipy.sparse.csgraph
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.sparse.csgraph import structural_rank as scipy_rank
@@ -32,14 +32,19 @@ from preflow.errors import (
 )
 from preflow.generators import BIPARTITE_FAMILIES, bipartite_family
 from preflow.graph.bipartite import Adjacency
+from preflow.io.bipartite import read_bipartite_graph
+from preflow.io.edge_list import read_edge_list
 from preflow.io.matrix_market import read_matrix_market, write_matrix_market
-from preflow.matching.methods import INITIAL
+from preflow.matching import policy
+from preflow.matching.methods import INITIAL, find_heuristic
 from preflow.matching.policy import choose
+from preflow.matching.state import empty_matching
 from preflow.progress import ProgressReport
+from preflow.solving.run import Control
 from strategies import SmallGraph, small_graphs
 
 SOLVERS = [method.name for method in preflow.methods("bipartite_matching") if method.device == "cpu"]
-STARTS = ["none", *(heuristic.name for heuristic in INITIAL)]
+STARTS = ["none", *(heuristic.name for heuristic in INITIAL if heuristic.device == "cpu")]
 COMPLETE = SmallGraph(4, 6, [(r, c) for r in range(4) for c in range(6)])
 STAR = SmallGraph(5, 3, [(r, 1) for r in range(5)])
 
@@ -317,10 +322,10 @@ def test_bad_shapes() -> None:
 
 
 def test_too_many_edges_for_32_bits_take_wide_indices() -> None:
-    from preflow.graph.bipartite import MOST_NARROW, _index_dtype
+    from preflow.graph.bipartite_input import MOST_NARROW, index_dtype
 
-    assert _index_dtype(10, 10, MOST_NARROW) == np.uint32
-    assert _index_dtype(10, 10, MOST_NARROW + 1) == np.uint64
+    assert index_dtype(10, 10, MOST_NARROW) == np.uint32
+    assert index_dtype(10, 10, MOST_NARROW + 1) == np.uint64
     wide = BipartiteGraph.from_edges([0, 1], [0, 2**32], (2, 2**32 + 1))
     assert wide.rows.neighbour.dtype == np.uint64
 
@@ -388,7 +393,23 @@ def test_families(name: str) -> None:
         bipartite_family("erdos")
 
 
-def test_auto_says_why() -> None:
+@pytest.mark.parametrize(("name", "degree"), [("delaunay", 6), ("hugetrace-like", 3)])
+def test_patches_make_a_triangulation(name: str, degree: int) -> None:
+    graph = bipartite_family(name).generate(n=18_000, patches=3)
+    first, neighbour = graph.rows
+    matrix = scipy.sparse.csr_array((np.ones(graph.num_edges), neighbour, first), shape=graph.shape)
+    assert graph.shape == (18_000, 18_000)
+    assert (matrix != matrix.T).nnz == 0
+    assert not matrix.diagonal().any()
+    assert matrix.max() == 1
+    assert scipy.sparse.csgraph.connected_components(matrix)[0] == 1
+    # All that is missing is at the border.
+    assert 0.96 * degree < graph.num_edges / graph.num_rows < degree
+    with pytest.raises(InvalidInputError, match="points of a patch is at least 500"):
+        bipartite_family(name).generate(n=3000, patches=3)
+
+
+def test_auto_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     mesh, random = (bipartite_family(name) for name in ("delaunay", "erdos-renyi"))
     assert choose(mesh.generate(n=4000)).method == "serial-hybrid"
     assert "symmetric" in preflow.bipartite_matching(mesh.generate(n=4000)).stats.reason
@@ -401,6 +422,14 @@ def test_auto_says_why() -> None:
     shifted = scipy.sparse.csr_array(grid)[:, np.random.default_rng(0).permutation(10_000)]
     assert "not symmetric" in choose(BipartiteGraph.from_scipy(shifted)).reason
     assert "small" in preflow.bipartite_matching(([0], [0])).stats.reason
+    monkeypatch.setattr(policy, "MANY_EDGES", policy.SMALL)
+    assert choose(random.generate("5000x3"), threads=1).method == "serial-push-relabel"
+    result = preflow.bipartite_matching(random.generate("5000x3"), threads=4)
+    result.verify()
+    assert result.stats.method == "multicore-push-relabel"
+    assert result.stats.reason.endswith("enough edges for 4 threads")
+    assert choose(mesh.generate(n=4000), threads=2).method == "serial-hybrid"
+    assert choose(mesh.generate(n=4000), threads=4).method == "multicore-multi-source-bfs"
 
 
 def test_hybrid_hands_over_where_phases_stay_costly() -> None:
@@ -417,22 +446,28 @@ def test_hybrid_hands_over_where_phases_stay_costly() -> None:
 REAL = [("bayer10.mtx.gz", 13436), ("groebner_id2003_aug.mtx.gz", 2456), ("email-enron.txt.gz", 25119)]
 
 
-def read_real(path: Path) -> BipartiteGraph:
-    if path.name.endswith(".mtx.gz"):
-        return read_matrix_market(path)
-    with gzip.open(path, "rt") as lines:
-        row, column = np.array([line.split() for line in lines if line[0].isdigit()], dtype=np.int64).T
-    return BipartiteGraph.from_edges(row, column, (36692, 36692))
-
-
 @pytest.mark.parametrize(("name", "size"), REAL)
 def test_real_matrices(name: str, size: int, shared_instances: Path) -> None:
-    graph = read_real(shared_instances / "matching" / name)
+    graph = read_bipartite_graph(shared_instances / "matching" / name)
     for method in ("auto", *SOLVERS):
         result = preflow.bipartite_matching(graph, method=method)
         result.verify()
         assert result.cardinality == size
     check_decomposition(graph)
+
+
+@pytest.mark.parametrize("name", STARTS[1:])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_initial_matchings_stop(name: str, threads: int) -> None:
+    graph = bipartite_family("erdos-renyi").generate("20000x3", seed=1)
+    matching, control = empty_matching(graph), Control(threads)
+    control.stop[0] = 1
+    heuristic = find_heuristic(name)
+    assert heuristic is not None
+    heuristic.start(graph, matching, control)
+    rows = np.flatnonzero(matching.row_match < graph.num_columns)
+    assert len(rows) < 5000
+    assert (matching.column_match[matching.row_match[rows]] == rows).all()
 
 
 # Proofs and limits
@@ -465,8 +500,6 @@ def test_proof_fails_for_a_wrong_matching() -> None:
 @pytest.mark.parametrize("method", SOLVERS)
 def test_a_stopped_solve_is_a_matching_with_bounds(method: str) -> None:
     from preflow.matching.result import MatchingResult
-    from preflow.matching.state import empty_matching
-    from preflow.solving.run import Control
 
     graph = bipartite_family("erdos-renyi").generate("2000x3")
     control = Control()
@@ -616,3 +649,22 @@ def test_malformed_matrix_market(text: str, tmp_path: Path) -> None:
         read_matrix_market(path)
     with pytest.raises(ParseError, match="cannot be read"):
         read_matrix_market(tmp_path / "missing.mtx")
+
+
+def test_edge_lists(tmp_path: Path) -> None:
+    path = tmp_path / "graph.txt"
+    path.write_text("# Nodes: 4 Edges: 3\n% another comment\n0 3\n\n2\t1  0.5\n0 1 # here, too\n")
+    graph = read_edge_list(path)
+    assert graph.shape == (4, 4)
+    assert graph.rows.first.tolist() == [0, 2, 2, 3, 3]
+    assert read_bipartite_graph(path).rows.neighbour.tolist() == graph.rows.neighbour.tolist()
+    path.write_text("# nothing\n")
+    assert read_edge_list(path).shape == (0, 0)
+
+
+@pytest.mark.parametrize("text", ["1 2\n3\n", "1 2\n3 x\n", "1 2.5\n", "0 -1\n", "0 99999999999999999999\n"])
+def test_malformed_edge_lists(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "bad.txt"
+    path.write_text(text)
+    with pytest.raises(ParseError, match=r"bad\.txt"):
+        read_edge_list(path)

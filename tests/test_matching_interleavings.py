@@ -26,12 +26,14 @@ from exploration import (
 from oracles import largest_matching
 from preflow.graph.bipartite import Adjacency
 from preflow.kernels import atomics, worklist
-from preflow.matching import disjoint, forest, rounds
+from preflow.matching import disjoint, forest, packed, packed_search, rounds
 from preflow.matching import multicore_disjoint_bfs as disjoint_bfs
 from preflow.matching import multicore_graft as grafting
 from preflow.matching import multicore_pothen_fan as pothen_fan
+from preflow.matching import multicore_push_relabel as push_relabel
 from preflow.matching.disjoint import Disjoint
 from preflow.matching.forest import Forest
+from preflow.matching.packed import Packed
 from preflow.matching.rounds import Rounds
 from preflow.matching.state import Matching
 from preflow.solving.run import COUNTER_ROW
@@ -85,7 +87,13 @@ def make_rounds(num_threads: int) -> Rounds:
     )
 
 
-def whole_solve(case: Case, make_state: Callable[[Case, Rounds], Any], share: Share, threads: int) -> Outcome:
+def whole_solve(
+    case: Case,
+    make_state: Callable[[Case, Rounds], Any],
+    share: Share,
+    threads: int,
+    check_state: Callable[[Solve], None] | None = None,
+) -> Outcome:
     """At the end the matching is a matching, and maximum, and all threads say so."""
     graph = case.graph
     size = largest_matching(graph)
@@ -117,7 +125,7 @@ def whole_solve(case: Case, make_state: Callable[[Case, Rounds], Any], share: Sh
         assert pairs == {(r, c) for c, r in enumerate(column_match) if r != FREE}, "sides disagree"
         assert len(pairs) == size, f"not maximum: {pairs}"
 
-    return explore(make_case, None, check_end)
+    return explore(make_case, check_state, check_end)
 
 
 def disjoint_state(case: Case, team: Rounds) -> Disjoint:
@@ -176,6 +184,61 @@ def graft(case: Case, threads: int = 2) -> Outcome:
     return whole_solve(case, make_state, share, threads)
 
 
+def pushing_state(case: Case, team: Rounds) -> push_relabel.State:
+    """Rounds of one push; no level is small."""
+    packed_search.FEW = ZERO
+    num_rows, num_columns = case.graph.num_rows, case.graph.num_columns
+    return push_relabel.State(
+        packed=Packed(
+            words=np.full(num_columns, packed.NOBODY),
+            population=np.zeros((int(team.num_threads), 4), np.int64),
+            active=numbers(2 * num_rows),
+            order=np.zeros(max(num_rows, num_columns), np.uint64),
+            leaf=np.zeros(num_rows, np.uint64),
+        ),
+        rounds=team,
+        signals=np.zeros(int(push_relabel.THREE * push_relabel.SET), np.uint64),
+        limits=push_relabel.Limits(*map(np.uint64, (1000, 1, 1000, 1, 0, 0))),
+    )
+
+
+def check_labels(shared: Solve) -> None:
+    """At any time no row has two columns, and no label is too high."""
+    words = shared.state.packed.words
+    rows = [int(word & packed.NOBODY) for word in words]
+    labels = [int(word >> packed.HALF) for word in words]
+    matched = [r for r in rows if r != FREE]
+    assert len(matched) == len(set(matched)), "a row has two columns"
+    for r, label in zip(rows, labels, strict=True):
+        if r != FREE:
+            first, end = shared.rows.first[r : r + 2].tolist()
+            others = [labels[c] for c in shared.rows.neighbour[first:end].tolist() if rows[c] != r]
+            assert label <= min(others, default=label) + 1, "a label is too high"
+
+
+def push(case: Case, relabels: bool = False, gap: bool = False, threads: int = 2) -> Outcome:
+    def share(shared: Solve, me: Any) -> bool:
+        arrays = (shared.rows, shared.columns, shared.matching, shared.state)
+        outcome, *_ = push_relabel.run_rounds(*arrays, me, ZERO, ZERO, ZERO, relabels, gap, False)
+        return outcome == push_relabel.DONE
+
+    check_state = None if relabels or gap else check_labels
+    return whole_solve(case, lambda *given: (pushing_state(*given), ()), share, threads, check_state)
+
+
+def search_for_few(case: Case, threads: int = 2) -> Outcome:
+    """Grow trees from all active rows at once."""
+
+    def share(shared: Solve, me: Any) -> bool:
+        state, team = shared.state, shared.team
+        waiting = packed.pack(shared.rows, shared.matching, state.packed, team, me)
+        _, size, _ = rounds.end_round(team, me, ZERO, state.packed.active, ZERO, waiting, ZERO)
+        packed.unpack(shared.matching, state.packed, team, me)
+        return packed_search.match_few(shared.rows, shared.matching, state.packed, team, me, ZERO, ZERO, size)
+
+    return whole_solve(case, lambda *given: (pushing_state(*given), ()), share, threads)
+
+
 #: Both rows want both columns.
 SQUARE = Case(SmallGraph(2, 2, [(0, 0), (0, 1), (1, 0), (1, 1)]), [FREE, FREE])
 #: Two free rows, one free column behind a matched one.
@@ -187,6 +250,12 @@ SNATCH = Case(SmallGraph(4, 3, [(0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (3, 1), 
 
 #: Row 0 takes column 0 on its way to column 2; row 1 needs it later.
 BEHIND = Case(SmallGraph(3, 3, [(0, 0), (0, 2), (1, 0), (2, 0), (2, 1)]), [FREE, FREE, 0])
+#: Columns 0 and 1 cannot reach column 2, the free one.
+GAP = Case(SmallGraph(3, 3, [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (2, 1)]), [0, FREE, 1])
+#: Column 0 is before two free columns.
+TWINS = Case(SmallGraph(2, 3, [(0, 0), (0, 1), (0, 2), (1, 0)]), [0, FREE])
+#: Row 0 finds two free columns on two ways, of the same length.
+FORK = Case(SmallGraph(3, 4, [(0, 0), (0, 1), (1, 0), (1, 2), (2, 1), (2, 3)]), [FREE, 0, 1])
 
 CASES: Cases = {
     "depth-first-square": lambda: depth_first(SQUARE),
@@ -197,6 +266,11 @@ CASES: Cases = {
     "breadth-first-full": lambda: breadth_first(FULL),
     "breadth-first-behind": lambda: breadth_first(BEHIND),
     "graft-square": lambda: graft(SQUARE),
+    "push-square": lambda: push(SQUARE),
+    "push-gap": lambda: push(GAP, gap=True),
+    "push-after-relabel": lambda: push(TWINS, relabels=True),
+    "few-square": lambda: search_for_few(SQUARE),
+    "few-fork": lambda: search_for_few(FORK),
 }
 MUTANTS: Mutants = {
     "depth-first: two searches take a column": (
@@ -221,6 +295,67 @@ MUTANTS: Mutants = {
         edit(disjoint.is_foreign, "mark != number and mark != closed(state)", "False"),
         "not maximum",
     ),
+    "push: two rows take a column": (
+        "push-square",
+        exchange_for(atomics.compare_exchange, look_then_set),
+        "not maximum",
+    ),
+    "push: the label is written after the row": (
+        "push-square",
+        edit(
+            push_relabel.push,
+            "before, raised << HALF | r):",
+            "before, lowest << HALF | r) and (relaxed_store(words, chosen, raised << HALF | r) or True):",
+        ),
+        "a row has two columns",
+    ),
+    "push: who had the column is looked up before": (
+        "push-square",
+        edit(
+            push_relabel.push,
+            "words, chosen, before, raised",
+            "words, chosen, relaxed_load(words, chosen), raised",
+        ),
+        "not maximum",
+    ),
+    "push: a label one too high": (
+        "push-square",
+        edit(push_relabel.push, "second + ONE", "second + TWO"),
+        "a label is too high",
+    ),
+    "push: a row that is left at the end of a round is forgotten": (
+        "push-square",
+        edit(
+            push_relabel.push_share,
+            "while size > ZERO:\n        waiting",
+            "while size > ONE:\n        waiting",
+        ),
+        "not maximum",
+    ),
+    "push: a gap is closed while others push": (
+        "push-gap",
+        edit(packed.gap_closed, "wait(rounds.barrier, rounds.num_threads)", "True"),
+        "data race on state.packed.population",
+    ),
+    "unpack: columns are written before all rows are cleared": (
+        "push-gap",
+        edit(
+            packed.unpack,
+            "    wait(rounds.barrier, rounds.num_threads)\n    c, end",
+            "    c, end",
+        ),
+        "sides disagree",
+    ),
+    "few: two trees take a column": (
+        "few-square",
+        exchange_for(atomics.compare_exchange, look_then_set),
+        "IndexError",
+    ),
+    "few: a leaf is written plainly": (
+        "few-fork",
+        edit(packed_search.grow_from, "relaxed_store(packed.leaf, tree, c)", "packed.leaf[tree] = c"),
+        "data race on state.packed.leaf",
+    ),
 }
 
 
@@ -229,7 +364,17 @@ test_every_state, test_mutant_is_found = exploration_tests(CASES, MUTANTS)
 
 def test_expressions_hide_no_value() -> None:
     """What the explorer's states rely on."""
-    modules = (rounds, disjoint, pothen_fan, disjoint_bfs, forest, grafting)
+    modules = (
+        rounds,
+        disjoint,
+        pothen_fan,
+        disjoint_bfs,
+        forest,
+        grafting,
+        packed,
+        packed_search,
+        push_relabel,
+    )
     stepping = {
         name
         for module in (atomics, *modules)
@@ -237,7 +382,7 @@ def test_expressions_hide_no_value() -> None:
         if callable(value)
         and name[0].islower()
         and not name.startswith(
-            ("make", "run", "set_of", "share_of", "closed", "kernel", "dataclass", "solve")
+            ("make", "run", "set_of", "share_of", "closed", "kernel", "dataclass", "solve", "limit")
         )
     }
     for module in modules:

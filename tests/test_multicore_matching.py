@@ -23,7 +23,7 @@ from oracles import largest_matching
 from preflow.errors import InvalidInputError
 from preflow.generators import bipartite_family
 from preflow.graph.bipartite import Adjacency, BipartiteGraph
-from preflow.matching import api
+from preflow.matching import api, initial_cheap
 from preflow.matching.methods import METHODS
 from preflow.matching.state import empty_matching
 from preflow.parallel import team
@@ -41,6 +41,8 @@ SOLVERS: list[tuple[str, dict[str, Any]]] = [
     ("multicore-graft", {"few_rows": 0}),
     ("multicore-graft", {"few_rows": 0, "graft": False, "alpha": 50.0}),
     ("multicore-graft", {"few_rows": 1, "direction_switching": False}),
+    ("multicore-push-relabel", {"few_rows": 0, "gap": False, "relabel_period": 0.2}),
+    ("multicore-push-relabel", {"few_rows": 0, "initial_labels": "exact", "relabel_period": 0.5}),
 ]
 #: ``PREFLOW_STRESS=5000 pytest tests/test_multicore_matching.py`` solves so many graphs by each method.
 GRAPHS = int(os.environ.get("PREFLOW_STRESS", "150"))
@@ -171,6 +173,21 @@ def test_start_from_a_given_matching(method: str) -> None:
     assert result.cardinality == best.cardinality
 
 
+@pytest.mark.parametrize("threads", [2, 7])
+def test_cheap_matching_by_many_threads(threads: int) -> None:
+    graph = bipartite_family("erdos-renyi").generate("3000x3", seed=0)
+    matching = empty_matching(graph)
+    initial_cheap.start(graph, matching, threads)
+    rows = np.flatnonzero(matching.row_match < graph.num_columns)
+    assert (matching.column_match[matching.row_match[rows]] == rows).all()
+    assert len(rows) == np.count_nonzero(matching.column_match < graph.num_rows)
+    row, column = np.repeat(np.arange(3000), np.diff(graph.rows.first)), graph.rows.neighbour
+    free = (matching.row_match >= graph.num_columns)[row] & (matching.column_match >= graph.num_rows)[column]
+    assert not free.any(), "not maximal"
+    result = preflow.bipartite_matching(graph, initial="cheap", method="multicore-graft", threads=threads)
+    assert result.stats.initial_cardinality >= result.cardinality / 2
+
+
 @pytest.mark.parametrize("method", PARALLEL)
 def test_more_threads_than_rows(method: str) -> None:
     graph = bipartite_family("erdos-renyi").generate("12x3", seed=1)
@@ -264,3 +281,9 @@ def test_threads_of_serial_methods_and_bad_options() -> None:
         preflow.bipartite_matching(edge, method="multicore-pothen-fan", options={"fairness": 1})
     with pytest.raises(InvalidInputError, match="few_rows"):
         preflow.bipartite_matching(edge, method="multicore-graft", options={"few_rows": -1})
+    with pytest.raises(InvalidInputError, match="few_rows"):
+        preflow.bipartite_matching(edge, method="multicore-push-relabel", options={"few_rows": 0.5})
+    rows = BipartiteGraph.from_edges(*edge).rows
+    record = find_method(METHODS, "multicore-push-relabel")
+    with pytest.raises(InvalidInputError, match="4,294,967,293"):
+        record.solve(BipartiteGraph(2**32, 1, rows), None, record.make_options(None), Control())

@@ -10,10 +10,15 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from ..errors import PreflowError
 from ..solving.dispatch import usable_cpus
 
 #: Packages whose version is always reported.
 OWN_PACKAGES = ("preflow", "numpy", "scipy", "numba", "llvmlite")
+
+
+class TooLargeError(PreflowError):
+    """An instance does not fit the machine."""
 
 
 def describe_machine() -> dict[str, Any]:
@@ -57,6 +62,13 @@ def memory_bytes() -> int | None:
     """Return the size of the main memory; None where the system does not tell."""
     total = _field(Path("/proc/meminfo"), "MemTotal")
     return None if total is None else int(total.split()[0]) * 1024
+
+
+def check_memory(needed: float) -> None:
+    """Raise TooLargeError where the machine has less than so many bytes of main memory."""
+    there = memory_bytes()
+    if there is not None and needed > there:
+        raise TooLargeError(f"takes about {needed / 2**30:.0f} GiB of memory")
 
 
 def _huge_pages() -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import product
 from pathlib import Path
 from types import MappingProxyType
 
@@ -12,8 +13,43 @@ from ..errors import InvalidInputError
 from ..generators import bipartite_family
 from ..graph.bipartite import BipartiteGraph
 from ..io.matrix_market import read_matrix_market
+from .deveci import TABLE
+from .deveci_stand_ins import stand_in
+from .machine import check_memory
 from .matching_instance import MatchingInstance
 from .problem import Case, Suite
+
+#: The three forms of G-PR and the strategies of global relabels that Deveci et al. compare; the first of
+#: each is the default.
+G_PR_FORMS = ("", "shrink=False", "active_list=False")
+G_PR_STRATEGIES = (
+    "",
+    "global_relabel=adaptive:0.3",
+    "global_relabel=adaptive:1",
+    "global_relabel=adaptive:1.5",
+    "global_relabel=fixed:10",
+    "global_relabel=fixed:50",
+)
+
+
+def _with_options(method: str, *options: str) -> str:
+    given = ",".join(option for option in options if option)
+    return f"{method}[{given}]" if given else method
+
+
+#: Whom they compare: PR, P-DBFS, G-PR in all its forms, G-HKDW and G-HK; and auto.
+DEVECI_METHODS = (
+    "serial-push-relabel",
+    "multicore-disjoint-bfs",
+    *(_with_options("cuda-push-relabel", *each) for each in product(G_PR_FORMS, G_PR_STRATEGIES)),
+    "cuda-hkdw",
+    "cuda-hopcroft-karp",
+    "auto",
+)
+#: By how much `deveci28-small` divides the numbers of rows.
+SMALLER = 64
+#: Memory that a stand-in takes while it is generated and solved.
+BYTES_AN_ENTRY = 100
 
 
 def _family(name: str, size: str, shown: str | None = None, **parameters: bool) -> Case:
@@ -58,14 +94,45 @@ def matching_tiny(files: Sequence[str]) -> list[Case]:
 
 
 def matrix_files(patterns: Sequence[str]) -> list[Case]:
-    """Return the Matrix Market files that folders, glob patterns and file names stand for.
+    """Return a case for each of the Matrix Market files."""
+    return [_file(name, path) for name, path in _files(patterns)]
+
+
+def deveci28(files: Sequence[str]) -> list[Case]:
+    """Return the matrices of Deveci et al., Table I.
+
+    One is read from the one of the `files` that has its name, and must have the published maximum; where
+    there is none, a generated graph stands for it.
+    """
+    given = dict(_files(files))
+    return [
+        _file(name, given[name], published=matrix.maximum) if name in given else _stand_in(name)
+        for name, matrix in TABLE.items()
+    ]
+
+
+def deveci28_small(files: Sequence[str]) -> list[Case]:
+    """Return the stand-ins of `deveci28`, smaller."""
+    return [_stand_in(name, SMALLER) for name in TABLE]
+
+
+def _stand_in(name: str, smaller: int = 1) -> Case:
+    def generate() -> MatchingInstance:
+        check_memory(BYTES_AN_ENTRY * TABLE[name].entries / smaller)
+        return MatchingInstance.from_graph(stand_in(name, smaller))
+
+    return Case(f"{name}-like{' small' if smaller > 1 else ''}", generate)
+
+
+def _files(patterns: Sequence[str]) -> list[tuple[str, Path]]:
+    """Return the Matrix Market files that folders, patterns and file names stand for, with their names.
 
     Raises
     ------
     InvalidInputError
         One of them stands for nothing.
     """
-    cases = []
+    named = []
     for pattern in patterns:
         folder = Path(pattern)
         found = [str(folder / "*.mtx"), str(folder / "*.mtx.gz")] if folder.is_dir() else [pattern]
@@ -74,10 +141,12 @@ def matrix_files(patterns: Sequence[str]) -> list[Case]:
             raise InvalidInputError(
                 f"{pattern} is no folder with .mtx files, no file and no pattern of files"
             )
-        for path in paths:
-            name = path.name.removesuffix(".gz").removesuffix(".mtx")
-            cases.append(Case(name, partial(_read, path)))
-    return cases
+        named += [(path.name.removesuffix(".gz").removesuffix(".mtx"), path) for path in paths]
+    return named
+
+
+def _file(name: str, path: Path, published: int | None = None) -> Case:
+    return Case(name, partial(_read, path), published=published)
 
 
 def _read(path: Path) -> MatchingInstance:
@@ -87,5 +156,10 @@ def _read(path: Path) -> MatchingInstance:
 
 #: Suites of bipartite matching.
 MATCHING_SUITES: Mapping[str, Suite] = MappingProxyType(
-    {"matching": Suite(matching), "matching-tiny": Suite(matching_tiny)}
+    {
+        "matching": Suite(matching),
+        "matching-tiny": Suite(matching_tiny),
+        "deveci28": Suite(deveci28, DEVECI_METHODS),
+        "deveci28-small": Suite(deveci28_small, DEVECI_METHODS),
+    }
 )

@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Literal, Protocol
 
-from ..errors import InvalidInputError, PreflowError
+from ..cuda import runtime
+from ..errors import DeviceUnavailableError, InvalidInputError, PreflowError
+from ..solving.options import name_and_value
 
 #: Key of the sum of all phases.
 TOTAL = "total"
@@ -23,6 +25,8 @@ PATIENCE = 2.0
 MESSAGE_LENGTH = 300
 #: The phases in the order of the reports; a contestant may lack some.
 PHASES = ("build", "solve", "recover", "other")
+#: A part of the solve: what comes after the initial matching.
+SEARCH = "search"
 
 
 class Instance(Protocol):
@@ -41,12 +45,13 @@ class Case:
     """An instance under its name, made when its turn comes.
 
     Instances that differ only in their seed have the same `group`, over which tables and curves of several
-    thread counts take means.
+    thread counts take means. `published` is the optimum where one is known: who finds another is wrong.
     """
 
     name: str
     make: Callable[[], Any]
     group: str = ""
+    published: int | None = None
 
 
 @dataclass(frozen=True)
@@ -81,7 +86,7 @@ class Outcome:
     value : int or float
         The optimum; an int where the instance is integral, so that all can be compared exactly.
     seconds : mapping of str to float
-        Wall-clock time of every phase.
+        Wall-clock time of every phase, and of SEARCH where the solve has such a part.
     detail : mapping
         What else the contestant tells of the run: method, reason, counts.
     """
@@ -89,6 +94,11 @@ class Outcome:
     value: int | float
     seconds: Mapping[str, float]
     detail: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def total(self) -> float:
+        """The sum of all phases."""
+        return sum(time for phase, time in self.seconds.items() if phase != SEARCH)
 
 
 def describe_error(error: Exception) -> str:
@@ -123,7 +133,8 @@ class Contestant:
     Attributes
     ----------
     name : str
-        ``"preflow:METHOD"``, ``"preflow:METHOD@THREADS"``, or the peer's name.
+        The peer's name, or ``"preflow:METHOD"``, which options in brackets and a number of threads may
+        follow: ``"preflow:METHOD[NAME=VALUE,NAME=VALUE]@THREADS"``.
     module : str
         What must be importable.
     distribution : str
@@ -137,6 +148,8 @@ class Contestant:
         Returns the reason why an instance is beyond the solver's limits, or None.
     remark : str
         What a reader of its times must know.
+    device : str
+        "cpu" or "cuda".
     """
 
     name: str
@@ -146,6 +159,7 @@ class Contestant:
     prepare: Callable[[Any], Any]
     unfit: Callable[[Any], str | None] = always_fits
     remark: str = ""
+    device: str = "cpu"
 
     @property
     def is_peer(self) -> bool:
@@ -164,11 +178,16 @@ class Contestant:
             import_module(self.module)
         except ImportError as error:
             return f"{self.distribution} is not installed ({error})"
+        if self.device == "cuda":
+            try:
+                runtime.find_device()
+            except DeviceUnavailableError as error:
+                return str(error)
         return None
 
 
 def method_and_threads(contestant: str) -> tuple[str, int | None]:
-    """Return what a contestant of preflow is by its name; None where that has no number of threads.
+    """Split a contestant's name: a method with its options, and threads; None where it has no number of them.
 
     Raises
     ------
@@ -184,6 +203,27 @@ def method_and_threads(contestant: str) -> tuple[str, int | None]:
     if at and not (count.isascii() and count.isdigit()):
         raise InvalidInputError(f"a method on some threads is written METHOD@THREADS, got {contestant!r}")
     return method, int(count) if at else None
+
+
+def method_and_options(name: str) -> tuple[str, dict[str, Any]]:
+    """Split a method with options in brackets into its name and the options.
+
+    Raises
+    ------
+    InvalidInputError
+        It is written otherwise.
+
+    Examples
+    --------
+    >>> method_and_options("cuda-push-relabel[shrink=False,global_relabel=fixed:10]")
+    ('cuda-push-relabel', {'shrink': False, 'global_relabel': ('fixed', 10)})
+    """
+    method, bracket, rest = name.partition("[")
+    if not bracket:
+        return method, {}
+    if not (method and rest.endswith("]")):
+        raise InvalidInputError(f"a method with options is written METHOD[NAME=VALUE,...], got {name!r}")
+    return method, dict(name_and_value(text) for text in rest[:-1].split(","))
 
 
 @dataclass(frozen=True)

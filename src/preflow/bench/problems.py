@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
+from ..errors import InvalidInputError
 from ..graph.network import FlowNetwork
 from ..matching.api import QUICK_EDGES, bipartite_matching
 from ..maxflow import api
@@ -18,37 +19,56 @@ from .matching_peers import MATCHING_PEERS
 from .matching_suites import MATCHING_SUITES
 from .peers import flow_peers
 from .problem import (
+    SEARCH,
     TOTAL,
     Contestant,
     Outcome,
     Problem,
     SolverSettings,
     TimeLimitReached,
+    method_and_options,
     method_and_threads,
 )
 from .suites import FLOW_SUITES
 
 
-def takes_threads(problem: str, method: str) -> bool:
-    """Return whether a method can use several threads."""
+class Call(NamedTuple):
+    """How a contestant calls its public function, by its name, and where that runs."""
+
+    method: str
+    options: dict[str, Any]
+    threads: int | None
+    device: str
+
+
+def takes_threads(problem: str, name: str) -> bool:
+    """Return whether a method, whose options may follow it in brackets, can use several threads."""
+    method, _ = method_and_options(name)
     return method == "auto" or find_method(methods(problem), method).parallel
 
 
-def _method_on_threads(problem: str, name: str, settings: SolverSettings) -> tuple[str, int | None]:
+def _call(problem: str, name: str, settings: SolverSettings) -> Call:
     """Return what a contestant's name says, the number of threads by the settings where it says none."""
-    method, threads = method_and_threads(name)
+    with_options, threads = method_and_threads(name)
+    method, options = method_and_options(with_options)
     if threads is not None:
         check_placement(methods(problem), "auto", threads)
-        if method != "auto":
-            check_method(find_method(methods(problem), method), "auto", threads)
     elif takes_threads(problem, method):
         threads = settings.threads
-    return method, threads
+    if method == "auto":
+        if options:
+            raise InvalidInputError(f"options belong to one method: auto takes none, got {name!r}")
+        return Call(method, options, threads, "cpu")
+    record = find_method(methods(problem), method)
+    check_method(record, "auto", threads)
+    if options:
+        record.make_options(options)
+    return Call(method, options, threads, record.device)
 
 
 def _flow_contestant(problem: str, name: str, settings: SolverSettings) -> Contestant:
     solve = {"max_flow": api.max_flow, "min_cut": api.min_cut}[problem]
-    method, threads = _method_on_threads(problem, name, settings)
+    call = _call(problem, name, settings)
 
     def run(instance: FlowInstance) -> Outcome:
         start = time.perf_counter()
@@ -63,8 +83,9 @@ def _flow_contestant(problem: str, name: str, settings: SolverSettings) -> Conte
             network,
             instance.source,
             instance.sink,
-            method=method,
-            threads=threads,
+            method=call.method,
+            threads=call.threads,
+            options=call.options,
             time_limit=settings.stop_after,
         )
         wall = time.perf_counter() - start
@@ -75,17 +96,26 @@ def _flow_contestant(problem: str, name: str, settings: SolverSettings) -> Conte
         wall -= phases.pop("compile", 0.0)
         return Outcome(result.value, {**phases, "other": wall - sum(phases.values())}, detail)
 
-    return Contestant(f"preflow:{name}", "preflow.maxflow.api", "preflow", run, lambda instance: instance)
+    return Contestant(
+        f"preflow:{name}",
+        "preflow.maxflow.api",
+        "preflow",
+        run,
+        lambda instance: instance,
+        device=call.device,
+    )
 
 
 def _matching_contestant(name: str, settings: SolverSettings) -> Contestant:
-    method, threads = _method_on_threads("bipartite_matching", name, settings)
+    call = _call("bipartite_matching", name, settings)
 
     def run(matrix: Any) -> Outcome:
         # A limit would keep small solves from running in this thread, as users' do.
         time_limit = settings.stop_after if matrix.nnz > QUICK_EDGES else None
         start = time.perf_counter()
-        result = bipartite_matching(matrix, method=method, threads=threads, time_limit=time_limit)
+        result = bipartite_matching(
+            matrix, method=call.method, threads=call.threads, options=call.options, time_limit=time_limit
+        )
         wall = time.perf_counter() - start
         if result.status != "optimal":
             raise TimeLimitReached(f"{result.lower_bound} <= optimum <= {result.upper_bound}")
@@ -93,12 +123,13 @@ def _matching_contestant(name: str, settings: SolverSettings) -> Contestant:
         phases = detail.pop("seconds")
         wall -= phases.pop("compile", 0.0)
         seconds = {"build": phases["build"], "solve": phases.get("initial", 0.0) + phases["solve"]}
-        return Outcome(result.cardinality, {**seconds, "other": wall - sum(seconds.values())}, detail)
+        seconds["other"] = wall - sum(seconds.values())
+        return Outcome(result.cardinality, {**seconds, SEARCH: phases["solve"]}, detail)
 
     def prepare(instance: MatchingInstance) -> Any:
         return instance.matrix()
 
-    return Contestant(f"preflow:{name}", "preflow.matching.api", "preflow", run, prepare)
+    return Contestant(f"preflow:{name}", "preflow.matching.api", "preflow", run, prepare, device=call.device)
 
 
 #: Every problem by the name of its public function.

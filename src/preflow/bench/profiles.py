@@ -25,6 +25,8 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 LINE_STYLES = ("-", "--", "-.", ":")
 #: Factor by which the time axis goes past the data.
 MARGIN = 1.15
+#: Labels of more characters make a picture wider.
+LABEL_LENGTH = 30
 #: Pictures of several panels have at most so many side by side.
 PANELS_A_ROW = 4
 
@@ -82,31 +84,42 @@ def require_matplotlib() -> None:
         raise MissingDependencyError("plots", "matplotlib", "bench")
 
 
-def draw_profiles(times: Times, baseline: str | None, title: str, paths: Sequence[Path]) -> list[Path]:
-    """Write the performance profile and the speed-up profile as PNG; return the paths of those written.
+def draw_performance_profile(times: Times, title: str, path: Path) -> None:
+    """Write the performance profile as PNG.
 
     Parameters
     ----------
     times : mapping
-    baseline : str or None
-        Whom speed-ups are over; without one there is no speed-up profile.
     title : str
         What was timed.
-    paths : two paths
+    path : Path
     """
     order = list(times)
     curves = performance_profile(times)
-    with _picture(f"Performance profile: {title}", paths[0]) as axes:
+    with _picture(f"Performance profile: {title}", path) as axes:
         axes.set_xlim(1.0 / MARGIN, right := _end(curves))
         for name, curve in curves.items():
             corners = [curve.x[0], *curve.x, right], [0.0, *curve.y, curve.y[-1]]
             axes.step(*corners, where="post", label=_label(name, times), **_style(order.index(name)))
         axes.set_xlabel("time, as a multiple of the best time on the instance")
         axes.set_ylabel("share of instances within that multiple")
-    if baseline is None:
-        return [paths[0]]
-    curves = speed_up_profile(times, baseline)
-    with _picture(f"Speed-up profile: {title}", paths[1]) as axes:
+
+
+def draw_speed_up_profile(times: Times, baseline: str, title: str, path: Path) -> None:
+    """Write the speed-up profile as PNG.
+
+    Parameters
+    ----------
+    times : mapping
+    baseline : str
+        Whom speed-ups are over.
+    title : str
+        What was timed.
+    path : Path
+    """
+    order = list(times)
+    curves = {name: curve for name, curve in speed_up_profile(times, baseline).items() if curve.x}
+    with _picture(f"Speed-up profile: {title}", path) as axes:
         left = min([1.0, *(x for curve in curves.values() for x in curve.x)]) / MARGIN
         axes.set_xlim(left, _end(curves))
         axes.axvline(1.0, color="0.6", linewidth=1.0)
@@ -115,7 +128,6 @@ def draw_profiles(times: Times, baseline: str | None, title: str, paths: Sequenc
             axes.step(*corners, where="pre", label=_label(name, times), **_style(order.index(name)))
         axes.set_xlabel(f"speed-up over {baseline} (1 = as fast)")
         axes.set_ylabel("share of instances with at least that speed-up")
-    return list(paths)
 
 
 def draw_speed_ups(table: SpeedUps, title: str, path: Path) -> None:
@@ -146,12 +158,14 @@ def draw_by_size(table: Mapping[str, Mapping[str, Mapping[int, float]]], title: 
         What was timed.
     path : Path
     """
-    from matplotlib.ticker import NullFormatter
+    from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
 
     with _panels(table, title, path, "arcs", "seconds") as panels:
         for axes, _ in panels:
             axes.set_xscale("log")
             axes.set_yscale("log")
+            axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            axes.xaxis.set_major_formatter(EngFormatter(sep=""))
             axes.xaxis.set_minor_formatter(NullFormatter())
 
 
@@ -232,5 +246,8 @@ def _picture(title: str, path: Path) -> Iterator[Any]:
     axes.yaxis.set_major_formatter(PercentFormatter(1.0))
     axes.grid(color="0.9")
     axes.spines[["top", "right"]].set_visible(False)
+    labels = axes.get_legend_handles_labels()[1]
+    beyond = max(map(len, labels), default=0) - LABEL_LENGTH
+    figure.set_size_inches(9.0 + 0.08 * max(0, beyond), max(4.8, 0.5 + 0.22 * len(labels)))
     figure.legend(loc="outside right upper", frameon=False)
     figure.savefig(path)

@@ -1,8 +1,7 @@
-"""What a benchmark found: as JSON, as Markdown, and the ratios to a baseline."""
+"""What a benchmark found, as Markdown and as plain values, and the ratios to a baseline."""
 
 from __future__ import annotations
 
-import json
 import math
 import statistics
 from collections.abc import Sequence
@@ -10,10 +9,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from . import deveci_figures
 from .problem import PHASES, TOTAL
-from .profiles import Times, draw_by_size, draw_profiles, draw_speed_ups
+from .profiles import Times
 from .runner import InstanceRecord, Measurement
-from .scaling import COUNTS, PARTS, SpeedUps, by_size, operations, speed_ups, thread_counts
+from .scaling import COUNTS, PARTS, SpeedUps, operations, speed_ups, thread_counts
 from .thesis import Published
 
 #: Changes when a reader of the JSON has to.
@@ -136,9 +136,7 @@ class BenchReport:
         if self.faults:
             parts.append("**The run failed:**\n\n" + _bullets(self.faults))
         if self.left_out:
-            parts.append(
-                "Left out:\n\n" + _bullets([f"{each['what']}: {each['why']}" for each in self.left_out])
-            )
+            parts.append("Left out:\n\n" + _bullets(_reasons(self.left_out)))
         for heading in self.problems:
             if self.of_problem(heading.problem):
                 parts += self._problem_parts(heading, pictures.get(heading.problem, []))
@@ -159,7 +157,7 @@ class BenchReport:
         parts.append(f"Median seconds, {heading.score_text}{over}:\n\n{_table(['instance', *names], rows)}")
         if remarks := [f"{name}: {text}" for name, text in heading.remarks.items() if name in names and text]:
             parts.append(_bullets(remarks))
-        parts += _scaling_parts(records)
+        parts += _scaling_parts(records) + _deveci_parts(records)
         header = ["instance", "contestant", *PHASES, TOTAL, "fastest", "peak MiB", "value", "note"]
         details = [_detail_row(record, each) for record in records for each in record.measurements]
         parts.append(f"Median seconds of every phase:\n\n{_table(header, details)}")
@@ -188,97 +186,6 @@ class BenchReport:
         )
 
 
-def write_report(report: BenchReport, folder: Path, *, plots: bool) -> list[Path]:
-    """Write bench.json, bench.md and the pictures; return their paths."""
-    folder.mkdir(parents=True, exist_ok=True)
-    written = [folder / "bench.json", folder / "bench.md"]
-    written[0].write_text(json.dumps(report.to_dict(), indent=2, allow_nan=False) + "\n")
-    pictures: dict[str, list[str]] = {}
-    for heading in report.problems if plots else []:
-        times = report.times(heading.problem, heading.score)
-        if times:
-            paths = [folder / f"{kind}-profile-{heading.problem}.png" for kind in ("performance", "speed-up")]
-            count = len(report.of_problem(heading.problem))
-            title = f"{heading.problem}, {heading.score_text}, {count} instance{'s' if count > 1 else ''}"
-            baseline = report.baseline if report.baseline in times and len(times) > 1 else None
-            drawn = draw_profiles(times, baseline, title, paths)
-            pictures[heading.problem] = [path.name for path in drawn]
-            written += drawn
-        if by_family := by_size(report.of_problem(heading.problem), heading.score):
-            path = folder / f"seconds-by-size-{heading.problem}.png"
-            draw_by_size(by_family, f"{heading.problem}, {heading.score_text}", path)
-            pictures.setdefault(heading.problem, []).append(path.name)
-            written.append(path)
-        for part, text in PARTS.items():
-            if curves := speed_ups(report.of_problem(heading.problem), part):
-                path = folder / f"speed-up-by-threads-{part}-{heading.problem}.png"
-                draw_speed_ups(curves, f"{heading.problem}, {text}", path)
-                pictures.setdefault(heading.problem, []).append(path.name)
-                written.append(path)
-    written[1].write_text(report.to_markdown(pictures))
-    return written
-
-
-def join_reports(files: Sequence[str | Path], out: str | Path, *, plots: bool = True) -> BenchReport:
-    """Write what several runs on one machine measured as one report, for instance with pictures at last.
-
-    Parameters
-    ----------
-    files : sequence of str or Path
-        Their ``bench.json``. Date, machine, settings and baseline are those of the first. Of two measurements
-        of one contestant on one instance the first counts.
-    out : str or Path
-        Folder of the report.
-    plots : bool
-
-    Returns
-    -------
-    BenchReport
-    """
-    runs = [json.loads(Path(file).read_text()) for file in files]
-    headings: dict[str, Heading] = {}
-    records: dict[tuple[str, str], InstanceRecord] = {}
-    left_out: list[dict[str, str]] = []
-    for data in runs:
-        left_out += [entry for entry in data["left_out"] if entry not in left_out]
-        for entry in data["problems"]:
-            heading = Heading(entry["problem"], entry["score"], entry["score_text"], entry["remarks"])
-            headings.setdefault(heading.problem, heading).remarks.update(heading.remarks)
-        for entry in data["instances"]:
-            empty = InstanceRecord(
-                entry["problem"], entry["suite"], entry["name"], entry["sizes"], [], entry["group"]
-            )
-            record = records.setdefault((empty.problem, empty.name), empty)
-            new = [_read_measurement(each) for each in entry["contestants"]]
-            record.measurements += [each for each in new if record.of(each.contestant) is None]
-    first = runs[0]
-    report = BenchReport(
-        first["date"],
-        first["machine"],
-        first["versions"],
-        first["settings"],
-        first["baseline"],
-        list(headings.values()),
-        left_out,
-        list(records.values()),
-    )
-    write_report(report, Path(out), plots=plots)
-    return report
-
-
-def _read_measurement(data: dict[str, Any]) -> Measurement:
-    times = {phase: row["all"] for phase, row in data["seconds"].items()}
-    return Measurement(
-        data["name"],
-        data["status"],
-        data["note"],
-        [] if data["value"] is None else [data["value"]],
-        [dict(zip(times, run, strict=True)) for run in zip(*times.values(), strict=True)],
-        data["peak_bytes"],
-        data["detail"],
-    )
-
-
 def _median(record: InstanceRecord, contestant: str, phase: str) -> float | None:
     measurement = record.of(contestant)
     return None if measurement is None else measurement.median(phase)
@@ -297,6 +204,7 @@ def _record_dict(record: InstanceRecord) -> dict[str, Any]:
         "name": record.name,
         "group": record.group,
         "sizes": dict(record.sizes),
+        "published": record.published,
         "contestants": [_measurement_dict(each) for each in record.measurements],
     }
 
@@ -372,6 +280,20 @@ def _scaling_parts(records: Sequence[InstanceRecord]) -> list[str]:
     return parts
 
 
+def _deveci_parts(records: Sequence[InstanceRecord]) -> list[str]:
+    """Return the comparisons of Deveci et al., where their suite was measured."""
+    parts = []
+    if rows := deveci_figures.speed_ups_over_pr(records):
+        header = ["contestant", "instances", "speed-up over PR"]
+        cells = [[row.contestant, str(row.instances), f"{row.speed_up:.3g}"] for row in rows]
+        parts.append(f"{deveci_figures.BASIS}, geometric means:\n\n{_table(header, cells)}")
+    if found := deveci_figures.comparisons(records):
+        header = ["comparison", "here", "on instances", "Deveci et al. 2013"]
+        cells = [[each.what, each.here, str(each.instances), each.published] for each in found]
+        parts.append(f"The same as Deveci et al. compare it:\n\n{_table(header, cells)}")
+    return parts
+
+
 def _speed_up_rows(table: SpeedUps, threads: Sequence[int]) -> list[list[str]]:
     return [
         [group, method, *(f"{curve[count]:.2f}" if count in curve else "" for count in threads)]
@@ -420,6 +342,14 @@ def _machine_text(machine: dict[str, Any], versions: dict[str, str], settings: d
 
 def _seconds(time: float | None) -> str:
     return "" if time is None else f"{time:.3g}"
+
+
+def _reasons(left_out: Sequence[dict[str, str]]) -> list[str]:
+    """Return why something was left out, those with the same reason in one line."""
+    names: dict[str, list[str]] = {}
+    for each in left_out:
+        names.setdefault(each["why"], []).append(each["what"])
+    return [f"{', '.join(those)}: {why}" for why, those in names.items()]
 
 
 def _bullets(lines: Sequence[str]) -> str:

@@ -16,7 +16,8 @@ from .machine import describe_machine, package_versions
 from .problem import Case, Contestant, Problem, SolverSettings
 from .problems import PROBLEMS, takes_threads
 from .profiles import require_matplotlib
-from .report import BenchReport, Heading, write_report
+from .report import BenchReport, Heading
+from .report_files import write_report
 from .runner import InstanceRecord, measure
 
 logger = logging.getLogger("preflow")
@@ -50,7 +51,7 @@ def run_bench(
     ----------
     suites : sequence of str
         "papers", "vision", "real", "cihan", "cihan-small", "wu-he-hong", "tiny"; "matching",
-        "matching-tiny". An instance of several suites is measured once.
+        "matching-tiny", "deveci28", "deveci28-small". An instance of several suites is measured once.
     out : str or Path, optional
         Folder that gets ``bench.json``, ``bench.md`` and the pictures of each problem.
     problems : sequence of str, optional
@@ -59,15 +60,17 @@ def run_bench(
         Timed runs of each contestant on each instance, after a warm-up; fewer where they take `time_limit`
         together.
     methods : sequence of str, optional
-        Methods of preflow, each of which takes part as ``preflow:METHOD``; ``METHOD@THREADS`` takes part on
-        so many threads. Default: those of the suites, "auto" for most.
+        Methods of preflow, each of which takes part as ``preflow:METHOD``. ``METHOD@THREADS`` takes part on
+        so many threads, ``METHOD[NAME=VALUE,NAME=VALUE]`` with options, of which a pair is written ``A:B``.
+        Default: those of the suites, "auto" for most.
     peers : sequence of str, optional
         Names of peers; default: all. One that is not installed is left out, and the report says so.
     instances : sequence of str
         Shell patterns; only instances whose name matches one of them are measured. None: all.
     files : sequence of str
         DIMACS files, folders of them or glob patterns: all for the suite "real", for "cihan" those named
-        after one of its vision instances. Matrix Market files for "matching".
+        after one of its vision instances. Matrix Market files: all for "matching", for "deveci28" those
+        named after one of its matrices.
     baseline : str
         Contestant that ratios and speed-ups are to; preflow's first method where it does not take part.
     threads : int or sequence of int, optional
@@ -152,6 +155,7 @@ def run_bench(
                 repeats=repeats,
                 memory=memory,
                 group=case.group,
+                published=case.published,
             )
             report.records.append(record)
             logger.info("  %s", _result_line(record, problem.score))

@@ -15,6 +15,7 @@ from ..errors import UnsuitableMethodError
 from .probe import Probe, forget_peak, probe, save_instance, touch_freed_memory
 from .problem import (
     PHASES,
+    SEARCH,
     TOTAL,
     Contestant,
     Instance,
@@ -67,10 +68,10 @@ class Measurement:
 
     @property
     def phases(self) -> list[str]:
-        """The phases that were timed, the total last."""
+        """What was timed, the total last."""
         if not self.seconds:
             return []
-        return [phase for phase in PHASES if phase in self.seconds[0]] + [TOTAL]
+        return [phase for phase in (*PHASES, SEARCH) if phase in self.seconds[0]] + [TOTAL]
 
     def all_seconds(self, phase: str) -> list[float]:
         """Return a phase's time in every run."""
@@ -91,7 +92,7 @@ class Measurement:
         self.values.append(outcome.value)
         self.detail = outcome.detail
         if timed:
-            self.seconds.append({**outcome.seconds, TOTAL: sum(outcome.seconds.values())})
+            self.seconds.append({**outcome.seconds, TOTAL: outcome.total})
 
     def stop(self, status: Status, note: str) -> None:
         """Take the contestant out of the race on this instance."""
@@ -112,6 +113,8 @@ class InstanceRecord:
         In the order of the contestants.
     group : str
         What instances that differ only in their seed have in common.
+    published : int or None
+        The optimum, where one is known.
     """
 
     problem: str
@@ -120,6 +123,7 @@ class InstanceRecord:
     sizes: Mapping[str, int]
     measurements: list[Measurement]
     group: str = ""
+    published: int | None = None
 
     def of(self, contestant: str) -> Measurement | None:
         """Return the measurement of a contestant."""
@@ -128,6 +132,8 @@ class InstanceRecord:
     def disagreement(self) -> str | None:
         """Return who found which value where not all are the same, else None."""
         groups: list[tuple[int | float, list[str]]] = []
+        if self.published is not None:
+            groups.append((self.published, ["what is published"]))
         for measurement in self.measurements:
             for value in measurement.values:
                 names = next((names for known, names in groups if same_value(known, value)), None)
@@ -159,6 +165,7 @@ def measure(
     repeats: int,
     memory: bool,
     group: str = "",
+    published: int | None = None,
 ) -> InstanceRecord:
     """Return the measurements of all contestants on one instance.
 
@@ -169,7 +176,13 @@ def measure(
     together sits out the rest. Before every run, freed memory is touched.
     """
     record = InstanceRecord(
-        problem.name, suite, name, instance.sizes, [Measurement(each.name) for each in contestants], group
+        problem.name,
+        suite,
+        name,
+        instance.sizes,
+        [Measurement(each.name) for each in contestants],
+        group,
+        published,
     )
     pairs = list(zip(contestants, record.measurements, strict=True))
     for contestant, measurement in pairs:
@@ -184,7 +197,7 @@ def measure(
         outcome = _run(contestant, prepared, measurement, first=instance)
         if outcome is None:
             continue
-        slow = sum(outcome.seconds.values()) > settings.time_limit
+        slow = outcome.total > settings.time_limit
         measurement.add(outcome, timed=slow)
         if slow:
             measurement.stop(

@@ -137,7 +137,7 @@ def _own_contestants(records: Sequence[InstanceRecord]) -> list[str]:
 def _thesis_code(contestant: str) -> str | None:
     """Return what the thesis's tables call a method's code, None where they have none of that kind."""
     method, _ = method_and_threads(contestant)
-    if method == "auto":
+    if method == "auto" or "[" in method:
         return None
     codes = next(iter(TABLES.values())).rows
     return next((alias for alias in find_method(METHODS, method).aliases if alias in codes), None)

@@ -13,12 +13,12 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InvalidInputError, MissingDependencyError, PreflowError
+from ..errors import InvalidInputError, MissingDependencyError
 from ..generators import family, grid_2d, grid_3d, grid_from_image
 from ..graph.network import MaxFlowProblem
 from ..io.dimacs import read_dimacs
 from .flow_instance import FlowInstance
-from .machine import memory_bytes
+from .machine import check_memory
 from .problem import Case, Suite
 
 #: Photographs that scikit-image brings along.
@@ -76,10 +76,6 @@ WU_HE_HONG_SIZES = MappingProxyType(
 SMALLER = 8
 #: Memory that a volume takes while it is generated and solved.
 BYTES_A_VOXEL = 600
-
-
-class TooLargeError(PreflowError):
-    """An instance does not fit the machine."""
 
 
 def _case(name: str, generate: Callable[[], MaxFlowProblem]) -> Case:
@@ -209,9 +205,7 @@ def _volume(name: str, shape: tuple[int, ...], strength: int) -> Case:
     """Return a synthetic volume like a vision instance."""
 
     def generate() -> MaxFlowProblem:
-        needed, there = BYTES_A_VOXEL * math.prod(shape), memory_bytes()
-        if there is not None and needed > there:
-            raise TooLargeError(f"takes about {needed / 2**30:.0f} GiB of memory")
+        check_memory(BYTES_A_VOXEL * math.prod(shape))
         return grid_3d(*shape, contrast=True, strength=strength, data_weight=strength, seed=0)
 
     return replace(_case(name, generate), group=name)

@@ -1,4 +1,5 @@
 // The kernels of device.py.
+#include "adjacency.cuh"
 #include "atomics.cuh"
 
 template <class T>
@@ -22,3 +23,18 @@ __device__ void add_net_inflow(const Arguments<T>& args) {
 KERNEL(net_inflow, Arguments<i64>) { add_net_inflow(args); }
 
 KERNEL(net_inflow_of_floats, Arguments<double>) { add_net_inflow(args); }
+
+struct EdgeArguments {
+    const u32* first;
+    const u32* neighbour;
+    u64 num_rows;
+    u64 num_edges;
+    const u32* match;
+    u32* has_edge;
+};
+
+KERNEL(find_matched_edges, EdgeArguments) {
+    visit_edges(args.first, args.num_rows, args.num_edges, [&](u64 row, u64 e) {
+        if (args.neighbour[e] == args.match[row]) relaxed_store(&args.has_edge[row], 1u);
+    });
+}

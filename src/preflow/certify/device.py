@@ -1,10 +1,13 @@
-"""What the proofs need of a GPU: sums over the arcs of a vertex."""
+"""What the proofs need of a GPU: sums over the arcs of a vertex, and the edges of a matching."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from ..graph.device_bipartite import DeviceBipartiteGraph
 from ..graph.device_network import DeviceFlowNetwork
 
 SOURCE = Path(__file__).with_suffix(".cu")
@@ -20,6 +23,17 @@ class Arguments(NamedTuple):
     num_arcs: int
 
 
+class EdgeArguments(NamedTuple):
+    """``EdgeArguments`` in the ``.cu`` file."""
+
+    first: Any
+    neighbour: Any
+    num_rows: int
+    num_edges: int
+    match: Any
+    has_edge: Any
+
+
 def net_inflow_on_device(network: DeviceFlowNetwork, flow: Any) -> Any:
     """Return, per vertex, what flows in less what flows out; exact for integers."""
     balance = network.xp.zeros(network.num_vertices, dtype=flow.dtype)
@@ -27,3 +41,12 @@ def net_inflow_on_device(network: DeviceFlowNetwork, flow: Any) -> Any:
     arguments = Arguments(network.tail, network.head, flow, balance, network.num_arcs)
     network.device.share(SOURCE, kernel, network.num_arcs, arguments)
     return balance
+
+
+def matched_along_edges_on_device(graph: DeviceBipartiteGraph, row_match: Any) -> Any:
+    """Return which rows are matched with a column that is their neighbour; -1 is no column."""
+    has_edge = graph.xp.zeros(graph.num_rows, dtype=np.uint32)
+    match = row_match.astype(np.uint32)
+    arguments = EdgeArguments(*graph.rows, graph.num_rows, graph.num_edges, match, has_edge)
+    graph.device.share(SOURCE, "find_matched_edges", graph.num_edges, arguments)
+    return has_edge != 0

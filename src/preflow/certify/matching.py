@@ -9,18 +9,19 @@ from numpy.typing import NDArray
 
 from ..errors import VerificationError
 from ..graph.bipartite import BipartiteGraph
+from ..graph.device_bipartite import DeviceBipartiteGraph
+from .device import matched_along_edges_on_device
 
 
-def check_matching(
-    graph: BipartiteGraph, row_match: NDArray[Any], column_match: NDArray[Any], size: int
-) -> None:
+def check_matching(graph: BipartiteGraph, row_match: Any, column_match: Any, size: int) -> None:
     """Check that two arrays are the same matching of `size` edges of the graph.
 
     Parameters
     ----------
     graph : BipartiteGraph
-    row_match, column_match : ndarray of signed integers
-        The partner of every row and column, -1 for none.
+        On the host, or on a GPU.
+    row_match, column_match : array of signed integers
+        The partner of every row and column, -1 for none; where the graph is.
     size : int
 
     Raises
@@ -35,16 +36,26 @@ def check_matching(
         if match.shape != (count,):
             raise VerificationError(f"{side}_match has shape {match.shape}, expected ({count},)")
         _check_none((match < -1) | (match >= other), f"{side} {{}} is matched with no vertex of the graph")
-    rows = np.flatnonzero(row_match >= 0)
+    xp = graph.xp
+    rows = xp.flatnonzero(row_match >= 0)
     back = column_match[row_match[rows]]
     _check_none(back != rows, "row {} is matched with a column that is not matched with it", rows)
-    if len(rows) != size or np.count_nonzero(column_match >= 0) != size:
+    if len(rows) != size or xp.count_nonzero(column_match >= 0) != size:
         raise VerificationError(f"{len(rows)} rows are matched, not {size}")
+    if isinstance(graph, DeviceBipartiteGraph):
+        has_edge = matched_along_edges_on_device(graph, row_match)
+    else:
+        has_edge = _matched_along_edges(graph, row_match)
+    _check_none(~has_edge[rows], "row {} is matched with a column that is not its neighbour", rows)
+
+
+def _matched_along_edges(graph: BipartiteGraph, row_match: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which rows are matched with a column that is their neighbour."""
     first, neighbour = graph.rows
     found = np.flatnonzero(neighbour == np.repeat(row_match, np.diff(first).astype(np.int64)))
     has_edge = np.zeros(graph.num_rows, dtype=bool)
     has_edge[np.searchsorted(first, found, side="right") - 1] = True
-    _check_none(~has_edge[rows], "row {} is matched with a column that is not its neighbour", rows)
+    return has_edge
 
 
 def check_cover(
@@ -70,7 +81,7 @@ def check_cover(
         raise VerificationError(f"the cover has {count} vertices, not {size}")
 
 
-def _check_none(faulty: NDArray[np.bool_], message: str, names: NDArray[Any] | None = None) -> None:
+def _check_none(faulty: Any, message: str, names: Any = None) -> None:
     if faulty.any():
         place = int(faulty.argmax())
         raise VerificationError(message.format(place if names is None else int(names[place])))

@@ -16,7 +16,9 @@ Threads = Annotated[
 ]
 MethodOptions = Annotated[
     list[str] | None,
-    typer.Option("--option", metavar="NAME=VALUE", help="An option of the method; may be repeated."),
+    typer.Option(
+        "--option", metavar="NAME=VALUE", help="An option of the method, A:B for a pair; may be repeated."
+    ),
 ]
 TimeLimit = Annotated[
     float | None, typer.Option(metavar="SECONDS", help="Stop then with the best found, exit code 3.")

@@ -11,7 +11,6 @@ import typer
 from ..errors import InvalidInputError
 from .arguments import AsJson, Device, Method, MethodOptions, Threads, TimeLimit, Verify
 from .files import STREAM, check_writable
-from .problem_files import name_and_value
 from .session import TIME_LIMIT_REACHED, solver_progress, working
 
 if TYPE_CHECKING:
@@ -52,6 +51,7 @@ def assign(
     """
     from ..assignment.api import linear_assignment
     from ..io.costs import read_costs
+    from ..solving.options import name_and_value
     from .reports import as_json as json_text
     from .reports import assignment_facts, assignment_lines
 

@@ -17,7 +17,7 @@ def bench(
         typer.Argument(
             metavar="SUITE",
             help="papers (the default), vision, real, cihan, cihan-small, wu-he-hong, tiny, "
-            "matching, matching-tiny.",
+            "matching, matching-tiny, deveci28, deveci28-small.",
         ),
     ] = None,
     out: Annotated[
@@ -35,7 +35,8 @@ def bench(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="A method of preflow that takes part, METHOD@THREADS on so many; may be repeated.",
+            help="A method of preflow that takes part, METHOD@THREADS on so many, METHOD[NAME=VALUE,...] "
+            "with options, such as shrink=False,global_relabel=fixed:10; may be repeated.",
         ),
     ] = None,
     peer: Annotated[
@@ -58,7 +59,8 @@ def bench(
         list[str] | None,
         typer.Option(
             metavar="FILE",
-            help="A DIMACS file, folder or pattern for real and cihan, of Matrix Market for matching.",
+            help="A DIMACS file, folder or pattern for real and cihan, of Matrix Market for matching "
+            "and deveci28.",
         ),
     ] = None,
     repeats: Annotated[int, typer.Option(help="Timed runs of everybody on each instance.")] = 5,
@@ -85,6 +87,10 @@ def bench(
     The suite cihan has the instances of Cihan's thesis, at its sizes, and
     its methods on 1 to 16 threads: hours. cihan-small takes minutes.
     wu-he-hong needs a GPU: the families of Wu, He and Hong, and what they compare.
+    So does deveci28, but for the methods on the CPU: graphs like the 28
+    matrices of Deveci et al., or the matrices themselves where --file has
+    them, whose maximum matchings must be the published ones; pictures
+    like theirs. deveci28-small takes a 64th of the rows.
 
     For example:
 
@@ -94,6 +100,7 @@ def bench(
       preflow bench real --file 'instances/*.max.gz' --out bench-output
       preflow bench matching --baseline scipy --no-memory --out bench-output
       preflow bench cihan --instance '* seed 0' --threads 1,8 --out bench-output
+      preflow bench deveci28 --file matrices --no-peers --out bench-output
     """
     from ..bench import BenchmarkFailedError, run_bench
 

@@ -11,7 +11,6 @@ import typer
 from ..errors import InvalidInputError
 from .arguments import AsJson, Device, Method, MethodOptions, Threads, TimeLimit, Verify
 from .files import STREAM, check_writable
-from .problem_files import name_and_value
 from .session import TIME_LIMIT_REACHED, solver_progress, working
 
 if TYPE_CHECKING:
@@ -20,11 +19,16 @@ if TYPE_CHECKING:
 
 
 def match(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Matrix Market, .mtx or .mtx.gz.")],
+    file: Annotated[
+        str,
+        typer.Argument(metavar="FILE", help="Matrix Market (.mtx) or lines FROM TO (.txt); plain or .gz."),
+    ],
     method: Method = "auto",
     initial: Annotated[
         str,
-        typer.Option(help="auto, none, cheap, min-degree, karp-sipser or sinkhorn-knopp."),
+        typer.Option(
+            help="auto, none, cheap, min-degree, karp-sipser, sinkhorn-knopp or, on a GPU, proposals."
+        ),
     ] = "auto",
     device: Device = "auto",
     threads: Threads = None,
@@ -64,9 +68,10 @@ def match(
       preflow match matrix.mtx --method serial-hopcroft-karp --verify --json
       preflow match matrix.mtx --permutation blocks.txt --spy blocks.png
     """
-    from ..io.matrix_market import read_matrix_market
+    from ..io.bipartite import read_bipartite_graph
     from ..matching.api import bipartite_matching
     from ..matching.decomposition import decompose
+    from ..solving.options import name_and_value
     from .reports import as_json as json_text
     from .reports import matching_facts, matching_lines
     from .spy import draw_spy, require_matplotlib
@@ -80,7 +85,7 @@ def match(
     options = dict(name_and_value(text) for text in option or ())
     start = time.perf_counter()
     with working(f"reading {file}"):
-        graph = read_matrix_market(file, explicit_zeros=not nonzeros_only)
+        graph = read_bipartite_graph(file, explicit_zeros=not nonzeros_only)
     seconds = {"read": time.perf_counter() - start}
     with solver_progress() as progress:
         result = bipartite_matching(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -56,6 +56,7 @@ def solve(
     from ..maxflow.result import MaxFlowResult
     from ..registry import methods
     from ..solving.dispatch import find_method
+    from ..solving.options import name_and_value
     from .reports import as_json as json_text
     from .reports import solve_facts, solve_lines
 
@@ -105,21 +106,6 @@ def _timed(seconds: dict[str, float], phase: str, what: str) -> Iterator[None]:
     with working(what):
         yield
     seconds[phase] = time.perf_counter() - start
-
-
-def name_and_value(text: str) -> tuple[str, Any]:
-    """Return the option of a method that is written NAME=VALUE."""
-    name, equals, value = text.partition("=")
-    if not (name and equals):
-        raise InvalidInputError(f"an option is written NAME=VALUE, got {text!r}")
-    if value.lower() in ("true", "false"):
-        return name, value.lower() == "true"
-    for number in (int, float):
-        try:
-            return name, number(value)
-        except ValueError:
-            pass
-    return name, value
 
 
 def info(file: ProblemFile, as_json: AsJson = False) -> None:

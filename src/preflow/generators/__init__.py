@@ -9,14 +9,13 @@ instance. :data:`FAMILIES` and :data:`BIPARTITE_FAMILIES` have them by the names
 from .acyclic_dense import ac_dense
 from .bipartite import (
     block_banded,
-    delaunay,
+    co_authorship,
     erdos_renyi,
-    hugetrace_like,
+    hidden_diagonal,
     ladder,
     power_law,
     rmat,
     road_like,
-    triangulation_dual,
 )
 from .costs import (
     COST_FAMILIES,
@@ -31,6 +30,7 @@ from .costs import (
 )
 from .genrmf import rmf
 from .registry import BIPARTITE_FAMILIES, FAMILIES, Family, Parameter, bipartite_family, family
+from .triangulations import delaunay, hugetrace_like, triangulation_dual
 from .vision import grid_2d, grid_3d, grid_from_image
 from .washington_bad_cases import cheriyan, dinic_bad, goldberg_bad
 from .washington_levels import matching, mesh, random_level, square_mesh, two_level
@@ -46,6 +46,7 @@ __all__ = [
     "bipartite_family",
     "block_banded",
     "cheriyan",
+    "co_authorship",
     "delaunay",
     "dinic_bad",
     "double_exponential_line",
@@ -57,6 +58,7 @@ __all__ = [
     "grid_2d",
     "grid_3d",
     "grid_from_image",
+    "hidden_diagonal",
     "hugetrace_like",
     "ladder",
     "line",

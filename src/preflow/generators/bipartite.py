@@ -1,7 +1,7 @@
-"""Bipartite graphs for matching: random ones, meshes, roads, and what makes depth-first search exponential.
+"""Bipartite graphs for matching: random ones, roads, and what makes depth-first search exponential.
 
-Square matrices but for :func:`block_banded`; those of an undirected graph are its adjacency matrices, rows
-against columns.
+Square matrices but for :func:`block_banded` and :func:`erdos_renyi`; those of an undirected graph are its
+adjacency matrices, rows against columns.
 """
 
 from __future__ import annotations
@@ -17,10 +17,20 @@ from .parameters import check_integer, check_number, seeded
 
 #: Probabilities of three quadrants of an RMAT graph; the fourth has the rest.
 RMAT_QUADRANTS = (0.57, 0.19, 0.19)
+#: A paper's author has ever so many papers with probabilities that fall with this power of their number.
+CLIQUE_EXPONENT = 1.0
 
 
-def erdos_renyi(n: int, degree: float, seed: int = 0) -> BipartiteGraph:
-    """Return ``n * degree`` uniformly random edges between `n` rows and `n` columns; some may be equal.
+def erdos_renyi(n: int, degree: float, columns: int = 0, seed: int = 0) -> BipartiteGraph:
+    """Return ``n * degree`` uniformly random edges between `n` rows and `columns`; some may be equal.
+
+    Parameters
+    ----------
+    n : int
+    degree : float
+    columns : int
+        0: as many as rows.
+    seed : int
 
     Examples
     --------
@@ -29,9 +39,11 @@ def erdos_renyi(n: int, degree: float, seed: int = 0) -> BipartiteGraph:
     """
     check_integer("n", n)
     check_number("degree", degree)
+    check_integer("columns", columns, minimum=0)
     rng = seeded(seed)
-    row, column = rng.integers(0, n, size=(2, round(n * degree)))
-    return BipartiteGraph.from_edges(row, column, shape=(n, n))
+    shape = (n, columns or n)
+    row, column = (rng.integers(0, size, size=round(n * degree)) for size in shape)
+    return BipartiteGraph.from_edges(row, column, shape=shape)
 
 
 def rmat(scale: int, edge_factor: int, symmetric: bool = True, seed: int = 0) -> BipartiteGraph:
@@ -62,14 +74,33 @@ def rmat(scale: int, edge_factor: int, symmetric: bool = True, seed: int = 0) ->
         tail += tail + (draw >= upper_right)
         head += head + (((draw >= upper_left) & (draw < upper_right)) | (draw >= lower_left))
     name = rng.permutation(n)
-    return _adjacency(n, name[tail], name[head], symmetric)
+    return simple_graph(n, name[tail], name[head], symmetric)
 
 
-def power_law(n: int, degree: float, exponent: float = 2.1, seed: int = 0) -> BipartiteGraph:
-    """Return a directed graph whose out-degrees and in-degrees follow power laws, independently.
+def power_law(
+    n: int,
+    degree: float,
+    exponent: float = 2.1,
+    symmetric: bool = False,
+    flattening: float = 0.0,
+    seed: int = 0,
+) -> BipartiteGraph:
+    """Return a graph whose out-degrees and in-degrees follow power laws, independently.
 
     Both ends of ``n * degree`` edges are drawn with weights ``i ** (-1 / (exponent - 1))``, the vertices of
     large weight being random ones (Chung and Lu 2002); repeated edges and self loops are dropped.
+
+    Parameters
+    ----------
+    n : int
+    degree : float
+    exponent : float
+    symmetric : bool
+        Whether an edge leads both ways, with one weight for both degrees of a vertex.
+    flattening : float
+        A share of the vertices: `i` counts from ``flattening * n``, so that the largest degrees do not grow
+        with `n`.
+    seed : int
 
     Examples
     --------
@@ -79,66 +110,85 @@ def power_law(n: int, degree: float, exponent: float = 2.1, seed: int = 0) -> Bi
     check_integer("n", n)
     check_number("degree", degree)
     check_number("exponent", exponent, minimum=1.5)
+    check_number("flattening", flattening)
     rng = seeded(seed)
-    weight = np.arange(1, n + 1) ** (-1.0 / (exponent - 1.0))
+    weight = (np.arange(1, n + 1) + flattening * n) ** (-1.0 / (exponent - 1.0))
     share = np.cumsum(weight) / weight.sum()
 
-    def draw() -> NDArray[np.int64]:
-        names: NDArray[np.int64] = rng.permutation(n)
+    def draw(names: NDArray[np.int64]) -> NDArray[np.int64]:
         return names[np.minimum(np.searchsorted(share, rng.random(round(n * degree))), n - 1)]
 
-    return _adjacency(n, draw(), draw(), symmetric=False)
+    names = rng.permutation(n)
+    tail = draw(names)
+    head = draw(names if symmetric else rng.permutation(n))
+    return simple_graph(n, tail, head, symmetric)
 
 
-def delaunay(n: int, seed: int = 0) -> BipartiteGraph:
-    """Return the Delaunay triangulation of `n` uniform points in a square, in random order.
+def co_authorship(n: int, degree: float, authors: int = 3, seed: int = 0) -> BipartiteGraph:
+    """Return `n` papers, joined where they share an author: the union of many cliques.
+
+    Every paper has some `authors`; how many papers an author has follows a power law, cut off where papers
+    have about `degree` neighbours. The papers of an author stand near to each other.
 
     Examples
     --------
-    >>> delaunay(1000).num_rows
+    >>> co_authorship(1000, 20).num_rows
     1000
     """
-    check_integer("n", n, minimum=3)
-    corners = _triangulation(seeded(seed).random((n, 2))).simplices
-    tail = corners.ravel()
-    head = np.roll(corners, 1, axis=1).ravel()
-    return _adjacency(n, tail, head, symmetric=True)
-
-
-def triangulation_dual(n: int, seed: int = 0) -> BipartiteGraph:
-    """Return the dual of a Delaunay triangulation of uniform points: about `n` triangles, joined at edges.
-
-    Every triangle but those at the border has three neighbours. Triangles are in the order in which the
-    triangulation lists them.
-
-    Examples
-    --------
-    >>> 950 < triangulation_dual(1000).num_rows <= 1000
-    True
-    """
-    check_integer("n", n, minimum=8)
-    return _dual(seeded(seed).random((n // 2 + 2, 2)))
-
-
-def hugetrace_like(n: int, seed: int = 0) -> BipartiteGraph:
-    """Return the dual of a triangulation that is refined around a curve, as in the hugetrace graphs.
-
-    Half of the points lie around a closed curve with a normal distance from it, half anywhere; the
-    triangles are ordered along a Z-order curve.
-
-    Examples
-    --------
-    >>> 950 < hugetrace_like(1000).num_rows <= 1000
-    True
-    """
-    check_integer("n", n, minimum=8)
+    check_integer("n", n)
+    check_number("degree", degree)
+    check_integer("authors", authors)
     rng = seeded(seed)
-    count = n // 2 + 2
-    angle = rng.random(count // 2) * (2 * np.pi)
-    radius = 0.3 + 0.05 * np.sin(7 * angle) + 0.01 * rng.standard_normal(count // 2)
-    curve = 0.5 + radius[:, np.newaxis] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    points = np.concatenate([curve, rng.random((count - count // 2, 2))])
-    return _dual(points, ordered=True)
+    size = np.arange(1, n + 1)
+    neighbours = np.cumsum((size - 1) * size**-CLIQUE_EXPONENT) / np.cumsum(size**-CLIQUE_EXPONENT)
+    largest = min(n, 1 + int(np.searchsorted(neighbours, degree / authors)))
+    share = np.cumsum(size[:largest] ** -(CLIQUE_EXPONENT + 1.0))
+    tail, head = [], []
+    for _ in range(authors):
+        sizes = 1 + np.searchsorted(share, share[-1] * rng.random(n))
+        author = np.repeat(np.arange(n), sizes)[:n]
+        paper = np.argsort(np.arange(n) + largest * rng.standard_normal(n))
+        sizes = np.bincount(author)
+        first = np.cumsum(sizes) - sizes
+        times = sizes[author]
+        before = np.cumsum(times) - times
+        tail.append(np.repeat(paper, times))
+        head.append(paper[np.arange(times.sum()) - np.repeat(before - first[author], times)])
+    return simple_graph(n, np.concatenate(tail), np.concatenate(head), symmetric=False)
+
+
+def hidden_diagonal(n: int, degree: float, reach: int = 50, seed: int = 0) -> BipartiteGraph:
+    """Return a matrix with a zero-free diagonal and random entries beside it, its columns in a random order.
+
+    As in circuits, where every row has a column of its own: there is a perfect matching, and a greedy one
+    does not find it.
+
+    Parameters
+    ----------
+    n : int
+    degree : float
+        ``n * degree`` entries, the diagonal included; some may be equal.
+    reach : int
+        How far from the diagonal entries are, around the corners too.
+    seed : int
+
+    Examples
+    --------
+    >>> hidden_diagonal(1000, 4)
+    BipartiteGraph(1,000 rows, 1,000 columns, 4,000 edges)
+    """
+    check_integer("n", n)
+    check_number("degree", degree, minimum=1.0)
+    check_integer("reach", reach)
+    rng = seeded(seed)
+    more = round(n * (degree - 1.0))
+    diagonal = np.arange(n)
+    row = rng.integers(0, n, more)
+    column = (row + rng.integers(-reach, reach + 1, more)) % n
+    names = rng.permutation(n)
+    keys = np.concatenate([diagonal * n + names, row * n + names[column]])
+    keys.sort()
+    return BipartiteGraph.from_edges(keys // n, keys % n, shape=(n, n))
 
 
 def road_like(n: int, keep: float = 0.7, pieces: int = 3, seed: int = 0) -> BipartiteGraph:
@@ -180,7 +230,7 @@ def road_like(n: int, keep: float = 0.7, pieces: int = 3, seed: int = 0) -> Bipa
         longer = inner > i
         before = tail if i == 0 else first + i - 1
         ends.append((before[longer], (first + i)[longer]))
-    return _adjacency(
+    return simple_graph(
         size, np.concatenate([u for u, _ in ends]), np.concatenate([v for _, v in ends]), symmetric=True
     )
 
@@ -245,44 +295,21 @@ def block_banded(n: int, block: int = 50, missing: int = 1, seed: int = 0) -> Bi
     return BipartiteGraph.from_edges(row_name[rows], column_name[columns], shape=(n, count * width))
 
 
-def _adjacency(n: int, tail: Any, head: Any, symmetric: bool) -> BipartiteGraph:
-    """Return the simple graph of some arcs."""
+def distinct(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return sorted keys, each once. np.unique hashes them, which takes 70 times as long."""
+    ordered = np.sort(keys)
+    new = np.ones(len(ordered), dtype=np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
+    return ordered[new]
+
+
+def simple_graph(n: int, tail: Any, head: Any, symmetric: bool) -> BipartiteGraph:
+    """Return the graph of some arcs without loops and repeated ones."""
     loops = tail == head
     if loops.any():
         tail, head = tail[~loops], head[~loops]
     tail, head = tail.astype(np.int64), head.astype(np.int64)
     if symmetric:
         tail, head = np.concatenate([tail, head]), np.concatenate([head, tail])
-    keys = np.unique(tail * n + head)
+    keys = distinct(tail * n + head)
     return BipartiteGraph.from_edges(keys // n, keys % n, shape=(n, n))
-
-
-def _triangulation(points: NDArray[np.float64]) -> Any:
-    from scipy.spatial import Delaunay
-
-    return Delaunay(points)
-
-
-def _dual(points: NDArray[np.float64], ordered: bool = False) -> BipartiteGraph:
-    triangles = _triangulation(points)
-    neighbour = triangles.neighbors
-    size = len(neighbour)
-    tail = np.repeat(np.arange(size), 3)
-    head = neighbour.ravel()
-    joined = head >= 0
-    tail, head = tail[joined], head[joined]
-    if ordered:
-        place = np.empty(size, dtype=np.int64)
-        place[np.argsort(_z_order(points[triangles.simplices].mean(axis=1)))] = np.arange(size)
-        tail, head = place[tail], place[head]
-    return _adjacency(size, tail, head, symmetric=False)
-
-
-def _z_order(points: NDArray[np.float64]) -> NDArray[np.uint64]:
-    """Return each point's place along a Z-order curve over the unit square, 16 bits a coordinate."""
-    cell = np.clip(points * 2**16, 0, 2**16 - 1).astype(np.uint64)
-    key = np.zeros(len(points), dtype=np.uint64)
-    for bit in range(16):
-        for axis in range(2):
-            key |= ((cell[:, axis] >> np.uint64(bit)) & np.uint64(1)) << np.uint64(2 * bit + axis)
-    return key

@@ -17,16 +17,16 @@ from ..graph.network import MaxFlowProblem
 from .acyclic_dense import ac_dense
 from .bipartite import (
     block_banded,
-    delaunay,
+    co_authorship,
     erdos_renyi,
-    hugetrace_like,
+    hidden_diagonal,
     ladder,
     power_law,
     rmat,
     road_like,
-    triangulation_dual,
 )
 from .genrmf import rmf
+from .triangulations import delaunay, hugetrace_like, triangulation_dual
 from .vision import grid_2d, grid_3d
 from .washington_bad_cases import cheriyan, dinic_bad, goldberg_bad
 from .washington_levels import matching, mesh, random_level, square_mesh, two_level
@@ -347,6 +347,20 @@ BIPARTITE_FAMILIES: Mapping[str, Family[BipartiteGraph]] = MappingProxyType(
             _family("rmat", rmat, "RMAT, as the kron_g500 graphs", "scale edge_factor", "10x16 18x16 20x16"),
             _family(
                 "power-law", power_law, "directed, degrees by power laws", "n degree", "1000x5 1000000x5"
+            ),
+            _family(
+                "co-authorship",
+                co_authorship,
+                "papers joined where they share an author",
+                "n degree",
+                "1000x20 500000x50",
+            ),
+            _family(
+                "hidden-diagonal",
+                hidden_diagonal,
+                "zero-free diagonal and entries beside it, columns permuted",
+                "n degree",
+                "1000x4 1000000x4",
             ),
             _family("delaunay", delaunay, "triangulation of random points", "n", "1000 262144 1048576"),
             _family(

@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..cuda import runtime
+from ..cuda.runtime import is_on_gpu
 from ..errors import InvalidInputError
+from .bipartite_input import (
+    as_index,
+    ascends,
+    checked_ends,
+    index_dtype,
+    kept_entries,
+    numbers_of,
+    read_lines,
+)
+from .placement import HostArrays
 
 if TYPE_CHECKING:
     import networkx
     import scipy.sparse
 
-#: More edges, rows or columns than this do not fit indices of 32 bits; the largest value means "none".
-MOST_NARROW = 2**32 - 2
+    from .device_bipartite import DeviceBipartiteGraph
 
 
 class Adjacency(NamedTuple):
@@ -35,7 +46,7 @@ class Adjacency(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class BipartiteGraph:
+class BipartiteGraph(HostArrays):
     """Edges between rows and columns: the pattern of a sparse matrix. Immutable.
 
     Build one with :meth:`from_scipy`, :meth:`from_edges` or :meth:`from_networkx`. Repeated edges, and rows
@@ -61,6 +72,11 @@ class BipartiteGraph:
         return len((self.columns if self.by_columns else self.rows).neighbour)
 
     @property
+    def dtype(self) -> Any:
+        """The dtype of index arrays: uint32, or uint64 where 32 bits do not number all edges and vertices."""
+        return (self.columns if self.by_columns else self.rows).first.dtype
+
+    @property
     def shape(self) -> tuple[int, int]:
         """Numbers of rows and of columns."""
         return self.num_rows, self.num_columns
@@ -76,7 +92,7 @@ class BipartiteGraph:
 
         Of a graph that was given by columns they are found when first asked for. O(n + m).
         """
-        return self._rows or _transposed(self.columns, self.num_rows)
+        return self._rows or self._transpose(self.columns, self.num_rows)
 
     @cached_property
     def columns(self) -> Adjacency:
@@ -84,13 +100,45 @@ class BipartiteGraph:
 
         A symmetric pattern serves as its own transposed.
         """
-        return self._columns or _transposed(self.rows, self.num_columns)
+        return self._columns or self._transpose(self.rows, self.num_columns)
+
+    def _transpose(self, adjacency: Adjacency, size: int) -> Adjacency:
+        return _transposed(adjacency, size)
 
     @property
     def transposed(self) -> BipartiteGraph:
         """The graph with rows and columns exchanged; shares all arrays there are."""
-        ready = (self.__dict__.get("columns", self._columns), self.__dict__.get("rows", self._rows))
-        return BipartiteGraph(self.num_columns, self.num_rows, *ready, self.column_labels, self.row_labels)
+        return replace(
+            self,
+            num_rows=self.num_columns,
+            num_columns=self.num_rows,
+            _rows=self.__dict__.get("columns", self._columns),
+            _columns=self.__dict__.get("rows", self._rows),
+            row_labels=self.column_labels,
+            column_labels=self.row_labels,
+        )
+
+    def on_host(self) -> BipartiteGraph:
+        """Return the graph with its arrays in the host's memory: itself, or a copy from a GPU."""
+        return self
+
+    def on_device(self) -> DeviceBipartiteGraph:
+        """Return the graph with its arrays on the current GPU: a copy, or itself where they are on one.
+
+        Only the side that it was given by is copied there.
+
+        Raises
+        ------
+        UnsuitableMethodError
+            The graph has more edges or vertices than 32 bits number.
+        DeviceUnavailableError
+            There is no GPU, or something to use it is missing.
+        DeviceMemoryError
+            The graph does not fit the free memory; nothing has been allocated yet.
+        """
+        from .device_bipartite import graph_on_device
+
+        return graph_on_device(self, runtime.find_device())
 
     def __repr__(self) -> str:
         return (
@@ -106,9 +154,17 @@ class BipartiteGraph:
         Parameters
         ----------
         row, column : array_like of integers, shape (m,)
-            Numbered from 0.
+            Numbered from 0. Both may be on a GPU: CuPy arrays, or anything with ``__dlpack__``, such as Torch
+            tensors.
         shape : (int, int), optional
             Numbers of rows and columns; default: just enough.
+
+        Returns
+        -------
+        BipartiteGraph
+            A :class:`preflow.graph.device_bipartite.DeviceBipartiteGraph` where the arrays are on a GPU. They
+            do not pass through the host, and one of them is shared where they are grouped by row or column
+            and its dtype fits: leave them unchanged.
 
         Raises
         ------
@@ -120,17 +176,15 @@ class BipartiteGraph:
         >>> BipartiteGraph.from_edges([0, 0, 1], [0, 1, 1])
         BipartiteGraph(2 rows, 2 columns, 3 edges)
         """
-        ends = [_numbers(values, name) for values, name in ((row, "row"), (column, "column"))]
-        if len(ends[0]) != len(ends[1]):
-            raise InvalidInputError(f"row has {len(ends[0])} entries, column has {len(ends[1])}")
-        if shape is None:
-            shape = (_least_size(ends[0]), _least_size(ends[1]))
-        num_rows, num_columns = _checked_shape(shape)
-        for values, name, size in zip(ends, ("row", "column"), shape, strict=True):
-            _check_range(values, name, size)
-        dtype = _index_dtype(num_rows, num_columns, len(ends[0]))
-        rows, columns = (_as_index(end, dtype) for end in ends)
-        if _ascends(columns) and not _ascends(rows):
+        if is_on_gpu(row) or is_on_gpu(column):
+            from .device_bipartite import edges_on_device
+
+            return edges_on_device(row, column, shape)
+        ends = (numbers_of(row, "row"), numbers_of(column, "column"))
+        num_rows, num_columns = checked_ends(*ends, shape)
+        dtype = index_dtype(num_rows, num_columns, len(ends[0]))
+        rows, columns = (as_index(end, dtype) for end in ends)
+        if ascends(columns) and not ascends(rows):
             return cls(num_rows, num_columns, None, _grouped(columns, rows, num_columns))
         return cls(num_rows, num_columns, _grouped(rows, columns, num_rows))
 
@@ -144,6 +198,7 @@ class BipartiteGraph:
         ----------
         matrix : scipy sparse matrix or array, in any format
             Of a CSR or CSC matrix the index arrays are shared where their dtypes fit: leave them unchanged.
+            One of CuPy's gives a graph on its GPU, as arrays there do in :meth:`from_edges`.
         explicit_zeros : bool
             Whether stored zeros are edges.
 
@@ -159,6 +214,10 @@ class BipartiteGraph:
         >>> BipartiteGraph.from_scipy(scipy.sparse.csr_array([[0, 3], [1, 0]]))
         BipartiteGraph(2 rows, 2 columns, 2 edges)
         """
+        if is_on_gpu(getattr(matrix, "data", None)):
+            from .device_bipartite import matrix_on_device
+
+            return matrix_on_device(matrix, explicit_zeros)
         import scipy.sparse
 
         if not scipy.sparse.issparse(matrix):
@@ -166,18 +225,15 @@ class BipartiteGraph:
         if matrix.ndim != 2:
             raise InvalidInputError(f"a matrix has two dimensions; this one has shape {matrix.shape}")
         if matrix.format == "coo":  # not by tocsr, which adds duplicates up, to zeros perhaps
-            _check_values(matrix.data)
-            kept = slice(None) if explicit_zeros else matrix.data != 0
+            kept = kept_entries(matrix.data, explicit_zeros)
             return cls.from_edges(matrix.row[kept], matrix.col[kept], matrix.shape)
         by_column = matrix.format == "csc"
-        stored = matrix if by_column or matrix.format == "csr" else matrix.tocsr()
-        _check_values(stored.data)
-        lines, across = stored.shape[::-1] if by_column else stored.shape
-        adjacency = _checked_adjacency(stored.indptr, stored.indices, int(lines), int(across))
-        if not explicit_zeros and len(stored.data):
-            adjacency = _without(adjacency, stored.data[: len(adjacency.neighbour)] == 0)
-        graph = cls(int(lines), int(across), adjacency)
-        return graph.transposed if by_column else graph
+        stored = matrix if by_column else matrix.tocsr()
+        shape = stored.shape[::-1] if by_column else stored.shape
+        arrays = (stored.indptr, stored.indices, stored.data)
+        lines = Adjacency(*read_lines(np, shape, arrays, explicit_zeros))
+        sides = (None, lines) if by_column else (lines, None)
+        return cls(int(matrix.shape[0]), int(matrix.shape[1]), *sides)
 
     @classmethod
     def from_networkx(
@@ -218,7 +274,7 @@ class BipartiteGraph:
             ends.append((number[u], number[v]) if is_row[u] else (number[v], number[u]))
         row, column = np.array(ends, dtype=np.int64).reshape(-1, 2).T
         plain = cls.from_edges(row, column, (len(labels[0]), len(labels[1])))
-        return cls(plain.num_rows, plain.num_columns, plain._rows, plain._columns, *labels)
+        return replace(plain, row_labels=labels[0], column_labels=labels[1])
 
 
 def as_bipartite_graph(graph: Any) -> BipartiteGraph:
@@ -249,10 +305,6 @@ def _grouped(keys: NDArray[Any], values: NDArray[Any], size: int) -> Adjacency:
     return grouped
 
 
-def _index_dtype(num_rows: int, num_columns: int, num_edges: int) -> Any:
-    return np.uint32 if max(num_rows, num_columns, num_edges) <= MOST_NARROW else np.uint64
-
-
 def _transposed(adjacency: Adjacency, size: int) -> Adjacency:
     """Return the neighbours of the `size` vertices of the other side, sorted."""
     from ..kernels.transpose import count_edges, group_transposed, is_symmetric
@@ -265,83 +317,6 @@ def _transposed(adjacency: Adjacency, size: int) -> Adjacency:
     count_edges(neighbour, other.first)
     group_transposed(first, neighbour, *other)
     return other
-
-
-def _ascends(values: NDArray[Any]) -> bool:
-    beginning = values[:1000]
-    return bool((beginning[1:] >= beginning[:-1]).all()) and bool((values[1:] >= values[:-1]).all())
-
-
-def _checked_adjacency(indptr: Any, indices: Any, lines: int, across: int) -> Adjacency:
-    """Return the index arrays of a compressed matrix as an adjacency structure."""
-    if indptr.shape != (lines + 1,) or indices.ndim != 1:
-        raise InvalidInputError(f"indptr has shape {indptr.shape}, expected ({lines + 1},)")
-    num_edges = int(indptr[-1])
-    if int(indptr[0]) != 0 or (indptr[1:] < indptr[:-1]).any():
-        raise InvalidInputError("indptr does not start at 0 and ascend")
-    if num_edges > len(indices):
-        raise InvalidInputError(f"indptr ends at {num_edges}, there are {len(indices)} indices")
-    indices = indices[:num_edges]
-    dtype = _index_dtype(lines, across, num_edges)
-    _check_range(indices, "index", across)
-    return Adjacency(_as_index(indptr, dtype), _as_index(indices, dtype))
-
-
-def _as_index(values: NDArray[Any], dtype: Any) -> NDArray[Any]:
-    """Return numbers that are not negative in another dtype, in place where the width is the same."""
-    if values.dtype.kind in "iu" and values.dtype.itemsize == np.dtype(dtype).itemsize:
-        return np.ascontiguousarray(values).view(dtype)
-    return np.ascontiguousarray(values, dtype=dtype)
-
-
-def _without(adjacency: Adjacency, dropped: NDArray[np.bool_]) -> Adjacency:
-    before = np.zeros(len(dropped) + 1, dtype=adjacency.first.dtype)
-    np.cumsum(~dropped, out=before[1:])
-    return Adjacency(before[adjacency.first], adjacency.neighbour[~dropped])
-
-
-def _check_values(data: NDArray[Any]) -> None:
-    if len(data) and data.dtype.kind in "fc" and np.isnan(data[0]) and np.isnan(data).all():
-        raise InvalidInputError("every entry of the matrix is NaN: its pattern can hardly be meant")
-
-
-def _check_range(values: NDArray[Any], name: str, size: int) -> None:
-    if len(values) == 0:
-        return
-    signed = values.dtype.kind == "i"
-    # As unsigned numbers negative ones are large: one pass finds both faults.
-    if int((values.view(f"u{values.dtype.itemsize}") if signed else values).max()) < size:
-        return
-    if signed and int(values.min()) < 0:
-        raise InvalidInputError(f"{name} is negative: {int(values.min())}")
-    raise InvalidInputError(f"{name} {int(values.max())} is out of range: there are {size}, numbered from 0")
-
-
-def _checked_shape(shape: Any) -> tuple[int, int]:
-    if not isinstance(shape, tuple | list) or len(shape) != 2:
-        raise InvalidInputError(f"a shape is (rows, columns), got {shape!r}")
-    for size in shape:
-        if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 0:
-            raise InvalidInputError(f"a shape is two integers that are not negative, got {shape!r}")
-    return int(shape[0]), int(shape[1])
-
-
-def _least_size(values: NDArray[Any]) -> int:
-    return int(values.max()) + 1 if len(values) else 0
-
-
-def _numbers(values: ArrayLike, name: str) -> NDArray[Any]:
-    try:
-        numbers = np.asarray(values)
-    except ValueError as error:
-        raise InvalidInputError(f"{name} is not an array: {error}") from None
-    if numbers.ndim != 1:
-        raise InvalidInputError(f"{name} has one dimension, got shape {numbers.shape}")
-    if numbers.size == 0:
-        return numbers.astype(np.int64)
-    if numbers.dtype.kind not in "iu":
-        raise InvalidInputError(f"{name} holds integers, got dtype {numbers.dtype}")
-    return numbers
 
 
 def _row_side(graph: Any, rows: Iterable[Hashable] | None) -> dict[Hashable, bool]:

@@ -27,8 +27,9 @@ from ..cuda.runtime import Device
 from ..errors import CapacityOverflowError, InvalidInputError
 from ..stats import Phase, untimed
 from .device_network import TOO_MANY_VERTICES, DeviceFlowNetwork
-from .device_residual import VERTEX_BYTES, DeviceNetwork, require_memory
+from .device_residual import VERTEX_BYTES, DeviceNetwork
 from .network import EXACT_FLOAT, INT64_MAX, FlowNetwork, exact_sum
+from .placement import require_memory
 from .solved_capacities import SolvedCapacities, solved_capacities
 
 SOURCE = Path(__file__).with_suffix(".cu")

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..cuda import runtime
-from ..cuda.runtime import Device, importer_of, is_on_gpu
+from ..cuda.runtime import Device, is_on_gpu
 from ..errors import InvalidInputError
 from .network import (
     FlowNetwork,
@@ -22,13 +19,14 @@ from .network import (
     common_dtype,
     read_capacities,
 )
+from .placement import DeviceArrays, restorer, taken
 
 #: From here on the numbers of vertices, or of the two terminals beside them, do not fit 32 bits.
 TOO_MANY_VERTICES = 2**32 - 4
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DeviceFlowNetwork(FlowNetwork):
+class DeviceFlowNetwork(DeviceArrays, FlowNetwork):
     """A flow network on a GPU; :meth:`preflow.FlowNetwork.from_arrays` makes one of arrays that are there.
 
     Methods that run on that GPU solve it in place, and results are arrays of the caller's kind. Whatever
@@ -42,18 +40,6 @@ class DeviceFlowNetwork(FlowNetwork):
     restore : function or None
         Makes arrays of the caller's kind of CuPy arrays; None where these are CuPy arrays too.
     """
-
-    device: Device = field(kw_only=True)
-    restore: Callable[[Any], Any] | None = field(kw_only=True)
-
-    @property
-    def xp(self) -> Any:
-        """CuPy."""
-        return self.device.xp
-
-    def current(self) -> AbstractContextManager[None]:
-        """Make the GPU that holds the arrays the calling thread's."""
-        return self.device.current()
 
     def on_host(self) -> FlowNetwork:
         """Return the network with its arrays in the host's memory; copied there once."""
@@ -70,19 +56,6 @@ class DeviceFlowNetwork(FlowNetwork):
                 None if reverse is None else self.device.to_host(reverse),
                 num_vertices=self.num_vertices,
             )
-
-    def own(self, values: Any) -> Any:
-        """Return `values`, what :meth:`give` returned or a NumPy array, as a CuPy array."""
-        return self.device.from_dlpack(values) if is_on_gpu(values) else self.xp.asarray(values)
-
-    def give(self, values: Any) -> Any:
-        """Return `values`, a CuPy array, as the kind of array that the network was built from."""
-        return values if self.restore is None else self.restore(values)
-
-    def to_host(self, values: Any) -> NDArray[Any]:
-        """Return `values`, what :meth:`give` returned, as a NumPy array."""
-        with self.current():
-            return self.device.to_host(self.own(values))
 
 
 def network_on_device(
@@ -109,22 +82,12 @@ def network_on_device(
         capacities,
         reverse,
         device=device,
-        restore=None if isinstance(tail, device.xp.ndarray) else importer_of(tail),
+        restore=restorer(device, tail),
     )
 
 
-def _taken(device: Device, values: Any, name: str) -> Any:
-    """Return an array of the caller's as one of CuPy's."""
-    if not is_on_gpu(values):
-        raise InvalidInputError(f"{name} is not on the GPU, where other arrays of the network are")
-    number = values.__dlpack_device__()[1]
-    if number != device.number:
-        raise InvalidInputError(f"{name} is on GPU {number}, and GPU {device.number} is the current one")
-    return device.from_dlpack(values)
-
-
 def _vertex_ids(device: Device, values: Any, name: str) -> Any:
-    return check_vertex_ids(_taken(device, values, name), name)
+    return check_vertex_ids(taken(device, values, name, "network"), name)
 
 
 def _as_uint32(device: Device, ids: Any) -> Any:
@@ -137,7 +100,7 @@ def _capacities(device: Device, values: Any, num_arcs: int, name: str) -> Any:
     if not is_on_gpu(values) and np.ndim(values) == 0:
         number = read_capacities(values, 1, name)
         return xp.full(num_arcs, number[0], dtype=number.dtype)
-    array = _taken(device, values, name)
+    array = taken(device, values, name, "network")
     if array.ndim == 0:
         array = xp.broadcast_to(array, (num_arcs,))
     if array.shape != (num_arcs,):

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..cuda.runtime import Device
-from ..errors import DeviceMemoryError, UnsuitableMethodError
+from ..errors import UnsuitableMethodError
+from .placement import require_memory
 from .residual import ResidualArrays
 
 #: Residual arcs in one entry of a search's list.
@@ -39,15 +40,6 @@ class DeviceNetwork(NamedTuple):
 def search_room(net: DeviceNetwork) -> int:
     """Return how many entries a search may list: pieces of the vertices' arcs, see search.cuh."""
     return net.num_vertices + len(net.arcs) // ARCS_A_PIECE
-
-
-def require_memory(device: Device, needed: int, what: str) -> None:
-    """Raise DeviceMemoryError unless a GPU has `needed` bytes free for `what`."""
-    free = device.free_bytes
-    if needed > free:
-        raise DeviceMemoryError(
-            f"{what} take {needed:,} bytes on the GPU ({device.name}), which has {free:,} free"
-        )
 
 
 def to_device(device: Device, net: ResidualArrays) -> DeviceNetwork:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..cuda.runtime import is_on_gpu
 from ..errors import CapacityOverflowError, InvalidInputError
+from .placement import HostArrays
 
 if TYPE_CHECKING:
     import networkx
@@ -25,7 +25,7 @@ EXACT_FLOAT = float(2**53)
 
 
 @dataclass(frozen=True, eq=False)
-class FlowNetwork:
+class FlowNetwork(HostArrays):
     """A directed network with a capacity on every arc. Immutable.
 
     Build one with :meth:`from_arrays`, :meth:`from_scipy` or :meth:`from_networkx`. Arcs keep the
@@ -60,31 +60,9 @@ class FlowNetwork:
         """Number of arcs as they were given."""
         return len(self.tail)
 
-    @property
-    def xp(self) -> Any:
-        """The module that the arrays belong to: NumPy, or CuPy where they are on a GPU."""
-        return np
-
-    def current(self) -> AbstractContextManager[None]:
-        """Make the GPU that holds the arrays, if one does, the calling thread's."""
-        return nullcontext()
-
     def on_host(self) -> FlowNetwork:
         """Return the network with its arrays in the host's memory: itself, or a copy from a GPU."""
         return self
-
-    def own(self, values: Any) -> Any:
-        """Return `values`, what :meth:`give` returned or a NumPy array, as an array of :attr:`xp`."""
-        return values
-
-    def give(self, values: Any) -> Any:
-        """Return `values`, an array of :attr:`xp`, as the kind of array that the network was built from."""
-        return values
-
-    def to_host(self, values: Any) -> NDArray[Any]:
-        """Return `values`, what :meth:`give` returned, as a NumPy array."""
-        host: NDArray[Any] = values
-        return host
 
     def __repr__(self) -> str:
         return f"FlowNetwork({self.num_vertices:,} vertices, {self.num_arcs:,} arcs, {self.capacity.dtype})"

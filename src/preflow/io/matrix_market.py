@@ -12,6 +12,8 @@ from ..errors import InvalidInputError, ParseError
 from ..graph.bipartite import BipartiteGraph
 from .files import read_bytes, replacing
 
+BANNER = b"%%matrixmarket"
+
 
 def read_matrix_market(path: str | Path, *, explicit_zeros: bool = True) -> BipartiteGraph:
     """Read the pattern of a matrix; of a symmetric one both halves.
@@ -27,10 +29,19 @@ def read_matrix_market(path: str | Path, *, explicit_zeros: bool = True) -> Bipa
     ParseError
         The file is missing, malformed or truncated.
     """
+    return parse_matrix_market(read_bytes(path), path, explicit_zeros)
+
+
+def is_matrix_market(data: bytes) -> bool:
+    """Whether the content of a file begins as those of matrices do."""
+    return data[: len(BANNER)].lower() == BANNER
+
+
+def parse_matrix_market(data: bytes, path: str | Path, explicit_zeros: bool) -> BipartiteGraph:
+    """Return the graph that the content of a file describes; see :func:`read_matrix_market`."""
     from scipy.io import mmread
     from scipy.sparse import coo_array
 
-    data = read_bytes(path)
     try:
         matrix: Any = mmread(BytesIO(data))
     except (ValueError, OverflowError, TypeError) as error:

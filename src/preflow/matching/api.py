@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..certify.matching import check_matching
-from ..errors import InvalidInputError, VerificationError
+from ..cuda import runtime
+from ..cuda.runtime import Device, is_on_gpu
+from ..errors import DeviceUnavailableError, InvalidInputError, VerificationError
 from ..graph.bipartite import BipartiteGraph, as_bipartite_graph
+from ..graph.device_bipartite import DeviceBipartiteGraph, graph_on_device
+from ..graph.placement import taken
 from ..kernels.kernel import compile_seconds
 from ..progress import Reporter
-from ..solving.dispatch import check_method, check_placement, find_method, thread_count
+from ..solving.dispatch import check_method, check_placement, find_method, most_threads, thread_count
 from ..solving.method import Method
 from ..solving.run import Control, check_time_limit, run_interruptibly
 from ..stats import (
@@ -28,8 +32,8 @@ from ..stats import (
     MatchingStats,
 )
 from .cover import trivial_cover
-from .methods import METHODS, find_heuristic
-from .policy import choose, initial_for
+from .methods import METHODS, Heuristic, find_heuristic
+from .policy import choose, initial_for, pays_to_look_for_gpu
 from .result import MatchingResult
 from .state import Matching, empty_matching
 
@@ -55,21 +59,26 @@ def bipartite_matching(
     ----------
     graph : scipy sparse matrix, NetworkX graph, BipartiteGraph or (row, column)
         Rows against columns: every stored entry of a matrix is an edge, also a zero
-        (:meth:`preflow.BipartiteGraph.from_scipy` can leave zeros out) and also when stored twice.
+        (:meth:`preflow.BipartiteGraph.from_scipy` can leave zeros out) and also when stored twice. It may be
+        on a GPU: a sparse matrix of CuPy's, or arrays of CuPy's or with ``__dlpack__`` such as Torch tensors.
+        Results are then of the same kind, and "auto" takes a method that runs there; one that runs on the
+        CPU gets a copy, and so does a heuristic on the CPU for the initial matching.
     method : str
         A name from ``preflow.methods("bipartite_matching")``, or "auto".
     device : {"auto", "cpu", "cuda"}
+        "auto" takes a GPU for a graph on the host only if the graph is large and `threads` is not given.
     threads : int, optional
         At most so many CPU threads; default: all that the process may use and the method can.
     initial : str, MatchingResult or array_like of integers
-        What to start from: "none", a heuristic ("cheap", "min-degree", "karp-sipser", "sinkhorn-knopp"),
-        "auto", or a matching: an earlier result, or the column of every row, -1 for none.
+        What to start from: "none", a heuristic ("cheap", "min-degree", "karp-sipser", "sinkhorn-knopp", on
+        a GPU also "proposals"), "auto", or a matching: an earlier result, or the column of every row, -1 for
+        none, on the host or on the GPU.
     options : mapping, optional
         Options of the named method, such as ``{"relabel_period": 1.0}``; "auto" takes none.
     time_limit : float, optional
-        Seconds for the solve; an initial matching, linear in the graph, is completed in any case, and
-        compiling, once, comes on top. On expiry the result's `status` says so, its matching has
-        `lower_bound` edges, and no matching has more than `upper_bound`.
+        Seconds for the solve, the initial matching included; compiling, once, comes on top. On expiry the
+        result's `status` says so, its matching has `lower_bound` edges, and no matching has more than
+        `upper_bound`.
     progress : bool or function
         True draws a line on standard error; a function is called with a ProgressReport now and then.
 
@@ -89,7 +98,8 @@ def bipartite_matching(
     Notes
     -----
     O(m sqrt(n)) for the methods of Hopcroft and Karp, O(n m) for the others, mostly near O(m). Memory beside
-    the graph: about 16 to 28 bytes a row and 8 to 16 a column, and for some methods the transposed graph.
+    the graph: about 16 to 28 bytes a row and 8 to 16 a column, and for some methods the transposed graph. On
+    a GPU the same, and where the graph is on the host 4 bytes an edge and a row for a copy of it.
 
     Examples
     --------
@@ -108,21 +118,42 @@ def bipartite_matching(
     return run_interruptibly(solve.run, solve.control, time_limit, progress)
 
 
+def _gpu_for(graph: BipartiteGraph) -> Device | None:
+    """Return a GPU if there is one and looking for it pays."""
+    if isinstance(graph, DeviceBipartiteGraph) or not pays_to_look_for_gpu(graph, runtime.is_in_use()):
+        return None
+    try:
+        return runtime.find_device()
+    except DeviceUnavailableError:
+        return None
+
+
 @dataclass
 class _Solve:
     """One call of bipartite_matching, its arguments checked.
 
-    A graph that is given by columns is solved with its sides exchanged: `solved` and `matching` are.
+    A graph that is given by columns is solved with its sides exchanged.
+
+    Attributes
+    ----------
+    graph, solved : BipartiteGraph
+        As it is given, and as it is solved.
+    given : Matching or None
+        What the caller gives to start from, of `graph`, where it is solved; None where `initial` is the name
+        of a heuristic.
+    device : Device or None
+        The GPU that the method runs on.
     """
 
     graph: BipartiteGraph
     solved: BipartiteGraph
-    matching: Matching
+    given: Matching | None
     initial: str
     method: Method
     reason: str
     options: Any
     threads: int
+    device: Device | None
     seconds: dict[str, float]
     control: Control = field(init=False)
 
@@ -142,49 +173,120 @@ class _Solve:
         seconds: dict[str, float] = {}
         with _timed(seconds, "build"):
             bipartite = as_bipartite_graph(graph)
-        solved = bipartite.transposed if bipartite.by_columns else bipartite
+        solved = _by_rows(bipartite)
         if method == "auto":
             if options:
                 raise InvalidInputError("options belong to one method: name it, method='auto' takes none")
-            choice = choose(solved, device)
+            looked_at = solved
+            if device == "cpu" and isinstance(bipartite, DeviceBipartiteGraph):
+                with _timed(seconds, "download"):
+                    looked_at = _by_rows(bipartite.on_host())
+            may_use_gpu = device == "auto" and threads is None
+            choice = choose(
+                looked_at, device, most_threads(threads), _gpu_for(solved) if may_use_gpu else None
+            )
             record, reason, options = find_method(METHODS, choice.method), choice.reason, choice.options
         else:
             record, reason = find_method(METHODS, method), "asked for"
             check_method(record, device, threads)
-        matching = empty_matching(solved)
+        gpu = None
+        if record.device == "cuda":
+            gpu = bipartite.device if isinstance(bipartite, DeviceBipartiteGraph) else runtime.find_device()
+        given = None
         if isinstance(initial, str):
-            name = initial_for(record.name) if initial == "auto" else initial
-            find_heuristic(name)
+            on_gpu = gpu is not None and isinstance(bipartite, DeviceBipartiteGraph)
+            name = initial_for(record.name, on_gpu) if initial == "auto" else initial
+            heuristic = find_heuristic(name)
+            if heuristic is not None and heuristic.device == "cuda" and gpu is None:
+                raise InvalidInputError(f"initial={name!r} runs on a GPU, {record.name} does not")
         else:
             name = "given"
-            _read_matching(bipartite, initial, _by_rows(bipartite, matching))
+            with bipartite.current():
+                given = _read_matching(bipartite, initial)
+            if gpu is None:
+                given = Matching(*map(bipartite.to_host, given))
+            else:
+                gpu.synchronize()
         validated = record.make_options(options)
         count = thread_count(record, threads, solved.num_rows)
-        return cls(bipartite, solved, matching, name, record, reason, validated, count, seconds)
+        return cls(bipartite, solved, given, name, record, reason, validated, count, gpu, seconds)
+
+    @property
+    def on_gpu(self) -> bool:
+        """Whether the graph is on a GPU."""
+        return isinstance(self.graph, DeviceBipartiteGraph)
+
+    def current_device(self) -> AbstractContextManager[None]:
+        """Make the GPU on which to solve, if any, this thread's: each thread has its own current one."""
+        return self.graph.current() if self.device is None else self.device.current()
+
+    def timed(self, phase: str) -> AbstractContextManager[None]:
+        in_use = self.graph.device if isinstance(self.graph, DeviceBipartiteGraph) else self.device
+        return _timed(self.seconds, phase, in_use)
+
+    @cached_property
+    def on_host(self) -> BipartiteGraph:
+        """The graph as it is solved, in the host's memory."""
+        if not self.on_gpu:
+            return self.solved
+        with self.timed("download"):
+            return _by_rows(self.graph.on_host())
+
+    @cached_property
+    def heuristic(self) -> Heuristic | None:
+        """What finds the matching to start from, if anything does."""
+        return None if self.given is not None else find_heuristic(self.initial)
+
+    def host_matching(self) -> Matching | None:
+        """Return the matching to start from, of the graph as it is solved; None for the empty one.
+
+        What a heuristic finds is in the host's memory.
+        """
+        if self.given is not None:
+            return self.given.transposed if self.graph.by_columns else self.given
+        if self.heuristic is None or self.heuristic.device == "cuda" or self.control.stopped:
+            return None
+        matching = empty_matching(self.on_host)
+        with self.timed("initial"):
+            self.heuristic.start(self.on_host, matching, self.control)
+        return matching
+
+    def started(self) -> tuple[BipartiteGraph, Matching]:
+        """Return the graph as it is solved and the matching to start from, both where the method runs."""
+        start = self.host_matching()
+        if self.device is None:
+            return self.on_host, start or empty_matching(self.on_host)
+        with self.timed("upload"):
+            graph = self.solved if self.on_gpu else graph_on_device(self.solved, self.device)
+            matching = Matching(*map(graph.own, start)) if start else empty_matching(graph)
+        if self.heuristic is not None and self.heuristic.device == "cuda" and not self.control.stopped:
+            with self.timed("initial"):
+                self.heuristic.start(graph, matching, self.control)
+        return graph, matching
 
     def run(self) -> MatchingResult:
-        heuristic = None if self.initial == "given" else find_heuristic(self.initial)
-        if heuristic is not None and not self.control.stopped:
-            with _timed(self.seconds, "initial"):
-                heuristic.start(self.solved, self.matching)
-        at_first = self.cardinality()
-        with _timed(self.seconds, "solve"):
-            finished = self.method.solve(self.solved, self.matching, self.options, self.control)
-        size = self.cardinality()
-        matching = _by_rows(self.graph, self.matching)
-        return MatchingResult(
-            "optimal" if finished else "time-limit",
-            size,
-            size if finished else trivial_cover(self.graph).size,
-            self.stats(at_first),
-            _signed(matching.row_match, self.graph.num_columns),
-            _signed(matching.column_match, self.graph.num_rows),
-            self.graph,
-            matching,
-        )
-
-    def cardinality(self) -> int:
-        return int(np.count_nonzero(self.matching.column_match < self.solved.num_rows))
+        with self.current_device():
+            solved, matching = self.started()
+            at_first = _cardinality(solved, matching)
+            with self.timed("solve"):
+                finished = self.method.solve(solved, matching, self.options, self.control)
+            size = _cardinality(solved, matching)
+            if self.graph.by_columns:
+                matching = matching.transposed
+            if self.on_gpu != (self.device is not None):
+                with self.timed("upload" if self.on_gpu else "download"):
+                    move = self.graph.own if self.device is None else self.device.to_host
+                    matching = Matching(*map(move, matching))
+            return MatchingResult(
+                "optimal" if finished else "time-limit",
+                size,
+                size if finished else trivial_cover(self.graph).size,
+                self.stats(at_first),
+                _signed(self.graph, matching.row_match, self.graph.num_columns),
+                _signed(self.graph, matching.column_match, self.graph.num_rows),
+                self.graph,
+                matching,
+            )
 
     def stats(self, at_first: int) -> MatchingStats:
         table = self.control.thread_counts
@@ -205,40 +307,60 @@ class _Solve:
         )
 
 
-def _by_rows(graph: BipartiteGraph, matching: Matching) -> Matching:
-    """Return a matching of the graph as it is solved as one of the graph as it was given, or the reverse."""
-    return Matching(matching.column_match, matching.row_match) if graph.by_columns else matching
+def _by_rows(graph: BipartiteGraph) -> BipartiteGraph:
+    """Return a graph so that its rows are there without work: with its sides exchanged, or itself."""
+    return graph.transposed if graph.by_columns else graph
+
+
+def _cardinality(graph: BipartiteGraph, matching: Matching) -> int:
+    return int(graph.xp.count_nonzero(matching.column_match < graph.num_rows))
 
 
 @contextmanager
-def _timed(seconds: dict[str, float], phase: str) -> Iterator[None]:
+def _timed(seconds: dict[str, float], phase: str, device: Device | None = None) -> Iterator[None]:
     start, compiled = time.perf_counter(), compile_seconds()
     yield
+    if device is not None:
+        device.synchronize()
     compiling = compile_seconds() - compiled
-    seconds[phase] = time.perf_counter() - start - compiling
+    seconds[phase] = seconds.get(phase, 0.0) + time.perf_counter() - start - compiling
     if compiling:
         seconds["compile"] = seconds.get("compile", 0.0) + compiling
 
 
-def _signed(match: NDArray[Any], other_side: int) -> NDArray[Any]:
-    """Return a match array with -1 for no partner, read-only; a view where that is possible."""
+def _signed(graph: BipartiteGraph, match: Any, other_side: int) -> Any:
+    """Return a match array of the caller's kind with -1 for no partner, on the host read-only.
+
+    It is a view where that is possible.
+    """
     if match.dtype == np.uint32 and other_side > 2**31:
         wide = match.astype(np.int64)
         wide[match >= other_side] = -1
     else:
         wide = match.view(np.int32 if match.dtype == np.uint32 else np.int64)
-    wide.flags.writeable = False
-    return wide
+    if not isinstance(graph, DeviceBipartiteGraph):
+        wide.flags.writeable = False
+    return graph.give(wide)
 
 
-def _read_matching(graph: BipartiteGraph, given: Any, matching: Matching) -> None:
-    """Check a matching that the caller gives and write it into `matching`."""
+def _given_array(graph: BipartiteGraph, given: Any) -> Any:
+    """Return the initial matching that the caller gives as an array, on a GPU only if the graph is."""
     if isinstance(given, MatchingResult):
         given = given.row_match
+    if is_on_gpu(given):
+        if isinstance(graph, DeviceBipartiteGraph):
+            return taken(graph.device, given, "initial", "graph")
+        device = runtime.find_device()
+        return device.to_host(taken(device, given, "initial", "graph"))
     try:
-        columns = np.asarray(given)
+        return np.asarray(given)
     except ValueError as error:
         raise InvalidInputError(f"initial is not an array: {error}") from None
+
+
+def _read_matching(graph: BipartiteGraph, given: Any) -> Matching:
+    """Check a matching that the caller gives and return it, where the graph is."""
+    columns, xp = _given_array(graph, given), graph.xp
     if columns.shape != (graph.num_rows,):
         raise InvalidInputError(
             f"initial is a name, a result or one column per row; its shape is {columns.shape}, "
@@ -248,13 +370,15 @@ def _read_matching(graph: BipartiteGraph, given: Any, matching: Matching) -> Non
         raise InvalidInputError(f"initial holds integers, got dtype {columns.dtype}")
     if columns.size and not -1 <= int(columns.min()) <= int(columns.max()) < graph.num_columns:
         raise InvalidInputError(f"initial holds columns 0 to {graph.num_columns - 1}, or -1 for none")
-    row_match = columns.astype(np.int64)
-    rows = np.flatnonzero(row_match >= 0)
-    column_match = np.full(graph.num_columns, -1, dtype=np.int64)
+    row_match = graph.own(columns.astype(np.int64))
+    rows = xp.flatnonzero(row_match >= 0)
+    column_match = xp.full(graph.num_columns, -1, dtype=np.int64)
     column_match[row_match[rows]] = rows
     try:
         check_matching(graph, row_match, column_match, len(rows))
     except VerificationError as error:
         raise InvalidInputError(f"initial is not a matching of the graph: {error}") from None
-    matching.row_match[rows] = row_match[rows]
-    matching.column_match[row_match[rows]] = rows
+    matching = empty_matching(graph)
+    matching.row_match[rows] = row_match[rows].astype(graph.dtype)
+    matching.column_match[row_match[rows]] = rows.astype(graph.dtype)
+    return matching

@@ -81,8 +81,9 @@ def koenig_cover(graph: BipartiteGraph, matching: Matching) -> VertexCover:
 
 
 def trivial_cover(graph: BipartiteGraph) -> VertexCover:
-    """Return all rows that have edges, or all columns if these are fewer."""
+    """Return all rows that have edges, or all columns if these are fewer; where the graph is."""
+    xp = graph.xp
     rows = graph.rows.first[1:] > graph.rows.first[:-1]
-    if np.count_nonzero(rows) <= graph.num_columns:
-        return VertexCover(rows, np.zeros(graph.num_columns, dtype=bool))
-    return VertexCover(np.zeros(graph.num_rows, dtype=bool), np.ones(graph.num_columns, dtype=bool))
+    if xp.count_nonzero(rows) <= graph.num_columns:
+        return VertexCover(rows, xp.zeros(graph.num_columns, dtype=bool))
+    return VertexCover(xp.zeros(graph.num_rows, dtype=bool), xp.ones(graph.num_columns, dtype=bool))

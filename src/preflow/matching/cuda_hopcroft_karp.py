@@ -19,12 +19,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..cuda import runtime
-from ..graph.bipartite import BipartiteGraph
+from ..graph.device_bipartite import DeviceBipartiteGraph
 from ..solving.options import check_flag
 from ..solving.run import Control
 from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES
-from .on_device import PHASE, launches, require_room
+from .on_device import PHASE, count_free, launches, require_room
 from .state import Matching
 
 SOURCE = Path(__file__).with_suffix(".cu")
@@ -32,8 +31,8 @@ SOURCE = Path(__file__).with_suffix(".cu")
 STATE_WORDS, COUNTER_WORDS = 7, 3 * 32
 NUM_PHASES = 5
 DONE = 4
-#: Bytes on the device: of an edge, a row and a column.
-BYTES = 4, 8, 20
+#: Bytes on the device beside the graph and the matching: of an edge, a row and a column.
+BYTES = 0, 4, 12
 
 
 @dataclass(frozen=True)
@@ -72,8 +71,10 @@ class Arguments(NamedTuple):
     is_shortest: bool
 
 
-def solve(graph: BipartiteGraph, matching: Matching, options: HopcroftKarpOptions, control: Control) -> bool:
-    """Make a matching maximum, in place.
+def solve(
+    graph: DeviceBipartiteGraph, matching: Matching, options: HopcroftKarpOptions, control: Control
+) -> bool:
+    """Make a matching maximum, in place; it is where the graph is.
 
     Returns
     -------
@@ -82,23 +83,19 @@ def solve(graph: BipartiteGraph, matching: Matching, options: HopcroftKarpOption
 
     Raises
     ------
-    InvalidInputError
-        The graph has more edges or vertices than 32 bits number.
     DeviceMemoryError
         It does not fit the GPU; nothing has been allocated yet.
 
     Notes
     -----
-    O(m) operations a phase; on the device 4 bytes an edge, 8 a row and 20 a column.
+    O(m) operations a phase; on the device, beside the graph and the matching, 4 bytes a row and 12 a column.
     """
-    device = runtime.find_device()
-    require_room(device, graph, BYTES)
-    xp, (num_rows, num_columns) = device.xp, graph.shape
+    device, xp, (num_rows, num_columns) = graph.device, graph.xp, graph.shape
+    require_room(device, graph, BYTES, both_sides=True)
     arguments = Arguments(
-        xp.asarray(graph.columns.first),
-        xp.asarray(graph.columns.neighbour),
-        xp.array(matching.row_match),
-        xp.array(matching.column_match),
+        *graph.columns,
+        matching.row_match,
+        matching.column_match,
         xp.empty(num_rows, dtype=np.uint32),
         xp.empty(num_columns, dtype=np.uint32),
         xp.empty(num_columns, dtype=np.uint32),
@@ -111,16 +108,14 @@ def solve(graph: BipartiteGraph, matching: Matching, options: HopcroftKarpOption
         xp.zeros(1, dtype=np.uint64),
         options.shortest,
     )
-    free_at_first = np.count_nonzero(matching.column_match >= num_rows)
+    free_at_first = count_free(matching.column_match, num_rows)
     control.excess[:] = free_at_first
     states = launches(device, SOURCE, "hopcroft_karp_slice", arguments, DONE)
     finished = False
     while not (finished or control.stopped):
         state = next(states)
         finished = bool(state[PHASE] == DONE)
-        matching.row_match[:] = device.to_host(arguments.row_mate)
-        matching.column_match[:] = device.to_host(arguments.column_mate)
-        control.excess[0] = np.count_nonzero(matching.column_match >= num_rows)
+        control.excess[0] = count_free(matching.column_match, num_rows)
         control.counts[PHASES] = state[NUM_PHASES]
         control.counts[ARC_SCANS] = device.to_host(arguments.counts)[0]
         control.counts[AUGMENTATIONS] = free_at_first - int(control.excess[0])

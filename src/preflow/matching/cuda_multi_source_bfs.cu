@@ -1,6 +1,10 @@
 // The persistent kernel of cuda_multi_source_bfs.py: phases of one search from all free rows, level by level, and of
 // walks back along the paths that it found, each parallel loop between two barriers of the grid. LANES_A_ROW threads
 // look at the edges of a row together.
+#ifndef LANES_A_ROW
+#define LANES_A_ROW 8
+#endif
+
 #include "grid.cuh"
 #include "lanes.cuh"
 #include "worklist.cuh"

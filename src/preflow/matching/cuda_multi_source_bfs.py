@@ -22,13 +22,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..cuda import runtime
 from ..errors import InvalidInputError
-from ..graph.bipartite import BipartiteGraph
+from ..graph.device_bipartite import DeviceBipartiteGraph
 from ..solving.options import check_positive
 from ..solving.run import Control
 from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES
-from .on_device import PHASE, launches, require_room
+from .on_device import PHASE, count_free, launches, require_room
 from .state import Matching
 
 SOURCE = Path(__file__).with_suffix(".cu")
@@ -38,8 +37,8 @@ NUM_PHASES = 4
 DONE = 3
 #: Of a hub's edges so many are one entry of a list, as in the ``.cu`` file; and the words of an entry.
 EDGES_A_PIECE, WORDS_A_PIECE = 256, 4
-#: Bytes on the device: of an edge, a row and a column.
-BYTES = 5, 44, 8
+#: Bytes on the device beside the graph and the matching: of an edge, a row and a column.
+BYTES = 1, 36, 4
 #: Threads that look at the edges of one row.
 LANES = (1, 2, 4, 8, 16, 32)
 
@@ -87,9 +86,9 @@ class Arguments(NamedTuple):
 
 
 def solve(
-    graph: BipartiteGraph, matching: Matching, options: MultiSourceBfsOptions, control: Control
+    graph: DeviceBipartiteGraph, matching: Matching, options: MultiSourceBfsOptions, control: Control
 ) -> bool:
-    """Make a matching maximum, in place.
+    """Make a matching maximum, in place; it is where the graph is.
 
     Returns
     -------
@@ -98,25 +97,21 @@ def solve(
 
     Raises
     ------
-    InvalidInputError
-        The graph has more edges or vertices than 32 bits number.
     DeviceMemoryError
         It does not fit the GPU; nothing has been allocated yet.
 
     Notes
     -----
     O(m) operations a phase, at most one phase for each edge of the matching, a dozen in practice; on the
-    device 5 bytes an edge, 44 a row and 8 a column.
+    device, beside the graph and the matching, up to one byte an edge, 36 a row and 4 a column.
     """
-    device = runtime.find_device()
+    device, xp, (num_rows, num_columns) = graph.device, graph.xp, graph.shape
     require_room(device, graph, BYTES)
-    xp, (num_rows, num_columns) = device.xp, graph.shape
     capacity = num_rows + graph.num_edges // EDGES_A_PIECE
     arguments = Arguments(
-        xp.asarray(graph.rows.first),
-        xp.asarray(graph.rows.neighbour),
-        xp.array(matching.row_match),
-        xp.array(matching.column_match),
+        *graph.rows,
+        matching.row_match,
+        matching.column_match,
         xp.empty(num_rows, dtype=np.uint32),
         xp.empty(num_columns, dtype=np.uint32),
         num_rows,
@@ -130,7 +125,7 @@ def solve(
         xp.zeros(STATE_WORDS, dtype=np.uint64),
         xp.zeros(1, dtype=np.uint64),
     )
-    free_at_first = np.count_nonzero(matching.row_match >= num_columns)
+    free_at_first = count_free(matching.row_match, num_columns)
     control.excess[:] = free_at_first
     constants = (("LANES_A_ROW", options.lanes),)
     states = launches(device, SOURCE, "multi_source_bfs_slice", arguments, DONE, constants)
@@ -138,9 +133,7 @@ def solve(
     while not (finished or control.stopped):
         state = next(states)
         finished = bool(state[PHASE] == DONE)
-        matching.row_match[:] = device.to_host(arguments.row_mate)
-        matching.column_match[:] = device.to_host(arguments.column_mate)
-        control.excess[0] = np.count_nonzero(matching.row_match >= num_columns)
+        control.excess[0] = count_free(matching.row_match, num_columns)
         control.counts[PHASES] = state[NUM_PHASES]
         control.counts[ARC_SCANS] = device.to_host(arguments.edge_scans)[0]
         control.counts[AUGMENTATIONS] = free_at_first - int(control.excess[0])

@@ -14,35 +14,45 @@ Departures:
 - What the last global relabel cannot reach is not listed. When no column is active, the matching is repaired
   and another global relabel shows that it is maximum, or which columns go on: labels that threads write at
   the same time may be too high, and giving up a column is not undone otherwise.
+
+With ``relabel="concurrent"`` global relabels run beside pushes, the paper's future work (section V): some
+blocks search while the others push. The search goes through a copy of the matching as it was when it began,
+and labels are raised to what it found once it is over, but for rows that were pushed to meanwhile. Such
+labels are hints: other rows may have come nearer since, some columns are given up too early, and what the
+relabel at rest at the end reaches goes on. Labels only rise until then, so that this end comes; where the
+pushes since the last one have matched no more columns, relabels do not run beside those that follow.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..cuda import runtime
-from ..cuda.runtime import Device
 from ..errors import InvalidInputError
-from ..graph.bipartite import Adjacency, BipartiteGraph
-from ..solving.options import check_flag, check_positive_number
+from ..graph.device_bipartite import DeviceBipartiteGraph
+from ..solving.options import check_choice, check_flag, check_positive_number
 from ..solving.run import Control
 from ..stats import ARC_SCANS, AUGMENTATIONS, GLOBAL_RELABELS, PHASES, PUSHES
-from .on_device import PHASE, launches, require_room
+from .on_device import PHASE, count_free, launches, require_room
 from .state import Matching
 
 SOURCE = Path(__file__).with_suffix(".cu")
 #: Words of the kernel's state, and the places of some of them; and its words of counters.
-STATE_WORDS, COUNTER_WORDS = 13, 3 * 32
-PROVES, RELABELS = 7, 10
-DONE = 6
+STATE_WORDS, COUNTER_WORDS, ARRIVAL_WORDS = 21, 14 * 32, 3 * 32
+PROVES, RELABELS, FREE, GOES_BESIDE, TAKEN_OVER = 7, 10, 12, 13, 16
+DONE = 8
 #: A list of fewer columns is not shortened.
 LEAST_TO_SHRINK = 512
-#: Bytes on the device: of an edge, a row and a column.
-BYTES = 8, 12, 28
+#: A relabel beside pushes gets this share of the multiprocessors, one in so many, and the pushes the rest.
+SEARCH_SHARE = 8
+#: Bytes on the device beside the graph and the matching: of an edge, a row and a column.
+BYTES = 0, 4, 20
+#: And of a row and a column for relabels beside pushes.
+BESIDE_BYTES = 8
 
 
 @dataclass(frozen=True)
@@ -57,15 +67,19 @@ class PushRelabelOptions:
         Shorten the list after global relabels; else it is as long as it was at first (G-PR-NoShr).
     global_relabel : ("adaptive", k) or ("fixed", k)
         A global relabel is due k times as many rounds after the last one as that had levels, or k rounds.
+    relabel : {"synchronous", "concurrent"}
+        Whether pushes wait for global relabels, or some blocks relabel while others push.
     """
 
     active_list: bool = True
     shrink: bool = True
     global_relabel: tuple[str, float] = ("adaptive", 0.7)
+    relabel: Literal["synchronous", "concurrent"] = "synchronous"
 
     def __post_init__(self) -> None:
         for name in ("active_list", "shrink"):
             check_flag(name, getattr(self, name))
+        check_choice("relabel", self.relabel, ("synchronous", "concurrent"))
         given = self.global_relabel
         if not isinstance(given, tuple | list) or len(given) != 2 or given[0] not in ("adaptive", "fixed"):
             raise InvalidInputError(
@@ -75,7 +89,7 @@ class PushRelabelOptions:
 
 
 class Side(NamedTuple):
-    """``Sides`` in the ``.cu`` file: the vertices of one side."""
+    """``Sides`` in cuda_push_relabel_state.cuh: the vertices of one side."""
 
     first: Any
     neighbour: Any
@@ -83,12 +97,18 @@ class Side(NamedTuple):
     label: Any
     size: int
 
+    def apart(self, xp: Any) -> Side:
+        """Return the side with arrays of its own for matching and labels; not set yet."""
+        return self._replace(mate=xp.empty_like(self.mate), label=xp.empty_like(self.label))
+
 
 class Arguments(NamedTuple):
-    """``Arguments`` in the ``.cu`` file."""
+    """``Arguments`` in cuda_push_relabel_state.cuh."""
 
     rows: Side
     columns: Side
+    searched_rows: Side
+    searched_columns: Side
     current: Any
     previous: Any
     shortened: Any
@@ -103,23 +123,14 @@ class Arguments(NamedTuple):
     is_adaptive: bool
     thousandths: int
     interval: int
+    search_blocks: int
     stops: Any
 
 
-def side_on_device(device: Device, adjacency: Adjacency, mate: Any) -> Side:
-    """Copy one side of a graph, and whom its vertices are matched with, to the GPU."""
-    xp, size = device.xp, len(mate)
-    return Side(
-        xp.asarray(adjacency.first),
-        xp.asarray(adjacency.neighbour),
-        xp.array(mate),
-        xp.empty(size, dtype=np.uint32),
-        size,
-    )
-
-
-def solve(graph: BipartiteGraph, matching: Matching, options: PushRelabelOptions, control: Control) -> bool:
-    """Make a matching maximum, in place.
+def solve(
+    graph: DeviceBipartiteGraph, matching: Matching, options: PushRelabelOptions, control: Control
+) -> bool:
+    """Make a matching maximum, in place; it is where the graph is.
 
     Returns
     -------
@@ -128,32 +139,37 @@ def solve(graph: BipartiteGraph, matching: Matching, options: PushRelabelOptions
 
     Raises
     ------
-    InvalidInputError
-        The graph has more edges or vertices than 32 bits number.
     DeviceMemoryError
         It does not fit the GPU; nothing has been allocated yet.
 
     Notes
     -----
-    O((rows + columns) m) operations; on the device 8 bytes an edge, 12 a row and 28 a column.
+    O((rows + columns) m) operations; on the device, beside the graph and the matching, 4 bytes a row and 20
+    a column, with concurrent relabels 12 and 28.
     """
-    device = runtime.find_device()
-    require_room(device, graph, BYTES)
-    xp, num_columns = device.xp, graph.num_columns
+    device, xp = graph.device, graph.xp
+    is_concurrent = options.relabel == "concurrent" and device.num_multiprocessors > 1
+    more = BESIDE_BYTES if is_concurrent else 0
+    size = (BYTES[0], BYTES[1] + more, BYTES[2] + more)
+    require_room(device, graph, size, both_sides=True)
+    rows, columns = (
+        Side(*adjacency, mate, xp.empty_like(mate), len(mate))
+        for adjacency, mate in zip((graph.rows, graph.columns), matching, strict=True)
+    )
     kind, amount = options.global_relabel
-    rows = side_on_device(device, graph.rows, matching.row_match)
-    columns = side_on_device(device, graph.columns, matching.column_match)
-    current, previous, shortened = (xp.empty(max(1, num_columns), dtype=np.uint32) for _ in range(3))
+    current, previous, shortened = (xp.empty(max(1, columns.size), dtype=np.uint32) for _ in range(3))
     arguments = Arguments(
         rows,
         columns,
+        rows.apart(xp) if is_concurrent else rows,
+        columns.apart(xp) if is_concurrent else columns,
         current,
         previous,
         shortened,
-        xp.full(num_columns, 2**32 - 1, dtype=np.uint32),
-        xp.zeros(1, dtype=np.uint32),
+        xp.full(columns.size, 2**32 - 1, dtype=np.uint32),
+        xp.zeros(ARRIVAL_WORDS, dtype=np.uint32),
         xp.zeros(COUNTER_WORDS, dtype=np.uint32),
-        xp.zeros(STATE_WORDS, dtype=np.uint64),
+        xp.asarray(_first_state(columns.size, is_concurrent)),
         xp.zeros(2, dtype=np.uint64),
         options.active_list,
         options.active_list and options.shrink,
@@ -161,18 +177,25 @@ def solve(graph: BipartiteGraph, matching: Matching, options: PushRelabelOptions
         kind == "adaptive",
         round(1000 * amount),
         max(1, round(amount)),
+        max(1, device.num_multiprocessors // SEARCH_SHARE) if is_concurrent else 0,
         xp.full(1, control.stopped, dtype=np.uint32),
     )
-    arguments.state[PROVES] = 1
-    free_at_first = np.count_nonzero(matching.column_match >= graph.num_rows)
+    free_at_first = count_free(matching.column_match, rows.size)
     control.excess[:] = free_at_first
     for state in launches(device, SOURCE, "push_relabel_matching_slice", arguments, DONE):
         control.counts[[PUSHES, ARC_SCANS]] = device.to_host(arguments.counts)
         control.counts[[PHASES, GLOBAL_RELABELS]] = state[RELABELS]
         if control.stopped and state[PHASE] != DONE:
             arguments.stops[0] = 1
-    matching.row_match[:] = device.to_host(rows.mate)
-    matching.column_match[:] = device.to_host(columns.mate)
-    control.excess[0] = np.count_nonzero(matching.column_match >= graph.num_rows)
+    if is_concurrent:
+        control.remarks.append(f"{state[TAKEN_OVER]:,} of {state[RELABELS]:,} global relabels beside pushes")
+    control.excess[0] = count_free(matching.column_match, rows.size)
     control.counts[AUGMENTATIONS] = free_at_first - int(control.excess[0])
     return not device.to_host(arguments.stops)[0]
+
+
+def _first_state(num_columns: int, is_concurrent: bool) -> NDArray[np.uint64]:
+    state = np.zeros(STATE_WORDS, dtype=np.uint64)
+    state[[PROVES, GOES_BESIDE]] = 1, is_concurrent
+    state[FREE] = num_columns + 1
+    return state

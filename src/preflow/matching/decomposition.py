@@ -41,7 +41,7 @@ class DulmageMendelsohn:
     coarse_rows, coarse_columns : ndarray of int64, shape (4,)
         Where the horizontal, the square and the vertical part begin, and the last ends.
     matching : MatchingResult
-        The maximum matching that it follows from.
+        The maximum matching that it follows from, in the host's memory.
     """
 
     row_order: NDArray[np.int64]
@@ -100,7 +100,7 @@ def zero_free_diagonal(matrix: Any, *, method: str = "auto", device: str = "auto
 
     Returns
     -------
-    ndarray of int64, shape (n,)
+    ndarray of int64, shape (n,), on the host
         ``matrix[:, order]`` has an entry at each place of its diagonal, as far as the structural rank allows;
         rows without one get the columns that are left, ascending.
 
@@ -119,7 +119,8 @@ def zero_free_diagonal(matrix: Any, *, method: str = "auto", device: str = "auto
     rows, columns = result.graph.shape
     if rows != columns:
         raise InvalidInputError(f"a matrix with a diagonal is square; this one has shape ({rows}, {columns})")
-    order = result.row_match.astype(np.int64)
+    result = result.on_host()
+    order: NDArray[np.int64] = result.row_match.astype(np.int64)
     order[order < 0] = np.flatnonzero(result.column_match < 0)
     return order
 
@@ -156,12 +157,11 @@ def dulmage_mendelsohn(
 
 
 def decompose(result: MatchingResult, *, fine: bool = True) -> DulmageMendelsohn:
-    """Return the decomposition that follows from a maximum matching."""
+    """Return the decomposition that follows from a maximum matching; found on the host."""
+    result = result.on_host()
     graph, matching = result.graph, result._matching
     vertical_rows, vertical_columns = reachable_from_rows(graph, matching)
-    horizontal_columns, horizontal_rows = reachable_from_rows(
-        graph.transposed, Matching(matching.column_match, matching.row_match)
-    )
+    horizontal_columns, horizontal_rows = reachable_from_rows(graph.transposed, matching.transposed)
     row_part = 1 + vertical_rows.astype(np.int64) - horizontal_rows
     column_part = 1 + vertical_columns.astype(np.int64) - horizontal_columns
     row_block, column_block = row_part, column_part

@@ -16,14 +16,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..graph.bipartite import Adjacency
-from ..kernels.atomics import compare_exchange, relaxed_load, relaxed_store
+from ..kernels.atomics import compare_exchange, prefetch, relaxed_load, relaxed_store
 from ..kernels.kernel import kernel
 from ..kernels.worklist import appended, flush, forget
 from ..parallel.delays import delay
 from ..parallel.team import share_of
 from ..stats import ARC_SCANS, AUGMENTATIONS
 from .rounds import TOLD, Rounds, keep, set_of, should_stop, take
-from .state import NONE, Matching, prefetch_queued
+from .state import (
+    AHEAD_NEIGHBOURS,
+    AHEAD_RANGE,
+    AHEAD_VALUES,
+    MOST_VALUES,
+    NONE,
+    Matching,
+    prefetch_queued,
+)
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -184,6 +192,23 @@ def grow_to_column(
 
 
 @kernel
+def prefetch_rows(rows: Adjacency, matching: Matching, forest: Forest, i: Any, end: Any) -> None:
+    """Ask for what the rows ahead of place `i` in a list need, columns and trees last."""
+    if i + AHEAD_RANGE < end:
+        ahead = np.uint64(forest.lists[i + AHEAD_RANGE])
+        prefetch(rows.first, ahead)
+        prefetch(forest.row_root, ahead)
+        prefetch(rows.neighbour, np.uint64(rows.first[forest.lists[i + AHEAD_NEIGHBOURS]]))
+        r = np.uint64(forest.lists[i + AHEAD_VALUES])
+        prefetch(forest.leaf, np.uint64(forest.row_root[r]))
+        first = np.uint64(rows.first[r])
+        for e in range(first, min(np.uint64(rows.first[r + ONE]), first + MOST_VALUES)):
+            c = np.uint64(rows.neighbour[e])
+            prefetch(forest.column_root, c)
+            prefetch(matching.column_match, c)
+
+
+@kernel
 def grow_top_down(
     rows: Adjacency,
     matching: Matching,
@@ -199,7 +224,7 @@ def grow_top_down(
     waiting, columns = ZERO, ZERO
     k, end = take(rounds, number, size)
     while k < end:
-        prefetch_queued(rows, forest.column_root, forest.lists, begin + k, begin + end)
+        prefetch_rows(rows, matching, forest, begin + k, begin + size)
         r = np.uint64(forest.lists[begin + k])
         waiting, more = grow_from_row(rows, matching, forest, rounds, thread, number, base, waiting, r)
         columns += more

@@ -1,25 +1,38 @@
 """The standard heuristic: every row, one after the other, takes its first free column.
 
 "Cheap" in Duff, Kaya and Uçar (2011), what Deveci et al. start from. At least half of a maximum
-matching, O(m).
+matching, O(m). Several threads take a few rows at a time; a column goes to the first row that claims it by a
+compare-and-swap.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..graph.bipartite import Adjacency, BipartiteGraph
+from ..kernels.atomics import compare_exchange, fetch_add, relaxed_load
 from ..kernels.kernel import kernel
-from .state import Matching
+from ..parallel.team import run_team
+from ..solving.run import Control
+from .state import Matching, asked_to_stop
 
+ZERO = np.uint64(0)
 ONE = np.uint64(1)
+#: Rows that a thread takes at once. All threads should go through the rows in about their order: what a cheap
+#: matching gets wrong lies nearby then. With 16 pieces of a Delaunay graph of a million rows for two threads
+#: it has more edges, but what follows looks at 17.9 million edges instead of 7.8.
+ROWS_AT_A_TIME = np.uint64(64)
 
 
 @kernel
-def take_first_free(rows: Adjacency, matching: Matching) -> None:
+def take_first_free(rows: Adjacency, matching: Matching, stop: Any) -> None:
     """Match every row with its first free column."""
     num_rows = np.uint64(len(matching.row_match))
     for r in range(num_rows):
+        if asked_to_stop(stop, r):
+            break
         for e in range(np.uint64(rows.first[r]), np.uint64(rows.first[r + ONE])):
             c = np.uint64(rows.neighbour[e])
             if np.uint64(matching.column_match[c]) >= num_rows:
@@ -28,6 +41,31 @@ def take_first_free(rows: Adjacency, matching: Matching) -> None:
                 break
 
 
-def start(graph: BipartiteGraph, matching: Matching) -> None:
-    """Add edges to an empty matching, in place."""
-    take_first_free(graph.rows, matching)
+@kernel
+def claim_first_free(rows: Adjacency, matching: Matching, taken: Any, stop: Any) -> None:
+    """Match rows, a few at a time, each with the first free column that it can get before other threads."""
+    num_rows = np.uint64(len(matching.row_match))
+    while True:
+        begin = np.uint64(fetch_add(taken, ZERO, ROWS_AT_A_TIME))
+        if begin >= num_rows or asked_to_stop(stop, ZERO):
+            break
+        for r in range(begin, min(begin + ROWS_AT_A_TIME, num_rows)):
+            for e in range(np.uint64(rows.first[r]), np.uint64(rows.first[r + ONE])):
+                c = np.uint64(rows.neighbour[e])
+                mate = np.uint64(relaxed_load(matching.column_match, c))
+                if mate >= num_rows and compare_exchange(matching.column_match, c, mate, r):
+                    matching.row_match[r] = c
+                    break
+
+
+def start(graph: BipartiteGraph, matching: Matching, control: Control) -> None:
+    """Add edges to an empty matching, in place, on ``control.threads`` threads."""
+    if control.threads == 1:
+        take_first_free(graph.rows, matching, control.stop)
+        return
+    taken = np.zeros(1, dtype=np.int64)
+
+    def share(_: int) -> None:
+        claim_first_free(graph.rows, matching, taken, control.stop)
+
+    run_team(share, control.threads, lambda: None)

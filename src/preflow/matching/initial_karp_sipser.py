@@ -14,10 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..graph.bipartite import MOST_NARROW, Adjacency, BipartiteGraph
+from ..graph.bipartite import Adjacency, BipartiteGraph
+from ..graph.bipartite_input import MOST_NARROW
 from ..kernels.atomics import prefetch
 from ..kernels.kernel import kernel
-from .state import AHEAD_NEIGHBOURS, AHEAD_RANGE, AHEAD_VALUES, NONE, Matching
+from ..solving.run import Control
+from .state import AHEAD_NEIGHBOURS, AHEAD_RANGE, AHEAD_VALUES, NONE, Matching, asked_to_stop
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -118,11 +120,17 @@ def prefetch_pending(rows: Adjacency, columns: Adjacency, left: Remainder, begin
 
 @kernel
 def take_single_neighbours(
-    rows: Adjacency, columns: Adjacency, left: Remainder, matching: Matching, begin: Any, end: Any
+    rows: Adjacency,
+    columns: Adjacency,
+    left: Remainder,
+    matching: Matching,
+    begin: Any,
+    end: Any,
+    stop: Any,
 ) -> Any:
     """Match the vertices in the queue and those that come down to one neighbour by that; return its end."""
     num_rows = np.uint64(len(left.row_degree))
-    while begin < end:
+    while begin < end and not asked_to_stop(stop, begin):
         prefetch_pending(rows, columns, left, begin, end)
         v = np.uint64(left.pending[begin])
         begin += ONE
@@ -137,11 +145,14 @@ def take_single_neighbours(
 
 
 @kernel
-def take_all(rows: Adjacency, columns: Adjacency, left: Remainder, matching: Matching) -> None:
+def take_all(rows: Adjacency, columns: Adjacency, left: Remainder, matching: Matching, stop: Any) -> None:
     """Match degree one first, then row by row, degree one after each."""
     num_rows = np.uint64(len(left.row_degree))
-    end = take_single_neighbours(rows, columns, left, matching, ZERO, count_degrees(rows, columns, left))
+    end = count_degrees(rows, columns, left)
+    end = take_single_neighbours(rows, columns, left, matching, ZERO, end, stop)
     for r in range(num_rows):
+        if asked_to_stop(stop, r):
+            break
         if r + AHEAD_VALUES < num_rows and left.row_degree[r + AHEAD_VALUES] > 0:
             for e in range(
                 np.uint64(rows.first[r + AHEAD_VALUES]), np.uint64(rows.first[r + AHEAD_VALUES + ONE])
@@ -158,10 +169,10 @@ def take_all(rows: Adjacency, columns: Adjacency, left: Remainder, matching: Mat
                 chosen = c
         begin = end
         end = take_edge(rows, columns, left, matching, r, chosen, end)
-        end = take_single_neighbours(rows, columns, left, matching, begin, end)
+        end = take_single_neighbours(rows, columns, left, matching, begin, end, stop)
 
 
-def start(graph: BipartiteGraph, matching: Matching) -> None:
+def start(graph: BipartiteGraph, matching: Matching, control: Control) -> None:
     """Add edges to an empty matching, in place."""
     dtype = graph.rows.first.dtype
     num_rows, num_columns = graph.shape
@@ -171,4 +182,4 @@ def start(graph: BipartiteGraph, matching: Matching) -> None:
         column_degree=np.empty(num_columns, dtype=dtype),
         pending=np.empty(num_rows + num_columns, dtype=pending_dtype),
     )
-    take_all(graph.rows, graph.columns, left, matching)
+    take_all(graph.rows, graph.columns, left, matching, control.stop)

@@ -14,7 +14,8 @@ import numpy as np
 
 from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.kernel import kernel
-from .state import NONE, Matching, prefetch_queued
+from ..solving.run import Control
+from .state import NONE, Matching, asked_to_stop, prefetch_queued
 
 ONE = np.uint64(1)
 #: Rows of at least so many edges are not ordered among themselves.
@@ -47,10 +48,12 @@ def order_by_degree(rows: Adjacency, begin: Any, order: Any) -> None:
 
 
 @kernel
-def take_rarest(rows: Adjacency, order: Any, degree: Any, matching: Matching) -> None:
+def take_rarest(rows: Adjacency, order: Any, degree: Any, matching: Matching, stop: Any) -> None:
     """Match the rows in `order`; `degree` counts, for every column, the rows to come."""
     num_rows, num_columns = np.uint64(len(matching.row_match)), np.uint64(len(matching.column_match))
     for k in range(num_rows):
+        if asked_to_stop(stop, k):
+            break
         prefetch_queued(rows, degree, order, k, num_rows)
         r = np.uint64(order[k])
         least, chosen = NONE, num_columns
@@ -66,10 +69,10 @@ def take_rarest(rows: Adjacency, order: Any, degree: Any, matching: Matching) ->
             matching.column_match[chosen] = r
 
 
-def start(graph: BipartiteGraph, matching: Matching) -> None:
+def start(graph: BipartiteGraph, matching: Matching, control: Control) -> None:
     """Add edges to an empty matching, in place."""
     dtype = graph.rows.first.dtype
     degree, order = np.zeros(graph.num_columns, dtype=dtype), np.empty(graph.num_rows, dtype=dtype)
     count_columns(graph.rows, degree)
     order_by_degree(graph.rows, np.zeros(HIGH_DEGREE + 2, dtype=dtype), order)
-    take_rarest(graph.rows, order, degree, matching)
+    take_rarest(graph.rows, order, degree, matching, control.stop)

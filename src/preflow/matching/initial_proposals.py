@@ -1,9 +1,9 @@
 """A maximal matching on a GPU, the same in every run: rows propose, columns choose.
 
-In every round each free row proposes to the first free column that it comes to, from a place among its edges
-that looks random and changes from round to round; each column takes the least of the rows that proposed to it.
-Rows whose columns are all taken have done. Which threads come first changes nothing, unlike in `cheap` or in
-the first phase of `cuda-multi-source-bfs`. After Blelloch, Fineman and Shun, "Greedy sequential maximal
+In every round each free row proposes to the first free column that it comes to, from a place among its
+edges that looks random and changes from round to round; each column takes the least of the rows that
+proposed to it. Rows whose columns are all taken have done. Which threads come first changes nothing, unlike
+in the first phase of `cuda-multi-source-bfs`. After Blelloch, Fineman and Shun, "Greedy sequential maximal
 independent set and matching are parallel on average" (2012): a greedy matching in rounds, here with the order
 of rows for priority and one proposal a row and round.
 """
@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..graph.device_bipartite import DeviceBipartiteGraph
+from ..solving.run import Control
 from .on_device import launches, require_room
 from .state import Matching
 
@@ -44,7 +45,7 @@ class Arguments(NamedTuple):
     state: Any
 
 
-def start(graph: DeviceBipartiteGraph, matching: Matching) -> None:
+def start(graph: DeviceBipartiteGraph, matching: Matching, control: Control) -> None:
     """Add edges to an empty matching until none can be added.
 
     Raises
@@ -54,8 +55,8 @@ def start(graph: DeviceBipartiteGraph, matching: Matching) -> None:
 
     Notes
     -----
-    O(m) operations a round, about a dozen rounds; on the device, beside the graph and the matching, 12 bytes a
-    row and 4 a column.
+    O(m) operations a round, about a dozen rounds; on the device, beside the graph and the matching, 12 bytes
+    a row and 4 a column.
     """
     device, xp, (num_rows, num_columns) = graph.device, graph.xp, graph.shape
     require_room(device, graph, BYTES)
@@ -73,4 +74,5 @@ def start(graph: DeviceBipartiteGraph, matching: Matching) -> None:
         xp.zeros(STATE_WORDS, dtype=np.uint64),
     )
     for _ in launches(device, SOURCE, "proposals_slice", arguments, DONE):
-        pass
+        if control.stopped:
+            break

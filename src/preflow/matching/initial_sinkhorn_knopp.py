@@ -15,9 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..graph.bipartite import MOST_NARROW, Adjacency, BipartiteGraph
+from ..graph.bipartite import Adjacency, BipartiteGraph
+from ..graph.bipartite_input import MOST_NARROW
 from ..kernels.kernel import kernel
-from .state import NONE, Matching
+from ..solving.run import Control
+from .state import NONE, Matching, asked_to_stop
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -44,13 +46,15 @@ class Sample(NamedTuple):
 
 
 @kernel
-def scale(rows: Adjacency, sample: Sample, iterations: int) -> None:
+def scale(rows: Adjacency, sample: Sample, iterations: int, stop: Any) -> None:
     """Scale columns, then rows, again and again."""
     num_rows, num_columns = np.uint64(len(sample.row_scale)), np.uint64(len(sample.column_scale))
     sample.row_scale[:] = 1.0
     for _ in range(iterations):
         sample.column_sum[:] = 0.0
         for r in range(num_rows):
+            if asked_to_stop(stop, r):
+                return
             for e in range(np.uint64(rows.first[r]), np.uint64(rows.first[r + ONE])):
                 sample.column_sum[np.uint64(rows.neighbour[e])] += sample.row_scale[r]
         for c in range(num_columns):
@@ -137,7 +141,7 @@ def copy_mates(sample: Sample, matching: Matching) -> None:
             matching.column_match[v - num_rows] = r
 
 
-def start(graph: BipartiteGraph, matching: Matching) -> None:
+def start(graph: BipartiteGraph, matching: Matching, control: Control) -> None:
     """Add edges to an empty matching, in place."""
     num_rows, num_columns = graph.shape
     size = num_rows + num_columns
@@ -146,7 +150,9 @@ def start(graph: BipartiteGraph, matching: Matching) -> None:
         *(np.empty(length) for length in (num_rows, num_columns, num_columns)),
         *(np.empty(size, dtype=dtype) for _ in range(3)),
     )
-    scale(graph.rows, sample, ITERATIONS)
+    scale(graph.rows, sample, ITERATIONS, control.stop)
+    if control.stopped:
+        return
     choose(graph.rows, sample, 0)
     match_choices(sample)
     copy_mates(sample, matching)

@@ -86,6 +86,22 @@ METHODS = (
         parallel=True,
     ),
     Method(
+        "multicore-push-relabel",
+        "matching.multicore_push_relabel",
+        "MulticorePushRelabelOptions",
+        "rows push on their own, rows and labels of columns change together; few rows left are searched from",
+        "Langguth, Azad, Halappanavar and Manne 2014",
+        parallel=True,
+    ),
+    Method(
+        "multicore-multi-source-bfs",
+        "matching.multicore_multi_source_bfs",
+        "MulticoreMultiSourceBfsOptions",
+        "disjoint trees level by level from all free rows, one augmenting path a tree",
+        "preflow, after Azad, Buluç and Pothen 2016",
+        parallel=True,
+    ),
+    Method(
         "cuda-push-relabel",
         "matching.cuda_push_relabel",
         "PushRelabelOptions",
@@ -134,12 +150,15 @@ class Heuristic:
     module : str
         Module, relative to the package ``preflow``, that has the function ``start``.
     summary, paper : str
+    device : str
+        Where it runs, and the graph and the matching are: "cpu" or "cuda".
     """
 
     name: str
     module: str
     summary: str
     paper: str
+    device: str = "cpu"
 
     @property
     def start(self) -> Callable[..., None]:
@@ -171,6 +190,13 @@ INITIAL = (
         "matching.initial_sinkhorn_knopp",
         "two-sided sampling from the scaled matrix",
         "Dufossé, Kaya and Uçar 2015",
+    ),
+    Heuristic(
+        "proposals",
+        "matching.initial_proposals",
+        "on a GPU: rows propose in rounds, columns choose; the same in every run",
+        "Blelloch, Fineman and Shun 2012",
+        device="cuda",
     ),
 )
 

@@ -6,44 +6,43 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from ..cuda.runtime import Device
-from ..errors import SolverError, UnsuitableMethodError
-from ..graph.bipartite import BipartiteGraph
-from ..graph.device_residual import require_memory
+from ..errors import SolverError
+from ..graph.device_bipartite import DeviceBipartiteGraph, size_in_words
+from ..graph.placement import require_memory
 
-#: Labels go up to the number of vertices; the two largest numbers of 32 bits mean something else.
-MOST_VERTICES = 2**32 - 4
 #: The first words of every kernel's state: where it stands, and how many barriers are left of a launch.
 PHASE, ROUNDS_LEFT = 0, 1
 #: Barriers of one launch, some 0.1 s; and more launches than any graph needs: hours.
 ROUNDS_A_LAUNCH, MOST_LAUNCHES = 10_000, 100_000
 
 
-def require_room(device: Device, graph: BipartiteGraph, size: tuple[int, int, int]) -> None:
-    """Raise an error unless a graph fits; `size` is the bytes of an edge, a row and a column on the device.
+def require_room(
+    device: Device, graph: DeviceBipartiteGraph, size: tuple[int, int, int], *, both_sides: bool = False
+) -> None:
+    """Raise an error unless there is room for what a solver needs beside the graph and the matching.
+
+    Parameters
+    ----------
+    device : Device
+    graph : DeviceBipartiteGraph
+    size : (int, int, int)
+        Bytes of an edge, a row and a column that the solver allocates.
+    both_sides : bool
+        Whether it asks for the columns of a graph too that was given by rows.
 
     Raises
     ------
-    UnsuitableMethodError
-        It has more edges or vertices than 32 bits number.
     DeviceMemoryError
         It does not fit the memory that is free.
     """
-    num_rows, num_columns = graph.shape
-    if graph.rows.first.dtype != np.uint32 or num_rows + num_columns > MOST_VERTICES:
-        raise UnsuitableMethodError(
-            f"{graph.num_edges:,} edges of {num_rows + num_columns:,} vertices are too many for a GPU: "
-            "at most 2**32 - 4 of each"
-        )
     of_edge, of_row, of_column = size
-    require_memory(
-        device,
-        of_edge * graph.num_edges + of_row * num_rows + of_column * num_columns,
-        f"{graph.num_edges:,} edges, {num_rows:,} rows and {num_columns:,} columns",
-    )
+    needed = of_edge * graph.num_edges + of_row * graph.num_rows + of_column * graph.num_columns
+    if both_sides:
+        needed += graph.bytes_to_transpose
+    require_memory(device, needed, size_in_words(graph))
 
 
 def launches(
@@ -79,3 +78,8 @@ def launches(
         if state[PHASE] == done:
             return
     raise SolverError(f"{kernel} gave up after {MOST_LAUNCHES:,} launches: state {state.tolist()}")
+
+
+def count_free(match: Any, other_size: int) -> int:
+    """Return how many vertices of one side, whose partners are given, have none of the other side."""
+    return int((match >= other_size).sum())

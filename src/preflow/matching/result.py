@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..certify.matching import check_cover, check_matching
 from ..graph.bipartite import BipartiteGraph
+from ..graph.device_bipartite import DeviceBipartiteGraph
 from ..solving.result import BoundedResult
 from ..stats import MatchingStats
 from .cover import VertexCover, koenig_cover, trivial_cover
@@ -25,11 +25,13 @@ if TYPE_CHECKING:
 class MatchingResult(BoundedResult):
     """A maximum matching, or the best one found within the time limit.
 
+    Arrays are NumPy's, or of the kind that the graph was built from where that is on a GPU.
+
     Attributes
     ----------
-    row_match : ndarray of int32 (int64 past 2**31), shape (num_rows,)
+    row_match : array of int32 (int64 past 2**31), shape (num_rows,)
         The column of every row, -1 where the row is unmatched.
-    column_match : ndarray of int32 (int64 past 2**31), shape (num_columns,)
+    column_match : array of int32 (int64 past 2**31), shape (num_columns,)
         The row of every column, -1 where the column is unmatched.
     status, lower_bound, upper_bound, value
         See :class:`preflow.solving.result.BoundedResult`. The size of this matching is `lower_bound`.
@@ -37,8 +39,8 @@ class MatchingResult(BoundedResult):
     graph : BipartiteGraph
     """
 
-    row_match: NDArray[Any]
-    column_match: NDArray[Any]
+    row_match: Any
+    column_match: Any
     graph: BipartiteGraph
     stats: MatchingStats
     _matching: Matching
@@ -48,21 +50,38 @@ class MatchingResult(BoundedResult):
         """Number of edges of this matching."""
         return int(self.lower_bound)
 
+    def on_host(self) -> MatchingResult:
+        """Return the result with graph and arrays in the host's memory: itself, or a copy from a GPU."""
+        return self._host_copy if isinstance(self.graph, DeviceBipartiteGraph) else self
+
+    @cached_property
+    def _host_copy(self) -> MatchingResult:
+        graph = self.graph
+        return replace(
+            self,
+            row_match=graph.to_host(self.row_match),
+            column_match=graph.to_host(self.column_match),
+            graph=graph.on_host(),
+            _matching=Matching(*map(graph.to_host, self._matching)),
+        )
+
     @cached_property
     def vertex_cover(self) -> VertexCover:
         """Rows and columns, `upper_bound` in number, such that every edge has one of them.
 
         For a maximum matching there are as many as it has edges, which proves it maximum (König). Found when
-        first asked for, in O(n + m).
+        first asked for, in O(n + m), on the host: the arrays are NumPy's for a graph on a GPU too.
         """
+        here = self.on_host()
         if self.status != "optimal":
-            return trivial_cover(self.graph)
-        return koenig_cover(self.graph, self._matching)
+            return trivial_cover(here.graph)
+        return koenig_cover(here.graph, here._matching)
 
     def pairs(self) -> list[tuple[Hashable, Hashable]]:
         """Return the matched pairs of row and column, by the caller's labels where there are some."""
-        rows = np.flatnonzero(self.row_match >= 0)
-        columns = self.row_match[rows]
+        row_match = self.on_host().row_match
+        rows = np.flatnonzero(row_match >= 0)
+        columns = row_match[rows]
         row_labels, column_labels = self.graph.row_labels, self.graph.column_labels
         if row_labels is None or column_labels is None:
             return list(zip(rows.tolist(), columns.tolist(), strict=True))
@@ -74,24 +93,29 @@ class MatchingResult(BoundedResult):
         """Return the matching as a sparse matrix of ones."""
         from scipy.sparse import csr_array
 
-        rows = np.flatnonzero(self.row_match >= 0)
+        row_match = self.on_host().row_match
+        rows = np.flatnonzero(row_match >= 0)
         ones = np.ones(len(rows), dtype=np.int8)
-        return csr_array((ones, (rows, self.row_match[rows])), shape=self.graph.shape)
+        return csr_array((ones, (rows, row_match[rows])), shape=self.graph.shape)
 
     def verify(self) -> None:
         """Prove the matching maximum, independently of the solver, in linear time.
 
         The matching consists of edges, no two share a vertex, and the cover, which no matching exceeds, is of
-        the same size and covers every edge. A result that stopped early proves its two bounds instead.
+        the same size and covers every edge. A result that stopped early proves its two bounds instead. The
+        matching of a graph on a GPU is checked there, its cover on the host.
 
         Raises
         ------
         VerificationError
             The proof fails: please report it as a bug.
         """
-        check_matching(self.graph, self.row_match, self.column_match, self.cardinality)
+        graph = self.graph
+        with graph.current():
+            matches = (graph.own(self.row_match), graph.own(self.column_match))
+            check_matching(graph, *matches, self.cardinality)
         bound = self.cardinality if self.status == "optimal" else int(self.upper_bound)
-        check_cover(self.graph, *self.vertex_cover, bound)
+        check_cover(graph.on_host(), *self.vertex_cover, bound)
 
     def __repr__(self) -> str:
         rows, columns = self.graph.shape

@@ -169,23 +169,21 @@ def close_gap(state: State, level: Any) -> Any:
 
 
 @kernel
-def place(queue: Any, position: Any) -> Any:
-    """Return where in the ring a position is that may be past its end."""
-    capacity = np.uint64(len(queue))
-    return position - capacity if position >= capacity else position
+def place(position: Any, end: Any, capacity: Any) -> Any:
+    """Return where in the ring that ends at `end` a position is that may be past that."""
+    return position - capacity if position >= end else position
 
 
 @kernel
-def prefetch_active(rows: Adjacency, state: State, begin: Any) -> None:
-    """Ask for what the rows ahead in the queue will need; as many must be in it."""
-    queue = state.queue
-    prefetch(rows.first, np.uint64(queue[place(queue, begin + AHEAD_RANGE)]))
-    r = np.uint64(queue[place(queue, begin + AHEAD_NEIGHBOURS)])
+def prefetch_active(rows: Adjacency, values: Any, queue: Any, begin: Any, end: Any, capacity: Any) -> None:
+    """Ask for what the rows ahead in a ring will need, `values` of columns last; as many must be in it."""
+    prefetch(rows.first, np.uint64(queue[place(begin + AHEAD_RANGE, end, capacity)]))
+    r = np.uint64(queue[place(begin + AHEAD_NEIGHBOURS, end, capacity)])
     prefetch(rows.neighbour, np.uint64(rows.first[r]))
-    r = np.uint64(queue[place(queue, begin + AHEAD_VALUES)])
+    r = np.uint64(queue[place(begin + AHEAD_VALUES, end, capacity)])
     first = np.uint64(rows.first[r])
     for e in range(first, min(np.uint64(rows.first[r + ONE]), first + MOST_VALUES)):
-        prefetch(state.label, np.uint64(rows.neighbour[e]))
+        prefetch(values, np.uint64(rows.neighbour[e]))
 
 
 @kernel
@@ -208,7 +206,7 @@ def push_until(
     """
     num_columns = np.uint64(len(state.label))
     label, queue, population = state.label, state.queue, state.population
-    dead = num_columns + ONE
+    dead, capacity = num_columns + ONE, np.uint64(len(queue))
     pushes, scans = ZERO, ZERO
     next_gap = num_columns >> GAP_SHIFT
     next_look = num_columns >> STALL_SHIFT
@@ -217,9 +215,9 @@ def push_until(
         size = ZERO
     while size > ZERO and pushes < push_limit and relaxed_load(stop, 0) == 0:
         if size > AHEAD_RANGE:
-            prefetch_active(rows, state, begin)
+            prefetch_active(rows, label, queue, begin, capacity, capacity)
         r = np.uint64(queue[begin])
-        begin = place(queue, begin + ONE)
+        begin = place(begin + ONE, capacity, capacity)
         size -= ONE
         lowest, second, chosen = dead, dead, ZERO
         first, end = np.uint64(rows.first[r]), np.uint64(rows.first[r + ONE])
@@ -244,7 +242,7 @@ def push_until(
             counts[AUGMENTATIONS] += ONE
             second = ZERO  # the others may not have been looked at
         else:
-            queue[place(queue, begin + size)] = matching.column_match[chosen]
+            queue[place(begin + size, capacity, capacity)] = matching.column_match[chosen]
             size += ONE
         matching.column_match[chosen] = r
         raised = min(second + ONE, dead)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..graph.bipartite import Adjacency, BipartiteGraph
-from ..kernels.atomics import prefetch
+from ..kernels.atomics import prefetch, relaxed_load
 from ..kernels.kernel import kernel
 
 ZERO = np.uint64(0)
@@ -24,10 +24,12 @@ AHEAD_NEIGHBOURS = np.uint64(6)
 AHEAD_VALUES = np.uint64(3)
 #: And of at most so many neighbours: more would push others out of the cache.
 MOST_VALUES = np.uint64(32)
+#: Initial matchings look after so many rows, and one more, whether to stop.
+LOOK_EVERY = np.uint64(2**12 - 1)
 
 
 class Matching(NamedTuple):
-    """A matching, in the index dtype of its graph.
+    """A matching, in the index dtype of its graph, and on a GPU where that is.
 
     Attributes
     ----------
@@ -40,12 +42,23 @@ class Matching(NamedTuple):
     row_match: NDArray[Any]
     column_match: NDArray[Any]
 
+    @property
+    def transposed(self) -> Matching:
+        """The matching with rows and columns exchanged."""
+        return Matching(self.column_match, self.row_match)
+
 
 def empty_matching(graph: BipartiteGraph) -> Matching:
     """Return the matching without edges."""
-    dtype = graph.rows.first.dtype
+    dtype, xp = graph.dtype, graph.xp
     none = np.iinfo(dtype).max
-    return Matching(np.full(graph.num_rows, none, dtype=dtype), np.full(graph.num_columns, none, dtype=dtype))
+    return Matching(xp.full(graph.num_rows, none, dtype=dtype), xp.full(graph.num_columns, none, dtype=dtype))
+
+
+@kernel
+def asked_to_stop(stop: Any, count: Any) -> bool:
+    """Whether the solve was asked to stop; looks only every so manyth time, as `count` says."""
+    return bool(count & LOOK_EVERY == ZERO and relaxed_load(stop, ZERO) != 0)
 
 
 @kernel

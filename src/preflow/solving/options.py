@@ -14,6 +14,37 @@ MOST = 2**31 - 1
 UNLIMITED = np.uint64(2**62)
 
 
+def name_and_value(text: str) -> tuple[str, Any]:
+    """Return the option of a method that is written NAME=VALUE.
+
+    Raises
+    ------
+    InvalidInputError
+        It is written otherwise.
+
+    Examples
+    --------
+    >>> name_and_value("shrink=False"), name_and_value("global_relabel=adaptive:0.3")
+    (('shrink', False), ('global_relabel', ('adaptive', 0.3)))
+    """
+    name, equals, value = text.partition("=")
+    if not (name and equals and value):
+        raise InvalidInputError(f"an option is written NAME=VALUE, got {text!r}")
+    parts = [_value(part) for part in value.split(":")]
+    return name, tuple(parts) if len(parts) > 1 else parts[0]
+
+
+def _value(text: str) -> bool | int | float | str:
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    for number in (int, float):
+        try:
+            return number(text)
+        except ValueError:
+            pass
+    return text
+
+
 def check_flag(name: str, value: object) -> None:
     """Raise InvalidInputError unless `value` is a bool."""
     if not isinstance(value, bool):

@@ -4,20 +4,23 @@
 // alone, which costs a barrier of the block a level, with many the whole grid.
 #include "atomics.cuh"
 
-// All threads of the grid, or of its first blocks; `arrivals` counts in device memory and is zero before the launch.
+// All threads of the grid, or of some of its blocks; `arrivals` counts in device memory and is zero before the launch.
 struct GridTeam {
     u32* arrivals;
     u32 num_blocks;
+    u32 first_block;
     u32 target = 0;
 
     __device__ explicit GridTeam(u32* arrivals) : GridTeam(arrivals, gridDim.x) {}
-    __device__ GridTeam(u32* arrivals, u32 num_blocks) : arrivals(arrivals), num_blocks(num_blocks) {}
+    __device__ GridTeam(u32* arrivals, u32 num_blocks, u32 first_block = 0)
+        : arrivals(arrivals), num_blocks(num_blocks), first_block(first_block) {}
 
     __device__ u32 num_warps() const { return num_blocks * ((blockDim.x + WARP - 1) / WARP); }
-    __device__ u32 warp() const { return threadIdx.x / WARP * num_blocks + blockIdx.x; }
-    __device__ u32 thread() const { return grid_thread(); }
+    __device__ u32 block() const { return blockIdx.x - first_block; }
+    __device__ u32 warp() const { return threadIdx.x / WARP * num_blocks + block(); }
+    __device__ u32 thread() const { return block() * blockDim.x + threadIdx.x; }
     __device__ u32 num_threads() const { return num_blocks * blockDim.x; }
-    __device__ bool is_first() const { return blockIdx.x == 0 && threadIdx.x == 0; }
+    __device__ bool is_first() const { return block() == 0 && threadIdx.x == 0; }
 
     // What any thread wrote before is seen by all threads after. In between, when all have come, one thread of
     // each block calls `then`. Arrivals count up for ever: the difference to the target is modulo 2**32.

@@ -1,0 +1,209 @@
+"""Triangulations of random points in a square, and their duals, as bipartite graphs.
+
+Large ones may be made of copies of a small one that fits itself on all sides: every vertex then has the
+neighbours that it has in a triangulation of so many points, and making it takes a fraction of the time.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..graph.bipartite import BipartiteGraph
+from .bipartite import distinct, simple_graph
+from .parameters import check_integer, seeded
+
+#: How far beyond a patch its points are repeated to triangulate it, in distances of neighbours; empty circles
+#: have diameters of a few.
+MARGIN = 16.0
+#: Fewer points have neighbours too far away.
+LEAST_POINTS = 500
+
+
+class Arcs(NamedTuple):
+    """Arcs between the `size` vertices of a patch and of its copies: `shift` tells which the head is in."""
+
+    size: int
+    tail: NDArray[np.int64]
+    head: NDArray[np.int64]
+    shift: NDArray[np.int64]
+
+
+class Patch(NamedTuple):
+    """A triangulation of the unit square that fits itself on all sides, and its dual."""
+
+    arcs: Arcs
+    dual_arcs: Arcs
+    centres: NDArray[np.float64]
+
+
+def delaunay(n: int, patches: int = 1, seed: int = 0) -> BipartiteGraph:
+    """Return the Delaunay triangulation of `n` uniform points in a square, in random order.
+
+    Parameters
+    ----------
+    n : int
+        About so many, where there are several patches.
+    patches : int
+        Make the square of so many times so many copies of a smaller one.
+    seed : int
+
+    Examples
+    --------
+    >>> delaunay(1000).num_rows
+    1000
+    >>> delaunay(8000, patches=4).num_rows
+    8000
+    """
+    check_integer("n", n, minimum=3)
+    check_integer("patches", patches)
+    rng = seeded(seed)
+    if patches == 1:
+        corners = _triangulation(rng.random((n, 2))).simplices
+        return simple_graph(n, corners.ravel(), np.roll(corners, 1, axis=1).ravel(), symmetric=True)
+    check_integer("points of a patch", n // patches**2, minimum=LEAST_POINTS)
+    patch = _patch(rng.random((round(n / patches**2), 2)))
+    tail, head, size = _tiled(patch.arcs, patches)
+    names = rng.permutation(size)
+    return simple_graph(size, names[tail], names[head], symmetric=False)
+
+
+def triangulation_dual(n: int, seed: int = 0) -> BipartiteGraph:
+    """Return the dual of a Delaunay triangulation of uniform points: about `n` triangles, joined at edges.
+
+    Every triangle but those at the border has three neighbours. Triangles are in the order in which the
+    triangulation lists them.
+
+    Examples
+    --------
+    >>> 950 < triangulation_dual(1000).num_rows <= 1000
+    True
+    """
+    check_integer("n", n, minimum=8)
+    return _dual(seeded(seed).random((n // 2 + 2, 2)))
+
+
+def hugetrace_like(n: int, patches: int = 1, seed: int = 0) -> BipartiteGraph:
+    """Return the dual of a triangulation that is refined around a curve, as in the hugetrace graphs.
+
+    Half of the points lie around a closed curve with a normal distance from it, half anywhere; the
+    triangles are ordered along a Z-order curve.
+
+    Parameters
+    ----------
+    n : int
+        Triangles.
+    patches : int
+        Make the square of so many times so many copies of a smaller one, each with its curve.
+    seed : int
+
+    Examples
+    --------
+    >>> 950 < hugetrace_like(1000).num_rows <= 1000
+    True
+    >>> hugetrace_like(16000, patches=4).num_rows
+    16000
+    """
+    check_integer("n", n, minimum=8)
+    check_integer("patches", patches)
+    rng = seeded(seed)
+    if patches == 1:
+        return _dual(_around_a_curve(n // 2 + 2, rng), ordered=True)
+    check_integer("points of a patch", n // (2 * patches**2), minimum=LEAST_POINTS)
+    patch = _patch(_around_a_curve(round(n / (2 * patches**2)), rng) % 1.0)
+    tail, head, size = _tiled(patch.dual_arcs, patches)
+    corner = np.stack(np.divmod(np.arange(patches**2), patches), axis=1)
+    centres = (patch.centres + corner[:, np.newaxis]).reshape(size, 2) / patches
+    place = _places(centres)
+    return simple_graph(size, place[tail], place[head], symmetric=False)
+
+
+def _around_a_curve(count: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    angle = rng.random(count // 2) * (2 * np.pi)
+    radius = 0.3 + 0.05 * np.sin(7 * angle) + 0.01 * rng.standard_normal(count // 2)
+    curve = 0.5 + radius[:, np.newaxis] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    return np.concatenate([curve, rng.random((count - count // 2, 2))])
+
+
+def _triangulation(points: NDArray[np.float64]) -> Any:
+    from scipy.spatial import Delaunay
+
+    return Delaunay(points)
+
+
+def _patch(points: NDArray[np.float64]) -> Patch:
+    """Return the periodic triangulation of points in the unit square."""
+    count = len(points)
+    shifts = np.stack(np.meshgrid([-1, 0, 1], [-1, 0, 1]), axis=-1).reshape(9, 2)
+    copies = (points + shifts[:, np.newaxis]).reshape(9 * count, 2)
+    margin = MARGIN / count**0.5
+    near = np.flatnonzero(((copies > -margin) & (copies < 1.0 + margin)).all(axis=1))
+    triangles = _triangulation(copies[near])
+    point, shift = near % count, shifts[near // count]
+    centre = copies[near][triangles.simplices].mean(axis=1)
+    square = np.floor(centre).astype(np.int64)
+    own = np.flatnonzero((square == 0).all(axis=1))
+
+    corner = triangles.simplices[own]
+    other = np.roll(corner, 1, axis=1)
+    near_by = shift[other] - shift[corner] + 1  # 0 to 2, but for patches of few points
+    side = ((point[corner] * count + point[other]) * 3 + near_by[..., 0]) * 3 + near_by[..., 1]
+    back = ((point[other] * count + point[corner]) * 3 + 2 - near_by[..., 0]) * 3 + 2 - near_by[..., 1]
+    ends, place = np.divmod(distinct(np.concatenate([side.ravel(), back.ravel()])), 9)
+    beside = np.stack(np.divmod(place, 3), axis=1) - 1
+
+    # A triangle and its copies have the same three points.
+    key = np.sort(point[triangles.simplices], axis=1) @ np.array([count**2, count, 1])
+    order = np.argsort(key[own])
+    neighbour = triangles.neighbors[own].ravel()
+    number = order[np.searchsorted(key[own][order], key[neighbour])]
+    return Patch(
+        Arcs(count, ends // count, ends % count, beside),
+        Arcs(len(own), np.repeat(np.arange(len(own)), 3), number, square[neighbour]),
+        centre[own],
+    )
+
+
+def _tiled(arcs: Arcs, patches: int) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+    """Return the arcs among patches x patches copies, without those that leave, and the number of items."""
+    tails, heads = [], []
+    for i in range(patches):
+        for j in range(patches):
+            there = np.array([i, j]) + arcs.shift
+            inside = ((there >= 0) & (there < patches)).all(axis=1)
+            tails.append((i * patches + j) * arcs.size + arcs.tail[inside])
+            heads.append((there[inside] @ np.array([patches, 1])) * arcs.size + arcs.head[inside])
+    return np.concatenate(tails), np.concatenate(heads), patches**2 * arcs.size
+
+
+def _dual(points: NDArray[np.float64], ordered: bool = False) -> BipartiteGraph:
+    triangles = _triangulation(points)
+    neighbour = triangles.neighbors
+    size = len(neighbour)
+    tail = np.repeat(np.arange(size), 3)
+    head = neighbour.ravel()
+    joined = head >= 0
+    tail, head = tail[joined], head[joined]
+    if ordered:
+        place = _places(points[triangles.simplices].mean(axis=1))
+        tail, head = place[tail], place[head]
+    return simple_graph(size, tail, head, symmetric=False)
+
+
+def _places(points: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return each point's rank along a Z-order curve over the unit square."""
+    place = np.empty(len(points), dtype=np.int64)
+    place[np.argsort(_z_order(points))] = np.arange(len(points))
+    return place
+
+
+def _z_order(points: NDArray[np.float64]) -> NDArray[np.uint64]:
+    """Return each point's place along a Z-order curve over the unit square, 16 bits a coordinate."""
+    cell = np.clip(points * 2**16, 0, 2**16 - 1).astype(np.uint64)
+    key = np.zeros(len(points), dtype=np.uint64)
+    for bit in range(16):
+        for axis in range(2):
+            key |= ((cell[:, axis] >> np.uint64(bit)) & np.uint64(1)) << np.uint64(2 * bit + axis)
+    return key

@@ -1,0 +1,136 @@
+"""What bipartite graphs are built from, checked: ends of edges, and index arrays of sparse matrices.
+
+What is called `values`, `row`, `column` or `matrix` may be on a GPU; so is then what is returned.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import InvalidInputError
+
+#: More edges, rows or columns than this do not fit indices of 32 bits; the largest value means "none".
+MOST_NARROW = 2**32 - 2
+
+
+def index_dtype(num_rows: int, num_columns: int, num_edges: int) -> Any:
+    """Return the dtype of the index arrays of a graph."""
+    return np.uint32 if max(num_rows, num_columns, num_edges) <= MOST_NARROW else np.uint64
+
+
+def kept_entries(data: Any, explicit_zeros: bool) -> Any:
+    """Return which of a matrix's entries are edges, as an index; the matrix holds not only NaN."""
+    if len(data) and data.dtype.kind in "fc" and np.isnan(data[0]) and np.isnan(data).all():
+        raise InvalidInputError("every entry of the matrix is NaN: its pattern can hardly be meant")
+    return slice(None) if explicit_zeros else data != 0
+
+
+def read_lines(xp: Any, shape: tuple[int, int], arrays: Any, explicit_zeros: bool) -> tuple[Any, Any]:
+    """Return where the lines of a compressed matrix begin, and the other ends of its edges, as unsigned.
+
+    Parameters
+    ----------
+    xp : module
+        What the arrays belong to.
+    shape : (int, int)
+        Number of lines, and their length: rows and columns of a CSR matrix, the reverse of a CSC matrix.
+    arrays : (indptr, indices, data)
+    explicit_zeros : bool
+        Whether stored zeros are edges.
+    """
+    indptr, indices, data = arrays
+    kept = kept_entries(data, explicit_zeros)
+    first, neighbour = _checked_lines(indptr, indices, *map(int, shape))
+    if not explicit_zeros and len(data):
+        kept = kept[: len(neighbour)]
+        before = xp.zeros(len(kept) + 1, dtype=first.dtype)
+        before[1:] = xp.cumsum(kept, dtype=first.dtype)
+        first, neighbour = before[first], neighbour[kept]
+    return first, neighbour
+
+
+def checked_ends(row: Any, column: Any, shape: Any) -> tuple[int, int]:
+    """Check the ends of edges, integers each, against each other and the shape; return the shape."""
+    if len(row) != len(column):
+        raise InvalidInputError(f"row has {len(row)} entries, column has {len(column)}")
+    if shape is None:
+        shape = (_least_size(row), _least_size(column))
+    num_rows, num_columns = _checked_shape(shape)
+    _check_range(row, "row", num_rows)
+    _check_range(column, "column", num_columns)
+    return num_rows, num_columns
+
+
+def ascends(values: Any) -> bool:
+    """Whether numbers are in order."""
+    beginning = values[:1000]
+    return bool((beginning[1:] >= beginning[:-1]).all()) and bool((values[1:] >= values[:-1]).all())
+
+
+def _checked_lines(indptr: Any, indices: Any, lines: int, across: int) -> tuple[Any, Any]:
+    if indptr.shape != (lines + 1,) or indices.ndim != 1:
+        raise InvalidInputError(f"indptr has shape {indptr.shape}, expected ({lines + 1},)")
+    num_edges = int(indptr[-1])
+    if int(indptr[0]) != 0 or (indptr[1:] < indptr[:-1]).any():
+        raise InvalidInputError("indptr does not start at 0 and ascend")
+    if num_edges > len(indices):
+        raise InvalidInputError(f"indptr ends at {num_edges}, there are {len(indices)} indices")
+    indices = indices[:num_edges]
+    dtype = index_dtype(lines, across, num_edges)
+    _check_range(indices, "index", across)
+    return as_index(indptr, dtype), as_index(indices, dtype)
+
+
+def as_index(values: Any, dtype: Any) -> Any:
+    """Return numbers that are not negative in another dtype, in place where the width is the same."""
+    if values.dtype.kind in "iu" and values.dtype.itemsize == np.dtype(dtype).itemsize:
+        values = values.view(dtype)
+    return values.astype(dtype, order="C", copy=False)
+
+
+def _check_range(values: Any, name: str, size: int) -> None:
+    if len(values) == 0:
+        return
+    signed = values.dtype.kind == "i"
+    # As unsigned numbers negative ones are large: one pass finds both faults.
+    if int((values.view(f"u{values.dtype.itemsize}") if signed else values).max()) < size:
+        return
+    if signed and int(values.min()) < 0:
+        raise InvalidInputError(f"{name} is negative: {int(values.min())}")
+    raise InvalidInputError(f"{name} {int(values.max())} is out of range: there are {size}, numbered from 0")
+
+
+def _checked_shape(shape: Any) -> tuple[int, int]:
+    if not isinstance(shape, tuple | list) or len(shape) != 2:
+        raise InvalidInputError(f"a shape is (rows, columns), got {shape!r}")
+    for size in shape:
+        if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 0:
+            raise InvalidInputError(f"a shape is two integers that are not negative, got {shape!r}")
+    return int(shape[0]), int(shape[1])
+
+
+def _least_size(values: Any) -> int:
+    return int(values.max()) + 1 if len(values) else 0
+
+
+def numbers_of(values: ArrayLike, name: str) -> NDArray[Any]:
+    """Return what is integers, in one dimension, as an array."""
+    try:
+        numbers = np.asarray(values)
+    except ValueError as error:
+        raise InvalidInputError(f"{name} is not an array: {error}") from None
+    return check_numbers(numbers, name)  # type: ignore[no-any-return]
+
+
+def check_numbers(numbers: Any, name: str) -> Any:
+    """Check that an array holds integers, in one dimension, and return it."""
+    if numbers.ndim != 1:
+        raise InvalidInputError(f"{name} has one dimension, got shape {numbers.shape}")
+    if numbers.size == 0:
+        return numbers.astype(np.int64)
+    if numbers.dtype.kind not in "iu":
+        raise InvalidInputError(f"{name} holds integers, got dtype {numbers.dtype}")
+    return numbers

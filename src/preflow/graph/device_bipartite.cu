@@ -1,0 +1,42 @@
+// The kernels of device_bipartite.py: edges are counted by key, and placed where their key's begin.
+#include "adjacency.cuh"
+#include "atomics.cuh"
+
+struct CountArguments {
+    const u32* key;
+    u64 num_edges;
+    u32* count;    // of each key, and before them one that stays zero
+};
+
+KERNEL(count_keys, CountArguments) {
+    for (u64 e = grid_thread(); e < args.num_edges; e += grid_threads())
+        relaxed_fetch_add(&args.count[args.key[e] + 1ull], 1u);
+}
+
+struct GroupArguments {
+    const u32* key;
+    const u32* value;
+    u64 num_edges;
+    u32* next;     // on entry where each key's begin
+    u32* grouped;
+};
+
+KERNEL(group_edges, GroupArguments) {
+    for (u64 e = grid_thread(); e < args.num_edges; e += grid_threads())
+        args.grouped[relaxed_fetch_add(&args.next[args.key[e]], 1u)] = args.value[e];
+}
+
+struct TransposeArguments {
+    const u32* first;
+    const u32* neighbour;
+    u64 num_lines;
+    u64 num_edges;
+    u32* next;     // on entry where the lines of the transposed begin
+    u32* grouped;
+};
+
+KERNEL(group_transposed, TransposeArguments) {
+    visit_edges(args.first, args.num_lines, args.num_edges, [&](u64 line, u64 e) {
+        args.grouped[relaxed_fetch_add(&args.next[args.neighbour[e]], 1u)] = static_cast<u32>(line);
+    });
+}

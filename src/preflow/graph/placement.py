@@ -1,0 +1,107 @@
+"""Where the arrays of a network or graph are: in the host's memory, or in that of a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..cuda.runtime import Device, importer_of, is_on_gpu
+from ..errors import DeviceMemoryError, InvalidInputError
+
+
+class HostArrays:
+    """What a network or graph has arrays of: NumPy's here."""
+
+    @property
+    def xp(self) -> Any:
+        """The module that the arrays belong to: NumPy, or CuPy where they are on a GPU."""
+        return np
+
+    def current(self) -> AbstractContextManager[None]:
+        """Make the GPU that holds the arrays, if one does, the calling thread's."""
+        return nullcontext()
+
+    def own(self, values: Any) -> Any:
+        """Return `values`, what :meth:`give` returned or a NumPy array, as an array of :attr:`xp`."""
+        return values
+
+    def give(self, values: Any) -> Any:
+        """Return `values`, an array of :attr:`xp`, as the kind of array that the input came in."""
+        return values
+
+    def to_host(self, values: Any) -> NDArray[Any]:
+        """Return `values`, an array of :attr:`xp` or what :meth:`give` returned, as a NumPy array."""
+        host: NDArray[Any] = values
+        return host
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DeviceArrays(HostArrays):
+    """What a network or graph on a GPU has arrays of.
+
+    Attributes
+    ----------
+    device : Device
+    restore : function or None
+        Makes arrays of the caller's kind of CuPy arrays; None where these are CuPy arrays too.
+    """
+
+    device: Device = field(kw_only=True)
+    restore: Callable[[Any], Any] | None = field(kw_only=True)
+
+    @property
+    def xp(self) -> Any:
+        """CuPy."""
+        return self.device.xp
+
+    def current(self) -> AbstractContextManager[None]:
+        """Make the GPU that holds the arrays the calling thread's."""
+        return self.device.current()
+
+    def own(self, values: Any) -> Any:
+        """Return `values`, what :meth:`give` returned or a NumPy array, as a CuPy array."""
+        return self.device.from_dlpack(values) if is_on_gpu(values) else self.xp.asarray(values)
+
+    def give(self, values: Any) -> Any:
+        """Return `values`, a CuPy array, as the kind of array that the input came in."""
+        return values if self.restore is None else self.restore(values)
+
+    def to_host(self, values: Any) -> NDArray[Any]:
+        """Return `values`, a CuPy array or what :meth:`give` returned, as a NumPy array."""
+        with self.current():
+            return self.device.to_host(self.own(values))
+
+
+def taken(device: Device, values: Any, name: str, whole: str) -> Any:
+    """Return an array of the caller's, that of `whole` which has this name, as one of CuPy's.
+
+    Raises
+    ------
+    InvalidInputError
+        It is not on the current GPU.
+    """
+    if not is_on_gpu(values):
+        raise InvalidInputError(f"{name} is not on the GPU, where other arrays of the {whole} are")
+    number = values.__dlpack_device__()[1]
+    if number != device.number:
+        raise InvalidInputError(f"{name} is on GPU {number}, and GPU {device.number} is the current one")
+    return device.from_dlpack(values)
+
+
+def restorer(device: Device, values: Any) -> Callable[[Any], Any] | None:
+    """Return what makes arrays of the kind of `values`, the caller's, of CuPy's; None if they are CuPy's."""
+    return None if isinstance(values, device.xp.ndarray) else importer_of(values)
+
+
+def require_memory(device: Device, needed: int, what: str) -> None:
+    """Raise DeviceMemoryError unless a GPU has `needed` bytes free for `what`."""
+    free = device.free_bytes
+    if needed > free:
+        raise DeviceMemoryError(
+            f"{what} take {needed:,} bytes on the GPU ({device.name}), which has {free:,} free"
+        )

@@ -1,0 +1,61 @@
+"""Graphs as lists of edges, "FROM TO", as the Stanford collection (SNAP) has them. Plain or gzip."""
+
+from __future__ import annotations
+
+import warnings
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InvalidInputError, ParseError
+from ..graph.bipartite import BipartiteGraph
+from .files import read_bytes
+
+#: What comments begin with.
+COMMENTS = ["#", "%"]
+
+
+def read_edge_list(path: str | Path) -> BipartiteGraph:
+    """Read the adjacency matrix of a graph: the first vertex of a line is a row, the second a column.
+
+    Parameters
+    ----------
+    path : str or Path
+        Lines "FROM TO", numbered from 0, and comments that begin with # or %. What follows two numbers in a
+        line, such as a weight, is not looked at.
+
+    Returns
+    -------
+    BipartiteGraph
+        Square, of as many rows as the largest number needs. An undirected graph whose file has each edge once
+        gives half of its matrix.
+
+    Raises
+    ------
+    ParseError
+        The file is missing or malformed.
+    """
+    return parse_edge_list(read_bytes(path), path)
+
+
+def parse_edge_list(data: bytes, path: str | Path) -> BipartiteGraph:
+    """Return the graph that the content of a file describes; see :func:`read_edge_list`."""
+    try:
+        ends = _two_columns(data)
+    except (ValueError, OverflowError) as error:
+        raise ParseError(path, None, f"no list of edges, lines of two integers: {error}") from error
+    row, column = np.ascontiguousarray(ends.T)
+    size = int(ends.max(initial=-1)) + 1
+    try:
+        return BipartiteGraph.from_edges(row, column, (size, size))
+    except InvalidInputError as error:
+        raise ParseError(path, None, str(error)) from error
+
+
+def _two_columns(data: bytes) -> NDArray[np.int64]:
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "loadtxt: input contained no data")
+        ends = np.loadtxt(BytesIO(data), dtype=np.int64, comments=COMMENTS, usecols=(0, 1), ndmin=2)
+    return ends.reshape(-1, 2)

@@ -1,0 +1,413 @@
+"""Push-relabel for bipartite matching on many cores, without locks.
+
+Langguth, Azad, Halappanavar and Manne, "On parallel push-relabel based algorithms for bipartite graph
+matching" (2014), with the pushes and labels of :mod:`.serial_push_relabel`. Threads push the active rows
+that they hold; a row that is displaced is held by the thread that displaced it.
+
+Why nothing goes wrong, whatever the interleaving:
+
+- The row and the label of a column are one word (:mod:`.packed`). A push is one compare-and-swap, from the
+  word that the thread has read to its own row and a higher label. So a column has one row at a time, and each
+  row is either that of one column, or held by one thread, or given up.
+- Labels only rise, so one that is stale by now is too low at worst. The new label is one more than the lowest
+  that was read at the other columns of the row; at most one more, therefore, than the lowest that there is
+  now. So at every moment all labels are lower bounds on how many columns are left on the way to a free one.
+  A row all of whose columns are dead is given up for good: no search has to prove it in the end.
+- Gaps, global relabels and searches come between two barriers, while nobody pushes.
+
+Departures:
+
+- Row and label change together, for the reasons above.
+- Work goes in rounds, few of them (25 to 40 on graphs of a million rows): threads share the active rows and
+  push, each first in first out, until together they have made so many pushes, or some have no row left.
+- Gaps are looked for between rounds. Each thread counts by how much it has changed each level.
+- The last few rows keep few threads busy, for long: on a Delaunay graph of a million vertices the last two
+  make an eighth of all pushes. Where that takes too long, trees grow from them (:mod:`.packed_search`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InvalidInputError
+from ..graph.bipartite import Adjacency, BipartiteGraph
+from ..kernels.atomics import PADDING, compare_exchange, fetch_add, relaxed_load, relaxed_store
+from ..kernels.clock import now
+from ..kernels.kernel import kernel
+from ..parallel.delays import delay
+from ..parallel.team import run_solver, share_of
+from ..solving.options import check_count, limit
+from ..solving.run import Control
+from ..stats import (
+    ARC_SCANS,
+    AUGMENTATIONS,
+    GLOBAL_RELABELS,
+    PHASES,
+    PUSHES,
+    RELABEL_NANOSECONDS,
+    WAITS,
+)
+from .packed import (
+    HALF,
+    LEVELS,
+    MOST,
+    NOBODY,
+    Packed,
+    dead_label,
+    gap_closed,
+    level_of,
+    pack,
+    unpack,
+)
+from .packed_search import global_relabel, match_few
+from .rounds import Rounds, end_round, keep, make_rounds, should_stop, start_round
+from .serial_push_relabel import (
+    STALL_SHIFT,
+    STALLED_ROWS,
+    STALLED_SHARE,
+    PushRelabelOptions,
+    place,
+    prefetch_active,
+)
+from .state import AHEAD_RANGE, Matching
+
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+TWO, THREE = np.uint64(2), np.uint64(3)
+#: A round ends after a number of pushes of this share of the columns, and at least so many for each thread:
+#: then active rows are dealt anew, and gaps looked for.
+ROUND_SHIFT = 4
+LEAST_PUSHES = 256
+#: Rows that a thread takes before it adds its pushes to the total of the round, at most.
+UNREPORTED = 64
+#: A round also ends when one in so many threads has no row left.
+IDLE_SHARE = np.uint64(4)
+#: With few rows, searches take over when one thread has made a number of pushes of this share of rows,
+#: columns and edges, divided by the number of threads: about what a search of the whole graph costs.
+SEARCH_SHARE = 8
+#: Positions in a round's set of ``signals``: the round is over, pushes, threads without rows.
+OVER, PUSHED, IDLE = ZERO, PADDING, TWO * PADDING
+SET = THREE * PADDING
+#: Why a thread returns: no row is active, a global relabel is due, stopped.
+DONE, RELABEL, STOPPED = range(3)
+
+
+@dataclass(frozen=True)
+class MulticorePushRelabelOptions(PushRelabelOptions):
+    """Options of push-relabel on many cores.
+
+    Attributes
+    ----------
+    few_rows : int
+        From fewer active rows for each thread on, searches take over where pushes are slow; 0: never.
+    """
+
+    relabel_period: float = 2.0
+    initial_labels: Literal["exact", "one"] = "one"
+    relabel_stalled: bool = True
+    few_rows: int = 2
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_count("few_rows", self.few_rows)
+
+
+class Limits(NamedTuple):
+    """After how many pushes what is due.
+
+    Attributes
+    ----------
+    relabel, round, look : uint64
+        A global relabel, the end of a round, and a look at whether pushes have stalled; of all threads.
+    report : uint64
+        Adding pushes, or rows without one, to the total; of one thread.
+    search, few : uint64
+        Searches, of one thread, with fewer than `few` active rows.
+    """
+
+    relabel: Any
+    round: Any
+    look: Any
+    report: Any
+    search: Any
+    few: Any
+
+
+class State(NamedTuple):
+    """What the threads share beside the graph and the matching.
+
+    Attributes
+    ----------
+    packed : Packed
+    rounds : Rounds
+        A round is one of pushes, or a level of a global relabel.
+    signals : ndarray of uint64
+        Of three rounds: it is over; pushes in it; threads whose rows have run out.
+    limits : Limits
+    """
+
+    packed: Packed
+    rounds: Rounds
+    signals: NDArray[Any]
+    limits: Limits
+
+
+@kernel
+def signal(number: Any, which: Any) -> Any:
+    """Return where a signal of a round is: three sets take turns, as in rounds.py."""
+    return (number % THREE) * SET + which
+
+
+@kernel
+def push(rows: Adjacency, packed: Packed, rounds: Rounds, thread: Any, r: Any) -> tuple[Any, Any]:
+    """Push an active row that the thread holds to its lowest column.
+
+    Returns
+    -------
+    displaced, pushes
+        The row that had the column, which the thread holds now, or NOBODY; 0 pushes if all columns are dead.
+    """
+    words, dead = packed.words, dead_label(packed)
+    first, end = np.uint64(rows.first[r]), np.uint64(rows.first[r + ONE])
+    while True:
+        lowest, second, chosen, before = dead, dead, ZERO, ZERO
+        e = first
+        while e < end:
+            c = np.uint64(rows.neighbour[e])
+            word = np.uint64(relaxed_load(words, c))
+            e += ONE
+            h = word >> HALF
+            if h < lowest:
+                second = lowest
+                lowest, chosen, before = h, c, word
+                if h == ZERO:
+                    second = ZERO  # the others may not have been looked at
+                    break
+            elif h < second:
+                second = h
+        rounds.counts[thread, ARC_SCANS] += e - first
+        if lowest == dead:
+            return NOBODY, ZERO
+        raised = min(second + ONE, dead)
+        delay(rounds.delays, thread)
+        if compare_exchange(words, chosen, before, raised << HALF | r):
+            packed.population[thread, level_of(packed, lowest)] -= 1
+            packed.population[thread, level_of(packed, raised)] += 1
+            return before & NOBODY, ONE
+
+
+@kernel
+def push_share(
+    rows: Adjacency, state: State, thread: Any, number: Any, base: Any, size: Any, few: bool
+) -> tuple[Any, Any]:
+    """Push the thread's share of the active rows until the round is over; list those that are left.
+
+    The share is a ring, since there are never more of them.
+
+    Returns
+    -------
+    waiting, pushes
+        How many rows wait to be listed, in the other half; the pushes that the thread made.
+    """
+    packed, rounds, limits, signals = state.packed, state.rounds, state.limits, state.signals
+    active, counts = packed.active, rounds.counts
+    begin, end = share_of(size, thread, rounds.num_threads)
+    size = end - begin
+    capacity, front, end = size, base + begin, base + end
+    over = signal(number, OVER)
+    pushes, reported, taken, augmented = ZERO, ZERO, ZERO, ZERO
+    while size > ZERO and relaxed_load(signals, over) == ZERO:
+        if size > AHEAD_RANGE:
+            prefetch_active(rows, packed.words, active, front, end, capacity)
+        r = np.uint64(active[front])
+        front = place(front + ONE, end, capacity)
+        size -= ONE
+        displaced, made = push(rows, packed, rounds, thread, r)
+        pushes += made
+        if displaced != NOBODY:
+            active[place(front + size, end, capacity)] = displaced
+            size += ONE
+        else:
+            augmented += made
+        taken += ONE
+        if few and pushes >= limits.search:
+            relaxed_store(signals, over, ONE)
+        elif taken >= limits.report:
+            taken = ZERO
+            made = pushes - reported
+            reported = pushes
+            before = np.uint64(fetch_add(signals, signal(number, PUSHED), made))
+            if should_stop(rounds) or (not few and before + made >= limits.round):
+                relaxed_store(signals, over, ONE)
+    if size == ZERO:
+        counts[thread, WAITS] += ONE
+    if size == ZERO and capacity > ZERO and not few:
+        idle = np.uint64(fetch_add(signals, signal(number, IDLE), ONE)) + ONE
+        if idle * IDLE_SHARE >= rounds.num_threads:
+            relaxed_store(signals, over, ONE)
+    counts[thread, PUSHES] += pushes
+    counts[thread, AUGMENTATIONS] += augmented
+    waiting, other = ZERO, np.uint64(len(active)) // TWO - base
+    while size > ZERO:
+        waiting = keep(rounds, thread, number, active, other, waiting, np.uint64(active[front]))
+        front = place(front + ONE, end, capacity)
+        size -= ONE
+    return waiting, pushes
+
+
+@kernel
+def run_rounds(
+    rows: Adjacency,
+    columns: Adjacency,
+    matching: Matching,
+    state: State,
+    thread: Any,
+    number: Any,
+    base: Any,
+    size: Any,
+    relabels: bool,
+    gap: bool,
+    stalls: bool,
+) -> tuple[int, Any, Any, Any]:
+    """Push until no row is active, or something else is due; one thread's share.
+
+    The `size` active rows stand from `base` on in their list; before round 1 they are listed first.
+
+    Returns
+    -------
+    outcome, number, base, size
+        The same for all threads.
+    """
+    packed, rounds, limits, signals = state.packed, state.rounds, state.limits, state.signals
+    num_rows, alive = np.uint64(len(matching.row_match)), np.uint64(len(matching.column_match))
+    go_on, outcome = True, DONE
+    if number == ZERO:
+        waiting = pack(rows, matching, packed, rounds, thread)
+        go_on, size, _ = end_round(rounds, thread, number, packed.active, ZERO, waiting, ZERO)
+        if thread == ZERO:
+            rounds.progress[1] = size
+    if relabels and go_on:
+        started = now()
+        go_on, number, alive = global_relabel(columns, matching, packed, rounds, thread, number)
+        if thread == ZERO:
+            rounds.counts[thread, GLOBAL_RELABELS] += ONE
+            rounds.counts[thread, RELABEL_NANOSECONDS] += now() - started
+    total, pushes, window, size_then = ZERO, ZERO, ZERO, size
+    if thread == ZERO:
+        rounds.counts[thread, PHASES] += ONE
+    while go_on and size > ZERO:
+        if thread == ZERO:
+            rounds.progress[0] = size
+        if gap:
+            go_on, alive, free = gap_closed(packed, rounds, thread, alive)
+            if not go_on or not free:
+                size = ZERO
+                break
+        number += ONE
+        start_round(rounds, thread, number)
+        if thread == ZERO:
+            relaxed_store(signals, signal(number + ONE, OVER), ZERO)
+            relaxed_store(signals, signal(number + ONE, PUSHED), ZERO)
+            relaxed_store(signals, signal(number + ONE, IDLE), ZERO)
+        few = size < limits.few
+        waiting, made = push_share(rows, state, thread, number, base, size, few)
+        base = num_rows - base
+        go_on, size, total = end_round(rounds, thread, number, packed.active, base, waiting, made)
+        if size == ZERO:
+            break
+        if few:
+            unpack(matching, packed, rounds, thread)
+            go_on = match_few(rows, matching, packed, rounds, thread, number, base, size)
+            return DONE if go_on else STOPPED, number, base, ZERO
+        pushes += total
+        window += total
+        if window >= limits.look:
+            if stalls and size >= STALLED_ROWS and (size_then - size) * STALLED_SHARE < size_then:
+                outcome = RELABEL
+                break
+            window, size_then = ZERO, size
+        if pushes >= limits.relabel:
+            outcome = RELABEL
+            break
+    unpack(matching, packed, rounds, thread)
+    if thread == ZERO:
+        rounds.progress[0] = size
+    return outcome if go_on else STOPPED, number, base, size
+
+
+def solve(
+    graph: BipartiteGraph, matching: Matching, options: MulticorePushRelabelOptions, control: Control
+) -> bool:
+    """Make a matching maximum, in place, on ``control.threads`` threads.
+
+    Returns
+    -------
+    bool
+        Whether it is; False where the solve was asked to stop.
+
+    Raises
+    ------
+    InvalidInputError
+        There are 2**32 - 2 rows or columns, or more.
+
+    Notes
+    -----
+    O(n m) work; memory of two indices a row and eight bytes a column, eight more a row or column where
+    searches take over, and the transposed graph where a global relabel falls due.
+    """
+    num_rows, num_columns = graph.shape
+    if max(num_rows, num_columns) > MOST:
+        raise InvalidInputError(f"multicore-push-relabel takes up to {MOST:,} rows and columns, got {graph}")
+    threads, dtype = control.threads, graph.rows.first.dtype
+    few = min(num_rows, options.few_rows * threads if threads > 1 else 0)
+    relabel_limit = limit(options.relabel_period * (num_rows + num_columns))
+    in_round = min(int(relabel_limit), max(num_columns >> ROUND_SHIFT, LEAST_PUSHES * threads))
+    state = State(
+        packed=Packed(
+            words=np.empty(num_columns, dtype=np.uint64),
+            population=np.zeros((threads, LEVELS), dtype=np.int64),
+            active=np.empty(2 * num_rows, dtype=dtype),
+            order=np.empty(max(num_rows, num_columns), dtype=np.uint64),
+            leaf=np.empty(few, dtype=np.uint64),
+        ),
+        rounds=make_rounds(control, np.uint64),
+        signals=np.zeros(int(THREE * SET), dtype=np.uint64),
+        limits=Limits(
+            relabel=relabel_limit,
+            round=limit(in_round),
+            look=limit(num_columns >> int(STALL_SHIFT)),
+            report=limit(min(UNREPORTED, in_round // (4 * threads))),
+            search=limit((num_rows + num_columns + graph.num_edges) / (SEARCH_SHARE * threads)),
+            few=np.uint64(few),
+        ),
+    )
+    outcomes: list[Any] = [None] * threads
+
+    def share(columns: Adjacency, relabels: bool, number: int, base: int, size: int, thread: int) -> None:
+        outcomes[thread] = run_rounds(
+            graph.rows,
+            columns,
+            matching,
+            state,
+            np.uint64(thread),
+            np.uint64(number),
+            np.uint64(base),
+            np.uint64(size),
+            relabels,
+            options.gap,
+            options.relabel_stalled,
+        )
+
+    relabels, number, base, size = options.initial_labels == "exact", 0, 0, 0
+    while True:
+        columns = graph.columns if relabels else graph.rows
+        run_solver(partial(share, columns, relabels, number, base, size), control, state.rounds.barrier)
+        outcome, number, base, size = outcomes[0]
+        if outcome != RELABEL:
+            return bool(outcome == DONE)
+        relabels = True

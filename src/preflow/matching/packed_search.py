@@ -1,0 +1,343 @@
+"""Searches of a team of threads over packed columns, level by level: global relabels, and for the last rows.
+
+A global relabel goes backwards from all free columns and gives every column its distance for a label. Few
+rows that are left grow trees instead, forwards: the upper half of a word, a label so far, is then the row
+through which the column was reached. A tree ends with the first free column that it finds. No two have a
+column in common, so their paths are augmented at the same time. A phase in which no tree finds one proves
+the matching maximum: every column that can be reached was, and none was free.
+
+Both take a column by a compare-and-swap of its word. A small level goes to one thread, which goes on without
+barriers until one is large, as in :mod:`.forest`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..graph.bipartite import Adjacency
+from ..kernels.atomics import compare_exchange, prefetch, relaxed_load, relaxed_store
+from ..kernels.kernel import kernel
+from ..kernels.worklist import appended, flush, forget
+from ..parallel.delays import delay
+from ..parallel.team import share_of
+from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES
+from .packed import HALF, NOBODY, Packed, dead_label, last_level, level_of, unpack
+from .rounds import TOLD, Rounds, end_round, keep, set_of, should_stop, start_round
+from .state import AHEAD_NEIGHBOURS, AHEAD_RANGE, AHEAD_VALUES, MOST_VALUES, Matching
+
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+TWO = np.uint64(2)
+#: In the upper half of a word, instead of a row: not reached, and dead.
+UNSEEN, CLOSED = np.uint64(2**32 - 1), np.uint64(2**32 - 2)
+#: A level of fewer columns or rows for each thread is small: one thread takes about as long for them as all
+#: do to meet.
+FEW = np.uint64(8)
+
+
+@kernel
+def prefetch_listed(adjacency: Adjacency, values: Any, packed: Packed, i: Any, end: Any) -> None:
+    """Do as :func:`prefetch_queued`, for items that may have trees in their upper halves."""
+    order = packed.order
+    if i + AHEAD_RANGE < end:
+        prefetch(adjacency.first, order[i + AHEAD_RANGE] & NOBODY)
+        prefetch(adjacency.neighbour, np.uint64(adjacency.first[order[i + AHEAD_NEIGHBOURS] & NOBODY]))
+        prefetch(packed.leaf, order[i + AHEAD_VALUES] >> HALF)
+        v = order[i + AHEAD_VALUES] & NOBODY
+        first = np.uint64(adjacency.first[v])
+        for e in range(first, min(np.uint64(adjacency.first[v + ONE]), first + MOST_VALUES)):
+            prefetch(values, np.uint64(adjacency.neighbour[e]))
+
+
+@kernel
+def label_before(
+    columns: Adjacency,
+    matching: Matching,
+    packed: Packed,
+    rounds: Rounds,
+    thread: Any,
+    number: Any,
+    base: Any,
+    waiting: Any,
+    c: Any,
+) -> Any:
+    """Label the columns from which `c` is next on the way, and list them; return how many wait."""
+    num_columns, dead = np.uint64(len(packed.words)), dead_label(packed)
+    h = (np.uint64(relaxed_load(packed.words, c)) >> HALF) + ONE
+    e, end = np.uint64(columns.first[c]), np.uint64(columns.first[c + ONE])
+    while e < end:
+        other = np.uint64(matching.row_match[columns.neighbour[e]])
+        e += ONE
+        if other < num_columns:
+            word = np.uint64(relaxed_load(packed.words, other))
+            delay(rounds.delays, thread)
+            if word >> HALF == dead and compare_exchange(
+                packed.words, other, word, h << HALF | word & NOBODY
+            ):
+                packed.population[thread, level_of(packed, h)] += 1
+                waiting = keep(rounds, thread, number, packed.order, base, waiting, other)
+    return waiting
+
+
+@kernel
+def grow_from(
+    rows: Adjacency,
+    packed: Packed,
+    rounds: Rounds,
+    thread: Any,
+    number: Any,
+    base: Any,
+    waiting: Any,
+    item: Any,
+) -> Any:
+    """Reach the columns next to a row, the lower half of an item, for the tree in the upper half.
+
+    Lists their rows, or ends the tree with a free column; returns how many wait.
+    """
+    tree, r = item >> HALF, item & NOBODY
+    if np.uint64(relaxed_load(packed.leaf, tree)) != NOBODY:
+        return waiting
+    e, end = np.uint64(rows.first[r]), np.uint64(rows.first[r + ONE])
+    rounds.counts[thread, ARC_SCANS] -= e
+    while e < end:
+        c = np.uint64(rows.neighbour[e])
+        e += ONE
+        word = np.uint64(relaxed_load(packed.words, c))
+        delay(rounds.delays, thread)
+        if word >> HALF == UNSEEN and compare_exchange(packed.words, c, word, r << HALF | word & NOBODY):
+            mate = word & NOBODY
+            if mate == NOBODY:
+                relaxed_store(packed.leaf, tree, c)
+                break
+            waiting = keep(rounds, thread, number, packed.order, base, waiting, tree << HALF | mate)
+    rounds.counts[thread, ARC_SCANS] += e
+    return waiting
+
+
+@kernel
+def visit(
+    graph: Adjacency,
+    matching: Matching,
+    packed: Packed,
+    rounds: Rounds,
+    thread: Any,
+    number: Any,
+    base: Any,
+    waiting: Any,
+    k: Any,
+    forwards: bool,
+) -> Any:
+    """Search on from what is listed at `k`; return how many wait."""
+    item = np.uint64(packed.order[k])
+    if forwards:
+        return grow_from(graph, packed, rounds, thread, number, base, waiting, item)
+    return label_before(graph, matching, packed, rounds, thread, number, base, waiting, item)
+
+
+@kernel
+def search_alone(
+    graph: Adjacency,
+    values: Any,
+    matching: Matching,
+    packed: Packed,
+    rounds: Rounds,
+    number: Any,
+    k: Any,
+    size: Any,
+    many: Any,
+    forwards: bool,
+) -> Any:
+    """Search in the first thread until a level has `many` items or none; return how many were found.
+
+    Tells the others where the last level is listed.
+    """
+    found = ZERO
+    while True:
+        waiting, base = ZERO, k + size
+        while k < base:
+            prefetch_listed(graph, values, packed, k, base)
+            waiting = visit(graph, matching, packed, rounds, ZERO, number, base, waiting, k, forwards)
+            k += ONE
+        flush(rounds.worklist, number, packed.order, base, ZERO, waiting)
+        size = appended(rounds.worklist, number)
+        found += size
+        if size == ZERO or size >= many or should_stop(rounds):
+            break
+        forget(rounds.worklist, number)
+    relaxed_store(rounds.shared, set_of(number) + TOLD, base)
+    return found
+
+
+@kernel
+def search(
+    graph: Adjacency,
+    values: Any,
+    matching: Matching,
+    packed: Packed,
+    rounds: Rounds,
+    thread: Any,
+    number: Any,
+    size: Any,
+    forwards: bool,
+) -> tuple[bool, Any, Any]:
+    """Search from the first `size` items of the order, together; `values` are those of neighbours.
+
+    Returns
+    -------
+    go_on, number, end
+        False if the solve is to stop; the last round's number; the size of the order now.
+    """
+    few = FEW * rounds.num_threads if rounds.num_threads > ONE else ZERO
+    go_on, begin, reached = True, ZERO, size
+    while go_on and size > ZERO:
+        number += ONE
+        start_round(rounds, thread, number)
+        waiting, found, base = ZERO, ZERO, begin + size
+        alone = size < few
+        if alone:
+            if thread == ZERO:
+                found = search_alone(
+                    graph, values, matching, packed, rounds, number, begin, size, TWO * few, forwards
+                )
+        else:
+            k, end = share_of(size, thread, rounds.num_threads)
+            while k < end:
+                prefetch_listed(graph, values, packed, begin + k, base)
+                waiting = visit(
+                    graph, matching, packed, rounds, thread, number, base, waiting, begin + k, forwards
+                )
+                k += ONE
+        go_on, size, found = end_round(rounds, thread, number, packed.order, base, waiting, found)
+        begin = np.uint64(relaxed_load(rounds.shared, set_of(number) + TOLD)) if alone else base
+        reached += found if alone else size
+    return go_on, number, reached
+
+
+@kernel
+def global_relabel(
+    columns: Adjacency, matching: Matching, packed: Packed, rounds: Rounds, thread: Any, number: Any
+) -> tuple[bool, Any, Any]:
+    """Set all labels to exact distances, together.
+
+    Returns
+    -------
+    go_on, number, alive
+        As :func:`search`; how many columns reach a free one.
+    """
+    unpack(matching, packed, rounds, thread)
+    number += ONE
+    start_round(rounds, thread, number)
+    dead = dead_label(packed)
+    h = last_level(packed)
+    while h > ZERO:
+        packed.population[thread, h] = 0
+        h -= ONE
+    waiting, free = ZERO, ZERO
+    c, end = share_of(np.uint64(len(packed.words)), thread, rounds.num_threads)
+    while c < end:
+        mate = packed.words[c] & NOBODY
+        if mate == NOBODY:
+            waiting = keep(rounds, thread, number, packed.order, ZERO, waiting, c)
+            free += ONE
+        else:
+            packed.words[c] = dead << HALF | mate
+        c += ONE
+    packed.population[thread, ZERO] = free
+    go_on, size, _ = end_round(rounds, thread, number, packed.order, ZERO, waiting, ZERO)
+    if not go_on:
+        return False, number, ZERO
+    return search(columns, matching.row_match, matching, packed, rounds, thread, number, size, False)
+
+
+@kernel
+def forget_labels(packed: Packed, rounds: Rounds, thread: Any) -> None:
+    """Say that no column is reached, and that dead ones need not be; one thread's share."""
+    dead = dead_label(packed)
+    c, end = share_of(np.uint64(len(packed.words)), thread, rounds.num_threads)
+    while c < end:
+        word = packed.words[c]
+        packed.words[c] = (CLOSED if word >> HALF == dead else UNSEEN) << HALF | word & NOBODY
+        c += ONE
+
+
+@kernel
+def plant(packed: Packed, rounds: Rounds, thread: Any, base: Any, size: Any) -> None:
+    """Take all trees apart and start one at each of `size` active rows, one thread's share."""
+    c, end = share_of(np.uint64(len(packed.words)), thread, rounds.num_threads)
+    while c < end:
+        word = packed.words[c]
+        if word >> HALF != CLOSED:
+            packed.words[c] = UNSEEN << HALF | word & NOBODY
+        c += ONE
+    k, end = share_of(size, thread, rounds.num_threads)
+    while k < end:
+        packed.order[k] = k << HALF | np.uint64(packed.active[base + k])
+        packed.leaf[k] = NOBODY
+        k += ONE
+
+
+@kernel
+def augment(matching: Matching, packed: Packed, c: Any) -> None:
+    """Match along the path that leads from the root of a tree to the free column `c`."""
+    num_columns = np.uint64(len(packed.words))
+    while c < num_columns:
+        r = packed.words[c] >> HALF
+        previous = np.uint64(matching.row_match[r])
+        packed.words[c] = UNSEEN << HALF | r
+        matching.row_match[r] = c
+        matching.column_match[c] = r
+        c = previous
+
+
+@kernel
+def match_few(
+    rows: Adjacency,
+    matching: Matching,
+    packed: Packed,
+    rounds: Rounds,
+    thread: Any,
+    number: Any,
+    base: Any,
+    size: Any,
+) -> bool:
+    """Match what can be of the `size` active rows from `base` on; False if stopped before.
+
+    The matching is unpacked; labels are gone afterwards.
+    """
+    num_rows = np.uint64(len(matching.row_match))
+    forget_labels(packed, rounds, thread)
+    go_on, augmented = True, ONE
+    while go_on and size > ZERO and augmented > ZERO:
+        if thread == ZERO:
+            rounds.counts[thread, PHASES] += ONE
+            rounds.progress[0] = size
+        number += ONE
+        start_round(rounds, thread, number)
+        plant(packed, rounds, thread, base, size)
+        go_on, _, _ = end_round(rounds, thread, number, packed.order, ZERO, ZERO, ZERO)
+        if go_on:
+            go_on, number, _ = search(
+                rows, packed.words, matching, packed, rounds, thread, number, size, True
+            )
+        if not go_on:
+            break
+        number += ONE
+        start_round(rounds, thread, number)
+        other = num_rows - base
+        waiting, augmented = ZERO, ZERO
+        k, end = share_of(size, thread, rounds.num_threads)
+        while k < end:
+            c = packed.leaf[k]
+            if c != NOBODY:
+                augment(matching, packed, c)
+                augmented += ONE
+            else:
+                r = np.uint64(packed.active[base + k])
+                waiting = keep(rounds, thread, number, packed.active, other, waiting, r)
+            k += ONE
+        rounds.counts[thread, AUGMENTATIONS] += augmented
+        go_on, size, augmented = end_round(rounds, thread, number, packed.active, other, waiting, augmented)
+        base = other
+    return go_on
