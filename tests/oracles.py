@@ -92,3 +92,26 @@ def largest_matching(graph: SmallGraph) -> int:
         return False
 
     return sum(augment(row, set()) for row in range(graph.num_rows))
+
+
+def cheapest_assignments(
+    costs: list[list[Any]], num_rows: int, num_columns: int, maximize: bool
+) -> tuple[int, Any]:
+    """Return the most pairs there can be and the best cost of so many: every choice, row by row."""
+    sign = -1 if maximize else 1
+    found: dict[int, Any] = {}
+
+    def choose(row: int, used: frozenset[int], total: Any) -> None:
+        if row == num_rows:
+            size = len(used)
+            found[size] = min(found.get(size, total), total)
+            return
+        choose(row + 1, used, total)
+        for column in range(num_columns):
+            cost = sign * costs[row][column]
+            if column not in used and cost < INFINITY:
+                choose(row + 1, used | {column}, total + cost)
+
+    choose(0, frozenset(), 0)
+    size = max(found)
+    return size, sign * found[size]

@@ -84,7 +84,7 @@ def test_help_loads_nothing_heavy() -> None:
 
 def test_help_lists_commands_and_exit_codes() -> None:
     text = succeed("--help")
-    for command in ("solve", "info", "generate", "verify", "match", "methods", "bench", "segment"):
+    for command in ("solve", "info", "generate", "verify", "match", "assign", "methods", "bench", "segment"):
         assert f" {command} " in text
         assert "For example" in succeed(command, "--help")
     for code in (0, 1, 2, 3, 4, 130):

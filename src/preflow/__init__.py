@@ -9,6 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .assignment.api import linear_assignment
+    from .assignment.result import AssignmentResult
     from .graph.bipartite import BipartiteGraph
     from .graph.network import FlowNetwork, MaxFlowProblem
     from .io.dimacs import read_dimacs, write_dimacs
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0.dev0"
 
 _HOME = {
+    "AssignmentResult": "assignment.result",
     "BipartiteGraph": "graph.bipartite",
     "DulmageMendelsohn": "matching.decomposition",
     "FlowNetwork": "graph.network",
@@ -37,6 +40,7 @@ _HOME = {
     "MinCutResult": "maxflow.result",
     "bipartite_matching": "matching.api",
     "dulmage_mendelsohn": "matching.decomposition",
+    "linear_assignment": "assignment.api",
     "load_npz": "io.npz",
     "max_flow": "maxflow.api",
     "methods": "registry",
@@ -49,6 +53,7 @@ _HOME = {
 }
 
 __all__ = [
+    "AssignmentResult",
     "BipartiteGraph",
     "DulmageMendelsohn",
     "FlowNetwork",
@@ -59,6 +64,7 @@ __all__ = [
     "__version__",
     "bipartite_matching",
     "dulmage_mendelsohn",
+    "linear_assignment",
     "load_npz",
     "max_flow",
     "methods",

@@ -25,6 +25,36 @@ class UnboundedFlowError(PreflowError, ValueError):
     """A source reaches a sink through arcs of infinite capacity."""
 
 
+class InfeasibleError(PreflowError, ValueError):
+    """Not all rows (columns, where there are fewer) can be assigned: some have too few partners together.
+
+    Attributes
+    ----------
+    side : {"rows", "columns"}
+    violating : tuple of int
+        Rows (columns) that have, together, ...
+    allowed : tuple of int
+        ... only these columns (rows), which are fewer.
+    item : tuple of int or None
+        Which matrix of a stack it is.
+    """
+
+    def __init__(
+        self,
+        side: str,
+        violating: tuple[int, ...],
+        allowed: tuple[int, ...],
+        item: tuple[int, ...] | None = None,
+    ) -> None:
+        self.side, self.violating, self.allowed, self.item = side, violating, allowed, item
+        other = "columns" if side == "rows" else "rows"
+        where = "" if item is None else f"matrix {item}: "
+        super().__init__(
+            f"{where}no assignment: {side} {_some(violating)} are allowed {len(allowed)} {other} together"
+            f"{': ' + _some(allowed) if allowed else ''}; partial=True leaves some of them over"
+        )
+
+
 class NotOptimalError(PreflowError):
     """The value of a solve that stopped before optimality was asked for."""
 
@@ -69,3 +99,9 @@ class ParseError(PreflowError, ValueError):
         self.line = line
         where = f"{path}:{line}" if line is not None else f"{path}"
         super().__init__(f"{where}: {message}")
+
+
+def _some(numbers: tuple[int, ...], most: int = 10) -> str:
+    """Return the first few numbers as text."""
+    more = f", ... ({len(numbers):,})" if len(numbers) > most else ""
+    return ", ".join(map(str, numbers[:most])) + more

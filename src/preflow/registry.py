@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from .assignment.methods import METHODS as ASSIGNMENT_METHODS
 from .errors import InvalidInputError
 from .matching.methods import METHODS as MATCHING_METHODS
 from .maxflow.methods import METHODS as MAXFLOW_METHODS
 from .solving.method import Method
 
-METHODS = {"max_flow": MAXFLOW_METHODS, "min_cut": MAXFLOW_METHODS, "bipartite_matching": MATCHING_METHODS}
+METHODS = {
+    "max_flow": MAXFLOW_METHODS,
+    "min_cut": MAXFLOW_METHODS,
+    "bipartite_matching": MATCHING_METHODS,
+    "linear_assignment": ASSIGNMENT_METHODS,
+}
 
 
 def methods(problem: str) -> tuple[Method, ...]:
@@ -16,7 +22,7 @@ def methods(problem: str) -> tuple[Method, ...]:
     Parameters
     ----------
     problem : str
-        "max_flow", "min_cut" or "bipartite_matching".
+        "max_flow", "min_cut", "bipartite_matching" or "linear_assignment".
 
     Returns
     -------

@@ -99,3 +99,16 @@ class MatchingStats(SolveStats):
     initial_cardinality: int = 0
     phases: int = 0
     augmentations: int = 0
+
+
+@dataclass(frozen=True)
+class AssignmentStats(SolveStats):
+    """Operation counts and times of one assignment; `arc_scans` counts costs looked at.
+
+    Attributes
+    ----------
+    augmentations : int
+        Rows that needed a search for a path.
+    """
+
+    augmentations: int = 0

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from .. import __version__
+from .assignment import assign
 from .benchmarks import bench
 from .images import segment
 from .instances import generate
@@ -43,7 +44,7 @@ def preflow(
         typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop."),
     ] = False,
 ) -> None:
-    """Maximum flow, minimum cut and bipartite matching, fast and proved.
+    """Maximum flow, minimum cut, matching and assignment, fast and proved.
 
     A first walk:
 
@@ -71,5 +72,5 @@ def preflow(
 
 # What unknown options of `generate` mean depends on the family.
 app.command(context_settings={"ignore_unknown_options": True})(generate)
-for command in (info, solve, verify, match, segment, methods, bench):
+for command in (info, solve, verify, match, assign, segment, methods, bench):
     app.command()(command)

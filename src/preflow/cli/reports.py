@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ..assignment.result import AssignmentResult
     from ..generators.registry import Family
     from ..graph.network import FlowNetwork, MaxFlowProblem
     from ..matching.decomposition import DulmageMendelsohn
@@ -168,6 +169,54 @@ def matching_lines(facts: Facts) -> list[str]:
         rows.append(("blocks", f"{counted(blocks['diagonal_blocks'], 'blocks')}: {', '.join(parts)}"))
     rows.append(("verified", f"yes, {proof} proved" if facts["verified"] else "not asked for (--verify)"))
     return aligned(rows)
+
+
+def assignment_facts(
+    name: str, result: AssignmentResult, seconds: Mapping[str, float], verified: bool
+) -> Facts:
+    """Return what `preflow assign` reports; `seconds` are those outside of the solver."""
+    stats = result.stats
+    optimal = result.status == "optimal"
+    return {
+        "problem": "linear_assignment",
+        "instance": name,
+        "rows": result.costs.shape[1],
+        "columns": result.costs.shape[2],
+        "maximize": result.costs.maximize,
+        "status": result.status,
+        "pairs": len(result.row),
+        "cost": result.cost if optimal else None,
+        "lower_bound": result.lower_bound,
+        "upper_bound": result.upper_bound,
+        "verified": verified,
+        "method": stats.method,
+        "reason": stats.reason,
+        "device": stats.device,
+        "threads": stats.threads,
+        "counts": {"arc_scans": stats.arc_scans, "augmentations": stats.augmentations},
+        "seconds": {"read": seconds["read"], **stats.seconds, "verify": seconds.get("verify")},
+    }
+
+
+def assignment_lines(facts: Facts) -> list[str]:
+    """Return the report of an assignment for people."""
+    optimal = facts["status"] == "optimal"
+    extreme = "largest" if facts["maximize"] else "least"
+    bounds = f"time limit reached: between {facts['lower_bound']:,} and {facts['upper_bound']:,}"
+    times = [f"{phase} {time:.3g} s" for phase, time in facts["seconds"].items() if time is not None]
+    work = [f"{count:,} {name.replace('_', ' ')}" for name, count in facts["counts"].items() if count]
+    proof = "the cost is" if optimal else "the bounds are"
+    return aligned(
+        [
+            ("costs", f"{facts['instance']}: {facts['rows']:,} x {facts['columns']:,}"),
+            ("pairs", f"{facts['pairs']:,}"),
+            ("cost", f"{facts['cost']:,} ({extreme})" if optimal else bounds),
+            ("method", f"{facts['method']} ({facts['device']}): {facts['reason']}"),
+            ("time", ", ".join(times)),
+            ("work", ", ".join(work)),
+            ("verified", f"yes, {proof} proved" if facts["verified"] else "not asked for (--verify)"),
+        ]
+    )
 
 
 def network_facts(network: FlowNetwork) -> Facts:

@@ -1,8 +1,9 @@
-"""Generators of the classic maximum-flow instances, of vision grids, and of bipartite graphs.
+"""Generators of the classic maximum-flow instances, of vision grids, of bipartite graphs and of costs.
 
-Every function takes numbers and a seed and returns a :class:`~preflow.graph.network.MaxFlowProblem` or a
-:class:`~preflow.graph.bipartite.BipartiteGraph`; the same arguments give the same instance. :data:`FAMILIES`
-and :data:`BIPARTITE_FAMILIES` have them by the names that the command line ``preflow generate`` uses.
+Every function takes numbers and a seed and returns a :class:`~preflow.graph.network.MaxFlowProblem`, a
+:class:`~preflow.graph.bipartite.BipartiteGraph` or a matrix of costs; the same arguments give the same
+instance. :data:`FAMILIES` and :data:`BIPARTITE_FAMILIES` have them by the names that the command line
+``preflow generate`` uses, :data:`COST_FAMILIES` has those of costs.
 """
 
 from .acyclic_dense import ac_dense
@@ -16,6 +17,17 @@ from .bipartite import (
     rmat,
     road_like,
 )
+from .costs import (
+    COST_FAMILIES,
+    geometric_costs,
+    low_rank_costs,
+    machol_wien_costs,
+    nearest_costs,
+    neighbor_costs,
+    two_costs,
+    uniform_costs,
+    uniform_integer_costs,
+)
 from .genrmf import rmf
 from .registry import BIPARTITE_FAMILIES, FAMILIES, Family, Parameter, bipartite_family, family
 from .triangulations import delaunay, hugetrace_like, triangulation_dual
@@ -26,6 +38,7 @@ from .washington_lines import double_exponential_line, exponential_line, line
 
 __all__ = [
     "BIPARTITE_FAMILIES",
+    "COST_FAMILIES",
     "FAMILIES",
     "Family",
     "Parameter",
@@ -40,6 +53,7 @@ __all__ = [
     "erdos_renyi",
     "exponential_line",
     "family",
+    "geometric_costs",
     "goldberg_bad",
     "grid_2d",
     "grid_3d",
@@ -48,8 +62,12 @@ __all__ = [
     "hugetrace_like",
     "ladder",
     "line",
+    "low_rank_costs",
+    "machol_wien_costs",
     "matching",
     "mesh",
+    "nearest_costs",
+    "neighbor_costs",
     "power_law",
     "random_level",
     "rmat",
@@ -57,5 +75,8 @@ __all__ = [
     "road_like",
     "square_mesh",
     "triangulation_dual",
+    "two_costs",
     "two_level",
+    "uniform_costs",
+    "uniform_integer_costs",
 ]

@@ -1,0 +1,1 @@
+"""Linear assignment: the front door, its solvers, and what they share."""

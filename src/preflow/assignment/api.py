@@ -1,0 +1,318 @@
+"""linear_assignment: validate, choose a solver, run it, wrap the result."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InfeasibleError, InvalidInputError
+from ..graph.costs import DenseCosts, SparseCosts, as_costs
+from ..kernels.kernel import compile_seconds
+from ..progress import Reporter
+from ..solving.dispatch import check_method, check_placement, find_method, thread_count
+from ..solving.method import Method
+from ..solving.run import Control, check_time_limit, run_interruptibly
+from ..stats import ARC_SCANS, AUGMENTATIONS, AssignmentStats
+from .methods import METHODS
+from .partial import with_ways_out
+from .policy import choose
+from .result import AssignmentResult
+from .state import INFEASIBLE, OVERFLOW, SOLVED, STOPPED
+
+#: Up to so many costs, a solve that nobody watches runs in the caller's thread: handing it to another one and
+#: back takes 0.7 ms, more than most such solves, which Ctrl-C can well wait for.
+QUICK_COSTS = 200_000
+
+
+def linear_assignment(
+    cost: Any,
+    *,
+    maximize: bool = False,
+    method: str = "auto",
+    device: str = "auto",
+    threads: int | None = None,
+    partial: bool = False,
+    options: Mapping[str, Any] | None = None,
+    time_limit: float | None = None,
+    progress: bool | Reporter = False,
+) -> AssignmentResult:
+    """Pair rows with columns at the least total cost.
+
+    Parameters
+    ----------
+    cost : array_like, shape (..., n, m), or scipy sparse matrix
+        What each pair costs. Integers are solved exactly, in 64 bits; floats in float64. A pair of infinite
+        cost (minus infinity with `maximize`), or that a sparse matrix does not store, is not allowed; stored
+        zeros are. Leading dimensions make a stack of matrices, which are solved one by one.
+    maximize : bool
+        Find the largest total instead.
+    method : str
+        A name from ``preflow.methods("linear_assignment")``, or "auto".
+    device : {"auto", "cpu", "cuda"}
+    threads : int, optional
+        At most so many CPU threads; default: all that the process may use and the method can.
+    partial : bool
+        Where not all rows (columns, if there are fewer) can be paired, return the best among the assignments
+        with the most pairs, not an error.
+    options : mapping, optional
+        Options of the named method, such as ``{"row_reduction": 20}``; "auto" takes none.
+    time_limit : float, optional
+        Seconds for the solve; compiling, once, comes on top. On expiry the result's `status` says so, and
+        `lower_bound` (`upper_bound` with `maximize`) is proved by its prices.
+    progress : bool or function
+        True draws a line on standard error; a function is called with a ProgressReport now and then.
+
+    Returns
+    -------
+    AssignmentResult
+
+    Raises
+    ------
+    InvalidInputError
+        The costs or an argument are malformed, a cost is NaN, or integers are too large: costs beyond 2**59,
+        or prices.
+    InfeasibleError
+        Some rows together are allowed fewer columns than they are; it names them.
+    DeviceUnavailableError
+        The device is not there.
+
+    Notes
+    -----
+    O(n**2 m) for n <= m rows at worst, mostly near O(n m). Memory beside the costs: 3 KiB a row and 100 bytes
+    a column; the costs are copied where they are to be maximised, have more rows than columns or are integers
+    of fewer than 64 bits.
+
+    Examples
+    --------
+    >>> import preflow
+    >>> result = preflow.linear_assignment([[4, 1, 3], [2, 0, 5], [3, 2, 2]])
+    >>> result.row.tolist(), result.column.tolist(), result.cost
+    ([0, 1, 2], [1, 0, 2], 5)
+    >>> result.verify()
+    """
+    check_time_limit(time_limit)
+    check_placement(METHODS, device, threads)
+    if not isinstance(partial, bool):
+        raise InvalidInputError(f"partial is True or False, got {partial!r}")
+    solve = _Solve.prepare(cost, maximize, method, device, threads, partial, options)
+    if solve.costs.values.size <= QUICK_COSTS and time_limit is None and progress is False:
+        return solve.run()
+    return run_interruptibly(solve.run, solve.control, time_limit, progress)
+
+
+@dataclass
+class _Solve:
+    """One call of linear_assignment, its arguments checked.
+
+    What is solved is `solved`: costs to minimise with no more rows than columns.
+    """
+
+    costs: DenseCosts | SparseCosts
+    solved: DenseCosts | SparseCosts
+    partial: bool
+    method: Method
+    reason: str
+    options: Any
+    threads: int
+    seconds: dict[str, float]
+    control: Control = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.control = Control(self.threads)
+
+    @classmethod
+    def prepare(
+        cls,
+        cost: Any,
+        maximize: bool,
+        method: str,
+        device: str,
+        threads: int | None,
+        partial: bool,
+        options: Mapping[str, Any] | None,
+    ) -> _Solve:
+        seconds: dict[str, float] = {}
+        with _timed(seconds, "build"):
+            costs = as_costs(cost, maximize)
+            solved = costs.to_minimize()
+        if method == "auto":
+            if options:
+                raise InvalidInputError("options belong to one method: name it, method='auto' takes none")
+            choice = choose(solved)
+            record, reason = find_method(METHODS, choice.method), choice.reason
+        else:
+            record, reason = find_method(METHODS, method), "asked for"
+            check_method(record, device, threads)
+        validated = record.make_options(options)
+        count = thread_count(record, threads, costs.shape[1])
+        return cls(costs, solved, partial, record, reason, validated, count, seconds)
+
+    @property
+    def transposed(self) -> bool:
+        return self.costs.shape[1] > self.costs.shape[2]
+
+    def run(self) -> AssignmentResult:
+        items, n, m = self.solved.shape
+        with _timed(self.seconds, "solve"):
+            if items * n * m == 0:
+                match, u, v, stopped = self.without_pairs()
+            else:
+                match, u, v, stopped = self.solve()
+        with _timed(self.seconds, "recover"):
+            return self.wrap(match, u, v, stopped)
+
+    def without_pairs(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], bool]:
+        items, n, m = self.solved.shape
+        dtype = np.int64 if self.costs.values.dtype.kind == "i" else np.float64
+        return np.full((items, n), -1), np.zeros((items, n), dtype), np.zeros((items, m), dtype), False
+
+    def solve(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], bool]:
+        found = self.method.solve(self.solved, self.options, self.control, self.partial)
+        if OVERFLOW in found.ending:
+            raise self.overflow(found.ending)
+        if INFEASIBLE in found.ending and not self.partial:
+            raise self.infeasible(found)
+        for item in np.flatnonzero(found.ending == INFEASIBLE).tolist():
+            self.solve_partially(found, item)
+        for item in np.flatnonzero(found.ending == STOPPED).tolist():
+            found.u[item] = _row_minima(self.solved, item, found.v[item])
+        return found.match, found.u, found.v, STOPPED in found.ending
+
+    def solve_partially(self, found: Any, item: int) -> None:
+        """Replace what was found for an item by the best assignment with the most pairs."""
+        m = self.solved.shape[2]
+        costs, penalty = with_ways_out(self.solved.one(item).to_sparse())
+        other = self.method.solve(costs, self.options, self.control)
+        if OVERFLOW in other.ending:
+            raise self.overflow(other.ending)
+        found.ending[item] = other.ending[0]
+        found.match[item] = np.where(other.match[0] < m, other.match[0], -1)
+        if other.ending[0] == SOLVED:
+            found.u[item] = np.minimum(other.u[0], penalty)
+            found.v[item] = other.v[0, :m]
+
+    def overflow(self, ending: NDArray[Any]) -> InvalidInputError:
+        where = f" of matrix {int((ending == OVERFLOW).argmax())}" if self.costs.leading else ""
+        return InvalidInputError(
+            f"the prices{where} pass 2**59: the range of the costs is too large for exact 64-bit integers"
+        )
+
+    def infeasible(self, found: Any) -> InfeasibleError:
+        item = int((found.ending == INFEASIBLE).argmax())
+        leading = self.costs.leading
+        index = tuple(int(i) for i in np.unravel_index(item, leading)) if leading else None
+        rows, columns = found.violating_rows.tolist(), found.violating_columns.tolist()
+        return InfeasibleError("columns" if self.transposed else "rows", tuple(rows), tuple(columns), index)
+
+    def wrap(self, match: NDArray[Any], u: NDArray[Any], v: NDArray[Any], stopped: bool) -> AssignmentResult:
+        row, column = _pairs(match, self.transposed)
+        if self.transposed:
+            u, v = v, u
+        sign = -1 if self.costs.maximize else 1
+        u, v = sign * u, sign * v
+        if stopped:
+            bound, other = self.bound(u, v), np.full(len(u), sign * np.inf)
+            lower, upper = (other, bound) if self.costs.maximize else (bound, other)
+        else:
+            lower = upper = self.total(row, column)
+        leading = self.costs.leading
+        row, column, u, v = (part.reshape(*leading, part.shape[-1]) for part in (row, column, u, v))
+        for part in (row, column, u, v):
+            part.flags.writeable = False
+        return AssignmentResult(
+            "time-limit" if stopped else "optimal",
+            _shaped(lower, leading),
+            _shaped(upper, leading),
+            self.stats(),
+            row,
+            column,
+            u,
+            v,
+            self.costs,
+            self.partial,
+        )
+
+    def total(self, row: NDArray[Any], column: NDArray[Any]) -> NDArray[Any]:
+        """Return the sum of the costs of every item's pairs."""
+        items, integer = len(row), self.costs.values.dtype.kind == "i"
+        if items > 1 and (row >= 0).all():
+            at_pairs = self.costs.at(np.arange(items)[:, None], row, column)
+            if not integer or float(np.abs(at_pairs).max(initial=0)) * row.shape[1] < 2.0**62:
+                sums: NDArray[Any] = at_pairs.sum(axis=1, dtype=np.int64 if integer else np.float64)
+                return sums
+        totals: list[Any] = []
+        for item in range(items):
+            paired = row[item] >= 0
+            values = self.costs.at(item, row[item][paired], column[item][paired])
+            totals.append(sum(values.tolist()) if integer else values.sum(dtype=np.float64))
+        fits = all(-(2**63) <= total < 2**63 for total in totals)
+        return np.array(totals, dtype=object if not fits else np.int64 if integer else np.float64)
+
+    def bound(self, u: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
+        """Return what the prices prove; nothing where fewer pairs would do."""
+        if self.partial:
+            return np.full(len(u), np.inf if self.costs.maximize else -np.inf)
+        sums = [sum(rows.tolist()) + sum(columns.tolist()) for rows, columns in zip(u, v, strict=True)]
+        return np.array(sums, dtype=object if u.dtype.kind == "i" else np.float64)
+
+    def stats(self) -> AssignmentStats:
+        counts = self.control.thread_counts.sum(axis=0)
+        return AssignmentStats(
+            method=self.method.name,
+            reason="; ".join([self.reason, *self.control.remarks]),
+            device=self.method.device,
+            threads=self.threads,
+            arc_scans=int(counts[ARC_SCANS]),
+            seconds=self.seconds,
+            augmentations=int(counts[AUGMENTATIONS]),
+        )
+
+
+def _pairs(match: NDArray[Any], transposed: bool) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the rows, ascending, and the columns of all items' pairs, -1 after the last of each."""
+    order = np.broadcast_to(np.arange(match.shape[1]), match.shape)
+    if not transposed and (match >= 0).all():
+        return order.copy(), match
+    size = (match >= 0).sum(axis=1)
+    first, second = (match, order) if transposed else (order, match)
+    key = np.where(match >= 0, first, np.iinfo(np.int64).max)
+    places = np.argsort(key, axis=1, kind="stable")[:, : int(size.max(initial=0))]
+    missing = np.arange(places.shape[1]) >= size[:, None]
+    pairs = [np.take_along_axis(part, places, axis=1) for part in (first, second)]
+    for part in pairs:
+        part[missing] = -1
+    return pairs[0], pairs[1]
+
+
+def _row_minima(costs: DenseCosts | SparseCosts, item: int, v: NDArray[Any]) -> NDArray[Any]:
+    """Return the largest prices of rows that exceed no cost; 0 where nothing is allowed."""
+    if isinstance(costs, DenseCosts):
+        least = (costs.values[item] - v).min(axis=1)
+        return least if least.dtype.kind == "i" else np.where(np.isfinite(least), least, 0.0)
+    found = np.zeros(costs.shape[1], dtype=v.dtype)
+    rows = np.flatnonzero(np.diff(costs.first))
+    if len(rows):
+        reduced = costs.values - v[costs.column]
+        found[rows] = np.minimum.reduceat(reduced, costs.first[rows].astype(np.int64))
+    return found
+
+
+def _shaped(values: NDArray[Any], leading: tuple[int, ...]) -> Any:
+    """Return the values of all items in their shape; of a single matrix, a number."""
+    return values.reshape(leading) if leading else values.tolist()[0]
+
+
+@contextmanager
+def _timed(seconds: dict[str, float], phase: str) -> Iterator[None]:
+    start, compiled = time.perf_counter(), compile_seconds()
+    yield
+    compiling = compile_seconds() - compiled
+    seconds[phase] = time.perf_counter() - start - compiling
+    if compiling:
+        seconds["compile"] = seconds.get("compile", 0.0) + compiling

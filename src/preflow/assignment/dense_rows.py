@@ -1,0 +1,170 @@
+"""Kernels over whole rows of a dense matrix, which run on vectors, and lists of a row's cheapest columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..kernels.branch_free import choose, lowered, smaller
+from ..kernels.kernel import kernel
+from .state import BLOCK, NONE, ONE, ZERO, Lists, State
+
+#: Columns that a row's list has room for, ...
+ROOM = 256
+#: ... that it should have at first, ...
+WANTED = 24
+#: ... and that it has at least, unless so many tries at a higher threshold do not find them.
+TWO = np.uint64(2)
+ENOUGH = np.uint64(8)
+TRIES = 8
+#: By how much more the threshold then exceeds the smallest reduced cost.
+WIDEN = 4.0
+#: How often the threshold is halved before all but the smallest are left out.
+MOST_HALVINGS = 30
+
+
+@kernel
+def reduce_row(cost: Any, base: Any, price: Any, reduced: Any) -> None:
+    """Write the reduced costs of the row that begins at `base`."""
+    for j in range(np.uint64(len(price))):
+        reduced[j] = cost[base + j] - price[j]
+
+
+@kernel
+def relax_columns(
+    cost: Any,
+    base: Any,
+    price: Any,
+    height: Any,
+    number: Any,
+    distance: Any,
+    via: Any,
+    first: Any,
+    last: Any,
+) -> None:
+    """Shorten distances by paths that end with an edge of the row at `base`: reduced costs less `height`.
+
+    `via` gets minus the number of the row where that is shorter. Numbers grow, so the least of these is the
+    last: to write the number or leave the old one would be a masked store.
+    """
+    for j in range(first, last):
+        through = cost[base + j] - price[j] - height
+        closer = through < distance[j]
+        distance[j] = lowered(distance[j], through)
+        via[j] = lowered(via[j], choose(closer, -number, 0.0))
+
+
+@kernel
+def block_minimum(values: Any, size: Any, block: Any) -> Any:
+    """Return the smallest value of a block of the first `size` values."""
+    first = block * BLOCK
+    smallest = values[first]
+    for j in range(first, min(first + BLOCK, size)):
+        smallest = smaller(values[j], smallest)
+    return smallest
+
+
+@kernel
+def block_minima(values: Any, least: Any) -> Any:
+    """Find the smallest value of each block; return the smallest of all."""
+    smallest = values[ZERO]
+    for b in range(np.uint64(len(least))):
+        least[b] = block_minimum(values, np.uint64(len(values)), b)
+        smallest = smaller(least[b], smallest)
+    return smallest
+
+
+@kernel
+def reduce_columns(cost: Any, state: State) -> None:
+    """Set prices to the minima of columns; give rows columns that have their minimum there."""
+    price, via = state.price, state.via
+    num_rows, num_columns = np.uint64(len(state.row_match)), np.uint64(len(price))
+    for j in range(num_columns):
+        price[j] = cost[j]
+        via[j] = 0
+    for i in range(ONE, num_rows):
+        base = i * num_columns
+        for j in range(num_columns):
+            value = cost[base + j] + state.limits.zero
+            closer = value < price[j]
+            price[j] = lowered(price[j], value)
+            via[j] = lowered(via[j], choose(closer, -np.float64(i), 0.0))
+    for j in range(num_columns):
+        row = np.uint64(-via[j])
+        if not price[j] < state.limits.beyond:
+            price[j] = 0
+        elif state.row_match[row] == NONE:
+            state.row_match[row] = j
+            state.matched_cost[row] = price[j]
+            state.column_match[j] = row
+
+
+@kernel
+def list_row(cost: Any, lists: Lists, state: State, row: Any, number: Any) -> None:
+    """List the columns of `row` whose reduced cost is small now."""
+    reduced, least, beyond = state.reduced, state.least, state.limits.beyond
+    num_columns = np.uint64(len(reduced))
+    base = row * num_columns
+    reduce_row(cost, base, state.price, reduced)
+    smallest = block_minima(reduced, least)
+    lists.built[row] = number
+    lists.size[row] = ZERO
+    lists.bound[row] = beyond
+    if not smallest < beyond:
+        return
+    above = 0.0
+    finite = 0
+    for b in range(np.uint64(len(least))):
+        if least[b] < beyond:
+            above += np.float64(least[b] - smallest)
+            finite += 1
+    above *= np.float64(lists.wanted[row]) * np.float64(BLOCK) / (np.float64(num_columns) * finite)
+    for _ in range(TRIES):
+        lists.bound[row] = above  # rounds where costs are integers
+        threshold = smallest + lists.bound[row]
+        size, threshold = _list_below(cost, base, lists, reduced, least, row, smallest, threshold)
+        lists.size[row] = size
+        lists.bound[row] = threshold
+        if size >= ENOUGH:
+            break
+        above *= WIDEN
+
+
+@kernel
+def _list_below(
+    cost: Any, base: Any, lists: Lists, reduced: Any, least: Any, row: Any, smallest: Any, threshold: Any
+) -> tuple[Any, Any]:
+    """List the columns up to a threshold, which is lowered where there are too many; return both."""
+    first = lists.first[row]
+    room = min(lists.first[row + ONE] - first, TWO * lists.wanted[row])
+    num_columns = np.uint64(len(reduced))
+    size = ZERO
+    halvings = 0
+    for b in range(np.uint64(len(least))):
+        if least[b] <= threshold:
+            for j in range(b * BLOCK, min((b + ONE) * BLOCK, num_columns)):
+                if reduced[j] <= threshold:
+                    while size == room and smallest < threshold:
+                        halvings += 1
+                        lists.bound[row] = 0.5 * np.float64(threshold - smallest)
+                        threshold = smallest + lists.bound[row] if halvings < MOST_HALVINGS else smallest
+                        size = _keep_below(lists, reduced, first, size, threshold)
+                    if size == room:
+                        return size, threshold
+                    if reduced[j] <= threshold:
+                        lists.column[first + size] = j
+                        lists.cost[first + size] = cost[base + j]
+                        size += ONE
+    return size, threshold
+
+
+@kernel
+def _keep_below(lists: Lists, reduced: Any, first: Any, size: Any, threshold: Any) -> Any:
+    kept = first
+    for k in range(first, first + size):
+        if reduced[lists.column[k]] <= threshold:
+            lists.column[kept] = lists.column[k]
+            lists.cost[kept] = lists.cost[k]
+            kept += ONE
+    return kept - first

@@ -1,0 +1,16 @@
+"""The assignment solvers by name: data only, so that importing it loads none."""
+
+from __future__ import annotations
+
+from ..solving.method import Method
+
+METHODS = (
+    Method(
+        "serial-shortest-path",
+        "assignment.serial_shortest_path",
+        "ShortestPathOptions",
+        "reductions of columns and rows, then shortest augmenting paths over lists of the cheapest columns",
+        "Jonker and Volgenant 1987",
+        aliases=("JV",),
+    ),
+)

@@ -1,0 +1,93 @@
+"""Augmenting row reduction: free rows take the columns that are best for them, and push others out.
+
+Jonker and Volgenant, "A shortest augmenting path algorithm for dense and sparse linear assignment problems",
+Computing 38 (1987). Departures: only listed columns are looked at (:mod:`.dense_rows`), a row whose best
+columns cost the same goes on only where one of them is free, and there is a limit to the work: where rows
+outbid each other by little, as with distances of points, row reduction by itself takes longer than the rest.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..kernels.kernel import kernel
+from .dense_rows import list_row
+from .state import NONE, ONE, ZERO, Lists, State
+
+
+@kernel
+def two_best(lists: Lists, price: Any, row: Any, beyond: Any) -> tuple[Any, Any, Any, Any]:
+    """Return the least two reduced costs that a row's list has, each with its column."""
+    best, second = beyond, beyond
+    j: Any = NONE
+    other: Any = NONE
+    first = lists.first[row]
+    for k in range(first, first + lists.size[row]):
+        column = np.uint64(lists.column[k])
+        value = lists.cost[k] - price[column]
+        if value < second:
+            if value < best:
+                second, other = best, j
+                best, j = value, k
+            else:
+                second, other = value, k
+    return best, j, second, other
+
+
+@kernel
+def reduce_rows(cost: Any, lists: Lists, state: State, size: Any, budget: Any) -> tuple[Any, Any, bool]:
+    """Give free rows their best columns, also those of other rows, and lower the price to the second best.
+
+    Returns
+    -------
+    size : uint64
+        How many rows are left in `free`.
+    scans : uint64
+        Edges looked at.
+    fits : bool
+        Whether all prices are within the limits.
+    """
+    price, free, beyond = state.price, state.free, state.limits.beyond
+    scans = ZERO
+    left = ZERO
+    k = ZERO
+    while k < size:
+        i = free[k]
+        k += ONE
+        if scans >= budget:
+            free[left] = i
+            left += ONE
+            continue
+        scans += lists.size[i]
+        best, place, second, place_2 = two_best(lists, price, i, beyond)
+        if second > lists.bound[i]:
+            list_row(cost, lists, state, i, ZERO)
+            scans += np.uint64(len(price))
+            best, place, second, place_2 = two_best(lists, price, i, beyond)
+            if second >= lists.bound[i]:
+                second = lists.bound[i]
+        bounded = second < beyond
+        taken = place != NONE and state.column_match[lists.column[place]] != NONE
+        if taken and best == second and place_2 != NONE:
+            place = place_2
+            taken = state.column_match[lists.column[place]] != NONE
+        if place == NONE or (taken and not (bounded and best < second)):
+            free[left] = i
+            left += ONE
+            continue
+        j = np.uint64(lists.column[place])
+        other = state.column_match[j]
+        if bounded and best < second:
+            price[j] -= second - best
+            if price[j] < -2 * state.limits.far:
+                return left, scans, False
+        state.row_match[i] = j
+        state.matched_cost[i] = lists.cost[place]
+        state.column_match[j] = i
+        if other != NONE:
+            state.row_match[other] = NONE
+            k -= ONE
+            free[k] = other
+    return left, scans, True

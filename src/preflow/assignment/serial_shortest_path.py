@@ -1,0 +1,304 @@
+"""Shortest augmenting paths: one search a row that is still free, over lists of the cheapest columns.
+
+Jonker and Volgenant, "A shortest augmenting path algorithm for dense and sparse linear assignment problems",
+Computing 38 (1987): column reduction, augmenting row reduction, then Dijkstra's algorithm on reduced costs.
+
+Departures for dense costs: each row lists its cheapest columns and a bound on the others, which stays true
+since prices only fall. A search looks at lists alone until it gets as far as some row's bound; then that row
+is listed afresh, the next time a longer list, and where the lists have no more room the search goes on over
+whole rows, as vector instructions like it. Where listing takes more than a share of the work that whole rows
+would be, as with Machol and Wien's costs, the lists are given up. Reduction transfer is left out: row
+reduction finds the same prices.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InvalidInputError
+from ..graph.costs import DenseCosts, SparseCosts
+from ..kernels.atomics import relaxed_load
+from ..kernels.kernel import kernel
+from ..solving.options import MOST, check_flag
+from ..solving.run import Control
+from ..stats import ARC_SCANS, AUGMENTATIONS
+from .dense_rows import ROOM, WANTED, list_row, reduce_columns
+from .row_reduction import reduce_rows
+from .shortest_paths import search_lists, search_rows
+from .state import (
+    INFEASIBLE,
+    LISTS_END,
+    NONE,
+    ONE,
+    OVERFLOW,
+    SOLVED,
+    STOPPED,
+    ZERO,
+    Lists,
+    State,
+    clear,
+    make_lists,
+    make_state,
+)
+
+#: Up to so many columns the search over whole rows is faster than lists.
+FEW_COLUMNS = 128
+#: Listing at most this share of what whole rows would be, after so many columns were reached.
+LISTING_SHARE = 0.4
+PATIENCE = np.uint64(2048)
+#: Passes over the free rows in row reduction.
+PASSES = 2
+
+
+@dataclass(frozen=True)
+class ShortestPathOptions:
+    """Options of the shortest augmenting paths.
+
+    Attributes
+    ----------
+    column_reduction : bool
+        Start from the cheapest row of every column, where there are as many rows as columns.
+    row_reduction : float
+        Work of each of the two passes of row reduction: at most so many lists a row; 0 for none.
+    lists : bool
+        Search over lists of the cheapest columns of dense costs; else over whole rows.
+    """
+
+    column_reduction: bool = True
+    row_reduction: float = 5.0
+    lists: bool = True
+
+    def __post_init__(self) -> None:
+        check_flag("column_reduction", self.column_reduction)
+        check_flag("lists", self.lists)
+        share = self.row_reduction
+        if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= MOST:
+            raise InvalidInputError(f"option row_reduction is a number of 0 to {MOST}, got {share!r}")
+
+
+class Solution(NamedTuple):
+    """The outcome of a solve, for costs to minimise with at least as many columns as rows.
+
+    Attributes
+    ----------
+    match : ndarray of int64, shape (items, n)
+        The column of every row; -1 where there is none.
+    u, v : ndarray of int64 or float64, shapes (items, n) and (items, m)
+    ending : ndarray of int64, shape (items,)
+        How each item ended, see :mod:`.state`.
+    violating_rows, violating_columns : ndarray of int64
+        Of the last item that was found infeasible: rows whose edges all lead to fewer columns.
+    """
+
+    match: NDArray[np.int64]
+    u: NDArray[Any]
+    v: NDArray[Any]
+    ending: NDArray[np.int64]
+    violating_rows: NDArray[np.int64]
+    violating_columns: NDArray[np.int64]
+
+
+class Work(NamedTuple):
+    """How much of what to do.
+
+    Attributes
+    ----------
+    reduce_columns, lists : bool
+    wanted : uint64
+        How many columns a row should list at first.
+    budget : uint64
+        Edges that one pass of row reduction may look at.
+    """
+
+    reduce_columns: bool
+    lists: bool
+    wanted: Any
+    budget: Any
+
+
+@kernel
+def reduce_listed_columns(lists: Lists, state: State) -> None:
+    """Set prices to the minima of columns over the lists; give rows columns that have their minimum there."""
+    price, parent, distance = state.price, state.parent, state.distance
+    for i in range(np.uint64(len(state.row_match))):
+        for k in range(lists.first[i], lists.first[i] + lists.size[i]):
+            column = np.uint64(lists.column[k])
+            if lists.cost[k] < distance[column]:
+                distance[column] = lists.cost[k]
+                parent[column] = i
+    for j in range(np.uint64(len(price))):
+        if distance[j] < state.limits.beyond:
+            row = parent[j]
+            price[j] = distance[j]
+            if state.row_match[row] == NONE:
+                state.row_match[row] = j
+                state.matched_cost[row] = price[j]
+                state.column_match[j] = row
+        distance[j] = state.limits.beyond
+
+
+@kernel
+def list_free_rows(state: State) -> Any:
+    """Write the rows without a column into `free` and return how many there are."""
+    size = ZERO
+    for i in range(np.uint64(len(state.row_match))):
+        if state.row_match[i] == NONE:
+            state.free[size] = i
+            size += ONE
+    return size
+
+
+@kernel
+def solve_matrix(
+    cost: Any, lists: Lists, state: State, work: Work, stop: Any, counts: Any, progress: Any
+) -> tuple[Any, Any, Any]:
+    """Assign all rows of one matrix; return the ending and, if infeasible, the root and how many are done."""
+    clear(state)
+    dense = len(cost) > 0
+    use_lists = work.lists
+    num_columns = np.uint64(len(state.price))
+    if work.reduce_columns:
+        if dense:
+            reduce_columns(cost, state)
+        else:
+            reduce_listed_columns(lists, state)
+    if dense and use_lists:
+        for i in range(np.uint64(len(state.row_match))):
+            lists.wanted[i] = work.wanted
+            list_row(cost, lists, state, i, ZERO)
+    size = list_free_rows(state)
+    if use_lists and work.budget > ZERO:
+        for _ in range(PASSES):
+            size, scans, fits = reduce_rows(cost, lists, state, size, work.budget)
+            counts[ARC_SCANS] += scans
+            if not fits:
+                return OVERFLOW, ZERO, ZERO
+    reached = looked = ZERO
+    for k in range(size):
+        if relaxed_load(stop, 0) != 0:
+            return STOPPED, ZERO, ZERO
+        root = state.free[k]
+        ending = LISTS_END
+        done = ZERO
+        if use_lists:
+            ending, done, scans = search_lists(cost, lists, state, root, k + ONE)
+            counts[ARC_SCANS] += scans
+            looked += scans
+            reached += done
+            if dense and reached > PATIENCE:
+                use_lists = bool(np.float64(looked) < LISTING_SHARE * np.float64(reached) * num_columns)
+        if ending == LISTS_END:
+            ending, done, scans = search_rows(cost, state, root, done)
+            counts[ARC_SCANS] += scans
+        if ending != SOLVED:
+            return ending, root, done
+        counts[AUGMENTATIONS] += ONE
+        progress[0] -= 1.0
+    return SOLVED, ZERO, ZERO
+
+
+@kernel
+def solve_items(
+    cost: Any,
+    lists: Lists,
+    state: State,
+    work: Work,
+    match: Any,
+    u: Any,
+    v: Any,
+    endings: Any,
+    go_on: bool,
+    stop: Any,
+    counts: Any,
+    progress: Any,
+) -> tuple[Any, Any]:
+    """Solve one matrix after the other; return the root and the size of the last search without a path."""
+    root, done = ZERO, ZERO
+    num_rows, num_columns = np.uint64(len(state.row_match)), np.uint64(len(state.price))
+    each = num_rows * num_columns
+    for item in range(np.uint64(len(endings))):
+        one = cost[item * each : (item + ONE) * each] if len(cost) > 0 else cost
+        ending, root, done = solve_matrix(one, lists, state, work, stop, counts, progress)
+        endings[item] = ending
+        for i in range(num_rows):
+            j = state.row_match[i]
+            matched = j != NONE
+            match[item, i] = np.int64(j) if matched else np.int64(-1)
+            u[item, i] = state.matched_cost[i] - state.price[j] if matched else state.limits.beyond
+        for j in range(num_columns):
+            v[item, j] = state.price[j]
+        if ending in (STOPPED, OVERFLOW) or (ending == INFEASIBLE and not go_on):
+            break
+    return root, done
+
+
+def solve(
+    costs: DenseCosts | SparseCosts, options: ShortestPathOptions, control: Control, go_on: bool = False
+) -> Solution:
+    """Assign a column to every row at the least cost.
+
+    Parameters
+    ----------
+    costs : DenseCosts or SparseCosts
+        To minimise, with at least as many columns as rows.
+    options : ShortestPathOptions
+    control : Control
+    go_on : bool
+        Whether to solve the items after one that is infeasible.
+
+    Notes
+    -----
+    O(n**2 m) time for dense costs, O(n e log m) for e sparse ones. Memory beside the costs: about 100 bytes a
+    column, 60 a row, and 3 KiB a row for the lists of dense costs.
+    """
+    items, n, m = costs.shape
+    dtype = np.int64 if costs.values.dtype.kind == "i" else np.float64
+    state = make_state(n, m, dtype)
+    dense = isinstance(costs, DenseCosts)
+    use_lists = not dense or (options.lists and m > FEW_COLUMNS)
+    if isinstance(costs, DenseCosts):
+        flat = costs.values.reshape(-1)
+        lists = make_lists(n if use_lists else 0, min(ROOM, m), WANTED, dtype)
+        listed = n * WANTED
+    else:
+        flat = np.empty(0, dtype=dtype)
+        lists = _lists_of(costs, state)
+        listed = len(costs.values)
+    budget = np.uint64(min(options.row_reduction * listed, 2.0**60))
+    work = Work(options.column_reduction and n == m, use_lists, np.uint64(WANTED), budget)
+    solution = Solution(
+        np.full((items, n), -1, dtype=np.int64),
+        np.zeros((items, n), dtype=dtype),
+        np.zeros((items, m), dtype=dtype),
+        np.full(items, STOPPED, dtype=np.int64),
+        *np.empty((2, 0), dtype=np.int64),
+    )
+    control.excess[:] = items * n
+    root, done = solve_items(
+        flat, lists, state, work, solution.match, solution.u, solution.v, solution.ending, go_on,
+        control.stop, control.counts, control.excess,
+    )  # fmt: skip
+    if INFEASIBLE not in solution.ending:
+        return solution
+    columns = state.done[: int(done)]
+    rows = np.append(state.column_match[columns], np.uint64(root))
+    return solution._replace(
+        violating_rows=np.sort(rows.astype(np.int64)), violating_columns=np.sort(columns.astype(np.int64))
+    )
+
+
+def _lists_of(costs: SparseCosts, state: State) -> Lists:
+    n = costs.shape[1]
+    return Lists(
+        first=costs.first,
+        size=np.diff(costs.first),
+        column=costs.column,
+        cost=costs.values,
+        bound=np.full(n, state.limits.beyond, dtype=costs.values.dtype),
+        built=np.zeros(n, dtype=np.uint64),
+        wanted=np.zeros(n, dtype=np.uint64),
+    )

@@ -1,0 +1,103 @@
+"""The command that pairs rows with columns at the least cost."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..errors import InvalidInputError
+from .arguments import AsJson, Device, Method, MethodOptions, Threads, TimeLimit, Verify
+from .files import STREAM, check_writable
+from .session import TIME_LIMIT_REACHED, solver_progress, working
+
+if TYPE_CHECKING:
+    from ..assignment.result import AssignmentResult
+    from ..io.costs import CostFile
+
+
+def assign(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="DIMACS .asn, OR-Library .txt, both perhaps .gz, or .npy.")
+    ],
+    maximize: Annotated[bool, typer.Option("--maximize", help="Find the largest total.")] = False,
+    partial: Annotated[
+        bool, typer.Option("--partial", help="Where not all rows can be paired: as many as possible.")
+    ] = False,
+    method: Method = "auto",
+    device: Device = "auto",
+    threads: Threads = None,
+    option: MethodOptions = None,
+    time_limit: TimeLimit = None,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write the pairs there; - is standard output."),
+    ] = None,
+    verify: Verify = False,
+    as_json: AsJson = False,
+) -> None:
+    """Pair rows with columns at the least total cost.
+
+    Pairs are written as lines "ROW COLUMN", by the vertices of a DIMACS
+    file, else by numbers from 1.
+
+    For example:
+
+      preflow assign problem.asn.gz --verify
+      preflow assign assign100.txt --output pairs.txt
+      preflow assign costs.npy --maximize --json
+    """
+    from ..assignment.api import linear_assignment
+    from ..io.costs import read_costs
+    from ..solving.options import name_and_value
+    from .reports import as_json as json_text
+    from .reports import assignment_facts, assignment_lines
+
+    if as_json and output == STREAM:
+        raise InvalidInputError("--json and --output - would both write to standard output")
+    check_writable(output)
+    options = dict(name_and_value(text) for text in option or ())
+    start = time.perf_counter()
+    with working(f"reading {file}"):
+        problem = read_costs(file)
+    seconds = {"read": time.perf_counter() - start}
+    with solver_progress() as progress:
+        result = linear_assignment(
+            problem.costs,
+            maximize=maximize,
+            method=method,
+            device=device,
+            threads=threads,
+            partial=partial,
+            options=options,
+            time_limit=time_limit,
+            progress=progress,
+        )
+    if verify:
+        start = time.perf_counter()
+        with working("verifying"):
+            result.verify()
+        seconds["verify"] = time.perf_counter() - start
+    if output is not None:
+        _write_pairs(output, problem, result)
+    facts = assignment_facts(Path(file).name, result, seconds, verify)
+    lines = [json_text(facts)] if as_json else assignment_lines(facts)
+    if output not in (None, STREAM) and not as_json:
+        lines.append(f"wrote {output}")
+    typer.echo("\n".join(lines), err=output == STREAM)
+    if result.status != "optimal":
+        raise typer.Exit(TIME_LIMIT_REACHED)
+
+
+def _write_pairs(file: str, problem: CostFile, result: AssignmentResult) -> None:
+    from ..io.files import replacing
+
+    pairs = zip(problem.rows[result.row].tolist(), problem.columns[result.column].tolist(), strict=True)
+    text = "".join(f"{row} {column}\n" for row, column in pairs)
+    if file == STREAM:
+        typer.echo(text, nl=False)
+        return
+    with replacing(file, compress=file.endswith(".gz")) as output:
+        output.write(text.encode())

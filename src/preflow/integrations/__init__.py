@@ -1,0 +1,1 @@
+"""preflow behind the interfaces of other libraries."""

@@ -1,0 +1,47 @@
+"""Drop-in replacements of SciPy's functions: the same arguments, results and kinds of errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..assignment.api import linear_assignment
+from ..errors import InvalidInputError
+
+
+def linear_sum_assignment(
+    cost_matrix: ArrayLike, maximize: bool = False
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Pair rows with columns at the least total cost, as :func:`scipy.optimize.linear_sum_assignment` does.
+
+    Among assignments of equal cost the choice may differ. Integers are solved exactly, where SciPy turns
+    them into floats.
+
+    Parameters
+    ----------
+    cost_matrix : array_like, shape (n, m)
+    maximize : bool
+
+    Returns
+    -------
+    row_ind, col_ind : ndarray of int64
+        Rows in ascending order and the column of each.
+
+    Raises
+    ------
+    ValueError
+        Not a matrix of numbers, or no assignment has a finite cost.
+
+    Examples
+    --------
+    >>> row, column = linear_sum_assignment([[4, 1, 3], [2, 0, 5], [3, 2, 2]])
+    >>> column.tolist()
+    [1, 0, 2]
+    """
+    matrix: Any = cost_matrix if hasattr(cost_matrix, "tocsr") else np.asarray(cost_matrix)
+    if matrix.ndim != 2:
+        raise InvalidInputError(f"expected a matrix (2-D array), got a {matrix.ndim} array")
+    result = linear_assignment(matrix, maximize=bool(maximize))
+    return result.row.copy(), result.column.copy()

@@ -1,0 +1,391 @@
+"""Linear assignment: the solver against oracles, its proof, bad input, reference instances."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linear_sum_assignment
+
+import preflow
+from oracles import cheapest_assignments
+from preflow.assignment import serial_shortest_path
+from preflow.assignment.result import AssignmentResult
+from preflow.errors import InfeasibleError, InvalidInputError, NotOptimalError, VerificationError
+from preflow.generators import COST_FAMILIES, machol_wien_costs
+from preflow.integrations import scipy_compat
+from preflow.io.costs import read_costs
+
+KINDS = ["integer", "float", "float32", "ties", "forbidden", "large"]
+OR_LIBRARY = {"assign100": 305, "assign200": 475, "assign400": 804, "assign800": 1552}
+
+
+def random_costs(shape: tuple[int, ...], kind: str, seed: int) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    if kind == "integer":
+        return rng.integers(-50, 50, shape)
+    if kind == "ties":
+        return rng.integers(0, 3, shape).astype(np.int8)
+    if kind == "large":
+        return rng.integers(-(2**53), 2**53, shape)
+    costs = rng.random(shape).astype(np.float32 if kind == "float32" else np.float64)
+    if kind == "forbidden":
+        costs[rng.random(shape) < rng.random()] = np.inf
+    return costs
+
+
+def exact(costs: np.ndarray, rows: Any, columns: Any) -> Any:
+    return sum(costs[rows, columns].tolist())
+
+
+def check(costs: Any, expected: Any, **arguments: Any) -> AssignmentResult:
+    """Solve and verify; the cost is the expected one."""
+    result = preflow.linear_assignment(costs, **arguments)
+    result.verify()
+    if isinstance(expected, int):
+        assert result.cost == expected
+    else:
+        assert result.cost == pytest.approx(expected, rel=1e-6, abs=1e-9)
+    return result
+
+
+shapes = st.tuples(st.integers(0, 6), st.integers(0, 6))
+
+
+@given(shape=shapes, kind=st.sampled_from(KINDS), seed=st.integers(0, 10**6), maximize=st.booleans())
+@example(shape=(0, 0), kind="float", seed=0, maximize=False)
+@example(shape=(0, 3), kind="integer", seed=0, maximize=True)
+@example(shape=(4, 0), kind="float", seed=0, maximize=False)
+@example(shape=(1, 1), kind="integer", seed=0, maximize=False)
+@example(shape=(1, 5), kind="large", seed=0, maximize=True)
+@example(shape=(6, 1), kind="ties", seed=0, maximize=False)
+@settings(max_examples=120)
+def test_small_costs_agree_with_all_permutations(
+    shape: tuple[int, int], kind: str, seed: int, maximize: bool
+) -> None:
+    costs = random_costs(shape, kind, seed)
+    if maximize and kind == "forbidden":
+        costs = -costs
+    size, best = cheapest_assignments(costs.tolist(), *shape, maximize)
+    stored = np.isfinite(costs)
+    matrix = scipy.sparse.coo_array((costs[stored], np.nonzero(stored)), shape=shape)
+    for given_costs in (costs, matrix):
+        if size < min(shape):
+            with pytest.raises(InfeasibleError) as caught:
+                preflow.linear_assignment(given_costs, maximize=maximize)
+            check_violation(caught.value, stored)
+        result = check(given_costs, best, maximize=maximize, partial=size < min(shape))
+        assert len(result.row) == len(result.column) == size
+        assert result.cost == pytest.approx(costs[result.row, result.column].sum(dtype=np.float64))
+
+
+def check_violation(error: InfeasibleError, allowed: np.ndarray) -> None:
+    """The rows (columns) that the error names have only the columns (rows) that it names."""
+    matrix = allowed if error.side == "rows" else allowed.T
+    neighbors = np.flatnonzero(matrix[list(error.violating)].any(axis=0))
+    assert set(neighbors.tolist()) <= set(error.allowed)
+    assert len(error.allowed) < len(error.violating)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("shape", [(140, 140), (70, 150), (150, 80)])
+def test_larger_costs_agree_with_scipy(shape: tuple[int, int], kind: str) -> None:
+    costs = random_costs(shape, kind, seed=1)
+    if kind == "forbidden":
+        costs = np.where(costs < 0.9, costs, np.inf)
+    rows, columns = linear_sum_assignment(costs)
+    result = check(costs, exact(costs, rows, columns))
+    stored = scipy.sparse.csr_array(costs) if kind != "forbidden" else None
+    if stored is not None and kind not in ("ties", "integer"):
+        check(stored, result.cost)
+    if kind != "forbidden":
+        rows, columns = linear_sum_assignment(costs, maximize=True)
+        check(costs, exact(costs, rows, columns), maximize=True)
+
+
+@pytest.mark.parametrize(
+    "options", [{"column_reduction": False}, {"row_reduction": 0}, {"row_reduction": 0.1}, {"lists": False}]
+)
+@pytest.mark.parametrize("name", ["uniform-integer", "geometric", "machol-wien"])
+def test_options_do_not_change_answers(name: str, options: dict[str, object]) -> None:
+    costs = COST_FAMILIES[name](150)
+    rows, columns = linear_sum_assignment(costs)
+    check(costs, exact(costs, rows, columns), method="serial-shortest-path", options=options)
+
+
+@pytest.mark.parametrize("name", sorted(COST_FAMILIES))
+def test_families(name: str) -> None:
+    costs = COST_FAMILIES[name](200)
+    again = COST_FAMILIES[name](200)
+    if scipy.sparse.issparse(costs):
+        assert (costs != again).nnz == 0
+        dense = np.full(costs.shape, np.inf)
+        rows, columns = costs.tocoo().coords
+        dense[rows, columns] = costs.tocoo().data
+    else:
+        assert np.array_equal(costs, again)
+        dense = costs
+    check(costs, float(dense[linear_sum_assignment(dense)].sum()))
+
+
+@pytest.mark.parametrize("kind", ["integer", "float", "ties", "forbidden"])
+def test_short_lists(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lists that are too short, so that they are made again, made longer and left."""
+    for name, value in (("FEW_COLUMNS", 0), ("ROOM", 8), ("WANTED", 2)):
+        monkeypatch.setattr(serial_shortest_path, name, value)
+    for seed in range(20):
+        costs = random_costs((25, 25 + seed % 3), kind, seed)
+        try:
+            expected = float(costs[linear_sum_assignment(costs)].sum())
+        except ValueError:
+            with pytest.raises(InfeasibleError):
+                preflow.linear_assignment(costs)
+            preflow.linear_assignment(costs, partial=True).verify()
+            continue
+        check(costs, expected)
+
+
+def test_all_equal_and_a_single_allowed_assignment() -> None:
+    for size in (5, 150):
+        check(np.full((size, size), 7), 7 * size)
+        order = np.random.default_rng(0).permutation(size)
+        costs = np.full((size, size), np.inf)
+        costs[np.arange(size), order] = np.arange(size)
+        result = check(costs, float(np.arange(size).sum()))
+        assert np.array_equal(result.column, order)
+        missing = costs.copy()
+        missing[3] = np.inf
+        with pytest.raises(InfeasibleError, match="rows 3 are allowed 0 columns"):
+            preflow.linear_assignment(missing)
+        left = preflow.linear_assignment(missing, partial=True)
+        left.verify()
+        assert left.row.tolist() == [i for i in range(size) if i != 3]
+
+
+@given(seed=st.integers(0, 10**6), n=st.integers(1, 5), m=st.integers(1, 5))
+@settings(max_examples=30)
+def test_partial_has_the_most_pairs_at_the_least_cost(seed: int, n: int, m: int) -> None:
+    rng = np.random.default_rng(seed)
+    costs = rng.integers(-9, 9, (n, m)).astype(np.float64)
+    costs[rng.random((n, m)) < 0.6] = np.inf
+    size, best = cheapest_assignments(costs.tolist(), n, m, False)
+    for given_costs in (costs, costs[None]):
+        result = preflow.linear_assignment(given_costs, partial=True)
+        result.verify()
+        assert (result.row >= 0).sum() == size
+        assert float(np.sum(result.cost)) == best
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize("shape", [(7, 5, 5), (2, 3, 4, 6), (3, 6, 4), (0, 3, 3), (2, 0, 4), (2, 130, 140)])
+def test_stacks_are_solved_one_by_one(shape: tuple[int, ...], maximize: bool) -> None:
+    costs = random_costs(shape, "float", 3)
+    result = preflow.linear_assignment(costs, maximize=maximize)
+    result.verify()
+    *leading, n, m = shape
+    assert result.row.shape == result.column.shape == (*leading, min(n, m))
+    assert result.u.shape == (*leading, n)
+    assert result.v.shape == (*leading, m)
+    assert result.cost.shape == tuple(leading)
+    for index in np.ndindex(*leading):
+        one = preflow.linear_assignment(costs[index], maximize=maximize)
+        assert np.array_equal(one.row, result.row[index])
+        assert np.array_equal(one.column, result.column[index])
+        assert one.cost == pytest.approx(result.cost[index])
+
+
+def test_a_stack_names_the_matrix_that_has_no_assignment() -> None:
+    costs = random_costs((2, 3, 4, 4), "float", 0)
+    costs[1, 2, :3, 1:] = np.inf
+    with pytest.raises(InfeasibleError, match=r"matrix \(1, 2\)") as caught:
+        preflow.linear_assignment(costs)
+    assert caught.value.item == (1, 2)
+    result = preflow.linear_assignment(costs, partial=True)
+    result.verify()
+    assert (result.row[1, 2] >= 0).sum() == 2
+    assert (result.row[0] >= 0).all()
+
+
+@pytest.mark.parametrize(
+    "dtype", ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8", ">i4", ">f8", "?"]
+)
+def test_dtypes(dtype: str) -> None:
+    costs = np.random.default_rng(0).integers(0, 2 if dtype == "?" else 100, (6, 6)).astype(dtype)
+    expected = float(costs.astype(float)[linear_sum_assignment(costs.astype(float))].sum())
+    result = check(costs, expected)
+    assert isinstance(result.cost, int if np.dtype(dtype).kind in "iub" else float)
+    check(np.asfortranarray(costs), expected)
+    check(costs[::-1], expected)
+    assert preflow.linear_assignment(costs.tolist()).cost == expected
+
+
+def test_integers_are_exact_beyond_floats() -> None:
+    base = 2**58
+    costs = np.array([[base, base + 1, base + 3], [base + 1, base + 3, base], [base + 2, base, base + 2]])
+    check(costs, 3 * base)
+    check(-costs, -3 * base, maximize=True)
+    rng = np.random.default_rng(0)
+    wide = rng.integers(-(2**53), 2**53, (80, 80))
+    parts = wide[:, :, None] + np.zeros(2, dtype=np.int64)
+    check(parts[:, :, 0], exact(wide, *linear_sum_assignment(wide)))
+
+
+@pytest.mark.parametrize(
+    ("costs", "message"),
+    [
+        ([1, 2], "two dimensions"),
+        (3.0, "two dimensions"),
+        ([[1, 2], [3]], "not an array"),
+        ([["a"]], "integers or floats"),
+        ([[1j]], "integers or floats"),
+        ([[np.nan, 1.0], [1.0, 2.0]], "NaN"),
+        ([[-np.inf, 1.0], [1.0, 2.0]], "-inf"),
+        ([[2**60]], r"2\*\*59"),
+        (np.array([[2**63]], dtype=np.uint64), r"2\*\*59"),
+        (np.array([[1e300, 1.0], [1.0, 1.0]]), "too large"),
+        (scipy.sparse.csr_array([[np.nan]]), "NaN"),
+    ],
+)
+def test_bad_costs(costs: Any, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        preflow.linear_assignment(costs)
+
+
+def test_bad_arguments() -> None:
+    costs = np.eye(3)
+    with pytest.raises(InvalidInputError, match="a cost is inf"):
+        preflow.linear_assignment([[np.inf]], maximize=True)
+    for arguments, message in (
+        ({"maximize": 1}, "maximize"),
+        ({"partial": "yes"}, "partial"),
+        ({"method": "auction"}, "unknown method"),
+        ({"options": {"lists": True}}, "options belong"),
+        ({"method": "JV", "options": {"lists": 1}}, "True or False"),
+        ({"method": "JV", "options": {"row_reduction": -1}}, "row_reduction"),
+        ({"time_limit": 0}, "time_limit"),
+        ({"method": "serial-shortest-path", "threads": 2}, "one thread"),
+    ):
+        with pytest.raises(InvalidInputError, match=message):
+            preflow.linear_assignment(costs, **arguments)  # type: ignore[arg-type]
+
+
+def test_prices_that_do_not_fit_are_an_error() -> None:
+    """Each row would rather have the next column: prices fall from column to column by twice the costs."""
+    n = 20
+    costs = scipy.sparse.diags_array([[2**58] * n, [-(2**58)] * (n - 1)], offsets=[0, 1], dtype=np.int64)
+    with pytest.raises(InvalidInputError, match="too large for exact"):
+        preflow.linear_assignment(costs)
+
+
+def test_faults_are_found() -> None:
+    costs = np.random.default_rng(2).integers(0, 100, (5, 7))
+    result = preflow.linear_assignment(costs)
+    result.verify()
+    swapped = result.column[[1, 0, 2, 3, 4]]
+    v = result.v.copy()
+    v[result.column[0]] += 1
+    u = result.u - 1
+    unused = sorted(set(range(7)) - set(result.column.tolist()))
+    lowered = result.v.copy()
+    lowered[unused[0]] -= 1000
+    for change in (
+        {"column": swapped},
+        {"column": result.column[[0, 0, 2, 3, 4]]},
+        {"row": result.row[:-1], "column": result.column[:-1]},
+        {"v": v},
+        {"u": u},
+        {"v": lowered},
+        {"lower_bound": result.cost - 1},
+    ):
+        with pytest.raises(VerificationError):
+            replace(result, **change).verify()
+    sparse = preflow.linear_assignment(scipy.sparse.csr_array([[1, 2], [0, 3]]))
+    with pytest.raises(VerificationError, match="not allowed"):
+        replace(sparse, column=sparse.column[::-1]).verify()
+    some = preflow.linear_assignment(np.where(np.eye(3) > 0, 1.0, np.inf), partial=True)
+    with pytest.raises(VerificationError, match="more than 2"):
+        replace(some, row=some.row[:2], column=some.column[:2]).verify()
+
+
+def test_time_limit_gives_a_proved_bound() -> None:
+    costs = machol_wien_costs(1200)
+    preflow.linear_assignment(costs[:70, :70])
+    start = time.perf_counter()
+    result = preflow.linear_assignment(costs, time_limit=0.05)
+    assert time.perf_counter() - start < 5
+    assert result.status == "time-limit"
+    result.verify()
+    n = len(costs)
+    assert result.lower_bound <= n * (n + 1) * (n + 2) // 6
+    with pytest.raises(NotOptimalError):
+        _ = result.cost
+
+
+def test_sparse_matrices_in_any_form() -> None:
+    costs = scipy.sparse.random_array((40, 60), density=0.3, rng=np.random.default_rng(0))
+    expected = preflow.linear_assignment(costs).cost
+    for form in ("csr", "csc", "coo", "lil", "bsr"):
+        check(costs.asformat(form), expected)
+    check(costs.T, expected)
+    zeros = scipy.sparse.csr_array(([0, 0, 5], ([0, 1, 0], [0, 1, 1])), shape=(2, 2))
+    check(zeros, 0)
+    double = scipy.sparse.csr_array(
+        (np.array([1.0, 2.0, np.inf]), np.array([0, 0, 1]), np.array([0, 3])), shape=(1, 2)
+    )
+    check(double, 3.0)
+
+
+def test_scipy_drop_in() -> None:
+    costs = np.random.default_rng(0).random((30, 40))
+    for maximize in (False, True):
+        for ours, theirs in zip(
+            scipy_compat.linear_sum_assignment(costs, maximize),
+            linear_sum_assignment(costs, maximize),
+            strict=True,
+        ):
+            assert np.array_equal(ours, theirs)
+    for bad in (np.zeros(3), [[np.nan]], [[np.inf]]):
+        with pytest.raises(ValueError, match=r"."):
+            scipy_compat.linear_sum_assignment(bad)
+
+
+def test_result_says_what_it_is() -> None:
+    result = preflow.linear_assignment(np.eye(3, dtype=int))
+    assert repr(result).startswith("<AssignmentResult: 3 x 3, cost 0, serial-shortest-path, ")
+    assert "stack" not in repr(preflow.linear_assignment(np.zeros((2, 3, 3))))
+    assert result.stats.to_dict()["method"] == "serial-shortest-path"
+    assert not result.column.flags.writeable
+    assert "dense" in result.stats.reason
+
+
+@pytest.mark.parametrize("name", sorted(OR_LIBRARY))
+def test_or_library(name: str, shared_instances: Path) -> None:
+    check(read_costs(shared_instances / "assignment" / f"{name}.txt.gz").costs, OR_LIBRARY[name])
+
+
+@pytest.mark.parametrize("name", ["netgen-11.asn.gz", "netgen-13.asn.gz"])
+def test_dimacs(name: str, shared_instances: Path) -> None:
+    folder = shared_instances / "dimacs"
+    check(read_costs(folder / name).costs, json.loads((folder / "optima.json").read_text())[name]["optimum"])
+
+
+def test_memory_of_any_kind_needs_no_further_compilation() -> None:
+    costs = np.random.default_rng(0).random((20, 20))
+    expected = preflow.linear_assignment(costs).cost
+    fixed = costs.copy()
+    fixed.flags.writeable = False
+    shifted = np.zeros(costs.nbytes + 1, dtype=np.uint8)[1:].view(np.float64).reshape(costs.shape)
+    shifted[:] = costs
+    kernel: Any = serial_shortest_path.solve_items
+    compiled = len(kernel.signatures)
+    for each in (fixed, shifted, np.asfortranarray(costs), np.broadcast_to(costs, (3, 20, 20))[1]):
+        check(each, expected)
+    assert len(kernel.signatures) == compiled
