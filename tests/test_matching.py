@@ -37,6 +37,7 @@ from preflow.io.bipartite import read_bipartite_graph
 from preflow.io.edge_list import read_edge_list
 from preflow.io.matrix_market import read_matrix_market, write_matrix_market
 from preflow.matching import policy
+from preflow.matching.cover import trivial_cover
 from preflow.matching.methods import INITIAL, find_heuristic
 from preflow.matching.policy import choose
 from preflow.matching.state import empty_matching
@@ -688,3 +689,17 @@ def test_a_damaged_matrix_is_no_list_of_edges(banner: str, tmp_path: Path) -> No
     path.write_text(f"{banner} matrix coordinate pattern general\n3 3 1\n1 2\n")
     with suppress(ParseError):
         assert read_bipartite_graph(path).rows.first.tolist() == [0, 1, 1, 1]
+
+
+def test_bounds_of_a_graph_by_columns_transpose_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    matrix = scipy.sparse.random_array((400, 500), density=0.01, rng=0, format="csc")
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("transposed")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(BipartiteGraph, "_transpose", refuse)
+        graph = BipartiteGraph.from_scipy(matrix)
+        rows, columns = trivial_cover(graph)
+    assert (rows.shape, columns.shape) == ((400,), (500,))
+    check_cover(graph, rows, columns, int(rows.sum() + columns.sum()))

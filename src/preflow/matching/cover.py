@@ -81,7 +81,12 @@ def koenig_cover(graph: BipartiteGraph, matching: Matching) -> VertexCover:
 
 
 def trivial_cover(graph: BipartiteGraph) -> VertexCover:
-    """Return all rows that have edges, or all columns if these are fewer; where the graph is."""
+    """Return all rows that have edges, or all columns if these are fewer; where the graph is.
+
+    Of a graph that was given by columns the other way round, so that nothing is transposed for it.
+    """
+    if graph.by_columns:
+        return VertexCover(*reversed(trivial_cover(graph.transposed)))
     xp = graph.xp
     rows = graph.rows.first[1:] > graph.rows.first[:-1]
     if xp.count_nonzero(rows) <= graph.num_columns:
