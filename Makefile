@@ -3,13 +3,18 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
+# Tests that keep all cores busy by themselves: two such processes would take each other's turns.
+THREADED := $(wildcard $(addprefix tests/test_,cuda_*.py device_*.py multicore*.py parallel.py stress.py processes.py \
+	interrupt.py))
+
 .PHONY: demo test lint bench clean
 
 demo: $(VENV)/.vision
 	$(BIN)/python examples/segment_photograph.py --out demo-output
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(addprefix --ignore=,$(THREADED))
+	$(BIN)/python -m pytest $(THREADED)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

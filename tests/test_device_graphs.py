@@ -221,7 +221,7 @@ def test_verifier_finds_what_is_wrong() -> None:
     matrix = scipy.sparse.csr_array([[1, 1, 0], [0, 1, 1], [0, 0, 1]])
     for rows, message in (
         ([0, 2, 1], "row 2 is matched with a column that is not its neighbour"),
-        ([0, 0, 2], "row 0 is matched with a column that is not matched with it"),
+        ([0, 0, 2], "row 0 is matched with a column that another row is matched with, too"),
         ([0, 1, 3], "row 2 is matched with no vertex of the graph"),
         ([0, 1, -1], "2 rows are matched, not 3"),
     ):

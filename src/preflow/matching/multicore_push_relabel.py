@@ -164,6 +164,14 @@ def signal(number: Any, which: Any) -> Any:
 
 
 @kernel
+def clear_signals(signals: Any, number: Any) -> None:
+    """Reset the signals of a round that nobody is in."""
+    relaxed_store(signals, signal(number, OVER), ZERO)
+    relaxed_store(signals, signal(number, PUSHED), ZERO)
+    relaxed_store(signals, signal(number, IDLE), ZERO)
+
+
+@kernel
 def push(rows: Adjacency, packed: Packed, rounds: Rounds, thread: Any, r: Any) -> tuple[Any, Any]:
     """Push an active row that the thread holds to its lowest column.
 
@@ -294,7 +302,10 @@ def run_rounds(
     if relabels and go_on:
         started = now()
         if thread == ZERO:
-            signals[:] = ZERO  # rounds of the search do not reset them
+            k = ZERO
+            while k < THREE:  # the rounds of the search reset none
+                clear_signals(signals, k)
+                k += ONE
         go_on, number, alive = global_relabel(columns, matching, packed, rounds, thread, number)
         if thread == ZERO:
             rounds.counts[thread, GLOBAL_RELABELS] += ONE
@@ -313,9 +324,7 @@ def run_rounds(
         number += ONE
         start_round(rounds, thread, number)
         if thread == ZERO:
-            relaxed_store(signals, signal(number + ONE, OVER), ZERO)
-            relaxed_store(signals, signal(number + ONE, PUSHED), ZERO)
-            relaxed_store(signals, signal(number + ONE, IDLE), ZERO)
+            clear_signals(signals, number + ONE)
         few = size < limits.few
         waiting, made = push_share(rows, state, thread, number, base, size, few)
         base = num_rows - base
