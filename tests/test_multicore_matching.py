@@ -45,7 +45,7 @@ SOLVERS: list[tuple[str, dict[str, Any]]] = [
     ("multicore-push-relabel", {"few_rows": 0, "initial_labels": "exact", "relabel_period": 0.5}),
 ]
 #: ``PREFLOW_STRESS=5000 pytest tests/test_multicore_matching.py`` solves so many graphs by each method.
-GRAPHS = int(os.environ.get("PREFLOW_STRESS", "150"))
+GRAPHS = int(os.environ.get("PREFLOW_STRESS", "100"))
 #: Seconds after which a solve is taken to hang; it then has no value.
 HANGS = 30
 

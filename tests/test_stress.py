@@ -19,7 +19,7 @@ from preflow.maxflow import api
 from preflow.parallel.delays import make_delays
 from preflow.solving.run import Control
 
-NETWORKS = int(os.environ.get("PREFLOW_STRESS", "400"))
+NETWORKS = int(os.environ.get("PREFLOW_STRESS", "250"))
 #: Seconds after which a solve is taken to hang; it then has no value.
 HANGS = 30
 #: Multicore methods and the options under which several threads work even on small networks.
