@@ -23,7 +23,7 @@ import preflow
 from conftest import heed_ctrl_c
 from oracles import largest_matching
 from preflow import BipartiteGraph
-from preflow.certify.matching import check_cover
+from preflow.certify.matching import check_cover, check_matching
 from preflow.errors import (
     DeviceUnavailableError,
     InvalidInputError,
@@ -701,5 +701,6 @@ def test_bounds_of_a_graph_by_columns_transpose_nothing(monkeypatch: pytest.Monk
         patch.setattr(BipartiteGraph, "_transpose", refuse)
         graph = BipartiteGraph.from_scipy(matrix)
         rows, columns = trivial_cover(graph)
+        check_matching(graph, np.full(400, -1), np.full(500, -1), 0)
     assert (rows.shape, columns.shape) == ((400,), (500,))
     check_cover(graph, rows, columns, int(rows.sum() + columns.sum()))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..errors import InfeasibleError, InvalidInputError
 from ..graph.costs import DenseCosts, SparseCosts, as_costs
-from ..kernels.kernel import compile_seconds
+from ..kernels.timing import timed
 from ..progress import Reporter
 from ..solving.dispatch import check_method, check_placement, find_method, thread_count
 from ..solving.method import Method
@@ -138,14 +136,14 @@ class _Solve:
         options: Mapping[str, Any] | None,
     ) -> _Solve:
         seconds: dict[str, float] = {}
-        with _timed(seconds, "build"):
+        with timed(seconds, "build"):
             costs = as_costs(cost, maximize)
             solved = costs.to_minimize()
         if method == "auto":
             if options:
                 raise InvalidInputError("options belong to one method: name it, method='auto' takes none")
-            choice = choose(solved)
-            record, reason = find_method(METHODS, choice.method), choice.reason
+            name, reason = choose(solved)
+            record = find_method(METHODS, name)
         else:
             record, reason = find_method(METHODS, method), "asked for"
             check_method(record, device, threads)
@@ -159,12 +157,12 @@ class _Solve:
 
     def run(self) -> AssignmentResult:
         items, n, m = self.solved.shape
-        with _timed(self.seconds, "solve"):
+        with timed(self.seconds, "solve"):
             if items * n * m == 0:
                 match, u, v, stopped = self.without_pairs()
             else:
                 match, u, v, stopped = self.solve()
-        with _timed(self.seconds, "recover"):
+        with timed(self.seconds, "recover"):
             return self.wrap(match, u, v, stopped)
 
     def without_pairs(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], bool]:
@@ -306,13 +304,3 @@ def _row_minima(costs: DenseCosts | SparseCosts, item: int, v: NDArray[Any]) -> 
 def _shaped(values: NDArray[Any], leading: tuple[int, ...]) -> Any:
     """Return the values of all items in their shape; of a single matrix, a number."""
     return values.reshape(leading) if leading else values.tolist()[0]
-
-
-@contextmanager
-def _timed(seconds: dict[str, float], phase: str) -> Iterator[None]:
-    start, compiled = time.perf_counter(), compile_seconds()
-    yield
-    compiling = compile_seconds() - compiled
-    seconds[phase] = time.perf_counter() - start - compiling
-    if compiling:
-        seconds["compile"] = seconds.get("compile", 0.0) + compiling

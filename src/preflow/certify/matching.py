@@ -45,15 +45,17 @@ def check_matching(graph: BipartiteGraph, row_match: Any, column_match: Any, siz
     _check_none(back != rows, "row {} is matched with a column that is not matched with it", rows)
     if len(rows) != size or xp.count_nonzero(column_match >= 0) != size:
         raise VerificationError(f"{len(rows)} rows are matched, not {size}")
-    if isinstance(graph, DeviceBipartiteGraph):
-        has_edge = matched_along_edges_on_device(graph, row_match)
+    if graph.by_columns:
+        has_edge = _matched_along_edges(graph.transposed, column_match)[row_match[rows]]
     else:
-        has_edge = _matched_along_edges(graph, row_match)
-    _check_none(~has_edge[rows], "row {} is matched with a column that is not its neighbour", rows)
+        has_edge = _matched_along_edges(graph, row_match)[rows]
+    _check_none(~has_edge, "row {} is matched with a column that is not its neighbour", rows)
 
 
-def _matched_along_edges(graph: BipartiteGraph, row_match: NDArray[Any]) -> NDArray[np.bool_]:
+def _matched_along_edges(graph: BipartiteGraph, row_match: Any) -> Any:
     """Return which rows are matched with a column that is their neighbour."""
+    if isinstance(graph, DeviceBipartiteGraph):
+        return matched_along_edges_on_device(graph, row_match)
     first, neighbour = graph.rows
     found = np.flatnonzero(neighbour == np.repeat(row_match, np.diff(first).astype(np.int64)))
     has_edge = np.zeros(graph.num_rows, dtype=bool)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,8 +9,8 @@ import typer
 
 from ..errors import InvalidInputError
 from .arguments import AsJson, Device, Method, MethodOptions, Threads, TimeLimit, Verify
-from .files import STREAM, check_writable
-from .session import TIME_LIMIT_REACHED, solver_progress, working
+from .files import STREAM, check_writable, write_lines
+from .session import TIME_LIMIT_REACHED, solver_progress, timed
 
 if TYPE_CHECKING:
     from ..assignment.result import AssignmentResult
@@ -59,10 +58,9 @@ def assign(
         raise InvalidInputError("--json and --output - would both write to standard output")
     check_writable(output)
     options = dict(name_and_value(text) for text in option or ())
-    start = time.perf_counter()
-    with working(f"reading {file}"):
+    seconds: dict[str, float] = {}
+    with timed(seconds, "read", f"reading {file}"):
         problem = read_costs(file)
-    seconds = {"read": time.perf_counter() - start}
     with solver_progress() as progress:
         result = linear_assignment(
             problem.costs,
@@ -76,10 +74,8 @@ def assign(
             progress=progress,
         )
     if verify:
-        start = time.perf_counter()
-        with working("verifying"):
+        with timed(seconds, "verify", "verifying"):
             result.verify()
-        seconds["verify"] = time.perf_counter() - start
     if output is not None:
         _write_pairs(output, problem, result)
     facts = assignment_facts(Path(file).name, result, seconds, verify)
@@ -92,12 +88,5 @@ def assign(
 
 
 def _write_pairs(file: str, problem: CostFile, result: AssignmentResult) -> None:
-    from ..io.files import replacing
-
     pairs = zip(problem.rows[result.row].tolist(), problem.columns[result.column].tolist(), strict=True)
-    text = "".join(f"{row} {column}\n" for row, column in pairs)
-    if file == STREAM:
-        typer.echo(text, nl=False)
-        return
-    with replacing(file, compress=file.endswith(".gz")) as output:
-        output.write(text.encode())
+    write_lines(file, (f"{row} {column}" for row, column in pairs))

@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -112,6 +112,14 @@ def write_cut(file: str, name: str, result: MinCutResult) -> None:
         write_comment(output, f"{title}; vertices that are not listed are on the source's side")
         output.write(f"s {result.upper_bound}\n".encode())
         output.write("".join([f"n {vertex} t\n" for vertex in vertices]).encode())
+
+
+def write_lines(file: str, lines: Iterable[str]) -> None:
+    """Write lines of text, compressed if the name ends in .gz."""
+    from ..io.files import replacing
+
+    with _path_of(file) as path, replacing(path, compress=file.endswith(".gz")) as output:
+        output.write("".join(f"{line}\n" for line in lines).encode())
 
 
 @contextmanager

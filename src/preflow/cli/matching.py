@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ..errors import InvalidInputError
 from .arguments import AsJson, Device, Method, MethodOptions, Threads, TimeLimit, Verify
-from .files import STREAM, check_writable
-from .session import TIME_LIMIT_REACHED, solver_progress, working
+from .files import STREAM, check_writable, write_lines
+from .session import TIME_LIMIT_REACHED, solver_progress, timed, working
 
 if TYPE_CHECKING:
     from ..matching.decomposition import DulmageMendelsohn
@@ -83,10 +82,9 @@ def match(
     for target in (output, permutation, spy):
         check_writable(target)
     options = dict(name_and_value(text) for text in option or ())
-    start = time.perf_counter()
-    with working(f"reading {file}"):
+    seconds: dict[str, float] = {}
+    with timed(seconds, "read", f"reading {file}"):
         graph = read_bipartite_graph(file, explicit_zeros=not nonzeros_only)
-    seconds = {"read": time.perf_counter() - start}
     with solver_progress() as progress:
         result = bipartite_matching(
             graph,
@@ -99,10 +97,8 @@ def match(
             progress=progress,
         )
     if verify:
-        start = time.perf_counter()
-        with working("verifying"):
+        with timed(seconds, "verify", "verifying"):
             result.verify()
-        seconds["verify"] = time.perf_counter() - start
     blocks = None
     if result.status == "optimal":
         with working("decomposing"):
@@ -131,20 +127,9 @@ def _write_pairs(file: str, result: MatchingResult) -> None:
 
     rows = np.flatnonzero(result.row_match >= 0)
     pairs = zip((rows + 1).tolist(), (result.row_match[rows] + 1).tolist(), strict=True)
-    _write_lines(file, (f"{row} {column}" for row, column in pairs))
+    write_lines(file, (f"{row} {column}" for row, column in pairs))
 
 
 def _write_permutation(file: str, blocks: DulmageMendelsohn) -> None:
     orders = (blocks.row_order + 1, blocks.column_order + 1)
-    _write_lines(file, (" ".join(map(str, order.tolist())) for order in orders))
-
-
-def _write_lines(file: str, lines: Any) -> None:
-    from ..io.files import replacing
-
-    text = "".join(f"{line}\n" for line in lines)
-    if file == STREAM:
-        typer.echo(text, nl=False)
-        return
-    with replacing(file, compress=file.endswith(".gz")) as output:
-        output.write(text.encode())
+    write_lines(file, (" ".join(map(str, order.tolist())) for order in orders))

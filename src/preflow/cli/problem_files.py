@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Annotated, NoReturn
 
 import typer
@@ -12,7 +9,7 @@ import typer
 from ..errors import InvalidInputError, VerificationError
 from .arguments import AsJson, Device, Method, MethodOptions, ProblemFile, Threads, TimeLimit, Verify
 from .files import STREAM, check_writable, read_network, read_problem, write_cut, write_flow
-from .session import TIME_LIMIT_REACHED, VERIFICATION_FAILED, solver_progress, working
+from .session import TIME_LIMIT_REACHED, VERIFICATION_FAILED, solver_progress, timed, working
 
 
 def solve(
@@ -68,7 +65,7 @@ def solve(
         find_method(methods("min_cut" if min_cut else "max_flow"), method).make_options(options)
 
     seconds: dict[str, float] = {}
-    with _timed(seconds, "read", f"reading {file}"):
+    with timed(seconds, "read", f"reading {file}"):
         problem = read_problem(file)
     find = minimum_cut if min_cut else max_flow
     with solver_progress() as progress:
@@ -82,7 +79,7 @@ def solve(
             options=options,
         )
     if verify:
-        with _timed(seconds, "verify", "verifying"):
+        with timed(seconds, "verify", "verifying"):
             result.verify()
     if output is not None:
         with working(f"writing {output}"):
@@ -98,14 +95,6 @@ def solve(
     typer.echo("\n".join(lines), err=output == STREAM)
     if result.status != "optimal":
         raise typer.Exit(TIME_LIMIT_REACHED)
-
-
-@contextmanager
-def _timed(seconds: dict[str, float], phase: str, what: str) -> Iterator[None]:
-    start = time.perf_counter()
-    with working(what):
-        yield
-    seconds[phase] = time.perf_counter() - start
 
 
 def info(file: ProblemFile, as_json: AsJson = False) -> None:

@@ -8,6 +8,7 @@ import select
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from types import FrameType
@@ -167,6 +168,15 @@ def working(what: str) -> Iterator[None]:
         patience.cancel()
         patience.join()
         status.stop()
+
+
+@contextmanager
+def timed(seconds: dict[str, float], phase: str, what: str) -> Iterator[None]:
+    """Do as :func:`working`, and note how long that took."""
+    start = time.perf_counter()
+    with working(what):
+        yield
+    seconds[phase] = time.perf_counter() - start
 
 
 class _StderrMessages(logging.Handler):

@@ -231,6 +231,14 @@ def is_in_use() -> bool:
     return "cupy" in sys.modules
 
 
+def device_if_any() -> Device | None:
+    """Return the current GPU, None where there is none or something to use it is missing."""
+    try:
+        return find_device()
+    except DeviceUnavailableError:
+        return None
+
+
 def find_device() -> Device:
     """Return the current GPU.
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -14,11 +13,11 @@ import numpy as np
 from ..certify.matching import check_matching
 from ..cuda import runtime
 from ..cuda.runtime import Device, is_on_gpu
-from ..errors import DeviceUnavailableError, InvalidInputError, VerificationError
+from ..errors import InvalidInputError, VerificationError
 from ..graph.bipartite import BipartiteGraph, as_bipartite_graph
 from ..graph.device_bipartite import DeviceBipartiteGraph, graph_on_device
 from ..graph.placement import taken
-from ..kernels.kernel import compile_seconds
+from ..kernels.timing import timed
 from ..progress import Reporter
 from ..solving.dispatch import check_method, check_placement, find_method, most_threads, thread_count
 from ..solving.method import Method
@@ -122,10 +121,7 @@ def _gpu_for(graph: BipartiteGraph) -> Device | None:
     """Return a GPU if there is one and looking for it pays."""
     if isinstance(graph, DeviceBipartiteGraph) or not pays_to_look_for_gpu(graph, runtime.is_in_use()):
         return None
-    try:
-        return runtime.find_device()
-    except DeviceUnavailableError:
-        return None
+    return runtime.device_if_any()
 
 
 @dataclass
@@ -171,7 +167,7 @@ class _Solve:
         options: Mapping[str, Any] | None,
     ) -> _Solve:
         seconds: dict[str, float] = {}
-        with _timed(seconds, "build"):
+        with timed(seconds, "build"):
             bipartite = as_bipartite_graph(graph)
         solved = _by_rows(bipartite)
         if method == "auto":
@@ -180,7 +176,7 @@ class _Solve:
             on_cpu = device == "cpu" or threads is not None
             looked_at = solved
             if on_cpu and isinstance(bipartite, DeviceBipartiteGraph):
-                with _timed(seconds, "download"):
+                with timed(seconds, "download"):
                     looked_at = _by_rows(bipartite.on_host())
             may_use_gpu = device == "auto" and threads is None
             choice = choose(
@@ -223,7 +219,7 @@ class _Solve:
 
     def timed(self, phase: str) -> AbstractContextManager[None]:
         in_use = self.graph.device if isinstance(self.graph, DeviceBipartiteGraph) else self.device
-        return _timed(self.seconds, phase, in_use)
+        return timed(self.seconds, phase, None if in_use is None else in_use.synchronize)
 
     @cached_property
     def on_host(self) -> BipartiteGraph:
@@ -315,18 +311,6 @@ def _by_rows(graph: BipartiteGraph) -> BipartiteGraph:
 
 def _cardinality(graph: BipartiteGraph, matching: Matching) -> int:
     return int(graph.xp.count_nonzero(matching.column_match < graph.num_rows))
-
-
-@contextmanager
-def _timed(seconds: dict[str, float], phase: str, device: Device | None = None) -> Iterator[None]:
-    start, compiled = time.perf_counter(), compile_seconds()
-    yield
-    if device is not None:
-        device.synchronize()
-    compiling = compile_seconds() - compiled
-    seconds[phase] = seconds.get(phase, 0.0) + time.perf_counter() - start - compiling
-    if compiling:
-        seconds["compile"] = seconds.get("compile", 0.0) + compiling
 
 
 def _signed(graph: BipartiteGraph, match: Any, other_side: int) -> Any:

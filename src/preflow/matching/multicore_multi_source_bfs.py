@@ -12,12 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import UnsuitableMethodError
 from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.kernel import kernel
 from ..parallel.team import run_solver
 from ..solving.run import Control
-from .packed import LEVELS, MOST, Packed, pack
+from .packed import Packed, make_packed, pack
 from .packed_search import match_few
 from .rounds import Rounds, end_round, make_rounds
 from .state import Matching
@@ -60,20 +59,9 @@ def solve(
     O(m) work a phase, at most one phase for each edge of the matching, a dozen or two in practice; memory of
     two indices and 16 bytes a row and 8 bytes a column.
     """
-    num_rows, num_columns = graph.shape
-    if max(num_rows, num_columns) > MOST:
-        raise UnsuitableMethodError(
-            f"multicore-multi-source-bfs takes up to {MOST:,} rows and columns, got {graph}"
-        )
     threads = control.threads
+    packed = make_packed(graph, threads, "multicore-multi-source-bfs", graph.num_rows, False)
     rounds = make_rounds(control, np.uint64)
-    packed = Packed(
-        words=np.empty(num_columns, dtype=np.uint64),
-        population=np.zeros((threads, LEVELS), dtype=np.int64),
-        active=np.empty(2 * num_rows, dtype=graph.rows.first.dtype),
-        order=np.empty(num_rows, dtype=np.uint64),
-        leaf=np.empty(num_rows, dtype=np.uint64),
-    )
     finished = [False] * threads
 
     def share(thread: int) -> None:

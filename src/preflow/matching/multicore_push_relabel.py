@@ -34,7 +34,6 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import UnsuitableMethodError
 from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.atomics import PADDING, compare_exchange, fetch_add, relaxed_load, relaxed_store
 from ..kernels.clock import now
@@ -54,13 +53,12 @@ from ..stats import (
 )
 from .packed import (
     HALF,
-    LEVELS,
-    MOST,
     NOBODY,
     Packed,
     dead_label,
     gap_closed,
     level_of,
+    make_packed,
     pack,
     unpack,
 )
@@ -372,22 +370,12 @@ def solve(
     searches take over, and the transposed graph where a global relabel falls due.
     """
     num_rows, num_columns = graph.shape
-    if max(num_rows, num_columns) > MOST:
-        raise UnsuitableMethodError(
-            f"multicore-push-relabel takes up to {MOST:,} rows and columns, got {graph}"
-        )
-    threads, dtype = control.threads, graph.rows.first.dtype
+    threads = control.threads
     few = min(num_rows, options.few_rows * threads if threads > 1 else 0)
     relabel_limit = limit(options.relabel_period * (num_rows + num_columns))
     in_round = min(int(relabel_limit), max(num_columns >> ROUND_SHIFT, LEAST_PUSHES * threads))
     state = State(
-        packed=Packed(
-            words=np.empty(num_columns, dtype=np.uint64),
-            population=np.zeros((threads, LEVELS), dtype=np.int64),
-            active=np.empty(2 * num_rows, dtype=dtype),
-            order=np.empty(max(num_rows, num_columns), dtype=np.uint64),
-            leaf=np.empty(few, dtype=np.uint64),
-        ),
+        packed=make_packed(graph, threads, "multicore-push-relabel", few, True),
         rounds=make_rounds(control, np.uint64),
         signals=np.zeros(int(THREE * SET), dtype=np.uint64),
         limits=Limits(

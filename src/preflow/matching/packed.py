@@ -11,11 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..graph.bipartite import Adjacency
+from ..errors import UnsuitableMethodError
+from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.kernel import kernel
 from ..parallel.barrier import wait
 from ..parallel.team import share_of
 from ..stats import GAP_VERTICES
+from .policy import MOST_PACKED
 from .rounds import Rounds, keep
 from .state import NONE, Matching
 
@@ -24,8 +26,6 @@ ONE = np.uint64(1)
 #: A label stands in the upper half of a word, a row or NOBODY in the lower one.
 HALF = np.uint64(32)
 NOBODY = np.uint64(2**32 - 1)
-#: More rows or columns than this do not fit halves of words.
-MOST = 2**32 - 3
 #: Levels whose columns are counted, each by itself but the last, which stands for all above. From a cheap
 #: matching labels end below 50, and where they climb on there is a gap among the first levels.
 LEVELS = 256
@@ -55,6 +55,26 @@ class Packed(NamedTuple):
     active: NDArray[Any]
     order: NDArray[Any]
     leaf: NDArray[Any]
+
+
+def make_packed(graph: BipartiteGraph, threads: int, method: str, trees: int, relabels: bool) -> Packed:
+    """Return words for a graph, yet to be packed, and room for searches from so many rows at a time.
+
+    Raises
+    ------
+    UnsuitableMethodError
+        Rows or columns have numbers that do not fit halves of words.
+    """
+    num_rows, num_columns = graph.shape
+    if max(num_rows, num_columns) > MOST_PACKED:
+        raise UnsuitableMethodError(f"{method} takes up to {MOST_PACKED:,} rows and columns, got {graph}")
+    return Packed(
+        words=np.empty(num_columns, dtype=np.uint64),
+        population=np.zeros((threads, LEVELS), dtype=np.int64),
+        active=np.empty(2 * num_rows, dtype=graph.dtype),
+        order=np.empty(max(num_rows, num_columns) if relabels else num_rows, dtype=np.uint64),
+        leaf=np.empty(trees, dtype=np.uint64),
+    )
 
 
 @kernel

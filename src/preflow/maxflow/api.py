@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -16,13 +15,13 @@ from ..certify.cut import cut_capacity
 from ..certify.flow import COARSE
 from ..cuda import runtime
 from ..cuda.runtime import Device
-from ..errors import DeviceUnavailableError, InvalidInputError
+from ..errors import InvalidInputError
 from ..graph.convert import as_flow_problem
 from ..graph.device_build import build_on_device
 from ..graph.device_network import DeviceFlowNetwork
 from ..graph.network import FlowNetwork, exact_sum, vertex_mask
 from ..graph.residual import build_residual
-from ..kernels.kernel import compile_seconds
+from ..kernels.timing import timed
 from ..progress import Reporter
 from ..solving.dispatch import (
     check_method,
@@ -156,10 +155,7 @@ def _gpu_for(network: FlowNetwork) -> Device | None:
         network, most_threads(None), runtime.is_in_use()
     ):
         return None
-    try:
-        return runtime.find_device()
-    except DeviceUnavailableError:
-        return None
+    return runtime.device_if_any()
 
 
 class _FirstStage(NamedTuple):
@@ -238,17 +234,8 @@ class _Solve:
         """Make the GPU on which to solve, if any, this thread's: each thread has its own current one."""
         return self.network.current() if self.device is None else self.device.current()
 
-    @contextmanager
-    def timed(self, phase: str) -> Iterator[None]:
-        start, compiled = time.perf_counter(), compile_seconds()
-        yield
-        if self.device is not None:
-            self.device.synchronize()
-        compiling = compile_seconds() - compiled
-        spent = time.perf_counter() - start - compiling
-        self.seconds[phase] = self.seconds.get(phase, 0.0) + spent
-        if compiling:
-            self.seconds["compile"] = self.seconds.get("compile", 0.0) + compiling
+    def timed(self, phase: str) -> AbstractContextManager[None]:
+        return timed(self.seconds, phase, None if self.device is None else self.device.synchronize)
 
     def first_stage(self) -> dict[str, Any]:
         """Build and solve; return what all results have.
