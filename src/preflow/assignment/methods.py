@@ -13,4 +13,12 @@ METHODS = (
         "Jonker and Volgenant 1987",
         aliases=("JV",),
     ),
+    Method(
+        "serial-cost-scaling",
+        "assignment.serial_cost_scaling",
+        "CostScalingOptions",
+        "cost scaling in the paper's three forms; by double pushes for large sparse costs",
+        "Łupińska 5.1; Goldberg and Kennedy 1995",
+        aliases=("CSA",),
+    ),
 )
