@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels.atomics import relaxed_load
 from ..kernels.kernel import kernel
 from ..stats import ARC_SCANS
 from .dense_rows import list_row
@@ -21,6 +22,8 @@ from .state import NONE, ONE, ZERO, Lists, State
 
 #: Rows looked at for every row when prices are lowered, before the others are freed.
 LOOKS = np.uint64(16)
+#: Rows between two looks at the stop flag.
+POLL = np.uint64(1023)
 
 
 class Repair(NamedTuple):
@@ -129,7 +132,7 @@ def _ensure_listed(cost: Any, lists: Lists, state: State, row: Any, own: Any) ->
 
 
 @kernel
-def lower_prices(cost: Any, lists: Lists, state: State, repair: Repair, counts: Any) -> None:
+def lower_prices(cost: Any, lists: Lists, state: State, repair: Repair, stop: Any, counts: Any) -> None:
     """Make the columns of rows the best ones for them by prices alone, as far as that goes."""
     queue = repair.queue
     num_rows = np.uint64(len(queue))
@@ -144,6 +147,8 @@ def lower_prices(cost: Any, lists: Lists, state: State, repair: Repair, counts: 
     looks = LOOKS * num_rows
     while size > ZERO and looks > ZERO:
         looks -= ONE
+        if looks & POLL == ZERO and relaxed_load(stop, 0) != 0:
+            break
         row = np.uint64(queue[head])
         head = head + ONE if head + ONE < num_rows else ZERO
         size -= ONE
@@ -180,7 +185,7 @@ def finish(
     root, done : uint64
         As :func:`.shortest_paths.augment_rows` has them.
     """
-    lower_prices(cost, lists, state, repair, counts)
+    lower_prices(cost, lists, state, repair, stop, counts)
     release_rows(cost, lists, state, repair.slack)
     size = list_free_rows(state)
     progress[0] = np.float64(size)
