@@ -10,6 +10,9 @@ epsilon, the offset of rows is delta and that of columns minus delta.
 Departures: a price update gives a vertex the bucket i + floor((c_p - offset) / delta) + 1, where the paper
 leaves out the i and, for 5.1, the offset; it gives up past the last bucket. Arcs are fixed between refines
 only, where the reduced cost exceeds 2 |V| delta, for a flow on them as well.
+
+Reduced costs are written c + (p - q): of floats, too, that of the opposite arc is minus this then, so that never
+both are admissible.
 """
 
 from __future__ import annotations
@@ -213,7 +216,7 @@ def start(network: Network, step: Step) -> None:
         lowest = network.cost[ZERO] - network.cost[ZERO] if step.keep_flow else _offset(step, v) - step.delta
         network.current[v] = network.first[v]
         for k in range(network.first[v], network.last[v]):
-            reduced = network.cost[k] + network.price[v] - network.price[np.uint64(network.head[k])]
+            reduced = network.cost[k] + (network.price[v] - network.price[np.uint64(network.head[k])])
             if network.residual[k] != 0 and reduced < lowest:
                 _send(network, v, k)
 
@@ -276,7 +279,7 @@ def update_prices(network: Network, step: Step) -> Any:
             arc = network.reverse[k]
             if network.residual[arc] == 0 or network.bucket[tail] == scanned:
                 continue
-            steps = network.cost[arc] + network.price[tail] - network.price[v] - _offset(step, tail)
+            steps = network.cost[arc] + (network.price[tail] - network.price[v]) - _offset(step, tail)
             distance = steps // step.delta + 1
             if not distance < end - level:
                 far = True
@@ -334,7 +337,7 @@ def refine(
             arc = current[v]
             while arc < network.last[v]:
                 if network.residual[arc] != 0:
-                    if network.cost[arc] + price[v] - price[np.uint64(network.head[arc])] < offset:
+                    if network.cost[arc] + (price[v] - price[np.uint64(network.head[arc])]) < offset:
                         break
                 arc += ONE
             counts[ARC_SCANS] += arc - current[v]

@@ -54,6 +54,8 @@ PATIENCE = 64
 FEW_BIDS = 2.5
 FEWEST_BIDS = 1.5
 FASTER = 2
+#: Bids for every column after which a refine that skipped others is given up for the first of these.
+SKIPPED_BIDS = 16
 #: Rounding errors that reduced costs of floats may have.
 ROUNDINGS = 4.0
 
@@ -194,8 +196,8 @@ class Item:
         scale_down = self.by_bids if self.options.by_bids else self.by_arcs
         ending, price, owner = scale_down()
         if ending in (INFEASIBLE, STOPPED):
-            top = price.max() if self.rows < self.columns else 0
-            np.subtract(price, top, out=self.state.price)
+            self.state.price[:] = price
+            self.shift()
             return ending, 0, 0
         load(self.state, self.lists, price, owner)
         slack = self.scaling.dtype(self.scaling.slack)
@@ -204,7 +206,13 @@ class Item:
         found: tuple[int, Any, Any] = finish(
             self.flat, self.lists, self.state, repair, self.control.stop, self.control.counts, free
         )
+        self.shift()
         return found
+
+    def shift(self) -> None:
+        """Make zero the largest price where columns are left over: that is theirs."""
+        if self.rows < self.columns:
+            np.subtract(self.state.price, self.state.price.max(), out=self.state.price)
 
     def by_bids(self) -> tuple[int, NDArray[Any], NDArray[np.int64]]:
         """Refine by bids; return the ending, prices of columns that are not scaled, and their rows."""
@@ -212,35 +220,42 @@ class Item:
         work = bidding.make_bidding(self.rows, self.columns, number)
         if isinstance(self.costs, SparseCosts):
             work.bound[:] = scaling.beyond
-        epsilon = scaling.range / self.options.alpha
+        before = float(scaling.range)
+        divisor, skip = self.options.alpha, self.options.skip
         while True:
-            epsilon = max(epsilon, scaling.last)
-            whole = int(epsilon) if number is np.int64 else epsilon
-            prices = bidding.Prices(
-                *map(number, (scaling.scale, whole, scaling.range, scaling.floor, scaling.beyond))
-            )
-            bidding.free_all(work)
-            self.report(epsilon)
-            ending, bids = SOLVED, 0
-            while True:
-                ending, more = bidding.refine(
-                    self.flat, self.lists, self.state, work, prices, self.budget(), self.control.stop,
-                    self.control.counts,
-                )  # fmt: skip
-                bids += int(more)
-                if ending != bidding.LATE or self.is_infeasible():
-                    break
+            epsilon = max(before / divisor, scaling.last)
+            skipped = divisor > self.options.alpha
+            ending, bids = self.refine_by_bids(work, epsilon, SKIPPED_BIDS * self.columns if skipped else None)
+            if ending == bidding.LATE and self.violation is None:
+                divisor, skip = self.options.alpha, False
+                continue
             if ending != SOLVED or epsilon <= scaling.last:
                 break
-            epsilon /= self.divisor(bids / self.columns)
-        owner = np.where(work.owner < bidding.IDLE, work.owner, -1).astype(np.int64)
+            before, divisor = epsilon, self.options.alpha
+            if skip and bids < FEW_BIDS * self.rows:
+                divisor = np.inf if bids < FEWEST_BIDS * self.rows else divisor**FASTER
+        owner = np.where(work.owner < bidding.IDLE, work.owner.astype(np.int64), -1)
         return self.ending(ending), self.unscaled(work.price), owner
 
-    def divisor(self, bids: float) -> float:
-        """Return what epsilon is divided by after a refine with so many bids a row."""
-        if self.options.skip and bids < FEWEST_BIDS:
-            return float(np.inf)
-        return self.options.alpha ** (FASTER if self.options.skip and bids < FEW_BIDS else 1)
+    def refine_by_bids(self, work: bidding.Bidding, epsilon: float, most: int | None) -> tuple[int, int]:
+        """Refine with an epsilon, by so many bids at most; return the ending and the number of bids."""
+        scaling, number = self.scaling, self.scaling.dtype
+        whole = int(epsilon) if number is np.int64 else epsilon
+        prices = bidding.Prices(
+            *map(number, (scaling.scale, whole, scaling.range, scaling.floor, scaling.beyond))
+        )
+        bidding.free_all(work)
+        self.report(epsilon)
+        bids = 0
+        while True:
+            budget = self.budget() if most is None else np.uint64(most)
+            ending, more = bidding.refine(
+                self.flat, self.lists, self.state, work, prices, budget, self.control.stop,
+                self.control.counts,
+            )  # fmt: skip
+            bids += int(more)
+            if ending != bidding.LATE or most is not None or self.is_infeasible():
+                return ending, bids
 
     def by_arcs(self) -> tuple[int, NDArray[Any], NDArray[np.int64]]:
         """Refine on arcs; return the ending, prices of columns that are not scaled, and their rows."""
