@@ -228,7 +228,7 @@ def best_of_row(cost: Any, bidding: Bidding, prices: Prices, row: Any) -> tuple[
     """Return the least reduced cost of a row of a matrix, the second, and the column of the first."""
     best, second = prices.beyond, prices.beyond
     num_columns = np.uint64(len(bidding.price))
-    column = ZERO
+    column: Any = ZERO
     for j in range(num_columns):
         entry = cost[row * num_columns + j]
         if entry < prices.beyond:
@@ -278,7 +278,13 @@ def refine(
         SOLVED, STOPPED, LATE or TOO_LOW.
     bids : uint64
     """
-    queue, left, owners, price, bound = bidding.queue, bidding.left, bidding.owner, bidding.price, bidding.bound
+    queue, left, owners, price, bound = (
+        bidding.queue,
+        bidding.left,
+        bidding.owner,
+        bidding.price,
+        bidding.bound,
+    )
     first, sizes, column, listed_cost = lists.first, lists.size, lists.column, lists.cost
     scale, epsilon, most, floor, beyond = prices
     dense = len(cost) > 0

@@ -106,7 +106,7 @@ def _ask(repair: Repair, row: Any, head: Any, size: Any) -> Any:
 
 @kernel
 def _lower_all(state: State, repair: Repair, most: Any, head: Any, size: Any) -> Any:
-    """Lower the price of columns without a row to `most`, so all that exceed it; return the queue's length."""
+    """Lower prices to `most`, which columns without a row will have; return the queue's length."""
     for j in range(np.uint64(len(state.price))):
         if state.price[j] > most:
             state.price[j] = most
@@ -202,8 +202,8 @@ def finish(
     Returns
     -------
     ending : int
-        OVERFLOW also where a row was freed and there are more columns than rows: its column, which may be left
-        over then, must not have a lower price than the others, and to raise prices this way is not made for.
+        OVERFLOW also where a row was freed and there are more columns than rows: its column may be left over
+        then, and must not have a lower price than others. Nothing here raises prices.
     root, done : uint64
         As :func:`.shortest_paths.augment_rows` has them.
     """

@@ -1,18 +1,18 @@
 """Push and relabel on all arcs of the assignment problem as a flow: one refine of a cost scaling.
 
-Łupińska, section 5, Algorithms 5.0 to 5.3. Vertices are the rows, then the columns, then, where there are more
-columns than rows, a sink that every column has an arc to; else every column is a sink. With `delta` and an
-`offset` (:class:`Step`) the paper's definitions become one: an arc is admissible if its reduced cost is below
-the offset of its tail, a relabel brings the least reduced cost to the offset less delta, and no reduced cost of
-a residual arc is ever lower. For 5.0 and 5.2 delta is epsilon and the offset 0; for 5.1 delta is half of
-epsilon, the offset of rows is delta and that of columns minus delta.
+Łupińska, section 5, Algorithms 5.0 to 5.3. Vertices are the rows, then the columns, then, where there are
+more columns than rows, a sink that every column has an arc to; else every column is a sink. With `delta` and
+an `offset` (:class:`Step`) the paper's definitions become one: an arc is admissible if its reduced cost is
+below the offset of its tail, a relabel brings the least reduced cost to the offset less delta, and no reduced
+cost of a residual arc is ever lower. For 5.0 and 5.2 delta is epsilon and the offset 0; for 5.1 delta is half
+of epsilon, the offset of rows is delta and that of columns minus delta.
 
 Departures: a price update gives a vertex the bucket i + floor((c_p - offset) / delta) + 1, where the paper
 leaves out the i and, for 5.1, the offset; it gives up past the last bucket. Arcs are fixed between refines
 only, where the reduced cost exceeds 2 |V| delta, for a flow on them as well.
 
-Reduced costs are written c + (p - q): of floats, too, that of the opposite arc is minus this then, so that never
-both are admissible.
+Reduced costs are written c + (p - q): of floats, too, that of the opposite arc is minus this then, so that
+never both are admissible.
 """
 
 from __future__ import annotations
@@ -297,9 +297,7 @@ def update_prices(network: Network, step: Step) -> Any:
 
 
 @kernel
-def refine(
-    network: Network, step: Step, budget: Any, again: bool, stop: Any, counts: Any
-) -> tuple[Any, Any]:
+def refine(network: Network, step: Step, budget: Any, again: bool, stop: Any, counts: Any) -> tuple[Any, Any]:
     """Push and relabel until no vertex is active, unless so many relabels do not suffice.
 
     Parameters
@@ -317,10 +315,11 @@ def refine(
     count = np.uint64(len(network.supply))
     if not again:
         start(network, step)
-    head = waiting = ZERO
-    for v in range(count):
-        if excess[v] > 0:
-            active[waiting] = v
+    head: Any = ZERO
+    waiting: Any = ZERO
+    for i in range(count):
+        if excess[i] > 0:
+            active[waiting] = i
             waiting += ONE
     relabels = until_update = ZERO
     ending = SOLVED
@@ -336,9 +335,9 @@ def refine(
             offset = _offset(step, v)
             arc = current[v]
             while arc < network.last[v]:
-                if network.residual[arc] != 0:
-                    if network.cost[arc] + (price[v] - price[np.uint64(network.head[arc])]) < offset:
-                        break
+                reduced = network.cost[arc] + (price[v] - price[np.uint64(network.head[arc])])
+                if network.residual[arc] != 0 and reduced < offset:
+                    break
                 arc += ONE
             counts[ARC_SCANS] += arc - current[v]
             current[v] = arc
@@ -381,7 +380,7 @@ def refine(
 
 @kernel
 def fix_arcs(network: Network, bound: Any) -> Any:
-    """Leave out of refines the arcs of a completed flow whose reduced cost exceeds a bound; return how many."""
+    """Leave out arcs of a completed flow whose reduced cost exceeds a bound; return how many."""
     fixed = ZERO
     for v in range(np.uint64(len(network.supply))):
         k = network.first[v]

@@ -1,9 +1,9 @@
 """Cost scaling: assignments within epsilon of the best for ever smaller epsilon, in the paper's three forms.
 
-Łupińska, section 5: Algorithm 5.0 (Goldberg's generic refine), 5.1 (Goldberg and Kennedy's, with definitions of
-its own) and 5.2 (the start of 5.1, the definitions of 5.0), with price updates (5.3) and arc fixing. Where no
-more than double pushes is asked of 5.1, rows bid for columns (:mod:`.bidding`); the others push and relabel on
-the arcs (:mod:`.refine`), for which dense costs are written as arcs.
+Łupińska, section 5: Algorithm 5.0 (Goldberg's generic refine), 5.1 (Goldberg and Kennedy's, with definitions
+of its own) and 5.2 (the start of 5.1, the definitions of 5.0), with price updates (5.3) and arc fixing. Where
+nothing but double pushes is asked of 5.1, rows bid for columns (:mod:`.bidding`); the others push and relabel
+on arcs (:mod:`.refine`), as which dense costs are written then.
 
 Departures: epsilon falls faster after a refine in which there was little to do. Integer costs are multiplied
 as in the paper so that epsilon ends at 1; where these would not fit in 64 bits by less, and floats only go
@@ -73,7 +73,7 @@ class CostScalingOptions:
     skip : bool
         Divide by more after refines in which few rows bid twice; only where rows bid.
     double_push : bool
-        After the push of a row to a column, that column pushes next. With "csa" and none of the following two,
+        After the push of a row to a column, that column pushes next. With "csa" and neither of the next two,
         rows bid for columns, by lists of their cheapest columns where costs are dense.
     price_updates : bool
         Lower prices by distances to deficits after as many relabels as there are vertices.
@@ -134,7 +134,9 @@ class Scaling(NamedTuple):
     slack: float
 
     @classmethod
-    def of(cls, values: NDArray[Any], options: CostScalingOptions, num_rows: int, num_columns: int) -> Scaling:
+    def of(
+        cls, values: NDArray[Any], options: CostScalingOptions, num_rows: int, num_columns: int
+    ) -> Scaling:
         """Return the scaling of costs for a form: the epsilon at which it may stop must be a number."""
         least, most = _extremes(values)
         wide = num_columns > num_rows
@@ -145,8 +147,8 @@ class Scaling(NamedTuple):
             floor = -4.0 * (spread + 1.0) * vertices
             slack = ROUNDINGS * float(np.finfo(np.float64).eps) * size
             return cls(np.float64, 1.0, spread, spread * options.resolution, floor, np.inf, slack)
-        # Bids: no more columns than scale - 1, see `rounded`. Delta of 5.1 is half of its epsilon, so that it may
-        # stop at 1 / (rows + 1) of a cost.
+        # Bids: fewer columns than `scale`, see `rounded`. Delta of 5.1 is half of its epsilon, which so ends
+        # below 1 / rows of a cost, as it may; that of 5.0 and 5.2 is epsilon and ends below 1 / vertices.
         exact = num_columns + 1 if options.by_bids else vertices + 1
         spread = most - least + 1
         scale = max(1, min(exact, LARGEST_PRICE // (2 * spread * vertices)))
@@ -225,7 +227,9 @@ class Item:
         while True:
             epsilon = max(before / divisor, scaling.last)
             skipped = divisor > self.options.alpha
-            ending, bids = self.refine_by_bids(work, epsilon, SKIPPED_BIDS * self.columns if skipped else None)
+            ending, bids = self.refine_by_bids(
+                work, epsilon, SKIPPED_BIDS * self.columns if skipped else None
+            )
             if ending == bidding.LATE and self.violation is None:
                 divisor, skip = self.options.alpha, False
                 continue
@@ -290,6 +294,7 @@ class Item:
         return self.ending(ending), self.unscaled(price), owner
 
     def budget(self) -> Any:
+        """Return after how many bids or relabels to see whether there is an assignment."""
         return np.uint64(2**62 if self.checked else PATIENCE * (self.rows + self.columns))
 
     def ending(self, ending: int) -> int:
@@ -310,6 +315,7 @@ class Item:
         return self.violation is not None
 
     def unscaled(self, price: NDArray[Any]) -> NDArray[Any]:
+        """Return prices in units of costs."""
         return rounded(price, self.scaling.scale) if self.scaling.dtype is np.int64 else price.copy()
 
     def report(self, epsilon: float) -> None:
@@ -335,9 +341,9 @@ def solve(
 
     Notes
     -----
-    O(n m log(n C)) refines' work for n vertices, m arcs and costs up to C, times the n of the worst case. Memory
-    beside the costs: with bids, 3 KiB a row for the lists of dense costs and 100 bytes a row and column;
-    on arcs, 44 bytes an arc.
+    O(log(n C)) refines for n vertices and costs up to C, each O(n**2 m) at worst for m arcs and mostly near
+    O(m). Memory beside the costs: with bids, 3 KiB a row for lists of dense costs, and 100 bytes a row and
+    column; on arcs, 44 bytes an arc.
     """
     items, n, m = costs.shape
     dtype = np.int64 if costs.values.dtype.kind == "i" else np.float64

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import InvalidInputError
 from ..graph.costs import DenseCosts, SparseCosts
@@ -33,7 +32,6 @@ from .state import (
     NONE,
     ONE,
     OVERFLOW,
-    SOLVED,
     STOPPED,
     ZERO,
     Lists,
@@ -126,7 +124,6 @@ def solve_matrix(
     clear(state)
     dense = len(cost) > 0
     use_lists = work.lists
-    num_columns = np.uint64(len(state.price))
     if work.reduce_columns:
         if dense:
             reduce_columns(cost, state)
