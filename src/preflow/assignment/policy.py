@@ -10,6 +10,8 @@ from ..graph.costs import DenseCosts, SparseCosts
 SPARSE_ROWS = 1000
 #: ... and for dense ones of few patterns.
 DENSE_ROWS = 400
+#: Where there are more columns to a row than this, rows hardly get into each other's way.
+MOST_COLUMNS = 1.1
 #: Rows and columns that are looked at for patterns, ...
 SAMPLE = 32
 #: ... and how many patterns are few: for independent costs these make half of the variance of such a sample.
@@ -20,12 +22,16 @@ STRUCTURED = 0.9
 
 def choose(costs: DenseCosts | SparseCosts) -> tuple[str, str]:
     """Return the name of the method for costs, and why."""
-    items, n, _ = costs.shape
+    items, n, m = costs.shape
+    wide = m > MOST_COLUMNS * n
     if isinstance(costs, SparseCosts):
-        if n >= SPARSE_ROWS:
+        if n >= SPARSE_ROWS and not wide:
             return "serial-cost-scaling", f"sparse costs, {SPARSE_ROWS} rows or more: cost scaling"
-        return "serial-shortest-path", f"sparse costs, fewer than {SPARSE_ROWS} rows: shortest paths"
-    if items == 1 and n >= DENSE_ROWS:
+        return (
+            "serial-shortest-path",
+            "sparse costs, few rows or many columns more: shortest augmenting paths",
+        )
+    if items == 1 and n >= DENSE_ROWS and not wide:
         share = share_of_few_patterns(costs)
         if share >= STRUCTURED:
             return (
@@ -36,7 +42,7 @@ def choose(costs: DenseCosts | SparseCosts) -> tuple[str, str]:
             "serial-shortest-path",
             f"dense, {share:.0%} of their variance in {FEW} patterns, as if independent: shortest paths",
         )
-    return "serial-shortest-path", "dense costs, small or many matrices: shortest augmenting paths"
+    return "serial-shortest-path", "dense costs, few rows, many columns more or many matrices: shortest paths"
 
 
 def share_of_few_patterns(costs: DenseCosts) -> float:

@@ -143,7 +143,7 @@ def make_network(costs: SparseCosts, scale: Any, dtype: Any) -> Network:
         residual=forward.copy(),
         price=zeros(dtype),
         supply=supply,
-        excess=zeros(np.int64),
+        excess=supply.copy(),
         current=zeros(np.uint64),
         active=zeros(np.uint32),
         bucket=zeros(np.uint64),

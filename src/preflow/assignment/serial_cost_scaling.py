@@ -58,6 +58,8 @@ FASTER = 2
 SKIPPED_BIDS = 16
 #: Rounding errors that reduced costs of floats may have.
 ROUNDINGS = 4.0
+#: Floats that are looked at to find a range that most of them have.
+SAMPLE = 4096
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ class CostScalingOptions:
     arc_fixing : bool
         Leave out arcs, between refines, whose flow cannot change any more.
     resolution : float
-        Where costs are floats: the last epsilon, relative to the range of the costs.
+        Where costs are floats: the last epsilon, relative to the range of the middle half of the costs.
     """
 
     form: str = "csa"
@@ -146,7 +148,8 @@ class Scaling(NamedTuple):
             size = max(abs(least), abs(most), spread)
             floor = -4.0 * (spread + 1.0) * vertices
             slack = ROUNDINGS * float(np.finfo(np.float64).eps) * size
-            return cls(np.float64, 1.0, spread, spread * options.resolution, floor, np.inf, slack)
+            last = max(options.resolution * _typical_range(values), slack, np.finfo(np.float64).tiny)
+            return cls(np.float64, 1.0, spread, last, floor, np.inf, slack)
         # Bids: fewer columns than `scale`, see `rounded`. Delta of 5.1 is half of its epsilon, which so ends
         # below 1 / rows of a cost, as it may; that of 5.0 and 5.2 is epsilon and ends below 1 / vertices.
         exact = num_columns + 1 if options.by_bids else vertices + 1
@@ -165,6 +168,19 @@ def _extremes(values: NDArray[Any]) -> tuple[Any, Any]:
         finite = values[np.isfinite(values)]
         least, most = (finite.min(), finite.max()) if finite.size else (values.dtype.type(0),) * 2
     return least.item(), most.item()
+
+
+def _typical_range(values: NDArray[Any]) -> float:
+    """Return by how much costs differ mostly: the spread of the middle half of a sample of them."""
+    flat = values.reshape(-1)
+    sample = (
+        flat[np.linspace(0, flat.size - 1, min(SAMPLE, flat.size)).astype(np.int64)] if flat.size else flat
+    )
+    finite = sample[np.isfinite(sample)].astype(np.float64)
+    if finite.size == 0:
+        return 0.0
+    low, high = np.quantile(finite, (0.25, 0.75))
+    return float(high - low)
 
 
 class Item:
