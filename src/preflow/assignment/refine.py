@@ -262,9 +262,11 @@ def update_prices(network: Network, step: Step) -> Any:
             active += ONE
     level = last = ZERO
     far = False
-    while active > ZERO and level < end:
+    while level < end:
         v = network.bucket_first[level]
         if v == NONE:
+            if active == ZERO:  # not before: what is left of this bucket is no further than what was scanned
+                break
             level += ONE
             continue
         _unlink(network, v)
