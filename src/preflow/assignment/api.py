@@ -239,7 +239,7 @@ class _Solve:
             items = infeasible_items(found, there)
             if items:
                 self.control.remarks.append(
-                    f"{len(items):,} items that have no assignment of all rows, or of all columns, by {ON_HOST}"
+                    f"{len(items):,} items without an assignment of all rows, or columns, by {ON_HOST}"
                 )
                 found = finish_on_host(found, there, items, self.find_on_host)
         with timed(self.seconds, "recover"):
@@ -248,7 +248,7 @@ class _Solve:
             if stopped:
                 forget_rest(found)
                 lower, upper = bounds(lower, found, there)
-            return self.result(lower, upper, *found[:4], stopped)
+            return self.result(lower, upper, found.row, found.column, found.u, found.v, stopped)
 
     def find_on_host(self, costs: DenseCosts, item: int) -> Any:
         """Return the pairs and prices of one item, by a method on the host; raise if it has none and must."""
@@ -376,9 +376,13 @@ class _Solve:
             return values.tolist()[0]
         if values.dtype == object:
             return values.reshape(shape)
-        if self.gpu is not None and not isinstance(self.given, DeviceCosts):
+        if values.shape != shape:
+            values = values.reshape(shape)
+        if self.gpu is None:
+            values = self.given.own(values)
+        elif not isinstance(self.given, DeviceCosts):
             values = self.gpu.to_host(values)
-        return self.given.give(self.given.own(values.reshape(shape)))
+        return self.given.give(values)
 
     def total(self, row: NDArray[Any], column: NDArray[Any]) -> NDArray[Any]:
         """Return the sum of the costs of every item's pairs."""

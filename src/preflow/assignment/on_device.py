@@ -1,4 +1,4 @@
-"""What linear_assignment does with a stack that was solved on a GPU: items left to the host, sums and bounds."""
+"""What linear_assignment does with a stack solved on a GPU: items left to the host, sums and bounds."""
 
 from __future__ import annotations
 
