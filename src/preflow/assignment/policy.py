@@ -6,7 +6,7 @@ from ..graph.costs import DenseCosts, SparseCosts
 from ..graph.device_costs import DeviceCosts
 
 #: Up to so many rows and columns a GPU solves an item by one block.
-MOST_OF_BATCH = 4096
+MOST_OF_BATCH = 2048
 #: A stack on the host is worth the way to a GPU in use from so many items and costs on.
 ITEMS_FOR_GPU, COSTS_FOR_GPU = 64, 1_000_000
 
