@@ -15,11 +15,11 @@ from ..cuda.runtime import Device
 from ..errors import InfeasibleError, InvalidInputError, SolverError
 from ..graph.costs import DenseCosts, SparseCosts, as_costs
 from ..graph.device_costs import DeviceCosts, copied_to_device
-from ..kernels.timing import timed
 from ..progress import Reporter
 from ..solving.dispatch import check_method, check_placement, find_method, thread_count
 from ..solving.method import Method
 from ..solving.run import Control, check_time_limit, run_interruptibly
+from ..solving.timing import timed
 from ..stats import ARC_SCANS, AUGMENTATIONS, AssignmentStats
 from .methods import METHODS
 from .on_device import bounds, finish_on_host, forget_rest, infeasible_items, totals
