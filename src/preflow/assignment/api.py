@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InfeasibleError, InvalidInputError
+from ..cuda import runtime
+from ..cuda.runtime import Device
+from ..errors import InfeasibleError, InvalidInputError, SolverError
 from ..graph.costs import DenseCosts, SparseCosts, as_costs
+from ..graph.device_costs import DeviceCosts, copied_to_device
 from ..progress import Reporter
 from ..solving.dispatch import check_method, check_placement, find_method, thread_count
 from ..solving.method import Method
@@ -18,20 +22,26 @@ from ..solving.run import Control, check_time_limit, run_interruptibly
 from ..solving.timing import timed
 from ..stats import ARC_SCANS, AUGMENTATIONS, GLOBAL_RELABELS, PUSHES, RELABELS, AssignmentStats
 from .methods import METHODS
+from .on_device import bounds, finish_on_host, forget_rest, infeasible_items, totals
 from .partial import with_ways_out
-from .policy import choose
+from .policy import choose, pays_to_use_gpu
 from .result import AssignmentResult
 from .state import INFEASIBLE, OVERFLOW, SOLVED, STOPPED
 
 #: Up to so many costs, a solve that nobody watches runs in the caller's thread: handing it to another one and
 #: back takes 0.7 ms, more than most such solves, which Ctrl-C can well wait for.
 QUICK_COSTS = 200_000
+#: The same on a GPU.
+QUICK_COSTS_THERE = 2**26
+#: What solves an item that cuda-batch found no assignment of.
+ON_HOST = "serial-shortest-path"
 
 
 def linear_assignment(
     cost: Any,
     *,
     maximize: bool = False,
+    sizes: Any = None,
     method: str = "auto",
     device: str = "auto",
     threads: int | None = None,
@@ -47,12 +57,18 @@ def linear_assignment(
     cost : array_like, shape (..., n, m), or scipy sparse matrix
         What each pair costs. Integers are solved exactly, in 64 bits; floats in float64. A pair of infinite
         cost (minus infinity with `maximize`), or that a sparse matrix does not store, is not allowed; stored
-        zeros are. Leading dimensions make a stack of matrices, which are solved one by one.
+        zeros are. Leading dimensions make a stack of matrices, each of which is solved by itself. Dense costs
+        may be arrays of CuPy's or of anything with ``__dlpack__``, such as Torch tensors, also on a GPU;
+        results are then of the same kind, and no gradients flow through them.
     maximize : bool
         Find the largest total instead.
+    sizes : array_like of integers, shape (..., 2), optional
+        How many of its rows and columns each matrix of a stack has; the entries behind these may be anything.
     method : str
         A name from ``preflow.methods("linear_assignment")``, or "auto".
     device : {"auto", "cpu", "cuda"}
+        "auto" takes a GPU where the costs are there, and for a large stack on the host where the process uses
+        one already and `threads` is not given.
     threads : int, optional
         At most so many CPU threads; default: all that the process may use and the method can.
     partial : bool
@@ -77,8 +93,12 @@ def linear_assignment(
         or prices.
     InfeasibleError
         Some rows together are allowed fewer columns than they are; it names them.
+    UnsuitableMethodError
+        There are more rows or columns than the method can take.
     DeviceUnavailableError
         The device is not there.
+    DeviceMemoryError
+        The costs do not fit the GPU's memory.
 
     Notes
     -----
@@ -98,27 +118,49 @@ def linear_assignment(
     check_placement(METHODS, device, threads)
     if not isinstance(partial, bool):
         raise InvalidInputError(f"partial is True or False, got {partial!r}")
-    solve = _Solve.prepare(cost, maximize, method, device, threads, partial, options)
-    if solve.costs.values.size <= QUICK_COSTS and time_limit is None and progress is False:
+    solve = _Solve.prepare(cost, maximize, sizes, method, device, threads, partial, options)
+    quick = QUICK_COSTS if solve.gpu is None else QUICK_COSTS_THERE
+    if solve.given.values.size <= quick and time_limit is None and progress is False:
         return solve.run()
     return run_interruptibly(solve.run, solve.control, time_limit, progress)
+
+
+class _Found(NamedTuple):
+    """What was found for each item, of the caller's rows and columns: see AssignmentResult."""
+
+    row: NDArray[np.int64]
+    column: NDArray[np.int64]
+    u: NDArray[Any]
+    v: NDArray[Any]
+    stopped: bool
 
 
 @dataclass
 class _Solve:
     """One call of linear_assignment, its arguments checked.
 
-    What is solved is `solved`: costs to minimise with no more rows than columns.
+    Attributes
+    ----------
+    given : DenseCosts, SparseCosts or DeviceCosts
+        The costs, where the caller has them.
+    gpu : Device or None
+        The GPU that the method runs on.
+    leading : tuple of int
+        The leading dimensions of the caller's costs.
+    names : ndarray of int64 or None
+        Which of the caller's matrices the items are, where only those of one size are solved.
     """
 
-    costs: DenseCosts | SparseCosts
-    solved: DenseCosts | SparseCosts
+    given: DenseCosts | SparseCosts | DeviceCosts
     partial: bool
     method: Method
     reason: str
     options: Any
     threads: int
+    gpu: Device | None
     seconds: dict[str, float]
+    leading: tuple[int, ...]
+    names: NDArray[np.int64] | None = None
     control: Control = field(init=False)
 
     def __post_init__(self) -> None:
@@ -129,6 +171,7 @@ class _Solve:
         cls,
         cost: Any,
         maximize: bool,
+        sizes: Any,
         method: str,
         device: str,
         threads: int | None,
@@ -137,33 +180,123 @@ class _Solve:
     ) -> _Solve:
         seconds: dict[str, float] = {}
         with timed(seconds, "build"):
-            costs = as_costs(cost, maximize)
-            solved = costs.to_minimize()
+            given = as_costs(cost, maximize, sizes)
         if method == "auto":
             if options:
                 raise InvalidInputError("options belong to one method: name it, method='auto' takes none")
-            name, reason = choose(solved)
+            looks = pays_to_use_gpu(given) and runtime.is_in_use() and runtime.device_if_any() is not None
+            name, reason = choose(given, device, threads, looks)
             record = find_method(METHODS, name)
         else:
             record, reason = find_method(METHODS, method), "asked for"
             check_method(record, device, threads)
+        gpu = None
+        if record.device == "cuda":
+            if isinstance(given, SparseCosts):
+                raise InvalidInputError(f"method {record.name!r} takes dense costs")
+            gpu = given.device if isinstance(given, DeviceCosts) else runtime.find_device()
         validated = record.make_options(options)
-        count = thread_count(record, threads, costs.shape[1])
-        return cls(costs, solved, partial, record, reason, validated, count, seconds)
+        count = thread_count(record, threads, given.shape[1])
+        return cls(given, partial, record, reason, validated, count, gpu, seconds, given.leading)
+
+    @cached_property
+    def costs(self) -> DenseCosts | SparseCosts:
+        """The costs in the host's memory."""
+        if not isinstance(self.given, DeviceCosts):
+            return self.given
+        with timed(self.seconds, "download"):
+            return self.given.on_host()
+
+    @cached_property
+    def solved(self) -> DenseCosts | SparseCosts:
+        """Costs to minimise with no more rows than columns."""
+        with timed(self.seconds, "build"):
+            return self.costs.to_minimize()
 
     @property
     def transposed(self) -> bool:
         return self.costs.shape[1] > self.costs.shape[2]
 
     def run(self) -> AssignmentResult:
-        items, n, m = self.solved.shape
-        with timed(self.seconds, "solve"):
-            if items * n * m == 0:
-                match, u, v, stopped = self.without_pairs()
-            else:
-                match, u, v, stopped = self.solve()
+        if self.gpu is not None and self.given.values.size > 0:
+            with self.gpu.current():
+                return self.run_there(self.gpu)
+        costs = self.costs
+        if isinstance(costs, DenseCosts) and costs.sizes is not None:
+            with timed(self.seconds, "solve"):
+                found = self.find_by_size(costs)
+        else:
+            _ = self.solved  # so that its time does not count as that of the solve
+            with timed(self.seconds, "solve"):
+                found = self.find()
         with timed(self.seconds, "recover"):
-            return self.wrap(match, u, v, stopped)
+            return self.wrap(found)
+
+    def run_there(self, gpu: Device) -> AssignmentResult:
+        """Solve the costs on a GPU."""
+        there = self.given
+        if not isinstance(there, DeviceCosts):
+            assert isinstance(there, DenseCosts)
+            with timed(self.seconds, "upload"):
+                there = copied_to_device(there, gpu)
+        with timed(self.seconds, "solve"):
+            solve: Any = self.method.solve_on_device
+            found = solve(there, self.options, self.control)
+            items = infeasible_items(found, there)
+            if items:
+                self.control.remarks.append(
+                    f"{len(items):,} items without an assignment of all rows, or columns, by {ON_HOST}"
+                )
+                found = finish_on_host(found, there, items, self.find_on_host)
+        with timed(self.seconds, "recover"):
+            stopped = found.done < len(found.total)
+            lower = upper = totals(found, there)
+            if stopped:
+                forget_rest(found)
+                lower, upper = bounds(lower, found, there)
+            return self.result(lower, upper, found.row, found.column, found.u, found.v, stopped)
+
+    def find_on_host(self, costs: DenseCosts, item: int) -> Any:
+        """Return the pairs and prices of one item, by a method on the host; raise if it has none and must."""
+        method = find_method(METHODS, ON_HOST)
+        changes = {"method": method, "options": method.make_options(None), "gpu": None}
+        found = self.on_items(costs, np.array([item]), **changes).find()
+        if not self.partial:
+            raise SolverError(f"{self.method.name} found no assignment of item {item}, {ON_HOST} did")
+        paired = found.row[0] >= 0
+        return found.row[0][paired], found.column[0][paired], found.u[0], found.v[0]
+
+    def find_by_size(self, costs: DenseCosts) -> _Found:
+        """Solve items of one size together, one size after the other."""
+        items, n, m = costs.shape
+        dtype = np.int64 if costs.values.dtype.kind == "i" else np.float64
+        pairs = np.full((2, items, min(n, m)), -1)
+        u, v = np.zeros((items, n), dtype), np.zeros((items, m), dtype)
+        stopped = False
+        for names, part in costs.by_size():
+            found = self.on_items(part, names).find()
+            pairs[0, names, : found.row.shape[1]] = found.row
+            pairs[1, names, : found.row.shape[1]] = found.column
+            u[names, : part.shape[1]], v[names, : part.shape[2]] = found.u, found.v
+            stopped |= found.stopped
+        most = int((pairs[0] >= 0).sum(axis=1).max(initial=0))
+        return _Found(pairs[0, :, :most], pairs[1, :, :most], u, v, stopped)
+
+    def on_items(self, costs: DenseCosts, names: NDArray[np.int64], **changes: Any) -> _Solve:
+        """Return the solve of some of the items, which have these names."""
+        other = replace(self, given=costs, names=names, seconds={}, **changes)
+        other.control = self.control
+        return other
+
+    def find(self) -> _Found:
+        """Solve items that are all of one size."""
+        items, n, m = self.solved.shape
+        match, u, v, stopped = self.without_pairs() if items * n * m == 0 else self.solve()
+        row, column = _pairs(match, self.transposed)
+        if self.transposed:
+            u, v = v, u
+        sign = -1 if self.costs.maximize else 1
+        return _Found(row, column, sign * u, sign * v, stopped)
 
     def without_pairs(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], bool]:
         items, n, m = self.solved.shape
@@ -195,46 +328,67 @@ class _Solve:
             found.u[item] = np.minimum(other.u[0], penalty)
             found.v[item] = other.v[0, :m]
 
+    def index(self, item: int) -> tuple[int, ...] | None:
+        """Return the caller's index of an item in a stack; None of a single matrix."""
+        if self.names is not None:
+            item = int(self.names[item])
+        return tuple(int(i) for i in np.unravel_index(item, self.leading)) if self.leading else None
+
     def overflow(self, ending: NDArray[Any]) -> InvalidInputError:
-        where = f" of matrix {int((ending == OVERFLOW).argmax())}" if self.costs.leading else ""
+        index = self.index(int((ending == OVERFLOW).argmax()))
+        where = "" if index is None else f" of matrix {index}"
         return InvalidInputError(
             f"the prices{where} pass 2**59: the range of the costs is too large for exact 64-bit integers"
         )
 
     def infeasible(self, found: Any) -> InfeasibleError:
-        item = int((found.ending == INFEASIBLE).argmax())
-        leading = self.costs.leading
-        index = tuple(int(i) for i in np.unravel_index(item, leading)) if leading else None
+        index = self.index(int((found.ending == INFEASIBLE).argmax()))
         rows, columns = found.violating_rows.tolist(), found.violating_columns.tolist()
         return InfeasibleError("columns" if self.transposed else "rows", tuple(rows), tuple(columns), index)
 
-    def wrap(self, match: NDArray[Any], u: NDArray[Any], v: NDArray[Any], stopped: bool) -> AssignmentResult:
-        row, column = _pairs(match, self.transposed)
-        if self.transposed:
-            u, v = v, u
+    def wrap(self, found: _Found) -> AssignmentResult:
+        row, column, u, v, stopped = found
         sign = -1 if self.costs.maximize else 1
-        u, v = sign * u, sign * v
         if stopped:
             bound, other = self.bound(u, v), np.full(len(u), sign * np.inf)
             lower, upper = (other, bound) if self.costs.maximize else (bound, other)
         else:
             lower = upper = self.total(row, column)
-        leading = self.costs.leading
-        row, column, u, v = (part.reshape(*leading, part.shape[-1]) for part in (row, column, u, v))
-        for part in (row, column, u, v):
-            part.flags.writeable = False
+        with self.given.current():
+            return self.result(lower, upper, row, column, u, v, stopped)
+
+    def result(
+        self, lower: Any, upper: Any, row: Any, column: Any, u: Any, v: Any, stopped: bool
+    ) -> AssignmentResult:
+        """Return the result, of values for all items on the host or the GPU."""
+        row, column, u, v = (self.given_back(part, part.shape[1:]) for part in (row, column, u, v))
         return AssignmentResult(
             "time-limit" if stopped else "optimal",
-            _shaped(lower, leading),
-            _shaped(upper, leading),
+            self.given_back(lower),
+            self.given_back(upper),
             self.stats(),
             row,
             column,
             u,
             v,
-            self.costs,
+            self.given,
             self.partial,
         )
+
+    def given_back(self, values: Any, each: tuple[int, ...] = ()) -> Any:
+        """Return the values of all items in the caller's shape and kind; what is one number as such."""
+        shape = (*self.leading, *each)
+        if not shape:
+            return values.tolist()[0]
+        if values.dtype == object:
+            return values.reshape(shape)
+        if values.shape != shape:
+            values = values.reshape(shape)
+        if self.gpu is None:
+            values = self.given.own(values)
+        elif not isinstance(self.given, DeviceCosts):
+            values = self.gpu.to_host(values)
+        return self.given.give(values)
 
     def total(self, row: NDArray[Any], column: NDArray[Any]) -> NDArray[Any]:
         """Return the sum of the costs of every item's pairs."""
@@ -302,8 +456,3 @@ def _row_minima(costs: DenseCosts | SparseCosts, item: int, v: NDArray[Any]) -> 
         reduced = costs.values - v[costs.column]
         found[rows] = np.minimum.reduceat(reduced, costs.first[rows].astype(np.int64))
     return found
-
-
-def _shaped(values: NDArray[Any], leading: tuple[int, ...]) -> Any:
-    """Return the values of all items in their shape; of a single matrix, a number."""
-    return values.reshape(leading) if leading else values.tolist()[0]

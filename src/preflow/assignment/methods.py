@@ -21,4 +21,12 @@ METHODS = (
         "Łupińska 5.1; Goldberg and Kennedy 1995",
         aliases=("CSA",),
     ),
+    Method(
+        "cuda-batch",
+        "assignment.cuda_batch",
+        "BatchOptions",
+        "many dense problems at once, each by shortest augmenting paths of one warp or block",
+        "Jonker and Volgenant 1987",
+        device="cuda",
+    ),
 )

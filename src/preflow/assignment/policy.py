@@ -5,6 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from ..graph.costs import DenseCosts, SparseCosts
+from ..graph.device_costs import DeviceCosts
+
+#: Up to so many rows and columns a GPU solves an item by one block.
+MOST_OF_BATCH = 2048
+#: A stack on the host is worth the way to a GPU in use from so many items and costs on.
+ITEMS_FOR_GPU, COSTS_FOR_GPU = 64, 1_000_000
 
 #: From so many rows on cost scaling is faster for sparse costs, ...
 SPARSE_ROWS = 1000
@@ -19,30 +25,61 @@ FEW = 5
 #: The share of the variance that few patterns make where costs are structured.
 STRUCTURED = 0.9
 
+Costs = DenseCosts | SparseCosts | DeviceCosts
 
-def choose(costs: DenseCosts | SparseCosts) -> tuple[str, str]:
-    """Return the name of the method for costs, and why."""
-    items, n, m = costs.shape
-    wide = m > MOST_COLUMNS * n
+
+def pays_to_use_gpu(costs: Costs) -> bool:
+    """Whether costs on the host are enough work for a GPU that the process uses already."""
+    if not isinstance(costs, DenseCosts) or max(costs.shape[1:]) > MOST_OF_BATCH:
+        return False
+    return costs.shape[0] >= ITEMS_FOR_GPU and costs.values.size >= COSTS_FOR_GPU
+
+
+def choose(
+    costs: Costs, device: str = "auto", threads: int | None = None, gpu: bool = False
+) -> tuple[str, str]:
+    """Return the name of the method for costs, and why.
+
+    `gpu` says whether one may be used for costs on the host.
+    """
+    if device == "cuda":
+        return "cuda-batch", "device='cuda': one warp or block a problem"
+    if isinstance(costs, DeviceCosts) and device == "auto" and threads is None:
+        if max(costs.shape[1:]) <= MOST_OF_BATCH:
+            return "cuda-batch", "the costs are on a GPU: one warp or block a problem"
+        return (
+            "serial-shortest-path",
+            "too many rows and columns for one block of the GPU: a copy on the host",
+        )
+    if gpu and device == "auto" and threads is None and pays_to_use_gpu(costs):
+        return (
+            "cuda-batch",
+            f"{costs.shape[0]:,} problems are enough work for the GPU, the way there included",
+        )
+    if isinstance(costs, DeviceCosts):
+        return "serial-shortest-path", "one thread, the costs on a GPU: shortest augmenting paths"
+    return choose_serial(costs)
+
+
+def choose_serial(costs: DenseCosts | SparseCosts) -> tuple[str, str]:
+    """Return the name of the method for costs on one thread, and why."""
+    items, *sides = costs.shape
+    small, large = min(sides), max(sides)
+    wide = large > MOST_COLUMNS * small
     if isinstance(costs, SparseCosts):
-        if n >= SPARSE_ROWS and not wide:
+        if small >= SPARSE_ROWS and not wide:
             return "serial-cost-scaling", f"sparse costs, {SPARSE_ROWS} rows or more: cost scaling"
+        return "serial-shortest-path", "sparse costs, few rows or many columns more: shortest paths"
+    if items != 1 or small < DENSE_ROWS or wide:
         return (
             "serial-shortest-path",
-            "sparse costs, few rows or many columns more: shortest augmenting paths",
+            "dense costs, few rows, many columns more or many matrices: shortest paths",
         )
-    if items == 1 and n >= DENSE_ROWS and not wide:
-        share = share_of_few_patterns(costs)
-        if share >= STRUCTURED:
-            return (
-                "serial-cost-scaling",
-                f"dense, {share:.0%} of their variance in {FEW} patterns, as in distances: cost scaling",
-            )
-        return (
-            "serial-shortest-path",
-            f"dense, {share:.0%} of their variance in {FEW} patterns, as if independent: shortest paths",
-        )
-    return "serial-shortest-path", "dense costs, few rows, many columns more or many matrices: shortest paths"
+    share = share_of_few_patterns(costs)
+    patterns = f"dense costs, {share:.0%} of their variance in {FEW} patterns"
+    if share >= STRUCTURED:
+        return "serial-cost-scaling", f"{patterns}, as in distances: cost scaling"
+    return "serial-shortest-path", f"{patterns}, as if independent: shortest paths"
 
 
 def share_of_few_patterns(costs: DenseCosts) -> float:
