@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..errors import InfeasibleError, InvalidInputError
 from ..graph.costs import DenseCosts, SparseCosts, as_costs
 from ..graph.device_costs import DeviceCosts
+from ..graph.point_costs import PointCosts
 from ..kernels.timing import timed
 from ..progress import Reporter
 from ..solving.dispatch import check_method, check_placement, find_method, thread_count
@@ -20,6 +21,7 @@ from ..solving.run import Control, check_time_limit, run_interruptibly
 from ..stats import ARC_SCANS, AUGMENTATIONS, AssignmentStats
 from .methods import METHODS
 from .partial import with_ways_out
+from .point_solver import row_minima
 from .policy import choose
 from .result import AssignmentResult
 from .state import INFEASIBLE, OVERFLOW, SOLVED, STOPPED
@@ -27,6 +29,8 @@ from .state import INFEASIBLE, OVERFLOW, SOLVED, STOPPED
 #: Up to so many costs, a solve that nobody watches runs in the caller's thread: handing it to another one and
 #: back takes 0.7 ms, more than most such solves, which Ctrl-C can well wait for.
 QUICK_COSTS = 200_000
+#: The same for points.
+QUICK_POINTS = 500
 
 
 def linear_assignment(
@@ -46,12 +50,13 @@ def linear_assignment(
 
     Parameters
     ----------
-    cost : array_like, shape (..., n, m), or scipy sparse matrix
+    cost : array_like, shape (..., n, m), scipy sparse matrix, or PointCosts
         What each pair costs. Integers are solved exactly, in 64 bits; floats in float64. A pair of infinite
         cost (minus infinity with `maximize`), or that a sparse matrix does not store, is not allowed; stored
         zeros are. Leading dimensions make a stack of matrices, each of which is solved by itself. Dense costs
         may be arrays of CuPy's or of anything with ``__dlpack__``, such as Torch tensors, also on a GPU;
-        results are then of the same kind, and no gradients flow through them.
+        results are then of the same kind, and no gradients flow through them. Of
+        :class:`preflow.PointCosts` no cost is stored.
     maximize : bool
         Find the largest total instead.
     sizes : array_like of integers, shape (..., 2), optional
@@ -105,7 +110,7 @@ def linear_assignment(
     if not isinstance(partial, bool):
         raise InvalidInputError(f"partial is True or False, got {partial!r}")
     solve = _Solve.prepare(cost, maximize, sizes, method, device, threads, partial, options)
-    if solve.costs.values.size <= QUICK_COSTS and time_limit is None and progress is False:
+    if solve.quick and time_limit is None and progress is False:
         return solve.run()
     return run_interruptibly(solve.run, solve.control, time_limit, progress)
 
@@ -126,19 +131,19 @@ class _Solve:
 
     Attributes
     ----------
-    given : DenseCosts, SparseCosts or DeviceCosts
+    given : DenseCosts, SparseCosts, PointCosts or DeviceCosts
         The costs, where the caller has them.
-    costs : DenseCosts or SparseCosts
+    costs : DenseCosts, SparseCosts or PointCosts
         The same in the host's memory.
-    solved : DenseCosts or SparseCosts
+    solved : DenseCosts, SparseCosts or PointCosts
         Costs to minimise with no more rows than columns; as given where items differ in size.
     names : ndarray of int64 or None
         Which of the caller's matrices the items are, where only those of one size are solved.
     """
 
-    given: DenseCosts | SparseCosts | DeviceCosts
-    costs: DenseCosts | SparseCosts
-    solved: DenseCosts | SparseCosts
+    given: DenseCosts | SparseCosts | PointCosts | DeviceCosts
+    costs: DenseCosts | SparseCosts | PointCosts
+    solved: DenseCosts | SparseCosts | PointCosts
     partial: bool
     method: Method
     reason: str
@@ -166,14 +171,14 @@ class _Solve:
         seconds: dict[str, float] = {}
         with timed(seconds, "build"):
             given = as_costs(cost, maximize, sizes)
-        costs: DenseCosts | SparseCosts
+        costs: DenseCosts | SparseCosts | PointCosts
         if isinstance(given, DeviceCosts):
             with timed(seconds, "download"):
                 costs = given.on_host()
         else:
             costs = given
         with timed(seconds, "build"):
-            same_size = isinstance(costs, SparseCosts) or costs.sizes is None
+            same_size = not isinstance(costs, DenseCosts) or costs.sizes is None
             solved = costs.to_minimize() if same_size else costs
         if method == "auto":
             if options:
@@ -183,9 +188,17 @@ class _Solve:
         else:
             record, reason = find_method(METHODS, method), "asked for"
             check_method(record, device, threads)
+            if isinstance(costs, PointCosts) and not record.points:
+                raise InvalidInputError(f"method {record.name!r} takes no PointCosts")
         validated = record.make_options(options)
         count = thread_count(record, threads, costs.shape[1])
         return cls(given, costs, solved, partial, record, reason, validated, count, seconds)
+
+    @property
+    def quick(self) -> bool:
+        if isinstance(self.costs, PointCosts):
+            return sum(self.costs.shape) <= QUICK_POINTS
+        return self.costs.values.size <= QUICK_COSTS
 
     @property
     def transposed(self) -> bool:
@@ -230,7 +243,7 @@ class _Solve:
 
     def without_pairs(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], bool]:
         items, n, m = self.solved.shape
-        dtype = np.int64 if self.costs.values.dtype.kind == "i" else np.float64
+        dtype = np.int64 if self.costs.dtype.kind == "i" else np.float64
         return np.full((items, n), -1), np.zeros((items, n), dtype), np.zeros((items, m), dtype), False
 
     def solve(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], bool]:
@@ -247,6 +260,7 @@ class _Solve:
 
     def solve_partially(self, found: Any, item: int) -> None:
         """Replace what was found for an item by the best assignment with the most pairs."""
+        assert not isinstance(self.solved, PointCosts)  # all pairs are allowed
         m = self.solved.shape[2]
         costs, penalty = with_ways_out(self.solved.one(item).to_sparse())
         other = self.method.solve(costs, self.options, self.control)
@@ -311,7 +325,7 @@ class _Solve:
 
     def total(self, row: NDArray[Any], column: NDArray[Any]) -> NDArray[Any]:
         """Return the sum of the costs of every item's pairs."""
-        items, integer = len(row), self.costs.values.dtype.kind == "i"
+        items, integer = len(row), self.costs.dtype.kind == "i"
         if items > 1 and (row >= 0).all():
             at_pairs = self.costs.at(np.arange(items)[:, None], row, column)
             if not integer or float(np.abs(at_pairs).max(initial=0)) * row.shape[1] < 2.0**62:
@@ -361,8 +375,10 @@ def _pairs(match: NDArray[Any], transposed: bool) -> tuple[NDArray[Any], NDArray
     return pairs[0], pairs[1]
 
 
-def _row_minima(costs: DenseCosts | SparseCosts, item: int, v: NDArray[Any]) -> NDArray[Any]:
+def _row_minima(costs: DenseCosts | SparseCosts | PointCosts, item: int, v: NDArray[Any]) -> NDArray[Any]:
     """Return the largest prices of rows that exceed no cost; 0 where nothing is allowed."""
+    if isinstance(costs, PointCosts):
+        return row_minima(costs, v)
     if isinstance(costs, DenseCosts):
         least = (costs.values[item] - v).min(axis=1)
         return least if least.dtype.kind == "i" else np.where(np.isfinite(least), least, 0.0)
