@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from ..graph.kd_tree import make_tree, set_prices, tree_order
 from ..graph.point_costs import PointCosts
 from ..solving.run import Control
+from ..stats import ARC_SCANS
 from .points import (
     Points,
     auction,
@@ -55,7 +56,7 @@ PASSES = 2
 
 
 class PointSolve:
-    """One solve, rows and columns in the order of trees. Its phases return whether they were stopped."""
+    """One solve, rows and columns in the order of trees; `free` is how many rows have no column."""
 
     def __init__(self, costs: PointCosts, reduction: float, control: Control) -> None:
         _, n, m = costs.shape
@@ -173,6 +174,7 @@ def solve_points(
     _, n, m = costs.shape
     found = PointSolve(costs, reduction, control)
     ending = found.run(use_auction and n == m)
+    control.counts[ARC_SCANS] += found.points.tree.looked[0]
     state = found.state
     match, u, v = np.full(n, -1), np.zeros(n), np.zeros(m)
     v[found.column_order] = state.price

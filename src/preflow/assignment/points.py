@@ -283,7 +283,6 @@ def search_points(
             bound = lists.bound[row]
         else:
             size = _ask(points, state.price, row, window, points.after[row], points.last[row])
-            counts[ARC_SCANS] += size
             front = _relax(state, front, row, height, points.column, points.cost, ZERO, size)
             bound = state.limits.beyond
             if size == window:

@@ -22,7 +22,7 @@ TWO = np.uint64(2)
 NONE = np.uint64(2**64 - 1)
 #: Points of a leaf, at most.
 LEAF_POINTS = 32
-#: Trees are less deep than half of that.
+#: Nodes that a search puts off, at most: trees are less deep.
 STACK = 128
 
 
