@@ -13,11 +13,11 @@ from ..errors import InfeasibleError, InvalidInputError
 from ..graph.costs import DenseCosts, SparseCosts, as_costs
 from ..graph.device_costs import DeviceCosts
 from ..graph.point_costs import PointCosts
-from ..kernels.timing import timed
 from ..progress import Reporter
 from ..solving.dispatch import check_method, check_placement, find_method, thread_count
 from ..solving.method import Method
 from ..solving.run import Control, check_time_limit, run_interruptibly
+from ..solving.timing import timed
 from ..stats import ARC_SCANS, AUGMENTATIONS, AssignmentStats
 from .methods import METHODS
 from .partial import with_ways_out
