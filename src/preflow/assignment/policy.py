@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from ..graph.costs import DenseCosts, SparseCosts
 from ..graph.device_costs import DeviceCosts
+from ..graph.point_costs import PointCosts
 
 #: Up to so many rows and columns a GPU solves an item by one block.
 MOST_OF_BATCH = 2048
 #: A stack on the host is worth the way to a GPU in use from so many items and costs on.
 ITEMS_FOR_GPU, COSTS_FOR_GPU = 64, 1_000_000
 
-Costs = DenseCosts | SparseCosts | DeviceCosts
+Costs = DenseCosts | SparseCosts | PointCosts | DeviceCosts
 
 
 def pays_to_use_gpu(costs: Costs) -> bool:
@@ -27,6 +28,8 @@ def choose(
 
     `gpu` says whether one may be used for costs on the host.
     """
+    if isinstance(costs, PointCosts) and device != "cuda":
+        return "serial-shortest-path", "points, one thread: an auction over a tree, shortest augmenting paths"
     if device == "cuda":
         return "cuda-batch", "device='cuda': one warp or block a problem"
     if isinstance(costs, DeviceCosts) and device == "auto" and threads is None:
