@@ -21,7 +21,7 @@ from ..solving.dispatch import check_method, check_placement, find_method, threa
 from ..solving.method import Method
 from ..solving.run import Control, check_time_limit, run_interruptibly
 from ..solving.timing import timed
-from ..stats import ARC_SCANS, AUGMENTATIONS, AssignmentStats
+from ..stats import ARC_SCANS, AUGMENTATIONS, GLOBAL_RELABELS, PUSHES, RELABELS, AssignmentStats
 from .methods import METHODS
 from .on_device import bounds, finish_on_host, forget_rest, infeasible_items, totals
 from .partial import with_ways_out
@@ -432,6 +432,9 @@ class _Solve:
             reason="; ".join([self.reason, *self.control.remarks]),
             device=self.method.device,
             threads=self.threads,
+            pushes=int(counts[PUSHES]),
+            relabels=int(counts[RELABELS]),
+            global_relabels=int(counts[GLOBAL_RELABELS]),
             arc_scans=int(counts[ARC_SCANS]),
             seconds=self.seconds,
             augmentations=int(counts[AUGMENTATIONS]),

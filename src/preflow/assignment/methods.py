@@ -15,6 +15,14 @@ METHODS = (
         points=True,
     ),
     Method(
+        "serial-cost-scaling",
+        "assignment.serial_cost_scaling",
+        "CostScalingOptions",
+        "cost scaling in the paper's three forms; as it is, by bids of rows for listed columns",
+        "Łupińska 5.1; Goldberg and Kennedy 1995",
+        aliases=("CSA",),
+    ),
+    Method(
         "cuda-batch",
         "assignment.cuda_batch",
         "BatchOptions",

@@ -1,6 +1,8 @@
-"""The choice that method="auto" makes, in rules that anyone can read."""
+"""The choice that method="auto" makes, in rules that anyone can read, all of them measured."""
 
 from __future__ import annotations
+
+import numpy as np
 
 from ..graph.costs import DenseCosts, SparseCosts
 from ..graph.device_costs import DeviceCosts
@@ -10,6 +12,19 @@ from ..graph.point_costs import PointCosts
 MOST_OF_BATCH = 2048
 #: A stack on the host is worth the way to a GPU in use from so many items and costs on.
 ITEMS_FOR_GPU, COSTS_FOR_GPU = 64, 1_000_000
+
+#: From so many rows on cost scaling is faster for sparse costs, ...
+SPARSE_ROWS = 1000
+#: ... and for dense ones of few patterns.
+DENSE_ROWS = 400
+#: Where there are more columns to a row than this, rows hardly get into each other's way.
+MOST_COLUMNS = 1.1
+#: Rows and columns that are looked at for patterns, ...
+SAMPLE = 32
+#: ... and how many patterns are few: for independent costs these make half of the variance of such a sample.
+FEW = 5
+#: The share of the variance that few patterns make where costs are structured.
+STRUCTURED = 0.9
 
 Costs = DenseCosts | SparseCosts | PointCosts | DeviceCosts
 
@@ -28,10 +43,10 @@ def choose(
 
     `gpu` says whether one may be used for costs on the host.
     """
-    if isinstance(costs, PointCosts) and device != "cuda":
-        return "serial-shortest-path", "points, one thread: an auction over a tree, shortest augmenting paths"
     if device == "cuda":
         return "cuda-batch", "device='cuda': one warp or block a problem"
+    if isinstance(costs, PointCosts):
+        return "serial-shortest-path", "points, one thread: an auction over a tree, shortest augmenting paths"
     if isinstance(costs, DeviceCosts) and device == "auto" and threads is None:
         if max(costs.shape[1:]) <= MOST_OF_BATCH:
             return "cuda-batch", "the costs are on a GPU: one warp or block a problem"
@@ -44,5 +59,47 @@ def choose(
             "cuda-batch",
             f"{costs.shape[0]:,} problems are enough work for the GPU, the way there included",
         )
-    kind = "sparse" if isinstance(costs, SparseCosts) else "dense"
-    return "serial-shortest-path", f"{kind} costs, one thread: shortest augmenting paths"
+    if isinstance(costs, DeviceCosts):
+        return "serial-shortest-path", "one thread, the costs on a GPU: shortest augmenting paths"
+    return choose_serial(costs)
+
+
+def choose_serial(costs: DenseCosts | SparseCosts) -> tuple[str, str]:
+    """Return the name of the method for costs on one thread, and why."""
+    items, *sides = costs.shape
+    small, large = min(sides), max(sides)
+    wide = large > MOST_COLUMNS * small
+    if isinstance(costs, SparseCosts):
+        if small >= SPARSE_ROWS and not wide:
+            return "serial-cost-scaling", f"sparse costs, {SPARSE_ROWS} rows or more: cost scaling"
+        return "serial-shortest-path", "sparse costs, few rows or many columns more: shortest paths"
+    if items != 1 or small < DENSE_ROWS or wide:
+        return (
+            "serial-shortest-path",
+            "dense costs, few rows, many columns more or many matrices: shortest paths",
+        )
+    share = share_of_few_patterns(costs)
+    patterns = f"dense costs, {share:.0%} of their variance in {FEW} patterns"
+    if share >= STRUCTURED:
+        return "serial-cost-scaling", f"{patterns}, as in distances: cost scaling"
+    return "serial-shortest-path", f"{patterns}, as if independent: shortest paths"
+
+
+def share_of_few_patterns(costs: DenseCosts) -> float:
+    """Return the share of the variance of a sample of costs that is of low rank.
+
+    Means of rows and columns are taken out: they do not matter to an assignment. Where prices of neighbouring
+    rows pull each other along, as with distances of points or products, few patterns make all of the rest.
+    """
+    rows, columns = (np.linspace(0, size - 1, SAMPLE).astype(np.int64) for size in costs.shape[1:])
+    sample = costs.values[0][np.ix_(rows, columns)].astype(np.float64)
+    finite = np.isfinite(sample)
+    if not finite.any():
+        return 0.0
+    sample = np.where(finite, sample, sample[finite].max())
+    sample /= max(float(np.abs(sample).max()), np.finfo(np.float64).tiny)
+    sample -= sample.mean(axis=0)
+    sample -= sample.mean(axis=1)[:, None]
+    squares = np.linalg.svd(sample, compute_uv=False) ** 2
+    total = float(squares.sum())
+    return float(squares[:FEW].sum()) / total if total > np.finfo(np.float64).eps else 0.0

@@ -17,41 +17,38 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import InvalidInputError
 from ..graph.costs import DenseCosts, SparseCosts
 from ..graph.point_costs import PointCosts
-from ..kernels.atomics import relaxed_load
 from ..kernels.kernel import kernel
 from ..solving.options import MOST, check_flag
 from ..solving.run import Control
-from ..stats import ARC_SCANS, AUGMENTATIONS
+from ..stats import ARC_SCANS
 from .dense_rows import ROOM, WANTED, list_row, reduce_columns
 from .point_solver import solve_points
 from .row_reduction import reduce_rows
-from .shortest_paths import search_lists, search_rows
+from .shortest_paths import augment_rows, list_free_rows
 from .state import (
     INFEASIBLE,
-    LISTS_END,
     NONE,
     ONE,
     OVERFLOW,
-    SOLVED,
     STOPPED,
     ZERO,
     Lists,
+    Solution,
     State,
     clear,
+    lists_of,
     make_lists,
     make_state,
+    unsolved,
+    with_violation,
 )
 
 #: Up to so many columns the search over whole rows is faster than lists.
 FEW_COLUMNS = 128
-#: Listing at most this share of what whole rows would be, after so many columns were reached.
-LISTING_SHARE = 0.4
-PATIENCE = np.uint64(2048)
 #: Passes over the free rows in row reduction.
 PASSES = 2
 
@@ -84,28 +81,6 @@ class ShortestPathOptions:
         share = self.row_reduction
         if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= MOST:
             raise InvalidInputError(f"option row_reduction is a number of 0 to {MOST}, got {share!r}")
-
-
-class Solution(NamedTuple):
-    """The outcome of a solve, for costs to minimise with at least as many columns as rows.
-
-    Attributes
-    ----------
-    match : ndarray of int64, shape (items, n)
-        The column of every row; -1 where there is none.
-    u, v : ndarray of int64 or float64, shapes (items, n) and (items, m)
-    ending : ndarray of int64, shape (items,)
-        How each item ended, see :mod:`.state`.
-    violating_rows, violating_columns : ndarray of int64
-        Of the last item that was found infeasible: rows whose edges all lead to fewer columns.
-    """
-
-    match: NDArray[np.int64]
-    u: NDArray[Any]
-    v: NDArray[Any]
-    ending: NDArray[np.int64]
-    violating_rows: NDArray[np.int64]
-    violating_columns: NDArray[np.int64]
 
 
 class Work(NamedTuple):
@@ -148,17 +123,6 @@ def reduce_listed_columns(lists: Lists, state: State) -> None:
 
 
 @kernel
-def list_free_rows(state: State) -> Any:
-    """Write the rows without a column into `free` and return how many there are."""
-    size = ZERO
-    for i in range(np.uint64(len(state.row_match))):
-        if state.row_match[i] == NONE:
-            state.free[size] = i
-            size += ONE
-    return size
-
-
-@kernel
 def solve_matrix(
     cost: Any, lists: Lists, state: State, work: Work, stop: Any, counts: Any, progress: Any
 ) -> tuple[Any, Any, Any]:
@@ -166,7 +130,6 @@ def solve_matrix(
     clear(state)
     dense = len(cost) > 0
     use_lists = work.lists
-    num_columns = np.uint64(len(state.price))
     if work.reduce_columns:
         if dense:
             reduce_columns(cost, state)
@@ -183,28 +146,7 @@ def solve_matrix(
             counts[ARC_SCANS] += scans
             if not fits:
                 return OVERFLOW, ZERO, ZERO
-    reached = looked = ZERO
-    for k in range(size):
-        if relaxed_load(stop, 0) != 0:
-            return STOPPED, ZERO, ZERO
-        root = state.free[k]
-        ending = LISTS_END
-        done = ZERO
-        if use_lists:
-            ending, done, scans = search_lists(cost, lists, state, root, k + ONE)
-            counts[ARC_SCANS] += scans
-            looked += scans
-            reached += done
-            if dense and reached > PATIENCE:
-                use_lists = bool(np.float64(looked) < LISTING_SHARE * np.float64(reached) * num_columns)
-        if ending == LISTS_END:
-            ending, done, scans = search_rows(cost, state, root, done)
-            counts[ARC_SCANS] += scans
-        if ending != SOLVED:
-            return ending, root, done
-        counts[AUGMENTATIONS] += ONE
-        progress[0] -= 1.0
-    return SOLVED, ZERO, ZERO
+    return augment_rows(cost, lists, state, use_lists, size, stop, counts, progress)
 
 
 @kernel
@@ -277,17 +219,11 @@ def solve(
         listed = n * WANTED
     else:
         flat = np.empty(0, dtype=dtype)
-        lists = _lists_of(costs, state)
+        lists = lists_of(costs)
         listed = len(costs.values)
     budget = np.uint64(min(options.row_reduction * listed, 2.0**60))
     work = Work(options.column_reduction and n == m, use_lists, np.uint64(WANTED), budget)
-    solution = Solution(
-        np.full((items, n), -1, dtype=np.int64),
-        np.zeros((items, n), dtype=dtype),
-        np.zeros((items, m), dtype=dtype),
-        np.full(items, STOPPED, dtype=np.int64),
-        *np.empty((2, 0), dtype=np.int64),
-    )
+    solution = unsolved(items, n, m, dtype)
     control.excess[:] = items * n
     root, done = solve_items(
         flat, lists, state, work, solution.match, solution.u, solution.v, solution.ending, go_on,
@@ -295,27 +231,10 @@ def solve(
     )  # fmt: skip
     if INFEASIBLE not in solution.ending:
         return solution
-    columns = state.done[: int(done)]
-    rows = np.append(state.column_match[columns], np.uint64(root))
-    return solution._replace(
-        violating_rows=np.sort(rows.astype(np.int64)), violating_columns=np.sort(columns.astype(np.int64))
-    )
+    return with_violation(solution, state, root, done)
 
 
 def _solve_points(costs: PointCosts, options: ShortestPathOptions, control: Control) -> Solution:
     match, u, v, ending = solve_points(costs, options.auction, options.row_reduction, control)
     nobody = np.empty(0, dtype=np.int64)
     return Solution(match[None], u[None], v[None], np.array([ending]), nobody, nobody)
-
-
-def _lists_of(costs: SparseCosts, state: State) -> Lists:
-    n = costs.shape[1]
-    return Lists(
-        first=costs.first,
-        size=np.diff(costs.first),
-        column=costs.column,
-        cost=costs.values,
-        bound=np.full(n, state.limits.beyond, dtype=costs.values.dtype),
-        built=np.zeros(n, dtype=np.uint64),
-        wanted=np.zeros(n, dtype=np.uint64),
-    )
