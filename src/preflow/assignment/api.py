@@ -148,7 +148,7 @@ class _Solve:
             record, reason = find_method(METHODS, method), "asked for"
             check_method(record, device, threads)
         validated = record.make_options(options)
-        count = thread_count(record, threads, costs.shape[1])
+        count = thread_count(record, threads, costs.shape[0] * costs.shape[1])
         return cls(costs, solved, partial, record, reason, validated, count, seconds)
 
     @property
@@ -213,7 +213,8 @@ class _Solve:
         if self.transposed:
             u, v = v, u
         sign = -1 if self.costs.maximize else 1
-        u, v = sign * u, sign * v
+        if self.costs.maximize:
+            u, v = -u, -v
         if stopped:
             bound, other = self.bound(u, v), np.full(len(u), sign * np.inf)
             lower, upper = (other, bound) if self.costs.maximize else (bound, other)

@@ -13,4 +13,12 @@ METHODS = (
         "Jonker and Volgenant 1987",
         aliases=("JV",),
     ),
+    Method(
+        "multicore-shortest-path",
+        "assignment.multicore_shortest_path",
+        "ShortestPathOptions",
+        "stacks of matrices: every thread solves matrices by shortest augmenting paths",
+        "Jonker and Volgenant 1987",
+        parallel=True,
+    ),
 )

@@ -27,7 +27,7 @@ from ..solving.options import MOST, check_flag
 from ..solving.run import Control
 from ..stats import ARC_SCANS, AUGMENTATIONS
 from .dense_rows import ROOM, WANTED, list_row, reduce_columns
-from .row_reduction import reduce_rows
+from .row_reduction import reduce_rows, reduce_whole_rows
 from .shortest_paths import search_lists, search_rows
 from .state import (
     INFEASIBLE,
@@ -52,6 +52,8 @@ LISTING_SHARE = 0.4
 PATIENCE = np.uint64(2048)
 #: Passes over the free rows in row reduction.
 PASSES = 2
+#: A pass over whole rows, of which there are few and short, looks at this share of what lists would be.
+WHOLE_SHARE = 0.2
 
 
 @dataclass(frozen=True)
@@ -171,9 +173,12 @@ def solve_matrix(
             lists.wanted[i] = work.wanted
             list_row(cost, lists, state, i, ZERO)
     size = list_free_rows(state)
-    if use_lists and work.budget > ZERO:
+    if work.budget > ZERO:
         for _ in range(PASSES):
-            size, scans, fits = reduce_rows(cost, lists, state, size, work.budget)
+            if use_lists:
+                size, scans, fits = reduce_rows(cost, lists, state, size, work.budget)
+            else:
+                size, scans, fits = reduce_whole_rows(cost, state, size, work.budget)
             counts[ARC_SCANS] += scans
             if not fits:
                 return OVERFLOW, ZERO, ZERO
@@ -255,33 +260,64 @@ def solve(
     O(n**2 m) time for dense costs, O(n e log m) for e sparse ones. Memory beside the costs: about 100 bytes a
     column, 60 a row, and 3 KiB a row for the lists of dense costs.
     """
+    items = costs.shape[0]
+    solution = empty_solution(costs)
+    start = make_start(costs, options)
+    control.excess[:] = items * costs.shape[1]
+    flat = costs.values.reshape(-1) if isinstance(costs, DenseCosts) else costs.values[:0]
+    root, done = solve_items(
+        flat, start.lists, start.state, start.work, solution.match, solution.u, solution.v, solution.ending,
+        go_on, control.stop, control.counts, control.excess,
+    )  # fmt: skip
+    return with_violation(solution, start.state, root, done)
+
+
+def empty_solution(costs: DenseCosts | SparseCosts) -> Solution:
+    """Return a solution of which nothing is solved."""
     items, n, m = costs.shape
-    dtype = np.int64 if costs.values.dtype.kind == "i" else np.float64
-    state = make_state(n, m, dtype)
-    dense = isinstance(costs, DenseCosts)
-    use_lists = not dense or (options.lists and m > FEW_COLUMNS)
-    if isinstance(costs, DenseCosts):
-        flat = costs.values.reshape(-1)
-        lists = make_lists(n if use_lists else 0, min(ROOM, m), WANTED, dtype)
-        listed = n * WANTED
-    else:
-        flat = np.empty(0, dtype=dtype)
-        lists = _lists_of(costs, state)
-        listed = len(costs.values)
-    budget = np.uint64(min(options.row_reduction * listed, 2.0**60))
-    work = Work(options.column_reduction and n == m, use_lists, np.uint64(WANTED), budget)
-    solution = Solution(
+    dtype = number_dtype(costs)
+    return Solution(
         np.full((items, n), -1, dtype=np.int64),
         np.zeros((items, n), dtype=dtype),
         np.zeros((items, m), dtype=dtype),
         np.full(items, STOPPED, dtype=np.int64),
         *np.empty((2, 0), dtype=np.int64),
     )
-    control.excess[:] = items * n
-    root, done = solve_items(
-        flat, lists, state, work, solution.match, solution.u, solution.v, solution.ending, go_on,
-        control.stop, control.counts, control.excess,
-    )  # fmt: skip
+
+
+def number_dtype(costs: DenseCosts | SparseCosts) -> Any:
+    """Return the type of prices."""
+    return np.int64 if costs.values.dtype.kind == "i" else np.float64
+
+
+class Start(NamedTuple):
+    """What one thread solves matrices of a shape with."""
+
+    lists: Lists
+    state: State
+    work: Work
+
+
+def make_start(costs: DenseCosts | SparseCosts, options: ShortestPathOptions) -> Start:
+    """Return what to solve matrices of the shape of `costs` with."""
+    _, n, m = costs.shape
+    dtype = number_dtype(costs)
+    state = make_state(n, m, dtype)
+    use_lists = isinstance(costs, SparseCosts) or (options.lists and m > FEW_COLUMNS)
+    if isinstance(costs, DenseCosts):
+        lists = make_lists(n if use_lists else 0, min(ROOM, m), WANTED, dtype)
+        listed: float = n * WANTED if use_lists else WHOLE_SHARE * n * min(m, WANTED)
+    else:
+        lists = _lists_of(costs, state)
+        listed = len(costs.values)
+    budget = np.uint64(min(options.row_reduction * listed, 2.0**60))
+    return Start(
+        lists, state, Work(options.column_reduction and n == m, use_lists, np.uint64(WANTED), budget)
+    )
+
+
+def with_violation(solution: Solution, state: State, root: Any, done: Any) -> Solution:
+    """Name the rows and columns of the search without a path that was the last one."""
     if INFEASIBLE not in solution.ending:
         return solution
     columns = state.done[: int(done)]
