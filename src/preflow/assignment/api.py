@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from ..errors import InfeasibleError, InvalidInputError
 from ..graph.costs import DenseCosts, SparseCosts, as_costs
 from ..kernels.timing import timed
+from ..parallel.pieces import run_pieces
 from ..progress import Reporter
-from ..solving.dispatch import check_method, check_placement, find_method, thread_count
+from ..solving.dispatch import check_method, check_placement, find_method, most_threads, thread_count
 from ..solving.method import Method
 from ..solving.run import Control, check_time_limit, run_interruptibly
 from ..stats import ARC_SCANS, AUGMENTATIONS, AssignmentStats
@@ -26,6 +27,8 @@ from .state import INFEASIBLE, OVERFLOW, SOLVED, STOPPED
 #: Up to so many costs, a solve that nobody watches runs in the caller's thread: handing it to another one and
 #: back takes 0.7 ms, more than most such solves, which Ctrl-C can well wait for.
 QUICK_COSTS = 200_000
+#: Pairs whose costs a further thread adds up.
+LEAST_PAIRS = 20_000
 
 
 def linear_assignment(
@@ -137,7 +140,7 @@ class _Solve:
     ) -> _Solve:
         seconds: dict[str, float] = {}
         with timed(seconds, "build"):
-            costs = as_costs(cost, maximize)
+            costs = as_costs(cost, maximize, most_threads(threads))
             solved = costs.to_minimize()
         if method == "auto":
             if options:
@@ -241,10 +244,10 @@ class _Solve:
         """Return the sum of the costs of every item's pairs."""
         items, integer = len(row), self.costs.values.dtype.kind == "i"
         if items > 1 and (row >= 0).all():
-            at_pairs = self.costs.at(np.arange(items)[:, None], row, column)
-            if not integer or float(np.abs(at_pairs).max(initial=0)) * row.shape[1] < 2.0**62:
-                sums: NDArray[Any] = at_pairs.sum(axis=1, dtype=np.int64 if integer else np.float64)
-                return sums
+            threads = min(self.threads, max(1, row.size // LEAST_PAIRS))
+            parts = run_pieces(lambda begin, end: self.sums(row, column, begin, end), items, threads)
+            if all(fits for _, fits in parts):
+                return np.concatenate([sums for sums, _ in parts])
         totals: list[Any] = []
         for item in range(items):
             paired = row[item] >= 0
@@ -252,6 +255,16 @@ class _Solve:
             totals.append(sum(values.tolist()) if integer else values.sum(dtype=np.float64))
         fits = all(-(2**63) <= total < 2**63 for total in totals)
         return np.array(totals, dtype=object if not fits else np.int64 if integer else np.float64)
+
+    def sums(
+        self, row: NDArray[Any], column: NDArray[Any], begin: int, end: int
+    ) -> tuple[NDArray[Any], bool]:
+        """Return the sum of the costs of some items' pairs, and whether it fits."""
+        item = np.arange(begin, end)[:, None]
+        at_pairs = self.costs.at(item, row[begin:end], column[begin:end])
+        integer = at_pairs.dtype.kind == "i"
+        fits = not integer or float(np.abs(at_pairs).max(initial=0)) * row.shape[1] < 2.0**62
+        return at_pairs.sum(axis=1, dtype=np.int64 if integer else np.float64), fits
 
     def bound(self, u: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
         """Return what the prices prove; nothing where fewer pairs would do."""
