@@ -6,6 +6,7 @@ import json
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -200,6 +201,102 @@ def test_stacks_are_solved_one_by_one(shape: tuple[int, ...], maximize: bool) ->
         assert np.array_equal(one.row, result.row[index])
         assert np.array_equal(one.column, result.column[index])
         assert one.cost == pytest.approx(result.cost[index])
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize("kind", ["integer", "float32"])
+def test_matrices_of_different_sizes(kind: str, maximize: bool) -> None:
+    costs = random_costs((3, 4, 5, 6), kind, 1)
+    sizes = np.random.default_rng(0).integers(0, [6, 7], (3, 4, 2))
+    sizes[0, :2] = [[5, 2], [3, 0]]
+    for index in np.ndindex(3, 4):
+        n, m = sizes[index]
+        costs[index][n:], costs[index][:, m:] = (2**62, 2**62) if kind == "integer" else (np.nan, np.inf)
+    result = preflow.linear_assignment(costs, sizes=sizes, maximize=maximize)
+    result.verify()
+    for index in np.ndindex(3, 4):
+        n, m = sizes[index]
+        one = preflow.linear_assignment(costs[index][:n, :m], maximize=maximize)
+        paired = result.row[index] >= 0
+        assert np.array_equal(result.row[index][paired], one.row)
+        assert np.array_equal(result.column[index][paired], one.column)
+        assert np.array_equal(result.u[index], np.append(one.u, np.zeros(5 - n)))
+        assert np.array_equal(result.v[index], np.append(one.v, np.zeros(6 - m)))
+        assert result.cost[index] == pytest.approx(one.cost)
+    assert preflow.linear_assignment(costs[0, 0], sizes=[2, 1]).column.shape == (1,)
+    costs = costs.astype(np.float64)
+    costs[1, 2], costs[1, 2, :, 0], sizes[1, 2] = np.inf, 0, [2, 3]
+    with pytest.raises(InfeasibleError, match=r"matrix \(1, 2\): no assignment: rows 0, 1 are allowed 1"):
+        preflow.linear_assignment(costs, sizes=sizes)
+    preflow.linear_assignment(costs, sizes=sizes, partial=True).verify()
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ([[1, 2]], r"shape \(2, 2\), got \(1, 2\)"),
+        ([[1, 2], [1, -1]], "0 to 3 rows and 4 columns"),
+        ([[1, 2], [4, 4]], "0 to 3 rows and 4 columns"),
+        ([[1.0, 2], [2, 4]], "sizes are integers"),
+        ([[1, 2], [2]], "not an array"),
+    ],
+)
+def test_bad_sizes(sizes: Any, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        preflow.linear_assignment(np.zeros((2, 3, 4)), sizes=sizes)
+    with pytest.raises(InvalidInputError, match="sizes are those of a stack of dense"):
+        preflow.linear_assignment(scipy.sparse.eye_array(3), sizes=[1, 1])
+
+
+class Tensor:
+    """An array on the host that can be read through DLPack, as a tensor of some library would be."""
+
+    def __init__(self, values: Any) -> None:
+        self.values = np.asarray(values)
+        self.requires_grad = False
+
+    def detach(self) -> Tensor:
+        return Tensor(self.values)
+
+    def __dlpack__(self, **arguments: Any) -> Any:
+        if self.requires_grad:
+            raise BufferError("a gradient is wanted")
+        return self.values.__dlpack__(**arguments)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.values.__dlpack_device__()
+
+    def __array_namespace__(self) -> Any:
+        return SimpleNamespace(from_dlpack=lambda values: Tensor(np.from_dlpack(values)))
+
+
+def test_tensors_on_the_host() -> None:
+    for shape in ((5, 5), (4, 5, 6), (3, 6, 5)):
+        costs = random_costs(shape, "float32", 0)
+        given_costs = Tensor(costs)
+        given_costs.requires_grad = True
+        result, expected = preflow.linear_assignment(given_costs), preflow.linear_assignment(costs)
+        result.verify()
+        assert given_costs.requires_grad
+        for name in ("row", "column", "u", "v"):
+            values = getattr(result, name)
+            assert isinstance(values, Tensor)
+            assert np.array_equal(values.values, getattr(expected, name))
+        cost = result.cost if len(shape) == 2 else result.cost.values
+        assert np.array_equal(cost, expected.cost)
+    with pytest.raises(InvalidInputError, match="not an array"):
+        preflow.linear_assignment(Tensor(np.array([["a"]])))
+
+
+def test_torch_tensors() -> None:
+    torch = pytest.importorskip("torch")
+    costs = torch.rand((4, 6, 5), requires_grad=True)
+    result = preflow.linear_assignment(costs)
+    result.verify()
+    assert all(type(part) is torch.Tensor for part in (result.row, result.column, result.u, result.v))
+    items = torch.arange(4)[:, None]
+    costs[items, result.row, result.column].sum().backward()
+    assert costs.grad.sum() == 20
 
 
 def test_a_stack_names_the_matrix_that_has_no_assignment() -> None:

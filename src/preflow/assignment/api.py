@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InfeasibleError, InvalidInputError
 from ..graph.costs import DenseCosts, SparseCosts, as_costs
+from ..graph.device_costs import DeviceCosts
 from ..kernels.timing import timed
 from ..parallel.pieces import run_pieces
 from ..progress import Reporter
@@ -35,6 +36,7 @@ def linear_assignment(
     cost: Any,
     *,
     maximize: bool = False,
+    sizes: Any = None,
     method: str = "auto",
     device: str = "auto",
     threads: int | None = None,
@@ -50,9 +52,13 @@ def linear_assignment(
     cost : array_like, shape (..., n, m), or scipy sparse matrix
         What each pair costs. Integers are solved exactly, in 64 bits; floats in float64. A pair of infinite
         cost (minus infinity with `maximize`), or that a sparse matrix does not store, is not allowed; stored
-        zeros are. Leading dimensions make a stack of matrices, which are solved one by one.
+        zeros are. Leading dimensions make a stack of matrices, each of which is solved by itself. Dense costs
+        may be arrays of CuPy's or of anything with ``__dlpack__``, such as Torch tensors, also on a GPU;
+        results are then of the same kind, and no gradients flow through them.
     maximize : bool
         Find the largest total instead.
+    sizes : array_like of integers, shape (..., 2), optional
+        How many of its rows and columns each matrix of a stack has; the entries behind these may be anything.
     method : str
         A name from ``preflow.methods("linear_assignment")``, or "auto".
     device : {"auto", "cpu", "cuda"}
@@ -101,19 +107,39 @@ def linear_assignment(
     check_placement(METHODS, device, threads)
     if not isinstance(partial, bool):
         raise InvalidInputError(f"partial is True or False, got {partial!r}")
-    solve = _Solve.prepare(cost, maximize, method, device, threads, partial, options)
+    solve = _Solve.prepare(cost, maximize, sizes, method, device, threads, partial, options)
     if solve.costs.values.size <= QUICK_COSTS and time_limit is None and progress is False:
         return solve.run()
     return run_interruptibly(solve.run, solve.control, time_limit, progress)
+
+
+class _Found(NamedTuple):
+    """What was found for each item, of the caller's rows and columns: see AssignmentResult."""
+
+    row: NDArray[np.int64]
+    column: NDArray[np.int64]
+    u: NDArray[Any]
+    v: NDArray[Any]
+    stopped: bool
 
 
 @dataclass
 class _Solve:
     """One call of linear_assignment, its arguments checked.
 
-    What is solved is `solved`: costs to minimise with no more rows than columns.
+    Attributes
+    ----------
+    given : DenseCosts, SparseCosts or DeviceCosts
+        The costs, where the caller has them.
+    costs : DenseCosts or SparseCosts
+        The same in the host's memory.
+    solved : DenseCosts or SparseCosts
+        Costs to minimise with no more rows than columns; as given where items differ in size.
+    names : ndarray of int64 or None
+        Which of the caller's matrices the items are, where only those of one size are solved.
     """
 
+    given: DenseCosts | SparseCosts | DeviceCosts
     costs: DenseCosts | SparseCosts
     solved: DenseCosts | SparseCosts
     partial: bool
@@ -122,6 +148,7 @@ class _Solve:
     options: Any
     threads: int
     seconds: dict[str, float]
+    names: NDArray[np.int64] | None = None
     control: Control = field(init=False)
 
     def __post_init__(self) -> None:
@@ -132,6 +159,7 @@ class _Solve:
         cls,
         cost: Any,
         maximize: bool,
+        sizes: Any,
         method: str,
         device: str,
         threads: int | None,
@@ -140,8 +168,16 @@ class _Solve:
     ) -> _Solve:
         seconds: dict[str, float] = {}
         with timed(seconds, "build"):
-            costs = as_costs(cost, maximize, most_threads(threads))
-            solved = costs.to_minimize()
+            given = as_costs(cost, maximize, sizes, most_threads(threads))
+        costs: DenseCosts | SparseCosts
+        if isinstance(given, DeviceCosts):
+            with timed(seconds, "download"):
+                costs = given.on_host()
+        else:
+            costs = given
+        with timed(seconds, "build"):
+            same_size = isinstance(costs, SparseCosts) or costs.sizes is None
+            solved = costs.to_minimize() if same_size else costs
         if method == "auto":
             if options:
                 raise InvalidInputError("options belong to one method: name it, method='auto' takes none")
@@ -152,21 +188,49 @@ class _Solve:
             check_method(record, device, threads)
         validated = record.make_options(options)
         count = thread_count(record, threads, costs.shape[0] * costs.shape[1])
-        return cls(costs, solved, partial, record, reason, validated, count, seconds)
+        return cls(given, costs, solved, partial, record, reason, validated, count, seconds)
 
     @property
     def transposed(self) -> bool:
         return self.costs.shape[1] > self.costs.shape[2]
 
     def run(self) -> AssignmentResult:
-        items, n, m = self.solved.shape
         with timed(self.seconds, "solve"):
-            if items * n * m == 0:
-                match, u, v, stopped = self.without_pairs()
+            if isinstance(self.costs, DenseCosts) and self.costs.sizes is not None:
+                found = self.find_by_size(self.costs)
             else:
-                match, u, v, stopped = self.solve()
+                found = self.find()
         with timed(self.seconds, "recover"):
-            return self.wrap(match, u, v, stopped)
+            return self.wrap(found)
+
+    def find_by_size(self, costs: DenseCosts) -> _Found:
+        """Solve items of one size together, one size after the other."""
+        items, n, m = costs.shape
+        dtype = np.int64 if costs.values.dtype.kind == "i" else np.float64
+        pairs = np.full((2, items, min(n, m)), -1)
+        u, v = np.zeros((items, n), dtype), np.zeros((items, m), dtype)
+        stopped = False
+        for names, part in costs.by_size():
+            one = replace(self, costs=part, solved=part.to_minimize(), names=names)
+            one.control = self.control
+            found = one.find()
+            pairs[0, names, : found.row.shape[1]] = found.row
+            pairs[1, names, : found.row.shape[1]] = found.column
+            u[names, : part.shape[1]], v[names, : part.shape[2]] = found.u, found.v
+            stopped |= found.stopped
+        most = int((pairs[0] >= 0).sum(axis=1).max(initial=0))
+        return _Found(pairs[0, :, :most], pairs[1, :, :most], u, v, stopped)
+
+    def find(self) -> _Found:
+        """Solve items that are all of one size."""
+        items, n, m = self.solved.shape
+        match, u, v, stopped = self.without_pairs() if items * n * m == 0 else self.solve()
+        row, column = _pairs(match, self.transposed)
+        if self.transposed:
+            u, v = v, u
+        if self.costs.maximize:
+            u, v = -u, -v
+        return _Found(row, column, u, v, stopped)
 
     def without_pairs(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], bool]:
         items, n, m = self.solved.shape
@@ -198,47 +262,56 @@ class _Solve:
             found.u[item] = np.minimum(other.u[0], penalty)
             found.v[item] = other.v[0, :m]
 
+    def index(self, item: int) -> tuple[int, ...] | None:
+        """Return the caller's index of an item in a stack; None of a single matrix."""
+        if self.names is not None:
+            item = int(self.names[item])
+        leading = self.given.leading
+        return tuple(int(i) for i in np.unravel_index(item, leading)) if leading else None
+
     def overflow(self, ending: NDArray[Any]) -> InvalidInputError:
-        where = f" of matrix {int((ending == OVERFLOW).argmax())}" if self.costs.leading else ""
+        index = self.index(int((ending == OVERFLOW).argmax()))
+        where = "" if index is None else f" of matrix {index}"
         return InvalidInputError(
             f"the prices{where} pass 2**59: the range of the costs is too large for exact 64-bit integers"
         )
 
     def infeasible(self, found: Any) -> InfeasibleError:
-        item = int((found.ending == INFEASIBLE).argmax())
-        leading = self.costs.leading
-        index = tuple(int(i) for i in np.unravel_index(item, leading)) if leading else None
+        index = self.index(int((found.ending == INFEASIBLE).argmax()))
         rows, columns = found.violating_rows.tolist(), found.violating_columns.tolist()
         return InfeasibleError("columns" if self.transposed else "rows", tuple(rows), tuple(columns), index)
 
-    def wrap(self, match: NDArray[Any], u: NDArray[Any], v: NDArray[Any], stopped: bool) -> AssignmentResult:
-        row, column = _pairs(match, self.transposed)
-        if self.transposed:
-            u, v = v, u
+    def wrap(self, found: _Found) -> AssignmentResult:
+        row, column, u, v, stopped = found
         sign = -1 if self.costs.maximize else 1
-        if self.costs.maximize:
-            u, v = -u, -v
         if stopped:
             bound, other = self.bound(u, v), np.full(len(u), sign * np.inf)
             lower, upper = (other, bound) if self.costs.maximize else (bound, other)
         else:
             lower = upper = self.total(row, column)
-        leading = self.costs.leading
-        row, column, u, v = (part.reshape(*leading, part.shape[-1]) for part in (row, column, u, v))
-        for part in (row, column, u, v):
-            part.flags.writeable = False
-        return AssignmentResult(
-            "time-limit" if stopped else "optimal",
-            _shaped(lower, leading),
-            _shaped(upper, leading),
-            self.stats(),
-            row,
-            column,
-            u,
-            v,
-            self.costs,
-            self.partial,
-        )
+        with self.given.current():
+            row, column, u, v = (self.given_back(part, part.shape[1:]) for part in (row, column, u, v))
+            return AssignmentResult(
+                "time-limit" if stopped else "optimal",
+                self.given_back(lower),
+                self.given_back(upper),
+                self.stats(),
+                row,
+                column,
+                u,
+                v,
+                self.given,
+                self.partial,
+            )
+
+    def given_back(self, values: NDArray[Any], each: tuple[int, ...] = ()) -> Any:
+        """Return the values of all items in the caller's shape and kind; what is one number as such."""
+        shape = (*self.given.leading, *each)
+        if not shape:
+            return values.tolist()[0]
+        if values.dtype == object:
+            return values.reshape(shape)
+        return self.given.give(self.given.own(values.reshape(shape)))
 
     def total(self, row: NDArray[Any], column: NDArray[Any]) -> NDArray[Any]:
         """Return the sum of the costs of every item's pairs."""
@@ -313,8 +386,3 @@ def _row_minima(costs: DenseCosts | SparseCosts, item: int, v: NDArray[Any]) -> 
         reduced = costs.values - v[costs.column]
         found[rows] = np.minimum.reduceat(reduced, costs.first[rows].astype(np.int64))
     return found
-
-
-def _shaped(values: NDArray[Any], leading: tuple[int, ...]) -> Any:
-    """Return the values of all items in their shape; of a single matrix, a number."""
-    return values.reshape(leading) if leading else values.tolist()[0]

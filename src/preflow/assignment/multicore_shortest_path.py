@@ -80,11 +80,10 @@ def solve(
     if go_on or len(infeasible) == 0:
         return solution
     # The first one: whatever comes before it was begun earlier, and solved.
-    first = int(infeasible[0])
+    first = slice(int(infeasible[0]), int(infeasible[0]) + 1)
     lists, state, work = starts[0]
     root, done = solve_items(
-        costs.values[first].reshape(-1), lists, state, work, solution.match[first : first + 1],
-        solution.u[first : first + 1], solution.v[first : first + 1], solution.ending[first : first + 1], go_on,
-        control.stop, control.counts, np.zeros(1),
+        costs.values[first].reshape(-1), lists, state, work, solution.match[first], solution.u[first],
+        solution.v[first], solution.ending[first], go_on, control.stop, control.counts, np.zeros(1),
     )  # fmt: skip
     return with_violation(solution, state, root, done)

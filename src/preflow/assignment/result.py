@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..certify.assignment import check_assignment, check_bound
 from ..graph.costs import DenseCosts, SparseCosts
+from ..graph.device_costs import DeviceCosts
 from ..solving.result import BoundedResult
 from ..stats import AssignmentStats
 
@@ -18,30 +18,31 @@ from ..stats import AssignmentStats
 class AssignmentResult(BoundedResult):
     """An assignment of the least cost, or what was found within the time limit.
 
-    For a stack of matrices every array has their leading dimensions, and so have the bounds.
+    For a stack of matrices every array has their leading dimensions, and so have the bounds. Arrays are
+    NumPy's, or of the kind that the costs came in where these were another library's.
 
     Attributes
     ----------
-    row, column : ndarray of int64, shape (k,)
+    row, column : array of int64, shape (k,)
         The pairs, by ascending rows: ``cost[row, column]`` are their costs. Of a stack in which some have
-        fewer pairs than others (``partial=True``, or the time limit), these end with -1.
-    u, v : ndarray of int64 or float64, shapes (n,) and (m,)
+        fewer pairs than others (``sizes``, ``partial=True``, or the time limit), these end with -1.
+    u, v : array of int64 or float64, shapes (n,) and (m,)
         Prices of rows and columns that prove the assignment optimal: ``u[i] + v[j]`` is at most the cost of
         every pair (at least, with `maximize`), and equal for the pairs assigned.
     status, lower_bound, upper_bound, value
         See :class:`preflow.solving.result.BoundedResult`.
     stats : AssignmentStats
-    costs : DenseCosts or SparseCosts
+    costs : DenseCosts, SparseCosts or DeviceCosts
     partial : bool
         Whether rows and columns may be left over although there are as many of the others.
     """
 
-    row: NDArray[np.int64]
-    column: NDArray[np.int64]
-    u: NDArray[Any]
-    v: NDArray[Any]
+    row: Any
+    column: Any
+    u: Any
+    v: Any
     stats: AssignmentStats
-    costs: DenseCosts | SparseCosts
+    costs: DenseCosts | SparseCosts | DeviceCosts
     partial: bool
 
     @property
@@ -69,18 +70,27 @@ class AssignmentResult(BoundedResult):
         VerificationError
             The proof fails: please report it as a bug.
         """
-        items, n, m = self.costs.shape
-        row, column = (pairs.reshape(items, pairs.shape[-1]) for pairs in (self.row, self.column))
-        u, v = self.u.reshape(items, n), self.v.reshape(items, m)
-        maximize = self.costs.maximize
-        bounds = np.asarray(self.upper_bound if maximize else self.lower_bound, dtype=object).reshape(items)
+        items = self.costs.shape[0]
+        row, column, u, v = (self._by_item(part) for part in (self.row, self.column, self.u, self.v))
+        costs = self.costs.on_host() if isinstance(self.costs, DeviceCosts) else self.costs
+        bound = self.upper_bound if costs.maximize else self.lower_bound
+        bounds = self._by_item(bound) if costs.leading else [bound]
         for item in range(items):
+            one = costs.one(item)
+            _, n, m = one.shape
+            prices = u[item, :n], v[item, :m]
             if self.status != "optimal":
-                check_bound(self.costs, item, u[item], v[item], bounds[item])
+                check_bound(one, 0, *prices, bounds[item])
                 continue
             paired = row[item] >= 0
             pairs = row[item][paired], column[item][paired]
-            check_assignment(self.costs, item, *pairs, u[item], v[item], bounds[item], self.partial)
+            check_assignment(one, 0, *pairs, *prices, bounds[item], self.partial)
+
+    def _by_item(self, values: Any) -> Any:
+        """Return values of all items as a NumPy array that has these in its first dimension."""
+        host = values if isinstance(values, np.ndarray) else self.costs.to_host(values)
+        each = host.shape[len(self.costs.leading) :]
+        return host.reshape(self.costs.shape[0], *each)
 
     def __repr__(self) -> str:
         shape = " x ".join(map(str, (*self.costs.leading, *self.costs.shape[1:])))

@@ -160,18 +160,30 @@ def solve_matrix(
 ) -> tuple[Any, Any, Any]:
     """Assign all rows of one matrix; return the ending and, if infeasible, the root and how many are done."""
     clear(state)
-    dense = len(cost) > 0
-    use_lists = work.lists
-    num_columns = np.uint64(len(state.price))
     if work.reduce_columns:
-        if dense:
+        if len(cost) > 0:
             reduce_columns(cost, state)
         else:
             reduce_listed_columns(lists, state)
-    if dense and use_lists:
+    if len(cost) > 0 and work.lists:
         for i in range(np.uint64(len(state.row_match))):
             lists.wanted[i] = work.wanted
             list_row(cost, lists, state, i, ZERO)
+    return assign_free_rows(cost, lists, state, work, stop, counts, progress)
+
+
+@kernel
+def assign_free_rows(
+    cost: Any, lists: Lists, state: State, work: Work, stop: Any, counts: Any, progress: Any
+) -> tuple[Any, Any, Any]:
+    """Assign the rows of one matrix that have no column, from prices at which the others' are the best for them.
+
+    Returns
+    -------
+    ending, root, done
+        As :func:`solve_matrix` has them.
+    """
+    use_lists, dense, num_columns = work.lists, len(cost) > 0, np.uint64(len(state.price))
     size = list_free_rows(state)
     if work.budget > ZERO:
         for _ in range(PASSES):
@@ -207,6 +219,18 @@ def solve_matrix(
 
 
 @kernel
+def write_solution(state: State, match: Any, u: Any, v: Any) -> None:
+    """Write what was found for one matrix."""
+    for i in range(np.uint64(len(match))):
+        j = state.row_match[i]
+        matched = j != NONE
+        match[i] = np.int64(j) if matched else np.int64(-1)
+        u[i] = state.matched_cost[i] - state.price[j] if matched else state.limits.beyond
+    for j in range(np.uint64(len(v))):
+        v[j] = state.price[j]
+
+
+@kernel
 def solve_items(
     cost: Any,
     lists: Lists,
@@ -229,13 +253,7 @@ def solve_items(
         one = cost[item * each : (item + ONE) * each] if len(cost) > 0 else cost
         ending, root, done = solve_matrix(one, lists, state, work, stop, counts, progress)
         endings[item] = ending
-        for i in range(num_rows):
-            j = state.row_match[i]
-            matched = j != NONE
-            match[item, i] = np.int64(j) if matched else np.int64(-1)
-            u[item, i] = state.matched_cost[i] - state.price[j] if matched else state.limits.beyond
-        for j in range(num_columns):
-            v[item, j] = state.price[j]
+        write_solution(state, match[item], u[item], v[item])
         if ending in (STOPPED, OVERFLOW) or (ending == INFEASIBLE and not go_on):
             break
     return root, done

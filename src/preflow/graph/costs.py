@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..cuda import runtime
+from ..cuda.runtime import importer_of, is_on_gpu
 from ..errors import InvalidInputError
+from .placement import HostArrays, taken
+
+if TYPE_CHECKING:
+    from .device_costs import DeviceCosts
 
 #: Integer costs beyond this could not be added without overflow.
 LARGEST_INTEGER = 2**59
@@ -19,7 +26,7 @@ LEAST_SHARE, CHUNK = 1 << 18, 1 << 15
 
 
 @dataclass(frozen=True, eq=False)
-class DenseCosts:
+class DenseCosts(HostArrays):
     """Dense cost matrices of one shape.
 
     Attributes
@@ -29,17 +36,46 @@ class DenseCosts:
     leading : tuple of int
         The leading dimensions of the array that was given; empty for one matrix.
     maximize : bool
+    sizes : ndarray of int64, shape (items, 2), or None
+        How many of its rows and columns each item has; the others do not count.
+    restore : function or None
+        Makes arrays of the caller's kind of NumPy's; None where these are NumPy's too.
     """
 
     values: NDArray[Any]
     leading: tuple[int, ...] = ()
     maximize: bool = False
+    sizes: NDArray[np.int64] | None = None
+    restore: Callable[[Any], Any] | None = None
 
     @property
     def shape(self) -> tuple[int, int, int]:
         """Number of items, rows, columns."""
         items, n, m = self.values.shape
         return items, n, m
+
+    def own(self, values: Any) -> NDArray[Any]:
+        """Return what :meth:`give` returned as a NumPy array."""
+        return values if isinstance(values, np.ndarray) else np.from_dlpack(values)
+
+    def give(self, values: Any) -> Any:
+        """Return a NumPy array as the kind of array that the costs came in; NumPy's only to be read."""
+        if self.restore is not None:
+            return self.restore(values)
+        values.flags.writeable = False  # which arrays that are handed on by DLPack may not be
+        return values
+
+    def to_host(self, values: Any) -> NDArray[Any]:
+        """Return what :meth:`give` returned as a NumPy array."""
+        return self.own(values)
+
+    def by_size(self) -> Iterator[tuple[NDArray[np.int64], DenseCosts]]:
+        """Yield items of one size, which ones and their costs, for all sizes."""
+        assert self.sizes is not None
+        sizes, which = np.unique(self.sizes, axis=0, return_inverse=True)
+        for k, (n, m) in enumerate(sizes.tolist()):
+            items = np.flatnonzero(which.reshape(-1) == k)
+            yield items, DenseCosts(self.values[items, :n, :m], (len(items),), self.maximize)
 
     def to_minimize(self) -> DenseCosts:
         """Return costs to minimise, with no more rows than columns, that have the same best assignments."""
@@ -51,8 +87,9 @@ class DenseCosts:
         return DenseCosts(np.ascontiguousarray(values), self.leading)
 
     def one(self, item: int) -> DenseCosts:
-        """Return one of the items."""
-        return DenseCosts(self.values[item : item + 1], (), self.maximize)
+        """Return one of the items, with the rows and columns that it has."""
+        n, m = self.shape[1:] if self.sizes is None else self.sizes[item].tolist()
+        return DenseCosts(self.values[item : item + 1, :n, :m], (), self.maximize)
 
     def at(self, item: Any, rows: Any, columns: Any) -> NDArray[Any]:
         """Return the costs of pairs; infinite where they are not allowed."""
@@ -71,7 +108,7 @@ class DenseCosts:
 
 
 @dataclass(frozen=True, eq=False)
-class SparseCosts:
+class SparseCosts(HostArrays):
     """The allowed pairs of one matrix, by rows, with their costs.
 
     Attributes
@@ -133,30 +170,88 @@ class SparseCosts:
         """Return itself."""
         return self
 
+    def give(self, values: Any) -> Any:
+        """Return a NumPy array only to be read."""
+        values.flags.writeable = False
+        return values
 
-def as_costs(cost: Any, maximize: bool, threads: int = 1) -> DenseCosts | SparseCosts:
-    """Return what linear_assignment accepts as costs, checked by so many threads.
+
+def as_costs(
+    cost: Any, maximize: bool, sizes: Any = None, threads: int = 1
+) -> DenseCosts | SparseCosts | DeviceCosts:
+    """Return what linear_assignment accepts as costs, checked by so many threads; on a GPU if they are there.
 
     Raises
     ------
     InvalidInputError
-        No numbers, NaN, infinitely good costs, integers beyond 2**59, or a shape without two dimensions.
+        No numbers, NaN, infinitely good costs, integers beyond 2**59, a shape without two dimensions, or
+        sizes that its matrices cannot have.
     """
     if not isinstance(maximize, bool | np.bool_):
         raise InvalidInputError(f"maximize is True or False, got {maximize!r}")
     if hasattr(cost, "tocsr"):
+        if sizes is not None:
+            raise InvalidInputError("sizes are those of a stack of dense matrices, cost is a sparse one")
+        if is_on_gpu(getattr(cost, "data", None)):
+            raise InvalidInputError("a sparse matrix of costs is on a GPU: cost.get() copies it to the host")
         return _from_scipy(cost, bool(maximize))
+    cost = _without_gradient(cost)
+    if is_on_gpu(cost):
+        from .device_costs import costs_on_device
+
+        return costs_on_device(cost, bool(maximize), sizes)
+    foreign = hasattr(cost, "__dlpack__") and not isinstance(cost, np.ndarray)
     try:
-        values = np.asarray(cost)
-    except ValueError as error:
+        values = np.from_dlpack(cost) if foreign else np.asarray(cost)
+    except (BufferError, ValueError) as error:
         raise InvalidInputError(f"cost is not an array: {error}") from None
-    if values.ndim < 2:
-        raise InvalidInputError(f"cost has two dimensions or more, got shape {values.shape}")
-    *leading, n, m = values.shape
-    values = _checked(_as_numbers(values), bool(maximize), min(n, m), threads)
-    items = int(np.prod(leading, dtype=np.int64))
+    leading, items, n, m = stack_shape(values)
+    values = _as_numbers(values)
+    checked = checked_sizes(sizes, leading, n, m)
     stack = _for_kernels(values).reshape(items, n, m)
-    return DenseCosts(stack, tuple(leading), bool(maximize))
+    _check(stack if checked is None else stack[within(np, checked, n, m)], bool(maximize), min(n, m), threads)
+    return DenseCosts(stack, leading, bool(maximize), checked, importer_of(cost) if foreign else None)
+
+
+def stack_shape(values: Any) -> tuple[tuple[int, ...], int, int, int]:
+    """Return the leading dimensions of a stack of matrices, the number of these, and of rows and columns."""
+    if values.ndim < 2:
+        raise InvalidInputError(f"cost has two dimensions or more, got shape {tuple(values.shape)}")
+    *leading, n, m = map(int, values.shape)
+    return tuple(leading), int(np.prod(leading, dtype=np.int64)), n, m
+
+
+def checked_sizes(sizes: Any, leading: tuple[int, ...], n: int, m: int) -> NDArray[np.int64] | None:
+    """Return the sizes of all matrices of a stack, by item; None where they have all rows and columns."""
+    if sizes is None:
+        return None
+    if is_on_gpu(sizes):
+        device = runtime.find_device()
+        sizes = device.to_host(taken(device, sizes, "sizes", "problem"))
+    try:
+        given = np.asarray(sizes)
+    except ValueError as error:
+        raise InvalidInputError(f"sizes is not an array: {error}") from None
+    if given.shape != (*leading, 2):
+        raise InvalidInputError(
+            f"sizes has the rows and columns of each matrix: shape {(*leading, 2)}, got {given.shape}"
+        )
+    if given.size == 0:
+        return np.zeros((0, 2), dtype=np.int64)
+    if given.dtype.kind not in "iu" or (given < 0).any() or (given > [n, m]).any():
+        raise InvalidInputError(f"sizes are integers from 0 to {n} rows and {m} columns")
+    return given.reshape(-1, 2).astype(np.int64)
+
+
+def within(xp: Any, sizes: Any, n: int, m: int) -> Any:
+    """Return which entries of a stack of n x m matrices are in rows and columns that its items have."""
+    rows, columns = sizes[:, 0, None, None], sizes[:, 1, None, None]
+    return (xp.arange(n)[:, None] < rows) & (xp.arange(m) < columns)
+
+
+def _without_gradient(cost: Any) -> Any:
+    """Return a tensor over the same memory that no gradient is asked of; other arrays as they are."""
+    return cost.detach() if getattr(cost, "requires_grad", False) else cost
 
 
 def _from_scipy(matrix: Any, maximize: bool) -> SparseCosts:
@@ -169,7 +264,8 @@ def _from_scipy(matrix: Any, maximize: bool) -> SparseCosts:
     n, m = map(int, stored.shape)
     if m > 2**32 - 2:
         raise InvalidInputError(f"at most {2**32 - 2} columns, got {m}")
-    values = _checked(_wide(_as_numbers(stored.data)), maximize, min(n, m))
+    values = _wide(_as_numbers(stored.data))
+    _check(values, maximize, min(n, m))
     row = np.repeat(np.arange(n), np.diff(stored.indptr))
     column = stored.indices
     if values.dtype.kind == "f":
@@ -216,7 +312,7 @@ def _wide(values: NDArray[Any]) -> NDArray[Any]:
     return values.astype(np.float64) if values.dtype == np.float32 else values
 
 
-def _extent(values: NDArray[Any], threads: int) -> tuple[Any, Any]:
+def _ends(values: NDArray[Any], threads: int) -> tuple[Any, Any]:
     """Return the least and the greatest value; NaN where one is."""
     threads = min(threads, values.size // LEAST_SHARE)
     if threads < 2 or not values.flags.c_contiguous:
@@ -237,25 +333,52 @@ def _extent(values: NDArray[Any], threads: int) -> tuple[Any, Any]:
     return np.min(least), np.max(most)
 
 
-def _checked(values: NDArray[Any], maximize: bool, size: int, threads: int = 1) -> NDArray[Any]:
-    """Return the costs if solvers can add them up."""
+def _check(values: NDArray[Any], maximize: bool, size: int, threads: int = 1) -> None:
+    """Raise InvalidInputError unless solvers can add the costs up."""
     if values.size == 0:
-        return values
-    least, most = _extent(values, threads)
-    if values.dtype.kind == "i":
+        return
+    least, most = _ends(values, threads)
+    if values.dtype.kind == "f" and not (np.isfinite(least) and np.isfinite(most)):
+        finite = values[np.isfinite(values)]
+        low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 0.0)
+        infinite = (bool((values == -np.inf).any()), bool((values == np.inf).any()))
+        check_extent(low, high, maximize, size, has_nan=bool(np.isnan(least)), infinite=infinite)
+    else:
+        check_extent(least, most, maximize, size)
+
+
+def check_extent(
+    least: Any,
+    most: Any,
+    maximize: bool,
+    size: int,
+    *,
+    has_nan: bool = False,
+    infinite: tuple[bool, bool] = (False, False),
+) -> None:
+    """Raise InvalidInputError unless solvers can add up costs of which this is known.
+
+    Parameters
+    ----------
+    least, most : number
+        Of the finite costs.
+    maximize : bool
+    size : int
+        Most pairs of an assignment.
+    has_nan : bool
+    infinite : (bool, bool)
+        Whether there is a cost of minus and of plus infinity.
+    """
+    if np.asarray(least).dtype.kind == "i":
         largest = max(-int(least), int(most))
         if largest > LARGEST_INTEGER:
             raise InvalidInputError(f"integer costs are at most 2**59 in size, got one of size {largest}")
-        return values
-    if np.isnan(least):
+        return
+    if has_nan:
         raise InvalidInputError("a cost is NaN")
-    if (most if maximize else -least) == np.inf:
+    if infinite[maximize]:
         good, bad = ("inf", "-inf") if maximize else ("-inf", "inf")
         raise InvalidInputError(f"a cost is {good}; what is not allowed costs {bad}")
-    if not np.isfinite(most if not maximize else least):
-        finite = values[np.isfinite(values)]
-        least, most = (finite.min(), finite.max()) if len(finite) else (0.0, 0.0)
     largest_float = max(-float(least), float(most))
     if largest_float > LARGEST_FLOAT / max(size, 1):
         raise InvalidInputError(f"costs are too large to be added up: one of size {largest_float:g}")
-    return values

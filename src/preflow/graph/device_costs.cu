@@ -1,0 +1,90 @@
+// What device_costs.py asks of costs: the least and the most of the finite ones, and whether others are there.
+#include "atomics.cuh"
+
+struct Arguments {
+    const void* values;
+    u64 num_values;
+    const u32* sizes;  // of each item, its rows and columns
+    u64 num_rows, num_columns;
+    u64* found;
+};
+
+enum Place { MOST, LEAST_TURNED, HAS_FINITE, HAS_NAN, HAS_MINUS, HAS_PLUS };
+
+// Unsigned numbers in the order of signed ones and of doubles.
+__device__ __forceinline__ u64 key_of(i64 value) { return static_cast<u64>(value) ^ 1ull << 63; }
+__device__ __forceinline__ u64 key_of(double value) {
+    union {
+        double number;
+        u64 bits;
+    } word = {value};
+    return word.bits >> 63 ? ~word.bits : word.bits | 1ull << 63;
+}
+
+__device__ __forceinline__ u64 greatest_of_warp(u64 value) {
+#pragma unroll
+    for (u32 distance = WARP / 2; distance > 0; distance /= 2)
+        value = max(value, __shfl_xor_sync(ALL_LANES, value, distance));
+    return value;
+}
+
+struct Found {
+    u64 most = 0, least_turned = 0;
+    bool finite = false, nan = false, minus = false, plus = false;
+
+    __device__ void look(i64 value) { take(key_of(value)); }
+    __device__ void look(double value) {
+        if (value - value == 0) return take(key_of(value));
+        nan |= value != value;
+        minus |= value < 0;
+        plus |= value > 0;
+    }
+    __device__ void take(u64 key) {
+        finite = true;
+        most = max(most, key);
+        least_turned = max(least_turned, ~key);
+    }
+    __device__ void give(u64* words) const {
+        const u64 greatest = greatest_of_warp(most), least = greatest_of_warp(least_turned);
+        const bool flags[] = {finite, nan, minus, plus};
+        for (u32 k = 0; k < 4; ++k)
+            if (__any_sync(ALL_LANES, flags[k]) && lane_id() == 0) relaxed_store(&words[HAS_FINITE + k], u64{1});
+        if (lane_id() > 0) return;
+        if (relaxed_load(&words[MOST]) < greatest) relaxed_fetch_max(&words[MOST], greatest);
+        if (relaxed_load(&words[LEAST_TURNED]) < least) relaxed_fetch_max(&words[LEAST_TURNED], least);
+    }
+};
+
+template <class Stored, class Number, bool WITHIN>
+__device__ void examine(const Arguments& args) {
+    const Stored* const values = static_cast<const Stored*>(args.values);
+    const u64 each = args.num_rows * args.num_columns;
+    constexpr u32 AT_ONCE = 8;
+    Found found;
+    u64 k = grid_thread();
+    if (!WITHIN)
+        for (; k + (AT_ONCE - 1) * grid_threads() < args.num_values; k += AT_ONCE * grid_threads()) {
+            Stored loaded[AT_ONCE];
+#pragma unroll
+            for (u32 i = 0; i < AT_ONCE; ++i) loaded[i] = values[k + i * grid_threads()];
+#pragma unroll
+            for (u32 i = 0; i < AT_ONCE; ++i) found.look(static_cast<Number>(loaded[i]));
+        }
+    for (; k < args.num_values; k += grid_threads()) {
+        if (WITHIN) {
+            const u64 item = k / each, row = k % each / args.num_columns, column = k % args.num_columns;
+            if (row >= args.sizes[2 * item] || column >= args.sizes[2 * item + 1]) continue;
+        }
+        found.look(static_cast<Number>(values[k]));
+    }
+    found.give(args.found);
+}
+
+KERNEL(examine_int32, Arguments) { examine<int, i64, false>(args); }
+KERNEL(examine_int64, Arguments) { examine<i64, i64, false>(args); }
+KERNEL(examine_float32, Arguments) { examine<float, double, false>(args); }
+KERNEL(examine_float64, Arguments) { examine<double, double, false>(args); }
+KERNEL(examine_int32_within, Arguments) { examine<int, i64, true>(args); }
+KERNEL(examine_int64_within, Arguments) { examine<i64, i64, true>(args); }
+KERNEL(examine_float32_within, Arguments) { examine<float, double, true>(args); }
+KERNEL(examine_float64_within, Arguments) { examine<double, double, true>(args); }

@@ -1,0 +1,192 @@
+"""Dense costs of assignments in the memory of a GPU: taken, looked through and copied there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..cuda import runtime
+from ..cuda.runtime import Device
+from ..errors import InvalidInputError
+from .costs import LARGEST_INTEGER, DenseCosts, check_extent, checked_sizes, stack_shape
+from .placement import DeviceArrays, require_memory, restorer, taken
+
+SOURCE = Path(__file__).with_suffix(".cu")
+#: Dtypes of costs on a GPU, in the order of their kernels' names, and what others become.
+KERNELS = {"i4": "int32", "i8": "int64", "f4": "float32", "f8": "float64"}
+WIDER = {"b1": "i4", "i1": "i4", "u1": "i4", "i2": "i4", "u2": "i4", "u4": "i8", "u8": "i8", "f2": "f4"}
+#: What is found of all costs: words of 64 bits, the most, the least with its bits turned, and flags.
+WORDS = 6
+
+
+class Extent(NamedTuple):
+    """What the costs within the sizes are like.
+
+    Attributes
+    ----------
+    least, most : int or float
+        Of the finite ones; 0 if there are none.
+    has_nan : bool
+    infinite : (bool, bool)
+        Whether there is a cost of minus and of plus infinity.
+    """
+
+    least: Any
+    most: Any
+    has_nan: bool
+    infinite: tuple[bool, bool]
+
+
+class _Arguments(NamedTuple):
+    values: Any
+    num_values: int
+    sizes: Any
+    num_rows: int
+    num_columns: int
+    found: Any
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DeviceCosts(DeviceArrays):
+    """Dense cost matrices of one shape on a GPU.
+
+    Attributes
+    ----------
+    values : CuPy array of int32, int64, float32 or float64, shape (items, n, m)
+        Contiguous; an infinite cost means that the pair is not allowed.
+    leading : tuple of int
+        The leading dimensions of the array that was given; empty for one matrix.
+    maximize : bool
+    sizes : ndarray of int64, shape (items, 2), or None
+        How many of its rows and columns each item has; the others do not count. In the host's memory.
+    device : Device
+    restore : function or None
+        Makes arrays of the caller's kind of CuPy arrays; None where these are CuPy arrays too.
+    """
+
+    values: Any
+    leading: tuple[int, ...] = ()
+    maximize: bool = False
+    sizes: NDArray[np.int64] | None = None
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Number of items, rows, columns."""
+        items, n, m = self.values.shape
+        return items, n, m
+
+    @cached_property
+    def extent(self) -> Extent:
+        """What the costs are like; found when first asked for, in one pass over them."""
+        return _extent(self)
+
+    def on_host(self) -> DenseCosts:
+        """Return the costs in the host's memory; copied there once."""
+        return self._host_copy
+
+    @cached_property
+    def _host_copy(self) -> DenseCosts:
+        with self.current():
+            values = self.device.to_host(self.values)
+        wide = values.astype(np.int64, copy=False) if values.dtype.kind == "i" else values
+        return DenseCosts(wide, self.leading, self.maximize, self.sizes)
+
+    def one_on_host(self, item: int) -> DenseCosts:
+        """Return one of the items, with the rows and columns that it has, in the host's memory."""
+        size = None if self.sizes is None else self.sizes[item : item + 1]
+        return replace(self, values=self.values[item : item + 1], leading=(), sizes=size).on_host().one(0)
+
+    def to_minimize(self) -> DeviceCosts:
+        """Return costs to minimise, with no more rows than columns, that have the same best assignments.
+
+        They are copied on the GPU where they are to be maximised or have more rows than columns.
+        """
+        values, sizes = self.values, self.sizes
+        with self.current():
+            if self.shape[1] > self.shape[2]:
+                values = values.swapaxes(1, 2)
+                sizes = sizes if sizes is None else sizes[:, ::-1]
+            if self.maximize:
+                values = -values
+            values = self.xp.ascontiguousarray(values)
+        return replace(self, values=values, maximize=False, sizes=sizes)
+
+    def at(self, item: Any, rows: Any, columns: Any) -> Any:
+        """Return the costs of pairs; infinite where they are not allowed."""
+        return self.values[item, rows, columns]
+
+
+def costs_on_device(cost: Any, maximize: bool, sizes: Any) -> DeviceCosts:
+    """Return what linear_assignment accepts as costs on a GPU, checked there: see :func:`.as_costs`."""
+    device = runtime.find_device()
+    values = taken(device, cost, "cost", "problem")
+    leading, items, n, m = stack_shape(values)
+    with device.current():
+        stack = device.xp.ascontiguousarray(_as_numbers(values)).reshape(items, n, m)
+    checked = checked_sizes(sizes, leading, n, m)
+    costs = DeviceCosts(stack, leading, maximize, checked, device=device, restore=restorer(device, cost))
+    check_on_device(costs)
+    return costs
+
+
+def check_on_device(costs: DeviceCosts) -> None:
+    """Raise InvalidInputError unless solvers can add the costs up."""
+    least, most, has_nan, infinite = costs.extent
+    size = min(costs.shape[1:])
+    check_extent(least, most, costs.maximize, size, has_nan=has_nan, infinite=infinite)
+
+
+def copied_to_device(costs: DenseCosts, device: Device) -> DeviceCosts:
+    """Copy costs from the host to a GPU."""
+    require_memory(device, costs.values.nbytes, f"costs of shape {costs.values.shape}")
+    with device.current():
+        values = device.xp.asarray(costs.values)
+        device.synchronize()
+    return DeviceCosts(values, costs.leading, costs.maximize, costs.sizes, device=device, restore=None)
+
+
+def _as_numbers(values: Any) -> Any:
+    """Return numbers as int32, int64, float32 or float64."""
+    name = values.dtype.str[1:]
+    if name in KERNELS:
+        return values
+    if name not in WIDER:
+        raise InvalidInputError(f"costs are integers or floats of up to 64 bits, got dtype {values.dtype}")
+    if name == "u8" and values.size and int(values.max()) > LARGEST_INTEGER:
+        raise InvalidInputError(f"integer costs are at most 2**59, got {int(values.max())}")
+    return values.astype(WIDER[name])
+
+
+def _extent(costs: DeviceCosts) -> Extent:
+    device, values = costs.device, costs.values
+    integer = values.dtype.kind == "i"
+    zero: Any = np.int64(0) if integer else np.float64(0)
+    if values.size == 0:
+        return Extent(zero, zero, False, (False, False))
+    with device.current():
+        found = device.xp.zeros(WORDS, dtype=np.uint64)
+        whole = costs.sizes is None
+        sizes = found if costs.sizes is None else device.xp.asarray(costs.sizes.astype(np.uint32))
+        arguments = _Arguments(values, values.size, sizes, *costs.shape[1:], found)
+        kernel = f"examine_{KERNELS[values.dtype.str[1:]]}{'' if whole else '_within'}"
+        blocks = min(device.num_multiprocessors, -(-values.size // device.block_threads))
+        device.launch(SOURCE, kernel, blocks, device.block_threads, arguments)
+        most, least, has_finite, *flags = device.to_host(found).tolist()
+    has_nan, minus, plus = (flag != 0 for flag in flags)
+    if not has_finite:
+        return Extent(zero, zero, has_nan, (minus, plus))
+    ends = (_number(2**64 - 1 - least, integer), _number(most, integer))
+    return Extent(*ends, has_nan, (minus, plus))
+
+
+def _number(key: int, integer: bool) -> Any:
+    """Return the number that kernels compare as this key: see ``key_of`` in the ``.cu`` file."""
+    if integer:
+        return np.int64(key - 2**63)
+    bits = key - 2**63 if key >= 2**63 else 2**64 - 1 - key
+    return np.array([bits], dtype=np.uint64).view(np.float64)[0]
