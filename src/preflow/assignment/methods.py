@@ -21,4 +21,12 @@ METHODS = (
         "Jonker and Volgenant 1987",
         parallel=True,
     ),
+    Method(
+        "multicore-auction",
+        "assignment.multicore_auction",
+        "AuctionOptions",
+        "one matrix on all threads: an auction without locks, then shortest augmenting paths",
+        "Bertsekas 1988",
+        parallel=True,
+    ),
 )

@@ -176,7 +176,7 @@ def solve_matrix(
 def assign_free_rows(
     cost: Any, lists: Lists, state: State, work: Work, stop: Any, counts: Any, progress: Any
 ) -> tuple[Any, Any, Any]:
-    """Assign the rows of one matrix that have no column, from prices at which the others' are the best for them.
+    """Assign the rows that have no column, from prices at which the others' columns are the best for them.
 
     Returns
     -------
