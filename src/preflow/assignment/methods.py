@@ -14,6 +14,14 @@ METHODS = (
         aliases=("JV",),
     ),
     Method(
+        "serial-cost-scaling",
+        "assignment.serial_cost_scaling",
+        "CostScalingOptions",
+        "cost scaling in the paper's three forms; by double pushes for large sparse costs",
+        "Łupińska 5.1; Goldberg and Kennedy 1995",
+        aliases=("CSA",),
+    ),
+    Method(
         "multicore-shortest-path",
         "assignment.multicore_shortest_path",
         "ShortestPathOptions",

@@ -48,18 +48,29 @@ from .dense_rows import WANTED, column_minima, list_row, match_minima
 from .row_reduction import two_best
 from .serial_shortest_path import (
     ShortestPathOptions,
-    Solution,
     Start,
     assign_free_rows,
-    empty_solution,
     make_start,
     number_dtype,
     reduce_listed_columns,
     solve_matrix,
-    with_violation,
     write_solution,
 )
-from .state import INFEASIBLE, NONE, ONE, OVERFLOW, STOPPED, ZERO, Lists, State, clear, make_state
+from .state import (
+    INFEASIBLE,
+    NONE,
+    ONE,
+    OVERFLOW,
+    STOPPED,
+    ZERO,
+    Lists,
+    Solution,
+    State,
+    clear,
+    make_state,
+    unsolved,
+    with_violation,
+)
 
 #: The row in a column's word, plus one; above it how often the word has changed.
 HALF = np.uint64(32)
@@ -478,8 +489,8 @@ def solve(
     -----
     Memory as :func:`.serial_shortest_path.solve`, and 120 bytes a column on each thread.
     """
-    items, n, _ = costs.shape
-    solution = empty_solution(costs)
+    items, n, m = costs.shape
+    solution = unsolved(items, n, m, number_dtype(costs))
     start = make_start(costs, ShortestPathOptions())
     epsilons = phases(costs, options)
     control.excess[:] = items * n
@@ -500,6 +511,8 @@ def solve(
         write_solution(start.state, solution.match[item], solution.u[item], solution.v[item])
         if ending in (STOPPED, OVERFLOW) or (ending == INFEASIBLE and not go_on):
             break
+    if INFEASIBLE not in solution.ending:
+        return solution
     return with_violation(solution, start.state, root, done)
 
 

@@ -16,13 +16,11 @@ from ..solving.run import Control
 from . import serial_shortest_path
 from .serial_shortest_path import (
     ShortestPathOptions,
-    Solution,
-    empty_solution,
     make_start,
+    number_dtype,
     solve_items,
-    with_violation,
 )
-from .state import INFEASIBLE, OVERFLOW
+from .state import INFEASIBLE, OVERFLOW, Solution, unsolved, with_violation
 
 #: Runs of matrices for each thread.
 RUNS = 16
@@ -46,11 +44,11 @@ def solve(
     -----
     As :func:`.serial_shortest_path.solve`, and on each thread its memory beside the costs.
     """
-    items, n, _ = costs.shape
+    items, n, m = costs.shape
     threads = min(control.threads, items)
     if threads < 2 or not isinstance(costs, DenseCosts):
         return serial_shortest_path.solve(costs, options, control, go_on)
-    solution = empty_solution(costs)
+    solution = unsolved(items, n, m, number_dtype(costs))
     starts = [make_start(costs, options) for _ in range(threads)]
     control.excess[:] = items * n
     runs = min(items, RUNS * threads)

@@ -17,39 +17,36 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import InvalidInputError
 from ..graph.costs import DenseCosts, SparseCosts
-from ..kernels.atomics import relaxed_load
 from ..kernels.kernel import kernel
 from ..solving.options import MOST, check_flag
 from ..solving.run import Control
-from ..stats import ARC_SCANS, AUGMENTATIONS
+from ..stats import ARC_SCANS
 from .dense_rows import ROOM, WANTED, list_row, reduce_columns
 from .row_reduction import reduce_rows, reduce_whole_rows
-from .shortest_paths import search_lists, search_rows
+from .shortest_paths import augment_rows, list_free_rows
 from .state import (
     INFEASIBLE,
-    LISTS_END,
     NONE,
     ONE,
     OVERFLOW,
-    SOLVED,
     STOPPED,
     ZERO,
     Lists,
+    Solution,
     State,
     clear,
+    lists_of,
     make_lists,
     make_state,
+    unsolved,
+    with_violation,
 )
 
 #: Up to so many columns the search over whole rows is faster than lists.
 FEW_COLUMNS = 128
-#: Listing at most this share of what whole rows would be, after so many columns were reached.
-LISTING_SHARE = 0.4
-PATIENCE = np.uint64(2048)
 #: Passes over the free rows in row reduction.
 PASSES = 2
 #: A pass over whole rows, of which there are few and short, looks at this share of what lists would be.
@@ -80,28 +77,6 @@ class ShortestPathOptions:
         share = self.row_reduction
         if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= MOST:
             raise InvalidInputError(f"option row_reduction is a number of 0 to {MOST}, got {share!r}")
-
-
-class Solution(NamedTuple):
-    """The outcome of a solve, for costs to minimise with at least as many columns as rows.
-
-    Attributes
-    ----------
-    match : ndarray of int64, shape (items, n)
-        The column of every row; -1 where there is none.
-    u, v : ndarray of int64 or float64, shapes (items, n) and (items, m)
-    ending : ndarray of int64, shape (items,)
-        How each item ended, see :mod:`.state`.
-    violating_rows, violating_columns : ndarray of int64
-        Of the last item that was found infeasible: rows whose edges all lead to fewer columns.
-    """
-
-    match: NDArray[np.int64]
-    u: NDArray[Any]
-    v: NDArray[Any]
-    ending: NDArray[np.int64]
-    violating_rows: NDArray[np.int64]
-    violating_columns: NDArray[np.int64]
 
 
 class Work(NamedTuple):
@@ -144,17 +119,6 @@ def reduce_listed_columns(lists: Lists, state: State) -> None:
 
 
 @kernel
-def list_free_rows(state: State) -> Any:
-    """Write the rows without a column into `free` and return how many there are."""
-    size = ZERO
-    for i in range(np.uint64(len(state.row_match))):
-        if state.row_match[i] == NONE:
-            state.free[size] = i
-            size += ONE
-    return size
-
-
-@kernel
 def solve_matrix(
     cost: Any, lists: Lists, state: State, work: Work, stop: Any, counts: Any, progress: Any
 ) -> tuple[Any, Any, Any]:
@@ -183,39 +147,17 @@ def assign_free_rows(
     ending, root, done
         As :func:`solve_matrix` has them.
     """
-    use_lists, dense, num_columns = work.lists, len(cost) > 0, np.uint64(len(state.price))
     size = list_free_rows(state)
     if work.budget > ZERO:
         for _ in range(PASSES):
-            if use_lists:
+            if work.lists:
                 size, scans, fits = reduce_rows(cost, lists, state, size, work.budget)
             else:
                 size, scans, fits = reduce_whole_rows(cost, state, size, work.budget)
             counts[ARC_SCANS] += scans
             if not fits:
                 return OVERFLOW, ZERO, ZERO
-    reached = looked = ZERO
-    for k in range(size):
-        if relaxed_load(stop, 0) != 0:
-            return STOPPED, ZERO, ZERO
-        root = state.free[k]
-        ending = LISTS_END
-        done = ZERO
-        if use_lists:
-            ending, done, scans = search_lists(cost, lists, state, root, k + ONE)
-            counts[ARC_SCANS] += scans
-            looked += scans
-            reached += done
-            if dense and reached > PATIENCE:
-                use_lists = bool(np.float64(looked) < LISTING_SHARE * np.float64(reached) * num_columns)
-        if ending == LISTS_END:
-            ending, done, scans = search_rows(cost, state, root, done)
-            counts[ARC_SCANS] += scans
-        if ending != SOLVED:
-            return ending, root, done
-        counts[AUGMENTATIONS] += ONE
-        progress[0] -= 1.0
-    return SOLVED, ZERO, ZERO
+    return augment_rows(cost, lists, state, work.lists, size, stop, counts, progress)
 
 
 @kernel
@@ -278,29 +220,18 @@ def solve(
     O(n**2 m) time for dense costs, O(n e log m) for e sparse ones. Memory beside the costs: about 100 bytes a
     column, 60 a row, and 3 KiB a row for the lists of dense costs.
     """
-    items = costs.shape[0]
-    solution = empty_solution(costs)
+    items, n, m = costs.shape
+    solution = unsolved(items, n, m, number_dtype(costs))
     start = make_start(costs, options)
-    control.excess[:] = items * costs.shape[1]
+    control.excess[:] = items * n
     flat = costs.values.reshape(-1) if isinstance(costs, DenseCosts) else costs.values[:0]
     root, done = solve_items(
         flat, start.lists, start.state, start.work, solution.match, solution.u, solution.v, solution.ending,
         go_on, control.stop, control.counts, control.excess,
     )  # fmt: skip
+    if INFEASIBLE not in solution.ending:
+        return solution
     return with_violation(solution, start.state, root, done)
-
-
-def empty_solution(costs: DenseCosts | SparseCosts) -> Solution:
-    """Return a solution of which nothing is solved."""
-    items, n, m = costs.shape
-    dtype = number_dtype(costs)
-    return Solution(
-        np.full((items, n), -1, dtype=np.int64),
-        np.zeros((items, n), dtype=dtype),
-        np.zeros((items, m), dtype=dtype),
-        np.full(items, STOPPED, dtype=np.int64),
-        *np.empty((2, 0), dtype=np.int64),
-    )
 
 
 def number_dtype(costs: DenseCosts | SparseCosts) -> Any:
@@ -320,39 +251,13 @@ def make_start(costs: DenseCosts | SparseCosts, options: ShortestPathOptions) ->
     """Return what to solve matrices of the shape of `costs` with."""
     _, n, m = costs.shape
     dtype = number_dtype(costs)
-    state = make_state(n, m, dtype)
     use_lists = isinstance(costs, SparseCosts) or (options.lists and m > FEW_COLUMNS)
     if isinstance(costs, DenseCosts):
         lists = make_lists(n if use_lists else 0, min(ROOM, m), WANTED, dtype)
         listed: float = n * WANTED if use_lists else WHOLE_SHARE * n * min(m, WANTED)
     else:
-        lists = _lists_of(costs, state)
+        lists = lists_of(costs)
         listed = len(costs.values)
     budget = np.uint64(min(options.row_reduction * listed, 2.0**60))
-    return Start(
-        lists, state, Work(options.column_reduction and n == m, use_lists, np.uint64(WANTED), budget)
-    )
-
-
-def with_violation(solution: Solution, state: State, root: Any, done: Any) -> Solution:
-    """Name the rows and columns of the search without a path that was the last one."""
-    if INFEASIBLE not in solution.ending:
-        return solution
-    columns = state.done[: int(done)]
-    rows = np.append(state.column_match[columns], np.uint64(root))
-    return solution._replace(
-        violating_rows=np.sort(rows.astype(np.int64)), violating_columns=np.sort(columns.astype(np.int64))
-    )
-
-
-def _lists_of(costs: SparseCosts, state: State) -> Lists:
-    n = costs.shape[1]
-    return Lists(
-        first=costs.first,
-        size=np.diff(costs.first),
-        column=costs.column,
-        cost=costs.values,
-        bound=np.full(n, state.limits.beyond, dtype=costs.values.dtype),
-        built=np.zeros(n, dtype=np.uint64),
-        wanted=np.zeros(n, dtype=np.uint64),
-    )
+    work = Work(options.column_reduction and n == m, use_lists, np.uint64(WANTED), budget)
+    return Start(lists, make_state(n, m, dtype), work)

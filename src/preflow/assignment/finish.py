@@ -1,0 +1,187 @@
+"""From prices near the best ones and pairs to an assignment that is proved: what every scaling ends with.
+
+First prices are lowered until every row's own column is the best for it, if that can be done: it is the
+method of Bellman and Ford, for pairs that are the best already. Rows for which it fails are freed and matched
+again by shortest augmenting paths.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.kernel import kernel
+from ..stats import ARC_SCANS
+from .dense_rows import list_row
+from .row_reduction import two_best
+from .shortest_paths import augment_rows, list_free_rows
+from .state import NONE, ONE, ZERO, Lists, State
+
+#: Rows looked at for every row when prices are lowered, before the others are freed.
+LOOKS = np.uint64(16)
+
+
+class Repair(NamedTuple):
+    """What lowering prices works on.
+
+    Attributes
+    ----------
+    queue : ndarray of uint32, shape (n,)
+        Rows to look at, in a ring.
+    queued : ndarray of uint8, shape (n,)
+    slack : int64 or float64
+        The rounding error that reduced costs may have.
+    """
+
+    queue: NDArray[np.uint32]
+    queued: NDArray[np.uint8]
+    slack: Any
+
+
+def make_repair(num_rows: int, slack: Any) -> Repair:
+    """Return an empty queue for so many rows."""
+    return Repair(np.zeros(num_rows, dtype=np.uint32), np.zeros(num_rows, dtype=np.uint8), slack)
+
+
+def rounded(price: NDArray[Any], scale: int) -> NDArray[Any]:
+    """Return integer prices in units of costs, from those of costs times `scale`.
+
+    Of two prices the difference is rounded up only if one leaves the remainder that is the least frequent.
+    Where there are fewer columns than `scale`, so that none leaves it, and the flow is 1-optimal, no pair
+    becomes worse than another one.
+    """
+    remainders = np.bincount(price % scale, minlength=scale)
+    least = int(remainders.argmin())
+    found: NDArray[Any] = (price + (scale - 1 - least)) // scale
+    return found
+
+
+def load(state: State, lists: Lists, price: NDArray[Any], owner: NDArray[np.int64]) -> None:
+    """Set prices, none above those that lists were made with, and the rows of columns, -1 for none.
+
+    The largest becomes zero. With more columns than rows, prices are first lowered to that of the cheapest
+    column without a row: no column may have a larger one.
+    """
+    state.price[:] = price
+    if len(state.row_match) < len(state.column_match):
+        np.minimum(state.price, price[owner < 0].min(), out=state.price)
+    top = state.price.max()
+    np.subtract(state.price, top, out=state.price)
+    np.add(lists.bound, top, out=lists.bound, where=lists.bound < state.limits.beyond)
+    taken = np.flatnonzero(owner >= 0)
+    state.column_match[:] = NONE
+    state.row_match[:] = NONE
+    state.column_match[taken] = owner[taken]
+    state.row_match[owner[taken]] = taken
+
+
+@kernel
+def _cost_of_pair(cost: Any, lists: Lists, state: State, row: Any, column: Any) -> Any:
+    if len(cost) > 0:
+        return cost[row * np.uint64(len(state.price)) + column] + state.limits.zero
+    found = state.limits.beyond
+    for k in range(lists.first[row], lists.first[row] + lists.size[row]):
+        if np.uint64(lists.column[k]) == column:
+            found = lists.cost[k]
+    return found
+
+
+@kernel
+def _free(state: State, row: Any) -> None:
+    state.column_match[state.row_match[row]] = NONE
+    state.row_match[row] = NONE
+
+
+@kernel
+def _excel(lists: Lists, state: State, repair: Repair, row: Any, head: Any, size: Any) -> Any:
+    """Lower prices until no listed column is better for a row than its own.
+
+    Returns the new length of the queue; where a column without a row is better, the row is freed.
+    """
+    price = state.price
+    own = state.matched_cost[row] - price[state.row_match[row]]
+    num_rows = np.uint64(len(repair.queue))
+    for k in range(lists.first[row], lists.first[row] + lists.size[row]):
+        j = np.uint64(lists.column[k])
+        if lists.cost[k] - price[j] < own - repair.slack:
+            other = state.column_match[j]
+            if other == NONE:
+                _free(state, row)
+                break
+            price[j] = lists.cost[k] - own
+            if repair.queued[other] == 0:
+                repair.queued[other] = 1
+                place = head + size
+                repair.queue[place - num_rows if place >= num_rows else place] = other
+                size += ONE
+    return size
+
+
+@kernel
+def _ensure_listed(cost: Any, lists: Lists, state: State, row: Any, own: Any) -> Any:
+    """List a row again if columns cheaper than `own` may be missing; return the edges looked at."""
+    if not own > lists.bound[row]:
+        return lists.size[row]
+    list_row(cost, lists, state, row, ZERO)
+    return lists.size[row] + np.uint64(len(state.price))
+
+
+@kernel
+def lower_prices(cost: Any, lists: Lists, state: State, repair: Repair, counts: Any) -> None:
+    """Make the columns of rows the best ones for them by prices alone, as far as that goes."""
+    queue = repair.queue
+    num_rows = np.uint64(len(queue))
+    head = size = ZERO
+    for i in range(num_rows):
+        repair.queued[i] = 0
+        if state.row_match[i] != NONE:
+            state.matched_cost[i] = _cost_of_pair(cost, lists, state, i, state.row_match[i])
+            queue[size] = i
+            repair.queued[i] = 1
+            size += ONE
+    looks = LOOKS * num_rows
+    while size > ZERO and looks > ZERO:
+        looks -= ONE
+        row = np.uint64(queue[head])
+        head = head + ONE if head + ONE < num_rows else ZERO
+        size -= ONE
+        repair.queued[row] = 0
+        if state.row_match[row] == NONE:
+            continue
+        own = state.matched_cost[row] - state.price[state.row_match[row]]
+        counts[ARC_SCANS] += _ensure_listed(cost, lists, state, row, own)
+        size = _excel(lists, state, repair, row, head, size)
+
+
+@kernel
+def release_rows(cost: Any, lists: Lists, state: State, slack: Any) -> None:
+    """Free the rows whose columns are not the best for them."""
+    for i in range(np.uint64(len(state.row_match))):
+        if state.row_match[i] == NONE:
+            continue
+        own = state.matched_cost[i] - state.price[state.row_match[i]]
+        _ensure_listed(cost, lists, state, i, own)
+        best = two_best(lists, state.price, i, state.limits.beyond)[0]
+        if own - slack > best or own - slack > lists.bound[i]:
+            _free(state, i)
+
+
+@kernel
+def finish(
+    cost: Any, lists: Lists, state: State, repair: Repair, stop: Any, counts: Any, progress: Any
+) -> tuple[Any, Any, Any]:
+    """Make the columns of rows the best ones for them by lower prices or else by shortest paths.
+
+    Returns
+    -------
+    ending : int
+    root, done : uint64
+        As :func:`.shortest_paths.augment_rows` has them.
+    """
+    lower_prices(cost, lists, state, repair, counts)
+    release_rows(cost, lists, state, repair.slack)
+    size = list_free_rows(state)
+    progress[0] = np.float64(size)
+    return augment_rows(cost, lists, state, True, size, stop, counts, progress)
