@@ -37,4 +37,12 @@ METHODS = (
         "Bertsekas 1988",
         parallel=True,
     ),
+    Method(
+        "multicore-lockfree",
+        "assignment.multicore_lockfree",
+        "LockFreeOptions",
+        "cost scaling by pushes and relabels without locks",
+        "Łupińska 2011, Algorithm 5.4",
+        parallel=True,
+    ),
 )
