@@ -301,13 +301,12 @@ def _finish(
 
 
 def refine_all(
-    scaled_costs: Scaled, flow: Flow, alpha: float, arc_fixing: bool, control: Control, refine: Refine
-) -> Flow | None:
-    """Refine with smaller and smaller epsilon, and fix arcs after each; return the flow, None if stopped."""
-    size = len(flow.at)
-    for epsilon in epsilons(scaled_costs.largest, alpha):
+    largest: int, size: int, alpha: float, arc_fixing: bool, control: Control, refine: Refine
+) -> bool:
+    """Refine with ever smaller epsilon, and fix arcs after each; return whether the flow is optimal."""
+    for epsilon in epsilons(largest, alpha):
         threshold = fixing_threshold(size, epsilon) if arc_fixing and epsilon > 1 else 0
         if control.stopped or not refine(epsilon, threshold):
-            return None
+            return False
         control.counts[PHASES] += 1
-    return flow
+    return True

@@ -45,4 +45,12 @@ METHODS = (
         "Łupińska 2011, Algorithm 5.4",
         parallel=True,
     ),
+    Method(
+        "cuda-lockfree",
+        "assignment.cuda_lockfree",
+        "CudaLockFreeOptions",
+        "cost scaling by pushes and relabels without locks, one thread a vertex",
+        "Łupińska 2011, section 5.5",
+        device="cuda",
+    ),
 )

@@ -298,7 +298,8 @@ def cost_scaling(scaled_costs: Scaled, options: LockFreeOptions, control: Contro
         run_solver(share, control, state.barrier)
         return not control.stopped
 
-    return refine_all(scaled_costs, flow, options.alpha, options.arc_fixing, control, refine)
+    largest, fixing = scaled_costs.largest, options.arc_fixing
+    return flow if refine_all(largest, size, options.alpha, fixing, control, refine) else None
 
 
 def make_state(size: int, control: Control) -> State:
