@@ -18,7 +18,15 @@ from ..progress import Reporter
 from ..solving.dispatch import check_method, check_placement, find_method, most_threads, thread_count
 from ..solving.method import Method
 from ..solving.run import Control, check_time_limit, run_interruptibly
-from ..stats import ARC_SCANS, AUGMENTATIONS, AssignmentStats
+from ..stats import (
+    ARC_SCANS,
+    AUGMENTATIONS,
+    GLOBAL_RELABELS,
+    PUSHES,
+    RELABELS,
+    WAITS,
+    AssignmentStats,
+)
 from .methods import METHODS
 from .partial import with_ways_out
 from .policy import choose
@@ -353,7 +361,11 @@ class _Solve:
             reason="; ".join([self.reason, *self.control.remarks]),
             device=self.method.device,
             threads=self.threads,
+            pushes=int(counts[PUSHES]),
+            relabels=int(counts[RELABELS]),
+            global_relabels=int(counts[GLOBAL_RELABELS]),
             arc_scans=int(counts[ARC_SCANS]),
+            waits=int(counts[WAITS]),
             seconds=self.seconds,
             augmentations=int(counts[AUGMENTATIONS]),
         )

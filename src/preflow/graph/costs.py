@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 LARGEST_INTEGER = 2**59
 #: Sums of n costs up to this over n stay finite.
 LARGEST_FLOAT = 1e300
-#: Values that a further thread is worth, and that one looks at twice while they are in its cache.
-LEAST_SHARE, CHUNK = 1 << 18, 1 << 15
+#: Values that a further thread is worth, and that one looks at twice while they are in a cache; not few: Python
+#: lets threads take turns between two looks.
+LEAST_SHARE, CHUNK = 1 << 18, 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
