@@ -420,12 +420,12 @@ def threshold(auction: Auction) -> Any:
         auction.fractions[k] = ZERO
     for j in range(np.uint64(len(auction.price))):
         price = auction.price[j]
-        k = min(np.uint64((price - np.floor(price)) * np.float64(bins)), bins - ONE)
-        auction.fractions[k] += ONE
+        place = min(np.uint64((price - np.floor(price)) * np.float64(bins)), bins - ONE)
+        auction.fractions[place] += ONE
     least = ZERO
     for k in range(bins):
         if auction.fractions[k] < auction.fractions[least]:
-            least = k
+            least = np.uint64(k)
     return (np.float64(least) + 0.5) / np.float64(bins)
 
 
@@ -434,7 +434,8 @@ def take_prices(auction: Auction, state: State, thread: Any, num_threads: Any) -
     """Take the thread's share of the prices over, rounded where they are to be integers."""
     if auction.whole:
         if thread == ZERO:
-            auction.gaps[ZERO] = threshold(auction)
+            fraction = threshold(auction)
+            auction.gaps[ZERO] = fraction
         if not wait(auction.barrier, num_threads):
             return False
     up = 1 - auction.gaps[ZERO]
@@ -525,7 +526,8 @@ def solve(
     start = make_start(costs, ShortestPathOptions())
     epsilons = phases(costs, options)
     control.excess[:] = items * n
-    root, done = ZERO, ZERO
+    root: Any = ZERO
+    done: Any = ZERO
     for item in range(items):
         values = costs.values[item].reshape(-1) if isinstance(costs, DenseCosts) else costs.values[:0]
         if start.work.lists:
@@ -533,7 +535,7 @@ def solve(
             run = assign_free_rows
         else:
             run = solve_matrix
-        ending = STOPPED
+        ending: Any = STOPPED
         if not control.stopped:
             ending, root, done = run(
                 values, start.lists, start.state, start.work, control.stop, control.counts, control.excess

@@ -2,9 +2,9 @@
 
 Łupińska, Algorithm 5.3, with Dial's buckets: the length of a residual arc is the floor of its reduced cost
 over epsilon, plus one. Corrected where it is in print: a vertex before one at distance i is at i and the
-length, not at the length; division rounds down. It ends when every active vertex has its distance, or there
-are no further buckets; vertices without a distance are as far as the next bucket, which keeps the flow
-epsilon-optimal.
+length, not at the length; division rounds down. It ends when a bucket is empty and every active vertex has
+its distance, or there are no further buckets; vertices without a distance are as far as the next bucket,
+which keeps the flow epsilon-optimal.
 
 It needs an epsilon-optimal flow. Where pushes and relabels were interrupted, some arcs on which units came to
 columns just relabelled are not; these units are sent back first.
@@ -76,11 +76,9 @@ def arcs_into(arcs: Arcs) -> ArcsInto:
 def make_buckets(size: int) -> Buckets:
     """Return empty buckets for so many rows and as many columns."""
     vertices = 2 * size
-    return Buckets(
-        np.zeros(BUCKETS * vertices, dtype=np.uint64),
-        *(np.zeros(vertices, dtype=np.uint64) for _ in range(3)),
-        np.zeros(vertices, dtype=np.uint8),
-    )
+    after, before, label = np.zeros((3, vertices), dtype=np.uint64)
+    head = np.zeros(BUCKETS * vertices, dtype=np.uint64)
+    return Buckets(head, after, before, label, np.zeros(vertices, dtype=np.uint8))
 
 
 @kernel
@@ -153,9 +151,11 @@ def update_prices(arcs: Arcs, into: ArcsInto, flow: Flow, buckets: Buckets, epsi
         elif flow.excess[v] > 0:
             active += ONE
     here, scanned = ZERO, ZERO
-    while active > ZERO and here < np.uint64(len(buckets.head)):
+    while here < np.uint64(len(buckets.head)):
         v = buckets.head[here]
         if v == NONE:
+            if active == ZERO:
+                break
             here += ONE
             continue
         _take_out(buckets, v, here)

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 LARGEST_INTEGER = 2**59
 #: Sums of n costs up to this over n stay finite.
 LARGEST_FLOAT = 1e300
-#: Values that a further thread is worth, and that one looks at twice while they are in a cache; not few: Python
-#: lets threads take turns between two looks.
+#: Values that a further thread is worth, and that one looks at twice while they are in a cache. Not few, since
+#: Python makes threads wait for each other between two looks.
 LEAST_SHARE, CHUNK = 1 << 18, 1 << 20
 
 
@@ -96,7 +96,8 @@ class DenseCosts(HostArrays):
         """Return the costs of pairs; infinite where they are not allowed."""
         _, n, m = self.values.shape
         place = (np.asarray(item) * n + rows) * m + columns
-        return self.values.reshape(-1)[place]  # one index is several times as fast as three
+        picked: NDArray[Any] = self.values.reshape(-1)[place]  # three indices take several times as long
+        return picked
 
     def to_sparse(self) -> SparseCosts:
         """Return the pairs of the first item that are allowed."""
