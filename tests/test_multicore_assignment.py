@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from functools import partial
 from typing import Any
 
@@ -30,9 +31,11 @@ THREADS = [1, 2, 5]
 
 
 @pytest.fixture(autouse=True)
-def lists_for_small_costs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let small matrices be solved as large ones are."""
+def small_costs_like_large_ones(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let small matrices be solved as large ones are, by threads that are held up at random."""
     monkeypatch.setattr(serial_shortest_path, "FEW_COLUMNS", 0)
+    seed = zlib.crc32(request.node.name.encode())
+    monkeypatch.setattr(api, "Control", partial(Control, delays=make_delays(16, seed)))
 
 
 def random_costs(shape: tuple[int, ...], kind: str, seed: int) -> np.ndarray:
@@ -103,13 +106,10 @@ def test_families(method: str, family: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["multicore-auction", "multicore-lockfree"])
-def test_random_delays(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Threads are held up at random; there are more of them than cores."""
-    for seed in range(40):
-        threads = 2 + seed % 7
+def test_more_threads_than_cores(method: str) -> None:
+    for seed in range(60):
         costs = random_costs((4 + seed % 13,) * 2, KINDS[seed % 4], seed)
-        monkeypatch.setattr(api, "Control", partial(Control, delays=make_delays(threads, seed)))
-        check(costs, expected_cost(costs), method=method, threads=threads, time_limit=30)
+        check(costs, expected_cost(costs), method=method, threads=2 + seed % 13)
 
 
 @pytest.mark.parametrize("threads", [2, 5, 16])
@@ -129,7 +129,7 @@ def test_a_stack_names_the_first_matrix_without_an_assignment() -> None:
     stack[[17, 40, 99], :3, 2] = 1.0
     with pytest.raises(InfeasibleError) as caught:
         preflow.linear_assignment(stack, method="multicore-shortest-path", threads=4)
-    assert caught.value.index == (17,)
+    assert caught.value.item == (17,)
     assert (len(caught.value.violating), len(caught.value.allowed)) in ((2, 1), (3, 2))
 
 
@@ -249,12 +249,13 @@ def test_fixed_arcs_carry_no_flow() -> None:
         multicore_lockfree.refine_share(
             found.arcs, flow, state, zero, one, step, np.int64(fixing_threshold(12, epsilon))
         )
-        left = sum(
-            costs[x, found.arcs.column[int(f) : int(f + s)]].min()
-            for x, (f, s) in enumerate(zip(found.arcs.first[:-1], found.arcs.size, strict=True))
-        )
+        ends = zip(found.arcs.first.tolist(), found.arcs.size.tolist(), strict=False)
+        left = np.full((12, 12), 10**6)
+        for row, (first, size) in enumerate(ends):
+            kept = found.arcs.column[first : first + size]
+            left[row, kept] = costs[row, kept]
         assert found.arcs.size.sum() < 144
-        assert left <= costs[np.arange(12), columns].sum()
+        assert expected_cost(left) == costs[np.arange(12), columns].sum()
 
 
 @pytest.mark.parametrize("method", ["multicore-lockfree", "cuda-lockfree"])
