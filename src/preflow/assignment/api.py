@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from ..errors import InfeasibleError, InvalidInputError
 from ..graph.costs import DenseCosts, SparseCosts, as_costs
 from ..graph.device_costs import DeviceCosts
-from ..kernels.timing import timed
 from ..parallel.pieces import run_pieces
 from ..progress import Reporter
 from ..solving.dispatch import check_method, check_placement, find_method, most_threads, thread_count
 from ..solving.method import Method
 from ..solving.run import Control, check_time_limit, run_interruptibly
+from ..solving.timing import timed
 from ..stats import (
     ARC_SCANS,
     AUGMENTATIONS,
