@@ -88,6 +88,8 @@ class CpuDevice:
         self.name = "CPU threads"
         self.num_multiprocessors = num_multiprocessors
         self.block_threads = block_threads
+        self.most_threads = MOST_THREADS
+        self.shared_bytes = 227 * 1024
         self.free_bytes = free_bytes
         self.sanitizer = sanitizer
         self.time_limit = time_limit
@@ -101,6 +103,10 @@ class CpuDevice:
     def from_dlpack(self, array: Any) -> NDArray[Any]:
         """Return an array that claims to be on a GPU as what it is."""
         return array if isinstance(array, np.ndarray) else np.from_dlpack(array)
+
+    def address(self, array: NDArray[Any]) -> int:
+        """Return where an array begins."""
+        return int(array.ctypes.data)
 
     def argsort(self, keys: NDArray[Any]) -> NDArray[Any]:
         """Return the indices that sort `keys`; equal ones keep their order."""

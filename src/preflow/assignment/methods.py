@@ -53,4 +53,12 @@ METHODS = (
         "Łupińska 2011, section 5.5",
         device="cuda",
     ),
+    Method(
+        "cuda-batch",
+        "assignment.cuda_batch",
+        "BatchOptions",
+        "many dense problems at once, each by shortest augmenting paths of one warp or block",
+        "Jonker and Volgenant 1987",
+        device="cuda",
+    ),
 )

@@ -1,0 +1,641 @@
+// The kernel of cuda_batch.py: each problem of a stack is solved by a team, one warp or one block, by column reduction,
+// augmenting row reduction and shortest augmenting paths. Each thread keeps the prices and distances of its columns in
+// registers; costs are copied to shared memory, as narrow as they fit, or read where they are (STORED 0).
+//
+// Numbers are int, i64 or double. All costs that are worked with are at least the prices that columns have at first,
+// and prices of columns only fall: so distances are not negative and their bits are in their order.
+#ifndef WARPS
+#define WARPS 1     // of a team
+#define TEAMS 2     // of a block; one if a team has several warps
+#define COLUMNS 1   // of a thread
+#define SOURCE 0    // costs as they are given: int, i64, float, double
+#define NUMBER 0    // numbers: int, i64, double
+#define STORED 1    // bytes of a cost in shared memory
+#define VECTOR 1    // costs of one load, of neighbouring columns
+#endif
+#define KERNEL_BOUNDS WARPS * TEAMS * 32, (WARPS > 1 ? 1 : COLUMNS > 1 ? 4 : 8)
+
+#include "atomics.cuh"
+#include "lanes.cuh"
+
+template <u32 which> struct SourceType;
+template <> struct SourceType<0> { using Type = int; };
+template <> struct SourceType<1> { using Type = i64; };
+template <> struct SourceType<2> { using Type = float; };
+template <> struct SourceType<3> { using Type = double; };
+using Source = SourceType<SOURCE>::Type;
+
+template <u32 which> struct NumberType;
+template <> struct NumberType<0> { using Type = int; using Key = u32; using Sum = i64; };
+template <> struct NumberType<1> { using Type = i64; using Key = u64; using Sum = i64; };
+template <> struct NumberType<2> { using Type = double; using Key = u64; using Sum = double; };
+using Number = NumberType<NUMBER>::Type;
+using Key = NumberType<NUMBER>::Key;
+using Sum = NumberType<NUMBER>::Sum;
+constexpr bool FLOATS = NUMBER == 2;
+
+template <u32 bytes, bool floats> struct StoredType { using Type = Source; };
+template <> struct StoredType<1, false> { using Type = u8; };
+template <> struct StoredType<2, false> { using Type = unsigned short; };
+template <> struct StoredType<4, false> { using Type = u32; };
+template <> struct StoredType<8, false> { using Type = i64; };
+using Stored = StoredType<STORED, FLOATS>::Type;
+
+using u16 = unsigned short;
+
+struct alignas(VECTOR * sizeof(Source)) Vector {
+    Source of[VECTOR];
+};
+constexpr u32 TEAM_THREADS = WARPS * WARP;
+// No row or column.
+constexpr u32 NONE = 0xffffu;
+// Costs that a thread asks for before it uses the first.
+constexpr u32 AT_ONCE = 8;
+
+enum Ending : u32 { SOLVED = 0, INFEASIBLE = 2, GAVE_UP = 4 };
+enum Count { NUM_INFEASIBLE, NUM_GAVE_UP, NUM_SEARCHES, NUM_SCANS, NUM_COUNTS };
+constexpr u32 COUNT_ROWS = 32;
+
+struct Arguments {
+    const Source* costs;      // of all items, rows of `num_columns`
+    const u32* sizes;         // of each item, its rows and columns; not read unless has_sizes
+    u64 has_sizes;
+    u64 num_items, num_rows, num_columns;
+    u64 maximize;
+    u64 swapped;              // whether the costs stand by columns
+    u64 base;                 // bits of a number: of integers what becomes 0; of floats, as worked with, the least
+    u64 column_reduction;
+    u64 reductions_a_row;     // steps of one pass of row reduction, for each row
+    u64 bytes_a_team;
+    i64* row;                 // the pairs of every item, num_pairs of them, -1 where there are fewer
+    i64* column;
+    u64 num_pairs;
+    Sum* row_price;
+    Sum* column_price;
+    Sum* total;
+    u32* ending;
+    u64* counts;
+};
+
+template <class To, class From>
+__device__ __forceinline__ To bits_as(From value) {
+    static_assert(sizeof(To) == sizeof(From), "the same bits");
+    union {
+        From from;
+        To to;
+    } word = {value};
+    return word.to;
+}
+
+// More than any cost or distance.
+__device__ __forceinline__ Number infinity() {
+    if (FLOATS) return static_cast<Number>(bits_as<double>(0x7ffull << 52));
+    return static_cast<Number>(3ll << (8 * sizeof(Number) - 3));
+}
+
+// What the distance of a column becomes when a search is done with it: negative; and the distance again.
+__device__ __forceinline__ Number closed(Number distance) {
+    return FLOATS ? static_cast<Number>(bits_as<double>(bits_as<u64>(static_cast<double>(distance)) | 1ull << 63))
+                  : static_cast<Number>(-1 - distance);
+}
+__device__ __forceinline__ bool is_closed(Number distance) { return bits_as<Key>(distance) >> (8 * sizeof(Key) - 1); }
+__device__ __forceinline__ Number reopened(Number distance) { return FLOATS ? -distance : -1 - distance; }
+
+// What minima are taken of: bits in the order of numbers. Closed columns come last, and of equal integers those
+// first that belong to a column without a row.
+__device__ __forceinline__ Key key_of(Number value, bool taken) {
+    if (FLOATS) return bits_as<Key>(value);
+    return static_cast<Key>(value) << 1 | taken;
+}
+__device__ __forceinline__ Number number_of(Key key) {
+    if (FLOATS) return bits_as<Number>(key);
+    return static_cast<Number>(key >> 1);
+}
+
+__device__ __forceinline__ void team_sync() {
+    if (WARPS == 1)
+        __syncwarp();
+    else
+        __syncthreads();
+}
+
+// A column and the row that it has, or NONE, in one word.
+__device__ __forceinline__ u32 place_of(u32 column, u32 row) { return row << 16 | column; }
+__device__ __forceinline__ u32 column_at(u32 place) { return place & 0xffffu; }
+__device__ __forceinline__ u32 row_at(u32 place) { return place >> 16; }
+
+// Returns a lane that has the least key.
+__device__ __forceinline__ u32 lane_of_least(u32 key) {
+    return 31 - __clz(static_cast<int>(__ballot_sync(ALL_LANES, key == least_of_warp(key))));
+}
+__device__ __forceinline__ u32 lane_of_least(u64 key) {
+    const u32 high = static_cast<u32>(key >> 32), low = static_cast<u32>(key);
+    const bool least = high == least_of_warp(high);
+    u32 lanes = __ballot_sync(ALL_LANES, least);
+    if (lanes & (lanes - 1)) {
+        const u32 least_low = least_of_warp(least ? low : ~0u);
+        lanes = __ballot_sync(ALL_LANES, least && low == least_low);
+    }
+    return 31 - __clz(static_cast<int>(lanes));
+}
+
+// The key of a number, and the place that it belongs to.
+struct Candidate {
+    Key key;
+    u32 place;
+
+    __device__ Number value() const { return number_of(key); }
+    __device__ Candidate of_lane(u32 lane) const {
+        return {__shfl_sync(ALL_LANES, key, lane), __shfl_sync(ALL_LANES, place, lane)};
+    }
+};
+
+__device__ __forceinline__ Candidate lesser(Candidate a, Candidate b) {
+    const bool less = b.key < a.key;
+    return {less ? b.key : a.key, less ? b.place : a.place};
+}
+
+struct TwoCandidates {
+    Candidate best, second;
+
+    // Returns the least two of all lanes'.
+    __device__ TwoCandidates of_warp() const {
+        const u32 lane = lane_of_least(best.key);
+        const Candidate rest = lane_id() == lane ? second : best;
+        return {best.of_lane(lane), rest.of_lane(lane_of_least(rest.key))};
+    }
+};
+
+// A column that a search may go on from: with this height added, reduced costs of its row become distances.
+struct Nearest {
+    Key key;
+    u32 place;
+    Number height;
+};
+
+// The team's part of shared memory, and the item that it works on: rows are the smaller side.
+struct Item {
+    Stored* near;
+    Number* mate_price;       // of a column's row
+    TwoCandidates* slots;     // of each warp, twice
+    u32* row_mate;
+    u16* mate;                // of a column, NONE if it has none
+    u16* before;              // the row before a column on a shortest path
+    u16* free_rows;
+    const Source* far;
+    u32 num_rows, num_columns;
+    u32 row_stride, column_stride;
+    u32 turn = 0;             // which of a warp's slots comes next
+    u32 searches = 0, scans = 0;
+
+    __device__ Item(const Arguments& args) {
+        SharedArena arena;
+        if (WARPS == 1) arena.next += threadIdx.x / WARP * args.bytes_a_team;
+        const u32 most = static_cast<u32>(max(args.num_rows, args.num_columns));
+        const u32 least = static_cast<u32>(min(args.num_rows, args.num_columns));
+        near = arena.take<Stored>(STORED ? most * least : 0);
+        mate_price = arena.take<Number>(most);
+        slots = arena.take<TwoCandidates>(WARPS > 1 ? 2 * WARPS : 0);
+        row_mate = arena.take<u32>(most);
+        mate = arena.take<u16>(most);
+        before = arena.take<u16>(most);
+        free_rows = arena.take<u16>(most);
+    }
+
+    __device__ static u32 thread() { return WARPS == 1 ? lane_id() : threadIdx.x; }
+    __device__ static u32 column(u32 k) { return (thread() + k / VECTOR * TEAM_THREADS) * VECTOR + k % VECTOR; }
+};
+
+// Returns a float with its sign changed if `minus` is 1.
+__device__ __forceinline__ float with_sign(float value, u32 minus) { return bits_as<float>(bits_as<u32>(value) ^ minus << 31); }
+__device__ __forceinline__ double with_sign(double value, u32 minus) {
+    return bits_as<double>(bits_as<u64>(value) ^ static_cast<u64>(minus) << 63);
+}
+template <class T>
+__device__ __forceinline__ T with_sign(T value, u32) { return value; }
+
+__device__ __forceinline__ Number as_number(const Arguments& args, Source cost) {
+    if (FLOATS) return static_cast<Number>(with_sign(cost, static_cast<u32>(args.maximize)));
+    const Sum base = bits_as<Sum>(args.base), wide = static_cast<Sum>(cost);
+    return static_cast<Number>(args.maximize ? base - wide : wide - base);
+}
+
+__device__ __forceinline__ Number cost_of(const Arguments& args, const Item& item, u32 row, u32 column) {
+    if (STORED) return static_cast<Number>(item.near[row * item.num_columns + column]);
+    return as_number(args, item.far[row * item.row_stride + column * item.column_stride]);
+}
+
+// Copies the item's costs to shared memory.
+__device__ void store_costs(const Arguments& args, const Item& item) {
+    const bool whole = item.column_stride == 1 && item.row_stride == item.num_columns;
+    const u32 lines = whole ? 1 : item.num_rows, length = whole ? item.num_rows * item.num_columns : item.num_columns;
+    for (u32 line = 0; line < lines; ++line) {
+        const Source* const from = item.far + line * item.row_stride;
+        Stored* const to = item.near + line * length;
+        for (u32 begin = Item::thread(); begin < length; begin += AT_ONCE * TEAM_THREADS) {
+            Source loaded[AT_ONCE];
+#pragma unroll
+            for (u32 k = 0; k < AT_ONCE; ++k)
+                if (begin + k * TEAM_THREADS < length)
+                    loaded[k] = from[(begin + k * TEAM_THREADS) * item.column_stride];
+#pragma unroll
+            for (u32 k = 0; k < AT_ONCE; ++k)
+                if (begin + k * TEAM_THREADS < length)
+                    to[begin + k * TEAM_THREADS] = static_cast<Stored>(as_number(args, loaded[k]));
+        }
+    }
+}
+
+// The columns of a thread: their prices, their rows, the prices of these, and which columns exist, a bit each. What does
+// not exist stands for the last one in loads, so that loops over columns have no branches.
+struct Columns {
+    Number price[COLUMNS];
+    u32 place[COLUMNS];
+    Number mate_price[COLUMNS];
+    u32 loaded[COLUMNS];
+    u32 there = 0;
+
+    __device__ bool exists(u32 k) const { return there >> k & 1; }
+    __device__ bool is_taken(u32 k) const { return row_at(place[k]) != NONE; }
+
+    // Gives a column a row.
+    __device__ void match(Item& item, u32 k, u32 row, Number row_price) {
+        place[k] = place_of(Item::column(k), row);
+        mate_price[k] = row_price;
+        item.mate[Item::column(k)] = static_cast<u16>(row);
+        item.mate_price[Item::column(k)] = row_price;
+        item.row_mate[row] = Item::column(k);
+    }
+    // Reads what `augment` may have changed.
+    __device__ void refresh(const Item& item) {
+#pragma unroll
+        for (u32 k = 0; k < COLUMNS; ++k) {
+            const u32 column = min(Item::column(k), item.num_columns - 1);
+            place[k] = place_of(Item::column(k), item.mate[column]);
+            mate_price[k] = item.mate_price[column];
+        }
+    }
+};
+
+// Loads a row's costs of a thread's columns.
+__device__ __forceinline__ void load_row(
+    const Arguments& args, const Item& item, const Columns& mine, u32 row, Number (&cost)[COLUMNS]) {
+    if (STORED) {
+        const Stored* const from = item.near + row * item.num_columns;
+#pragma unroll
+        for (u32 k = 0; k < COLUMNS; ++k) cost[k] = static_cast<Number>(from[mine.loaded[k]]);
+    } else {
+        const Source* const from = item.far + row * item.row_stride;
+        Vector loaded[COLUMNS / VECTOR];
+        if (VECTOR > 1 && item.column_stride == 1) {
+#pragma unroll
+            for (u32 k = 0; k < COLUMNS; k += VECTOR)
+                loaded[k / VECTOR] = *reinterpret_cast<const Vector*>(&from[mine.loaded[k]]);
+        } else {
+#pragma unroll
+            for (u32 k = 0; k < COLUMNS; ++k)
+                loaded[k / VECTOR].of[k % VECTOR] = from[mine.loaded[k] * item.column_stride];
+        }
+#pragma unroll
+        for (u32 k = 0; k < COLUMNS; ++k) cost[k] = as_number(args, loaded[k / VECTOR].of[k % VECTOR]);
+    }
+}
+
+// Sets prices to the minima of columns and gives these to the rows that have them, a row the first of its columns.
+__device__ void reduce_columns(const Arguments& args, Item& item, Columns& mine) {
+    u32 row[COLUMNS];
+#pragma unroll
+    for (u32 k = 0; k < COLUMNS; ++k) mine.price[k] = infinity(), row[k] = NONE;
+#pragma unroll 8
+    for (u32 i = 0; i < item.num_rows; ++i) {
+        Number cost[COLUMNS];
+        load_row(args, item, mine, i, cost);
+#pragma unroll
+        for (u32 k = 0; k < COLUMNS; ++k) {
+            const bool less = cost[k] < mine.price[k];
+            mine.price[k] = less ? cost[k] : mine.price[k];
+            row[k] = less ? i : row[k];
+        }
+    }
+#pragma unroll
+    for (u32 k = 0; k < COLUMNS; ++k) {
+        if (row[k] == NONE) mine.price[k] = 0;
+        else if (mine.exists(k)) relaxed_fetch_min(&item.row_mate[row[k]], Item::column(k));
+    }
+    team_sync();
+    bool wins[COLUMNS];
+#pragma unroll
+    for (u32 k = 0; k < COLUMNS; ++k)
+        wins[k] = mine.exists(k) && row[k] != NONE && item.row_mate[row[k]] == Item::column(k);
+    team_sync();
+#pragma unroll
+    for (u32 k = 0; k < COLUMNS; ++k)
+        if (wins[k]) mine.match(item, k, row[k], 0);
+    item.scans += item.num_rows;
+}
+
+// Lists the rows without a column and returns how many there are.
+__device__ u32 list_free_rows(Item& item) {
+    u32 size = 0;
+    for (u32 begin = 0; begin < item.num_rows; begin += WARP) {
+        const u32 i = begin + lane_id();
+        const bool is_free = i < item.num_rows && item.row_mate[i] == NONE;
+        const u32 lanes = __ballot_sync(ALL_LANES, is_free);
+        if (is_free && Item::thread() < WARP) item.free_rows[size + __popc(lanes & ((1u << lane_id()) - 1))] = i;
+        size += __popc(lanes);
+    }
+    team_sync();
+    return size;
+}
+
+// Returns the least of the team.
+__device__ __forceinline__ Nearest nearest_of_team(Item& item, Nearest mine) {
+    u32 lane = lane_of_least(mine.key);
+    if (WARPS > 1) {
+        Nearest* const slots = reinterpret_cast<Nearest*>(item.slots) + item.turn * WARPS;
+        item.turn ^= 1;
+        if (lane_id() == lane) slots[Item::thread() / WARP] = mine;
+        __syncthreads();
+        mine = slots[lane_id() < WARPS ? lane_id() : 0];
+        lane = lane_of_least(lane_id() < WARPS ? mine.key : ~Key{0});
+    }
+    mine.key = __shfl_sync(ALL_LANES, mine.key, lane);
+    mine.place = __shfl_sync(ALL_LANES, mine.place, lane);
+    mine.height = __shfl_sync(ALL_LANES, mine.height, lane);
+    return mine;
+}
+
+// Returns the two columns of the team with the least reduced costs of a row.
+__device__ TwoCandidates least_two_of_row(const Arguments& args, Item& item, const Columns& mine, u32 row) {
+    const Candidate none = {key_of(infinity(), true), place_of(0, NONE)};
+    TwoCandidates two = {none, none};
+    Number cost[COLUMNS];
+    load_row(args, item, mine, row, cost);
+#pragma unroll
+    for (u32 k = 0; k < COLUMNS; ++k) {
+        const Number value = mine.exists(k) ? cost[k] - mine.price[k] : infinity();
+        const Candidate one = {key_of(value, mine.is_taken(k)), mine.place[k]};
+        const bool best = one.key < two.best.key;
+        two.second = best ? two.best : lesser(two.second, one);
+        two.best = best ? one : two.best;
+    }
+    ++item.scans;
+    two = two.of_warp();
+    if (WARPS == 1) return two;
+    TwoCandidates* const slots = item.slots + item.turn * WARPS;
+    item.turn ^= 1;
+    if (lane_id() == 0) slots[Item::thread() / WARP] = two;
+    __syncthreads();
+    return (lane_id() < WARPS ? slots[lane_id()] : TwoCandidates{none, none}).of_warp();
+}
+
+// One pass of row reduction: free rows take their best columns, also those of other rows, and lower the price to the
+// second best. Returns how many rows are still free.
+__device__ u32 reduce_rows(const Arguments& args, Item& item, Columns& mine, u32 size) {
+    const bool is_first = Item::thread() == 0;
+    u32 budget = static_cast<u32>(args.reductions_a_row) * item.num_rows;
+    u32 left = 0, next = 0, row = NONE;
+    while (budget > 0 && (row != NONE || next < size)) {
+        --budget;
+        if (WARPS == 1) __syncwarp();  // where there are several warps, they meet when they compare their columns
+        if (row == NONE) row = item.free_rows[next++];
+        const TwoCandidates two = least_two_of_row(args, item, mine, row);
+        const Number best = two.best.value(), second = two.second.value();
+        const bool lowers = best < second && second < infinity();
+        const bool second_instead = row_at(two.best.place) != NONE && best == second;
+        const u32 place = second_instead ? two.second.place : two.best.place, other = row_at(place);
+        if (!(best < infinity()) || (other != NONE && !lowers)) {
+            team_sync();
+            if (is_first) item.free_rows[left] = static_cast<u16>(row);
+            ++left;
+            row = NONE;
+            continue;
+        }
+#pragma unroll
+        for (u32 k = 0; k < COLUMNS; ++k) {
+            if (mine.place[k] != place) continue;
+            if (lowers) mine.price[k] -= second - best;
+            mine.match(item, k, row, lowers ? second : best);
+            if (other != NONE) item.row_mate[other] = NONE;
+        }
+        row = other;
+    }
+    team_sync();
+    if (row != NONE) {
+        if (is_first) item.free_rows[left] = static_cast<u16>(row);
+        ++left;
+    }
+    for (; next < size; ++next, ++left)
+        if (is_first) item.free_rows[left] = item.free_rows[next];
+    team_sync();
+    return left;
+}
+
+// Changes prices as a search found them that ended at distance `here`, and notes the rows before columns.
+__device__ void finish(Item& item, Columns& mine, const Number (&distance)[COLUMNS], const u32 (&before)[COLUMNS],
+                       Number here) {
+    team_sync();
+#pragma unroll
+    for (u32 k = 0; k < COLUMNS; ++k) {
+        if (!mine.exists(k)) continue;
+        item.before[Item::column(k)] = static_cast<u16>(before[k]);
+        if (!is_closed(distance[k])) continue;
+        const Number fall = here - reopened(distance[k]);
+        mine.price[k] -= fall;
+        item.mate_price[Item::column(k)] = mine.mate_price[k] + fall;
+    }
+    team_sync();
+}
+
+// Matches along the path that ends in a column.
+__device__ void augment(Item& item, u32 root, Number root_price, u32 column) {
+    for (u32 step = 0; step < item.num_rows; ++step) {
+        const u32 row = item.before[column], from = item.row_mate[row];
+        item.mate[column] = static_cast<u16>(row);
+        item.mate_price[column] = row == root ? root_price : item.mate_price[from];
+        item.row_mate[row] = column;
+        if (row == root) return;
+        column = from;
+    }
+}
+
+// Returns a distance that is not negative, as it may be by rounding.
+__device__ __forceinline__ Number not_negative(Number distance) {
+    if (!FLOATS) return distance;
+    const u64 bits = bits_as<u64>(static_cast<double>(distance));
+    const u64 high = static_cast<u64>(max(static_cast<int>(bits >> 32), 0)) << 32;
+    return static_cast<Number>(bits_as<double>(high | (bits & 0xffffffffull)));
+}
+
+// Gives a column to a row by a shortest path from there.
+__device__ Ending search(const Arguments& args, Item& item, Columns& mine, u32 root) {
+    Number distance[COLUMNS], cost[COLUMNS];
+    u32 before[COLUMNS];
+    mine.refresh(item);
+    load_row(args, item, mine, root, cost);
+#pragma unroll
+    for (u32 k = 0; k < COLUMNS; ++k) {
+        distance[k] = mine.exists(k) ? cost[k] - mine.price[k] : closed(0);
+        before[k] = root;
+    }
+    ++item.searches;
+    for (u32 step = 0; step <= item.num_columns; ++step) {
+        Nearest nearest[COLUMNS];
+#pragma unroll
+        for (u32 k = 0; k < COLUMNS; ++k)
+            nearest[k] = {key_of(distance[k], mine.is_taken(k)), mine.place[k], distance[k] - mine.mate_price[k]};
+#pragma unroll
+        for (u32 apart = 1; apart < COLUMNS; apart *= 2)
+#pragma unroll
+            for (u32 k = 0; k + apart < COLUMNS; k += 2 * apart) {
+                const Nearest& other = nearest[k + apart];
+                const bool less = other.key < nearest[k].key;
+                nearest[k] = {less ? other.key : nearest[k].key, less ? other.place : nearest[k].place,
+                              less ? other.height : nearest[k].height};
+            }
+        const Nearest least = nearest_of_team(item, nearest[0]);
+        ++item.scans;
+        if (least.key >= key_of(infinity(), false)) return INFEASIBLE;
+        const u32 row = row_at(least.place);
+        if (row == NONE) {
+            const Number here = number_of(least.key);
+            finish(item, mine, distance, before, here);
+            if (Item::thread() == 0) augment(item, root, here, column_at(least.place));
+            team_sync();
+            return SOLVED;
+        }
+        load_row(args, item, mine, row, cost);
+#pragma unroll
+        for (u32 k = 0; k < COLUMNS; ++k)
+            distance[k] = mine.place[k] == least.place ? closed(distance[k]) : distance[k];
+#pragma unroll
+        for (u32 k = 0; k < COLUMNS; ++k) {
+            const Number through = not_negative(cost[k] - mine.price[k] + least.height);
+            const bool less = through < distance[k];
+            distance[k] = less ? through : distance[k];
+            before[k] = less ? row : before[k];
+        }
+    }
+    return GAVE_UP;
+}
+
+__device__ Ending solve(const Arguments& args, Item& item, Columns& mine) {
+    const bool square = item.num_rows == item.num_columns;
+#pragma unroll
+    for (u32 k = 0; k < COLUMNS; ++k) {
+        const u32 j = Item::column(k);
+        mine.loaded[k] = min(j, item.num_columns - 1);
+        if (VECTOR > 1 && item.column_stride == 1)
+            mine.loaded[k] = min(j - k % VECTOR, item.row_stride - VECTOR) + k % VECTOR;
+        mine.place[k] = place_of(j, NONE);
+        mine.mate_price[k] = 0;
+        mine.price[k] = FLOATS ? static_cast<Number>(bits_as<Sum>(args.base)) : 0;
+        if (j < item.num_columns) mine.there |= 1u << k, item.mate[j] = NONE, item.mate_price[j] = 0;
+        if (j < item.num_rows) item.row_mate[j] = NONE;
+    }
+    if (STORED) store_costs(args, item);
+    team_sync();
+    if (square && args.column_reduction) reduce_columns(args, item, mine);
+    team_sync();
+    u32 size = list_free_rows(item);
+    for (u32 pass = 0; pass < 2 && size > 0; ++pass) size = reduce_rows(args, item, mine, size);
+    for (u32 k = 0; k < size; ++k) {
+        const Ending ending = search(args, item, mine, item.free_rows[k]);
+        if (ending != SOLVED) return ending;
+    }
+    return SOLVED;
+}
+
+__device__ __forceinline__ Sum sum_of_lanes(Sum value) {
+#pragma unroll
+    for (u32 distance = WARP / 2; distance > 0; distance /= 2) value += __shfl_xor_sync(ALL_LANES, value, distance);
+    return value;
+}
+
+// Writes the pairs of an item by ascending rows, as they are given: the smaller side if not `transposed`.
+__device__ void write_pairs(const Arguments& args, const Item& item, u64 which, bool transposed) {
+    i64* const rows = args.row + which * args.num_pairs;
+    i64* const columns = args.column + which * args.num_pairs;
+    u32 size = 0;
+    const u32 lines = transposed ? item.num_columns : item.num_rows;
+    for (u32 begin = 0; begin < lines; begin += WARP) {
+        const u32 line = begin + lane_id();
+        const u32 other = line >= lines ? NONE : transposed ? item.mate[line] : item.row_mate[line];
+        const u32 lanes = __ballot_sync(ALL_LANES, other != NONE);
+        if (other != NONE) {
+            const u32 place = size + __popc(lanes & ((1u << lane_id()) - 1));
+            rows[place] = line;
+            columns[place] = other;
+        }
+        size += __popc(lanes);
+    }
+    for (u32 place = size + lane_id(); place < args.num_pairs; place += WARP) rows[place] = columns[place] = -1;
+}
+
+// Writes what was found for an item.
+__device__ void write(const Arguments& args, Item& item, const Columns& mine, u64 which, bool transposed) {
+    if (Item::thread() < WARP) write_pairs(args, item, which, transposed);
+    Sum* const row_price = args.row_price + which * args.num_rows;
+    Sum* const column_price = args.column_price + which * args.num_columns;
+    Sum* const of_row = transposed ? column_price : row_price;
+    Sum* const of_column = transposed ? row_price : column_price;
+    const Sum base = bits_as<Sum>(args.base), added = FLOATS ? Sum{0} : base;
+    // Of floats, so that columns that are left over have the price 0.
+    const Sum shift = FLOATS && item.num_rows < item.num_columns ? base : Sum{0};
+    Sum total = 0;
+#pragma unroll
+    for (u32 k = 0; k < COLUMNS; ++k) {
+        if (!(mine.there >> k & 1)) continue;
+        const u32 j = Item::column(k), i = item.mate[j];
+        const Sum price = static_cast<Sum>(mine.price[k]) - shift;
+        of_column[j] = args.maximize ? -price : price;
+        if (i == NONE) continue;
+        const Sum cost = static_cast<Sum>(cost_of(args, item, i, j));
+        of_row[i] = args.maximize ? added - (cost - price) : added + (cost - price);
+        total += args.maximize ? added - cost : added + cost;
+    }
+    const u32 rows = transposed ? item.num_columns : item.num_rows;
+    const u32 columns = transposed ? item.num_rows : item.num_columns;
+    for (u32 r = rows + Item::thread(); r < args.num_rows; r += TEAM_THREADS) row_price[r] = 0;
+    for (u32 c = columns + Item::thread(); c < args.num_columns; c += TEAM_THREADS) column_price[c] = 0;
+    total = sum_of_lanes(total);
+    if (WARPS > 1) {
+        Sum* const sums = reinterpret_cast<Sum*>(item.slots);
+        if (lane_id() == 0) sums[Item::thread() / WARP] = total;
+        __syncthreads();
+        total = 0;
+        for (u32 warp = 0; warp < WARPS; ++warp) total += sums[warp];
+    }
+    if (Item::thread() == 0) args.total[which] = total;
+}
+
+KERNEL(solve_stack, Arguments) {
+    Item item(args);
+    const u64 num_teams = gridDim.x * TEAMS;
+    for (u64 which = blockIdx.x * TEAMS + threadIdx.x / TEAM_THREADS; which < args.num_items; which += num_teams) {
+        u32 rows = static_cast<u32>(args.num_rows), columns = static_cast<u32>(args.num_columns);
+        if (args.has_sizes) rows = args.sizes[2 * which], columns = args.sizes[2 * which + 1];
+        const bool transposed = rows > columns;
+        item.far = args.costs + which * args.num_rows * args.num_columns;
+        item.num_rows = transposed ? columns : rows;
+        item.num_columns = transposed ? rows : columns;
+        const bool along = transposed == (args.swapped != 0);
+        const u32 line = static_cast<u32>(args.swapped ? args.num_rows : args.num_columns);
+        item.row_stride = along ? line : 1;
+        item.column_stride = along ? 1 : line;
+        item.searches = item.scans = 0;
+        Columns mine;
+        const Ending ending = solve(args, item, mine);
+        team_sync();
+        if (ending == SOLVED) write(args, item, mine, which, transposed);
+        if (Item::thread() == 0) {
+            args.ending[which] = ending;
+            u64* const counts = args.counts + which % COUNT_ROWS * NUM_COUNTS;
+            if (ending == INFEASIBLE) relaxed_fetch_add(&counts[NUM_INFEASIBLE], u64{1});
+            if (ending == GAVE_UP) relaxed_fetch_add(&counts[NUM_GAVE_UP], u64{1});
+            relaxed_fetch_add(&counts[NUM_SEARCHES], static_cast<u64>(item.searches));
+            relaxed_fetch_add(&counts[NUM_SCANS], static_cast<u64>(item.scans) * item.num_columns);
+        }
+        team_sync();
+    }
+}
