@@ -16,7 +16,7 @@ from cuda_on_cpu.device import CpuDevice, Sanitizer
 from preflow.assignment import api, cuda_lockfree, flow_scaling, multicore_lockfree, serial_shortest_path
 from preflow.assignment.flow_scaling import COLUMN, NOWHERE, Arcs, Flow, fixing_threshold, make_flow, scaled
 from preflow.assignment.methods import METHODS
-from preflow.assignment.price_update import arcs_into, make_buckets, saturate, update_prices
+from preflow.assignment.price_update import PriceUpdate
 from preflow.cuda import runtime
 from preflow.errors import InfeasibleError, InvalidInputError, SolverError, UnsuitableMethodError
 from preflow.generators import COST_FAMILIES
@@ -216,9 +216,10 @@ def test_price_updates_keep_the_flow_epsilon_optimal() -> None:
     for seed in range(60):
         epsilon = (1, 20, 300)[seed % 3]
         arcs, flow = interrupted(seed, epsilon)
-        assert saturate(arcs, flow, np.int64(epsilon)) == 0
+        update = PriceUpdate(arcs)
+        assert update.saturate(flow, epsilon) == 0
         before = np.concatenate([flow.row_price, flow.column_price])
-        update_prices(arcs, arcs_into(arcs), flow, make_buckets(8), np.int64(epsilon))
+        update.update(flow, epsilon)
         after = np.concatenate([flow.row_price, flow.column_price])
         assert (after <= before).all()
         assert (flow.column_price[flow.excess < 0] == before[8:][flow.excess < 0]).all()
@@ -233,7 +234,7 @@ def test_units_on_arcs_that_are_too_cheap_are_sent_back() -> None:
     column = int(flow.at[matched[0]] & COLUMN)
     flow.column_price[column] -= 10**6
     on_it = (flow.at[matched] & COLUMN) == column
-    assert saturate(arcs, flow, np.int64(20)) == on_it.sum()
+    assert PriceUpdate(arcs).saturate(flow, 20) == on_it.sum()
     assert flow.excess[column] == -1
 
 

@@ -137,11 +137,11 @@ def free_all(bidding: Bidding) -> None:
     left[IDLE_LEFT] = num_columns - num_rows
     if num_columns > num_rows:
         for j in range(num_columns):
-            _offer(bidding, j)
+            offer(bidding, j)
 
 
 @kernel
-def _offer(bidding: Bidding, column: Any) -> None:
+def offer(bidding: Bidding, column: Any) -> None:
     """Put a column into the heap."""
     heap, key, left = bidding.heap, bidding.key, bidding.left
     price = bidding.price[column]
@@ -199,45 +199,23 @@ def _take(bidding: Bidding) -> Any:
 
 
 @kernel
-def _wait(bidding: Bidding, row: Any) -> None:
-    """Put a row at the end of the queue."""
-    place = bidding.left[HEAD] + bidding.left[WAITING]
-    size = np.uint64(len(bidding.queue))
-    bidding.queue[place - size if place >= size else place] = row
-    bidding.left[WAITING] += ONE
-
-
-@kernel
-def lower(state: State, bidding: Bidding, prices: Prices, column: Any, price: Any) -> bool:
-    """Set the price of a column; return whether it is one that a solution can have."""
-    fits = price < bidding.price[column] and price > prices.floor
-    bidding.price[column] = price
-    state.price[column] = unscaled(price, prices.scale)
-    return fits
-
-
-@kernel
-def bid_for_idle(state: State, bidding: Bidding, prices: Prices) -> bool:
-    """Give an idle row the column of the highest price; return whether the price is one that can be."""
+def bid_for_idle(bidding: Bidding, prices: Prices) -> tuple[Any, Any]:
+    """Choose the column of the highest price for an idle row; return it and its new price."""
     column = _take(bidding)
-    owner = bidding.owner[column]
-    bidding.owner[column] = IDLE
-    bidding.left[IDLE_LEFT] -= ONE
-    if owner == NOBODY:
-        return True
-    _wait(bidding, owner)
-    second = bidding.price[_highest(bidding)] if bidding.left[HEAP_SIZE] > ZERO else bidding.price[column]
-    return lower(state, bidding, prices, column, second - prices.epsilon)
+    price = bidding.price[column]
+    if bidding.owner[column] == NOBODY:
+        return column, price
+    second = bidding.price[_highest(bidding)] if bidding.left[HEAP_SIZE] > ZERO else price
+    return column, second - prices.epsilon
 
 
 @kernel
-def best_listed(lists: Lists, bidding: Bidding, prices: Prices, row: Any) -> tuple[Any, Any, Any]:
-    """Return the least reduced cost that a row's list has, the second, and the place of the first."""
-    best, second = prices.beyond, prices.beyond
-    first = lists.first[row]
+def two_best(first: Any, last: Any, cost: Any, column: Any, price: Any, scale: Any, beyond: Any) -> Any:
+    """Return the least reduced cost of some edges, the second, and the place of the first."""
+    best, second = beyond, beyond
     place = first
-    for k in range(first, first + lists.size[row]):
-        value = lists.cost[k] * prices.scale - bidding.price[np.uint64(lists.column[k])]
+    for k in range(first, last):
+        value = cost[k] * scale - price[np.uint64(column[k])]
         less = value < best
         second = choose(value < second, choose(less, best, value), second)
         place = choose(less, k, place)
@@ -250,7 +228,7 @@ def best_of_row(cost: Any, bidding: Bidding, prices: Prices, row: Any) -> tuple[
     """Return the least reduced cost of a row of a matrix, the second, and the column of the first."""
     best, second = prices.beyond, prices.beyond
     num_columns = np.uint64(len(bidding.price))
-    column = ZERO
+    column: Any = ZERO
     for j in range(num_columns):
         entry = cost[row * num_columns + j]
         if entry < prices.beyond:
@@ -265,32 +243,20 @@ def best_of_row(cost: Any, bidding: Bidding, prices: Prices, row: Any) -> tuple[
 
 
 @kernel
-def bid(cost: Any, lists: Lists, state: State, bidding: Bidding, prices: Prices, row: Any) -> tuple[Any, bool]:
-    """Give a row its best column; return the edges looked at, and whether the price is one that can be."""
-    best, second, place = best_listed(lists, bidding, prices, row)
-    scans = lists.size[row]
-    if second > bidding.bound[row]:
-        list_row(cost, lists, state, row, ZERO)
-        listed = lists.bound[row] < state.limits.beyond
-        bidding.bound[row] = lists.bound[row] * prices.scale if listed else prices.beyond
-        best, second, place = best_listed(lists, bidding, prices, row)
-        scans += lists.size[row] + np.uint64(len(bidding.price))
-        second = min(second, bidding.bound[row])
-    if not best < prices.beyond:
-        return scans, False
-    column = np.uint64(lists.column[place])
+def choose_anew(
+    cost: Any, lists: Lists, state: State, bidding: Bidding, prices: Prices, row: Any
+) -> tuple[Any, Any, Any]:
+    """List a row again; return its least reduced cost, the second and the column of the first."""
+    list_row(cost, lists, state, row, ZERO)
+    listed = lists.bound[row] < state.limits.beyond
+    bidding.bound[row] = lists.bound[row] * prices.scale if listed else prices.beyond
+    first = lists.first[row]
+    best, second, place = two_best(
+        first, first + lists.size[row], lists.cost, lists.column, bidding.price, prices.scale, prices.beyond
+    )
     if best > bidding.bound[row]:  # more columns cost the same, but for the rounding, than the list holds
-        best, second, column = best_of_row(cost, bidding, prices, row)
-        scans += np.uint64(len(bidding.price))
-    owner = bidding.owner[column]
-    if owner == IDLE:
-        bidding.left[IDLE_LEFT] += ONE
-        _offer(bidding, column)
-    elif owner != NOBODY:
-        _wait(bidding, owner)
-    bidding.owner[column] = row
-    price = bidding.price[column] - min(second - best, prices.most) - prices.epsilon
-    return scans, lower(state, bidding, prices, column, price)
+        return best_of_row(cost, bidding, prices, row)
+    return best, min(second, bidding.bound[row]), np.uint64(lists.column[place])
 
 
 @kernel
@@ -312,37 +278,75 @@ def refine(
         SOLVED, STOPPED, LATE or TOO_LOW.
     bids : uint64
     """
-    queue, left = bidding.queue, bidding.left
-    size = np.uint64(len(queue))
-    bids = ZERO
-    while True:
+    queue, left, owners, price, bound = (
+        bidding.queue,
+        bidding.left,
+        bidding.owner,
+        bidding.price,
+        bidding.bound,
+    )
+    first, sizes, column, listed_cost = lists.first, lists.size, lists.column, lists.cost
+    scale, epsilon, most, floor, beyond = prices
+    dense = len(cost) > 0
+    size, num_columns = np.uint64(len(queue)), np.uint64(len(price))
+    head, waiting, idle = left[HEAD], left[WAITING], left[IDLE_LEFT]
+    bids = scans = ZERO
+    ending = LATE
+    while bids < budget:
         if bids & POLL == ZERO and relaxed_load(stop, 0) != 0:
-            return STOPPED, bids
-        if bids >= budget:
-            return LATE, bids
+            ending = STOPPED
+            break
+        if waiting == ZERO and idle == ZERO:
+            ending = SOLVED
+            break
         bids += ONE
-        counts[PUSHES] += ONE
-        if left[WAITING] == ZERO:
-            if left[IDLE_LEFT] == ZERO:
-                return SOLVED, bids
-            if not bid_for_idle(state, bidding, prices):
-                return TOO_LOW, bids
+        if waiting == ZERO:
+            idle -= ONE
+            j, lowered_to = bid_for_idle(bidding, prices)
+            owner = owners[j]
+            owners[j] = IDLE
+        else:
+            row = np.uint64(queue[head])
+            ahead = head + AHEAD
+            if ahead < size:
+                place = first[np.uint64(queue[ahead])]
+                prefetch(column, place)
+                prefetch(column, place + TWO * LINE)
+                prefetch(listed_cost, place)
+                prefetch(listed_cost, place + LINE)
+                prefetch(listed_cost, place + TWO * LINE)
+            head = head + ONE if head + ONE < size else ZERO
+            waiting -= ONE
+            begin, end = first[row], first[row] + sizes[row]
+            scans += end - begin
+            best, second, place = two_best(begin, end, listed_cost, column, price, scale, beyond)
+            if second > bound[row]:
+                best, second, j = choose_anew(cost, lists, state, bidding, prices, row)
+                scans += num_columns
+            elif best < beyond:
+                j = np.uint64(column[place])
+            if not best < beyond:
+                ending = TOO_LOW
+                break
+            owner = owners[j]
+            if owner == IDLE:
+                idle += ONE
+                offer(bidding, j)
+            owners[j] = row
+            lowered_to = price[j] - min(second - best, most) - epsilon
+        if owner < IDLE:
+            place = head + waiting
+            queue[place - size if place >= size else place] = owner
+            waiting += ONE
+        elif owner == NOBODY and lowered_to == price[j]:
             continue
-        row = np.uint64(queue[left[HEAD]])
-        ahead = left[HEAD] + AHEAD
-        if ahead < size:
-            next_row = np.uint64(queue[ahead])
-            place = lists.first[next_row]
-            prefetch(lists.column, place)
-            prefetch(lists.column, place + TWO * LINE)
-            prefetch(lists.cost, place)
-            prefetch(lists.cost, place + LINE)
-            prefetch(lists.cost, place + TWO * LINE)
-        left[HEAD] += ONE
-        if left[HEAD] == size:
-            left[HEAD] = ZERO
-        left[WAITING] -= ONE
-        scans, fits = bid(cost, lists, state, bidding, prices, row)
-        counts[ARC_SCANS] += scans
-        if not fits:
-            return TOO_LOW, bids
+        if not (lowered_to < price[j] and lowered_to > floor):
+            ending = TOO_LOW
+            break
+        price[j] = lowered_to
+        if dense:
+            state.price[j] = unscaled(lowered_to, scale)
+    left[HEAD], left[WAITING], left[IDLE_LEFT] = head, waiting, idle
+    counts[PUSHES] += bids
+    counts[ARC_SCANS] += scans
+    return ending, bids

@@ -8,9 +8,9 @@ after the first kernel of the refine, and the kernel runs again. Why no interlea
 
 Departures: a relabel and the push that it allows are one step. Arcs are fixed only when a refine is complete:
 in the middle, where the paper's implementation may do it, it is unsafe. Before a price update, units that
-came to columns just relabelled are sent back, and the update is corrected as :mod:`.price_update` says. Where
-not all pairs are allowed, a matching on the host comes first, since an infeasible refine never ends; prices
-that prove the assignment are found on the host.
+came to columns just relabelled are sent back, and the update is corrected as :mod:`.refine` says. Where not
+all pairs are allowed, a matching on the host comes first, since an infeasible refine never ends; prices that
+prove the assignment are found on the host.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ..solving.options import check_count, check_flag, check_positive, check_pos
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABELS
 from .flow_scaling import Arcs, Flow, Scaled, make_flow, refine_all, solve_items
-from .price_update import arcs_into, make_buckets, saturate, update_prices
+from .price_update import PriceUpdate
 from .state import Solution
 
 SOURCE = Path(__file__).with_suffix(".cu")
@@ -91,6 +91,8 @@ class OnDevice:
     ) -> None:
         xp, size = device.xp, len(arcs.size)
         self.device, self.options, self.control = device, options, control
+        self.arcs = arcs
+        self.price_update: PriceUpdate | None = None
         self.threads = min(options.block_threads, device.block_threads)
         most = device.num_multiprocessors * (device.block_threads // self.threads)
         self.blocks = min(-(-2 * size // self.threads), most)
@@ -137,15 +139,13 @@ class OnDevice:
         raise SolverError(f"cuda-lockfree gave up after {MOST_KERNELS:,} kernels in one refine")
 
     def update_prices(self, epsilon: int) -> None:
-        """Take arcs, flow and prices to the host, lower prices there, and take them back with the flow."""
-        to_host, device_flow = self.device.to_host, self.arguments.flow
-        arcs = Arcs(*(to_host(part) for part in self.arguments.arcs))
-        wide = arcs._replace(first=arcs.first.astype(np.uint64), size=arcs.size.astype(np.uint64))
+        """Take the flow and the prices to the host, lower prices there, and take them back."""
         flow = self.flow_on_host()
-        size = self.arguments.size
-        saturate(wide, flow, np.int64(epsilon))
-        update_prices(wide, arcs_into(wide), flow, make_buckets(size), np.int64(epsilon))
-        for part, updated in zip(device_flow, flow, strict=True):
+        if self.price_update is None:
+            self.price_update = PriceUpdate(self.arcs)
+        self.price_update.saturate(flow, epsilon)
+        self.price_update.update(flow, epsilon)
+        for part, updated in zip(self.arguments.flow, flow, strict=True):
             part[:] = self.device.xp.asarray(updated)
         self.arguments.filled[:] = int((flow.excess >= 0).sum())
         self.control.counts[GLOBAL_RELABELS] += 1

@@ -12,15 +12,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels.atomics import relaxed_load
 from ..kernels.kernel import kernel
 from ..stats import ARC_SCANS
 from .dense_rows import list_row
 from .row_reduction import two_best
 from .shortest_paths import augment_rows, list_free_rows
-from .state import NONE, ONE, ZERO, Lists, State
+from .state import NONE, ONE, OVERFLOW, STOPPED, ZERO, Lists, State
 
 #: Rows looked at for every row when prices are lowered, before the others are freed.
 LOOKS = np.uint64(16)
+#: Prices that take as long to look at as a row.
+SHARE = np.uint64(32)
+#: Rows between two looks at the stop flag.
+POLL = np.uint64(1023)
 
 
 class Repair(NamedTuple):
@@ -89,34 +94,47 @@ def _cost_of_pair(cost: Any, lists: Lists, state: State, row: Any, column: Any) 
 
 
 @kernel
-def _free(state: State, row: Any) -> None:
-    state.column_match[state.row_match[row]] = NONE
-    state.row_match[row] = NONE
+def _ask(repair: Repair, row: Any, head: Any, size: Any) -> Any:
+    """Put a row into the queue, if it is not there; return the queue's length."""
+    if repair.queued[row] != 0:
+        return size
+    repair.queued[row] = 1
+    place, num_rows = head + size, np.uint64(len(repair.queue))
+    repair.queue[place - num_rows if place >= num_rows else place] = row
+    return size + ONE
 
 
 @kernel
-def _excel(lists: Lists, state: State, repair: Repair, row: Any, head: Any, size: Any) -> Any:
+def _lower_all(state: State, repair: Repair, most: Any, head: Any, size: Any) -> Any:
+    """Lower prices to `most`, which columns without a row will have; return the queue's length."""
+    for j in range(np.uint64(len(state.price))):
+        if state.price[j] > most:
+            state.price[j] = most
+            if state.column_match[j] != NONE:
+                size = _ask(repair, state.column_match[j], head, size)
+    return size
+
+
+@kernel
+def _excel(lists: Lists, state: State, repair: Repair, row: Any, head: Any, size: Any) -> tuple[Any, Any]:
     """Lower prices until no listed column is better for a row than its own.
 
-    Returns the new length of the queue; where a column without a row is better, the row is freed.
+    Returns the new length of the queue and the number of other prices that were looked at.
     """
     price = state.price
     own = state.matched_cost[row] - price[state.row_match[row]]
-    num_rows = np.uint64(len(repair.queue))
+    looked = ZERO
     for k in range(lists.first[row], lists.first[row] + lists.size[row]):
         j = np.uint64(lists.column[k])
         if lists.cost[k] - price[j] < own - repair.slack:
             other = state.column_match[j]
             if other == NONE:
-                _free(state, row)
-                break
-            price[j] = lists.cost[k] - own
-            if repair.queued[other] == 0:
-                repair.queued[other] = 1
-                place = head + size
-                repair.queue[place - num_rows if place >= num_rows else place] = other
-                size += ONE
-    return size
+                size = _lower_all(state, repair, lists.cost[k] - own, head, size)
+                looked += np.uint64(len(price))
+            else:
+                price[j] = lists.cost[k] - own
+                size = _ask(repair, other, head, size)
+    return size, looked
 
 
 @kernel
@@ -129,7 +147,7 @@ def _ensure_listed(cost: Any, lists: Lists, state: State, row: Any, own: Any) ->
 
 
 @kernel
-def lower_prices(cost: Any, lists: Lists, state: State, repair: Repair, counts: Any) -> None:
+def lower_prices(cost: Any, lists: Lists, state: State, repair: Repair, stop: Any, counts: Any) -> None:
     """Make the columns of rows the best ones for them by prices alone, as far as that goes."""
     queue = repair.queue
     num_rows = np.uint64(len(queue))
@@ -144,6 +162,8 @@ def lower_prices(cost: Any, lists: Lists, state: State, repair: Repair, counts: 
     looks = LOOKS * num_rows
     while size > ZERO and looks > ZERO:
         looks -= ONE
+        if looks & POLL == ZERO and relaxed_load(stop, 0) != 0:
+            break
         row = np.uint64(queue[head])
         head = head + ONE if head + ONE < num_rows else ZERO
         size -= ONE
@@ -152,20 +172,25 @@ def lower_prices(cost: Any, lists: Lists, state: State, repair: Repair, counts: 
             continue
         own = state.matched_cost[row] - state.price[state.row_match[row]]
         counts[ARC_SCANS] += _ensure_listed(cost, lists, state, row, own)
-        size = _excel(lists, state, repair, row, head, size)
+        size, looked = _excel(lists, state, repair, row, head, size)
+        looks -= min(looks, looked // SHARE)
 
 
 @kernel
-def release_rows(cost: Any, lists: Lists, state: State, slack: Any) -> None:
-    """Free the rows whose columns are not the best for them."""
+def release_rows(cost: Any, lists: Lists, state: State, slack: Any) -> Any:
+    """Free the rows whose columns are not the best for them; return how many."""
+    freed = ZERO
     for i in range(np.uint64(len(state.row_match))):
-        if state.row_match[i] == NONE:
+        j = state.row_match[i]
+        if j == NONE:
             continue
-        own = state.matched_cost[i] - state.price[state.row_match[i]]
+        own = state.matched_cost[i] - state.price[j]
         _ensure_listed(cost, lists, state, i, own)
         best = two_best(lists, state.price, i, state.limits.beyond)[0]
         if own - slack > best or own - slack > lists.bound[i]:
-            _free(state, i)
+            state.row_match[i] = state.column_match[j] = NONE
+            freed += ONE
+    return freed
 
 
 @kernel
@@ -177,11 +202,17 @@ def finish(
     Returns
     -------
     ending : int
+        OVERFLOW also where a row was freed and there are more columns than rows: its column may be left over
+        then, and must not have a lower price than others. Nothing here raises prices.
     root, done : uint64
         As :func:`.shortest_paths.augment_rows` has them.
     """
-    lower_prices(cost, lists, state, repair, counts)
-    release_rows(cost, lists, state, repair.slack)
+    lower_prices(cost, lists, state, repair, stop, counts)
+    if relaxed_load(stop, 0) != 0:
+        return STOPPED, ZERO, ZERO
+    freed = release_rows(cost, lists, state, repair.slack)
+    if freed > ZERO and len(state.row_match) < len(state.column_match):
+        return OVERFLOW, ZERO, ZERO
     size = list_free_rows(state)
     progress[0] = np.float64(size)
     return augment_rows(cost, lists, state, True, size, stop, counts, progress)

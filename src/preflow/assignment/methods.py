@@ -17,7 +17,7 @@ METHODS = (
         "serial-cost-scaling",
         "assignment.serial_cost_scaling",
         "CostScalingOptions",
-        "cost scaling in the paper's three forms; by double pushes for large sparse costs",
+        "cost scaling in the paper's three forms; as it is, by bids of rows for listed columns",
         "Łupińska 5.1; Goldberg and Kennedy 1995",
         aliases=("CSA",),
     ),

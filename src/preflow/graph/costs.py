@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 LARGEST_INTEGER = 2**59
 #: Sums of n costs up to this over n stay finite.
 LARGEST_FLOAT = 1e300
-#: Values that a further thread is worth, and that one looks at twice while they are in a cache. Not few, since
+#: Values that a further thread is worth, and that one looks at twice while they are in a cache. Not few:
 #: Python makes threads wait for each other between two looks.
 LEAST_SHARE, CHUNK = 1 << 18, 1 << 20
 

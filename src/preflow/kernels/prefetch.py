@@ -17,7 +17,7 @@ def prefetch(values: Any, place: Any) -> None:
     """Ask for the cache line of a place of a contiguous array, which may be past its end."""
 
 
-@intrinsic
+@intrinsic  # type: ignore[untyped-decorator]
 def _prefetch(typing_context: Any, values: Any, place: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array = context.make_array(signature.args[0])(context, builder, arguments[0])
