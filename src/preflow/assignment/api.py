@@ -41,7 +41,7 @@ from .state import INFEASIBLE, OVERFLOW, SOLVED, STOPPED
 #: back takes 0.7 ms, more than most such solves, which Ctrl-C can well wait for.
 QUICK_COSTS = 200_000
 #: Pairs whose costs a further thread adds up.
-LEAST_PAIRS = 20_000
+LEAST_PAIRS = 100_000
 #: The same on a GPU.
 QUICK_COSTS_THERE = 2**26
 #: What solves an item that cuda-batch found no assignment of.
@@ -359,7 +359,7 @@ class _Solve:
             bound, other = self.bound(u, v), np.full(len(u), sign * np.inf)
             lower, upper = (other, bound) if self.costs.maximize else (bound, other)
         else:
-            lower = upper = self.total(row, column)
+            lower = upper = self.total(row, column, u, v)
         with self.given.current():
             return self.result(lower, upper, row, column, u, v, stopped)
 
@@ -396,10 +396,17 @@ class _Solve:
             values = self.gpu.to_host(values)
         return self.given.give(values)
 
-    def total(self, row: NDArray[Any], column: NDArray[Any]) -> NDArray[Any]:
+    def total(
+        self, row: NDArray[Any], column: NDArray[Any], u: NDArray[Any], v: NDArray[Any]
+    ) -> NDArray[Any]:
         """Return the sum of the costs of every item's pairs."""
         items, integer = len(row), self.costs.values.dtype.kind == "i"
         if items > 1 and (row >= 0).all():
+            largest = max(max(-int(price.min()), int(price.max())) for price in (u, v)) if integer else 0
+            if integer and row.shape[1] == u.shape[1] == v.shape[1] and largest * 2 * row.shape[1] < 2**63:
+                # The prices of a pair are its cost exactly, and stand side by side.
+                prices: NDArray[Any] = u.sum(axis=1) + v.sum(axis=1)
+                return prices
             threads = min(self.threads, max(1, row.size // LEAST_PAIRS))
             parts = run_pieces(lambda begin, end: self.sums(row, column, begin, end), items, threads)
             if all(fits for _, fits in parts):
