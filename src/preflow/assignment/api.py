@@ -78,6 +78,8 @@ def linear_assignment(
     method : str
         A name from ``preflow.methods("linear_assignment")``, or "auto".
     device : {"auto", "cpu", "cuda"}
+        "auto" takes a GPU where the costs are there, and for a large stack on the host where the process uses
+        one already and `threads` is not given.
     threads : int, optional
         At most so many CPU threads; default: all that the process may use and the method can.
     partial : bool
@@ -102,8 +104,12 @@ def linear_assignment(
         or prices.
     InfeasibleError
         Some rows together are allowed fewer columns than they are; it names them.
+    UnsuitableMethodError
+        There are more rows or columns than the method can take.
     DeviceUnavailableError
         The device is not there.
+    DeviceMemoryError
+        The costs do not fit the GPU's memory.
 
     Notes
     -----

@@ -32,8 +32,8 @@ WARP = 32
 #: Teams of one warp in a block.
 WARPS_OF_BLOCK = 4
 #: A thread has at most so many columns, and a team so many warps.
-MOST_COLUMNS_OF_THREAD, MOST_WARPS = 8, 32
-MOST_COLUMNS = 4096
+MOST_COLUMNS_OF_THREAD, MOST_WARPS = 8, 16
+MOST_COLUMNS = WARP * MOST_WARPS * MOST_COLUMNS_OF_THREAD
 #: Bytes of one load of costs, at most.
 LOAD_BYTES = 16
 #: A team gets a further warp for so many columns; up to the first number of columns it is one warp.

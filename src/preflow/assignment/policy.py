@@ -9,7 +9,7 @@ from ..graph.device_costs import DeviceCosts
 from ..solving.dispatch import most_threads
 
 #: Up to so many rows and columns a GPU solves an item by one block.
-MOST_OF_BATCH = 4096
+MOST_OF_BATCH = 2048
 #: A stack on the host is worth the way to a GPU in use from so many items and costs on.
 ITEMS_FOR_GPU, COSTS_FOR_GPU = 64, 1_000_000
 #: Several threads are used if there are so many, for so many costs; for one matrix from so many rows on.

@@ -28,8 +28,8 @@ EVEN = 0.5
 #: more have, rows that cannot be matched make each phase of Hopcroft and Karp search everything: 3.7 s on a
 #: road-like graph of a million vertices, against 0.14 s of push-relabel.
 FEW_ENDS = 0.01
-#: From so many edges on several threads pay. Two threads of an EPYC took, of one thread's time, 0.59 to 0.62 on
-#: Erdos-Renyi and RMAT graphs of 2**20 rows (3 to 31 million edges).
+#: From so many edges on several threads pay. Two threads of an EPYC took, of one thread's time, 0.59 to 0.62
+#: on Erdos-Renyi and RMAT graphs of 2**20 rows (3 to 31 million edges).
 MANY_EDGES = 2_000_000
 #: The methods that are taken then, and on meshes also for one thread, have no more rows and columns.
 MOST_PACKED = 2**32 - 3
