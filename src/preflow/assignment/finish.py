@@ -22,6 +22,8 @@ from .state import NONE, ONE, OVERFLOW, STOPPED, ZERO, Lists, State
 
 #: Rows looked at for every row when prices are lowered, before the others are freed.
 LOOKS = np.uint64(16)
+#: Roundings of reduced costs of floats.
+ROUNDINGS = 4.0
 #: Prices that take as long to look at as a row.
 SHARE = np.uint64(32)
 #: Rows between two looks at the stop flag.
@@ -36,18 +38,19 @@ class Repair(NamedTuple):
     queue : ndarray of uint32, shape (n,)
         Rows to look at, in a ring.
     queued : ndarray of uint8, shape (n,)
-    slack : int64 or float64
-        The rounding error that reduced costs may have.
+    rounding : int64 or float64
+        The rounding error that reduced costs may have, relative to costs and prices.
     """
 
     queue: NDArray[np.uint32]
     queued: NDArray[np.uint8]
-    slack: Any
+    rounding: Any
 
 
-def make_repair(num_rows: int, slack: Any) -> Repair:
-    """Return an empty queue for so many rows."""
-    return Repair(np.zeros(num_rows, dtype=np.uint32), np.zeros(num_rows, dtype=np.uint8), slack)
+def make_repair(num_rows: int, dtype: Any) -> Repair:
+    """Return an empty queue for so many rows, and the rounding error of a dtype (int64 or float64)."""
+    rounding = dtype(0) if dtype is np.int64 else dtype(ROUNDINGS * np.finfo(dtype).eps)
+    return Repair(np.zeros(num_rows, dtype=np.uint32), np.zeros(num_rows, dtype=np.uint8), rounding)
 
 
 def rounded(price: NDArray[Any], scale: int) -> NDArray[Any]:
@@ -116,7 +119,9 @@ def _lower_all(state: State, repair: Repair, most: Any, head: Any, size: Any) ->
 
 
 @kernel
-def _excel(lists: Lists, state: State, repair: Repair, row: Any, head: Any, size: Any) -> tuple[Any, Any]:
+def _excel(
+    lists: Lists, state: State, repair: Repair, slack: Any, row: Any, head: Any, size: Any
+) -> tuple[Any, Any]:
     """Lower prices until no listed column is better for a row than its own.
 
     Returns the new length of the queue and the number of other prices that were looked at.
@@ -126,7 +131,7 @@ def _excel(lists: Lists, state: State, repair: Repair, row: Any, head: Any, size
     looked = ZERO
     for k in range(lists.first[row], lists.first[row] + lists.size[row]):
         j = np.uint64(lists.column[k])
-        if lists.cost[k] - price[j] < own - repair.slack:
+        if lists.cost[k] - price[j] < own - slack:
             other = state.column_match[j]
             if other == NONE:
                 size = _lower_all(state, repair, lists.cost[k] - own, head, size)
@@ -147,18 +152,21 @@ def _ensure_listed(cost: Any, lists: Lists, state: State, row: Any, own: Any) ->
 
 
 @kernel
-def lower_prices(cost: Any, lists: Lists, state: State, repair: Repair, stop: Any, counts: Any) -> None:
-    """Make the columns of rows the best ones for them by prices alone, as far as that goes."""
+def lower_prices(cost: Any, lists: Lists, state: State, repair: Repair, stop: Any, counts: Any) -> Any:
+    """Make the columns of rows the best ones for them by prices alone; return the rounding error allowed."""
     queue = repair.queue
     num_rows = np.uint64(len(queue))
     head = size = ZERO
+    largest = state.limits.zero
     for i in range(num_rows):
         repair.queued[i] = 0
         if state.row_match[i] != NONE:
             state.matched_cost[i] = _cost_of_pair(cost, lists, state, i, state.row_match[i])
+            largest = max(largest, abs(state.matched_cost[i]), abs(state.price[state.row_match[i]]))
             queue[size] = i
             repair.queued[i] = 1
             size += ONE
+    slack = repair.rounding * largest
     looks = LOOKS * num_rows
     while size > ZERO and looks > ZERO:
         looks -= ONE
@@ -172,8 +180,9 @@ def lower_prices(cost: Any, lists: Lists, state: State, repair: Repair, stop: An
             continue
         own = state.matched_cost[row] - state.price[state.row_match[row]]
         counts[ARC_SCANS] += _ensure_listed(cost, lists, state, row, own)
-        size, looked = _excel(lists, state, repair, row, head, size)
+        size, looked = _excel(lists, state, repair, slack, row, head, size)
         looks -= min(looks, looked // SHARE)
+    return slack
 
 
 @kernel
@@ -207,10 +216,10 @@ def finish(
     root, done : uint64
         As :func:`.shortest_paths.augment_rows` has them.
     """
-    lower_prices(cost, lists, state, repair, stop, counts)
+    slack = lower_prices(cost, lists, state, repair, stop, counts)
     if relaxed_load(stop, 0) != 0:
         return STOPPED, ZERO, ZERO
-    freed = release_rows(cost, lists, state, repair.slack)
+    freed = release_rows(cost, lists, state, slack)
     if freed > ZERO and len(state.row_match) < len(state.column_match):
         return OVERFLOW, ZERO, ZERO
     size = list_free_rows(state)

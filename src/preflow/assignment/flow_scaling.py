@@ -277,18 +277,16 @@ def _finish(
     else:
         lists = lists_of(costs)
     scale, unit = scaled_costs.scale, scaled_costs.unit
-    slack: Any = np.int64(0)
     if dtype == np.int64:
         price = rounded(flow.column_price, scale) * unit
     else:
         price = flow.column_price * (unit / scale)
-        slack = 4 * np.finfo(np.float64).eps * scaled_costs.largest * (unit / scale)
     owner = np.empty(m, dtype=np.int64)
     owner[(flow.at & COLUMN).astype(np.int64)] = np.arange(m)
     load(state, lists, price, owner)
     values = costs.values.reshape(-1) if isinstance(costs, DenseCosts) else costs.values[:0]
     ending, _, _ = finish(
-        values, lists, state, make_repair(m, slack), control.stop, control.counts, control.excess
+        values, lists, state, make_repair(m, dtype), control.stop, control.counts, control.excess
     )
     u = np.zeros(m, dtype=dtype)
     match = np.zeros(m, dtype=np.int64)

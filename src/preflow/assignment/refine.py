@@ -247,9 +247,11 @@ def _link(network: Network, vertex: Any, bucket: Any) -> None:
 def update_prices(network: Network, step: Step) -> Any:
     """Lower prices by the distances to deficits (5.3), so that active vertices get admissible paths.
 
-    Returns how many active vertices have no path to a deficit, if that was found out.
+    Returns how many active vertices have no path to a deficit, if that was found out, or how many prices are
+    too low now.
     """
-    count, end = np.uint64(len(network.supply)), np.uint64(len(network.bucket_first) - 1)
+    count = np.uint64(len(network.supply))
+    end = np.uint64(min(np.int64(len(network.bucket_first) - 1), np.int64(-step.floor // step.delta)))
     scanned = end + ONE
     active = ZERO
     for i in range(end + ONE):
@@ -260,7 +262,7 @@ def update_prices(network: Network, step: Step) -> Any:
             _link(network, v, ZERO)
         elif network.excess[v] > 0:
             active += ONE
-    level = last = ZERO
+    level = last = low = ZERO
     far = False
     while level < end:
         v = network.bucket_first[level]
@@ -295,7 +297,9 @@ def update_prices(network: Network, step: Step) -> Any:
         steps = network.next[v] if network.bucket[v] == scanned else last + ONE
         network.price[v] -= np.int64(steps) * step.delta
         network.current[v] = network.first[v]
-    return ZERO if far else active
+        if network.price[v] < step.floor:
+            low += ONE
+    return low if far else low + active
 
 
 @kernel

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InvalidInputError
-from ..graph.costs import DenseCosts, SparseCosts
+from ..graph.costs import LARGEST_INTEGER, DenseCosts, SparseCosts
 from ..solving.options import MOST, check_choice, check_flag
 from ..solving.run import Control
 from . import bidding, refine
@@ -56,8 +56,6 @@ FEWEST_BIDS = 1.5
 FASTER = 2
 #: Bids for every column after which a refine that skipped others is given up for the first of these.
 SKIPPED_BIDS = 16
-#: Rounding errors that reduced costs of floats may have.
-ROUNDINGS = 4.0
 #: Floats that are looked at to find a range that most of them have.
 SAMPLE = 4096
 
@@ -123,8 +121,6 @@ class Scaling(NamedTuple):
         The last delta (:class:`.refine.Step`), which for bids is epsilon.
     floor, beyond : int or float
         No price of a problem with a solution is as low, no reduced cost as high.
-    slack : float
-        The rounding error of reduced costs that are not scaled.
     """
 
     dtype: Any
@@ -133,7 +129,6 @@ class Scaling(NamedTuple):
     last: Any
     floor: Any
     beyond: Any
-    slack: float
 
     @classmethod
     def of(
@@ -147,16 +142,16 @@ class Scaling(NamedTuple):
             spread = most - least
             size = max(abs(least), abs(most), spread)
             floor = -4.0 * (spread + 1.0) * vertices
-            slack = ROUNDINGS * float(np.finfo(np.float64).eps) * size
-            last = max(options.resolution * _typical_range(values), slack, np.finfo(np.float64).tiny)
-            return cls(np.float64, 1.0, spread, last, floor, np.inf, slack)
+            smallest = max(size * float(np.finfo(np.float64).eps), float(np.finfo(np.float64).tiny))
+            last = max(options.resolution * _typical_range(values), smallest)
+            return cls(np.float64, 1.0, spread, last, floor, np.inf)
         # Bids: fewer columns than `scale`, see `rounded`. Delta of 5.1 is half of its epsilon, which so ends
         # below 1 / rows of a cost, as it may; that of 5.0 and 5.2 is epsilon and ends below 1 / vertices.
         exact = num_columns + 1 if options.by_bids else vertices + 1
         spread = most - least + 1
         scale = max(1, min(exact, LARGEST_PRICE // (2 * spread * vertices)))
-        floor = -min(2 * spread * scale * vertices, 2**62)
-        return cls(np.int64, scale, spread * scale, 1, floor, 2**62, 0.0)
+        floor = -min(2 * spread * vertices, LARGEST_INTEGER) * scale
+        return cls(np.int64, scale, spread * scale, 1, floor, 2**62)
 
 
 def _extremes(values: NDArray[Any]) -> tuple[Any, Any]:
@@ -218,9 +213,8 @@ class Item:
             self.shift()
             return ending, 0, 0
         load(self.state, self.lists, price, owner)
-        slack = self.scaling.dtype(self.scaling.slack)
         free = np.zeros(1)
-        repair = make_repair(self.rows, slack)
+        repair = make_repair(self.rows, self.scaling.dtype)
         found: tuple[int, Any, Any] = finish(
             self.flat, self.lists, self.state, repair, self.control.stop, self.control.counts, free
         )
