@@ -15,6 +15,7 @@ from ..cuda.runtime import Device
 from ..errors import InfeasibleError, InvalidInputError, SolverError
 from ..graph.costs import DenseCosts, SparseCosts, as_costs
 from ..graph.device_costs import DeviceCosts, copied_to_device
+from ..graph.point_costs import PointCosts
 from ..parallel.pieces import run_pieces
 from ..progress import Reporter
 from ..solving.dispatch import check_method, check_placement, find_method, most_threads, thread_count
@@ -33,6 +34,7 @@ from ..stats import (
 from .methods import METHODS
 from .on_device import bounds, finish_on_host, forget_rest, infeasible_items, totals
 from .partial import with_ways_out
+from .point_solver import row_minima
 from .policy import choose, pays_to_use_gpu
 from .result import AssignmentResult
 from .state import INFEASIBLE, OVERFLOW, SOLVED, STOPPED
@@ -42,8 +44,8 @@ from .state import INFEASIBLE, OVERFLOW, SOLVED, STOPPED
 QUICK_COSTS = 200_000
 #: Pairs whose costs a further thread adds up.
 LEAST_PAIRS = 100_000
-#: The same on a GPU.
-QUICK_COSTS_THERE = 2**26
+#: The same on a GPU, and for points: rows and columns.
+QUICK_COSTS_THERE, QUICK_POINTS = 2**26, 500
 #: What solves an item that cuda-batch found no assignment of.
 ON_HOST = "serial-shortest-path"
 
@@ -65,12 +67,13 @@ def linear_assignment(
 
     Parameters
     ----------
-    cost : array_like, shape (..., n, m), or scipy sparse matrix
+    cost : array_like, shape (..., n, m), scipy sparse matrix, or PointCosts
         What each pair costs. Integers are solved exactly, in 64 bits; floats in float64. A pair of infinite
         cost (minus infinity with `maximize`), or that a sparse matrix does not store, is not allowed; stored
         zeros are. Leading dimensions make a stack of matrices, each of which is solved by itself. Dense costs
         may be arrays of CuPy's or of anything with ``__dlpack__``, such as Torch tensors, also on a GPU;
-        results are then of the same kind, and no gradients flow through them.
+        results are then of the same kind, and no gradients flow through them. Of
+        :class:`preflow.PointCosts` no cost is stored.
     maximize : bool
         Find the largest total instead.
     sizes : array_like of integers, shape (..., 2), optional
@@ -130,8 +133,7 @@ def linear_assignment(
     if not isinstance(partial, bool):
         raise InvalidInputError(f"partial is True or False, got {partial!r}")
     solve = _Solve.prepare(cost, maximize, sizes, method, device, threads, partial, options)
-    quick = QUICK_COSTS if solve.gpu is None else QUICK_COSTS_THERE
-    if solve.given.values.size <= quick and time_limit is None and progress is False:
+    if solve.quick and time_limit is None and progress is False:
         return solve.run()
     return run_interruptibly(solve.run, solve.control, time_limit, progress)
 
@@ -152,7 +154,7 @@ class _Solve:
 
     Attributes
     ----------
-    given : DenseCosts, SparseCosts or DeviceCosts
+    given : DenseCosts, SparseCosts, PointCosts or DeviceCosts
         The costs, where the caller has them.
     gpu : Device or None
         The GPU that the method runs on.
@@ -162,7 +164,7 @@ class _Solve:
         Which of the caller's matrices the items are, where only those of one size are solved.
     """
 
-    given: DenseCosts | SparseCosts | DeviceCosts
+    given: DenseCosts | SparseCosts | PointCosts | DeviceCosts
     partial: bool
     method: Method
     reason: str
@@ -201,6 +203,8 @@ class _Solve:
         else:
             record, reason = find_method(METHODS, method), "asked for"
             check_method(record, device, threads)
+        if isinstance(given, PointCosts) and not record.points:
+            raise InvalidInputError(f"method {record.name!r} takes no PointCosts")
         gpu = None
         if record.device == "cuda" and record.solve_on_device is not None:
             if isinstance(given, SparseCosts):
@@ -211,7 +215,7 @@ class _Solve:
         return cls(given, partial, record, reason, validated, count, gpu, seconds, given.leading)
 
     @cached_property
-    def costs(self) -> DenseCosts | SparseCosts:
+    def costs(self) -> DenseCosts | SparseCosts | PointCosts:
         """The costs in the host's memory."""
         if not isinstance(self.given, DeviceCosts):
             return self.given
@@ -219,17 +223,24 @@ class _Solve:
             return self.given.on_host()
 
     @cached_property
-    def solved(self) -> DenseCosts | SparseCosts:
+    def solved(self) -> DenseCosts | SparseCosts | PointCosts:
         """Costs to minimise with no more rows than columns."""
         with timed(self.seconds, "build"):
             return self.costs.to_minimize()
+
+    @property
+    def quick(self) -> bool:
+        """Whether the solve takes no longer than it takes to hand it to another thread."""
+        if isinstance(self.given, PointCosts):
+            return sum(self.given.shape) <= QUICK_POINTS
+        return bool(self.given.values.size <= (QUICK_COSTS if self.gpu is None else QUICK_COSTS_THERE))
 
     @property
     def transposed(self) -> bool:
         return self.costs.shape[1] > self.costs.shape[2]
 
     def run(self) -> AssignmentResult:
-        if self.gpu is not None and self.given.values.size > 0:
+        if self.gpu is not None and 0 not in self.given.shape:
             with self.gpu.current():
                 return self.run_there(self.gpu)
         costs = self.costs
@@ -312,7 +323,7 @@ class _Solve:
 
     def without_pairs(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], bool]:
         items, n, m = self.solved.shape
-        dtype = np.int64 if self.costs.values.dtype.kind == "i" else np.float64
+        dtype = np.int64 if self.costs.dtype.kind == "i" else np.float64
         return np.full((items, n), -1), np.zeros((items, n), dtype), np.zeros((items, m), dtype), False
 
     def solve(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], bool]:
@@ -329,6 +340,7 @@ class _Solve:
 
     def solve_partially(self, found: Any, item: int) -> None:
         """Replace what was found for an item by the best assignment with the most pairs."""
+        assert not isinstance(self.solved, PointCosts)  # all pairs are allowed
         m = self.solved.shape[2]
         costs, penalty = with_ways_out(self.solved.one(item).to_sparse())
         other = self.method.solve(costs, self.options, self.control)
@@ -406,7 +418,7 @@ class _Solve:
         self, row: NDArray[Any], column: NDArray[Any], u: NDArray[Any], v: NDArray[Any]
     ) -> NDArray[Any]:
         """Return the sum of the costs of every item's pairs."""
-        items, integer = len(row), self.costs.values.dtype.kind == "i"
+        items, integer = len(row), self.costs.dtype.kind == "i"
         if items > 1 and (row >= 0).all():
             largest = max(max(-int(price.min()), int(price.max())) for price in (u, v)) if integer else 0
             if integer and row.shape[1] == u.shape[1] == v.shape[1] and largest * 2 * row.shape[1] < 2**63:
@@ -475,8 +487,10 @@ def _pairs(match: NDArray[Any], transposed: bool) -> tuple[NDArray[Any], NDArray
     return pairs[0], pairs[1]
 
 
-def _row_minima(costs: DenseCosts | SparseCosts, item: int, v: NDArray[Any]) -> NDArray[Any]:
+def _row_minima(costs: DenseCosts | SparseCosts | PointCosts, item: int, v: NDArray[Any]) -> NDArray[Any]:
     """Return the largest prices of rows that exceed no cost; 0 where nothing is allowed."""
+    if isinstance(costs, PointCosts):
+        return row_minima(costs, v)
     if isinstance(costs, DenseCosts):
         least = (costs.values[item] - v).min(axis=1)
         return least if least.dtype.kind == "i" else np.where(np.isfinite(least), least, 0.0)

@@ -12,6 +12,7 @@ METHODS = (
         "reductions of columns and rows, then shortest augmenting paths over lists of the cheapest columns",
         "Jonker and Volgenant 1987",
         aliases=("JV",),
+        points=True,
     ),
     Method(
         "serial-cost-scaling",

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..graph.costs import DenseCosts, SparseCosts
 from ..graph.device_costs import DeviceCosts
+from ..graph.point_costs import PointCosts
 from ..solving.dispatch import most_threads
 
 #: Up to so many rows and columns a GPU solves an item by one block.
@@ -27,7 +28,7 @@ FEW = 5
 #: The share of the variance that few patterns make where costs are structured.
 STRUCTURED = 0.9
 
-Costs = DenseCosts | SparseCosts | DeviceCosts
+Costs = DenseCosts | SparseCosts | PointCosts | DeviceCosts
 
 
 def pays_to_use_gpu(costs: Costs) -> bool:
@@ -44,6 +45,8 @@ def choose(
 
     `gpu` says whether one may be used for costs on the host.
     """
+    if isinstance(costs, PointCosts) and device != "cuda":
+        return "serial-shortest-path", "points, one thread: an auction over a tree, shortest augmenting paths"
     if device == "cuda":
         return "cuda-batch", "device='cuda': one warp or block a problem"
     if isinstance(costs, DeviceCosts) and device == "auto" and threads is None:
