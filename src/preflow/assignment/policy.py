@@ -7,12 +7,14 @@ import numpy as np
 from ..graph.costs import DenseCosts, SparseCosts
 from ..graph.device_costs import DeviceCosts
 from ..graph.point_costs import PointCosts
+from ..solving.dispatch import most_threads
 
 #: Up to so many rows and columns a GPU solves an item by one block.
 MOST_OF_BATCH = 2048
 #: A stack on the host is worth the way to a GPU in use from so many items and costs on.
 ITEMS_FOR_GPU, COSTS_FOR_GPU = 64, 1_000_000
-
+#: Several threads are used if there are so many, for so many costs; for one matrix from so many rows on.
+TEAM, COSTS_FOR_TEAM, ROWS_FOR_TEAM = 4, 500_000, 2000
 #: From so many rows on cost scaling is faster for sparse costs, ...
 SPARSE_ROWS = 1000
 #: ... and for dense ones of few patterns.
@@ -43,10 +45,10 @@ def choose(
 
     `gpu` says whether one may be used for costs on the host.
     """
+    if isinstance(costs, PointCosts) and device != "cuda":
+        return "serial-shortest-path", "points, one thread: an auction over a tree, shortest augmenting paths"
     if device == "cuda":
         return "cuda-batch", "device='cuda': one warp or block a problem"
-    if isinstance(costs, PointCosts):
-        return "serial-shortest-path", "points, one thread: an auction over a tree, shortest augmenting paths"
     if isinstance(costs, DeviceCosts) and device == "auto" and threads is None:
         if max(costs.shape[1:]) <= MOST_OF_BATCH:
             return "cuda-batch", "the costs are on a GPU: one warp or block a problem"
@@ -59,30 +61,44 @@ def choose(
             "cuda-batch",
             f"{costs.shape[0]:,} problems are enough work for the GPU, the way there included",
         )
-    if isinstance(costs, DeviceCosts):
-        return "serial-shortest-path", "one thread, the costs on a GPU: shortest augmenting paths"
+    items, wide, n = costs.shape[0], is_wide(costs), min(costs.shape[1:])
+    team = most_threads(threads)
+    if isinstance(costs, DenseCosts) and team >= TEAM and costs.values.size >= COSTS_FOR_TEAM:
+        if items >= team:
+            return "multicore-shortest-path", f"{items:,} matrices for {team} threads"
+        if items == 1 and n >= ROWS_FOR_TEAM and not wide:
+            return "multicore-auction", f"dense, {ROWS_FOR_TEAM} rows or more, {team} threads: an auction"
     return choose_serial(costs)
 
 
-def choose_serial(costs: DenseCosts | SparseCosts) -> tuple[str, str]:
-    """Return the name of the method for costs on one thread, and why."""
-    items, *sides = costs.shape
-    small, large = min(sides), max(sides)
-    wide = large > MOST_COLUMNS * small
+def choose_serial(costs: Costs) -> tuple[str, str]:
+    """Return the name of the method of one thread for costs, and why."""
+    items, wide, n = costs.shape[0], is_wide(costs), min(costs.shape[1:])
     if isinstance(costs, SparseCosts):
-        if small >= SPARSE_ROWS and not wide:
+        if n >= SPARSE_ROWS and not wide:
             return "serial-cost-scaling", f"sparse costs, {SPARSE_ROWS} rows or more: cost scaling"
-        return "serial-shortest-path", "sparse costs, few rows or many columns more: shortest paths"
-    if items != 1 or small < DENSE_ROWS or wide:
         return (
             "serial-shortest-path",
-            "dense costs, few rows, many columns more or many matrices: shortest paths",
+            "sparse costs, few rows or many columns more: shortest augmenting paths",
         )
-    share = share_of_few_patterns(costs)
-    patterns = f"dense costs, {share:.0%} of their variance in {FEW} patterns"
-    if share >= STRUCTURED:
-        return "serial-cost-scaling", f"{patterns}, as in distances: cost scaling"
-    return "serial-shortest-path", f"{patterns}, as if independent: shortest paths"
+    if isinstance(costs, DenseCosts) and items == 1 and n >= DENSE_ROWS and not wide:
+        share = share_of_few_patterns(costs)
+        if share >= STRUCTURED:
+            return (
+                "serial-cost-scaling",
+                f"dense, {share:.0%} of their variance in {FEW} patterns, as in distances: cost scaling",
+            )
+        return (
+            "serial-shortest-path",
+            f"dense, {share:.0%} of their variance in {FEW} patterns, as if independent: shortest paths",
+        )
+    return "serial-shortest-path", "dense costs, few rows, many columns more or many matrices: shortest paths"
+
+
+def is_wide(costs: Costs) -> bool:
+    """Whether there are so many columns (rows) more that rows (columns) hardly get into each other's way."""
+    _, n, m = costs.shape
+    return max(n, m) > MOST_COLUMNS * min(n, m)
 
 
 def share_of_few_patterns(costs: DenseCosts) -> float:

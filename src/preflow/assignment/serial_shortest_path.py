@@ -27,7 +27,7 @@ from ..solving.run import Control
 from ..stats import ARC_SCANS
 from .dense_rows import ROOM, WANTED, list_row, reduce_columns
 from .point_solver import solve_points
-from .row_reduction import reduce_rows
+from .row_reduction import reduce_rows, reduce_whole_rows
 from .shortest_paths import augment_rows, list_free_rows
 from .state import (
     INFEASIBLE,
@@ -51,6 +51,8 @@ from .state import (
 FEW_COLUMNS = 128
 #: Passes over the free rows in row reduction.
 PASSES = 2
+#: A pass over whole rows, of which there are few and short, looks at this share of what lists would be.
+WHOLE_SHARE = 0.2
 
 
 @dataclass(frozen=True)
@@ -128,25 +130,52 @@ def solve_matrix(
 ) -> tuple[Any, Any, Any]:
     """Assign all rows of one matrix; return the ending and, if infeasible, the root and how many are done."""
     clear(state)
-    dense = len(cost) > 0
-    use_lists = work.lists
     if work.reduce_columns:
-        if dense:
+        if len(cost) > 0:
             reduce_columns(cost, state)
         else:
             reduce_listed_columns(lists, state)
-    if dense and use_lists:
+    if len(cost) > 0 and work.lists:
         for i in range(np.uint64(len(state.row_match))):
             lists.wanted[i] = work.wanted
             list_row(cost, lists, state, i, ZERO)
+    return assign_free_rows(cost, lists, state, work, stop, counts, progress)
+
+
+@kernel
+def assign_free_rows(
+    cost: Any, lists: Lists, state: State, work: Work, stop: Any, counts: Any, progress: Any
+) -> tuple[Any, Any, Any]:
+    """Assign the rows that have no column, from prices at which the others' columns are the best for them.
+
+    Returns
+    -------
+    ending, root, done
+        As :func:`solve_matrix` has them.
+    """
     size = list_free_rows(state)
-    if use_lists and work.budget > ZERO:
+    if work.budget > ZERO:
         for _ in range(PASSES):
-            size, scans, fits = reduce_rows(cost, lists, state, size, work.budget)
+            if work.lists:
+                size, scans, fits = reduce_rows(cost, lists, state, size, work.budget)
+            else:
+                size, scans, fits = reduce_whole_rows(cost, state, size, work.budget)
             counts[ARC_SCANS] += scans
             if not fits:
                 return OVERFLOW, ZERO, ZERO
-    return augment_rows(cost, lists, state, use_lists, size, stop, counts, progress)
+    return augment_rows(cost, lists, state, work.lists, size, stop, counts, progress)
+
+
+@kernel
+def write_solution(state: State, match: Any, u: Any, v: Any) -> None:
+    """Write what was found for one matrix."""
+    for i in range(np.uint64(len(match))):
+        j = state.row_match[i]
+        matched = j != NONE
+        match[i] = np.int64(j) if matched else np.int64(-1)
+        u[i] = state.matched_cost[i] - state.price[j] if matched else state.limits.beyond
+    for j in range(np.uint64(len(v))):
+        v[j] = state.price[j]
 
 
 @kernel
@@ -172,13 +201,7 @@ def solve_items(
         one = cost[item * each : (item + ONE) * each] if len(cost) > 0 else cost
         ending, root, done = solve_matrix(one, lists, state, work, stop, counts, progress)
         endings[item] = ending
-        for i in range(num_rows):
-            j = state.row_match[i]
-            matched = j != NONE
-            match[item, i] = np.int64(j) if matched else np.int64(-1)
-            u[item, i] = state.matched_cost[i] - state.price[j] if matched else state.limits.beyond
-        for j in range(num_columns):
-            v[item, j] = state.price[j]
+        write_solution(state, match[item], u[item], v[item])
         if ending in (STOPPED, OVERFLOW) or (ending == INFEASIBLE and not go_on):
             break
     return root, done
@@ -209,29 +232,46 @@ def solve(
     if isinstance(costs, PointCosts):
         return _solve_points(costs, options, control)
     items, n, m = costs.shape
-    dtype = np.int64 if costs.values.dtype.kind == "i" else np.float64
-    state = make_state(n, m, dtype)
-    dense = isinstance(costs, DenseCosts)
-    use_lists = not dense or (options.lists and m > FEW_COLUMNS)
+    solution = unsolved(items, n, m, number_dtype(costs))
+    start = make_start(costs, options)
+    control.excess[:] = items * n
+    flat = costs.values.reshape(-1) if isinstance(costs, DenseCosts) else costs.values[:0]
+    root, done = solve_items(
+        flat, start.lists, start.state, start.work, solution.match, solution.u, solution.v, solution.ending,
+        go_on, control.stop, control.counts, control.excess,
+    )  # fmt: skip
+    if INFEASIBLE not in solution.ending:
+        return solution
+    return with_violation(solution, start.state, root, done)
+
+
+def number_dtype(costs: DenseCosts | SparseCosts) -> Any:
+    """Return the type of prices."""
+    return np.int64 if costs.values.dtype.kind == "i" else np.float64
+
+
+class Start(NamedTuple):
+    """What one thread solves matrices of a shape with."""
+
+    lists: Lists
+    state: State
+    work: Work
+
+
+def make_start(costs: DenseCosts | SparseCosts, options: ShortestPathOptions) -> Start:
+    """Return what to solve matrices of the shape of `costs` with."""
+    _, n, m = costs.shape
+    dtype = number_dtype(costs)
+    use_lists = isinstance(costs, SparseCosts) or (options.lists and m > FEW_COLUMNS)
     if isinstance(costs, DenseCosts):
-        flat = costs.values.reshape(-1)
         lists = make_lists(n if use_lists else 0, min(ROOM, m), WANTED, dtype)
-        listed = n * WANTED
+        listed: float = n * WANTED if use_lists else WHOLE_SHARE * n * min(m, WANTED)
     else:
-        flat = np.empty(0, dtype=dtype)
         lists = lists_of(costs)
         listed = len(costs.values)
     budget = np.uint64(min(options.row_reduction * listed, 2.0**60))
     work = Work(options.column_reduction and n == m, use_lists, np.uint64(WANTED), budget)
-    solution = unsolved(items, n, m, dtype)
-    control.excess[:] = items * n
-    root, done = solve_items(
-        flat, lists, state, work, solution.match, solution.u, solution.v, solution.ending, go_on,
-        control.stop, control.counts, control.excess,
-    )  # fmt: skip
-    if INFEASIBLE not in solution.ending:
-        return solution
-    return with_violation(solution, state, root, done)
+    return Start(lists, make_state(n, m, dtype), work)
 
 
 def _solve_points(costs: PointCosts, options: ShortestPathOptions, control: Control) -> Solution:
