@@ -1,0 +1,385 @@
+// The persistent kernel of cuda_shortest_path.py: reduction of columns, lists of cheap columns, bids of rows, then
+// searches from all free columns at once with walks back along the paths found, each step between two barriers of the
+// grid.
+#include "cuda_shortest_path_lists.cuh"
+
+// Sweeps over all lists between two barriers.
+#ifndef SWEEPS
+#define SWEEPS 3
+#endif
+#include "lanes.cuh"
+
+using Team = GridTeam;
+
+// Looking through so many costs takes as long as a barrier, about.
+constexpr u64 COSTS_A_ROUND = 1 << 24;
+
+// Turns, column by column, the least costs into keys: `fallen` holds the greatest turned key.
+__device__ void reduce_columns(const Arguments& args, Team& team, State& state) {
+    const u32 rows = args.owned_rows();
+    for (u32 j = threadIdx.x; j < args.num_columns && rows > 0; j += blockDim.x) {
+        Number least = beyond();
+        u32 k = 0;
+        for (; k + AT_ONCE <= rows; k += AT_ONCE) {
+            Number cost[AT_ONCE];
+#pragma unroll
+            for (u32 i = 0; i < AT_ONCE; ++i) cost[i] = args.costs.row(args.owned_row(k + i)).at(j);
+#pragma unroll
+            for (u32 i = 0; i < AT_ONCE; ++i) least = smaller(least, cost[i]);
+        }
+        for (; k < rows; ++k) least = smaller(least, args.costs.row(args.owned_row(k)).at(j));
+        if (least < beyond()) relaxed_fetch_max(&args.fallen[j], ~key_of(least));
+    }
+    team.wait([&] { state.end_round(START); });
+}
+
+__device__ void start(const Arguments& args, Team& team, State& state) {
+    for (u32 j = team.thread(); j < args.num_columns; j += team.num_threads()) {
+        const u64 turned = relaxed_load(&args.fallen[j]);
+        args.v[j] = args.start[j] = turned == 0 ? Number{0} : number_of_key(~turned);
+        relaxed_store(&args.fallen[j], u64{0});
+        relaxed_store(&args.column_match[j], NONE);
+    }
+    for (u32 i = team.thread(); i < args.num_rows; i += team.num_threads()) {
+        args.row_match[i] = NONE;
+        args.won[i] = NONE;
+    }
+    team.wait([&] { state.end_round(LIST); });
+}
+
+__device__ void list_rows(const Arguments& args, Team& team, Scratch& scratch, u64& scans) {
+    for (u32 k = 0; k < args.owned_rows(); ++k) list_row(args, scratch, args.owned_row(k));
+    if (threadIdx.x == 0) scans += args.owned_rows() * args.num_columns;
+    team.wait([&] { scratch.state.end_round(BID); });
+}
+
+struct Bid {
+    u64 before, after;  // what to exchange for what
+    u32 column;         // NONE: no bid can be made
+};
+
+// Returns the bid of a row: its best column's price falls until the second best one is as good. Of equally good ones
+// a free column is taken.
+__device__ Bid make_bid(const Arguments& args, u32 row) {
+    const u64 list = args.list_of(row);
+    const u32 size = args.size[row];
+    Number best = beyond(), second = beyond();
+    u32 column = NONE;
+    u64 before = 0;
+    for (u32 k = lane_id() % LANES_A_ROW; k < size; k += LANES_A_ROW) {
+        const u32 j = args.listed[list + k];
+        const u64 fallen = relaxed_load(&args.fallen[j]);
+        const Number value = args.listed_cost[list + k] - args.start[j] + number_of_fall(fallen >> 32);
+        const bool frees = value == best && static_cast<u32>(fallen) == 0 && static_cast<u32>(before) != 0;
+        if (value < best || frees) {
+            second = best;
+            best = value;
+            column = j;
+            before = fallen;
+        } else {
+            second = smaller(second, value);
+        }
+    }
+    const Number of_all = least_number_of_lanes<LANES_A_ROW>(best);
+    const bool is_best = column != NONE && best == of_all, is_free = static_cast<u32>(before) == 0;
+    const u32 any_bidder = from_lane_that<LANES_A_ROW>(is_best, lane_id());
+    const u32 bidder = from_lane_that<LANES_A_ROW>(is_best && is_free, is_best && is_free ? lane_id() : any_bidder);
+    second = least_number_of_lanes<LANES_A_ROW>(lane_id() == bidder ? second : best);
+    second = smaller(second, args.bound[row]);
+    before = __shfl_sync(ALL_LANES, before, bidder);
+    column = __shfl_sync(ALL_LANES, column, bidder);
+    Bid bid{before, before, NONE};
+    if (column == NONE || !(of_all < beyond()) || args.bound[row] < of_all) return bid;
+    const u32 fall = static_cast<u32>(before >> 32);
+    const u32 falls_to = max(fall, fall_below(second - of_all + number_of_fall(fall)));
+    if (static_cast<u32>(before) != 0 && falls_to == fall) return bid;
+    return {before, static_cast<u64>(falls_to) << 32 | (row + 1), column};
+}
+
+// Rows bid for columns, each group of lanes for one row and then for that which it displaced, until one takes a free
+// column or gives up. No row waits for another: a column's price and its row are one word.
+__device__ void bid_for_columns(const Arguments& args, Team& team, State& state, u64& scans) {
+    constexpr u32 ROWS = WARP / LANES_A_ROW;
+    const u32 rows = args.owned_rows(), stride = blockDim.x / LANES_A_ROW;
+    for (u32 first = threadIdx.x / WARP * ROWS; first < rows; first += stride) {
+        const u32 k = first + lane_id() / LANES_A_ROW;
+        u32 row = k < rows ? args.owned_row(k) : NONE;
+        for (u64 bids = 0; bids < args.most_bids && __any_sync(ALL_LANES, row != NONE); ++bids) {
+            const Bid bid = make_bid(args, row != NONE ? row : 0);
+            const bool bids_now = row != NONE && bid.column != NONE;
+            scans += row != NONE && lane_id() % LANES_A_ROW == 0 ? args.size[row] : 0;
+            u64 found = bid.before;
+            if (bids_now && lane_id() % LANES_A_ROW == 0)
+                found = relaxed_compare_exchange(&args.fallen[bid.column], bid.before, bid.after);
+            found = __shfl_sync(ALL_LANES, found, lane_id() / LANES_A_ROW * LANES_A_ROW);
+            if (!bids_now)
+                row = NONE;
+            else if (found == bid.before)
+                row = static_cast<u32>(found) - 1;  // NONE where the column was free
+        }
+    }
+    team.wait([&] { state.end_round(SETTLE); });
+}
+
+__device__ void settle(const Arguments& args, Team& team, State& state) {
+    for (u32 j = team.thread(); j < args.num_columns; j += team.num_threads()) {
+        const u64 fallen = relaxed_load(&args.fallen[j]);
+        const u32 row = static_cast<u32>(fallen) - 1;
+        args.v[j] = args.start[j] - number_of_fall(fallen >> 32);
+        relaxed_store(&args.column_match[j], row);
+        if (row != NONE) args.row_match[row] = j;
+        relaxed_store(&args.column_distance[j], row == NONE ? u64{0} : word_of(beyond()));
+        relaxed_store(&args.claims[j], NONE);
+        relaxed_store(&args.claims[args.num_columns + j], NONE);
+    }
+    team.wait([&] { state.end_round(BEGIN); });
+}
+
+// Gives rows on the paths of walks that arrived the next columns on them.
+__device__ u32 shifted_match(const Arguments& args, u32 row, u64 search) {
+    const u32 match = args.row_match[row];
+    const u32 walk = match == NONE ? row : relaxed_load(&args.claims_of(search)[match]);
+    if (walk == NONE || relaxed_load(&args.won[walk]) != static_cast<u32>(search)) return match;
+    const u32 column = args.parent[row];
+    args.row_match[row] = column;
+    relaxed_store(&args.column_match[column], row);
+    return column;
+}
+
+__device__ void begin_search(const Arguments& args, Team& team, Scratch& scratch, u64& scans) {
+    State& state = scratch.state;
+    constexpr u32 ROWS = WARP / LANES_A_ROW;
+    const u32 rows = args.owned_rows(), stride = blockDim.x / LANES_A_ROW, lane = lane_id() % LANES_A_ROW;
+    u32* const next_claims = args.claims_of(state.searches + 1);
+    for (u32 j = team.thread(); j < args.num_columns; j += team.num_threads()) relaxed_store(&next_claims[j], NONE);
+    Report report;
+    for (u32 first = threadIdx.x / WARP * ROWS; first < rows; first += stride) {
+        const u32 k = first + lane_id() / LANES_A_ROW;
+        const u32 row = args.owned_row(k < rows ? k : 0);
+        const bool is_there = k < rows;
+        const bool leads = is_there && lane == 0;
+        if (state.searches > 0 && leads) shifted_match(args, row, state.searches);
+        __syncwarp();
+        const u32 match = is_there ? args.row_match[row] : 0;
+        Number own = args.u[row];
+        if (state.searches == 0) {
+            Number least = args.bound[row];
+            for (u32 e = lane; e < args.size[row]; e += LANES_A_ROW) {
+                const u64 at = args.list_of(row) + e;
+                least = smaller(least, args.listed_cost[at] - args.v[args.listed[at]]);
+            }
+            own = least_number_of_lanes<LANES_A_ROW>(least);
+            if (!(own < beyond())) own = 0;
+        }
+        Number nearest = beyond();
+        if (is_there) nearest = reduce_list(args, row, own, lane, LANES_A_ROW);
+        nearest = least_number_of_lanes<LANES_A_ROW>(nearest);
+        if (leads) {
+            args.u[row] = own;
+            args.nearest[row] = nearest;
+            args.distance[row] = beyond();
+            if (match != NONE) relaxed_store(&args.column_distance[match], word_of(beyond()));
+            scans += args.size[row];
+            report.count += match == NONE;
+        }
+    }
+    report.give(args, scratch, state.round);
+    team.wait([&] {
+        const u64 free_rows = args.read(state.round + 1, COUNT);
+        const bool stuck = state.searches > 0 && free_rows >= state.free_rows;
+        state.ending = stuck ? STUCK : free_rows > 0 ? STOPPED : SOLVED;
+        state.free_rows = free_rows;
+        state.end_round(stuck || free_rows == 0 ? DONE : RELAX);
+        state.least = 0;
+        state.limit = word_of(beyond());
+        ++state.searches;
+    });
+}
+
+// Shortens the distance of a row, shared by a group of lanes, along the columns it lists. Returns whether it did.
+__device__ __forceinline__ bool relax_row(const Arguments& args, u32 row, Number& shortest) {
+    const u64 list = args.list_of(row);
+    const u32 size = args.size[row];
+    const Number before = shortest;
+    u32 column = NONE;
+    for (u32 first = 0; first < size; first += AT_ONCE * LANES_A_ROW) {
+        Number reduced[AT_ONCE];
+        u32 listed[AT_ONCE];
+        u64 there[AT_ONCE];
+#pragma unroll
+        for (u32 e = 0; e < AT_ONCE; ++e) {
+            const u32 k = first + e * LANES_A_ROW + lane_id() % LANES_A_ROW;
+            reduced[e] = k < size ? args.reduced[list + k] : beyond();
+            listed[e] = k < size ? args.listed[list + k] : 0;
+        }
+#pragma unroll
+        for (u32 e = 0; e < AT_ONCE; ++e)
+            there[e] = reduced[e] < shortest ? relaxed_load(&args.column_distance[listed[e]]) : word_of(beyond());
+#pragma unroll
+        for (u32 e = 0; e < AT_ONCE; ++e) {
+            const Number through = number_of(there[e]) + reduced[e];
+            if (through < shortest) {
+                shortest = through;
+                column = listed[e];
+            }
+        }
+    }
+    const Number of_all = least_number_of_lanes<LANES_A_ROW>(shortest);
+    const u32 parent = from_lane_that<LANES_A_ROW>(shortest == of_all && column != NONE, column);
+    shortest = of_all;
+    if (!(of_all < before)) return false;
+    if (lane_id() % LANES_A_ROW == 0) {
+        args.distance[row] = of_all;
+        args.parent[row] = parent;
+        const u32 match = args.row_match[row];
+        if (match != NONE) relaxed_store(&args.column_distance[match], word_of(of_all));
+    }
+    return true;
+}
+
+// Shortens the distances of all rows by what changed in the last round, a few times over: others may see the changes
+// of this one, and do not have to.
+__device__ void relax_rows(const Arguments& args, Team& team, Scratch& scratch, u64& scans) {
+    State& state = scratch.state;
+    constexpr u32 ROWS = WARP / LANES_A_ROW;
+    const u32 rows = args.owned_rows(), stride = blockDim.x / LANES_A_ROW;
+    const Number changed = number_of(state.least), limit = number_of(state.limit);
+    Report report;
+    for (u32 sweep = 0; sweep < SWEEPS; ++sweep)
+        for (u32 first = threadIdx.x / WARP * ROWS; first < rows; first += stride) {
+            const u32 k = first + lane_id() / LANES_A_ROW;
+            const u32 row = args.owned_row(k < rows ? k : 0);
+            Number distance = args.distance[row];
+            const bool may_change = k < rows && changed + args.nearest[row] < smaller(distance, limit);
+            if (__any_sync(ALL_LANES, may_change)) {
+                Number shortest = may_change ? smaller(distance, limit) : Number{0};
+                if (relax_row(args, row, shortest)) {
+                    distance = shortest;
+                    report.least = smaller(report.least, distance);
+                }
+                if (may_change && lane_id() % LANES_A_ROW == 0) scans += args.size[row];
+                __syncwarp();
+            }
+            if (sweep == SWEEPS - 1 && k < rows && args.row_match[row] == NONE)
+                report.limit = max(report.limit, word_of(distance));
+        }
+    report.give(args, scratch, state.round);
+    team.wait([&] {
+        state.least = ~args.read(state.round + 1, LEAST_TURNED);
+        state.limit = min(state.limit, args.read(state.round + 1, LIMIT));
+        ++state.relaxations;
+        state.end_round(state.least < state.limit ? RELAX : CHECK);
+    });
+}
+
+// Searches the rows that may have a shorter way through columns that they do not list.
+__device__ void check_rows(const Arguments& args, Team& team, Scratch& scratch, u64& scans) {
+    State& state = scratch.state;
+    const u32 rows = args.owned_rows();
+    const Number limit = number_of(state.limit);
+    Report report;
+    for (u32 begin = 0; begin < rows; begin += blockDim.x) {
+        if (threadIdx.x == 0) scratch.num_rows = 0;
+        __syncthreads();
+        const u32 k = begin + threadIdx.x;
+        if (k < rows) {
+            const u32 row = args.owned_row(k);
+            const Number bound = args.bound[row];
+            if (bound < beyond() && bound < args.u[row] + smaller(args.distance[row], limit))
+                scratch.rows[relaxed_fetch_add(&scratch.num_rows, 1u)] = row;
+        }
+        __syncthreads();
+        const u32 num_rows = relaxed_load(&scratch.num_rows);
+        for (u32 r = 0; r < num_rows; ++r) {
+            const bool shorter = search_row(args, scratch, scratch.rows[r]);
+            const Number distance = args.distance[scratch.rows[r]];
+            if (shorter && distance < limit) report.least = smaller(report.least, distance);
+        }
+        if (threadIdx.x == 0) {
+            report.count += num_rows;
+            scans += num_rows * args.num_columns;
+        }
+        __syncthreads();
+    }
+    for (u32 k = threadIdx.x; k < rows; k += blockDim.x)
+        if (args.row_match[args.owned_row(k)] == NONE)
+            report.limit = max(report.limit, word_of(args.distance[args.owned_row(k)]));
+    report.give(args, scratch, state.round);
+    team.wait([&] {
+        const u64 searched = args.read(state.round + 1, COUNT);
+        state.least = ~args.read(state.round + 1, LEAST_TURNED);
+        state.limit = min(state.limit, args.read(state.round + 1, LIMIT));
+        state.scans += searched;
+        const bool all_found = number_of(state.limit) < too_far();
+        if (!all_found) state.ending = number_of(state.limit) < beyond() ? OVERFLOWED : INFEASIBLE;
+        state.end_round(state.least < state.limit ? RELAX : all_found ? AUGMENT : DONE,
+                        1 + searched * args.num_columns / COSTS_A_ROUND);
+    });
+}
+
+// Changes prices by the distances, which makes all shortest ways free of cost. Then walks along them from all free
+// rows at once: a walk that comes to a column where another one was ends. Of the walks to one free column one arrives.
+__device__ void augment(const Arguments& args, Team& team, Scratch& scratch) {
+    State& state = scratch.state;
+    const u32 search = static_cast<u32>(state.searches);
+    u32* const claims = args.claims_of(search);
+    const Number limit = number_of(state.limit);
+    Report report;
+    for (u32 k = threadIdx.x; k < args.owned_rows(); k += blockDim.x) {
+        const u32 row = args.owned_row(k), match = args.row_match[row];
+        const Number change = smaller(args.distance[row], limit);
+        args.u[row] += change;
+        if (match != NONE) {
+            args.v[match] -= change;
+            report.count += args.v[match] < -2 * too_far();
+            continue;
+        }
+        // Claims bound the walk by the number of columns.
+        u32 at = row, column = args.parent[at];
+        while (at != NONE && relaxed_compare_exchange(&claims[column], NONE, row) == NONE) {
+            at = relaxed_load(&args.column_match[column]);
+            if (at == NONE)
+                relaxed_store(&args.won[row], search);
+            else
+                column = args.parent[at];
+        }
+    }
+    report.give(args, scratch, state.round);
+    team.wait([&] {
+        const bool fits = args.read(state.round + 1, COUNT) == 0;
+        if (!fits) state.ending = OVERFLOWED;
+        state.end_round(fits ? BEGIN : DONE);
+    });
+}
+
+KERNEL(shortest_path_slice, Arguments) {
+    SharedArena arena;
+    Scratch& scratch = *arena.take<Scratch>(1);
+    State& state = scratch.state;
+    u64* const copy = reinterpret_cast<u64*>(&state);
+    Team team(args.arrivals);
+    u64 scans = 0;
+    team.wait([&] {
+        for (u32 k = 0; k < STATE_WORDS; ++k) copy[k] = relaxed_load(&args.state[k]);
+    });
+    while (state.phase != DONE && state.rounds_left > 0) {
+        if (team.thread() < SIGNALS) relaxed_store(args.signal(state.round + 2, Signal(team.thread())), u64{0});
+        switch (state.phase) {
+            case REDUCE_COLUMNS: reduce_columns(args, team, state); break;
+            case START: start(args, team, state); break;
+            case LIST: list_rows(args, team, scratch, scans); break;
+            case BID: bid_for_columns(args, team, state, scans); break;
+            case SETTLE: settle(args, team, state); break;
+            case BEGIN: begin_search(args, team, scratch, scans); break;
+            case RELAX: relax_rows(args, team, scratch, scans); break;
+            case CHECK: check_rows(args, team, scratch, scans); break;
+            default: augment(args, team, scratch);
+        }
+    }
+    team.wait([&] {
+        if (blockIdx.x == 0)
+            for (u32 k = 0; k < STATE_WORDS; ++k) relaxed_store(&args.state[k], copy[k]);
+    });
+    scans = sum_of_warp(scans);
+    if (scans > 0 && lane_id() == 0) relaxed_fetch_add(args.counted, scans);
+}

@@ -1,0 +1,93 @@
+// Costs as the kernel of cuda_shortest_path.py sees them: numbers, their words, and a row whose entries are asked for
+// one by one, read from a matrix.
+#include "atomics.cuh"
+
+// Of COST_KIND: int32, int64, float32, float64.
+#ifndef COST_KIND
+#define COST_KIND 0
+#endif
+
+#if COST_KIND == 0
+using Stored = int;
+#elif COST_KIND == 1
+using Stored = i64;
+#elif COST_KIND == 2
+using Stored = float;
+#else
+using Stored = double;
+#endif
+
+#if COST_KIND <= 1
+using Number = i64;
+#else
+using Number = double;
+#endif
+
+template <class To, class From>
+__device__ __forceinline__ To same_bits(From value) {
+    static_assert(sizeof(To) == sizeof(From), "words of one size");
+    union {
+        From from;
+        To to;
+    } word = {value};
+    return word.to;
+}
+
+// Numbers that are not negative have words in the same order.
+__device__ __forceinline__ u64 word_of(Number value) { return same_bits<u64>(value); }
+__device__ __forceinline__ Number number_of(u64 word) { return same_bits<Number>(word); }
+
+// Words in the order of any numbers, and back.
+constexpr u64 SIGN = 1ull << 63;
+__device__ __forceinline__ u64 key_of(i64 value) { return static_cast<u64>(value) ^ SIGN; }
+__device__ __forceinline__ u64 key_of(double value) {
+    const u64 word = same_bits<u64>(value);
+    return word & SIGN ? ~word : word | SIGN;
+}
+#if COST_KIND <= 1
+__device__ __forceinline__ Number number_of_key(u64 key) { return number_of(key ^ SIGN); }
+#else
+__device__ __forceinline__ Number number_of_key(u64 key) { return number_of(key & SIGN ? key ^ SIGN : ~key); }
+#endif
+
+// The distance of what is out of reach, and one that no problem whose numbers fit comes to.
+#if COST_KIND <= 1
+__device__ __forceinline__ Number beyond() { return i64{1} << 61; }
+__device__ __forceinline__ Number too_far() { return i64{1} << 59; }
+#else
+__device__ __forceinline__ Number beyond() { return number_of(0x7ffull << 52); }
+__device__ __forceinline__ Number too_far() { return beyond(); }
+#endif
+
+__device__ __forceinline__ Number not_negative(Number value) { return value > 0 ? value : Number{0}; }
+__device__ __forceinline__ Number smaller(Number a, Number b) { return b < a ? b : a; }
+
+// By how much a price fell since the start, in 32 bits whose order is that of the numbers: a price that falls by less
+// than it might is none the worse.
+#if COST_KIND <= 1
+__device__ __forceinline__ u32 fall_below(Number value) {
+    return value < Number{0xffffffff} ? static_cast<u32>(value) : 0xffffffffu;
+}
+__device__ __forceinline__ Number number_of_fall(u32 fall) { return fall; }
+#else
+__device__ __forceinline__ u32 fall_below(Number value) {
+    if (value > 3e38) value = 3e38;
+    const float rounded = static_cast<float>(value);
+    const u32 bits = same_bits<u32>(rounded);
+    return rounded > value ? bits - 1 : bits;
+}
+__device__ __forceinline__ Number number_of_fall(u32 fall) { return same_bits<float>(fall); }
+#endif
+
+// A dense matrix by rows.
+struct MatrixCosts {
+    const Stored* values;
+    u64 num_columns;
+
+    struct Row {
+        const Stored* values;
+        __device__ __forceinline__ Number at(u32 column) const { return static_cast<Number>(values[column]); }
+    };
+    __device__ __forceinline__ Row row(u32 i) const { return {values + i * num_columns}; }
+};
+using Costs = MatrixCosts;
