@@ -88,6 +88,8 @@ class CpuDevice:
         self.name = "CPU threads"
         self.num_multiprocessors = num_multiprocessors
         self.block_threads = block_threads
+        self.most_threads = MOST_THREADS
+        self.shared_bytes = 227 * 1024
         self.free_bytes = free_bytes
         self.sanitizer = sanitizer
         self.time_limit = time_limit

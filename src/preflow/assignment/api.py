@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InfeasibleError, InvalidInputError
+from ..cuda import runtime
+from ..cuda.runtime import Device
+from ..errors import InfeasibleError, InvalidInputError, SolverError
 from ..graph.costs import DenseCosts, SparseCosts, as_costs
-from ..graph.device_costs import DeviceCosts
+from ..graph.device_costs import DeviceCosts, copied_to_device
 from ..kernels.timing import timed
 from ..progress import Reporter
 from ..solving.dispatch import check_method, check_placement, find_method, thread_count
@@ -19,14 +22,19 @@ from ..solving.method import Method
 from ..solving.run import Control, check_time_limit, run_interruptibly
 from ..stats import ARC_SCANS, AUGMENTATIONS, AssignmentStats
 from .methods import METHODS
+from .on_device import bounds, finish_on_host, forget_rest, infeasible_items, totals
 from .partial import with_ways_out
-from .policy import choose
+from .policy import choose, pays_to_use_gpu
 from .result import AssignmentResult
 from .state import INFEASIBLE, OVERFLOW, SOLVED, STOPPED
 
 #: Up to so many costs, a solve that nobody watches runs in the caller's thread: handing it to another one and
 #: back takes 0.7 ms, more than most such solves, which Ctrl-C can well wait for.
 QUICK_COSTS = 200_000
+#: The same on a GPU.
+QUICK_COSTS_THERE = 2**26
+#: What solves an item that cuda-batch found no assignment of.
+ON_HOST = "serial-shortest-path"
 
 
 def linear_assignment(
@@ -105,7 +113,8 @@ def linear_assignment(
     if not isinstance(partial, bool):
         raise InvalidInputError(f"partial is True or False, got {partial!r}")
     solve = _Solve.prepare(cost, maximize, sizes, method, device, threads, partial, options)
-    if solve.costs.values.size <= QUICK_COSTS and time_limit is None and progress is False:
+    quick = QUICK_COSTS if solve.gpu is None else QUICK_COSTS_THERE
+    if solve.given.values.size <= quick and time_limit is None and progress is False:
         return solve.run()
     return run_interruptibly(solve.run, solve.control, time_limit, progress)
 
@@ -128,23 +137,23 @@ class _Solve:
     ----------
     given : DenseCosts, SparseCosts or DeviceCosts
         The costs, where the caller has them.
-    costs : DenseCosts or SparseCosts
-        The same in the host's memory.
-    solved : DenseCosts or SparseCosts
-        Costs to minimise with no more rows than columns; as given where items differ in size.
+    gpu : Device or None
+        The GPU that the method runs on.
+    leading : tuple of int
+        The leading dimensions of the caller's costs.
     names : ndarray of int64 or None
         Which of the caller's matrices the items are, where only those of one size are solved.
     """
 
     given: DenseCosts | SparseCosts | DeviceCosts
-    costs: DenseCosts | SparseCosts
-    solved: DenseCosts | SparseCosts
     partial: bool
     method: Method
     reason: str
     options: Any
     threads: int
+    gpu: Device | None
     seconds: dict[str, float]
+    leading: tuple[int, ...]
     names: NDArray[np.int64] | None = None
     control: Control = field(init=False)
 
@@ -166,39 +175,90 @@ class _Solve:
         seconds: dict[str, float] = {}
         with timed(seconds, "build"):
             given = as_costs(cost, maximize, sizes)
-        costs: DenseCosts | SparseCosts
-        if isinstance(given, DeviceCosts):
-            with timed(seconds, "download"):
-                costs = given.on_host()
-        else:
-            costs = given
-        with timed(seconds, "build"):
-            same_size = isinstance(costs, SparseCosts) or costs.sizes is None
-            solved = costs.to_minimize() if same_size else costs
         if method == "auto":
             if options:
                 raise InvalidInputError("options belong to one method: name it, method='auto' takes none")
-            name, reason = choose(solved)
+            looks = pays_to_use_gpu(given) and runtime.is_in_use() and runtime.device_if_any() is not None
+            name, reason = choose(given, device, threads, looks)
             record = find_method(METHODS, name)
         else:
             record, reason = find_method(METHODS, method), "asked for"
             check_method(record, device, threads)
+        gpu = None
+        if record.device == "cuda":
+            if isinstance(given, SparseCosts):
+                raise InvalidInputError(f"method {record.name!r} takes dense costs")
+            gpu = given.device if isinstance(given, DeviceCosts) else runtime.find_device()
         validated = record.make_options(options)
-        count = thread_count(record, threads, costs.shape[1])
-        return cls(given, costs, solved, partial, record, reason, validated, count, seconds)
+        count = thread_count(record, threads, given.shape[1])
+        return cls(given, partial, record, reason, validated, count, gpu, seconds, given.leading)
+
+    @cached_property
+    def costs(self) -> DenseCosts | SparseCosts:
+        """The costs in the host's memory."""
+        if not isinstance(self.given, DeviceCosts):
+            return self.given
+        with timed(self.seconds, "download"):
+            return self.given.on_host()
+
+    @cached_property
+    def solved(self) -> DenseCosts | SparseCosts:
+        """Costs to minimise with no more rows than columns."""
+        with timed(self.seconds, "build"):
+            return self.costs.to_minimize()
 
     @property
     def transposed(self) -> bool:
         return self.costs.shape[1] > self.costs.shape[2]
 
     def run(self) -> AssignmentResult:
-        with timed(self.seconds, "solve"):
-            if isinstance(self.costs, DenseCosts) and self.costs.sizes is not None:
-                found = self.find_by_size(self.costs)
-            else:
+        if self.gpu is not None and self.given.values.size > 0:
+            with self.gpu.current():
+                return self.run_there(self.gpu)
+        costs = self.costs
+        if isinstance(costs, DenseCosts) and costs.sizes is not None:
+            with timed(self.seconds, "solve"):
+                found = self.find_by_size(costs)
+        else:
+            _ = self.solved  # so that its time does not count as that of the solve
+            with timed(self.seconds, "solve"):
                 found = self.find()
         with timed(self.seconds, "recover"):
             return self.wrap(found)
+
+    def run_there(self, gpu: Device) -> AssignmentResult:
+        """Solve the costs on a GPU."""
+        there = self.given
+        if not isinstance(there, DeviceCosts):
+            assert isinstance(there, DenseCosts)
+            with timed(self.seconds, "upload"):
+                there = copied_to_device(there, gpu)
+        with timed(self.seconds, "solve", gpu.synchronize):
+            solve: Any = self.method.solve_on_device
+            found = solve(there, self.options, self.control)
+            items = infeasible_items(found, there)
+            if items:
+                self.control.remarks.append(
+                    f"{len(items):,} items that have no assignment of all rows, or of all columns, by {ON_HOST}"
+                )
+                found = finish_on_host(found, there, items, self.find_on_host)
+        with timed(self.seconds, "recover", gpu.synchronize):
+            stopped = found.done < len(found.total)
+            lower = upper = totals(found, there)
+            if stopped:
+                forget_rest(found)
+                lower, upper = bounds(lower, found, there)
+            return self.result(lower, upper, *found[:4], stopped)
+
+    def find_on_host(self, costs: DenseCosts, item: int) -> Any:
+        """Return the pairs and prices of one item, by a method on the host; raise if it has none and must."""
+        method = find_method(METHODS, ON_HOST)
+        changes = {"method": method, "options": method.make_options(None), "gpu": None}
+        found = self.on_items(costs, np.array([item]), **changes).find()
+        if not self.partial:
+            raise SolverError(f"{self.method.name} found no assignment of item {item}, {ON_HOST} did")
+        paired = found.row[0] >= 0
+        return found.row[0][paired], found.column[0][paired], found.u[0], found.v[0]
 
     def find_by_size(self, costs: DenseCosts) -> _Found:
         """Solve items of one size together, one size after the other."""
@@ -208,15 +268,19 @@ class _Solve:
         u, v = np.zeros((items, n), dtype), np.zeros((items, m), dtype)
         stopped = False
         for names, part in costs.by_size():
-            one = replace(self, costs=part, solved=part.to_minimize(), names=names)
-            one.control = self.control
-            found = one.find()
+            found = self.on_items(part, names).find()
             pairs[0, names, : found.row.shape[1]] = found.row
             pairs[1, names, : found.row.shape[1]] = found.column
             u[names, : part.shape[1]], v[names, : part.shape[2]] = found.u, found.v
             stopped |= found.stopped
         most = int((pairs[0] >= 0).sum(axis=1).max(initial=0))
         return _Found(pairs[0, :, :most], pairs[1, :, :most], u, v, stopped)
+
+    def on_items(self, costs: DenseCosts, names: NDArray[np.int64], **changes: Any) -> _Solve:
+        """Return the solve of some of the items, which have these names."""
+        other = replace(self, given=costs, names=names, seconds={}, **changes)
+        other.control = self.control
+        return other
 
     def find(self) -> _Found:
         """Solve items that are all of one size."""
@@ -262,8 +326,7 @@ class _Solve:
         """Return the caller's index of an item in a stack; None of a single matrix."""
         if self.names is not None:
             item = int(self.names[item])
-        leading = self.given.leading
-        return tuple(int(i) for i in np.unravel_index(item, leading)) if leading else None
+        return tuple(int(i) for i in np.unravel_index(item, self.leading)) if self.leading else None
 
     def overflow(self, ending: NDArray[Any]) -> InvalidInputError:
         index = self.index(int((ending == OVERFLOW).argmax()))
@@ -286,27 +349,35 @@ class _Solve:
         else:
             lower = upper = self.total(row, column)
         with self.given.current():
-            row, column, u, v = (self.given_back(part, part.shape[1:]) for part in (row, column, u, v))
-            return AssignmentResult(
-                "time-limit" if stopped else "optimal",
-                self.given_back(lower),
-                self.given_back(upper),
-                self.stats(),
-                row,
-                column,
-                u,
-                v,
-                self.given,
-                self.partial,
-            )
+            return self.result(lower, upper, row, column, u, v, stopped)
 
-    def given_back(self, values: NDArray[Any], each: tuple[int, ...] = ()) -> Any:
+    def result(
+        self, lower: Any, upper: Any, row: Any, column: Any, u: Any, v: Any, stopped: bool
+    ) -> AssignmentResult:
+        """Return the result, of values for all items on the host or the GPU."""
+        row, column, u, v = (self.given_back(part, part.shape[1:]) for part in (row, column, u, v))
+        return AssignmentResult(
+            "time-limit" if stopped else "optimal",
+            self.given_back(lower),
+            self.given_back(upper),
+            self.stats(),
+            row,
+            column,
+            u,
+            v,
+            self.given,
+            self.partial,
+        )
+
+    def given_back(self, values: Any, each: tuple[int, ...] = ()) -> Any:
         """Return the values of all items in the caller's shape and kind; what is one number as such."""
-        shape = (*self.given.leading, *each)
+        shape = (*self.leading, *each)
         if not shape:
             return values.tolist()[0]
         if values.dtype == object:
             return values.reshape(shape)
+        if self.gpu is not None and not isinstance(self.given, DeviceCosts):
+            values = self.gpu.to_host(values)
         return self.given.give(self.given.own(values.reshape(shape)))
 
     def total(self, row: NDArray[Any], column: NDArray[Any]) -> NDArray[Any]:

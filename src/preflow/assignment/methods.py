@@ -13,4 +13,12 @@ METHODS = (
         "Jonker and Volgenant 1987",
         aliases=("JV",),
     ),
+    Method(
+        "cuda-batch",
+        "assignment.cuda_batch",
+        "BatchOptions",
+        "many dense problems at once, each by shortest augmenting paths of one warp or block",
+        "Jonker and Volgenant 1987",
+        device="cuda",
+    ),
 )

@@ -75,6 +75,10 @@ class Device:
     num_multiprocessors : int
     block_threads : int
         Threads of a block of a cooperative kernel.
+    most_threads : int
+        Threads that a launch may have.
+    shared_bytes : int
+        Shared memory that a block may have.
     """
 
     def __init__(self, cupy: Any) -> None:
@@ -84,6 +88,8 @@ class Device:
         self.name: str = properties["name"].decode()
         self.num_multiprocessors: int = properties["multiProcessorCount"]
         self.block_threads = BLOCK_THREADS
+        self.most_threads = BLOCK_THREADS * (2**31 - 1)
+        self.shared_bytes: int = properties["sharedMemPerBlockOptin"]
         self._second_stream = cupy.cuda.Stream(non_blocking=True)
 
     @property

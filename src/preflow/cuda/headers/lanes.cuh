@@ -12,6 +12,15 @@ __device__ __forceinline__ u32 least_of_lanes(u32 value) {
     return value;
 }
 
+// Returns the least value of all lanes of the warp: one instruction from Ampere on.
+__device__ __forceinline__ u32 least_of_warp(u32 value) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    return __reduce_min_sync(ALL_LANES, value);
+#else
+    return least_of_lanes<WARP>(value);
+#endif
+}
+
 // Returns the sum of `value` over the lanes before this one and, in `total`, over all of the group; sums stop
 // at `most`, so that none overflows: values lie between 0 and `most`, which is below 2**63.
 template <u32 LANES>

@@ -1,0 +1,276 @@
+"""Many dense problems at once on a GPU, each solved by one warp or one block.
+
+Jonker and Volgenant, "A shortest augmenting path algorithm for dense and sparse linear assignment problems",
+Computing 38 (1987), as :mod:`.serial_shortest_path` has it, without lists: column reduction, augmenting row
+reduction, then Dijkstra's algorithm on reduced costs. A step of either looks at one row: each thread of the team
+has the prices and distances of a few columns in registers, and the least of all comes out of reductions over
+warps. So the time of a problem is that of a chain of dependent steps, and what counts is to have few of them (the
+reductions, ties broken towards columns that end a search), a short one (costs in shared memory, as narrow as they
+fit) and many problems at a time.
+
+Integers are solved in 32 bits where the range of the costs is below 2**27: prices and distances stay within
+eight times the range, since as long as a row is free there is a free column at its first price. Floats are solved
+in double precision, float32 costs as well.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import SolverError, UnsuitableMethodError
+from ..graph.device_costs import DeviceCosts
+from ..graph.placement import require_memory
+from ..solving.options import check_count, check_flag
+from ..solving.run import Control
+from ..stats import ARC_SCANS, AUGMENTATIONS
+
+SOURCE = Path(__file__).with_suffix(".cu")
+WARP = 32
+#: Teams of one warp in a block.
+WARPS_OF_BLOCK = 4
+#: A thread has at most so many columns, and a team so many warps.
+MOST_COLUMNS_OF_THREAD, MOST_WARPS = 8, 16
+MOST_COLUMNS = WARP * MOST_WARPS * MOST_COLUMNS_OF_THREAD
+#: A team gets a further warp for so many columns; up to the first number of columns it is one warp.
+ONE_WARP, COLUMNS_OF_WARP = 128, 128
+#: Ranges of integer costs below this are solved in 32 bits.
+RANGE_OF_32_BITS = 2**27
+#: Costs of one launch, which nothing interrupts.
+COSTS_OF_LAUNCH = 2**28
+#: Kinds of costs and numbers, as the ``.cu`` file numbers them.
+SOURCES = {"i4": 0, "i8": 1, "f4": 2, "f8": 3}
+INT32, INT64, DOUBLE = range(3)
+#: Rows of counters, and what they count.
+COUNT_ROWS, COUNTS = 32, 4
+NUM_INFEASIBLE, NUM_GAVE_UP, NUM_SEARCHES, NUM_SCANS = range(COUNTS)
+
+
+@dataclass(frozen=True)
+class BatchOptions:
+    """Options of the stacks solved by warps.
+
+    Attributes
+    ----------
+    column_reduction : bool
+        Start from the cheapest row of every column, where there are as many rows as columns.
+    row_reduction : int
+        Steps of each of the two passes of row reduction, for each row; 0 for none.
+    shared : bool
+        Copy costs to shared memory where they fit.
+    warps : int
+        Warps that solve one problem; 0 for as many as suit the number of columns.
+    """
+
+    column_reduction: bool = True
+    row_reduction: int = 2
+    shared: bool = True
+    warps: int = 0
+
+    def __post_init__(self) -> None:
+        check_flag("column_reduction", self.column_reduction)
+        check_count("row_reduction", self.row_reduction)
+        check_flag("shared", self.shared)
+        check_count("warps", self.warps)
+
+
+class Arguments(NamedTuple):
+    """``Arguments`` in the ``.cu`` file."""
+
+    costs: Any
+    sizes: Any
+    has_sizes: int
+    num_items: int
+    num_rows: int
+    num_columns: int
+    maximize: int
+    base: int
+    column_reduction: int
+    reductions_a_row: int
+    bytes_a_team: int
+    row: Any
+    column: Any
+    num_pairs: int
+    row_price: Any
+    column_price: Any
+    total: Any
+    ending: Any
+    counts: Any
+
+
+class DeviceSolution(NamedTuple):
+    """What was found for the items of a stack, in the order of the caller's rows and columns.
+
+    Attributes
+    ----------
+    row, column : CuPy array of int64, shape (items, k)
+        The pairs, by ascending rows; -1 where an item has fewer.
+    u, v : CuPy array of int64 or float64, shapes (items, n) and (items, m)
+    total : CuPy array of int64 or float64, shape (items,)
+        Sums of the costs of the pairs; of integers modulo 2**64.
+    ending : CuPy array of uint32, shape (items,)
+        How each item ended, see :mod:`.state`.
+    num_infeasible : int
+    done : int
+        The first so many items were worked on.
+    """
+
+    row: Any
+    column: Any
+    u: Any
+    v: Any
+    total: Any
+    ending: Any
+    num_infeasible: int
+    done: int
+
+
+class Shape(NamedTuple):
+    """How a kernel is compiled and launched: warps and teams of a block, columns of a thread, kinds of numbers."""
+
+    warps: int
+    teams: int
+    columns: int
+    source: int
+    number: int
+    stored: int
+    bytes_a_team: int
+
+    @property
+    def constants(self) -> tuple[tuple[str, int], ...]:
+        names = ("WARPS", "TEAMS", "COLUMNS", "SOURCE", "NUMBER", "STORED")
+        return tuple(zip(names, self[:6], strict=True))
+
+
+def solve_on_device(costs: DeviceCosts, options: BatchOptions, control: Control) -> DeviceSolution:
+    """Assign all rows, or all columns where there are fewer, of every item at the best cost.
+
+    Parameters
+    ----------
+    costs : DeviceCosts
+        As they are given, at least one.
+    options : BatchOptions
+    control : Control
+
+    Raises
+    ------
+    UnsuitableMethodError
+        There are too many rows or columns.
+    DeviceMemoryError
+        The result does not fit the GPU's memory.
+
+    Notes
+    -----
+    O(n**2 m) time for an item of n <= m rows at worst. Memory on the device: 8 bytes a row, a column and twice for
+    each pair.
+    """
+    device, xp, (items, n, m) = costs.device, costs.xp, costs.shape
+    if max(n, m) > MOST_COLUMNS:
+        raise UnsuitableMethodError(
+            f"cuda-batch solves up to {MOST_COLUMNS:,} rows and columns, got {n:,} x {m:,}"
+        )
+    pairs = min(n, m) if costs.sizes is None else int(costs.sizes.min(axis=1).max())
+    require_memory(device, 8 * items * (n + m + 2 * pairs + 2), f"results of {items:,} problems")
+    shape = _shape(costs, options)
+    number = np.int64 if shape.number != DOUBLE else np.float64
+    counts = xp.zeros(COUNT_ROWS * COUNTS, dtype=np.uint64)
+    solution = DeviceSolution(
+        *(xp.empty((items, pairs), dtype=np.int64) for _ in range(2)),
+        *(xp.empty(each, dtype=number) for each in ((items, n), (items, m), items)),
+        xp.empty(items, dtype=np.uint32),
+        0,
+        0,
+    )
+    sizes = counts if costs.sizes is None else xp.asarray(costs.sizes.astype(np.uint32))
+    step = max(1, COSTS_OF_LAUNCH // (n * m))
+    done = 0
+    found = np.zeros(COUNTS, dtype=np.uint64)
+    while done < items and not control.stopped:
+        part = slice(done, done + step)
+        row, column, u, v, total, ending = (values[part] for values in solution[:6])
+        arguments = Arguments(
+            costs.values[part],
+            sizes if costs.sizes is None else sizes[part],
+            int(costs.sizes is not None),
+            len(ending),
+            n,
+            m,
+            int(costs.maximize),
+            _base(costs),
+            int(options.column_reduction),
+            options.row_reduction,
+            shape.bytes_a_team,
+            row,
+            column,
+            pairs,
+            u,
+            v,
+            total,
+            ending,
+            counts,
+        )
+        threads = WARP * shape.warps * shape.teams
+        blocks = min(-(-len(ending) // shape.teams), max(1, device.most_threads // threads))
+        shared = shape.bytes_a_team * shape.teams
+        device.launch(
+            SOURCE, "solve_stack", blocks, threads, arguments, shared_bytes=shared, constants=shape.constants
+        )
+        found = device.to_host(counts).reshape(COUNT_ROWS, COUNTS).sum(axis=0)
+        done += len(ending)
+        control.excess[0] = 1.0 - done / items
+    if found[NUM_GAVE_UP]:
+        raise SolverError(f"{found[NUM_GAVE_UP]} searches passed more columns than there are")
+    control.counts[AUGMENTATIONS], control.counts[ARC_SCANS] = found[NUM_SEARCHES], found[NUM_SCANS]
+    return solution._replace(num_infeasible=int(found[NUM_INFEASIBLE]), done=done)
+
+
+def _base(costs: DeviceCosts) -> int:
+    """Return the bits of what the kernel subtracts from integers; of floats the least that it works with."""
+    least, most = costs.extent.least, costs.extent.most
+    if costs.values.dtype.kind == "i":
+        return int(most if costs.maximize else least)
+    return int(np.float64(-most if costs.maximize else least).view(np.int64))
+
+
+def _shape(costs: DeviceCosts, options: BatchOptions) -> Shape:
+    """Return what the kernel is to be like for costs."""
+    _, n, m = costs.shape
+    size = max(n, m)
+    warps = options.warps or (1 if size <= ONE_WARP else -(-size // COLUMNS_OF_WARP))
+    warps = min(
+        max(_power_of_two(warps), _power_of_two(-(-size // (WARP * MOST_COLUMNS_OF_THREAD)))), MOST_WARPS
+    )
+    source = SOURCES[costs.values.dtype.str[1:]]
+    extent = int(costs.extent.most) - int(costs.extent.least) if source < 2 else 0
+    number = DOUBLE if source >= 2 else INT32 if extent < RANGE_OF_32_BITS else INT64
+    if number == DOUBLE:
+        width = costs.values.dtype.itemsize
+    else:
+        width = next(width for width in (1, 2, 4, 8) if width == 8 or (extent >> (8 * width)) == 0)
+    state = _bytes_of_state(size, warps, 4 if number == INT32 else 8)
+    stored = width if options.shared and state + _rounded(width * n * m) <= costs.device.shared_bytes else 0
+    needed = state + (_rounded(stored * n * m))
+    teams = 1
+    if warps == 1:
+        teams = max(
+            1, min(WARPS_OF_BLOCK, costs.device.block_threads // WARP, costs.device.shared_bytes // needed)
+        )
+    return Shape(warps, teams, -(-size // (WARP * warps)), source, number, stored, needed)
+
+
+def _bytes_of_state(size: int, warps: int, number: int) -> int:
+    """Return the shared memory of a team beside the costs, for up to `size` columns."""
+    slots = 2 * warps * (32 if number == 8 else 16) if warps > 1 else 0
+    return _rounded(number * size) + _rounded(slots) + _rounded(4 * size) + 3 * _rounded(2 * size)
+
+
+def _rounded(size: int) -> int:
+    return -(-size // 16) * 16
+
+
+def _power_of_two(number: int) -> int:
+    """Return the least power of two that is not smaller."""
+    return int(1 << (number - 1).bit_length())

@@ -1,0 +1,80 @@
+"""What linear_assignment does with a stack that was solved on a GPU: items left to the host, sums and bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import SolverError
+from ..graph.costs import DenseCosts
+from ..graph.device_costs import DeviceCosts
+from .cuda_batch import DeviceSolution
+from .state import INFEASIBLE
+
+#: Returns the pairs of one item and the prices of its rows and columns.
+SolveOne = Callable[[DenseCosts, int], tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]]
+
+
+def infeasible_items(solution: DeviceSolution, costs: DeviceCosts) -> list[int]:
+    """Return the items that have no assignment of all rows, or of all columns."""
+    if solution.num_infeasible == 0:
+        return []
+    found: list[int] = np.flatnonzero(
+        costs.device.to_host(solution.ending)[: solution.done] == INFEASIBLE
+    ).tolist()
+    if len(found) != solution.num_infeasible:
+        raise SolverError(f"{solution.num_infeasible} items were infeasible, {len(found)} say so")
+    return found
+
+
+def finish_on_host(
+    solution: DeviceSolution, costs: DeviceCosts, items: list[int], solve_one: SolveOne
+) -> DeviceSolution:
+    """Solve items on the host, which may leave rows over, and return the solution with them."""
+    xp = costs.xp
+    for item in items:
+        one = costs.one_on_host(item)
+        row, column, u, v = solve_one(one, item)
+        for there, here, rest in (
+            (solution.row, row, -1),
+            (solution.column, column, -1),
+            (solution.u, u, 0),
+            (solution.v, v, 0),
+        ):
+            there[item, : len(here)] = xp.asarray(here)
+            there[item, len(here) :] = rest
+        solution.total[item] = one.at(0, row, column).sum(dtype=solution.total.dtype)
+    if items:
+        most = int((solution.row >= 0).sum(axis=1).max())
+        return solution._replace(row=solution.row[:, :most], column=solution.column[:, :most])
+    return solution
+
+
+def forget_rest(solution: DeviceSolution) -> None:
+    """Give the items that were not worked on no pairs, and prices of 0."""
+    for values, rest in zip(solution[:4], (-1, -1, 0, 0), strict=True):
+        values[solution.done :] = rest
+
+
+def totals(solution: DeviceSolution, costs: DeviceCosts) -> Any:
+    """Return the sum of the costs of every item's pairs; where 64 bits may not do, on the host."""
+    extent = costs.extent
+    most = max(-int(extent.least), int(extent.most)) if costs.values.dtype.kind == "i" else 0
+    if most * solution.row.shape[1] < 2**63:
+        return solution.total
+    rows, columns = (costs.device.to_host(part) for part in (solution.row, solution.column))
+    values, found = costs.on_host().values, np.zeros(len(rows), dtype=object)
+    for item, (row, column) in enumerate(zip(rows, columns, strict=True)):
+        found[item] = sum(values[item, row[row >= 0], column[row >= 0]].tolist())
+    return found
+
+
+def bounds(sums: Any, solution: DeviceSolution, costs: DeviceCosts) -> tuple[Any, Any]:
+    """Return what is known of the best total of every item where not all were worked on."""
+    host = sums if sums.dtype == object else costs.device.to_host(sums).astype(object)
+    lower, upper = host.copy(), host
+    lower[solution.done :], upper[solution.done :] = -np.inf, np.inf
+    return lower, upper
