@@ -237,6 +237,10 @@ class _Solve:
             solve: Any = self.method.solve_on_device
             found = solve(there, self.options, self.control)
             items = infeasible_items(found, there)
+            if items and not self.partial and items[0] in found.violators:
+                n, m = there.shape[1:] if there.sizes is None else there.sizes[items[0]]
+                side = "columns" if n > m else "rows"
+                raise InfeasibleError(side, *map(tuple, found.violators[items[0]]), self.index(items[0]))
             if items:
                 self.control.remarks.append(
                     f"{len(items):,} items that have no assignment of all rows, or of all columns, by {ON_HOST}"

@@ -15,8 +15,10 @@ in double precision, float32 costs as well.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -116,6 +118,9 @@ class DeviceSolution(NamedTuple):
     num_infeasible : int
     done : int
         The first so many items were worked on.
+    violators : mapping of int to two lists of int
+        For infeasible items of which the method knows them: rows that are allowed fewer columns than they are,
+        and these; the other way round where there are fewer columns than rows.
     """
 
     row: Any
@@ -126,6 +131,7 @@ class DeviceSolution(NamedTuple):
     ending: Any
     num_infeasible: int
     done: int
+    violators: Mapping[int, tuple[list[int], list[int]]] = MappingProxyType({})
 
 
 class Shape(NamedTuple):

@@ -7,7 +7,6 @@
 #ifndef SWEEPS
 #define SWEEPS 3
 #endif
-#include "lanes.cuh"
 
 using Team = GridTeam;
 
@@ -189,32 +188,39 @@ __device__ void begin_search(const Arguments& args, Team& team, Scratch& scratch
         const bool stuck = state.searches > 0 && free_rows >= state.free_rows;
         state.ending = stuck ? STUCK : free_rows > 0 ? STOPPED : SOLVED;
         state.free_rows = free_rows;
-        state.end_round(stuck || free_rows == 0 ? DONE : RELAX);
+        state.end_round(stuck ? DONE : free_rows == 0 ? FINISH : RELAX);
         state.least = 0;
         state.limit = word_of(beyond());
         ++state.searches;
     });
 }
 
-// Shortens the distance of a row, shared by a group of lanes, along the columns it lists. Returns whether it did.
-__device__ __forceinline__ bool relax_row(const Arguments& args, u32 row, Number& shortest) {
-    const u64 list = args.list_of(row);
-    const u32 size = args.size[row];
-    const Number before = shortest;
+// What a search reads again and again.
+struct Lists {
+    const Number* reduced;
+    const u32* listed;
+    const u64* column_distance;
+};
+
+// Returns the shortest way of a row, shared by a group of lanes, along the columns it lists, and in `parent` the first
+// column on it; what it is given, where there is no shorter one.
+__device__ __forceinline__ Number shortest_way(const Lists& lists, u64 list, u32 size, Number shortest, u32& parent) {
     u32 column = NONE;
-    for (u32 first = 0; first < size; first += AT_ONCE * LANES_A_ROW) {
+    for (u32 first = lane_id() % LANES_A_ROW; first < size; first += AT_ONCE * LANES_A_ROW) {
         Number reduced[AT_ONCE];
         u32 listed[AT_ONCE];
         u64 there[AT_ONCE];
 #pragma unroll
         for (u32 e = 0; e < AT_ONCE; ++e) {
-            const u32 k = first + e * LANES_A_ROW + lane_id() % LANES_A_ROW;
-            reduced[e] = k < size ? args.reduced[list + k] : beyond();
-            listed[e] = k < size ? args.listed[list + k] : 0;
+            const u32 k = first + e * LANES_A_ROW;
+            reduced[e] = k < size ? lists.reduced[list + k] : beyond();
+            listed[e] = k < size ? lists.listed[list + k] : 0;
         }
 #pragma unroll
-        for (u32 e = 0; e < AT_ONCE; ++e)
-            there[e] = reduced[e] < shortest ? relaxed_load(&args.column_distance[listed[e]]) : word_of(beyond());
+        for (u32 e = 0; e < AT_ONCE; ++e) {
+            there[e] = word_of(beyond());
+            if (reduced[e] < shortest) there[e] = relaxed_load(&lists.column_distance[listed[e]]);
+        }
 #pragma unroll
         for (u32 e = 0; e < AT_ONCE; ++e) {
             const Number through = number_of(there[e]) + reduced[e];
@@ -225,16 +231,8 @@ __device__ __forceinline__ bool relax_row(const Arguments& args, u32 row, Number
         }
     }
     const Number of_all = least_number_of_lanes<LANES_A_ROW>(shortest);
-    const u32 parent = from_lane_that<LANES_A_ROW>(shortest == of_all && column != NONE, column);
-    shortest = of_all;
-    if (!(of_all < before)) return false;
-    if (lane_id() % LANES_A_ROW == 0) {
-        args.distance[row] = of_all;
-        args.parent[row] = parent;
-        const u32 match = args.row_match[row];
-        if (match != NONE) relaxed_store(&args.column_distance[match], word_of(of_all));
-    }
-    return true;
+    parent = from_lane_that<LANES_A_ROW>(shortest == of_all && column != NONE, column);
+    return of_all;
 }
 
 // Shortens the distances of all rows by what changed in the last round, a few times over: others may see the changes
@@ -244,24 +242,33 @@ __device__ void relax_rows(const Arguments& args, Team& team, Scratch& scratch, 
     constexpr u32 ROWS = WARP / LANES_A_ROW;
     const u32 rows = args.owned_rows(), stride = blockDim.x / LANES_A_ROW;
     const Number changed = number_of(state.least), limit = number_of(state.limit);
+    const Lists lists{args.reduced, args.listed, args.column_distance};
+    const u64 room = args.room;
     Report report;
     for (u32 sweep = 0; sweep < SWEEPS; ++sweep)
         for (u32 first = threadIdx.x / WARP * ROWS; first < rows; first += stride) {
             const u32 k = first + lane_id() / LANES_A_ROW;
-            const u32 row = args.owned_row(k < rows ? k : 0);
+            const u32 row = args.owned_row(k < rows ? k : 0), match = args.row_match[row];
+            const u32 size = k < rows ? args.size[row] : 0;
             Number distance = args.distance[row];
-            const bool may_change = k < rows && changed + args.nearest[row] < smaller(distance, limit);
+            const Number least = smaller(distance, limit);
+            const bool may_change = changed + args.nearest[row] < least;
             if (__any_sync(ALL_LANES, may_change)) {
-                Number shortest = may_change ? smaller(distance, limit) : Number{0};
-                if (relax_row(args, row, shortest)) {
+                u32 parent;
+                const Number shortest = shortest_way(lists, row * room, may_change ? size : 0, least, parent);
+                if (shortest < least) {
                     distance = shortest;
-                    report.least = smaller(report.least, distance);
+                    report.least = smaller(report.least, shortest);
+                    if (lane_id() % LANES_A_ROW == 0) {
+                        args.distance[row] = shortest;
+                        args.parent[row] = parent;
+                        if (match != NONE) relaxed_store(&args.column_distance[match], word_of(shortest));
+                    }
                 }
-                if (may_change && lane_id() % LANES_A_ROW == 0) scans += args.size[row];
+                if (may_change && lane_id() % LANES_A_ROW == 0) scans += size;
                 __syncwarp();
             }
-            if (sweep == SWEEPS - 1 && k < rows && args.row_match[row] == NONE)
-                report.limit = max(report.limit, word_of(distance));
+            if (sweep == SWEEPS - 1 && k < rows && match == NONE) report.limit = max(report.limit, word_of(distance));
         }
     report.give(args, scratch, state.round);
     team.wait([&] {
@@ -352,34 +359,52 @@ __device__ void augment(const Arguments& args, Team& team, Scratch& scratch) {
     });
 }
 
+// Writes the costs of the pairs, and the prices of rows that make these exact.
+__device__ void finish(const Arguments& args, Team& team, State& state) {
+    for (u32 k = threadIdx.x; k < args.owned_rows(); k += blockDim.x) {
+        const u32 row = args.owned_row(k), match = args.row_match[row];
+        const Number cost = args.costs.row(row).at(match);
+        args.distance[row] = cost;
+        args.u[row] = cost - args.v[match];
+    }
+    team.wait([&] { state.end_round(DONE); });
+}
+
 KERNEL(shortest_path_slice, Arguments) {
     SharedArena arena;
     Scratch& scratch = *arena.take<Scratch>(1);
+    const u32 blocks = static_cast<u32>(args.blocks_a_problem), problem = blockIdx.x / blocks;
+    if (threadIdx.x == 0) scratch.args = args.part(problem);
+    if (threadIdx.x < SIGNALS) relaxed_store(&scratch.report[threadIdx.x], u64{0});
+    __syncthreads();
+    const Arguments& own = scratch.args;
     State& state = scratch.state;
     u64* const copy = reinterpret_cast<u64*>(&state);
-    Team team(args.arrivals);
+    Team team(reinterpret_cast<u32*>(own.words + ARRIVALS_AT), blocks, problem * blocks);
     u64 scans = 0;
     team.wait([&] {
-        for (u32 k = 0; k < STATE_WORDS; ++k) copy[k] = relaxed_load(&args.state[k]);
+        for (u32 k = 0; k < STATE_WORDS; ++k) copy[k] = relaxed_load(&own.words[k]);
+        state.rounds_left = own.rounds;
     });
     while (state.phase != DONE && state.rounds_left > 0) {
-        if (team.thread() < SIGNALS) relaxed_store(args.signal(state.round + 2, Signal(team.thread())), u64{0});
+        if (team.thread() < SIGNALS) relaxed_store(own.signal(state.round + 2, team.thread()), u64{0});
         switch (state.phase) {
-            case REDUCE_COLUMNS: reduce_columns(args, team, state); break;
-            case START: start(args, team, state); break;
-            case LIST: list_rows(args, team, scratch, scans); break;
-            case BID: bid_for_columns(args, team, state, scans); break;
-            case SETTLE: settle(args, team, state); break;
-            case BEGIN: begin_search(args, team, scratch, scans); break;
-            case RELAX: relax_rows(args, team, scratch, scans); break;
-            case CHECK: check_rows(args, team, scratch, scans); break;
-            default: augment(args, team, scratch);
+            case REDUCE_COLUMNS: reduce_columns(own, team, state); break;
+            case START: start(own, team, state); break;
+            case LIST: list_rows(own, team, scratch, scans); break;
+            case BID: bid_for_columns(own, team, state, scans); break;
+            case SETTLE: settle(own, team, state); break;
+            case BEGIN: begin_search(own, team, scratch, scans); break;
+            case RELAX: relax_rows(own, team, scratch, scans); break;
+            case CHECK: check_rows(own, team, scratch, scans); break;
+            case AUGMENT: augment(own, team, scratch); break;
+            default: finish(own, team, state);
         }
     }
     team.wait([&] {
-        if (blockIdx.x == 0)
-            for (u32 k = 0; k < STATE_WORDS; ++k) relaxed_store(&args.state[k], copy[k]);
+        if (team.block() == 0)
+            for (u32 k = 0; k < STATE_WORDS; ++k) relaxed_store(&own.words[k], copy[k]);
     });
     scans = sum_of_warp(scans);
-    if (scans > 0 && lane_id() == 0) relaxed_fetch_add(args.counted, scans);
+    if (scans > 0 && lane_id() == 0) relaxed_fetch_add(&own.words[COUNTED_AT], scans);
 }

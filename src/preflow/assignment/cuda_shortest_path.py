@@ -24,38 +24,39 @@ All is one cooperative kernel. A block owns every so manyth row; a round of the 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..cuda.runtime import Device
 from ..errors import InvalidInputError, SolverError
 from ..graph.device_costs import DeviceCosts
 from ..graph.placement import require_memory
-from ..solving.options import check_positive
+from ..solving.options import check_count, check_positive
 from ..solving.run import Control
 from ..stats import ARC_SCANS, AUGMENTATIONS
-from .serial_shortest_path import Solution
-from .state import INFEASIBLE, SOLVED, STOPPED
+from .cuda_batch import DeviceSolution
+from .state import INFEASIBLE, OVERFLOW, SOLVED, STOPPED
 
 SOURCE = Path(__file__).with_suffix(".cu")
 #: Kinds of costs, in the order of COST_KIND in the ``.cuh`` file.
 KINDS = ("i4", "i8", "f4", "f8")
-#: Words of the kernel's state and their places, phases where it begins and ends, and an ending that is a bug.
-STATE_WORDS = 10
-PHASE, ROUNDS_LEFT, _, ENDING, SEARCHES, FREE_ROWS, _, _, RELAXATIONS, SCANS = range(STATE_WORDS)
-REDUCE_COLUMNS, START, DONE = 0, 1, 9
+#: Words of a problem and their places, as in the ``.cuh`` file; the first are its state.
+PROBLEM_WORDS = 64
+PHASE, ENDING, SEARCHES, FREE_ROWS = 0, 3, 4, 5
+COUNTED, ARRIVALS = 41, 48
+#: Phases that a solve begins with, and its end; and an ending that is a bug.
+REDUCE_COLUMNS, START, DONE = 0, 1, 10
 STUCK = 4
-SIGNAL_WORDS = 3 * 16
 #: Bytes of a block's shared memory, at least as many as ``Scratch`` has.
 SCRATCH_BYTES = 8192
 #: Neighbouring threads whose columns have one minimum, of which a list's threshold is one.
 COLUMNS_A_GROUP = 4
 #: A list should fill so much of its room.
 FILLED = 0.8
-#: Barriers of one launch, some 50 ms; and more launches than any problem needs: hours.
+#: Barriers of one launch, some 0.1 s; and more launches than any problem needs: hours.
 ROUNDS_A_LAUNCH, MOST_LAUNCHES = 20_000, 100_000
 #: Threads that look at a list together.
 LANES = (1, 2, 4, 8, 16, 32)
@@ -85,8 +86,7 @@ class CudaShortestPathOptions:
     def __post_init__(self) -> None:
         for name in ("room", "sweeps"):
             check_positive(name, getattr(self, name))
-        if isinstance(self.bids, bool) or not isinstance(self.bids, int) or not 0 <= self.bids < 2**32:
-            raise InvalidInputError(f"option bids is an integer of 0 or more, got {self.bids!r}")
+        check_count("bids", self.bids)
         if self.lanes not in LANES:
             raise InvalidInputError(f"option lanes is a power of two up to 32, got {self.lanes!r}")
 
@@ -104,6 +104,8 @@ class Arguments(NamedTuple):
     costs: MatrixCosts
     num_rows: int
     num_columns: int
+    blocks_a_problem: int
+    rounds: int
     room: int
     wanted: int
     most_bids: int
@@ -124,141 +126,194 @@ class Arguments(NamedTuple):
     fallen: Any
     column_distance: Any
     claims: Any
-    arrivals: Any
-    signals: Any
-    state: Any
-    counted: Any
+    words: Any
 
 
-def solve(
-    costs: DeviceCosts, options: CudaShortestPathOptions, control: Control, go_on: bool = False
-) -> Solution:
-    """Assign a column to every row at the least cost.
+def solve_on_device(
+    costs: DeviceCosts, options: CudaShortestPathOptions, control: Control
+) -> DeviceSolution:
+    """Assign all rows, or all columns where there are fewer, of every item at the best cost.
 
     Parameters
     ----------
     costs : DeviceCosts
-        To minimise, with at least as many columns as rows.
+        As they are given, at least one. Several of one size are solved at a time where that leaves each
+        a block.
     options : CudaShortestPathOptions
     control : Control
-    go_on : bool
-        Whether to solve the items after one that is infeasible.
 
     Raises
     ------
     DeviceMemoryError
-        It does not fit the GPU; nothing has been allocated yet.
+        It does not fit the GPU.
+    InvalidInputError
+        Prices of integers pass 2**60.
 
     Notes
     -----
     O(n) searches at worst, each of O(n) rounds over all lists; a dozen of searches of some dozen rounds in
-    practice. On the device, beside the costs: 20 bytes a list's entry, 56 a row and 44 a column.
+    practice. On the device, beside the costs: 20 bytes a list's entry, 56 a row and 44 a column; the costs are
+    copied where they are to be maximised, have more rows than columns or items differ in size.
     """
-    items, n, m = costs.shape
-    dtype = np.int64 if costs.values.dtype.kind == "i" else np.float64
-    require_memory(costs.device, _bytes(n, m, options), f"lists of {n:,} rows of {m:,} columns")
-    solution = Solution(
-        np.full((items, n), -1, dtype=np.int64),
-        np.zeros((items, n), dtype=dtype),
-        np.zeros((items, m), dtype=dtype),
-        np.full(items, STOPPED, dtype=np.int64),
-        *np.empty((2, 0), dtype=np.int64),
+    xp, (items, n, m) = costs.xp, costs.shape
+    pairs = min(n, m) if costs.sizes is None else int(costs.sizes.min(axis=1).max())
+    number = np.int64 if costs.values.dtype.kind == "i" else np.float64
+    solution = DeviceSolution(
+        *(xp.empty((items, pairs), dtype=np.int64) for _ in range(2)),
+        *(xp.empty(each, dtype=number) for each in ((items, n), (items, m), items)),
+        xp.empty(items, dtype=np.uint32),
+        0,
+        0,
     )
-    control.excess[:] = items * n
-    with costs.current():
-        for item in range(items):
-            arguments = _arguments(costs.device, costs.values[item], options)
-            ending = _run(costs.device, arguments, options, control, KINDS.index(costs.values.dtype.str[1:]))
-            solution = _record(solution, item, costs, arguments, ending)
-            if ending == STOPPED or (ending != SOLVED and not go_on):
-                break
-    return solution
+    control.excess[:] = 1.0
+    for first, part in _of_one_size(costs):
+        if part.values.size == 0:
+            _record_nothing(solution, first)
+            continue
+        least = part.to_minimize()
+        at_once = _problems_at_once(least, options)
+        for begin in range(0, part.shape[0], at_once):
+            values = least.values[begin : begin + at_once]
+            arguments = _arguments(least, values, options)
+            endings = _run(least, arguments, options, control)
+            if STOPPED in endings:
+                return solution._replace(done=first + begin)
+            names = range(first + begin, first + begin + len(values))
+            solution = _record(solution, names, part, arguments, endings)
+            control.excess[0] = 1.0 - names.stop / items
+    return solution._replace(done=items)
 
 
-def _bytes(n: int, m: int, options: CudaShortestPathOptions) -> int:
-    return n * (20 * min(options.room, m) + 56) + 44 * m
+def _of_one_size(costs: DeviceCosts) -> Iterator[tuple[int, DeviceCosts]]:
+    """Yield all items, or, where they differ in size, one after the other; and the number of the first."""
+    if costs.sizes is None:
+        yield 0, costs
+        return
+    for item, (n, m) in enumerate(costs.sizes.tolist()):
+        yield item, replace(costs, values=costs.values[item : item + 1, :n, :m], sizes=None)
 
 
-def _arguments(device: Device, values: Any, options: CudaShortestPathOptions) -> Arguments:
-    """Return what the kernel works on for one matrix."""
-    xp, (n, m) = device.xp, values.shape
+def _problems_at_once(costs: DeviceCosts, options: CudaShortestPathOptions) -> int:
+    """Return how many items the blocks and the memory of the GPU do for."""
+    items, n, m = costs.shape
+    needed = n * (20 * min(options.room, m) + 56) + 44 * m + 8 * PROBLEM_WORDS
+    require_memory(costs.device, needed, f"lists of {n:,} rows of {m:,} columns")
+    return max(1, min(items, costs.device.num_multiprocessors, costs.device.free_bytes // (2 * needed)))
+
+
+def _arguments(costs: DeviceCosts, values: Any, options: CudaShortestPathOptions) -> Arguments:
+    """Return what the kernel works on for some items."""
+    xp, device, (items, n, m) = costs.xp, costs.device, values.shape
     number = np.int64 if values.dtype.kind == "i" else np.float64
     room = min(options.room, m)
     groups = device.block_threads // COLUMNS_A_GROUP
     wanted = max(1, int(groups * -math.expm1(-FILLED * room / groups)))
-
-    def empty(dtype: Any, *sizes: int) -> list[Any]:
-        return [xp.empty(size, dtype=dtype) for size in sizes]
-
-    state = xp.zeros(STATE_WORDS, dtype=np.uint64)
-    state[PHASE] = REDUCE_COLUMNS if n == m else START
-    row_match, parent, size, won, listed = empty(np.uint32, n, n, n, n, n * room)
-    u, distance, nearest, bound, listed_cost, reduced = empty(number, n, n, n, n, n * room, n * room)
-    column_match, claims = empty(np.uint32, m, 2 * m)
-    v, start = empty(number, m, m)
+    words = np.zeros((items, PROBLEM_WORDS), dtype=np.uint64)
+    words[:, PHASE] = REDUCE_COLUMNS if n == m else START
+    words[:, ENDING] = STOPPED
+    of_rows = xp.empty((4, items, n), dtype=np.uint32)
+    of_columns = xp.empty((3, items, m), dtype=np.uint32)
+    wide_of_rows = xp.empty((4, items, n), dtype=number)
+    wide_of_columns = xp.empty((2, items, m), dtype=number)
+    entries = items * n * room
     return Arguments(
-        MatrixCosts(values, m), n, m, room, wanted, options.bids,
-        row_match, u, distance, nearest, bound, parent, size, won, listed, listed_cost, reduced,
-        column_match, v, start, xp.zeros(m, dtype=np.uint64), xp.empty(m, dtype=np.uint64), claims,
-        arrivals=xp.zeros(1, dtype=np.uint32),
-        signals=xp.zeros(SIGNAL_WORDS, dtype=np.uint64),
-        state=state,
-        counted=xp.zeros(1, dtype=np.uint64),
+        MatrixCosts(values, m), n, m,
+        blocks_a_problem=device.num_multiprocessors // items,
+        rounds=ROUNDS_A_LAUNCH, room=room, wanted=wanted, most_bids=options.bids,
+        row_match=of_rows[0], parent=of_rows[1], size=of_rows[2], won=of_rows[3],
+        u=wide_of_rows[0], distance=wide_of_rows[1], nearest=wide_of_rows[2], bound=wide_of_rows[3],
+        listed=xp.empty(entries, dtype=np.uint32),
+        listed_cost=xp.empty(entries, dtype=number),
+        reduced=xp.empty(entries, dtype=number),
+        column_match=of_columns[0], claims=of_columns[1:],
+        v=wide_of_columns[0], start=wide_of_columns[1],
+        fallen=xp.zeros((items, m), dtype=np.uint64),
+        column_distance=xp.empty((items, m), dtype=np.uint64),
+        words=xp.asarray(words),
     )  # fmt: skip
 
 
 def _run(
-    device: Device, arguments: Arguments, options: CudaShortestPathOptions, control: Control, kind: int
-) -> int:
-    """Launch the kernel until it is done or the solve is to stop; return the ending."""
-    constants = (("COST_KIND", kind), ("LANES_A_ROW", options.lanes), ("SWEEPS", options.sweeps))
-    before = control.counts.copy()
-    searched = arguments.num_rows
+    costs: DeviceCosts, arguments: Arguments, options: CudaShortestPathOptions, control: Control
+) -> list[int]:
+    """Launch the kernel until it is done or the solve is to stop; return how each item ended."""
+    device, items = costs.device, len(arguments.words)
+    constants = (
+        ("COST_KIND", KINDS.index(costs.values.dtype.str[1:])),
+        ("LANES_A_ROW", options.lanes),
+        ("SWEEPS", options.sweeps),
+    )
+    scans = control.counts[ARC_SCANS]
     for _ in range(MOST_LAUNCHES):
         if control.stopped:
-            return STOPPED
-        arguments.state[ROUNDS_LEFT] = ROUNDS_A_LAUNCH
-        arguments.arrivals[:] = 0
+            return [STOPPED] * items
         device.launch(
             SOURCE,
             "shortest_path_slice",
-            device.num_multiprocessors,
+            arguments.blocks_a_problem * items,
             device.block_threads,
             arguments,
             shared_bytes=SCRATCH_BYTES,
             constants=constants,
             cooperative=True,
         )
-        state = device.to_host(arguments.state).astype(np.int64)
-        control.counts[ARC_SCANS] = before[ARC_SCANS] + device.to_host(arguments.counted)[0]
-        if state[SEARCHES] == 1:
-            searched = state[FREE_ROWS]
-        if state[PHASE] == DONE:
-            if state[ENDING] == STUCK:
-                raise SolverError(f"a search gave no row a column: state {state.tolist()}")
-            control.counts[AUGMENTATIONS] = before[AUGMENTATIONS] + np.uint64(searched - state[FREE_ROWS])
-            return int(state[ENDING])
-        if state[SEARCHES]:
-            control.excess[0] = state[FREE_ROWS]
-    raise SolverError(f"gave up after {MOST_LAUNCHES:,} launches: state {state.tolist()}")
+        words = device.to_host(arguments.words)
+        control.counts[ARC_SCANS] = scans + words[:, COUNTED].sum()
+        if (words[:, PHASE] == DONE).all():
+            break
+        arguments.words[:, ARRIVALS] = 0
+    else:
+        raise SolverError(f"gave up after {MOST_LAUNCHES:,} launches: {words[:, :10].tolist()}")
+    endings: list[int] = words[:, ENDING].tolist()
+    if STUCK in endings:
+        raise SolverError(f"a search gave no row a column: {words[:, :10].tolist()}")
+    if OVERFLOW in endings:
+        raise InvalidInputError(
+            "prices pass 2**60: the range of the costs is too large for exact 64-bit integers"
+        )
+    return endings
 
 
 def _record(
-    solution: Solution, item: int, costs: DeviceCosts, arguments: Arguments, ending: int
-) -> Solution:
-    """Write down what was found for an item."""
-    device, xp = costs.device, costs.xp
-    n, m = arguments.num_rows, arguments.num_columns
-    solution.ending[item] = ending
-    solution.v[item] = device.to_host(arguments.v)
-    row_match = device.to_host(arguments.row_match).astype(np.int64)
-    if ending == SOLVED:
-        solution.match[item] = row_match
-        at_pairs = costs.at(item, xp.arange(n), arguments.row_match.astype(np.int64))
-        solution.u[item] = device.to_host(at_pairs) - solution.v[item, row_match]
-    if ending != INFEASIBLE:
-        return solution
-    beyond = 2**61 if solution.u.dtype.kind == "i" else np.inf
-    rows = np.flatnonzero(device.to_host(arguments.distance) >= beyond)
-    columns = row_match[rows]
-    return solution._replace(violating_rows=rows, violating_columns=np.sort(columns[columns < m]))
+    solution: DeviceSolution, names: range, costs: DeviceCosts, arguments: Arguments, endings: list[int]
+) -> DeviceSolution:
+    """Write down what was found for some items, in the order of their rows and columns as given."""
+    xp, part = costs.xp, slice(names.start, names.stop)
+    _, n, m = costs.shape
+    pairs = min(n, m)
+    match, u, v = arguments.row_match.astype(np.int64), arguments.u, arguments.v
+    row, column = xp.arange(pairs), match
+    if n > m:
+        row, column = xp.sort(match, axis=1), xp.argsort(match, axis=1)
+        u, v = v, u
+    sign = -1 if costs.maximize else 1
+    for there, found, rest in (
+        (solution.row, row, -1),
+        (solution.column, column, -1),
+        (solution.u, sign * u, 0),
+        (solution.v, sign * v, 0),
+    ):
+        there[part, : found.shape[-1]] = found
+        there[part, found.shape[-1] :] = rest
+    solution.total[part] = sign * arguments.distance.sum(axis=1)
+    solution.ending[part] = xp.asarray(endings, dtype=np.uint32)
+    violators = dict(solution.violators)
+    for k, name in enumerate(names):
+        if endings[k] == INFEASIBLE:
+            violators[name] = _violators(costs, arguments, k)
+    return solution._replace(num_infeasible=len(violators), violators=violators)
+
+
+def _record_nothing(solution: DeviceSolution, item: int) -> None:
+    """Write down that an item without rows or without columns has no pairs."""
+    for values, rest in zip(solution[:6], (-1, -1, 0, 0, 0, SOLVED), strict=True):
+        values[item] = rest
+
+
+def _violators(costs: DeviceCosts, arguments: Arguments, k: int) -> tuple[list[int], list[int]]:
+    """Return rows (columns, if there are fewer) out of reach of free columns, and those that these have."""
+    to_host = costs.device.to_host
+    beyond = 2**61 if arguments.u.dtype.kind == "i" else np.inf
+    rows = np.flatnonzero(to_host(arguments.distance[k]) >= beyond)
+    others = to_host(arguments.row_match[k])[rows].astype(np.int64)
+    return rows.tolist(), np.sort(others[others < arguments.num_columns]).tolist()

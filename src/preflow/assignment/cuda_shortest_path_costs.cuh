@@ -79,7 +79,7 @@ __device__ __forceinline__ u32 fall_below(Number value) {
 __device__ __forceinline__ Number number_of_fall(u32 fall) { return same_bits<float>(fall); }
 #endif
 
-// A dense matrix by rows.
+// Dense matrices by rows, one after the other.
 struct MatrixCosts {
     const Stored* values;
     u64 num_columns;
@@ -89,5 +89,8 @@ struct MatrixCosts {
         __device__ __forceinline__ Number at(u32 column) const { return static_cast<Number>(values[column]); }
     };
     __device__ __forceinline__ Row row(u32 i) const { return {values + i * num_columns}; }
+    __device__ MatrixCosts part(u64 problem, u64 num_rows) const {
+        return {values + problem * num_rows * num_columns, num_columns};
+    }
 };
 using Costs = MatrixCosts;

@@ -1,6 +1,7 @@
 // What the kernel of cuda_shortest_path.py works on.
 #include "cuda_shortest_path_costs.cuh"
 #include "grid.cuh"
+#include "lanes.cuh"
 
 // Threads that look at a row's list together, and the most blocks that share the rows out.
 #ifndef LANES_A_ROW
@@ -10,7 +11,7 @@
 // No partner, no claim, no column before.
 constexpr u32 NONE = 0xffffffffu;
 
-enum Phase : u64 { REDUCE_COLUMNS, START, LIST, BID, SETTLE, BEGIN, RELAX, CHECK, AUGMENT, DONE };
+enum Phase : u64 { REDUCE_COLUMNS, START, LIST, BID, SETTLE, BEGIN, RELAX, CHECK, AUGMENT, FINISH, DONE };
 // As in state.py, and one that no solve comes to: a search that gave no row a column.
 enum Ending : u64 { SOLVED, STOPPED, INFEASIBLE, OVERFLOWED, STUCK };
 
@@ -35,20 +36,27 @@ struct State {
 };
 constexpr u32 STATE_WORDS = sizeof(State) / sizeof(u64);
 
-// What the blocks tell each other in a round: sums and maxima. In round r threads add to those of round r + 1, and one
+// What the blocks tell each other in a round: maxima and a sum. In round r threads add to those of round r + 1, and one
 // of them clears those of round r + 2, which all have read by then.
-enum Signal : u32 { LEAST_TURNED, LIMIT, COUNT, SIGNALS = 16 };
+enum Signal : u32 { LEAST_TURNED, LIMIT, COUNT, SIGNALS };
 
+// Words of a problem in device memory: its state, the rotating signals, list entries and costs looked at, and the
+// count of arrivals at barriers, which is all that the host clears between launches.
+constexpr u32 SIGNALS_AT = 32, COUNTED_AT = SIGNALS_AT + 3 * SIGNALS, ARRIVALS_AT = 48, PROBLEM_WORDS = 64;
+
+// Arrays have one part a problem.
 struct Arguments {
     Costs costs;
     u64 num_rows, num_columns;
+    u64 blocks_a_problem;
+    u64 rounds;            // barriers of this launch
     u64 room;              // entries that a row's list has room for
     u64 wanted;            // of the groups of columns, so many have their least entries listed
     u64 most_bids;         // that follow from one free row
     // Of rows, each written by the block that owns it.
     u32* row_match;
     Number* u;
-    Number* distance;      // to the nearest free column, in reduced costs
+    Number* distance;      // to the nearest free column, in reduced costs; in the end the cost of the pair
     Number* nearest;       // the least reduced cost in the list but for the row's own column
     Number* bound;         // no column that is not listed costs less, less its price; prices only fall
     u32* parent;           // the next column on the way
@@ -64,29 +72,40 @@ struct Arguments {
     u64* fallen;           // by how much it fell since then, and the number of the row that has the column plus 1
     u64* column_distance;  // word of its row's distance; 0 where it is free
     u32* claims;           // two arrays, of alternating searches: the free row whose walk came by
-    u32* arrivals;
-    u64* signals;          // three times SIGNALS words
-    u64* state;
-    u64* counted;          // list entries and costs looked at
+    u64* words;
 
-    __device__ u64* signal(u64 round, Signal which) const { return &signals[round % 3 * SIGNALS + which]; }
+    // Returns the part of one problem, for the block that is the so manyth of it.
+    __device__ Arguments part(u64 problem) const {
+        Arguments part = *this;
+        const u64 rows = problem * num_rows, columns = problem * num_columns;
+        part.costs = costs.part(problem, num_rows);
+        part.row_match += rows, part.u += rows, part.distance += rows, part.nearest += rows, part.bound += rows;
+        part.parent += rows, part.size += rows, part.won += rows;
+        part.listed += rows * room, part.listed_cost += rows * room, part.reduced += rows * room;
+        part.column_match += columns, part.v += columns, part.start += columns, part.fallen += columns;
+        part.column_distance += columns, part.claims += 2 * columns;
+        part.words += problem * PROBLEM_WORDS;
+        return part;
+    }
+    __device__ u64* signal(u64 round, u32 which) const { return &words[SIGNALS_AT + round % 3 * SIGNALS + which]; }
     __device__ u64 read(u64 round, Signal which) const { return relaxed_load(signal(round, which)); }
     __device__ u32* claims_of(u64 search) const { return claims + search % 2 * num_columns; }
     __device__ u64 list_of(u32 row) const { return row * room; }
-    // Block b owns the rows b, b + gridDim.x and so on.
+    // A problem's block b owns the rows b, b + blocks_a_problem and so on.
+    __device__ u32 block() const { return blockIdx.x % static_cast<u32>(blocks_a_problem); }
     __device__ u32 owned_rows() const {
-        return blockIdx.x < num_rows ? (num_rows - blockIdx.x - 1) / gridDim.x + 1 : 0;
+        return block() < num_rows ? static_cast<u32>((num_rows - block() - 1) / blocks_a_problem + 1) : 0;
     }
-    __device__ u32 owned_row(u32 k) const { return k * gridDim.x + blockIdx.x; }
+    __device__ u32 owned_row(u32 k) const { return k * static_cast<u32>(blocks_a_problem) + block(); }
 };
 
 // A block's shared memory.
 constexpr u32 MOST_THREADS = 1024, COLUMNS_A_GROUP = 4, MOST_GROUPS = MOST_THREADS / COLUMNS_A_GROUP;
 struct Scratch {
+    Arguments args;
     State state;
+    u64 report[SIGNALS];
     Number least[MOST_THREADS / WARP];  // of each warp
-    u64 most[MOST_THREADS / WARP];
-    u64 sums[MOST_THREADS / WARP];
     u32 column[MOST_THREADS / WARP];
     Number minima[MOST_GROUPS];
     Number threshold;
@@ -113,7 +132,7 @@ __device__ __forceinline__ T from_lane_that(bool has, T value) {
     return __shfl_sync(ALL_LANES, value, static_cast<int>(from));
 }
 
-// What the threads of a block have to tell at the end of a round.
+// What a thread has to tell at the end of a round.
 struct Report {
     Number least = beyond();  // distance that changed
     u64 limit = 0;            // word of the largest distance of a free row
@@ -121,28 +140,25 @@ struct Report {
 
     // All threads of the block call it together, before the barrier.
     __device__ void give(const Arguments& args, Scratch& scratch, u64 round) const {
-        const u32 warp = threadIdx.x / WARP;
-        Number low = least_number_of_lanes<WARP>(least);
-        u64 high = limit, sum = count;
-#pragma unroll
-        for (u32 distance = WARP / 2; distance > 0; distance /= 2) {
-            high = max(high, __shfl_xor_sync(ALL_LANES, high, distance));
-            sum += __shfl_xor_sync(ALL_LANES, sum, distance);
+        u64* const own = scratch.report;
+        u64 changed = least < beyond() ? ~word_of(least) : 0, high = limit;
+        if (__any_sync(ALL_LANES, changed != 0 || high != 0)) {
+            changed = greatest_of_warp(changed);
+            high = greatest_of_warp(high);
+            if (lane_id() == 0) {
+                relaxed_fetch_max(&own[LEAST_TURNED], changed);
+                relaxed_fetch_max(&own[LIMIT], high);
+            }
         }
-        if (lane_id() == 0) {
-            scratch.least[warp] = low;
-            scratch.most[warp] = high;
-            scratch.sums[warp] = sum;
-        }
+        if (count > 0) relaxed_fetch_add(&own[COUNT], count);
         __syncthreads();
-        if (threadIdx.x > 0) return;
-        for (u32 w = 1; w < blockDim.x / WARP; ++w) {
-            low = smaller(low, scratch.least[w]);
-            high = max(high, scratch.most[w]);
-            sum += scratch.sums[w];
-        }
-        if (low < beyond()) relaxed_fetch_max(args.signal(round + 1, LEAST_TURNED), ~word_of(low));
-        if (high > 0) relaxed_fetch_max(args.signal(round + 1, LIMIT), high);
-        if (sum > 0) relaxed_fetch_add(args.signal(round + 1, COUNT), sum);
+        if (threadIdx.x >= SIGNALS) return;
+        const u64 of_block = relaxed_load(&own[threadIdx.x]);
+        relaxed_store(&own[threadIdx.x], u64{0});
+        if (of_block == 0) return;
+        if (threadIdx.x == COUNT)
+            relaxed_fetch_add(args.signal(round + 1, COUNT), of_block);
+        else
+            relaxed_fetch_max(args.signal(round + 1, threadIdx.x), of_block);
     }
 };

@@ -1,5 +1,6 @@
 // What device_costs.py asks of costs: the least and the most of the finite ones, and whether others are there.
 #include "atomics.cuh"
+#include "lanes.cuh"
 
 struct Arguments {
     const void* values;
@@ -19,13 +20,6 @@ __device__ __forceinline__ u64 key_of(double value) {
         u64 bits;
     } word = {value};
     return word.bits >> 63 ? ~word.bits : word.bits | 1ull << 63;
-}
-
-__device__ __forceinline__ u64 greatest_of_warp(u64 value) {
-#pragma unroll
-    for (u32 distance = WARP / 2; distance > 0; distance /= 2)
-        value = max(value, __shfl_xor_sync(ALL_LANES, value, distance));
-    return value;
 }
 
 struct Found {
