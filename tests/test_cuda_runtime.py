@@ -32,7 +32,11 @@ def fake_cupy(count: Any = 1, capability: str = "90", version: str = "14.2.0") -
     calls = SimpleNamespace(
         getDeviceCount=device_count,
         CUDARuntimeError=CUDARuntimeError,
-        getDeviceProperties=lambda _: {"name": b"NVIDIA Fake", "multiProcessorCount": 7},
+        getDeviceProperties=lambda _: {
+            "name": b"NVIDIA Fake",
+            "multiProcessorCount": 7,
+            "sharedMemPerBlockOptin": 99,
+        },
         memGetInfo=lambda: (100, 1000),
     )
     device = SimpleNamespace(id=0, compute_capability=capability)
@@ -53,6 +57,7 @@ def fake_cupy(count: Any = 1, capability: str = "90", version: str = "14.2.0") -
 )
 def test_no_device_is_a_clear_error(cupy: Any, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", cupy)
+    monkeypatch.setattr(runtime, "_DEVICES", {})
     for arguments in ({"device": "cuda"}, {"method": "cuda-pushrelabel"}):
         with pytest.raises(DeviceUnavailableError, match=message):
             preflow.max_flow(DIAMOND, 0, 3, **arguments)
@@ -61,7 +66,9 @@ def test_no_device_is_a_clear_error(cupy: Any, message: str, monkeypatch: pytest
 
 def test_a_device_is_described(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", fake_cupy())
+    monkeypatch.setattr(runtime, "_DEVICES", {})
     device = runtime.find_device()
+    assert runtime.find_device() is device
     assert (device.name, device.num_multiprocessors, device.free_bytes) == ("NVIDIA Fake", 7, 123)
 
 

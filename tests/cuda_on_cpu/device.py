@@ -104,6 +104,10 @@ class CpuDevice:
         """Return an array that claims to be on a GPU as what it is."""
         return array if isinstance(array, np.ndarray) else np.from_dlpack(array)
 
+    def address(self, array: NDArray[Any]) -> int:
+        """Return where an array begins."""
+        return int(array.ctypes.data)
+
     def argsort(self, keys: NDArray[Any]) -> NDArray[Any]:
         """Return the indices that sort `keys`; equal ones keep their order."""
         return np.argsort(keys, kind="stable")

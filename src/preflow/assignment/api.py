@@ -233,7 +233,7 @@ class _Solve:
             assert isinstance(there, DenseCosts)
             with timed(self.seconds, "upload"):
                 there = copied_to_device(there, gpu)
-        with timed(self.seconds, "solve", gpu.synchronize):
+        with timed(self.seconds, "solve"):
             solve: Any = self.method.solve_on_device
             found = solve(there, self.options, self.control)
             items = infeasible_items(found, there)
@@ -246,7 +246,7 @@ class _Solve:
                     f"{len(items):,} items that have no assignment of all rows, or of all columns, by {ON_HOST}"
                 )
                 found = finish_on_host(found, there, items, self.find_on_host)
-        with timed(self.seconds, "recover", gpu.synchronize):
+        with timed(self.seconds, "recover"):
             stopped = found.done < len(found.total)
             lower = upper = totals(found, there)
             if stopped:

@@ -11,8 +11,9 @@
 #define SOURCE 0    // costs as they are given: int, i64, float, double
 #define NUMBER 0    // numbers: int, i64, double
 #define STORED 1    // bytes of a cost in shared memory
+#define VECTOR 1    // costs of one load, of neighbouring columns
 #endif
-#define KERNEL_THREADS (WARPS * TEAMS * 32)
+#define KERNEL_BOUNDS WARPS * TEAMS * 32, (WARPS > 1 || (NUMBER > 0 && COLUMNS > 1) ? 1 : 8)
 
 #include "atomics.cuh"
 #include "lanes.cuh"
@@ -41,9 +42,13 @@ template <> struct StoredType<8, false> { using Type = i64; };
 using Stored = StoredType<STORED, FLOATS>::Type;
 
 using u16 = unsigned short;
+
+struct alignas(VECTOR * sizeof(Source)) Vector {
+    Source of[VECTOR];
+};
 constexpr u32 TEAM_THREADS = WARPS * WARP;
-// No row or column; and added to a column in the argument of a minimum if it has a row.
-constexpr u32 NONE = 0xffffu, TAKEN = 0x80000000u;
+// No row or column.
+constexpr u32 NONE = 0xffffu;
 // Costs that a thread asks for before it uses the first.
 constexpr u32 AT_ONCE = 8;
 
@@ -57,6 +62,7 @@ struct Arguments {
     u64 has_sizes;
     u64 num_items, num_rows, num_columns;
     u64 maximize;
+    u64 swapped;              // whether the costs stand by columns
     u64 base;                 // bits of a number: of integers what becomes 0; of floats, as worked with, the least
     u64 column_reduction;
     u64 reductions_a_row;     // steps of one pass of row reduction, for each row
@@ -81,9 +87,22 @@ __device__ __forceinline__ To bits_as(From value) {
     return word.to;
 }
 
+// More than any cost or distance; and what the distance of a column says that a search is done with.
 __device__ __forceinline__ Number infinity() {
-    if (FLOATS) return bits_as<Number>(static_cast<Key>(0x7ff0ull << 48));
-    return bits_as<Number>(static_cast<Key>(~Key{0} >> 1));
+    if (FLOATS) return static_cast<Number>(bits_as<double>(0x7ffull << 52));
+    return static_cast<Number>(3ll << (8 * sizeof(Number) - 3));
+}
+constexpr Number CLOSED = -1;
+
+// What minima are taken of: bits in the order of numbers. Closed columns come last, and of equal integers those
+// first that belong to a column without a row.
+__device__ __forceinline__ Key key_of(Number value, u32 taken) {
+    if (FLOATS) return bits_as<Key>(value);
+    return static_cast<Key>(value) << 1 | taken;
+}
+__device__ __forceinline__ Number number_of(Key key) {
+    if (FLOATS) return bits_as<Number>(key);
+    return static_cast<Number>(key >> 1);
 }
 
 __device__ __forceinline__ void team_sync() {
@@ -93,52 +112,46 @@ __device__ __forceinline__ void team_sync() {
         __syncthreads();
 }
 
-// A number and the column that it belongs to.
+// A number's key and the column that it belongs to.
 struct Candidate {
-    Number value;
-    u32 place;
+    Key key;
+    u32 column;
 
-    __device__ u32 column() const { return place & ~TAKEN; }
+    __device__ Number value() const { return number_of(key); }
 };
 
-// Returns the lanes that have the least key. All lanes take part, those with `out` have none.
-__device__ __forceinline__ u32 lanes_of_least(u32 key) {
-    return __ballot_sync(ALL_LANES, key == least_of_warp(key));
-}
-__device__ __forceinline__ u32 lanes_of_least(u64 key) {
-    const u32 high = static_cast<u32>(key >> 32), low = static_cast<u32>(key);
-    const bool least = high == least_of_warp(high);
-    const u32 lanes = __ballot_sync(ALL_LANES, least);
-    if ((lanes & (lanes - 1)) == 0) return lanes;
-    const u32 least_low = least_of_warp(least ? low : ~0u);
-    return __ballot_sync(ALL_LANES, least && low == least_low);
+__device__ __forceinline__ Candidate lesser(Candidate a, Candidate b) {
+    const bool less = b.key < a.key;
+    return {less ? b.key : a.key, less ? b.column : a.column};
 }
 
-// Returns the least candidate of the warp's lanes, of equal ones one that is not TAKEN, and in `lane` whose it is.
-__device__ __forceinline__ Candidate least_of_warp(Candidate mine, u32& lane) {
-    u32 lanes = lanes_of_least(bits_as<Key>(mine.value));
-    if (!FLOATS) {
-        const u32 untaken = __ballot_sync(ALL_LANES, (lanes >> lane_id() & 1) && !(mine.place & TAKEN));
-        if (untaken) lanes = untaken;
+// Returns the first lane that has the least key.
+__device__ __forceinline__ u32 lane_of_least(u32 key) {
+    return __ffs(static_cast<int>(__ballot_sync(ALL_LANES, key == least_of_warp(key)))) - 1;
+}
+__device__ __forceinline__ u32 lane_of_least(u64 key) {
+    const u32 high = static_cast<u32>(key >> 32), low = static_cast<u32>(key);
+    const bool least = high == least_of_warp(high);
+    u32 lanes = __ballot_sync(ALL_LANES, least);
+    if (lanes & (lanes - 1)) {
+        const u32 least_low = least_of_warp(least ? low : ~0u);
+        lanes = __ballot_sync(ALL_LANES, least && low == least_low);
     }
-    lane = __ffs(static_cast<int>(lanes)) - 1;
-    return {__shfl_sync(ALL_LANES, mine.value, lane), __shfl_sync(ALL_LANES, mine.place, lane)};
+    return __ffs(static_cast<int>(lanes)) - 1;
+}
+
+__device__ __forceinline__ Candidate of_lane(Candidate mine, u32 lane) {
+    return {__shfl_sync(ALL_LANES, mine.key, lane), __shfl_sync(ALL_LANES, mine.column, lane)};
 }
 
 struct TwoCandidates {
     Candidate best, second;
 
-    __device__ void take(Number value, u32 place) {
-        if (!(value < second.value)) return;
-        const bool better = value < best.value;
-        second = better ? best : Candidate{value, place};
-        if (better) best = {value, place};
-    }
     // Returns the least two of all lanes'.
     __device__ TwoCandidates of_warp() const {
-        u32 lane, ignored;
-        const Candidate first = least_of_warp(best, lane);
-        return {first, least_of_warp(lane_id() == lane ? second : best, ignored)};
+        const u32 lane = lane_of_least(best.key);
+        const Candidate rest = lane_id() == lane ? second : best;
+        return {of_lane(best, lane), of_lane(rest, lane_of_least(rest.key))};
     }
 };
 
@@ -171,8 +184,8 @@ struct Item {
         free_rows = arena.take<u16>(most);
     }
 
-    __device__ static u32 thread() { return threadIdx.x % TEAM_THREADS; }
-    __device__ static u32 column(u32 k) { return thread() + k * TEAM_THREADS; }
+    __device__ static u32 thread() { return WARPS == 1 ? lane_id() : threadIdx.x; }
+    __device__ static u32 column(u32 k) { return (thread() + k / VECTOR * TEAM_THREADS) * VECTOR + k % VECTOR; }
 };
 
 __device__ __forceinline__ Number as_number(const Arguments& args, Source cost) {
@@ -207,33 +220,66 @@ __device__ void store_costs(const Arguments& args, const Item& item) {
     }
 }
 
-// The columns of a thread: their prices, and which of them exist and are taken, a bit each.
+// The columns of a thread, their prices, and which of them exist and have a row, a bit each. Those that do not exist
+// stand for the last one in loads, so that loops over columns have no branches.
 struct Columns {
     Number price[COLUMNS];
+    u32 loaded[COLUMNS];
     u32 there = 0, taken = 0;
+
+    __device__ bool exists(u32 k) const { return there >> k & 1; }
+    __device__ u32 is_taken(u32 k) const { return taken >> k & 1; }
 };
+
+// Loads a row's costs of a thread's columns.
+__device__ __forceinline__ void load_row(
+    const Arguments& args, const Item& item, const Columns& mine, u32 row, Number (&cost)[COLUMNS]) {
+    if (STORED) {
+        const Stored* const from = item.near + row * item.num_columns;
+#pragma unroll
+        for (u32 k = 0; k < COLUMNS; ++k) cost[k] = static_cast<Number>(from[mine.loaded[k]]);
+    } else {
+        const Source* const from = item.far + row * item.row_stride;
+        Vector loaded[COLUMNS / VECTOR];
+        if (VECTOR > 1 && item.column_stride == 1) {
+#pragma unroll
+            for (u32 k = 0; k < COLUMNS; k += VECTOR)
+                loaded[k / VECTOR] = *reinterpret_cast<const Vector*>(&from[mine.loaded[k]]);
+        } else {
+#pragma unroll
+            for (u32 k = 0; k < COLUMNS; ++k)
+                loaded[k / VECTOR].of[k % VECTOR] = from[mine.loaded[k] * item.column_stride];
+        }
+#pragma unroll
+        for (u32 k = 0; k < COLUMNS; ++k) cost[k] = as_number(args, loaded[k / VECTOR].of[k % VECTOR]);
+    }
+}
 
 // Sets prices to the minima of columns and gives these to the rows that have them, a row the first of its columns.
 __device__ void reduce_columns(const Arguments& args, Item& item, Columns& mine) {
     u32 row[COLUMNS];
+#pragma unroll
     for (u32 k = 0; k < COLUMNS; ++k) mine.price[k] = infinity(), row[k] = NONE;
-#pragma unroll 4
-    for (u32 i = 0; i < item.num_rows; ++i)
+#pragma unroll 8
+    for (u32 i = 0; i < item.num_rows; ++i) {
+        Number cost[COLUMNS];
+        load_row(args, item, mine, i, cost);
 #pragma unroll
         for (u32 k = 0; k < COLUMNS; ++k) {
-            if (!(mine.there >> k & 1)) continue;
-            const Number cost = cost_of(args, item, i, Item::column(k));
-            if (cost < mine.price[k]) mine.price[k] = cost, row[k] = i;
+            const bool less = cost[k] < mine.price[k];
+            mine.price[k] = less ? cost[k] : mine.price[k];
+            row[k] = less ? i : row[k];
         }
+    }
 #pragma unroll
     for (u32 k = 0; k < COLUMNS; ++k) {
         if (row[k] == NONE) mine.price[k] = 0;
-        else relaxed_fetch_min(&item.row_mate[row[k]], Item::column(k));
+        else if (mine.exists(k)) relaxed_fetch_min(&item.row_mate[row[k]], Item::column(k));
     }
     team_sync();
 #pragma unroll
     for (u32 k = 0; k < COLUMNS; ++k) {
-        if (row[k] == NONE || item.row_mate[row[k]] != Item::column(k)) continue;
+        if (!mine.exists(k) || row[k] == NONE || item.row_mate[row[k]] != Item::column(k)) continue;
         item.mate[Item::column(k)] = static_cast<u16>(row[k]);
         item.mate_price[Item::column(k)] = 0;
         mine.taken |= 1u << k;
@@ -256,30 +302,33 @@ __device__ u32 list_free_rows(Item& item) {
 }
 
 // Returns the least candidate of the team.
-__device__ Candidate least_of_team(Item& item, Candidate mine) {
-    u32 lane;
-    mine = least_of_warp(mine, lane);
-    if (WARPS == 1) return mine;
-    TwoCandidates* const slots = item.slots + item.turn * WARPS;
-    item.turn ^= 1;
-    if (lane_id() == 0) slots[Item::thread() / WARP].best = mine;
-    __syncthreads();
-    mine = {infinity(), TAKEN};
-    if (lane_id() < WARPS) mine = slots[lane_id()].best;
-    return least_of_warp(mine, lane);
+__device__ __forceinline__ Candidate least_of_team(Item& item, Candidate mine) {
+    u32 lane = lane_of_least(mine.key);
+    if (WARPS > 1) {
+        Candidate* const slots = reinterpret_cast<Candidate*>(item.slots) + item.turn * WARPS;
+        item.turn ^= 1;
+        if (lane_id() == lane) slots[Item::thread() / WARP] = mine;
+        __syncthreads();
+        mine = slots[lane_id() < WARPS ? lane_id() : 0];
+        lane = lane_of_least(mine.key);
+    }
+    return of_lane(mine, lane);
 }
 
 // Returns the two columns of the team with the least reduced costs of a row.
 __device__ TwoCandidates least_two_of_row(const Arguments& args, Item& item, const Columns& mine, u32 row) {
-    TwoCandidates two = {{infinity(), TAKEN}, {infinity(), TAKEN}};
+    const Candidate none = {key_of(infinity(), 1), 0};
+    TwoCandidates two = {none, none};
     Number cost[COLUMNS];
+    load_row(args, item, mine, row, cost);
 #pragma unroll
-    for (u32 k = 0; k < COLUMNS; ++k)
-        if (mine.there >> k & 1) cost[k] = cost_of(args, item, row, Item::column(k));
-#pragma unroll
-    for (u32 k = 0; k < COLUMNS; ++k)
-        if (mine.there >> k & 1)
-            two.take(cost[k] - mine.price[k], Item::column(k) | (mine.taken >> k & 1 ? TAKEN : 0));
+    for (u32 k = 0; k < COLUMNS; ++k) {
+        const Number value = mine.exists(k) ? cost[k] - mine.price[k] : infinity();
+        const Candidate one = {key_of(value, mine.is_taken(k)), Item::column(k)};
+        const bool best = one.key < two.best.key;
+        two.second = best ? two.best : lesser(two.second, one);
+        two.best = best ? one : two.best;
+    }
     ++item.scans;
     two = two.of_warp();
     if (WARPS == 1) return two;
@@ -287,9 +336,7 @@ __device__ TwoCandidates least_two_of_row(const Arguments& args, Item& item, con
     item.turn ^= 1;
     if (lane_id() == 0) slots[Item::thread() / WARP] = two;
     __syncthreads();
-    two = {{infinity(), TAKEN}, {infinity(), TAKEN}};
-    if (lane_id() < WARPS) two = slots[lane_id()];
-    return two.of_warp();
+    return (lane_id() < WARPS ? slots[lane_id()] : TwoCandidates{none, none}).of_warp();
 }
 
 // One pass of row reduction: free rows take their best columns, also those of other rows, and lower the price to the
@@ -302,24 +349,24 @@ __device__ u32 reduce_rows(const Arguments& args, Item& item, Columns& mine, u32
         --budget;
         if (row == NONE) row = item.free_rows[next++];
         const TwoCandidates two = least_two_of_row(args, item, mine, row);
-        const bool lowers = two.best.value < two.second.value && two.second.value < infinity();
-        Candidate to = two.best;
-        if (to.place & TAKEN && two.best.value == two.second.value) to = two.second;
-        if (to.place & TAKEN && !lowers) {
+        const Number best = two.best.value(), second = two.second.value();
+        const bool lowers = best < second && second < infinity();
+        u32 column = two.best.column, other = item.mate[column];
+        if (other != NONE && best == second) column = two.second.column, other = item.mate[column];
+        if (!(best < infinity()) || (other != NONE && !lowers)) {
             team_sync();
             if (is_first) item.free_rows[left] = static_cast<u16>(row);
             ++left;
             row = NONE;
             continue;
         }
-        const u32 column = to.column(), other = to.place & TAKEN ? item.mate[column] : NONE;
         team_sync();
 #pragma unroll
         for (u32 k = 0; k < COLUMNS; ++k)
             if (Item::column(k) == column) {
-                if (lowers) mine.price[k] -= two.second.value - two.best.value;
+                if (lowers) mine.price[k] -= second - best;
                 mine.taken |= 1u << k;
-                item.mate_price[column] = lowers ? two.second.value : two.best.value;
+                item.mate_price[column] = lowers ? second : best;
                 item.mate[column] = static_cast<u16>(row);
                 item.row_mate[row] = column;
                 if (other != NONE) item.row_mate[other] = NONE;
@@ -338,6 +385,21 @@ __device__ u32 reduce_rows(const Arguments& args, Item& item, Columns& mine, u32
     return left;
 }
 
+// Changes prices as a search found them that ended at a column of distance `here`, and notes the rows before columns.
+__device__ void finish(Item& item, Columns& mine, const Number (&final)[COLUMNS], const u32 (&before)[COLUMNS],
+                       Number here, u32 column) {
+    team_sync();
+#pragma unroll
+    for (u32 k = 0; k < COLUMNS; ++k) {
+        if (mine.exists(k)) item.before[Item::column(k)] = static_cast<u16>(before[k]);
+        if (Item::column(k) == column) mine.taken |= 1u << k;
+        if (final[k] == CLOSED) continue;
+        mine.price[k] -= here - final[k];
+        item.mate_price[Item::column(k)] += here - final[k];
+    }
+    team_sync();
+}
+
 // Matches along the path that ends in a column.
 __device__ void augment(Item& item, u32 root, Number root_price, u32 column) {
     for (u32 step = 0; step < item.num_rows; ++step) {
@@ -350,59 +412,59 @@ __device__ void augment(Item& item, u32 root, Number root_price, u32 column) {
     }
 }
 
+// Returns a distance that is not negative, as it may be by rounding.
+__device__ __forceinline__ Number not_negative(Number distance) {
+    if (!FLOATS) return distance;
+    const u64 bits = bits_as<u64>(static_cast<double>(distance));
+    const u64 high = static_cast<u64>(max(static_cast<int>(bits >> 32), 0)) << 32;
+    return static_cast<Number>(bits_as<double>(high | (bits & 0xffffffffull)));
+}
+
 // Gives a column to a row by a shortest path from there.
 __device__ Ending search(const Arguments& args, Item& item, Columns& mine, u32 root) {
-    Number distance[COLUMNS];
+    Number distance[COLUMNS], final[COLUMNS], cost[COLUMNS];
     u32 before[COLUMNS];
-    u32 open = mine.there;
+    load_row(args, item, mine, root, cost);
 #pragma unroll
     for (u32 k = 0; k < COLUMNS; ++k) {
-        distance[k] = infinity();
-        if (open >> k & 1) distance[k] = cost_of(args, item, root, Item::column(k)) - mine.price[k];
+        distance[k] = mine.exists(k) ? cost[k] - mine.price[k] : CLOSED;
+        final[k] = CLOSED;
         before[k] = root;
     }
     ++item.searches;
     for (u32 step = 0; step <= item.num_columns; ++step) {
-        Candidate nearest = {infinity(), TAKEN};
+        Candidate nearest[COLUMNS];
 #pragma unroll
-        for (u32 k = 0; k < COLUMNS; ++k) {
-            const bool taken = mine.taken >> k & 1;
-            const bool better = distance[k] < nearest.value ||
-                                (!FLOATS && distance[k] == nearest.value && !taken);
-            if ((open >> k & 1) && better) nearest = {distance[k], Item::column(k) | (taken ? TAKEN : 0)};
-        }
-        nearest = least_of_team(item, nearest);
+        for (u32 k = 0; k < COLUMNS; ++k) nearest[k] = {key_of(distance[k], mine.is_taken(k)), Item::column(k)};
+#pragma unroll
+        for (u32 apart = 1; apart < COLUMNS; apart *= 2)
+#pragma unroll
+            for (u32 k = 0; k + apart < COLUMNS; k += 2 * apart) nearest[k] = lesser(nearest[k], nearest[k + apart]);
+        const Candidate least = least_of_team(item, nearest[0]);
+        const Number here = least.value();
         ++item.scans;
-        if (!(nearest.value < infinity())) return INFEASIBLE;
-        const u32 column = nearest.column();
-        if (!(nearest.place & TAKEN)) {
-            team_sync();
-#pragma unroll
-            for (u32 k = 0; k < COLUMNS; ++k) {
-                if (mine.there >> k & 1) item.before[Item::column(k)] = static_cast<u16>(before[k]);
-                if (Item::column(k) == column) mine.taken |= 1u << k;
-                if (!((mine.there & ~open) >> k & 1)) continue;
-                mine.price[k] -= nearest.value - distance[k];
-                item.mate_price[Item::column(k)] += nearest.value - distance[k];
-            }
-            team_sync();
-            if (Item::thread() == 0) augment(item, root, nearest.value, column);
+        if (!(here < infinity())) return INFEASIBLE;
+        const u32 row = item.mate[least.column];
+        if (row == NONE) {
+            finish(item, mine, final, before, here, least.column);
+            if (Item::thread() == 0) augment(item, root, here, least.column);
             team_sync();
             return SOLVED;
         }
-        const u32 row = item.mate[column];
-        const Number height = nearest.value - item.mate_price[column];
-        Number cost[COLUMNS];
-#pragma unroll
-        for (u32 k = 0; k < COLUMNS; ++k)
-            if (open >> k & 1) cost[k] = cost_of(args, item, row, Item::column(k));
+        const Number height = here - item.mate_price[least.column];
+        load_row(args, item, mine, row, cost);
 #pragma unroll
         for (u32 k = 0; k < COLUMNS; ++k) {
-            if (Item::column(k) == column) open &= ~(1u << k);
-            if (!(open >> k & 1)) continue;
-            Number through = cost[k] - mine.price[k] + height;
-            if (FLOATS && through < nearest.value) through = nearest.value;  // by rounding
-            if (through < distance[k]) distance[k] = through, before[k] = row;
+            const bool closes = Item::column(k) == least.column;
+            final[k] = closes ? here : final[k];
+            distance[k] = closes ? CLOSED : distance[k];
+        }
+#pragma unroll
+        for (u32 k = 0; k < COLUMNS; ++k) {
+            const Number through = not_negative(cost[k] - mine.price[k] + height);
+            const bool less = through < distance[k];
+            distance[k] = less ? through : distance[k];
+            before[k] = less ? row : before[k];
         }
     }
     return GAVE_UP;
@@ -413,6 +475,9 @@ __device__ Ending solve(const Arguments& args, Item& item, Columns& mine) {
 #pragma unroll
     for (u32 k = 0; k < COLUMNS; ++k) {
         const u32 j = Item::column(k);
+        mine.loaded[k] = min(j, item.num_columns - 1);
+        if (VECTOR > 1 && item.column_stride == 1)
+            mine.loaded[k] = min(j - k % VECTOR, item.row_stride - VECTOR) + k % VECTOR;
         mine.price[k] = FLOATS ? static_cast<Number>(bits_as<Sum>(args.base)) : 0;
         if (j < item.num_columns) mine.there |= 1u << k, item.mate[j] = NONE;
         if (j < item.num_rows) item.row_mate[j] = NONE;
@@ -503,8 +568,10 @@ KERNEL(solve_stack, Arguments) {
         item.far = args.costs + which * args.num_rows * args.num_columns;
         item.num_rows = transposed ? columns : rows;
         item.num_columns = transposed ? rows : columns;
-        item.row_stride = transposed ? 1 : static_cast<u32>(args.num_columns);
-        item.column_stride = transposed ? static_cast<u32>(args.num_columns) : 1;
+        const bool along = transposed == (args.swapped != 0);
+        const u32 line = static_cast<u32>(args.swapped ? args.num_rows : args.num_columns);
+        item.row_stride = along ? line : 1;
+        item.column_stride = along ? 1 : line;
         item.searches = item.scans = 0;
         Columns mine;
         const Ending ending = solve(args, item, mine);

@@ -25,7 +25,6 @@ import numpy as np
 
 from ..errors import SolverError, UnsuitableMethodError
 from ..graph.device_costs import DeviceCosts
-from ..graph.placement import require_memory
 from ..solving.options import check_count, check_flag
 from ..solving.run import Control
 from ..stats import ARC_SCANS, AUGMENTATIONS
@@ -35,10 +34,14 @@ WARP = 32
 #: Teams of one warp in a block.
 WARPS_OF_BLOCK = 4
 #: A thread has at most so many columns, and a team so many warps.
-MOST_COLUMNS_OF_THREAD, MOST_WARPS = 8, 16
-MOST_COLUMNS = WARP * MOST_WARPS * MOST_COLUMNS_OF_THREAD
+MOST_COLUMNS_OF_THREAD, MOST_WARPS = 8, 32
+MOST_COLUMNS = 4096
+#: Bytes of one load of costs, at most.
+LOAD_BYTES = 16
 #: A team gets a further warp for so many columns; up to the first number of columns it is one warp.
 ONE_WARP, COLUMNS_OF_WARP = 128, 128
+#: From so many columns on the second of these; where fewer, a warp has one for each thread.
+MANY_COLUMNS = 512
 #: Ranges of integer costs below this are solved in 32 bits.
 RANGE_OF_32_BITS = 2**27
 #: Costs of one launch, which nothing interrupts.
@@ -89,6 +92,7 @@ class Arguments(NamedTuple):
     num_rows: int
     num_columns: int
     maximize: int
+    swapped: int
     base: int
     column_reduction: int
     reductions_a_row: int
@@ -135,7 +139,7 @@ class DeviceSolution(NamedTuple):
 
 
 class Shape(NamedTuple):
-    """How a kernel is compiled and launched: warps and teams of a block, columns of a thread, kinds of numbers."""
+    """How the kernel is compiled, as the ``.cu`` file has it, and launched."""
 
     warps: int
     teams: int
@@ -143,12 +147,14 @@ class Shape(NamedTuple):
     source: int
     number: int
     stored: int
+    vector: int
     bytes_a_team: int
 
     @property
     def constants(self) -> tuple[tuple[str, int], ...]:
-        names = ("WARPS", "TEAMS", "COLUMNS", "SOURCE", "NUMBER", "STORED")
-        return tuple(zip(names, self[:6], strict=True))
+        """What it is compiled with."""
+        names = ("WARPS", "TEAMS", "COLUMNS", "SOURCE", "NUMBER", "STORED", "VECTOR")
+        return tuple(zip(names, self[:7], strict=True))
 
 
 def solve_on_device(costs: DeviceCosts, options: BatchOptions, control: Control) -> DeviceSolution:
@@ -165,9 +171,6 @@ def solve_on_device(costs: DeviceCosts, options: BatchOptions, control: Control)
     ------
     UnsuitableMethodError
         There are too many rows or columns.
-    DeviceMemoryError
-        The result does not fit the GPU's memory.
-
     Notes
     -----
     O(n**2 m) time for an item of n <= m rows at worst. Memory on the device: 8 bytes a row, a column and twice for
@@ -179,7 +182,6 @@ def solve_on_device(costs: DeviceCosts, options: BatchOptions, control: Control)
             f"cuda-batch solves up to {MOST_COLUMNS:,} rows and columns, got {n:,} x {m:,}"
         )
     pairs = min(n, m) if costs.sizes is None else int(costs.sizes.min(axis=1).max())
-    require_memory(device, 8 * items * (n + m + 2 * pairs + 2), f"results of {items:,} problems")
     shape = _shape(costs, options)
     number = np.int64 if shape.number != DOUBLE else np.float64
     counts = xp.zeros(COUNT_ROWS * COUNTS, dtype=np.uint64)
@@ -190,21 +192,26 @@ def solve_on_device(costs: DeviceCosts, options: BatchOptions, control: Control)
         0,
         0,
     )
+    values, swapped = costs.values, shape.stored == 0 and costs.sizes is None and n > m
+    if swapped:
+        values = xp.ascontiguousarray(values.swapaxes(1, 2))
     sizes = counts if costs.sizes is None else xp.asarray(costs.sizes.astype(np.uint32))
     step = max(1, COSTS_OF_LAUNCH // (n * m))
     done = 0
     found = np.zeros(COUNTS, dtype=np.uint64)
     while done < items and not control.stopped:
         part = slice(done, done + step)
-        row, column, u, v, total, ending = (values[part] for values in solution[:6])
+        whole = step >= items
+        row, column, u, v, total, ending = (each if whole else each[part] for each in solution[:6])
         arguments = Arguments(
-            costs.values[part],
-            sizes if costs.sizes is None else sizes[part],
+            values if whole else values[part],
+            sizes if whole or costs.sizes is None else sizes[part],
             int(costs.sizes is not None),
             len(ending),
             n,
             m,
             int(costs.maximize),
+            int(swapped),
             _base(costs),
             int(options.column_reduction),
             options.row_reduction,
@@ -245,10 +252,9 @@ def _shape(costs: DeviceCosts, options: BatchOptions) -> Shape:
     """Return what the kernel is to be like for costs."""
     _, n, m = costs.shape
     size = max(n, m)
-    warps = options.warps or (1 if size <= ONE_WARP else -(-size // COLUMNS_OF_WARP))
-    warps = min(
-        max(_power_of_two(warps), _power_of_two(-(-size // (WARP * MOST_COLUMNS_OF_THREAD)))), MOST_WARPS
-    )
+    per_warp = WARP if size < MANY_COLUMNS else COLUMNS_OF_WARP
+    warps = options.warps or (1 if size <= ONE_WARP else -(-size // per_warp))
+    warps = min(max(warps, -(-size // (WARP * MOST_COLUMNS_OF_THREAD))), MOST_WARPS)
     source = SOURCES[costs.values.dtype.str[1:]]
     extent = int(costs.extent.most) - int(costs.extent.least) if source < 2 else 0
     number = DOUBLE if source >= 2 else INT32 if extent < RANGE_OF_32_BITS else INT64
@@ -264,7 +270,14 @@ def _shape(costs: DeviceCosts, options: BatchOptions) -> Shape:
         teams = max(
             1, min(WARPS_OF_BLOCK, costs.device.block_threads // WARP, costs.device.shared_bytes // needed)
         )
-    return Shape(warps, teams, -(-size // (WARP * warps)), source, number, stored, needed)
+    columns = -(-size // (WARP * warps))
+    vector = 1
+    if stored == 0:
+        columns = int(1 << (columns - 1).bit_length())
+        line = size if costs.sizes is None else m
+        bits = line | columns | LOAD_BYTES // costs.values.dtype.itemsize
+        vector = bits & -bits if costs.device.address(costs.values) % LOAD_BYTES == 0 else 1
+    return Shape(warps, teams, columns, source, number, stored, vector, needed)
 
 
 def _bytes_of_state(size: int, warps: int, number: int) -> int:
@@ -275,8 +288,3 @@ def _bytes_of_state(size: int, warps: int, number: int) -> int:
 
 def _rounded(size: int) -> int:
     return -(-size // 16) * 16
-
-
-def _power_of_two(number: int) -> int:
-    """Return the least power of two that is not smaller."""
-    return int(1 << (number - 1).bit_length())

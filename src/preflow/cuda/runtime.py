@@ -37,6 +37,9 @@ LEAST_CAPABILITY = 75
 #: Major version of CuPy from which on it finds the NVRTC that comes as a wheel.
 LEAST_CUPY = 14
 
+#: The GPUs that were found, by number: asking one for its properties takes more than a millisecond.
+_DEVICES: dict[int, Device] = {}
+
 
 def source_with_headers(path: Path) -> str:
     """Return the text of a ``.cu`` file with its headers pasted in, each once."""
@@ -122,6 +125,10 @@ class Device:
         """Return an array that is on this GPU as one of CuPy's, over the same memory."""
         return array if isinstance(array, self.xp.ndarray) else self.xp.from_dlpack(array)
 
+    def address(self, array: Any) -> int:
+        """Return where in the device's memory an array begins."""
+        return int(array.data.ptr)
+
     def argsort(self, keys: Any) -> Any:
         """Return the indices that sort `keys`; equal ones keep their order."""
         return self.xp.argsort(keys)
@@ -187,8 +194,7 @@ class Device:
         if shared_bytes > 48 * 1024:
             function.max_dynamic_shared_size_bytes = shared_bytes
         words = np.array([_word(argument) for argument in flat_arguments(arguments)], dtype=np.uint64)
-        struct = words.view([("words", np.uint64, len(words))])
-        function((blocks,), (threads,), (struct,), shared_mem=shared_bytes)
+        function((blocks,), (threads,), (words.view(_struct(len(words))),), shared_mem=shared_bytes)
 
 
 def is_on_gpu(array: Any) -> bool:
@@ -202,6 +208,12 @@ def importer_of(array: Any) -> Callable[[Any], Any]:
     namespace = getattr(array, "__array_namespace__", None)
     module = import_module(type(array).__module__.partition(".")[0]) if namespace is None else namespace()
     return module.from_dlpack  # type: ignore[no-any-return]
+
+
+@lru_cache
+def _struct(words: int) -> Any:
+    """Return the dtype of a struct of so many words."""
+    return np.dtype([("words", np.uint64, words)])
 
 
 def _word(argument: Any) -> int:
@@ -256,10 +268,16 @@ def find_device() -> Device:
     cupy = _import_cupy()
     try:
         count = cupy.cuda.runtime.getDeviceCount()
-        capability = int(cupy.cuda.Device().compute_capability) if count else 0
+        current = cupy.cuda.Device() if count else None
+        known = _DEVICES.get(current.id) if current else None
+        if known is not None and known.xp is cupy:
+            return known
+        capability = int(current.compute_capability) if current else 0
     except cupy.cuda.runtime.CUDARuntimeError as error:
         raise DeviceUnavailableError(f"no NVIDIA GPU can be used: {error}") from None
     if capability < LEAST_CAPABILITY:
         least = f"{LEAST_CAPABILITY // 10}.{LEAST_CAPABILITY % 10}"
         raise DeviceUnavailableError(f"no NVIDIA GPU of compute capability {least} or later is there")
-    return Device(cupy)
+    found = Device(cupy)
+    _DEVICES[found.number] = found
+    return found

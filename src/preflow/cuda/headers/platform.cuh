@@ -29,12 +29,13 @@ __device__ __forceinline__ void prefetch(const void* at) {
         asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
 }
 
-// Begins the definition of a kernel with one parameter, `args`; a block has at most KERNEL_THREADS threads.
-#ifndef KERNEL_THREADS
-#define KERNEL_THREADS 1024
+// Begins the definition of a kernel with one parameter, `args`. A file may define how many threads a block has at most,
+// and how many blocks of a multiprocessor it wants to have registers for.
+#ifndef KERNEL_BOUNDS
+#define KERNEL_BOUNDS 1024
 #endif
 #define KERNEL(name, Arguments) \
-    extern "C" __global__ void __launch_bounds__(KERNEL_THREADS) name(const __grid_constant__ Arguments args)
+    extern "C" __global__ void __launch_bounds__(KERNEL_BOUNDS) name(const __grid_constant__ Arguments args)
 #else
 inline u64 nanoseconds() { return 0; }
 
