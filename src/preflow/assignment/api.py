@@ -178,7 +178,7 @@ class _Solve:
         if method == "auto":
             if options:
                 raise InvalidInputError("options belong to one method: name it, method='auto' takes none")
-            looks = pays_to_use_gpu(given) and runtime.is_in_use() and runtime.device_if_any() is not None
+            looks = pays_to_use_gpu(given) and runtime.is_in_use() and _has_room(given)
             name, reason = choose(given, device, threads, looks)
             record = find_method(METHODS, name)
         else:
@@ -418,6 +418,12 @@ class _Solve:
             seconds=self.seconds,
             augmentations=int(counts[AUGMENTATIONS]),
         )
+
+
+def _has_room(costs: DenseCosts | SparseCosts | DeviceCosts) -> bool:
+    """Whether there is a GPU with room for costs, for a copy of them and for what solvers need beside."""
+    device = runtime.device_if_any()
+    return device is not None and device.free_bytes >= 3 * costs.values.nbytes
 
 
 def _pairs(match: NDArray[Any], transposed: bool) -> tuple[NDArray[Any], NDArray[Any]]:

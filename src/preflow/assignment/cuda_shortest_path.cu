@@ -3,11 +3,6 @@
 // grid.
 #include "cuda_shortest_path_lists.cuh"
 
-// Sweeps over all lists between two barriers.
-#ifndef SWEEPS
-#define SWEEPS 3
-#endif
-
 using Team = GridTeam;
 
 // Looking through so many costs takes as long as a barrier, about.
@@ -154,16 +149,15 @@ __device__ void begin_search(const Arguments& args, Team& team, Scratch& scratch
     Report report;
     for (u32 first = threadIdx.x / WARP * ROWS; first < rows; first += stride) {
         const u32 k = first + lane_id() / LANES_A_ROW;
-        const u32 row = args.owned_row(k < rows ? k : 0);
-        const bool is_there = k < rows;
-        const bool leads = is_there && lane == 0;
+        const bool is_there = k < rows, leads = is_there && lane == 0;
+        const u32 row = args.owned_row(k);
         if (state.searches > 0 && leads) shifted_match(args, row, state.searches);
         __syncwarp();
         const u32 match = is_there ? args.row_match[row] : 0;
-        Number own = args.u[row];
+        Number own = is_there ? args.u[row] : Number{0};
         if (state.searches == 0) {
-            Number least = args.bound[row];
-            for (u32 e = lane; e < args.size[row]; e += LANES_A_ROW) {
+            Number least = is_there ? args.bound[row] : beyond();
+            for (u32 e = lane; is_there && e < args.size[row]; e += LANES_A_ROW) {
                 const u64 at = args.list_of(row) + e;
                 least = smaller(least, args.listed_cost[at] - args.v[args.listed[at]]);
             }
@@ -173,6 +167,7 @@ __device__ void begin_search(const Arguments& args, Team& team, Scratch& scratch
         Number nearest = beyond();
         if (is_there) nearest = reduce_list(args, row, own, lane, LANES_A_ROW);
         nearest = least_number_of_lanes<LANES_A_ROW>(nearest);
+        __syncwarp();
         if (leads) {
             args.u[row] = own;
             args.nearest[row] = nearest;
@@ -244,18 +239,21 @@ __device__ void relax_rows(const Arguments& args, Team& team, Scratch& scratch, 
     const Number changed = number_of(state.least), limit = number_of(state.limit);
     const Lists lists{args.reduced, args.listed, args.column_distance};
     const u64 room = args.room;
+    const u32 sweeps = static_cast<u32>(args.sweeps);
     Report report;
-    for (u32 sweep = 0; sweep < SWEEPS; ++sweep)
+    for (u32 sweep = 0; sweep < sweeps; ++sweep)
         for (u32 first = threadIdx.x / WARP * ROWS; first < rows; first += stride) {
             const u32 k = first + lane_id() / LANES_A_ROW;
-            const u32 row = args.owned_row(k < rows ? k : 0), match = args.row_match[row];
-            const u32 size = k < rows ? args.size[row] : 0;
-            Number distance = args.distance[row];
+            const bool is_there = k < rows;
+            const u32 row = args.owned_row(k), match = is_there ? args.row_match[row] : 0;
+            Number distance = is_there ? args.distance[row] : Number{0};
             const Number least = smaller(distance, limit);
-            const bool may_change = changed + args.nearest[row] < least;
+            const bool may_change = is_there && changed + args.nearest[row] < least;
             if (__any_sync(ALL_LANES, may_change)) {
                 u32 parent;
-                const Number shortest = shortest_way(lists, row * room, may_change ? size : 0, least, parent);
+                const u32 size = may_change ? args.size[row] : 0;
+                const Number shortest = shortest_way(lists, row * room, size, least, parent);
+                __syncwarp();
                 if (shortest < least) {
                     distance = shortest;
                     report.least = smaller(report.least, shortest);
@@ -265,10 +263,10 @@ __device__ void relax_rows(const Arguments& args, Team& team, Scratch& scratch, 
                         if (match != NONE) relaxed_store(&args.column_distance[match], word_of(shortest));
                     }
                 }
-                if (may_change && lane_id() % LANES_A_ROW == 0) scans += size;
+                if (lane_id() % LANES_A_ROW == 0) scans += size;
                 __syncwarp();
             }
-            if (sweep == SWEEPS - 1 && k < rows && match == NONE) report.limit = max(report.limit, word_of(distance));
+            if (sweep == sweeps - 1 && match == NONE) report.limit = max(report.limit, word_of(distance));
         }
     report.give(args, scratch, state.round);
     team.wait([&] {

@@ -81,7 +81,7 @@ class CudaShortestPathOptions:
     room: int = 32
     bids: int = 50
     lanes: int = 8
-    sweeps: int = 3
+    sweeps: int = 6
 
     def __post_init__(self) -> None:
         for name in ("room", "sweeps"):
@@ -109,6 +109,7 @@ class Arguments(NamedTuple):
     room: int
     wanted: int
     most_bids: int
+    sweeps: int
     row_match: Any
     u: Any
     distance: Any
@@ -129,9 +130,7 @@ class Arguments(NamedTuple):
     words: Any
 
 
-def solve_on_device(
-    costs: DeviceCosts, options: CudaShortestPathOptions, control: Control
-) -> DeviceSolution:
+def solve_on_device(costs: DeviceCosts, options: CudaShortestPathOptions, control: Control) -> DeviceSolution:
     """Assign all rows, or all columns where there are fewer, of every item at the best cost.
 
     Parameters
@@ -198,6 +197,8 @@ def _problems_at_once(costs: DeviceCosts, options: CudaShortestPathOptions) -> i
     items, n, m = costs.shape
     needed = n * (20 * min(options.room, m) + 56) + 44 * m + 8 * PROBLEM_WORDS
     require_memory(costs.device, needed, f"lists of {n:,} rows of {m:,} columns")
+    if items == 1:
+        return 1
     return max(1, min(items, costs.device.num_multiprocessors, costs.device.free_bytes // (2 * needed)))
 
 
@@ -219,7 +220,7 @@ def _arguments(costs: DeviceCosts, values: Any, options: CudaShortestPathOptions
     return Arguments(
         MatrixCosts(values, m), n, m,
         blocks_a_problem=device.num_multiprocessors // items,
-        rounds=ROUNDS_A_LAUNCH, room=room, wanted=wanted, most_bids=options.bids,
+        rounds=ROUNDS_A_LAUNCH, room=room, wanted=wanted, most_bids=options.bids, sweeps=options.sweeps,
         row_match=of_rows[0], parent=of_rows[1], size=of_rows[2], won=of_rows[3],
         u=wide_of_rows[0], distance=wide_of_rows[1], nearest=wide_of_rows[2], bound=wide_of_rows[3],
         listed=xp.empty(entries, dtype=np.uint32),
@@ -241,7 +242,6 @@ def _run(
     constants = (
         ("COST_KIND", KINDS.index(costs.values.dtype.str[1:])),
         ("LANES_A_ROW", options.lanes),
-        ("SWEEPS", options.sweeps),
     )
     scans = control.counts[ARC_SCANS]
     for _ in range(MOST_LAUNCHES):

@@ -53,6 +53,7 @@ struct Arguments {
     u64 room;              // entries that a row's list has room for
     u64 wanted;            // of the groups of columns, so many have their least entries listed
     u64 most_bids;         // that follow from one free row
+    u64 sweeps;            // over all lists between two barriers
     // Of rows, each written by the block that owns it.
     u32* row_match;
     Number* u;
