@@ -42,7 +42,10 @@ __device__ void start(const Arguments& args, Team& team, State& state) {
 }
 
 __device__ void list_rows(const Arguments& args, Team& team, Scratch& scratch, u64& scans) {
-    for (u32 k = 0; k < args.owned_rows(); ++k) list_row(args, scratch, args.owned_row(k));
+    for (u32 k = 0; k < args.owned_rows(); ++k) {
+        if (k + 1 < args.owned_rows()) args.costs.row(args.owned_row(k + 1)).fetch(args.num_columns);
+        list_row(args, scratch, args.owned_row(k));
+    }
     if (threadIdx.x == 0) scans += args.owned_rows() * args.num_columns;
     team.wait([&] { scratch.state.end_round(BID); });
 }
@@ -129,15 +132,14 @@ __device__ void settle(const Arguments& args, Team& team, State& state) {
     team.wait([&] { state.end_round(BEGIN); });
 }
 
-// Gives rows on the paths of walks that arrived the next columns on them.
-__device__ u32 shifted_match(const Arguments& args, u32 row, u64 search) {
+// Gives a row on the path of a walk that arrived the next column on it.
+__device__ void shift_match(const Arguments& args, u32 row, u64 search) {
     const u32 match = args.row_match[row];
     const u32 walk = match == NONE ? row : relaxed_load(&args.claims_of(search)[match]);
-    if (walk == NONE || relaxed_load(&args.won[walk]) != static_cast<u32>(search)) return match;
+    if (walk == NONE || relaxed_load(&args.won[walk]) != static_cast<u32>(search)) return;
     const u32 column = args.parent[row];
     args.row_match[row] = column;
     relaxed_store(&args.column_match[column], row);
-    return column;
 }
 
 __device__ void begin_search(const Arguments& args, Team& team, Scratch& scratch, u64& scans) {
@@ -151,7 +153,7 @@ __device__ void begin_search(const Arguments& args, Team& team, Scratch& scratch
         const u32 k = first + lane_id() / LANES_A_ROW;
         const bool is_there = k < rows, leads = is_there && lane == 0;
         const u32 row = args.owned_row(k);
-        if (state.searches > 0 && leads) shifted_match(args, row, state.searches);
+        if (state.searches > 0 && leads) shift_match(args, row, state.searches);
         __syncwarp();
         const u32 match = is_there ? args.row_match[row] : 0;
         Number own = is_there ? args.u[row] : Number{0};
@@ -183,6 +185,7 @@ __device__ void begin_search(const Arguments& args, Team& team, Scratch& scratch
         const bool stuck = state.searches > 0 && free_rows >= state.free_rows;
         state.ending = stuck ? STUCK : free_rows > 0 ? STOPPED : SOLVED;
         state.free_rows = free_rows;
+        if (state.searches == 0) state.searched = free_rows;
         state.end_round(stuck ? DONE : free_rows == 0 ? FINISH : RELAX);
         state.least = 0;
         state.limit = word_of(beyond());
@@ -190,31 +193,27 @@ __device__ void begin_search(const Arguments& args, Team& team, Scratch& scratch
     });
 }
 
-// What a search reads again and again.
-struct Lists {
-    const Number* reduced;
-    const u32* listed;
-    const u64* column_distance;
-};
+// Entries of a row's list that a lane has in registers.
+struct Entries {
+    Number reduced[AT_ONCE];
+    u32 listed[AT_ONCE];
 
-// Returns the shortest way of a row, shared by a group of lanes, along the columns it lists, and in `parent` the first
-// column on it; what it is given, where there is no shorter one.
-__device__ __forceinline__ Number shortest_way(const Lists& lists, u64 list, u32 size, Number shortest, u32& parent) {
-    u32 column = NONE;
-    for (u32 first = lane_id() % LANES_A_ROW; first < size; first += AT_ONCE * LANES_A_ROW) {
-        Number reduced[AT_ONCE];
-        u32 listed[AT_ONCE];
+    __device__ __forceinline__ Entries(const Arguments& args, u64 list, u32 size, u32 first) {
+#pragma unroll
+        for (u32 e = 0; e < AT_ONCE; ++e) {
+            const u32 k = first + e * LANES_A_ROW + lane_id() % LANES_A_ROW;
+            reduced[e] = k < size ? args.reduced[list + k] : beyond();
+            listed[e] = k < size ? args.listed[list + k] : 0;
+        }
+    }
+
+    // Shortens a way by those that begin with one of the columns, whose words of distances are given.
+    __device__ __forceinline__ void look(const u64* column_distance, Number& shortest, u32& column) const {
         u64 there[AT_ONCE];
 #pragma unroll
         for (u32 e = 0; e < AT_ONCE; ++e) {
-            const u32 k = first + e * LANES_A_ROW;
-            reduced[e] = k < size ? lists.reduced[list + k] : beyond();
-            listed[e] = k < size ? lists.listed[list + k] : 0;
-        }
-#pragma unroll
-        for (u32 e = 0; e < AT_ONCE; ++e) {
             there[e] = word_of(beyond());
-            if (reduced[e] < shortest) there[e] = relaxed_load(&lists.column_distance[listed[e]]);
+            if (reduced[e] < shortest) there[e] = relaxed_load(&column_distance[listed[e]]);
         }
 #pragma unroll
         for (u32 e = 0; e < AT_ONCE; ++e) {
@@ -225,49 +224,54 @@ __device__ __forceinline__ Number shortest_way(const Lists& lists, u64 list, u32
             }
         }
     }
-    const Number of_all = least_number_of_lanes<LANES_A_ROW>(shortest);
-    parent = from_lane_that<LANES_A_ROW>(shortest == of_all && column != NONE, column);
-    return of_all;
-}
+};
 
-// Shortens the distances of all rows by what changed in the last round, a few times over: others may see the changes
-// of this one, and do not have to.
+// Shortens the distances of all rows by what changed in the last round. Each group of lanes looks at its row a few
+// times over: it may see changes of this round, and does not have to.
 __device__ void relax_rows(const Arguments& args, Team& team, Scratch& scratch, u64& scans) {
     State& state = scratch.state;
     constexpr u32 ROWS = WARP / LANES_A_ROW;
-    const u32 rows = args.owned_rows(), stride = blockDim.x / LANES_A_ROW;
+    const u32 rows = args.owned_rows(), stride = blockDim.x / LANES_A_ROW, sweeps = static_cast<u32>(args.sweeps);
     const Number changed = number_of(state.least), limit = number_of(state.limit);
-    const Lists lists{args.reduced, args.listed, args.column_distance};
-    const u64 room = args.room;
-    const u32 sweeps = static_cast<u32>(args.sweeps);
+    u64* const column_distance = args.column_distance;
     Report report;
-    for (u32 sweep = 0; sweep < sweeps; ++sweep)
-        for (u32 first = threadIdx.x / WARP * ROWS; first < rows; first += stride) {
-            const u32 k = first + lane_id() / LANES_A_ROW;
-            const bool is_there = k < rows;
-            const u32 row = args.owned_row(k), match = is_there ? args.row_match[row] : 0;
-            Number distance = is_there ? args.distance[row] : Number{0};
-            const Number least = smaller(distance, limit);
-            const bool may_change = is_there && changed + args.nearest[row] < least;
-            if (__any_sync(ALL_LANES, may_change)) {
-                u32 parent;
-                const u32 size = may_change ? args.size[row] : 0;
-                const Number shortest = shortest_way(lists, row * room, size, least, parent);
-                __syncwarp();
-                if (shortest < least) {
-                    distance = shortest;
-                    report.least = smaller(report.least, shortest);
-                    if (lane_id() % LANES_A_ROW == 0) {
-                        args.distance[row] = shortest;
-                        args.parent[row] = parent;
-                        if (match != NONE) relaxed_store(&args.column_distance[match], word_of(shortest));
-                    }
-                }
-                if (lane_id() % LANES_A_ROW == 0) scans += size;
-                __syncwarp();
+    for (u32 first = threadIdx.x / WARP * ROWS; first < rows; first += stride) {
+        const u32 k = first + lane_id() / LANES_A_ROW;
+        const bool is_there = k < rows, leads = lane_id() % LANES_A_ROW == 0;
+        const u32 row = args.owned_row(k), match = is_there ? args.row_match[row] : 0;
+        const Number before = is_there ? args.distance[row] : Number{0};
+        Number least = smaller(before, limit);
+        const Number nearest = is_there ? args.nearest[row] : beyond();
+        if (__any_sync(ALL_LANES, changed + nearest < least)) {
+            const u64 list = args.list_of(row);
+            const u32 size = changed + nearest < least ? args.size[row] : 0;
+            const Entries entries(args, list, size, 0);
+            u32 parent = NONE;
+            for (u32 sweep = 0; sweep < sweeps; ++sweep) {
+                Number shortest = least;
+                u32 column = NONE;
+                entries.look(column_distance, shortest, column);
+                for (u32 more = AT_ONCE * LANES_A_ROW; more < size; more += AT_ONCE * LANES_A_ROW)
+                    Entries(args, list, size, more).look(column_distance, shortest, column);
+                const Number of_all = least_number_of_lanes<LANES_A_ROW>(shortest);
+                const u32 found = from_lane_that<LANES_A_ROW>(shortest == of_all && column != NONE, column);
+                if (!(of_all < least)) continue;
+                least = of_all;
+                parent = found;
+                if (leads && match != NONE) relaxed_store(&column_distance[match], word_of(least));
             }
-            if (sweep == sweeps - 1 && match == NONE) report.limit = max(report.limit, word_of(distance));
+            __syncwarp();
+            if (parent != NONE) {
+                report.least = smaller(report.least, least);
+                if (leads) {
+                    args.distance[row] = least;
+                    args.parent[row] = parent;
+                }
+            }
+            if (leads) scans += sweeps * size;
         }
+        if (match == NONE) report.limit = max(report.limit, word_of(smaller(before, least)));
+    }
     report.give(args, scratch, state.round);
     team.wait([&] {
         state.least = ~args.read(state.round + 1, LEAST_TURNED);
@@ -296,6 +300,7 @@ __device__ void check_rows(const Arguments& args, Team& team, Scratch& scratch, 
         __syncthreads();
         const u32 num_rows = relaxed_load(&scratch.num_rows);
         for (u32 r = 0; r < num_rows; ++r) {
+            if (r + 1 < num_rows) args.costs.row(scratch.rows[r + 1]).fetch(args.num_columns);
             const bool shorter = search_row(args, scratch, scratch.rows[r]);
             const Number distance = args.distance[scratch.rows[r]];
             if (shorter && distance < limit) report.least = smaller(report.least, distance);

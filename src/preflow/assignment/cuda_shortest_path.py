@@ -1,22 +1,24 @@
 """Shortest paths from all free columns at once, for one large dense matrix on a GPU.
 
-preflow's own. A search finds the distance, in reduced costs, from every row to its nearest free column; prices that
-change by these distances make all shortest ways free of cost, so that from each free row one leads to a free
-column. Walks from all free rows at once go along them, of those to one column one arrives, and rows on its way
-move on by one column: the shortest augmenting paths of Jonker and Volgenant (1987), many at a time, as Balas,
-Miller, Pekny and Toth, "A parallel shortest augmenting path algorithm for the assignment problem", J. ACM 38
-(1991), find them from rows. Every search leaves fewer free rows, usually about half; a dozen to a few dozen
-searches solve 10,000 rows. All is exact for integers, and there is no scaling.
+preflow's own. A search finds the distance, in reduced costs, from every row to its nearest free column;
+prices that change by these distances make all shortest ways free of cost, so that from each free row one
+leads to a free column. Walks from all free rows at once go along them, of those to one column one arrives,
+and rows on its way move on by one column: the shortest augmenting paths of Jonker and Volgenant (1987),
+many at a time, as Balas, Miller, Pekny and Toth, "A parallel shortest augmenting path algorithm for the
+assignment problem", J. ACM 38 (1991), find them from rows. Every search leaves fewer free rows, usually
+about half; a dozen to a few dozen searches solve 10,000 rows. All is exact for integers, and there is no
+scaling.
 
-Distances are those of Bellman and Ford: each row looks for a shorter way through the columns that it lists, all
-rows at once, until none finds one. Rows list their cheapest columns and a bound on the others, which stays true
-since prices only fall. Where a distance passes the bound, a block looks through the whole row and lists it
-afresh; it repeats until no row finds a shorter way. Distances above that of the farthest free row count as that.
+Distances are those of Bellman and Ford: each row looks for a shorter way through the columns that it lists,
+all rows at once, until none finds one. Rows list their cheapest columns and a bound on the others, which
+stays true since prices only fall. Where a distance passes the bound, a block looks through the whole row
+and lists it afresh; it repeats until no row finds a shorter way. Distances above that of the farthest free
+row count as that.
 
-Before, prices start from the minima of columns (where there are as many as rows), and rows bid: the best column's
-price falls until the second best one is as good, as in the row reduction of Jonker and Volgenant. Bids wait for
-nothing: a column's price and row are one word, exchanged at once; who is displaced bids next. So which of several
-best assignments is found may differ between runs.
+Before, prices start from the minima of columns (where there are as many as rows), and rows bid: the best
+column's price falls until the second best one is as good, as in the row reduction of Jonker and Volgenant.
+Bids wait for nothing: a column's price and row are one word, exchanged at once; who is displaced bids next.
+So which of several best assignments is found may differ between runs.
 
 All is one cooperative kernel. A block owns every so manyth row; a round of the search takes a barrier.
 """
@@ -45,7 +47,7 @@ SOURCE = Path(__file__).with_suffix(".cu")
 KINDS = ("i4", "i8", "f4", "f8")
 #: Words of a problem and their places, as in the ``.cuh`` file; the first are its state.
 PROBLEM_WORDS = 64
-PHASE, ENDING, SEARCHES, FREE_ROWS = 0, 3, 4, 5
+PHASE, ENDING, FREE_ROWS, SEARCHED = 0, 3, 5, 10
 COUNTED, ARRIVALS = 41, 48
 #: Phases that a solve begins with, and its end; and an ending that is a bug.
 REDUCE_COLUMNS, START, DONE = 0, 1, 10
@@ -53,13 +55,14 @@ STUCK = 4
 #: Bytes of a block's shared memory, at least as many as ``Scratch`` has.
 SCRATCH_BYTES = 8192
 #: Neighbouring threads whose columns have one minimum, of which a list's threshold is one.
-COLUMNS_A_GROUP = 4
+COLUMNS_A_GROUP = 8
 #: A list should fill so much of its room.
 FILLED = 0.8
 #: Barriers of one launch, some 0.1 s; and more launches than any problem needs: hours.
 ROUNDS_A_LAUNCH, MOST_LAUNCHES = 20_000, 100_000
 #: Threads that look at a list together.
-LANES = (1, 2, 4, 8, 16, 32)
+LANES = (0, 1, 2, 4, 8, 16, 32)
+LEAST_LANES = 4
 
 
 @dataclass(frozen=True)
@@ -73,14 +76,15 @@ class CudaShortestPathOptions:
     bids : int
         At most so many follow each other from one row before the searches; 0 for none.
     lanes : int
-        Threads that look at a list together: a power of two up to 32.
+        Threads that look at a list together: a power of two up to 32; 0 for as many as let a block look at
+        all of its rows at once, but 4 at least.
     sweeps : int
         How often a search goes through all lists between two barriers.
     """
 
     room: int = 32
     bids: int = 50
-    lanes: int = 8
+    lanes: int = 0
     sweeps: int = 6
 
     def __post_init__(self) -> None:
@@ -88,7 +92,7 @@ class CudaShortestPathOptions:
             check_positive(name, getattr(self, name))
         check_count("bids", self.bids)
         if self.lanes not in LANES:
-            raise InvalidInputError(f"option lanes is a power of two up to 32, got {self.lanes!r}")
+            raise InvalidInputError(f"option lanes is 0 or a power of two up to 32, got {self.lanes!r}")
 
 
 class MatrixCosts(NamedTuple):
@@ -241,9 +245,9 @@ def _run(
     device, items = costs.device, len(arguments.words)
     constants = (
         ("COST_KIND", KINDS.index(costs.values.dtype.str[1:])),
-        ("LANES_A_ROW", options.lanes),
+        ("LANES_A_ROW", options.lanes or _lanes(device.block_threads, arguments)),
     )
-    scans = control.counts[ARC_SCANS]
+    scans, augmentations = control.counts[ARC_SCANS], control.counts[AUGMENTATIONS]
     for _ in range(MOST_LAUNCHES):
         if control.stopped:
             return [STOPPED] * items
@@ -259,19 +263,26 @@ def _run(
         )
         words = device.to_host(arguments.words)
         control.counts[ARC_SCANS] = scans + words[:, COUNTED].sum()
+        control.counts[AUGMENTATIONS] = augmentations + (words[:, SEARCHED] - words[:, FREE_ROWS]).sum()
         if (words[:, PHASE] == DONE).all():
             break
         arguments.words[:, ARRIVALS] = 0
     else:
-        raise SolverError(f"gave up after {MOST_LAUNCHES:,} launches: {words[:, :10].tolist()}")
+        raise SolverError(f"gave up after {MOST_LAUNCHES:,} launches: {words[:, :11].tolist()}")
     endings: list[int] = words[:, ENDING].tolist()
     if STUCK in endings:
-        raise SolverError(f"a search gave no row a column: {words[:, :10].tolist()}")
+        raise SolverError(f"a search gave no row a column: {words[:, :11].tolist()}")
     if OVERFLOW in endings:
         raise InvalidInputError(
             "prices pass 2**60: the range of the costs is too large for exact 64-bit integers"
         )
     return endings
+
+
+def _lanes(block_threads: int, arguments: Arguments) -> int:
+    """Return how many threads look at a list together where each block looks at all of its rows at once."""
+    rows = -(-arguments.num_rows // arguments.blocks_a_problem)
+    return max([lanes for lanes in LANES if lanes * rows <= block_threads] + [LEAST_LANES])
 
 
 def _record(

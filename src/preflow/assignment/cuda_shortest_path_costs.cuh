@@ -87,6 +87,12 @@ struct MatrixCosts {
     struct Row {
         const Stored* values;
         __device__ __forceinline__ Number at(u32 column) const { return static_cast<Number>(values[column]); }
+        // Asks, all threads of a block together, for the row to be brought near.
+        __device__ __forceinline__ void fetch(u64 num_columns) const {
+            constexpr u32 COLUMNS_A_LINE = 128 / sizeof(Stored);
+            for (u64 j = threadIdx.x * COLUMNS_A_LINE; j < num_columns; j += blockDim.x * COLUMNS_A_LINE)
+                prefetch<false>(values + j);
+        }
     };
     __device__ __forceinline__ Row row(u32 i) const { return {values + i * num_columns}; }
     __device__ MatrixCosts part(u64 problem, u64 num_rows) const {

@@ -1,8 +1,8 @@
 // Scans of whole rows by a block each: they list the cheapest columns and shorten the row's distance.
 #include "cuda_shortest_path_state.cuh"
 
-// Loads of a thread that are under way together.
-constexpr u32 AT_ONCE = 4;
+// Loads of a thread that are under way together: of list entries, and of columns of a whole row.
+constexpr u32 AT_ONCE = LANES_A_ROW < 8 ? 8 : 4, COLUMNS_AT_ONCE = 8;
 
 // Calls `look` with the columns of a row, their costs, and these less the columns' prices.
 template <class Look>
@@ -10,15 +10,15 @@ __device__ __forceinline__ void look_through(const Arguments& args, u32 row, Loo
     const auto costs = args.costs.row(row);
     const u32 num_columns = args.num_columns, step = blockDim.x;
     u32 j = threadIdx.x;
-    for (; j + (AT_ONCE - 1) * step < num_columns; j += AT_ONCE * step) {
-        Number cost[AT_ONCE], price[AT_ONCE];
+    for (; j + (COLUMNS_AT_ONCE - 1) * step < num_columns; j += COLUMNS_AT_ONCE * step) {
+        Number cost[COLUMNS_AT_ONCE], price[COLUMNS_AT_ONCE];
 #pragma unroll
-        for (u32 k = 0; k < AT_ONCE; ++k) {
+        for (u32 k = 0; k < COLUMNS_AT_ONCE; ++k) {
             cost[k] = costs.at(j + k * step);
             price[k] = args.v[j + k * step];
         }
 #pragma unroll
-        for (u32 k = 0; k < AT_ONCE; ++k) look(j + k * step, cost[k], cost[k] - price[k]);
+        for (u32 k = 0; k < COLUMNS_AT_ONCE; ++k) look(j + k * step, cost[k], cost[k] - price[k]);
     }
     for (; j < num_columns; j += step) {
         const Number cost = costs.at(j);
@@ -76,7 +76,8 @@ __device__ void write_list(const Arguments& args, Scratch& scratch, u32 row) {
     }
     const Number threshold = scratch.threshold;
     const u32 below = relaxed_load(&scratch.below);
-    if (threshold < beyond())
+    // Where costs are few different ones, most columns may be as dear as the threshold.
+    if (threshold < beyond() && below < room / 2)
         look_through(args, row, [&](u32 j, Number cost, Number value) {
             if (value < threshold || threshold < value) return;
             if (relaxed_load(&scratch.level) + below >= room) return;

@@ -27,6 +27,7 @@ struct State {
     u64 least;         // word of the least distance that changed in the last round
     u64 limit;         // word of the largest distance of a free row: others above count as that
     u64 relaxations, scans;
+    u64 searched;      // free rows at first
 
     __device__ void end_round(u64 next, u64 cost = 1) {
         phase = next;
@@ -101,7 +102,7 @@ struct Arguments {
 };
 
 // A block's shared memory.
-constexpr u32 MOST_THREADS = 1024, COLUMNS_A_GROUP = 4, MOST_GROUPS = MOST_THREADS / COLUMNS_A_GROUP;
+constexpr u32 MOST_THREADS = 1024, COLUMNS_A_GROUP = 8, MOST_GROUPS = MOST_THREADS / COLUMNS_A_GROUP;
 struct Scratch {
     Arguments args;
     State state;

@@ -25,7 +25,7 @@ METHODS = (
         "cuda-shortest-path",
         "assignment.cuda_shortest_path",
         "CudaShortestPathOptions",
-        "few large dense problems: shortest paths from all free columns at once, over lists of the cheapest ones",
+        "few large dense problems: shortest paths from all free columns at once, over lists",
         "Balas, Miller, Pekny and Toth 1991",
         device="cuda",
     ),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from ..graph.costs import DenseCosts, SparseCosts
 from ..graph.device_costs import DeviceCosts
 
-#: A GPU solves each item by one block where there are fewer rows and columns than this, or where items are many and
-#: their rows and columns fewer than that; else by all blocks.
+#: A GPU solves each item by one block where there are fewer rows and columns than this, or where items are
+#: many and their rows and columns fewer than that; else by all blocks.
 SIZE_FOR_ALL_BLOCKS, MANY_ITEMS, SIZE_WHERE_MANY = 200, 32, 512
 #: What is on the host is worth the way to a GPU in use from so many items and costs on, ...
 ITEMS_FOR_GPU, COSTS_FOR_GPU = 64, 1_000_000
@@ -25,7 +25,7 @@ def pays_to_use_gpu(costs: Costs) -> bool:
 
 
 def choose_on_gpu(items: int, size: int) -> tuple[str, str]:
-    """Return the name of the method for items with up to `size` rows and columns on a GPU, and how it works."""
+    """Return the name of the method on a GPU for items of up to `size` rows and columns, and how it works."""
     if size >= (SIZE_FOR_ALL_BLOCKS if items <= MANY_ITEMS else SIZE_WHERE_MANY):
         return "cuda-shortest-path", "shortest paths from all free columns at once"
     return "cuda-batch", "one warp or block a problem"
