@@ -13,7 +13,7 @@
 #define STORED 1    // bytes of a cost in shared memory
 #define VECTOR 1    // costs of one load, of neighbouring columns
 #endif
-#define KERNEL_BOUNDS WARPS * TEAMS * 32, (WARPS > 1 || (NUMBER > 0 && COLUMNS > 1) ? 1 : 8)
+#define KERNEL_BOUNDS WARPS * TEAMS * 32, (WARPS > 1 ? 1 : COLUMNS > 1 ? 4 : 8)
 
 #include "atomics.cuh"
 #include "lanes.cuh"
@@ -87,16 +87,23 @@ __device__ __forceinline__ To bits_as(From value) {
     return word.to;
 }
 
-// More than any cost or distance; and what the distance of a column says that a search is done with.
+// More than any cost or distance.
 __device__ __forceinline__ Number infinity() {
     if (FLOATS) return static_cast<Number>(bits_as<double>(0x7ffull << 52));
     return static_cast<Number>(3ll << (8 * sizeof(Number) - 3));
 }
-constexpr Number CLOSED = -1;
+
+// What the distance of a column becomes when a search is done with it: negative; and the distance again.
+__device__ __forceinline__ Number closed(Number distance) {
+    return FLOATS ? static_cast<Number>(bits_as<double>(bits_as<u64>(static_cast<double>(distance)) | 1ull << 63))
+                  : static_cast<Number>(-1 - distance);
+}
+__device__ __forceinline__ bool is_closed(Number distance) { return bits_as<Key>(distance) >> (8 * sizeof(Key) - 1); }
+__device__ __forceinline__ Number reopened(Number distance) { return FLOATS ? -distance : -1 - distance; }
 
 // What minima are taken of: bits in the order of numbers. Closed columns come last, and of equal integers those
 // first that belong to a column without a row.
-__device__ __forceinline__ Key key_of(Number value, u32 taken) {
+__device__ __forceinline__ Key key_of(Number value, bool taken) {
     if (FLOATS) return bits_as<Key>(value);
     return static_cast<Key>(value) << 1 | taken;
 }
@@ -112,22 +119,14 @@ __device__ __forceinline__ void team_sync() {
         __syncthreads();
 }
 
-// A number's key and the column that it belongs to.
-struct Candidate {
-    Key key;
-    u32 column;
+// A column and the row that it has, or NONE, in one word.
+__device__ __forceinline__ u32 place_of(u32 column, u32 row) { return row << 16 | column; }
+__device__ __forceinline__ u32 column_at(u32 place) { return place & 0xffffu; }
+__device__ __forceinline__ u32 row_at(u32 place) { return place >> 16; }
 
-    __device__ Number value() const { return number_of(key); }
-};
-
-__device__ __forceinline__ Candidate lesser(Candidate a, Candidate b) {
-    const bool less = b.key < a.key;
-    return {less ? b.key : a.key, less ? b.column : a.column};
-}
-
-// Returns the first lane that has the least key.
+// Returns a lane that has the least key.
 __device__ __forceinline__ u32 lane_of_least(u32 key) {
-    return __ffs(static_cast<int>(__ballot_sync(ALL_LANES, key == least_of_warp(key)))) - 1;
+    return 31 - __clz(static_cast<int>(__ballot_sync(ALL_LANES, key == least_of_warp(key))));
 }
 __device__ __forceinline__ u32 lane_of_least(u64 key) {
     const u32 high = static_cast<u32>(key >> 32), low = static_cast<u32>(key);
@@ -137,11 +136,23 @@ __device__ __forceinline__ u32 lane_of_least(u64 key) {
         const u32 least_low = least_of_warp(least ? low : ~0u);
         lanes = __ballot_sync(ALL_LANES, least && low == least_low);
     }
-    return __ffs(static_cast<int>(lanes)) - 1;
+    return 31 - __clz(static_cast<int>(lanes));
 }
 
-__device__ __forceinline__ Candidate of_lane(Candidate mine, u32 lane) {
-    return {__shfl_sync(ALL_LANES, mine.key, lane), __shfl_sync(ALL_LANES, mine.column, lane)};
+// The key of a number, and the place that it belongs to.
+struct Candidate {
+    Key key;
+    u32 place;
+
+    __device__ Number value() const { return number_of(key); }
+    __device__ Candidate of_lane(u32 lane) const {
+        return {__shfl_sync(ALL_LANES, key, lane), __shfl_sync(ALL_LANES, place, lane)};
+    }
+};
+
+__device__ __forceinline__ Candidate lesser(Candidate a, Candidate b) {
+    const bool less = b.key < a.key;
+    return {less ? b.key : a.key, less ? b.place : a.place};
 }
 
 struct TwoCandidates {
@@ -151,8 +162,15 @@ struct TwoCandidates {
     __device__ TwoCandidates of_warp() const {
         const u32 lane = lane_of_least(best.key);
         const Candidate rest = lane_id() == lane ? second : best;
-        return {of_lane(best, lane), of_lane(rest, lane_of_least(rest.key))};
+        return {best.of_lane(lane), rest.of_lane(lane_of_least(rest.key))};
     }
+};
+
+// A column that a search may go on from: with this height added, reduced costs of its row become distances.
+struct Nearest {
+    Key key;
+    u32 place;
+    Number height;
 };
 
 // The team's part of shared memory, and the item that it works on: rows are the smaller side.
@@ -188,8 +206,16 @@ struct Item {
     __device__ static u32 column(u32 k) { return (thread() + k / VECTOR * TEAM_THREADS) * VECTOR + k % VECTOR; }
 };
 
+// Returns a float with its sign changed if `minus` is 1.
+__device__ __forceinline__ float with_sign(float value, u32 minus) { return bits_as<float>(bits_as<u32>(value) ^ minus << 31); }
+__device__ __forceinline__ double with_sign(double value, u32 minus) {
+    return bits_as<double>(bits_as<u64>(value) ^ static_cast<u64>(minus) << 63);
+}
+template <class T>
+__device__ __forceinline__ T with_sign(T value, u32) { return value; }
+
 __device__ __forceinline__ Number as_number(const Arguments& args, Source cost) {
-    if (FLOATS) return args.maximize ? -static_cast<Number>(cost) : static_cast<Number>(cost);
+    if (FLOATS) return static_cast<Number>(with_sign(cost, static_cast<u32>(args.maximize)));
     const Sum base = bits_as<Sum>(args.base), wide = static_cast<Sum>(cost);
     return static_cast<Number>(args.maximize ? base - wide : wide - base);
 }
@@ -220,15 +246,35 @@ __device__ void store_costs(const Arguments& args, const Item& item) {
     }
 }
 
-// The columns of a thread, their prices, and which of them exist and have a row, a bit each. Those that do not exist
-// stand for the last one in loads, so that loops over columns have no branches.
+// The columns of a thread: their prices, their rows, the prices of these, and which columns exist, a bit each. What does
+// not exist stands for the last one in loads, so that loops over columns have no branches.
 struct Columns {
     Number price[COLUMNS];
+    u32 place[COLUMNS];
+    Number mate_price[COLUMNS];
     u32 loaded[COLUMNS];
-    u32 there = 0, taken = 0;
+    u32 there = 0;
 
     __device__ bool exists(u32 k) const { return there >> k & 1; }
-    __device__ u32 is_taken(u32 k) const { return taken >> k & 1; }
+    __device__ bool is_taken(u32 k) const { return row_at(place[k]) != NONE; }
+
+    // Gives a column a row.
+    __device__ void match(Item& item, u32 k, u32 row, Number row_price) {
+        place[k] = place_of(Item::column(k), row);
+        mate_price[k] = row_price;
+        item.mate[Item::column(k)] = static_cast<u16>(row);
+        item.mate_price[Item::column(k)] = row_price;
+        item.row_mate[row] = Item::column(k);
+    }
+    // Reads what `augment` may have changed.
+    __device__ void refresh(const Item& item) {
+#pragma unroll
+        for (u32 k = 0; k < COLUMNS; ++k) {
+            const u32 column = min(Item::column(k), item.num_columns - 1);
+            place[k] = place_of(Item::column(k), item.mate[column]);
+            mate_price[k] = item.mate_price[column];
+        }
+    }
 };
 
 // Loads a row's costs of a thread's columns.
@@ -277,13 +323,14 @@ __device__ void reduce_columns(const Arguments& args, Item& item, Columns& mine)
         else if (mine.exists(k)) relaxed_fetch_min(&item.row_mate[row[k]], Item::column(k));
     }
     team_sync();
+    bool wins[COLUMNS];
 #pragma unroll
-    for (u32 k = 0; k < COLUMNS; ++k) {
-        if (!mine.exists(k) || row[k] == NONE || item.row_mate[row[k]] != Item::column(k)) continue;
-        item.mate[Item::column(k)] = static_cast<u16>(row[k]);
-        item.mate_price[Item::column(k)] = 0;
-        mine.taken |= 1u << k;
-    }
+    for (u32 k = 0; k < COLUMNS; ++k)
+        wins[k] = mine.exists(k) && row[k] != NONE && item.row_mate[row[k]] == Item::column(k);
+    team_sync();
+#pragma unroll
+    for (u32 k = 0; k < COLUMNS; ++k)
+        if (wins[k]) mine.match(item, k, row[k], 0);
     item.scans += item.num_rows;
 }
 
@@ -301,30 +348,33 @@ __device__ u32 list_free_rows(Item& item) {
     return size;
 }
 
-// Returns the least candidate of the team.
-__device__ __forceinline__ Candidate least_of_team(Item& item, Candidate mine) {
+// Returns the least of the team.
+__device__ __forceinline__ Nearest nearest_of_team(Item& item, Nearest mine) {
     u32 lane = lane_of_least(mine.key);
     if (WARPS > 1) {
-        Candidate* const slots = reinterpret_cast<Candidate*>(item.slots) + item.turn * WARPS;
+        Nearest* const slots = reinterpret_cast<Nearest*>(item.slots) + item.turn * WARPS;
         item.turn ^= 1;
         if (lane_id() == lane) slots[Item::thread() / WARP] = mine;
         __syncthreads();
         mine = slots[lane_id() < WARPS ? lane_id() : 0];
-        lane = lane_of_least(mine.key);
+        lane = lane_of_least(lane_id() < WARPS ? mine.key : ~Key{0});
     }
-    return of_lane(mine, lane);
+    mine.key = __shfl_sync(ALL_LANES, mine.key, lane);
+    mine.place = __shfl_sync(ALL_LANES, mine.place, lane);
+    mine.height = __shfl_sync(ALL_LANES, mine.height, lane);
+    return mine;
 }
 
 // Returns the two columns of the team with the least reduced costs of a row.
 __device__ TwoCandidates least_two_of_row(const Arguments& args, Item& item, const Columns& mine, u32 row) {
-    const Candidate none = {key_of(infinity(), 1), 0};
+    const Candidate none = {key_of(infinity(), true), place_of(0, NONE)};
     TwoCandidates two = {none, none};
     Number cost[COLUMNS];
     load_row(args, item, mine, row, cost);
 #pragma unroll
     for (u32 k = 0; k < COLUMNS; ++k) {
         const Number value = mine.exists(k) ? cost[k] - mine.price[k] : infinity();
-        const Candidate one = {key_of(value, mine.is_taken(k)), Item::column(k)};
+        const Candidate one = {key_of(value, mine.is_taken(k)), mine.place[k]};
         const bool best = one.key < two.best.key;
         two.second = best ? two.best : lesser(two.second, one);
         two.best = best ? one : two.best;
@@ -347,12 +397,13 @@ __device__ u32 reduce_rows(const Arguments& args, Item& item, Columns& mine, u32
     u32 left = 0, next = 0, row = NONE;
     while (budget > 0 && (row != NONE || next < size)) {
         --budget;
+        if (WARPS == 1) __syncwarp();  // where there are several warps, they meet when they compare their columns
         if (row == NONE) row = item.free_rows[next++];
         const TwoCandidates two = least_two_of_row(args, item, mine, row);
         const Number best = two.best.value(), second = two.second.value();
         const bool lowers = best < second && second < infinity();
-        u32 column = two.best.column, other = item.mate[column];
-        if (other != NONE && best == second) column = two.second.column, other = item.mate[column];
+        const bool second_instead = row_at(two.best.place) != NONE && best == second;
+        const u32 place = second_instead ? two.second.place : two.best.place, other = row_at(place);
         if (!(best < infinity()) || (other != NONE && !lowers)) {
             team_sync();
             if (is_first) item.free_rows[left] = static_cast<u16>(row);
@@ -360,18 +411,13 @@ __device__ u32 reduce_rows(const Arguments& args, Item& item, Columns& mine, u32
             row = NONE;
             continue;
         }
-        team_sync();
 #pragma unroll
-        for (u32 k = 0; k < COLUMNS; ++k)
-            if (Item::column(k) == column) {
-                if (lowers) mine.price[k] -= second - best;
-                mine.taken |= 1u << k;
-                item.mate_price[column] = lowers ? second : best;
-                item.mate[column] = static_cast<u16>(row);
-                item.row_mate[row] = column;
-                if (other != NONE) item.row_mate[other] = NONE;
-            }
-        team_sync();
+        for (u32 k = 0; k < COLUMNS; ++k) {
+            if (mine.place[k] != place) continue;
+            if (lowers) mine.price[k] -= second - best;
+            mine.match(item, k, row, lowers ? second : best);
+            if (other != NONE) item.row_mate[other] = NONE;
+        }
         row = other;
     }
     team_sync();
@@ -385,17 +431,18 @@ __device__ u32 reduce_rows(const Arguments& args, Item& item, Columns& mine, u32
     return left;
 }
 
-// Changes prices as a search found them that ended at a column of distance `here`, and notes the rows before columns.
-__device__ void finish(Item& item, Columns& mine, const Number (&final)[COLUMNS], const u32 (&before)[COLUMNS],
-                       Number here, u32 column) {
+// Changes prices as a search found them that ended at distance `here`, and notes the rows before columns.
+__device__ void finish(Item& item, Columns& mine, const Number (&distance)[COLUMNS], const u32 (&before)[COLUMNS],
+                       Number here) {
     team_sync();
 #pragma unroll
     for (u32 k = 0; k < COLUMNS; ++k) {
-        if (mine.exists(k)) item.before[Item::column(k)] = static_cast<u16>(before[k]);
-        if (Item::column(k) == column) mine.taken |= 1u << k;
-        if (final[k] == CLOSED) continue;
-        mine.price[k] -= here - final[k];
-        item.mate_price[Item::column(k)] += here - final[k];
+        if (!mine.exists(k)) continue;
+        item.before[Item::column(k)] = static_cast<u16>(before[k]);
+        if (!is_closed(distance[k])) continue;
+        const Number fall = here - reopened(distance[k]);
+        mine.price[k] -= fall;
+        item.mate_price[Item::column(k)] = mine.mate_price[k] + fall;
     }
     team_sync();
 }
@@ -422,46 +469,48 @@ __device__ __forceinline__ Number not_negative(Number distance) {
 
 // Gives a column to a row by a shortest path from there.
 __device__ Ending search(const Arguments& args, Item& item, Columns& mine, u32 root) {
-    Number distance[COLUMNS], final[COLUMNS], cost[COLUMNS];
+    Number distance[COLUMNS], cost[COLUMNS];
     u32 before[COLUMNS];
+    mine.refresh(item);
     load_row(args, item, mine, root, cost);
 #pragma unroll
     for (u32 k = 0; k < COLUMNS; ++k) {
-        distance[k] = mine.exists(k) ? cost[k] - mine.price[k] : CLOSED;
-        final[k] = CLOSED;
+        distance[k] = mine.exists(k) ? cost[k] - mine.price[k] : closed(0);
         before[k] = root;
     }
     ++item.searches;
     for (u32 step = 0; step <= item.num_columns; ++step) {
-        Candidate nearest[COLUMNS];
+        Nearest nearest[COLUMNS];
 #pragma unroll
-        for (u32 k = 0; k < COLUMNS; ++k) nearest[k] = {key_of(distance[k], mine.is_taken(k)), Item::column(k)};
+        for (u32 k = 0; k < COLUMNS; ++k)
+            nearest[k] = {key_of(distance[k], mine.is_taken(k)), mine.place[k], distance[k] - mine.mate_price[k]};
 #pragma unroll
         for (u32 apart = 1; apart < COLUMNS; apart *= 2)
 #pragma unroll
-            for (u32 k = 0; k + apart < COLUMNS; k += 2 * apart) nearest[k] = lesser(nearest[k], nearest[k + apart]);
-        const Candidate least = least_of_team(item, nearest[0]);
-        const Number here = least.value();
+            for (u32 k = 0; k + apart < COLUMNS; k += 2 * apart) {
+                const Nearest& other = nearest[k + apart];
+                const bool less = other.key < nearest[k].key;
+                nearest[k] = {less ? other.key : nearest[k].key, less ? other.place : nearest[k].place,
+                              less ? other.height : nearest[k].height};
+            }
+        const Nearest least = nearest_of_team(item, nearest[0]);
         ++item.scans;
-        if (!(here < infinity())) return INFEASIBLE;
-        const u32 row = item.mate[least.column];
+        if (least.key >= key_of(infinity(), false)) return INFEASIBLE;
+        const u32 row = row_at(least.place);
         if (row == NONE) {
-            finish(item, mine, final, before, here, least.column);
-            if (Item::thread() == 0) augment(item, root, here, least.column);
+            const Number here = number_of(least.key);
+            finish(item, mine, distance, before, here);
+            if (Item::thread() == 0) augment(item, root, here, column_at(least.place));
             team_sync();
             return SOLVED;
         }
-        const Number height = here - item.mate_price[least.column];
         load_row(args, item, mine, row, cost);
 #pragma unroll
-        for (u32 k = 0; k < COLUMNS; ++k) {
-            const bool closes = Item::column(k) == least.column;
-            final[k] = closes ? here : final[k];
-            distance[k] = closes ? CLOSED : distance[k];
-        }
+        for (u32 k = 0; k < COLUMNS; ++k)
+            distance[k] = mine.place[k] == least.place ? closed(distance[k]) : distance[k];
 #pragma unroll
         for (u32 k = 0; k < COLUMNS; ++k) {
-            const Number through = not_negative(cost[k] - mine.price[k] + height);
+            const Number through = not_negative(cost[k] - mine.price[k] + least.height);
             const bool less = through < distance[k];
             distance[k] = less ? through : distance[k];
             before[k] = less ? row : before[k];
@@ -478,8 +527,10 @@ __device__ Ending solve(const Arguments& args, Item& item, Columns& mine) {
         mine.loaded[k] = min(j, item.num_columns - 1);
         if (VECTOR > 1 && item.column_stride == 1)
             mine.loaded[k] = min(j - k % VECTOR, item.row_stride - VECTOR) + k % VECTOR;
+        mine.place[k] = place_of(j, NONE);
+        mine.mate_price[k] = 0;
         mine.price[k] = FLOATS ? static_cast<Number>(bits_as<Sum>(args.base)) : 0;
-        if (j < item.num_columns) mine.there |= 1u << k, item.mate[j] = NONE;
+        if (j < item.num_columns) mine.there |= 1u << k, item.mate[j] = NONE, item.mate_price[j] = 0;
         if (j < item.num_rows) item.row_mate[j] = NONE;
     }
     if (STORED) store_costs(args, item);
