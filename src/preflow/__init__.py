@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .assignment.result import AssignmentResult
     from .graph.bipartite import BipartiteGraph
     from .graph.network import FlowNetwork, MaxFlowProblem
+    from .graph.point_costs import PointCosts
     from .io.dimacs import read_dimacs, write_dimacs
     from .io.npz import load_npz, save_npz
     from .matching.api import bipartite_matching
@@ -38,6 +39,7 @@ _HOME = {
     "MaxFlowProblem": "graph.network",
     "MaxFlowResult": "maxflow.result",
     "MinCutResult": "maxflow.result",
+    "PointCosts": "graph.point_costs",
     "bipartite_matching": "matching.api",
     "dulmage_mendelsohn": "matching.decomposition",
     "linear_assignment": "assignment.api",
@@ -61,6 +63,7 @@ __all__ = [
     "MaxFlowProblem",
     "MaxFlowResult",
     "MinCutResult",
+    "PointCosts",
     "__version__",
     "bipartite_matching",
     "dulmage_mendelsohn",

@@ -15,15 +15,19 @@ from ..cuda.runtime import Device
 from ..errors import InfeasibleError, InvalidInputError, SolverError
 from ..graph.costs import DenseCosts, SparseCosts, as_costs
 from ..graph.device_costs import DeviceCosts, copied_to_device
+from ..graph.device_points import DevicePoints, points_on_device
+from ..graph.point_costs import PointCosts
 from ..kernels.timing import timed
 from ..progress import Reporter
 from ..solving.dispatch import check_method, check_placement, find_method, thread_count
 from ..solving.method import Method
 from ..solving.run import Control, check_time_limit, run_interruptibly
 from ..stats import ARC_SCANS, AUGMENTATIONS, AssignmentStats
+from .device_solution import DeviceSolution
 from .methods import METHODS
 from .on_device import bounds, finish_on_host, forget_rest, infeasible_items, totals
 from .partial import with_ways_out
+from .point_solver import row_minima
 from .policy import choose, pays_to_use_gpu
 from .result import AssignmentResult
 from .state import INFEASIBLE, OVERFLOW, SOLVED, STOPPED
@@ -31,7 +35,9 @@ from .state import INFEASIBLE, OVERFLOW, SOLVED, STOPPED
 #: Up to so many costs, a solve that nobody watches runs in the caller's thread: handing it to another one and
 #: back takes 0.7 ms, more than most such solves, which Ctrl-C can well wait for.
 QUICK_COSTS = 200_000
-#: The same on a GPU.
+#: The same for points, ...
+QUICK_POINTS = 500
+#: ... and for costs on a GPU.
 QUICK_COSTS_THERE = 2**26
 #: What solves an item that cuda-batch found no assignment of.
 ON_HOST = "serial-shortest-path"
@@ -54,12 +60,13 @@ def linear_assignment(
 
     Parameters
     ----------
-    cost : array_like, shape (..., n, m), or scipy sparse matrix
+    cost : array_like, shape (..., n, m), scipy sparse matrix, or PointCosts
         What each pair costs. Integers are solved exactly, in 64 bits; floats in float64. A pair of infinite
         cost (minus infinity with `maximize`), or that a sparse matrix does not store, is not allowed; stored
         zeros are. Leading dimensions make a stack of matrices, each of which is solved by itself. Dense costs
         may be arrays of CuPy's or of anything with ``__dlpack__``, such as Torch tensors, also on a GPU;
-        results are then of the same kind, and no gradients flow through them.
+        results are then of the same kind, and no gradients flow through them. Of
+        :class:`preflow.PointCosts` no cost is stored.
     maximize : bool
         Find the largest total instead.
     sizes : array_like of integers, shape (..., 2), optional
@@ -113,8 +120,7 @@ def linear_assignment(
     if not isinstance(partial, bool):
         raise InvalidInputError(f"partial is True or False, got {partial!r}")
     solve = _Solve.prepare(cost, maximize, sizes, method, device, threads, partial, options)
-    quick = QUICK_COSTS if solve.gpu is None else QUICK_COSTS_THERE
-    if solve.given.values.size <= quick and time_limit is None and progress is False:
+    if solve.quick and time_limit is None and progress is False:
         return solve.run()
     return run_interruptibly(solve.run, solve.control, time_limit, progress)
 
@@ -135,7 +141,7 @@ class _Solve:
 
     Attributes
     ----------
-    given : DenseCosts, SparseCosts or DeviceCosts
+    given : DenseCosts, SparseCosts, PointCosts or DeviceCosts
         The costs, where the caller has them.
     gpu : Device or None
         The GPU that the method runs on.
@@ -145,7 +151,7 @@ class _Solve:
         Which of the caller's matrices the items are, where only those of one size are solved.
     """
 
-    given: DenseCosts | SparseCosts | DeviceCosts
+    given: DenseCosts | SparseCosts | PointCosts | DeviceCosts
     partial: bool
     method: Method
     reason: str
@@ -184,6 +190,8 @@ class _Solve:
         else:
             record, reason = find_method(METHODS, method), "asked for"
             check_method(record, device, threads)
+        if isinstance(given, PointCosts) and not record.points:
+            raise InvalidInputError(f"method {record.name!r} takes no PointCosts")
         gpu = None
         if record.device == "cuda":
             if isinstance(given, SparseCosts):
@@ -194,7 +202,7 @@ class _Solve:
         return cls(given, partial, record, reason, validated, count, gpu, seconds, given.leading)
 
     @cached_property
-    def costs(self) -> DenseCosts | SparseCosts:
+    def costs(self) -> DenseCosts | SparseCosts | PointCosts:
         """The costs in the host's memory."""
         if not isinstance(self.given, DeviceCosts):
             return self.given
@@ -202,17 +210,23 @@ class _Solve:
             return self.given.on_host()
 
     @cached_property
-    def solved(self) -> DenseCosts | SparseCosts:
+    def solved(self) -> DenseCosts | SparseCosts | PointCosts:
         """Costs to minimise with no more rows than columns."""
         with timed(self.seconds, "build"):
             return self.costs.to_minimize()
+
+    @property
+    def quick(self) -> bool:
+        if isinstance(self.given, PointCosts):
+            return sum(self.given.shape) <= QUICK_POINTS
+        return bool(self.given.values.size <= (QUICK_COSTS if self.gpu is None else QUICK_COSTS_THERE))
 
     @property
     def transposed(self) -> bool:
         return self.costs.shape[1] > self.costs.shape[2]
 
     def run(self) -> AssignmentResult:
-        if self.gpu is not None and self.given.values.size > 0:
+        if self.gpu is not None and 0 not in self.given.shape:
             with self.gpu.current():
                 return self.run_there(self.gpu)
         costs = self.costs
@@ -228,31 +242,42 @@ class _Solve:
 
     def run_there(self, gpu: Device) -> AssignmentResult:
         """Solve the costs on a GPU."""
-        there = self.given
-        if not isinstance(there, DeviceCosts):
-            assert isinstance(there, DenseCosts)
-            with timed(self.seconds, "upload"):
-                there = copied_to_device(there, gpu)
+        there = self.placed_on(gpu)
         with timed(self.seconds, "solve"):
             solve: Any = self.method.solve_on_device
             found = solve(there, self.options, self.control)
-            items = infeasible_items(found, there)
-            if items and not self.partial and items[0] in found.violators:
-                n, m = there.shape[1:] if there.sizes is None else there.sizes[items[0]]
-                side = "columns" if n > m else "rows"
-                raise InfeasibleError(side, *map(tuple, found.violators[items[0]]), self.index(items[0]))
-            if items:
-                self.control.remarks.append(
-                    f"{len(items):,} items that have no assignment of all rows, or of all columns, by {ON_HOST}"
-                )
-                found = finish_on_host(found, there, items, self.find_on_host)
+            if isinstance(there, DeviceCosts) and found.num_infeasible:
+                found = self.finish(found, there)
         with timed(self.seconds, "recover"):
             stopped = found.done < len(found.total)
             lower = upper = totals(found, there)
             if stopped:
                 forget_rest(found)
                 lower, upper = bounds(lower, found, there)
-            return self.result(lower, upper, *found[:4], stopped)
+            row, column, u, v = found[:4]
+            return self.result(lower, upper, row, column, u, v, stopped)
+
+    def placed_on(self, gpu: Device) -> DeviceCosts | DevicePoints:
+        """Return the costs on a GPU."""
+        if isinstance(self.given, DeviceCosts):
+            return self.given
+        assert not isinstance(self.given, SparseCosts)
+        with timed(self.seconds, "upload"):
+            if isinstance(self.given, PointCosts):
+                return points_on_device(self.given, gpu)
+            return copied_to_device(self.given, gpu)
+
+    def finish(self, found: DeviceSolution, costs: DeviceCosts) -> DeviceSolution:
+        """Return the solution with the best partial assignments of infeasible items, if these may be partial."""
+        items = infeasible_items(found, costs)
+        if not self.partial and items[0] in found.violators:
+            n, m = costs.shape[1:] if costs.sizes is None else costs.sizes[items[0]]
+            violating, allowed = found.violators[items[0]]
+            side = "columns" if n > m else "rows"
+            raise InfeasibleError(side, tuple(violating), tuple(allowed), self.index(items[0]))
+        what = "items that have no assignment of all rows, or of all columns"
+        self.control.remarks.append(f"{len(items):,} {what}, by {ON_HOST}")
+        return finish_on_host(found, costs, items, self.find_on_host)
 
     def find_on_host(self, costs: DenseCosts, item: int) -> Any:
         """Return the pairs and prices of one item, by a method on the host; raise if it has none and must."""
@@ -298,7 +323,7 @@ class _Solve:
 
     def without_pairs(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], bool]:
         items, n, m = self.solved.shape
-        dtype = np.int64 if self.costs.values.dtype.kind == "i" else np.float64
+        dtype = np.int64 if self.costs.dtype.kind == "i" else np.float64
         return np.full((items, n), -1), np.zeros((items, n), dtype), np.zeros((items, m), dtype), False
 
     def solve(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], bool]:
@@ -315,6 +340,7 @@ class _Solve:
 
     def solve_partially(self, found: Any, item: int) -> None:
         """Replace what was found for an item by the best assignment with the most pairs."""
+        assert not isinstance(self.solved, PointCosts)  # all pairs are allowed
         m = self.solved.shape[2]
         costs, penalty = with_ways_out(self.solved.one(item).to_sparse())
         other = self.method.solve(costs, self.options, self.control)
@@ -386,7 +412,7 @@ class _Solve:
 
     def total(self, row: NDArray[Any], column: NDArray[Any]) -> NDArray[Any]:
         """Return the sum of the costs of every item's pairs."""
-        items, integer = len(row), self.costs.values.dtype.kind == "i"
+        items, integer = len(row), self.costs.dtype.kind == "i"
         if items > 1 and (row >= 0).all():
             at_pairs = self.costs.at(np.arange(items)[:, None], row, column)
             if not integer or float(np.abs(at_pairs).max(initial=0)) * row.shape[1] < 2.0**62:
@@ -420,7 +446,7 @@ class _Solve:
         )
 
 
-def _has_room(costs: DenseCosts | SparseCosts | DeviceCosts) -> bool:
+def _has_room(costs: Any) -> bool:
     """Whether there is a GPU with room for costs, for a copy of them and for what solvers need beside."""
     device = runtime.device_if_any()
     return device is not None and device.free_bytes >= 3 * costs.values.nbytes
@@ -442,8 +468,10 @@ def _pairs(match: NDArray[Any], transposed: bool) -> tuple[NDArray[Any], NDArray
     return pairs[0], pairs[1]
 
 
-def _row_minima(costs: DenseCosts | SparseCosts, item: int, v: NDArray[Any]) -> NDArray[Any]:
+def _row_minima(costs: DenseCosts | SparseCosts | PointCosts, item: int, v: NDArray[Any]) -> NDArray[Any]:
     """Return the largest prices of rows that exceed no cost; 0 where nothing is allowed."""
+    if isinstance(costs, PointCosts):
+        return row_minima(costs, v)
     if isinstance(costs, DenseCosts):
         least = (costs.values[item] - v).min(axis=1)
         return least if least.dtype.kind == "i" else np.where(np.isfinite(least), least, 0.0)

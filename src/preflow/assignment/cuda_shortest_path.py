@@ -35,11 +35,12 @@ import numpy as np
 
 from ..errors import InvalidInputError, SolverError
 from ..graph.device_costs import DeviceCosts
+from ..graph.device_points import DevicePoints
 from ..graph.placement import require_memory
 from ..solving.options import check_count, check_positive
 from ..solving.run import Control
 from ..stats import ARC_SCANS, AUGMENTATIONS
-from .cuda_batch import DeviceSolution
+from .device_solution import DeviceSolution, make_solution
 from .state import INFEASIBLE, OVERFLOW, SOLVED, STOPPED
 
 SOURCE = Path(__file__).with_suffix(".cu")
@@ -102,10 +103,18 @@ class MatrixCosts(NamedTuple):
     num_columns: int
 
 
+class Points(NamedTuple):
+    """``PointCosts`` in the ``.cuh`` file."""
+
+    rows: Any
+    columns: Any
+    factor: int
+
+
 class Arguments(NamedTuple):
     """``Arguments`` in the ``.cuh`` file."""
 
-    costs: MatrixCosts
+    costs: MatrixCosts | Points
     num_rows: int
     num_columns: int
     blocks_a_problem: int
@@ -134,12 +143,14 @@ class Arguments(NamedTuple):
     words: Any
 
 
-def solve_on_device(costs: DeviceCosts, options: CudaShortestPathOptions, control: Control) -> DeviceSolution:
+def solve_on_device(
+    costs: DeviceCosts | DevicePoints, options: CudaShortestPathOptions, control: Control
+) -> DeviceSolution:
     """Assign all rows, or all columns where there are fewer, of every item at the best cost.
 
     Parameters
     ----------
-    costs : DeviceCosts
+    costs : DeviceCosts or DevicePoints
         As they are given, at least one. Several of one size are solved at a time where that leaves each
         a block.
     options : CudaShortestPathOptions
@@ -155,48 +166,39 @@ def solve_on_device(costs: DeviceCosts, options: CudaShortestPathOptions, contro
     Notes
     -----
     O(n) searches at worst, each of O(n) rounds over all lists; a dozen of searches of some dozen rounds in
-    practice. On the device, beside the costs: 20 bytes a list's entry, 56 a row and 44 a column; the costs are
-    copied where they are to be maximised, have more rows than columns or items differ in size.
+    practice. On the device, beside the costs: 20 bytes a list's entry, 56 a row and 44 a column; matrices are
+    copied where they are to be maximised, have more rows than columns or differ in size.
     """
-    xp, (items, n, m) = costs.xp, costs.shape
-    pairs = min(n, m) if costs.sizes is None else int(costs.sizes.min(axis=1).max())
-    number = np.int64 if costs.values.dtype.kind == "i" else np.float64
-    solution = DeviceSolution(
-        *(xp.empty((items, pairs), dtype=np.int64) for _ in range(2)),
-        *(xp.empty(each, dtype=number) for each in ((items, n), (items, m), items)),
-        xp.empty(items, dtype=np.uint32),
-        0,
-        0,
-    )
+    items = costs.shape[0]
+    solution = make_solution(costs, np.int64 if costs.dtype.kind == "i" else np.float64)
     control.excess[:] = 1.0
     for first, part in _of_one_size(costs):
-        if part.values.size == 0:
+        if 0 in part.shape:
             _record_nothing(solution, first)
             continue
         least = part.to_minimize()
         at_once = _problems_at_once(least, options)
         for begin in range(0, part.shape[0], at_once):
-            values = least.values[begin : begin + at_once]
-            arguments = _arguments(least, values, options)
+            names = range(first + begin, min(first + begin + at_once, first + part.shape[0]))
+            arguments = _arguments(least, begin, len(names), options)
             endings = _run(least, arguments, options, control)
             if STOPPED in endings:
-                return solution._replace(done=first + begin)
-            names = range(first + begin, first + begin + len(values))
+                return solution._replace(done=names.start)
             solution = _record(solution, names, part, arguments, endings)
             control.excess[0] = 1.0 - names.stop / items
     return solution._replace(done=items)
 
 
-def _of_one_size(costs: DeviceCosts) -> Iterator[tuple[int, DeviceCosts]]:
+def _of_one_size(costs: DeviceCosts | DevicePoints) -> Iterator[tuple[int, DeviceCosts | DevicePoints]]:
     """Yield all items, or, where they differ in size, one after the other; and the number of the first."""
-    if costs.sizes is None:
+    if isinstance(costs, DevicePoints) or costs.sizes is None:
         yield 0, costs
         return
     for item, (n, m) in enumerate(costs.sizes.tolist()):
         yield item, replace(costs, values=costs.values[item : item + 1, :n, :m], sizes=None)
 
 
-def _problems_at_once(costs: DeviceCosts, options: CudaShortestPathOptions) -> int:
+def _problems_at_once(costs: DeviceCosts | DevicePoints, options: CudaShortestPathOptions) -> int:
     """Return how many items the blocks and the memory of the GPU do for."""
     items, n, m = costs.shape
     needed = n * (20 * min(options.room, m) + 56) + 44 * m + 8 * PROBLEM_WORDS
@@ -206,10 +208,17 @@ def _problems_at_once(costs: DeviceCosts, options: CudaShortestPathOptions) -> i
     return max(1, min(items, costs.device.num_multiprocessors, costs.device.free_bytes // (2 * needed)))
 
 
-def _arguments(costs: DeviceCosts, values: Any, options: CudaShortestPathOptions) -> Arguments:
+def _arguments(
+    costs: DeviceCosts | DevicePoints, first: int, items: int, options: CudaShortestPathOptions
+) -> Arguments:
     """Return what the kernel works on for some items."""
-    xp, device, (items, n, m) = costs.xp, costs.device, values.shape
-    number = np.int64 if values.dtype.kind == "i" else np.float64
+    xp, device, (_, n, m) = costs.xp, costs.device, costs.shape
+    number = np.int64 if costs.dtype.kind == "i" else np.float64
+    if isinstance(costs, DevicePoints):
+        factor = int(np.float64(costs.factor).view(np.uint64))
+        looked_at: MatrixCosts | Points = Points(costs.rows, costs.columns, factor)
+    else:
+        looked_at = MatrixCosts(costs.values[first : first + items], m)
     room = min(options.room, m)
     groups = device.block_threads // COLUMNS_A_GROUP
     wanted = max(1, int(groups * -math.expm1(-FILLED * room / groups)))
@@ -222,7 +231,7 @@ def _arguments(costs: DeviceCosts, values: Any, options: CudaShortestPathOptions
     wide_of_columns = xp.empty((2, items, m), dtype=number)
     entries = items * n * room
     return Arguments(
-        MatrixCosts(values, m), n, m,
+        looked_at, n, m,
         blocks_a_problem=device.num_multiprocessors // items,
         rounds=ROUNDS_A_LAUNCH, room=room, wanted=wanted, most_bids=options.bids, sweeps=options.sweeps,
         row_match=of_rows[0], parent=of_rows[1], size=of_rows[2], won=of_rows[3],
@@ -238,15 +247,25 @@ def _arguments(costs: DeviceCosts, values: Any, options: CudaShortestPathOptions
     )  # fmt: skip
 
 
+def _constants(
+    costs: DeviceCosts | DevicePoints, arguments: Arguments, options: CudaShortestPathOptions
+) -> tuple[tuple[str, int], ...]:
+    """Return what the kernel is compiled with."""
+    lanes = ("LANES_A_ROW", options.lanes or _lanes(costs.device.block_threads, arguments))
+    if isinstance(costs, DevicePoints):
+        return lanes, ("COST_KIND", len(KINDS) + costs.kind), ("DIMENSION", costs.rows.shape[1])
+    return lanes, ("COST_KIND", KINDS.index(costs.dtype.str[1:]))
+
+
 def _run(
-    costs: DeviceCosts, arguments: Arguments, options: CudaShortestPathOptions, control: Control
+    costs: DeviceCosts | DevicePoints,
+    arguments: Arguments,
+    options: CudaShortestPathOptions,
+    control: Control,
 ) -> list[int]:
     """Launch the kernel until it is done or the solve is to stop; return how each item ended."""
     device, items = costs.device, len(arguments.words)
-    constants = (
-        ("COST_KIND", KINDS.index(costs.values.dtype.str[1:])),
-        ("LANES_A_ROW", options.lanes or _lanes(device.block_threads, arguments)),
-    )
+    constants = _constants(costs, arguments, options)
     scans, augmentations = control.counts[ARC_SCANS], control.counts[AUGMENTATIONS]
     for _ in range(MOST_LAUNCHES):
         if control.stopped:
@@ -286,7 +305,11 @@ def _lanes(block_threads: int, arguments: Arguments) -> int:
 
 
 def _record(
-    solution: DeviceSolution, names: range, costs: DeviceCosts, arguments: Arguments, endings: list[int]
+    solution: DeviceSolution,
+    names: range,
+    costs: DeviceCosts | DevicePoints,
+    arguments: Arguments,
+    endings: list[int],
 ) -> DeviceSolution:
     """Write down what was found for some items, in the order of their rows and columns as given."""
     xp, part = costs.xp, slice(names.start, names.stop)
@@ -321,7 +344,9 @@ def _record_nothing(solution: DeviceSolution, item: int) -> None:
         values[item] = rest
 
 
-def _violators(costs: DeviceCosts, arguments: Arguments, k: int) -> tuple[list[int], list[int]]:
+def _violators(
+    costs: DeviceCosts | DevicePoints, arguments: Arguments, k: int
+) -> tuple[list[int], list[int]]:
     """Return rows (columns, if there are fewer) out of reach of free columns, and those that these have."""
     to_host = costs.device.to_host
     beyond = 2**61 if arguments.u.dtype.kind == "i" else np.inf

@@ -2,7 +2,8 @@
 // one by one, read from a matrix.
 #include "atomics.cuh"
 
-// Of COST_KIND: int32, int64, float32, float64.
+// Of COST_KIND: int32, int64, float32, float64; and float64 computed from points: the distances EUCLIDEAN, SQEUCLIDEAN,
+// CITYBLOCK and CHEBYSHEV of graph/point_costs.py.
 #ifndef COST_KIND
 #define COST_KIND 0
 #endif
@@ -99,4 +100,46 @@ struct MatrixCosts {
         return {values + problem * num_rows * num_columns, num_columns};
     }
 };
+
+#if COST_KIND > 3
+// Points of rows and of columns, of DIMENSION coordinates, and the word of what their distances are multiplied by.
+struct PointCosts {
+    const double* rows;
+    const double* columns;
+    u64 factor;
+
+    struct Row {
+        double own[DIMENSION];
+        const double* columns;
+        double factor;
+
+        __device__ __forceinline__ Number at(u32 column) const {
+            const double* const other = columns + static_cast<u64>(column) * DIMENSION;
+            double total = 0;
+#pragma unroll
+            for (u32 axis = 0; axis < DIMENSION; ++axis) {
+                const double difference = own[axis] - other[axis];
+                const double gap = difference < 0 ? -difference : difference;
+                if (COST_KIND == 7)
+                    total = gap > total ? gap : total;
+                else
+                    total += COST_KIND == 6 ? gap : gap * gap;
+            }
+            return factor * (COST_KIND == 4 ? sqrt(total) : total);
+        }
+        __device__ __forceinline__ void fetch(u64) const {}
+    };
+    __device__ __forceinline__ Row row(u32 i) const {
+        Row row;
+#pragma unroll
+        for (u32 axis = 0; axis < DIMENSION; ++axis) row.own[axis] = rows[static_cast<u64>(i) * DIMENSION + axis];
+        row.columns = columns;
+        row.factor = number_of(factor);
+        return row;
+    }
+    __device__ PointCosts part(u64, u64) const { return *this; }
+};
+using Costs = PointCosts;
+#else
 using Costs = MatrixCosts;
+#endif

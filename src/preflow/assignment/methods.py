@@ -12,6 +12,7 @@ METHODS = (
         "reductions of columns and rows, then shortest augmenting paths over lists of the cheapest columns",
         "Jonker and Volgenant 1987",
         aliases=("JV",),
+        points=True,
     ),
     Method(
         "cuda-batch",
@@ -28,5 +29,6 @@ METHODS = (
         "few large dense problems: shortest paths from all free columns at once, over lists",
         "Balas, Miller, Pekny and Toth 1991",
         device="cuda",
+        points=True,
     ),
 )

@@ -1,4 +1,4 @@
-"""What linear_assignment does with a stack that was solved on a GPU: items left to the host, sums and bounds."""
+"""What linear_assignment does with a stack solved on a GPU: items left to the host, sums and bounds."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from numpy.typing import NDArray
 from ..errors import SolverError
 from ..graph.costs import DenseCosts
 from ..graph.device_costs import DeviceCosts
-from .cuda_batch import DeviceSolution
+from ..graph.device_points import DevicePoints
+from .device_solution import DeviceSolution
 from .state import INFEASIBLE
 
 #: Returns the pairs of one item and the prices of its rows and columns.
 SolveOne = Callable[[DenseCosts, int], tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]]
 
 
-def infeasible_items(solution: DeviceSolution, costs: DeviceCosts) -> list[int]:
+def infeasible_items(solution: DeviceSolution, costs: DeviceCosts | DevicePoints) -> list[int]:
     """Return the items that have no assignment of all rows, or of all columns."""
     if solution.num_infeasible == 0:
         return []
@@ -59,8 +60,10 @@ def forget_rest(solution: DeviceSolution) -> None:
         values[solution.done :] = rest
 
 
-def totals(solution: DeviceSolution, costs: DeviceCosts) -> Any:
+def totals(solution: DeviceSolution, costs: DeviceCosts | DevicePoints) -> Any:
     """Return the sum of the costs of every item's pairs; where 64 bits may not do, on the host."""
+    if isinstance(costs, DevicePoints):
+        return solution.total
     extent = costs.extent
     most = max(-int(extent.least), int(extent.most)) if costs.values.dtype.kind == "i" else 0
     if most * solution.row.shape[1] < 2**63:
@@ -72,7 +75,7 @@ def totals(solution: DeviceSolution, costs: DeviceCosts) -> Any:
     return found
 
 
-def bounds(sums: Any, solution: DeviceSolution, costs: DeviceCosts) -> tuple[Any, Any]:
+def bounds(sums: Any, solution: DeviceSolution, costs: DeviceCosts | DevicePoints) -> tuple[Any, Any]:
     """Return what is known of the best total of every item where not all were worked on."""
     host = sums if sums.dtype == object else costs.device.to_host(sums).astype(object)
     lower, upper = host.copy(), host

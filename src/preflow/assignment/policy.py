@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..graph.costs import DenseCosts, SparseCosts
 from ..graph.device_costs import DeviceCosts
+from ..graph.point_costs import PointCosts
 
 #: A GPU solves each item by one block where there are fewer rows and columns than this, or where items are
 #: many and their rows and columns fewer than that; else by all blocks.
@@ -13,7 +14,7 @@ ITEMS_FOR_GPU, COSTS_FOR_GPU = 64, 1_000_000
 #: ... and few items from so many rows and columns on.
 SIZE_FOR_GPU = 1500
 
-Costs = DenseCosts | SparseCosts | DeviceCosts
+Costs = DenseCosts | SparseCosts | PointCosts | DeviceCosts
 
 
 def pays_to_use_gpu(costs: Costs) -> bool:
@@ -39,7 +40,7 @@ def choose(
     `gpu` says whether one may be used for costs on the host.
     """
     items, size = costs.shape[0], max(costs.shape[1:])
-    name, how = choose_on_gpu(items, size)
+    name, how = choose_on_gpu(items, SIZE_FOR_ALL_BLOCKS if isinstance(costs, PointCosts) else size)
     if device == "cuda":
         return name, f"device='cuda': {how}"
     if device == "auto" and threads is None:
@@ -47,5 +48,7 @@ def choose(
             return name, f"the costs are on a GPU: {how}"
         if gpu and pays_to_use_gpu(costs):
             return name, f"enough work for the GPU, the way there included: {how}"
+    if isinstance(costs, PointCosts):
+        return "serial-shortest-path", "points, one thread: an auction over a tree, shortest augmenting paths"
     kind = "sparse" if isinstance(costs, SparseCosts) else "dense"
     return "serial-shortest-path", f"{kind} costs, one thread: shortest augmenting paths"

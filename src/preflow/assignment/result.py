@@ -10,6 +10,7 @@ import numpy as np
 from ..certify.assignment import check_assignment, check_bound
 from ..graph.costs import DenseCosts, SparseCosts
 from ..graph.device_costs import DeviceCosts
+from ..graph.point_costs import PointCosts
 from ..solving.result import BoundedResult
 from ..stats import AssignmentStats
 
@@ -32,7 +33,7 @@ class AssignmentResult(BoundedResult):
     status, lower_bound, upper_bound, value
         See :class:`preflow.solving.result.BoundedResult`.
     stats : AssignmentStats
-    costs : DenseCosts, SparseCosts or DeviceCosts
+    costs : DenseCosts, SparseCosts, PointCosts or DeviceCosts
     partial : bool
         Whether rows and columns may be left over although there are as many of the others.
     """
@@ -42,7 +43,7 @@ class AssignmentResult(BoundedResult):
     u: Any
     v: Any
     stats: AssignmentStats
-    costs: DenseCosts | SparseCosts | DeviceCosts
+    costs: DenseCosts | SparseCosts | PointCosts | DeviceCosts
     partial: bool
 
     @property

@@ -21,12 +21,14 @@ from numpy.typing import NDArray
 
 from ..errors import InvalidInputError
 from ..graph.costs import DenseCosts, SparseCosts
+from ..graph.point_costs import PointCosts
 from ..kernels.atomics import relaxed_load
 from ..kernels.kernel import kernel
 from ..solving.options import MOST, check_flag
 from ..solving.run import Control
 from ..stats import ARC_SCANS, AUGMENTATIONS
 from .dense_rows import ROOM, WANTED, list_row, reduce_columns
+from .point_solver import solve_points
 from .row_reduction import reduce_rows
 from .shortest_paths import search_lists, search_rows
 from .state import (
@@ -66,15 +68,19 @@ class ShortestPathOptions:
         Work of each of the two passes of row reduction: at most so many lists a row; 0 for none.
     lists : bool
         Search over lists of the cheapest columns of dense costs; else over whole rows.
+    auction : bool
+        Start from the prices of an auction, where costs are distances of points, as many as there are others.
     """
 
     column_reduction: bool = True
     row_reduction: float = 5.0
     lists: bool = True
+    auction: bool = True
 
     def __post_init__(self) -> None:
         check_flag("column_reduction", self.column_reduction)
         check_flag("lists", self.lists)
+        check_flag("auction", self.auction)
         share = self.row_reduction
         if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= MOST:
             raise InvalidInputError(f"option row_reduction is a number of 0 to {MOST}, got {share!r}")
@@ -237,13 +243,16 @@ def solve_items(
 
 
 def solve(
-    costs: DenseCosts | SparseCosts, options: ShortestPathOptions, control: Control, go_on: bool = False
+    costs: DenseCosts | SparseCosts | PointCosts,
+    options: ShortestPathOptions,
+    control: Control,
+    go_on: bool = False,
 ) -> Solution:
     """Assign a column to every row at the least cost.
 
     Parameters
     ----------
-    costs : DenseCosts or SparseCosts
+    costs : DenseCosts, SparseCosts or PointCosts
         To minimise, with at least as many columns as rows.
     options : ShortestPathOptions
     control : Control
@@ -255,6 +264,8 @@ def solve(
     O(n**2 m) time for dense costs, O(n e log m) for e sparse ones. Memory beside the costs: about 100 bytes a
     column, 60 a row, and 3 KiB a row for the lists of dense costs.
     """
+    if isinstance(costs, PointCosts):
+        return _solve_points(costs, options, control)
     items, n, m = costs.shape
     dtype = np.int64 if costs.values.dtype.kind == "i" else np.float64
     state = make_state(n, m, dtype)
@@ -289,6 +300,12 @@ def solve(
     return solution._replace(
         violating_rows=np.sort(rows.astype(np.int64)), violating_columns=np.sort(columns.astype(np.int64))
     )
+
+
+def _solve_points(costs: PointCosts, options: ShortestPathOptions, control: Control) -> Solution:
+    match, u, v, ending = solve_points(costs, options.auction, options.row_reduction, control)
+    nobody = np.empty(0, dtype=np.int64)
+    return Solution(match[None], u[None], v[None], np.array([ending]), nobody, nobody)
 
 
 def _lists_of(costs: SparseCosts, state: State) -> Lists:

@@ -28,7 +28,7 @@ FOUR = np.uint64(4)
 
 
 @kernel
-def _rise(state: State, hole: Any, item: Any) -> None:
+def rise(state: State, hole: Any, item: Any) -> None:
     """Put `item` into the heap at the place `hole` or above."""
     heap, distance = state.heap, state.distance
     key = distance[item]
@@ -44,7 +44,7 @@ def _rise(state: State, hole: Any, item: Any) -> None:
 
 
 @kernel
-def _pop(state: State, size: Any) -> Any:
+def pop(state: State, size: Any) -> Any:
     """Take the nearest item out of the heap of `size`; return it."""
     heap, distance = state.heap, state.distance
     nearest = heap[ZERO]
@@ -70,7 +70,7 @@ def _pop(state: State, size: Any) -> Any:
 
 
 @kernel
-def _height(state: State, row: Any, root: Any) -> Any:
+def row_height(state: State, row: Any, root: Any) -> Any:
     """Return the price of a row less its distance."""
     if row == root:
         return state.limits.zero
@@ -79,7 +79,8 @@ def _height(state: State, row: Any, root: Any) -> Any:
 
 
 @kernel
-def _forget(state: State, touched: Any) -> None:
+def forget(state: State, touched: Any) -> None:
+    """Take all that was touched out of the heap."""
     for k in range(touched):
         item = state.touched[k]
         state.distance[item] = state.limits.beyond
@@ -87,7 +88,8 @@ def _forget(state: State, touched: Any) -> None:
 
 
 @kernel
-def _augment(state: State, root: Any, sink: Any) -> None:
+def augment(state: State, root: Any, sink: Any) -> None:
+    """Match along the path from `root` to `sink`."""
     while True:
         row = state.parent[sink]
         state.column_match[sink] = row
@@ -153,20 +155,20 @@ def search_lists(cost: Any, lists: Lists, state: State, root: Any, number: Any) 
                     touched += ONE
                     place = size
                     size += ONE
-                _rise(state, place, j)
+                rise(state, place, j)
         if lists.bound[row] < beyond and lists.bound[row] - height < nearest:
             item = num_columns + row
             distance[item] = lists.bound[row] - height
             if state.place[item] == NONE:
                 state.touched[touched] = item
                 touched += ONE
-            _rise(state, size, item)
+            rise(state, size, item)
             size += ONE
         if size == ZERO or not distance[state.heap[ZERO]] < nearest:
             if sink == NONE:
                 ending = INFEASIBLE
             break
-        item = _pop(state, size)
+        item = pop(state, size)
         size -= ONE
         here = max(here, distance[item])
         if origin == -state.limits.far:
@@ -189,12 +191,12 @@ def search_lists(cost: Any, lists: Lists, state: State, root: Any, number: Any) 
                 lists.wanted[row] *= TWO
             list_row(cost, lists, state, row, number)
             scans += num_columns
-        height = _height(state, row, root)
+        height = row_height(state, row, root)
     if ending == SOLVED:
         if not _lower_prices(state, done, max(here, nearest)):
             ending = OVERFLOW
-        _augment(state, root, sink)
-    _forget(state, touched)
+        augment(state, root, sink)
+    forget(state, touched)
     return ending, done, scans
 
 
@@ -323,7 +325,7 @@ def search_rows(cost: Any, state: State, root: Any, done: Any) -> tuple[Any, Any
         if not _lower_prices(state, done, here):
             ending = OVERFLOW
         _reach(cost, state, root, sink)
-        _augment(state, root, sink)
+        augment(state, root, sink)
     else:
         for k in range(done):
             price[state.done[k]] = state.done_price[k]

@@ -7,12 +7,16 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from ..assignment.api import QUICK_COSTS, linear_assignment
 from ..errors import InvalidInputError
 from ..graph.network import FlowNetwork
 from ..matching.api import QUICK_EDGES, bipartite_matching
 from ..maxflow import api
 from ..registry import methods
 from ..solving.dispatch import check_method, check_placement, find_method
+from .assignment_instance import AssignmentInstance
+from .assignment_peers import ASSIGNMENT_PEERS
+from .assignment_suites import ASSIGNMENT_SUITES
 from .flow_instance import FlowInstance
 from .matching_instance import MatchingInstance
 from .matching_peers import MATCHING_PEERS
@@ -132,6 +136,39 @@ def _matching_contestant(name: str, settings: SolverSettings) -> Contestant:
     return Contestant(f"preflow:{name}", "preflow.matching.api", "preflow", run, prepare, device=call.device)
 
 
+def _assignment_contestant(name: str, settings: SolverSettings) -> Contestant:
+    call = _call("linear_assignment", name, settings)
+
+    def run(instance: AssignmentInstance) -> Outcome:
+        # A limit would keep small solves from running in this thread, as users' do.
+        time_limit = settings.stop_after if instance.sizes["pairs"] > QUICK_COSTS else None
+        start = time.perf_counter()
+        result = linear_assignment(
+            instance.costs,
+            method=call.method,
+            threads=call.threads,
+            options=call.options,
+            time_limit=time_limit,
+        )
+        wall = time.perf_counter() - start
+        if result.status != "optimal":
+            raise TimeLimitReached(f"{result.lower_bound} <= optimum <= {result.upper_bound}")
+        detail = result.stats.to_dict()
+        phases = detail.pop("seconds")
+        wall -= phases.pop("compile", 0.0)
+        seconds = {**phases, "other": wall - sum(phases.values())}
+        return Outcome(instance.total(result.column), seconds, detail)
+
+    return Contestant(
+        f"preflow:{name}",
+        "preflow.assignment.api",
+        "preflow",
+        run,
+        lambda instance: instance,
+        device=call.device,
+    )
+
+
 #: Every problem by the name of its public function.
 PROBLEMS: Mapping[str, Problem] = MappingProxyType(
     {
@@ -158,6 +195,14 @@ PROBLEMS: Mapping[str, Problem] = MappingProxyType(
             _matching_contestant,
             MATCHING_PEERS,
             MATCHING_SUITES,
+        ),
+        "linear_assignment": Problem(
+            "linear_assignment",
+            TOTAL,
+            "costs in, assignment out",
+            _assignment_contestant,
+            ASSIGNMENT_PEERS,
+            ASSIGNMENT_SUITES,
         ),
     }
 )

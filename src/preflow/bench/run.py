@@ -51,7 +51,8 @@ def run_bench(
     ----------
     suites : sequence of str
         "papers", "vision", "real", "cihan", "cihan-small", "wu-he-hong", "tiny"; "matching",
-        "matching-tiny", "deveci28", "deveci28-small". An instance of several suites is measured once.
+        "matching-tiny", "deveci28", "deveci28-small"; "assignment", "assignment-small". An instance of
+        several suites is measured once.
     out : str or Path, optional
         Folder that gets ``bench.json``, ``bench.md`` and the pictures of each problem.
     problems : sequence of str, optional
@@ -70,7 +71,8 @@ def run_bench(
     files : sequence of str
         DIMACS files, folders of them or glob patterns: all for the suite "real", for "cihan" those named
         after one of its vision instances. Matrix Market files: all for "matching", for "deveci28" those
-        named after one of its matrices.
+        named after one of its matrices. Files of costs, of any kind that ``preflow assign`` reads: all for
+        "assignment".
     baseline : str
         Contestant that ratios and speed-ups are to; preflow's first method where it does not take part.
     threads : int or sequence of int, optional

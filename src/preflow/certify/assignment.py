@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ..errors import VerificationError
 from ..graph.costs import DenseCosts, SparseCosts
+from ..graph.point_costs import PointCosts
 
 #: Entries of a dense matrix that are looked at together.
 CHUNK = 1 << 20
@@ -17,7 +18,7 @@ ROUNDINGS = 8.0
 
 
 def check_assignment(
-    costs: DenseCosts | SparseCosts,
+    costs: DenseCosts | SparseCosts | PointCosts,
     item: int,
     rows: NDArray[Any],
     columns: NDArray[Any],
@@ -43,6 +44,8 @@ def check_assignment(
     if size < min(n, m):
         if not partial:
             raise VerificationError(f"{size} pairs are assigned, not {min(n, m)}")
+        if isinstance(costs, PointCosts):
+            raise VerificationError(f"{size} pairs are assigned, and all are allowed")
         _check_cardinality(costs.one(item).to_sparse(), rows, columns)
     sign = -1 if costs.maximize else 1
     at_pairs = _wide(costs.at(item, rows, columns))
@@ -75,7 +78,7 @@ def check_assignment(
 
 
 def check_bound(
-    costs: DenseCosts | SparseCosts, item: int, u: NDArray[Any], v: NDArray[Any], bound: Any
+    costs: DenseCosts | SparseCosts | PointCosts, item: int, u: NDArray[Any], v: NDArray[Any], bound: Any
 ) -> None:
     """Check that no assignment of all rows, or of all columns if there are fewer, is better than a bound.
 
@@ -114,7 +117,11 @@ def _check_pairs(rows: NDArray[Any], columns: NDArray[Any], n: int, m: int) -> N
 
 
 def _check_prices(
-    costs: DenseCosts | SparseCosts, item: int, u: NDArray[Any], v: NDArray[Any], tolerance: float
+    costs: DenseCosts | SparseCosts | PointCosts,
+    item: int,
+    u: NDArray[Any],
+    v: NDArray[Any],
+    tolerance: float,
 ) -> None:
     """Check that the prices of every pair, of costs to minimise, are at most its cost."""
     sign = -1 if costs.maximize else 1
@@ -125,14 +132,18 @@ def _check_prices(
             place = int(over.argmax())
             _fail(int(row[place]), int(costs.column[place]))
         return
-    matrix = costs.values[item]
-    step = max(1, CHUNK // max(matrix.shape[1], 1))
-    for begin in range(0, len(matrix), step):
-        part = _wide(matrix[begin : begin + step])
+    _, n, m = costs.shape
+    step = max(1, CHUNK // max(m, 1))
+    for begin in range(0, n, step):
+        stop = begin + step
+        if isinstance(costs, PointCosts):
+            part = costs.block(begin, stop)
+        else:
+            part = _wide(costs.values[item, begin:stop])
         over = u[begin : begin + step, None] + v - sign * part > tolerance
         if over.any():
-            row, column = divmod(int(over.argmax()), matrix.shape[1])
-            _fail(begin + row, column)
+            i, j = divmod(int(over.argmax()), m)
+            _fail(begin + i, j)
 
 
 def _check_cardinality(costs: SparseCosts, rows: NDArray[Any], columns: NDArray[Any]) -> None:

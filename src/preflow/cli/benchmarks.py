@@ -17,7 +17,7 @@ def bench(
         typer.Argument(
             metavar="SUITE",
             help="papers (the default), vision, real, cihan, cihan-small, wu-he-hong, tiny, "
-            "matching, matching-tiny, deveci28, deveci28-small.",
+            "matching, matching-tiny, deveci28, deveci28-small, assignment, assignment-small.",
         ),
     ] = None,
     out: Annotated[
@@ -28,7 +28,8 @@ def bench(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="max_flow, min_cut or bipartite_matching; may be repeated. All if not given.",
+            help="max_flow, min_cut, bipartite_matching or linear_assignment; may be repeated. "
+            "All if not given.",
         ),
     ] = None,
     method: Annotated[
@@ -60,7 +61,7 @@ def bench(
         typer.Option(
             metavar="FILE",
             help="A DIMACS file, folder or pattern for real and cihan, of Matrix Market for matching "
-            "and deveci28.",
+            "and deveci28; a file of costs for assignment.",
         ),
     ] = None,
     repeats: Annotated[int, typer.Option(help="Timed runs of everybody on each instance.")] = 5,
@@ -99,6 +100,7 @@ def bench(
       preflow bench papers --instance 'rmf*' --peer ortools --repeats 3
       preflow bench real --file 'instances/*.max.gz' --out bench-output
       preflow bench matching --baseline scipy --no-memory --out bench-output
+      preflow bench assignment --repeats 7 --out bench-output
       preflow bench cihan --instance '* seed 0' --threads 1,8 --out bench-output
       preflow bench deveci28 --file matrices --no-peers --out bench-output
     """

@@ -13,6 +13,7 @@ from ..cuda import runtime
 from ..cuda.runtime import importer_of, is_on_gpu
 from ..errors import InvalidInputError
 from .placement import HostArrays, taken
+from .point_costs import PointCosts
 
 if TYPE_CHECKING:
     from .device_costs import DeviceCosts
@@ -51,6 +52,11 @@ class DenseCosts(HostArrays):
         """Number of items, rows, columns."""
         items, n, m = self.values.shape
         return items, n, m
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of the costs."""
+        return self.values.dtype
 
     def own(self, values: Any) -> NDArray[Any]:
         """Return what :meth:`give` returned as a NumPy array."""
@@ -133,6 +139,11 @@ class SparseCosts(HostArrays):
         return 1, len(self.first) - 1, self.num_columns
 
     @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of the costs."""
+        return self.values.dtype
+
+    @property
     def row(self) -> NDArray[np.int64]:
         """The row of every pair."""
         return np.repeat(np.arange(len(self.first) - 1), np.diff(self.first).astype(np.int64))
@@ -173,7 +184,9 @@ class SparseCosts(HostArrays):
         return values
 
 
-def as_costs(cost: Any, maximize: bool, sizes: Any = None) -> DenseCosts | SparseCosts | DeviceCosts:
+def as_costs(
+    cost: Any, maximize: bool, sizes: Any = None
+) -> DenseCosts | SparseCosts | PointCosts | DeviceCosts:
     """Return what linear_assignment accepts as costs, checked; on a GPU if they are there.
 
     Raises
@@ -184,6 +197,10 @@ def as_costs(cost: Any, maximize: bool, sizes: Any = None) -> DenseCosts | Spars
     """
     if not isinstance(maximize, bool | np.bool_):
         raise InvalidInputError(f"maximize is True or False, got {maximize!r}")
+    if isinstance(cost, PointCosts):
+        if sizes is not None:
+            raise InvalidInputError("sizes are those of a stack of dense matrices, cost is PointCosts")
+        return replace(cost, maximize=bool(maximize))
     if hasattr(cost, "tocsr"):
         if sizes is not None:
             raise InvalidInputError("sizes are those of a stack of dense matrices, cost is a sparse one")

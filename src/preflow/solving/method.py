@@ -31,6 +31,8 @@ class Method:
         "cpu" or "cuda".
     parallel : bool
         Whether it can use more than one CPU thread.
+    points : bool
+        Whether it takes costs of points that are not stored.
     preset : mapping
         Options that differ from the dataclass's defaults.
     aliases : tuple of str
@@ -44,6 +46,7 @@ class Method:
     paper: str
     device: str = "cpu"
     parallel: bool = False
+    points: bool = False
     preset: Mapping[str, Any] = field(default_factory=dict)
     aliases: tuple[str, ...] = ()
 

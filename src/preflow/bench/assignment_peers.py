@@ -1,0 +1,216 @@
+"""The other packages that solve assignments, each in its own best form; imported when they run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .assignment_instance import AssignmentInstance
+from .problem import Contestant, Outcome, Stopwatch
+
+#: OR-tools takes integers: float costs are rounded to whole parts of the largest, so many of these.
+PARTS = 10**9
+#: Beyond so many pairs points are not given to those who would store their costs.
+STORED_PAIRS = 50_000_000
+
+#: Its sparse solver takes costs below that.
+LAPMOD_LARGEST = 1_000_000
+
+DENSE_ONLY = "takes no sparse matrices"
+#: What lap and lapx have in common.
+ONE_MODULE = "lap and lapx install one module, lap: what runs is that of the package installed last"
+
+
+class Prepared(NamedTuple):
+    """An instance, and its costs in a peer's own form; None of points, whose costs it stores itself."""
+
+    instance: AssignmentInstance
+    costs: Any
+
+
+def _as_they_are(instance: AssignmentInstance) -> Prepared:
+    return Prepared(instance, None if instance.kind == "points" else instance.costs)
+
+
+def _as_floats(instance: AssignmentInstance) -> Prepared:
+    if instance.kind == "points":
+        return Prepared(instance, None)
+    return Prepared(instance, np.ascontiguousarray(instance.costs, dtype=np.float64))
+
+
+def _stored(prepared: Prepared, clock: Stopwatch) -> Any:
+    """Return the costs, those of points computed now, which is part of their solution."""
+    if prepared.costs is not None:
+        return prepared.costs
+    points = prepared.instance.costs
+    costs = points.block(0, len(points.rows))
+    clock.lap("build")
+    return costs
+
+
+def _unfit_dense_only(instance: AssignmentInstance) -> str | None:
+    return DENSE_ONLY if instance.kind == "sparse" else _unfit_points(instance)
+
+
+def _unfit_points(instance: AssignmentInstance) -> str | None:
+    if instance.kind == "points" and instance.sizes["pairs"] > STORED_PAIRS:
+        return f"would store more than {STORED_PAIRS:,} costs of points"
+    return None
+
+
+def _unfit_lap(instance: AssignmentInstance) -> str | None:
+    if instance.kind == "sparse" and instance.costs.data.max(initial=0) >= LAPMOD_LARGEST:
+        return f"takes sparse costs below {LAPMOD_LARGEST:,}"
+    return _unfit_points(instance)
+
+
+def _run_scipy(prepared: Prepared) -> Outcome:
+    from scipy.optimize import linear_sum_assignment
+    from scipy.sparse.csgraph import min_weight_full_bipartite_matching
+
+    clock = Stopwatch()
+    costs = _stored(prepared, clock)
+    if prepared.instance.kind == "stack":
+        columns = [linear_sum_assignment(each)[1] for each in costs]
+    elif prepared.instance.kind == "sparse":
+        columns = min_weight_full_bipartite_matching(costs)[1]
+    else:
+        columns = linear_sum_assignment(costs)[1]
+    clock.lap("solve")
+    return Outcome(prepared.instance.total(columns), clock.seconds)
+
+
+def _run_lap(prepared: Prepared) -> Outcome:
+    import lap
+
+    clock = Stopwatch()
+    costs = _stored(prepared, clock)
+    if prepared.instance.kind == "stack":
+        columns = [lap.lapjv(each)[1] for each in costs]
+    elif prepared.instance.kind == "sparse":
+        columns = lap.lapmod(costs.shape[0], costs.data, costs.indptr, costs.indices)[1]
+    else:
+        columns = lap.lapjv(costs)[1]
+    clock.lap("solve")
+    return Outcome(prepared.instance.total(columns), clock.seconds)
+
+
+def _prepare_lap(instance: AssignmentInstance) -> Prepared:
+    """Sparse costs as floats, and the square matrix in the index types of lapmod."""
+    if instance.kind != "sparse":
+        return _as_floats(instance)
+    matrix = instance.costs.astype(np.float64)
+    matrix.sort_indices()
+    return Prepared(instance, matrix)
+
+
+def _run_lapx(name: str, prepared: Prepared) -> Outcome:
+    import lap
+
+    clock = Stopwatch()
+    costs = _stored(prepared, clock)
+    if prepared.instance.kind == "stack" and hasattr(lap, f"{name}_batch"):
+        columns = getattr(lap, f"{name}_batch")(costs, n_threads=1)[2]
+    elif prepared.instance.kind == "stack":
+        solve = getattr(lap, name)
+        columns = [solve(each)[2] for each in costs]
+    else:
+        columns = getattr(lap, name)(costs)[2]
+    clock.lap("solve")
+    return Outcome(prepared.instance.total(columns), clock.seconds)
+
+
+def _run_lapjv(prepared: Prepared) -> Outcome:
+    import lapjv
+
+    clock = Stopwatch()
+    costs = _stored(prepared, clock)
+    if prepared.instance.kind == "stack":
+        columns = [lapjv.lapjv(each, force_doubles=True)[0] for each in costs]
+    else:
+        columns = lapjv.lapjv(costs, force_doubles=True)[0]
+    clock.lap("solve")
+    return Outcome(prepared.instance.total(columns), clock.seconds)
+
+
+def _as_integers(costs: Any) -> Any:
+    if costs.dtype.kind == "i":
+        return costs.astype(np.int64)
+    return np.rint(costs * (PARTS / max(float(np.abs(costs).max(initial=0)), 1e-300))).astype(np.int64)
+
+
+def _prepare_ortools(instance: AssignmentInstance) -> Prepared:
+    if instance.kind == "points":
+        return Prepared(instance, None)
+    parts = [instance] if instance.kind != "stack" else map(AssignmentInstance, instance.costs)
+    return Prepared(instance, [_ortools_arcs(part) for part in parts])
+
+
+def _ortools_arcs(instance: AssignmentInstance) -> tuple[Any, Any, Any]:
+    row, column, cost = instance.arcs()
+    return row.astype(np.int32), column.astype(np.int32), _as_integers(cost)
+
+
+def _run_ortools(prepared: Prepared) -> Outcome:
+    from ortools.graph.python.linear_sum_assignment import SimpleLinearSumAssignment
+
+    clock = Stopwatch()
+    parts = prepared.costs
+    if parts is None:
+        points = prepared.instance.costs
+        parts = [_ortools_arcs(AssignmentInstance(points.block(0, len(points.rows))))]
+        clock.lap("build")
+    columns = []
+    for row, column, cost in parts:
+        solver = SimpleLinearSumAssignment()
+        solver.add_arcs_with_cost(row, column, cost)
+        if solver.solve() != solver.OPTIMAL:
+            raise ArithmeticError("OR-tools found no optimum")
+        columns.append([solver.right_mate(i) for i in range(solver.num_nodes())])
+    clock.lap("solve")
+    stack = prepared.instance.kind == "stack"
+    return Outcome(prepared.instance.total(columns if stack else columns[0]), clock.seconds)
+
+
+class LapContestant(Contestant):
+    """A solver of the module that lap and lapx both install."""
+
+    def missing(self) -> str | None:
+        """Return why it cannot be loaded, or None: the other one's module may lack it."""
+        absent = super().missing()
+        function = self.name.partition("-")[2] or "lapjv"
+        if absent is None and not hasattr(import_module(self.module), function):
+            return f"the module {self.module} that is installed has no {function}"
+        return absent
+
+
+def _lapx(name: str, prepare: Callable[[AssignmentInstance], Prepared]) -> Contestant:
+    return LapContestant(
+        f"lapx-{name}", "lap", "lapx", partial(_run_lapx, name), prepare, _unfit_dense_only, ONE_MODULE
+    )
+
+
+#: All of them.
+ASSIGNMENT_PEERS: tuple[Contestant, ...] = (
+    Contestant(
+        "ortools",
+        "ortools.graph.python.linear_sum_assignment",
+        "ortools",
+        _run_ortools,
+        _prepare_ortools,
+        _unfit_points,
+        f"float costs are rounded to whole parts of the largest, {PARTS:g} of these",
+    ),
+    Contestant("scipy", "scipy.optimize", "scipy", _run_scipy, _as_they_are, _unfit_points),
+    LapContestant("lap", "lap", "lap", _run_lap, _prepare_lap, _unfit_lap, ONE_MODULE),
+    _lapx("lapjvx", _as_floats),
+    _lapx("lapjvc", _as_they_are),
+    _lapx("lapjvs", _as_floats),
+    _lapx("lapjvh", _as_they_are),
+    _lapx("lapjvr", _as_they_are),
+    Contestant("lapjv", "lapjv", "lapjv", _run_lapjv, _as_floats, _unfit_dense_only),
+)

@@ -1,0 +1,111 @@
+"""The assignment problems that are benchmarked, suite by suite."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from ..generators.costs import (
+    geometric_costs,
+    low_rank_costs,
+    machol_wien_costs,
+    nearest_costs,
+    neighbor_costs,
+    uniform_costs,
+    uniform_integer_costs,
+)
+from ..graph.point_costs import PointCosts
+from ..io.costs import read_costs
+from .assignment_instance import AssignmentInstance
+from .machine import check_memory
+from .problem import Case, Suite
+
+#: Dense families by name, each with what makes n x n of it.
+DENSE: Mapping[str, Callable[[int], Any]] = MappingProxyType(
+    {
+        "integer": uniform_integer_costs,
+        "uniform": uniform_costs,
+        "geometric": geometric_costs,
+        "machol-wien": machol_wien_costs,
+        "low-rank": low_rank_costs,
+    }
+)
+#: Sparse families, 20 neighbours a row.
+SPARSE: Mapping[str, Callable[[int], Any]] = MappingProxyType(
+    {
+        "neighbors <= 100": partial(neighbor_costs, largest=100),
+        "neighbors <= 499999": partial(neighbor_costs, largest=499_999),
+        "nearest": nearest_costs,
+    }
+)
+#: Memory that dense costs take while they are generated and solved, over the number of pairs.
+BYTES_A_PAIR = 60
+#: The largest cost of the problems of a stack.
+STACK_LARGEST = 100
+
+
+def _case(name: str, costs: Callable[[], Any], pairs: int = 0) -> Case:
+    def make() -> AssignmentInstance:
+        check_memory(BYTES_A_PAIR * pairs)
+        return AssignmentInstance(costs())
+
+    return Case(name, make)
+
+
+def _dense(n: int) -> list[Case]:
+    return [_case(f"{name} {n}", partial(make, n), n * n) for name, make in DENSE.items()]
+
+
+def _sparse(n: int) -> list[Case]:
+    return [_case(f"{name} {n}", partial(make, n)) for name, make in SPARSE.items()]
+
+
+def _stack(items: int, n: int) -> Case:
+    def costs() -> Any:
+        return np.random.default_rng(0).integers(0, STACK_LARGEST, (items, n, n), endpoint=True)
+
+    return _case(f"{items} x {n}x{n}", costs, items * n * n)
+
+
+def _points(n: int, dimension: int) -> Case:
+    def costs() -> PointCosts:
+        return PointCosts(*np.random.default_rng(0).random((2, n, dimension)))
+
+    return _case(f"points {n} dimension {dimension}", costs)
+
+
+def assignment(files: Sequence[str]) -> list[Case]:
+    """Return the problems of the project's targets, and the user's files."""
+    return [
+        *(case for n in (1000, 2000, 4000) for case in _dense(n)),
+        *(case for n in (10_000, 100_000) for case in _sparse(n)),
+        _stack(10_000, 30),
+        _points(4000, 2),
+        _points(4000, 5),
+        *cost_files(files),
+    ]
+
+
+def assignment_small(files: Sequence[str]) -> list[Case]:
+    """Return problems of the same kinds that all peers end within a minute or so."""
+    return [*_dense(500), *_sparse(2000), _stack(500, 30), _points(1000, 2), *cost_files(files)]
+
+
+def cost_files(files: Sequence[str]) -> list[Case]:
+    """Return a case for each file of costs: DIMACS .asn, OR-Library or .npy."""
+    return [Case(Path(file).name, partial(_read, file)) for file in files]
+
+
+def _read(file: str) -> AssignmentInstance:
+    return AssignmentInstance(read_costs(file).costs)
+
+
+#: Suites of linear assignment.
+ASSIGNMENT_SUITES: Mapping[str, Suite] = MappingProxyType(
+    {"assignment": Suite(assignment), "assignment-small": Suite(assignment_small)}
+)
