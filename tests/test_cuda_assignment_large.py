@@ -124,10 +124,7 @@ def test_rows_that_violate() -> None:
 
 
 def test_prices_beyond_64_bits_are_refused() -> None:
-    costs = np.zeros((3, 3), dtype=np.int64)
-    costs[0, 1:] = 2**59
-    costs[1:, 0] = -(2**59)
-    costs[1:, 1:] = [[2**59, 2**59 - 1], [2**59 - 3, 2**59]]
+    costs = machol_wien_costs(7) * (2**59 // 49)
     with pytest.raises(InvalidInputError, match=r"prices pass 2\*\*60"):
         solve(costs)
 

@@ -36,7 +36,7 @@ __device__ void start(const Arguments& args, Team& team, State& state) {
     }
     for (u32 i = team.thread(); i < args.num_rows; i += team.num_threads()) {
         args.row_match[i] = NONE;
-        args.won[i] = NONE;
+        args.moved[i] = 0;
     }
     team.wait([&] { state.end_round(LIST); });
 }
@@ -132,14 +132,21 @@ __device__ void settle(const Arguments& args, Team& team, State& state) {
     team.wait([&] { state.end_round(BEGIN); });
 }
 
-// Gives a row on the path of a walk that arrived the next column on it.
-__device__ void shift_match(const Arguments& args, u32 row, u64 search) {
-    const u32 match = args.row_match[row];
-    const u32 walk = match == NONE ? row : relaxed_load(&args.claims_of(search)[match]);
-    if (walk == NONE || relaxed_load(&args.won[walk]) != static_cast<u32>(search)) return;
-    const u32 column = args.parent[row];
-    args.row_match[row] = column;
-    relaxed_store(&args.column_match[column], row);
+// A column and, in the lower half, its row, or NONE.
+__device__ __forceinline__ u64 step_to(u32 column, u32 row) { return static_cast<u64>(column) << 32 | row; }
+__device__ __forceinline__ u32 column_of(u64 step) { return static_cast<u32>(step >> 32); }
+__device__ __forceinline__ u32 row_of(u64 step) { return static_cast<u32>(step); }
+
+// Gives a row on a way that was taken the next column on it. Returns whether the row's own way is as it was, all of it.
+__device__ bool move_row(const Arguments& args, u32 row, const State& state) {
+    if (args.moved[row] == static_cast<u32>(state.searches)) {
+        const u32 column = args.parent[row];
+        args.row_match[row] = column;
+        relaxed_store(&args.column_match[column], row);
+        return false;
+    }
+    const u32 root = column_of(args.jumps_of(state.jumps)[row]);
+    return root != NONE && relaxed_load(&args.claims_of(state.searches)[root]) == NONE;
 }
 
 __device__ void begin_search(const Arguments& args, Team& team, Scratch& scratch, u64& scans) {
@@ -153,7 +160,7 @@ __device__ void begin_search(const Arguments& args, Team& team, Scratch& scratch
         const u32 k = first + lane_id() / LANES_A_ROW;
         const bool is_there = k < rows, leads = is_there && lane == 0;
         const u32 row = args.owned_row(k);
-        if (state.searches > 0 && leads) shift_match(args, row, state.searches);
+        const bool stays = state.searches > 0 && leads && move_row(args, row, state);
         __syncwarp();
         const u32 match = is_there ? args.row_match[row] : 0;
         Number own = is_there ? args.u[row] : Number{0};
@@ -173,8 +180,9 @@ __device__ void begin_search(const Arguments& args, Team& team, Scratch& scratch
         if (leads) {
             args.u[row] = own;
             args.nearest[row] = nearest;
-            args.distance[row] = beyond();
-            if (match != NONE) relaxed_store(&args.column_distance[match], word_of(beyond()));
+            const Number distance = stays ? Number{0} : beyond();
+            args.distance[row] = distance;
+            if (match != NONE) relaxed_store(&args.column_distance[match], word_of(distance));
             scans += args.size[row];
             report.count += match == NONE;
         }
@@ -322,17 +330,55 @@ __device__ void check_rows(const Arguments& args, Team& team, Scratch& scratch, 
         state.scans += searched;
         const bool all_found = number_of(state.limit) < too_far();
         if (!all_found) state.ending = number_of(state.limit) < beyond() ? OVERFLOWED : INFEASIBLE;
-        state.end_round(state.least < state.limit ? RELAX : all_found ? AUGMENT : DONE,
+        state.end_round(state.least < state.limit ? RELAX : all_found ? TRACE : DONE,
                         1 + searched * args.num_columns / COSTS_A_ROUND);
     });
 }
 
-// Changes prices by the distances, which makes all shortest ways free of cost. Then walks along them from all free
-// rows at once: a walk that comes to a column where another one was ends. Of the walks to one free column one arrives.
+// Writes down the first step on the shortest way of each row within the limit.
+__device__ void trace_ways(const Arguments& args, Team& team, State& state) {
+    const Number limit = number_of(state.limit);
+    for (u32 k = threadIdx.x; k < args.owned_rows(); k += blockDim.x) {
+        const u32 row = args.owned_row(k);
+        u64 step = step_to(NONE, NONE);
+        if (!(limit < args.distance[row])) {
+            const u32 column = args.parent[row];
+            step = step_to(column, relaxed_load(&args.column_match[column]));
+        }
+        args.ways[row] = args.jumps_of(0)[row] = step;
+    }
+    team.wait([&] {
+        state.jumps = 0;
+        state.end_round(JUMP);
+    });
+}
+
+// Doubles the steps that each row looks ahead, until all look at a free column.
+__device__ void jump_ahead(const Arguments& args, Team& team, Scratch& scratch) {
+    State& state = scratch.state;
+    const u64* const before = args.jumps_of(state.jumps);
+    u64* const after = args.jumps_of(state.jumps + 1);
+    Report report;
+    for (u32 k = threadIdx.x; k < args.owned_rows(); k += blockDim.x) {
+        const u32 row = args.owned_row(k);
+        const u64 step = before[row], ahead = row_of(step) == NONE ? step : before[row_of(step)];
+        after[row] = ahead;
+        report.count += row_of(ahead) != NONE;
+    }
+    report.give(args, scratch, state.round);
+    team.wait([&] {
+        ++state.jumps;
+        const bool arrived = args.read(state.round + 1, COUNT) == 0, turns = !arrived && state.jumps > WARP;
+        if (turns) state.ending = STUCK;
+        state.end_round(turns ? DONE : arrived ? AUGMENT : JUMP);
+    });
+}
+
+// Changes prices by the distances, which makes all shortest ways free of cost. Of the free rows whose ways end at one
+// free column, one takes its way.
 __device__ void augment(const Arguments& args, Team& team, Scratch& scratch) {
     State& state = scratch.state;
     const u32 search = static_cast<u32>(state.searches);
-    u32* const claims = args.claims_of(search);
     const Number limit = number_of(state.limit);
     Report report;
     for (u32 k = threadIdx.x; k < args.owned_rows(); k += blockDim.x) {
@@ -344,15 +390,9 @@ __device__ void augment(const Arguments& args, Team& team, Scratch& scratch) {
             report.count += args.v[match] < -2 * too_far();
             continue;
         }
-        // Claims bound the walk by the number of columns.
-        u32 at = row, column = args.parent[at];
-        while (at != NONE && relaxed_compare_exchange(&claims[column], NONE, row) == NONE) {
-            at = relaxed_load(&args.column_match[column]);
-            if (at == NONE)
-                relaxed_store(&args.won[row], search);
-            else
-                column = args.parent[at];
-        }
+        const u32 root = column_of(args.jumps_of(state.jumps)[row]);
+        if (relaxed_compare_exchange(&args.claims_of(search)[root], NONE, row) != NONE) continue;
+        for (u32 at = row; at != NONE; at = row_of(args.ways[at])) relaxed_store(&args.moved[at], search);
     }
     report.give(args, scratch, state.round);
     team.wait([&] {
@@ -400,6 +440,8 @@ KERNEL(shortest_path_slice, Arguments) {
             case BEGIN: begin_search(own, team, scratch, scans); break;
             case RELAX: relax_rows(own, team, scratch, scans); break;
             case CHECK: check_rows(own, team, scratch, scans); break;
+            case TRACE: trace_ways(own, team, state); break;
+            case JUMP: jump_ahead(own, team, scratch); break;
             case AUGMENT: augment(own, team, scratch); break;
             default: finish(own, team, state);
         }

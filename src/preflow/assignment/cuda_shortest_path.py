@@ -51,7 +51,7 @@ PROBLEM_WORDS = 64
 PHASE, ENDING, FREE_ROWS, SEARCHED = 0, 3, 5, 10
 COUNTED, ARRIVALS = 41, 48
 #: Phases that a solve begins with, and its end; and an ending that is a bug.
-REDUCE_COLUMNS, START, DONE = 0, 1, 10
+REDUCE_COLUMNS, START, DONE = 0, 1, 12
 STUCK = 4
 #: Bytes of a block's shared memory, at least as many as ``Scratch`` has.
 SCRATCH_BYTES = 8192
@@ -130,7 +130,8 @@ class Arguments(NamedTuple):
     bound: Any
     parent: Any
     size: Any
-    won: Any
+    moved: Any
+    ways: Any
     listed: Any
     listed_cost: Any
     reduced: Any
@@ -166,7 +167,7 @@ def solve_on_device(
     Notes
     -----
     O(n) searches at worst, each of O(n) rounds over all lists; a dozen of searches of some dozen rounds in
-    practice. On the device, beside the costs: 20 bytes a list's entry, 56 a row and 44 a column; matrices are
+    practice. On the device, beside the costs: 20 bytes a list's entry, 80 a row and 44 a column; matrices are
     copied where they are to be maximised, have more rows than columns or differ in size.
     """
     items = costs.shape[0]
@@ -201,7 +202,7 @@ def _of_one_size(costs: DeviceCosts | DevicePoints) -> Iterator[tuple[int, Devic
 def _problems_at_once(costs: DeviceCosts | DevicePoints, options: CudaShortestPathOptions) -> int:
     """Return how many items the blocks and the memory of the GPU do for."""
     items, n, m = costs.shape
-    needed = n * (20 * min(options.room, m) + 56) + 44 * m + 8 * PROBLEM_WORDS
+    needed = n * (20 * min(options.room, m) + 80) + 44 * m + 8 * PROBLEM_WORDS
     require_memory(costs.device, needed, f"lists of {n:,} rows of {m:,} columns")
     if items == 1:
         return 1
@@ -234,7 +235,8 @@ def _arguments(
         looked_at, n, m,
         blocks_a_problem=device.num_multiprocessors // items,
         rounds=ROUNDS_A_LAUNCH, room=room, wanted=wanted, most_bids=options.bids, sweeps=options.sweeps,
-        row_match=of_rows[0], parent=of_rows[1], size=of_rows[2], won=of_rows[3],
+        row_match=of_rows[0], parent=of_rows[1], size=of_rows[2], moved=of_rows[3],
+        ways=xp.empty((items, 3, n), dtype=np.uint64),
         u=wide_of_rows[0], distance=wide_of_rows[1], nearest=wide_of_rows[2], bound=wide_of_rows[3],
         listed=xp.empty(entries, dtype=np.uint32),
         listed_cost=xp.empty(entries, dtype=number),
@@ -287,10 +289,10 @@ def _run(
             break
         arguments.words[:, ARRIVALS] = 0
     else:
-        raise SolverError(f"gave up after {MOST_LAUNCHES:,} launches: {words[:, :11].tolist()}")
+        raise SolverError(f"gave up after {MOST_LAUNCHES:,} launches: {words[:, :12].tolist()}")
     endings: list[int] = words[:, ENDING].tolist()
     if STUCK in endings:
-        raise SolverError(f"a search gave no row a column: {words[:, :11].tolist()}")
+        raise SolverError(f"a search gave no row a column: {words[:, :12].tolist()}")
     if OVERFLOW in endings:
         raise InvalidInputError(
             "prices pass 2**60: the range of the costs is too large for exact 64-bit integers"

@@ -11,7 +11,7 @@
 // No partner, no claim, no column before.
 constexpr u32 NONE = 0xffffffffu;
 
-enum Phase : u64 { REDUCE_COLUMNS, START, LIST, BID, SETTLE, BEGIN, RELAX, CHECK, AUGMENT, FINISH, DONE };
+enum Phase : u64 { REDUCE_COLUMNS, START, LIST, BID, SETTLE, BEGIN, RELAX, CHECK, TRACE, JUMP, AUGMENT, FINISH, DONE };
 // As in state.py, and one that no solve comes to: a search that gave no row a column.
 enum Ending : u64 { SOLVED, STOPPED, INFEASIBLE, OVERFLOWED, STUCK };
 
@@ -28,6 +28,7 @@ struct State {
     u64 limit;         // word of the largest distance of a free row: others above count as that
     u64 relaxations, scans;
     u64 searched;      // free rows at first
+    u64 jumps;         // of this search: doublings of the steps towards the roots
 
     __device__ void end_round(u64 next, u64 cost = 1) {
         phase = next;
@@ -63,7 +64,9 @@ struct Arguments {
     Number* bound;         // no column that is not listed costs less, less its price; prices only fall
     u32* parent;           // the next column on the way
     u32* size;             // of the list
-    u32* won;              // the search in which the row's walk came to a free column
+    u32* moved;            // the last search with the row on the way that a free row took
+    u64* ways;             // three arrays: the next column and, in the lower half, its row; then, in alternation, the
+                           // column and the row some more steps ahead, the root of the tree in the end
     u32* listed;
     Number* listed_cost;
     Number* reduced;
@@ -73,7 +76,7 @@ struct Arguments {
     Number* start;         // the prices before rows bid
     u64* fallen;           // by how much it fell since then, and the number of the row that has the column plus 1
     u64* column_distance;  // word of its row's distance; 0 where it is free
-    u32* claims;           // two arrays, of alternating searches: the free row whose walk came by
+    u32* claims;           // two arrays, of alternating searches: the free row that takes the free column
     u64* words;
 
     // Returns the part of one problem, for the block that is the so manyth of it.
@@ -82,7 +85,7 @@ struct Arguments {
         const u64 rows = problem * num_rows, columns = problem * num_columns;
         part.costs = costs.part(problem, num_rows);
         part.row_match += rows, part.u += rows, part.distance += rows, part.nearest += rows, part.bound += rows;
-        part.parent += rows, part.size += rows, part.won += rows;
+        part.parent += rows, part.size += rows, part.moved += rows, part.ways += 3 * rows;
         part.listed += rows * room, part.listed_cost += rows * room, part.reduced += rows * room;
         part.column_match += columns, part.v += columns, part.start += columns, part.fallen += columns;
         part.column_distance += columns, part.claims += 2 * columns;
@@ -92,6 +95,7 @@ struct Arguments {
     __device__ u64* signal(u64 round, u32 which) const { return &words[SIGNALS_AT + round % 3 * SIGNALS + which]; }
     __device__ u64 read(u64 round, Signal which) const { return relaxed_load(signal(round, which)); }
     __device__ u32* claims_of(u64 search) const { return claims + search % 2 * num_columns; }
+    __device__ u64* jumps_of(u64 jump) const { return ways + (1 + jump % 2) * num_rows; }
     __device__ u64 list_of(u32 row) const { return row * room; }
     // A problem's block b owns the rows b, b + blocks_a_problem and so on.
     __device__ u32 block() const { return blockIdx.x % static_cast<u32>(blocks_a_problem); }
