@@ -35,7 +35,7 @@ from preflow.bench.suites import (
 )
 from preflow.bench.thesis import TABLES
 from preflow.errors import InvalidInputError, MissingDependencyError, UnsuitableMethodError
-from preflow.kernels import timing
+from preflow.solving import timing
 
 DIMACS = Path(__file__).parent / "data" / "dimacs"
 SETTINGS = SolverSettings(threads=None, time_limit=60.0)

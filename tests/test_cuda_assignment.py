@@ -20,7 +20,7 @@ from preflow.assignment.cuda_batch import BatchOptions
 from preflow.assignment.methods import METHODS
 from preflow.assignment.result import AssignmentResult
 from preflow.cuda import runtime
-from preflow.errors import InfeasibleError, InvalidInputError, UnsuitableMethodError
+from preflow.errors import InfeasibleError, InvalidInputError, UnsuitableMethodError, VerificationError
 from preflow.graph.costs import as_costs
 from preflow.graph.device_costs import DeviceCosts
 from preflow.solving.dispatch import find_method
@@ -162,11 +162,38 @@ def test_items_without_an_assignment() -> None:
         assert caught.value.item == (0, 1)
     result = solve(costs, partial=True)
     assert (result.row >= 0).sum(axis=2).tolist() == [[4, 3, 4], [4, 4, 2]]
-    assert "2 items that have no assignment" in result.stats.reason
+    assert "2 items without an assignment" in result.stats.reason
     expected = preflow.linear_assignment(costs, partial=True)
     assert np.allclose(result.cost, expected.cost)
     single = solve(costs[1, 2], partial=True)
     assert single.row.shape == (2,)
+
+
+@pytest.mark.parametrize("kind", ["int8", "float64"])
+@pytest.mark.parametrize("maximize", [False, True])
+def test_verifier_on_the_device_finds_what_is_wrong(kind: str, maximize: bool) -> None:
+    costs = random_stack((3, 4, 6), kind, 0)
+    result = solve(OnGpu(costs), maximize=maximize)
+    sign = -1 if maximize else 1
+    unused = sorted(set(range(6)) - set(result.column.values[1].tolist()))[0]
+    for name, place, value in (
+        ("column", (1, 0), result.column.values[1, 1]),
+        ("column", (1, 0), unused),
+        ("column", (1, 0), 6),
+        ("row", (1, 0), 1),
+        ("row", (1, 3), -1),
+        ("u", (1, 2), result.u.values[1, 2] + 1),
+        ("u", (1, 2), result.u.values[1, 2] - 1),
+        ("v", (1, unused), result.v.values[1, unused] - 5 * sign),
+        ("cost", (1,), result.cost.values[1] + 1),
+    ):
+        values = getattr(result, name).values
+        before = values[place]
+        values[place] = value
+        with pytest.raises(VerificationError):
+            result.verify()
+        values[place] = before
+        result.verify()
 
 
 def test_integers_are_solved_in_as_few_bits_as_do() -> None:
@@ -245,10 +272,12 @@ def test_bad_arguments() -> None:
 def test_stacks_on_a_gpu(kind: str) -> None:
     record = find_method(METHODS, "cuda-batch")
     for seed, shape in enumerate(
-        [(500, 12, 12), (200, 30, 30), (100, 20, 60), (100, 60, 20), (30, 100, 100), (10, 130, 256)]
-        + [(4, 256, 256), (4, 300, 300), (2, 700, 500), (1, 1100, 1100)]
+        [
+            *((1000, 12, 12), (500, 20, 60), (500, 60, 20), (100, 100, 100)),
+            *((10, 256, 130), (10, 300, 300), (2, 700, 1100)),
+        ]
     ):
-        for options in [{}] if max(shape) > 300 else VARIANTS:
+        for options in [{}] if max(shape) > 60 else VARIANTS:
             maximize = seed % 2 == 0
             costs = random_stack(shape, kind, seed, maximize)
             result = solve(costs, maximize=maximize, options=options, partial=kind == "forbidden")

@@ -8,15 +8,19 @@ import subprocess
 import sys
 import threading
 import time
+from typing import Any
 
 import numpy as np
 import pytest
+from numba.core.errors import TypingError
 
 import preflow
 from conftest import heed_ctrl_c
 from preflow.generators import FAMILIES
+from preflow.kernels.kernel import kernel
 from preflow.progress import ProgressReport
 from preflow.solving.run import Control, run_interruptibly
+from preflow.solving.timing import compile_seconds, counted_as_compiling
 
 SCRIPT = """
 import json, sys, threading, time
@@ -126,3 +130,29 @@ def test_stop_flag_raised_before_the_start() -> None:
         height = method.solve(residual.arrays, method.make_options(None), control)
         assert height.min() == 1
         assert (residual.arrays.excess >= 0).all()
+
+
+def test_compiling_is_not_counted_in_the_time_limit() -> None:
+    def compile_then_solve(seconds: float) -> bool:
+        with counted_as_compiling():
+            time.sleep(0.3)
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline and not control.stopped:
+            time.sleep(0.01)
+        return control.stopped
+
+    control = Control()
+    assert not run_interruptibly(lambda: compile_then_solve(0.0), control, time_limit=0.15)
+    assert run_interruptibly(lambda: compile_then_solve(30.0), control, time_limit=0.15)
+
+
+def test_a_failed_compilation_is_counted_no_further() -> None:
+    @kernel
+    def wrong(values: Any) -> Any:
+        return values.no_such_attribute
+
+    with pytest.raises(TypingError):
+        wrong(np.zeros(1))
+    before = compile_seconds()
+    time.sleep(0.01)
+    assert compile_seconds() == before

@@ -413,7 +413,8 @@ def test_patches_make_a_triangulation(name: str, degree: int) -> None:
 
 def test_auto_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     mesh, random = (bipartite_family(name) for name in ("delaunay", "erdos-renyi"))
-    assert choose(mesh.generate(n=4000)).method == "serial-hybrid"
+    alone = preflow.bipartite_matching(mesh.generate(n=4000), threads=4).stats
+    assert (alone.method, alone.threads) == ("multicore-multi-source-bfs", 1)
     assert "symmetric" in preflow.bipartite_matching(mesh.generate(n=4000)).stats.reason
     assert choose(random.generate("5000x3")).method == "serial-push-relabel"
     assert choose(bipartite_family("road-like").generate(n=20_000)).method == "serial-push-relabel"
@@ -430,8 +431,10 @@ def test_auto_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     result.verify()
     assert result.stats.method == "multicore-push-relabel"
     assert result.stats.reason.endswith("enough edges for 4 threads")
-    assert choose(mesh.generate(n=4000), threads=2).method == "serial-hybrid"
-    assert choose(mesh.generate(n=4000), threads=4).method == "multicore-multi-source-bfs"
+    result = preflow.bipartite_matching(mesh.generate(n=4000), threads=4)
+    assert (result.stats.method, result.stats.threads) == ("multicore-multi-source-bfs", 4)
+    monkeypatch.setattr(policy, "MOST_PACKED", 3999)
+    assert choose(mesh.generate(n=4000), threads=4).method == "serial-hybrid"
 
 
 def test_hybrid_hands_over_where_phases_stay_costly() -> None:

@@ -50,14 +50,8 @@ from preflow.parallel.barrier import (
     make_barrier,
     wait,
 )
-from preflow.parallel.search import (
-    Search,
-    has_wide_level,
-    height_not_reached,
-    make_search,
-    search_again,
-    search_together,
-)
+from preflow.parallel.search import has_wide_level, height_not_reached, search_again, search_together
+from preflow.parallel.search_state import Search, make_search
 from preflow.parallel.team import run_team
 from strategies import SmallProblem, small_problems
 

@@ -32,7 +32,7 @@ from preflow.maxflow.multicore_paths import GAP, PADDING, WORK_QUANTUM, State, s
 from preflow.parallel import idle, queues
 from preflow.parallel import search as searching
 from preflow.parallel.queues import Queues, make_queues
-from preflow.parallel.search import Search
+from preflow.parallel.search_state import Search
 from preflow.solving.options import UNLIMITED
 from preflow.solving.run import COUNTER_ROW
 from scheduler import Outcome, Thread, explore, hidden_values

@@ -16,7 +16,7 @@ from exploration import Cases, Mutants, edit, exploration_tests, hold_constant, 
 from preflow.graph.residual import ResidualArrays
 from preflow.kernels import atomics
 from preflow.parallel import search as searching
-from preflow.parallel.search import Search
+from preflow.parallel.search_state import Search
 from scheduler import Outcome, Thread, explore, hidden_values
 from tiny_networks import Arcs, Flow, distances, make_tiny_search, residual_of
 

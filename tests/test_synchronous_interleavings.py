@@ -29,7 +29,7 @@ from preflow.kernels.worklist import make_worklist
 from preflow.maxflow import multicore_synchronous as synchronous
 from preflow.maxflow.multicore_synchronous import State, may_push
 from preflow.parallel.barrier import ARRIVED
-from preflow.parallel.search import Search
+from preflow.parallel.search_state import Search
 from preflow.solving.options import UNLIMITED
 from preflow.solving.run import COUNTER_ROW
 from scheduler import Outcome, Thread, explore, hidden_values, replaced

@@ -17,11 +17,11 @@ from ..graph.costs import DenseCosts, SparseCosts, as_costs
 from ..graph.device_costs import DeviceCosts, copied_to_device
 from ..graph.device_points import DevicePoints, points_on_device
 from ..graph.point_costs import PointCosts
-from ..kernels.timing import timed
 from ..progress import Reporter
 from ..solving.dispatch import check_method, check_placement, find_method, thread_count
 from ..solving.method import Method
 from ..solving.run import Control, check_time_limit, run_interruptibly
+from ..solving.timing import timed
 from ..stats import ARC_SCANS, AUGMENTATIONS, AssignmentStats
 from .device_solution import DeviceSolution
 from .methods import METHODS
@@ -268,15 +268,16 @@ class _Solve:
             return copied_to_device(self.given, gpu)
 
     def finish(self, found: DeviceSolution, costs: DeviceCosts) -> DeviceSolution:
-        """Return the solution with the best partial assignments of infeasible items, if these may be partial."""
+        """Return the solution with partial assignments of infeasible items, if they may be partial."""
         items = infeasible_items(found, costs)
         if not self.partial and items[0] in found.violators:
             n, m = costs.shape[1:] if costs.sizes is None else costs.sizes[items[0]]
             violating, allowed = found.violators[items[0]]
             side = "columns" if n > m else "rows"
             raise InfeasibleError(side, tuple(violating), tuple(allowed), self.index(items[0]))
-        what = "items that have no assignment of all rows, or of all columns"
-        self.control.remarks.append(f"{len(items):,} {what}, by {ON_HOST}")
+        self.control.remarks.append(
+            f"{len(items):,} items without an assignment of all rows, or columns, by {ON_HOST}"
+        )
         return finish_on_host(found, costs, items, self.find_on_host)
 
     def find_on_host(self, costs: DenseCosts, item: int) -> Any:
@@ -406,9 +407,13 @@ class _Solve:
             return values.tolist()[0]
         if values.dtype == object:
             return values.reshape(shape)
-        if self.gpu is not None and not isinstance(self.given, DeviceCosts):
+        if values.shape != shape:
+            values = values.reshape(shape)
+        if self.gpu is None:
+            values = self.given.own(values)
+        elif not isinstance(self.given, DeviceCosts):
             values = self.gpu.to_host(values)
-        return self.given.give(self.given.own(values.reshape(shape)))
+        return self.given.give(values)
 
     def total(self, row: NDArray[Any], column: NDArray[Any]) -> NDArray[Any]:
         """Return the sum of the costs of every item's pairs."""

@@ -2,15 +2,15 @@
 
 Jonker and Volgenant, "A shortest augmenting path algorithm for dense and sparse linear assignment problems",
 Computing 38 (1987), as :mod:`.serial_shortest_path` has it, without lists: column reduction, augmenting row
-reduction, then Dijkstra's algorithm on reduced costs. A step of either looks at one row: each thread of the team
-has the prices and distances of a few columns in registers, and the least of all comes out of reductions over
-warps. So the time of a problem is that of a chain of dependent steps, and what counts is to have few of them (the
-reductions, ties broken towards columns that end a search), a short one (costs in shared memory, as narrow as they
-fit) and many problems at a time.
+reduction, then Dijkstra's algorithm on reduced costs. A step of either looks at one row: each thread of the
+team has the prices and distances of a few columns in registers, and the least of all comes out of reductions
+over warps. The time of a problem is that of a chain of dependent steps. What counts is to have few of them,
+by the reductions and by ties broken towards columns that end a search, short ones, with all that a step needs
+in registers and costs in shared memory where enough problems fit, and many problems at a time.
 
 Integers are solved in 32 bits where the range of the costs is below 2**27: prices and distances stay within
-eight times the range, since as long as a row is free there is a free column at its first price. Floats are solved
-in double precision, float32 costs as well.
+eight times the range, since as long as a row is free there is a free column at its first price. Floats are
+solved in double precision, float32 costs as well: so their prices prove what those of a CPU prove.
 """
 
 from __future__ import annotations
@@ -33,14 +33,18 @@ WARP = 32
 #: Teams of one warp in a block.
 WARPS_OF_BLOCK = 4
 #: A thread has at most so many columns, and a team so many warps.
-MOST_COLUMNS_OF_THREAD, MOST_WARPS = 8, 32
-MOST_COLUMNS = 4096
+MOST_COLUMNS_OF_THREAD, MOST_WARPS = 8, 16
+MOST_COLUMNS = WARP * MOST_WARPS * MOST_COLUMNS_OF_THREAD
 #: Bytes of one load of costs, at most.
 LOAD_BYTES = 16
 #: A team gets a further warp for so many columns; up to the first number of columns it is one warp.
 ONE_WARP, COLUMNS_OF_WARP = 128, 128
-#: From so many columns on the second of these; where fewer, a warp has one for each thread.
-MANY_COLUMNS = 512
+#: With fewer columns and at most so many items a multiprocessor, each thread has one column: on an H200 256
+#: items of 256 columns took 1.34 ms so, 1.47 ms with four a thread; 2,000 of 200 columns 3.8 and 2.7 ms.
+MANY_COLUMNS, FEW_ITEMS = 512, 4
+#: Costs are in shared memory if so many problems fit that of a multiprocessor: 2,000 of 200 x 200 floats, of
+#: which one does, took 8.8 ms from there, 3.8 ms otherwise; 132 of them the same.
+LEAST_TOGETHER = 4
 #: Ranges of integer costs below this are solved in 32 bits.
 RANGE_OF_32_BITS = 2**27
 #: Costs of one launch, which nothing interrupts.
@@ -70,7 +74,7 @@ class BatchOptions:
     """
 
     column_reduction: bool = True
-    row_reduction: int = 2
+    row_reduction: int = 1
     shared: bool = True
     warps: int = 0
 
@@ -139,10 +143,11 @@ def solve_on_device(costs: DeviceCosts, options: BatchOptions, control: Control)
     ------
     UnsuitableMethodError
         There are too many rows or columns.
+
     Notes
     -----
-    O(n**2 m) time for an item of n <= m rows at worst. Memory on the device: 8 bytes a row, a column and twice for
-    each pair.
+    O(n**2 m) time for an item of n <= m rows at worst. Memory on the device: 8 bytes for each row and column
+    and 16 for each pair of every item.
     """
     device, xp, (items, n, m) = costs.device, costs.xp, costs.shape
     if max(n, m) > MOST_COLUMNS:
@@ -212,9 +217,10 @@ def _base(costs: DeviceCosts) -> int:
 
 def _shape(costs: DeviceCosts, options: BatchOptions) -> Shape:
     """Return what the kernel is to be like for costs."""
-    _, n, m = costs.shape
+    items, n, m = costs.shape
     size = max(n, m)
-    per_warp = WARP if size < MANY_COLUMNS else COLUMNS_OF_WARP
+    few = items <= FEW_ITEMS * costs.device.num_multiprocessors
+    per_warp = WARP if few and size < MANY_COLUMNS else COLUMNS_OF_WARP
     warps = options.warps or (1 if size <= ONE_WARP else -(-size // per_warp))
     warps = min(max(warps, -(-size // (WARP * MOST_COLUMNS_OF_THREAD))), MOST_WARPS)
     source = SOURCES[costs.values.dtype.str[1:]]
@@ -225,8 +231,9 @@ def _shape(costs: DeviceCosts, options: BatchOptions) -> Shape:
     else:
         width = next(width for width in (1, 2, 4, 8) if width == 8 or (extent >> (8 * width)) == 0)
     state = _bytes_of_state(size, warps, 4 if number == INT32 else 8)
-    stored = width if options.shared and state + _rounded(width * n * m) <= costs.device.shared_bytes else 0
-    needed = state + (_rounded(stored * n * m))
+    fits = LEAST_TOGETHER * (state + _rounded(width * n * m)) <= costs.device.shared_bytes
+    stored = width if options.shared and fits else 0
+    needed = state + _rounded(stored * n * m)
     teams = 1
     if warps == 1:
         teams = max(

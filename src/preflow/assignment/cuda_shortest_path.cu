@@ -1,6 +1,5 @@
 // The persistent kernel of cuda_shortest_path.py: reduction of columns, lists of cheap columns, bids of rows, then
-// searches from all free columns at once with walks back along the paths found, each step between two barriers of the
-// grid.
+// searches from all free columns at once and moves along the ways found, each step between two barriers of the grid.
 #include "cuda_shortest_path_lists.cuh"
 
 using Team = GridTeam;

@@ -1,6 +1,7 @@
 // Costs as the kernel of cuda_shortest_path.py sees them: numbers, their words, and a row whose entries are asked for
 // one by one, read from a matrix.
 #include "atomics.cuh"
+#include "numbers.cuh"
 
 // Of COST_KIND: int32, int64, float32, float64; and float64 computed from points: the distances EUCLIDEAN, SQEUCLIDEAN,
 // CITYBLOCK and CHEBYSHEV of graph/point_costs.py.
@@ -24,27 +25,10 @@ using Number = i64;
 using Number = double;
 #endif
 
-template <class To, class From>
-__device__ __forceinline__ To same_bits(From value) {
-    static_assert(sizeof(To) == sizeof(From), "words of one size");
-    union {
-        From from;
-        To to;
-    } word = {value};
-    return word.to;
-}
-
 // Numbers that are not negative have words in the same order.
 __device__ __forceinline__ u64 word_of(Number value) { return same_bits<u64>(value); }
 __device__ __forceinline__ Number number_of(u64 word) { return same_bits<Number>(word); }
 
-// Words in the order of any numbers, and back.
-constexpr u64 SIGN = 1ull << 63;
-__device__ __forceinline__ u64 key_of(i64 value) { return static_cast<u64>(value) ^ SIGN; }
-__device__ __forceinline__ u64 key_of(double value) {
-    const u64 word = same_bits<u64>(value);
-    return word & SIGN ? ~word : word | SIGN;
-}
 #if COST_KIND <= 1
 __device__ __forceinline__ Number number_of_key(u64 key) { return number_of(key ^ SIGN); }
 #else

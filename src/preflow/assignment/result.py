@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..certify.assignment import check_assignment, check_bound
+from ..certify.device_assignment import unproved_items
 from ..graph.costs import DenseCosts, SparseCosts
 from ..graph.device_costs import DeviceCosts
 from ..graph.point_costs import PointCosts
@@ -64,20 +65,25 @@ class AssignmentResult(BoundedResult):
         the pairs; who is left over has the price that makes this a proof. Exact for integers; for floats
         within a rounding error that grows with the number of rows. Where fewer pairs were found than there
         are rows and columns, a cover proves that there cannot be more. A result that stopped early proves
-        its bound instead.
+        its bound instead. Costs on a GPU are looked at there; what that leaves open, on the host.
 
         Raises
         ------
         VerificationError
             The proof fails: please report it as a bug.
         """
-        items = self.costs.shape[0]
+        items = list(range(self.costs.shape[0]))
+        if isinstance(self.costs, DeviceCosts) and self.status == "optimal":
+            items = self._unproved_there(self.costs)
+            if not items:
+                return
         row, column, u, v = (self._by_item(part) for part in (self.row, self.column, self.u, self.v))
-        costs = self.costs.on_host() if isinstance(self.costs, DeviceCosts) else self.costs
-        bound = self.upper_bound if costs.maximize else self.lower_bound
-        bounds = self._by_item(bound) if costs.leading else [bound]
-        for item in range(items):
-            one = costs.one(item)
+        bound = self.upper_bound if self.costs.maximize else self.lower_bound
+        bounds = self._by_item(bound) if self.costs.leading else [bound]
+        for item in items:
+            one = (
+                self.costs.one_on_host(item) if isinstance(self.costs, DeviceCosts) else self.costs.one(item)
+            )
             _, n, m = one.shape
             prices = u[item, :n], v[item, :m]
             if self.status != "optimal":
@@ -86,6 +92,20 @@ class AssignmentResult(BoundedResult):
             paired = row[item] >= 0
             pairs = row[item][paired], column[item][paired]
             check_assignment(one, 0, *pairs, *prices, bounds[item], self.partial)
+
+    def _unproved_there(self, costs: DeviceCosts) -> list[int]:
+        """Return the items that a look at all of them on the GPU leaves open."""
+        total: Any = self.lower_bound
+        if (isinstance(total, np.ndarray) and total.dtype.kind == "O") or (
+            isinstance(total, int) and abs(total) >= 2**63
+        ):
+            return list(range(costs.shape[0]))
+        with costs.current():
+            if not costs.leading:
+                total = costs.xp.asarray(total)
+            items, dimensions = costs.shape[0], len(costs.leading)
+            parts = (costs.own(part) for part in (self.row, self.column, self.u, self.v, total))
+            return unproved_items(costs, *(part.reshape(items, *part.shape[dimensions:]) for part in parts))
 
     def _by_item(self, values: Any) -> Any:
         """Return values of all items as a NumPy array that has these in its first dimension."""

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DeviceMemoryError, DeviceUnavailableError
+from ..solving.timing import counted_as_compiling
 
 HEADERS = Path(__file__).parent / "headers"
 INCLUDE = re.compile(r'^#include "([\w.]+)"\n', re.MULTILINE)
@@ -227,8 +228,6 @@ def _function(path: Path, kernel: str, constants: tuple[tuple[str, int], ...], c
     module = cupy.RawModule(
         code=source_with_headers(path), options=options, enable_cooperative_groups=cooperative
     )
-    from ..kernels.kernel import counted_as_compiling  # loads Numba, which a network alone does not need
-
     with counted_as_compiling():
         return module.get_function(kernel)
 

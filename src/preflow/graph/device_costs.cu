@@ -1,6 +1,7 @@
 // What device_costs.py asks of costs: the least and the most of the finite ones, and whether others are there.
 #include "atomics.cuh"
 #include "lanes.cuh"
+#include "numbers.cuh"
 
 struct Arguments {
     const void* values;
@@ -11,16 +12,6 @@ struct Arguments {
 };
 
 enum Place { MOST, LEAST_TURNED, HAS_FINITE, HAS_NAN, HAS_MINUS, HAS_PLUS };
-
-// Unsigned numbers in the order of signed ones and of doubles.
-__device__ __forceinline__ u64 key_of(i64 value) { return static_cast<u64>(value) ^ 1ull << 63; }
-__device__ __forceinline__ u64 key_of(double value) {
-    union {
-        double number;
-        u64 bits;
-    } word = {value};
-    return word.bits >> 63 ? ~word.bits : word.bits | 1ull << 63;
-}
 
 struct Found {
     u64 most = 0, least_turned = 0;

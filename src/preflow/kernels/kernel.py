@@ -11,15 +11,15 @@ import hashlib
 import logging
 import os
 import re
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
 from numba.core import caching
+
+from ..solving.timing import begin_compiling, compilations, end_compiling
 
 logger = logging.getLogger("preflow")
 
@@ -90,47 +90,11 @@ class _KernelCacheImpl(caching.CompileResultCacheImpl):  # type: ignore[misc]
     _locator_classes = (_KernelCacheLocator,)
 
 
-class _Compilation:
-    """How long this process has spent compiling, and what it has said about it."""
+class _Messages:
+    """What this process has said about compiling."""
 
-    def __init__(self) -> None:
-        self.seconds = 0.0
-        self.announced = False
-        self.uncached = False
-        self._started: list[float] = []
-
-    def begin(self, name: str) -> None:
-        if not self.announced:
-            self.announced = True
-            logger.warning("compiling kernels, once: 5 to 50 seconds; kept in %s", cache_directory())
-        logger.info("compiling %s", name)
-        self.start()
-
-    def start(self) -> None:
-        self._started.append(time.perf_counter())
-
-    def end(self) -> None:
-        start = self._started.pop()
-        if not self._started:  # a callee's time is within its caller's
-            self.seconds += time.perf_counter() - start
-
-
-_compilation = _Compilation()
-
-
-def compile_seconds() -> float:
-    """Return the time this process has spent compiling kernels so far."""
-    return _compilation.seconds
-
-
-@contextmanager
-def counted_as_compiling() -> Iterator[None]:
-    """Count the time of what another compiler does in there."""
-    _compilation.start()
-    try:
-        yield
-    finally:
-        _compilation.end()
+    announced = False
+    uncached = False
 
 
 class _KernelCache(caching.FunctionCache):  # type: ignore[misc]
@@ -147,16 +111,20 @@ class _KernelCache(caching.FunctionCache):  # type: ignore[misc]
         except OSError:
             compiled = None  # an unreadable cache; saving will say so
         if compiled is None:
-            _compilation.begin(self._py_func.__name__)
+            if not _Messages.announced:
+                _Messages.announced = True
+                logger.warning("compiling kernels, once: 5 to 50 seconds; kept in %s", cache_directory())
+            logger.info("compiling %s", self._py_func.__name__)
+            begin_compiling()
         return compiled
 
     def save_overload(self, signature: Any, data: Any) -> None:
-        _compilation.end()
+        end_compiling()
         try:
             super().save_overload(signature, data)
         except OSError as error:
-            if not _compilation.uncached:
-                _compilation.uncached = True
+            if not _Messages.uncached:
+                _Messages.uncached = True
                 logger.warning("compiled kernels cannot be cached in %s: %s", cache_directory(), error)
 
 
@@ -168,6 +136,19 @@ def kernel(function: Function) -> Function:
     allocates nothing (its caller does), so it is compiled without reference counting, which would go on at
     every call between kernels.
     """
+    if numba.config.DISABLE_JIT:
+        return function
     dispatcher = numba.njit(nogil=True, error_model="numpy", _nrt=False)(function)
     dispatcher._cache = _KernelCache(function)
+    compile_or_load = dispatcher.compile
+
+    def compile_counted(signature: Any) -> Any:
+        depth = compilations()
+        try:
+            return compile_or_load(signature)
+        except BaseException:
+            end_compiling(depth)
+            raise
+
+    dispatcher.compile = compile_counted
     return dispatcher  # type: ignore[no-any-return]

@@ -17,11 +17,11 @@ from ..errors import InvalidInputError, VerificationError
 from ..graph.bipartite import BipartiteGraph, as_bipartite_graph
 from ..graph.device_bipartite import DeviceBipartiteGraph, graph_on_device
 from ..graph.placement import taken
-from ..kernels.timing import timed
 from ..progress import Reporter
 from ..solving.dispatch import check_method, check_placement, find_method, most_threads, thread_count
 from ..solving.method import Method
 from ..solving.run import Control, check_time_limit, run_interruptibly
+from ..solving.timing import timed
 from ..stats import (
     AUGMENTATIONS,
     COUNTERS,
@@ -183,6 +183,7 @@ class _Solve:
                 looked_at, device, most_threads(threads), _gpu_for(solved) if may_use_gpu else None
             )
             record, reason, options = find_method(METHODS, choice.method), choice.reason, choice.options
+            threads = threads if choice.threads is None else choice.threads
         else:
             record, reason = find_method(METHODS, method), "asked for"
             check_method(record, device, threads)

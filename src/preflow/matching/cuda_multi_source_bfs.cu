@@ -13,6 +13,9 @@
 constexpr u32 NONE = 0xffffffffu;
 // The edges of a row are listed in pieces of so many, which different warps may look at.
 constexpr u32 EDGES_A_PIECE = 256;
+// A phase ends when all trees but one in so many have found a free column: the last ones wind their way around all
+// the others, as packed_search.py has it.
+constexpr u64 LAST_TREES = 10;
 
 enum Phase : u64 { BEGIN, SEARCH, AUGMENT, DONE };
 
@@ -31,7 +34,11 @@ struct State {
     u64 round;        // barriers so far: which of the rotating counters and of the two lists is meant
     u64 size;         // pieces of the level that is searched from next
     u64 phases, levels;
+    u64 trees, ended;  // of this phase: the pieces of its first level, and how many trees have found a free column
 
+    __device__ bool enough_ended() const {
+        return ended > 0 && ended * LAST_TREES >= trees * (LAST_TREES - 1);
+    }
     __device__ void end_round() {
         ++round;
         if (rounds_left > 0) --rounds_left;
@@ -53,11 +60,11 @@ struct Arguments {
     u64 few;               // one block searches alone from so many pieces
     u32* arrivals;
     u32* counters;
-    u32* has_found;        // whether the search came to a free column
     u64* state;
     u64* edge_scans;
 
     __device__ RotatingSizes sizes() const { return RotatingSizes{counters}; }
+    __device__ RotatingSizes ended() const { return RotatingSizes{counters + 3 * 32}; }
     __device__ Piece* list(u64 round) const { return pieces + round % 2 * capacity; }
 };
 
@@ -81,7 +88,6 @@ __device__ void append_row(const Arguments& args, u64 round, bool has, u32 row, 
 }
 
 __device__ void begin_search(const Arguments& args, GridTeam& team, State& state) {
-    if (team.is_first()) relaxed_store(args.has_found, 0u);
     for (u32 v = team.thread(); v < args.num_columns; v += team.num_threads())
         relaxed_store(&args.predecessor[v], NONE);
     for (u32 begin = team.warp() * WARP; begin < args.num_rows; begin += team.num_warps() * WARP) {
@@ -91,7 +97,8 @@ __device__ void begin_search(const Arguments& args, GridTeam& team, State& state
         append_row(args, state.round + 1, is_free, u, u);
     }
     team.wait([&] {
-        state.size = args.sizes().read(state.round + 1);
+        state.size = state.trees = args.sizes().read(state.round + 1);
+        state.ended = 0;
         state.end_round();
         ++state.phases;
         state.phase = state.size > 0 ? SEARCH : DONE;
@@ -99,14 +106,14 @@ __device__ void begin_search(const Arguments& args, GridTeam& team, State& state
 }
 
 // Takes a column into a tree unless it is in one. Returns whether the search goes on from its row, `mate`. A free
-// column ends the path of the tree's root; where that has one by now, the column is free for other trees again.
-__device__ bool reach(const Arguments& args, const Piece& piece, u32 column, u32& mate) {
+// column ends the tree, whose path it ends; where that has an end by now, the column is free for other trees again.
+__device__ bool reach(const Arguments& args, const Piece& piece, u32 column, u32& mate, u64& ended) {
     mate = relaxed_load(&args.column_mate[column]);
     if (relaxed_load(&args.predecessor[column]) != NONE) return false;
     if (relaxed_compare_exchange(&args.predecessor[column], NONE, piece.row) != NONE) return false;
     if (mate != NONE) return true;
     if (relaxed_compare_exchange(&args.path_end[piece.root], NONE, column) == NONE)
-        relaxed_store(args.has_found, 1u);
+        ++ended;
     else
         relaxed_store(&args.predecessor[column], NONE);
     return false;
@@ -118,6 +125,7 @@ __device__ void search_level(const Arguments& args, Team& team, State& state, u6
     constexpr u32 ROWS = WARP / LANES_A_ROW;
     const u32 size = static_cast<u32>(state.size);
     const Piece* const list = args.list(state.round);
+    u64 ended = 0;
     for (u32 begin = team.warp() * ROWS; begin < size; begin += team.num_warps() * ROWS) {
         const u32 i = begin + lane_id() / LANES_A_ROW;
         const Piece piece = i < size ? list[i] : Piece{0, 0, 0, 0};
@@ -125,21 +133,27 @@ __device__ void search_level(const Arguments& args, Team& team, State& state, u6
             const bool looks = e < piece.last && relaxed_load(&args.path_end[piece.root]) == NONE;
             if (__ballot_sync(ALL_LANES, looks) == 0) break;
             u32 mate = NONE;
-            const bool grows = looks && reach(args, piece, args.neighbour[e], mate);
+            const bool grows = looks && reach(args, piece, args.neighbour[e], mate, ended);
             edge_scans += looks;
             append_row(args, state.round + 1, grows, mate, piece.root);
         }
     }
+    ended = sum_of_warp(ended);
+    if (ended > 0 && lane_id() == 0)
+        relaxed_fetch_add(args.ended().of(state.round + 1), static_cast<u32>(ended));
     team.wait([&] {
         state.size = args.sizes().read(state.round + 1);
+        state.ended += args.ended().read(state.round + 1);
         state.end_round();
         ++state.levels;
-        if (state.size == 0) state.phase = relaxed_load(args.has_found) != 0 ? AUGMENT : DONE;
+        if (state.size == 0 || state.enough_ended()) state.phase = state.ended > 0 ? AUGMENT : DONE;
     });
 }
 
 __device__ void clear_next(const Arguments& args, const State& state) {
-    if (grid_thread() == 0) args.sizes().clear(state.round + 2);
+    if (grid_thread() != 0) return;
+    args.sizes().clear(state.round + 2);
+    args.ended().clear(state.round + 2);
 }
 
 // Lets the first block search alone as long as levels are small: its own barrier takes less than that of the grid.

@@ -3,9 +3,9 @@
 preflow's own, after Azad, Buluç and Pothen, "Computing maximum cardinality matchings in parallel on bipartite
 graphs via tree-grafting" (2016), without its grafting. A phase grows vertex-disjoint trees, level by level,
 from all free rows. A column joins the tree whose compare-and-swap of its predecessor comes first; a tree that
-has come to a free column stops growing, which leaves the rest to others. Then all paths are walked back at
-once: trees are disjoint, so nothing is to be repaired. A phase that finds no path has proved the matching
-maximum.
+has come to a free column stops growing, which leaves the rest to others. When few are left that have not, or
+none grows, all paths are walked back at once: trees are disjoint, so nothing is to be repaired. A phase that
+finds no path has proved the matching maximum.
 
 From the empty matching the first phase, of one level, is a cheap matching: each row takes a free column. It
 needs the edges of one side only.
@@ -32,7 +32,7 @@ from .state import Matching
 
 SOURCE = Path(__file__).with_suffix(".cu")
 #: Words of the kernel's state, and the place of one of them; and its words of counters.
-STATE_WORDS, COUNTER_WORDS = 6, 3 * 32
+STATE_WORDS, COUNTER_WORDS = 8, 2 * 3 * 32
 NUM_PHASES = 4
 DONE = 3
 #: Of a hub's edges so many are one entry of a list, as in the ``.cu`` file; and the words of an entry.
@@ -80,7 +80,6 @@ class Arguments(NamedTuple):
     few: int
     arrivals: Any
     counters: Any
-    has_found: Any
     state: Any
     edge_scans: Any
 
@@ -121,7 +120,6 @@ def solve(
         options.few,
         xp.zeros(1, dtype=np.uint32),
         xp.zeros(COUNTER_WORDS, dtype=np.uint32),
-        xp.zeros(1, dtype=np.uint32),
         xp.zeros(STATE_WORDS, dtype=np.uint64),
         xp.zeros(1, dtype=np.uint64),
     )

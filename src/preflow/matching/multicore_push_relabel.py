@@ -72,7 +72,7 @@ from .serial_push_relabel import (
     place,
     prefetch_active,
 )
-from .state import AHEAD_RANGE, Matching
+from .state import Matching
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -228,8 +228,8 @@ def push_share(
     over = signal(number, OVER)
     pushes, reported, taken, augmented = ZERO, ZERO, ZERO, ZERO
     while size > ZERO and relaxed_load(signals, over) == ZERO:
-        if size > AHEAD_RANGE:
-            prefetch_active(rows, packed.words, active, front, end, capacity)
+        if size > ONE:
+            prefetch_active(rows, packed.words, active, front, size, end, capacity)
         r = np.uint64(active[front])
         front = place(front + ONE, end, capacity)
         size -= ONE

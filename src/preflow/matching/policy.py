@@ -28,14 +28,11 @@ EVEN = 0.5
 #: more have, rows that cannot be matched make each phase of Hopcroft and Karp search everything: 3.7 s on a
 #: road-like graph of a million vertices, against 0.14 s of push-relabel.
 FEW_ENDS = 0.01
-#: From so many edges on several threads pay, from so many threads on: where one thread would push, and on
-#: meshes, which one thread solves faster in another way. Two threads of an EPYC took, of one thread's time,
-#: 0.59 to 0.62 on Erdos-Renyi and RMAT graphs of 2**20 rows (3 to 31 million edges).
+#: From so many edges on several threads pay. Two threads of an EPYC took, of one thread's time, 0.59 to 0.62
+#: on Erdos-Renyi and RMAT graphs of 2**20 rows (3 to 31 million edges).
 MANY_EDGES = 2_000_000
-#: The methods that are taken then have no more rows and columns.
+#: The methods that are taken then, and on meshes also for one thread, have no more rows and columns.
 MOST_PACKED = 2**32 - 3
-THREADS_FOR_PUSHES = 2
-THREADS_FOR_MESHES = 4
 
 #: From so many edges a GPU pays for a graph on the host, the way there and back included. On an H200 graphs
 #: of 2 to 31 million edges take 10 to 35 ms, 6 to 30 of these on the way; on one CPU thread 46 to 190 ms.
@@ -58,11 +55,14 @@ class Choice:
     method, reason : str
     options : mapping
         Options of the method that differ from its defaults.
+    threads : int or None
+        At most so many; None: as the caller says.
     """
 
     method: str
     reason: str
     options: Mapping[str, Any] = field(default_factory=dict)
+    threads: int | None = None
 
 
 #: With low labels rows push no further than they must, and most solves need no global relabel at all.
@@ -101,7 +101,8 @@ def choose(
     degree = np.diff(graph.rows.first)[::step].astype(np.float64)
     spread = float(degree.var() / max(degree.mean(), 1e-9))
     ends = float(np.mean(degree <= 1))
-    many = threads if graph.num_edges >= MANY_EDGES and max(graph.shape) <= MOST_PACKED else 1
+    narrow = max(graph.shape) <= MOST_PACKED
+    many = threads if graph.num_edges >= MANY_EDGES and narrow else 1
     if spread >= EVEN:
         return _push(f"uneven degrees (variance {spread:.2g} of the mean): pushes stay near", many)
     if ends > FEW_ENDS:
@@ -109,9 +110,11 @@ def choose(
     if not _looks_symmetric(graph):
         return _push("even degrees, not symmetric: pushes stay near", many)
     reason = "even degrees and symmetric, as meshes are: short paths mend a cheap matching"
-    if many >= THREADS_FOR_MESHES:
-        return Choice("multicore-multi-source-bfs", f"{reason}; enough edges for {threads} threads")
-    return Choice("serial-hybrid", reason)
+    if not narrow:
+        return Choice("serial-hybrid", reason)
+    if many > 1:
+        reason = f"{reason}; enough edges for {threads} threads"
+    return Choice("multicore-multi-source-bfs", reason, threads=many)
 
 
 def _fits(graph: BipartiteGraph, gpu: Device) -> bool:
@@ -121,7 +124,7 @@ def _fits(graph: BipartiteGraph, gpu: Device) -> bool:
 
 
 def _push(reason: str, threads: int = 1) -> Choice:
-    if threads >= THREADS_FOR_PUSHES:
+    if threads > 1:
         return Choice("multicore-push-relabel", f"{reason}; enough edges for {threads} threads")
     return Choice("serial-push-relabel", reason, LOW_LABELS)
 

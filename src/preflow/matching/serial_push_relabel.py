@@ -54,6 +54,7 @@ from .state import (
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
+TWO, THREE = np.uint64(2), np.uint64(3)
 #: A gap is closed by a pass over all columns, at most once in a number of pushes of this share of them.
 GAP_SHIFT = np.uint64(2)
 #: Whether pushes have stalled is looked at once in a number of pushes of this share of the columns. They have
@@ -175,12 +176,21 @@ def place(position: Any, end: Any, capacity: Any) -> Any:
 
 
 @kernel
-def prefetch_active(rows: Adjacency, values: Any, queue: Any, begin: Any, end: Any, capacity: Any) -> None:
-    """Ask for what the rows ahead in a ring will need, `values` of columns last; as many must be in it."""
-    prefetch(rows.first, np.uint64(queue[place(begin + AHEAD_RANGE, end, capacity)]))
-    r = np.uint64(queue[place(begin + AHEAD_NEIGHBOURS, end, capacity)])
+def prefetch_active(
+    rows: Adjacency, values: Any, queue: Any, begin: Any, size: Any, end: Any, capacity: Any
+) -> None:
+    """Ask for what the rows ahead in a ring of `size` rows will need, `values` of columns last.
+
+    The fewer rows there are, the less far it looks ahead: the last few make a third of all pushes.
+    """
+    last = size - ONE
+    in_range, neighbours, in_values = AHEAD_RANGE, AHEAD_NEIGHBOURS, AHEAD_VALUES
+    if last < AHEAD_RANGE:
+        in_range, neighbours, in_values = last, (TWO * last + TWO) // THREE, (last + TWO) // THREE
+    prefetch(rows.first, np.uint64(queue[place(begin + in_range, end, capacity)]))
+    r = np.uint64(queue[place(begin + neighbours, end, capacity)])
     prefetch(rows.neighbour, np.uint64(rows.first[r]))
-    r = np.uint64(queue[place(begin + AHEAD_VALUES, end, capacity)])
+    r = np.uint64(queue[place(begin + in_values, end, capacity)])
     first = np.uint64(rows.first[r])
     for e in range(first, min(np.uint64(rows.first[r + ONE]), first + MOST_VALUES)):
         prefetch(values, np.uint64(rows.neighbour[e]))
@@ -214,8 +224,8 @@ def push_until(
     if population[ZERO] == 0:
         size = ZERO
     while size > ZERO and pushes < push_limit and relaxed_load(stop, 0) == 0:
-        if size > AHEAD_RANGE:
-            prefetch_active(rows, label, queue, begin, capacity, capacity)
+        if size > ONE:
+            prefetch_active(rows, label, queue, begin, size, capacity, capacity)
         r = np.uint64(queue[begin])
         begin = place(begin + ONE, capacity, capacity)
         size -= ONE

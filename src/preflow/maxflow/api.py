@@ -21,7 +21,6 @@ from ..graph.device_build import build_on_device
 from ..graph.device_network import DeviceFlowNetwork
 from ..graph.network import FlowNetwork, exact_sum, vertex_mask
 from ..graph.residual import build_residual
-from ..kernels.timing import timed
 from ..progress import Reporter
 from ..solving.dispatch import (
     check_method,
@@ -34,6 +33,7 @@ from ..solving.dispatch import (
 from ..solving.method import Method
 from ..solving.result import Status
 from ..solving.run import Control, check_time_limit, run_interruptibly
+from ..solving.timing import timed
 from ..stats import COUNTERS, RELABEL_NANOSECONDS, SolveStats
 from .device_flow import DeviceSecondStage, SolveOnDevice
 from .methods import METHODS

@@ -40,7 +40,8 @@ from ..parallel.buckets import Buckets
 from ..parallel.delays import delay
 from ..parallel.idle import wait_for_gift
 from ..parallel.queues import Queues
-from ..parallel.search import Search, make_search, search_together
+from ..parallel.search import search_together
+from ..parallel.search_state import Search, make_search
 from ..parallel.team import run_solver, share_of
 from ..solving.run import Control
 from ..stats import (

@@ -40,7 +40,8 @@ from ..kernels.relabel import lowest_neighbour_now
 from ..parallel.barrier import PATIENCE, rest, wait
 from ..parallel.batches import Batches, append, clear, fetch, flush, make_batches, pop, put, waiting
 from ..parallel.delays import delay
-from ..parallel.search import Search, make_search, search_together, slot
+from ..parallel.search import search_together
+from ..parallel.search_state import Search, make_search, slot
 from ..parallel.team import run_solver
 from ..solving.options import check_positive
 from ..solving.run import Control

@@ -43,7 +43,8 @@ from ..kernels.relabel import lowest_neighbour_now
 from ..parallel import inboxes
 from ..parallel.barrier import wait
 from ..parallel.delays import delay
-from ..parallel.search import Search, make_search, search_together
+from ..parallel.search import search_together
+from ..parallel.search_state import Search, make_search
 from ..parallel.team import run_solver
 from ..solving.options import UNLIMITED, check_flag
 from ..solving.run import COUNTER_ROW, Control

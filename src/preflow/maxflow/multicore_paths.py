@@ -56,15 +56,8 @@ from ..parallel.barrier import wait
 from ..parallel.delays import delay
 from ..parallel.idle import claim_idle, say_given, wait_for_gift
 from ..parallel.queues import Queues, append, clear, make_queues, pop, size
-from ..parallel.search import (
-    Search,
-    first_own,
-    has_wide_level,
-    height_not_reached,
-    make_search,
-    next_own,
-    search_again,
-)
+from ..parallel.search import has_wide_level, height_not_reached, search_again
+from ..parallel.search_state import Search, first_own, make_search, next_own
 from ..parallel.team import run_solver
 from ..solving.options import check_count, check_positive
 from ..solving.run import Control

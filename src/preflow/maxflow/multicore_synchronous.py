@@ -35,7 +35,8 @@ from ..kernels.relabel import RELABEL_WORK, lowest_neighbour
 from ..kernels.worklist import Worklist, append, appended, begin_phase, flush, make_worklist, take_chunk
 from ..parallel.barrier import wait
 from ..parallel.delays import delay
-from ..parallel.search import Search, make_search, search_together
+from ..parallel.search import search_together
+from ..parallel.search_state import Search, make_search
 from ..parallel.team import run_solver, share_of
 from ..solving.options import check_positive
 from ..solving.run import Control

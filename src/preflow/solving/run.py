@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ..errors import InvalidInputError
 from ..progress import ProgressReport, Reporter, reporting
 from ..stats import GLOBAL_RELABELS, RELABELS
+from .timing import compile_seconds
 
 Outcome = TypeVar("Outcome")
 
@@ -88,10 +89,10 @@ def run_interruptibly(
 ) -> Outcome:
     """Run `work` in a thread of its own and return what it returns.
 
-    After `time_limit` seconds the stop flag is raised and `work` returns what it has. On Ctrl-C (or an
-    error in the progress function) the flag is raised, the thread is waited for, and the exception goes
-    on: nothing is left running. The wait is on an event and not on ``Thread.join``, which reports a
-    running thread as finished after an interrupt on Python 3.11 and 3.12.
+    After `time_limit` seconds, without those for compiling, the stop flag is raised and `work` returns what
+    it has. On Ctrl-C (or an error in the progress function) the flag is raised, the thread is waited for, and
+    the exception goes on: nothing is left running. The wait is on an event and not on ``Thread.join``, which
+    reports a running thread as finished after an interrupt on Python 3.11 and 3.12.
     """
     outcome: list[Any] = []
     failure: list[BaseException] = []
@@ -106,13 +107,14 @@ def run_interruptibly(
             finished.set()
 
     with reporting(progress) as report:
-        start = time.monotonic()
+        start, compiled = time.monotonic(), compile_seconds()
         worker = threading.Thread(target=target, name="preflow-solver", daemon=True)
         try:
             worker.start()
             while not finished.wait(POLL_INTERVAL):
                 elapsed = time.monotonic() - start
-                if time_limit is not None and elapsed >= time_limit:
+                solving = elapsed - (compile_seconds() - compiled)
+                if time_limit is not None and solving >= time_limit:
                     control.stop[0] = 1
                 if report is not None:
                     report(control.report(elapsed))

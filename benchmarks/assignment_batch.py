@@ -1,0 +1,136 @@
+"""Time stacks of assignments on a GPU and on one CPU thread: python benchmarks/assignment_batch.py FILE."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import cupy
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+import preflow
+from preflow.bench.machine import describe_machine, package_versions
+from preflow.cuda.runtime import Device
+
+#: Of larger stacks the CPU solves a quarter, and its time counts four times.
+ALL_ON_CPU = 20_000_000
+REPEATS, REPEATS_FROM_HOST = 15, 3
+
+
+def stacks() -> list[tuple[str, np.ndarray]]:
+    """Return the stacks and their names."""
+    random = np.random.default_rng(0)
+
+    def uniform(*shape: int) -> np.ndarray:
+        return random.random(shape, dtype=np.float32)
+
+    return [
+        ("10,000 of 30 x 30, integers <= 100", random.integers(0, 101, (10_000, 30, 30)).astype(np.int32)),
+        ("1,000 of 100 x 100, integers <= 1000", random.integers(0, 1001, (1000, 100, 100)).astype(np.int32)),
+        ("256 of 256 x 256, uniform float32", uniform(256, 256, 256)),
+        ("208 of 300 x 300, uniform float32", uniform(208, 300, 300)),
+        ("16 of 1000 x 1000, uniform float32", uniform(16, 1000, 1000)),
+        ("2,000 of 200 x 200, uniform float32", uniform(2000, 200, 200)),
+    ]
+
+
+def median_seconds(call: Callable[[], Any], repeats: int) -> float:
+    """Return the median time of a call, after one to warm up."""
+    call()
+    seconds = []
+    for _ in range(repeats):
+        cupy.cuda.Device().synchronize()
+        start = time.perf_counter()
+        call()
+        cupy.cuda.Device().synchronize()
+        seconds.append(time.perf_counter() - start)
+    return float(np.median(seconds))
+
+
+def kernel_seconds(call: Callable[[], Any]) -> float:
+    """Return the median time of the solver's kernels alone within a call."""
+    events = [cupy.cuda.Event() for _ in range(2)]
+    launch = Device.launch
+    seconds = []
+
+    def timed(self: Device, path: Path, kernel: str, *arguments: Any, **options: Any) -> None:
+        counts = kernel == "solve_stack"
+        if counts:
+            events[0].record()
+        launch(self, path, kernel, *arguments, **options)
+        if counts:
+            events[1].record()
+
+    Device.launch = timed  # type: ignore[method-assign]
+    try:
+        for _ in range(REPEATS):
+            call()
+            events[1].synchronize()
+            seconds.append(cupy.cuda.get_elapsed_time(*events) * 1e-3)
+    finally:
+        Device.launch = launch  # type: ignore[method-assign]
+    return float(np.median(seconds[1:]))
+
+
+def measured(name: str, costs: np.ndarray) -> dict[str, Any]:
+    """Return what a stack takes, its answers checked against those of the CPU."""
+    there = cupy.asarray(costs)
+    result = preflow.linear_assignment(there)
+    result.verify()
+    some = costs if costs.size <= ALL_ON_CPU else costs[: max(1, len(costs) // 4)]
+    preflow.linear_assignment(some[:1], device="cpu")
+    start = time.perf_counter()
+    host = preflow.linear_assignment(some, method="serial-shortest-path")
+    middle = time.perf_counter()
+    expected = [matrix[linear_sum_assignment(matrix)].sum(dtype=np.float64) for matrix in some]
+    end = time.perf_counter()
+    found = cupy.asnumpy(result.cost)[: len(some)]
+    assert np.allclose(found, host.cost, rtol=1e-12)
+    assert np.allclose(found, expected, rtol=1e-12)
+    scale = len(costs) / len(some)
+    return {
+        "instance": name,
+        "items_on_cpu": len(some),
+        "seconds": {
+            "cuda-batch, kernel": kernel_seconds(lambda: preflow.linear_assignment(there)),
+            "cuda-batch, costs on the GPU": median_seconds(lambda: preflow.linear_assignment(there), REPEATS),
+            "cuda-batch, costs on the host": median_seconds(
+                lambda: preflow.linear_assignment(costs, device="cuda"), REPEATS_FROM_HOST
+            ),
+            "verify on the GPU": median_seconds(result.verify, REPEATS_FROM_HOST),
+            "serial-shortest-path": (middle - start) * scale,
+            "scipy": (end - middle) * scale,
+        },
+        "searches": result.stats.augmentations,
+        "costs_looked_at": result.stats.arc_scans,
+    }
+
+
+def main() -> None:
+    """Measure all stacks and write the file."""
+    rows = []
+    for name, costs in stacks():
+        rows.append(measured(name, costs))
+        seconds = {what: f"{1e3 * each:.3f}" for what, each in rows[-1]["seconds"].items()}
+        print(name, "ms:", seconds, flush=True)
+    record = {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "machine": describe_machine(),
+        "versions": {
+            **package_versions(("numpy", "scipy", "numba")),
+            "cupy": cupy.__version__,
+            "cuda": cupy.cuda.runtime.runtimeGetVersion(),
+        },
+        "rows": rows,
+    }
+    Path(sys.argv[1]).write_text(json.dumps(record, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,134 @@
+// The kinds of numbers that the kernel of cuda_batch.cu is compiled for, keys in whose order they are, and the least of
+// a warp's.
+#include "atomics.cuh"
+#include "lanes.cuh"
+
+template <u32 which> struct SourceType;
+template <> struct SourceType<0> { using Type = int; };
+template <> struct SourceType<1> { using Type = i64; };
+template <> struct SourceType<2> { using Type = float; };
+template <> struct SourceType<3> { using Type = double; };
+using Source = SourceType<SOURCE>::Type;
+
+template <u32 which> struct NumberType;
+template <> struct NumberType<0> { using Type = int; using Key = u32; using Sum = i64; };
+template <> struct NumberType<1> { using Type = i64; using Key = u64; using Sum = i64; };
+template <> struct NumberType<2> { using Type = double; using Key = u64; using Sum = double; };
+using Number = NumberType<NUMBER>::Type;
+using Key = NumberType<NUMBER>::Key;
+using Sum = NumberType<NUMBER>::Sum;
+constexpr bool FLOATS = NUMBER == 2;
+
+template <u32 bytes, bool floats> struct StoredType { using Type = Source; };
+template <> struct StoredType<1, false> { using Type = u8; };
+template <> struct StoredType<2, false> { using Type = unsigned short; };
+template <> struct StoredType<4, false> { using Type = u32; };
+template <> struct StoredType<8, false> { using Type = i64; };
+using Stored = StoredType<STORED, FLOATS>::Type;
+
+using u16 = unsigned short;
+
+struct alignas(VECTOR * sizeof(Source)) Vector {
+    Source of[VECTOR];
+};
+constexpr u32 TEAM_THREADS = WARPS * WARP;
+// No row or column.
+constexpr u32 NONE = 0xffffu;
+// Costs that a thread asks for before it uses the first.
+constexpr u32 AT_ONCE = 8;
+
+template <class To, class From>
+__device__ __forceinline__ To bits_as(From value) {
+    static_assert(sizeof(To) == sizeof(From), "the same bits");
+    union {
+        From from;
+        To to;
+    } word = {value};
+    return word.to;
+}
+
+// More than any cost or distance.
+__device__ __forceinline__ Number infinity() {
+    if (FLOATS) return static_cast<Number>(bits_as<double>(0x7ffull << 52));
+    return static_cast<Number>(3ll << (8 * sizeof(Number) - 3));
+}
+
+// What the distance of a column becomes when a search is done with it: negative; and the distance again.
+__device__ __forceinline__ Number closed(Number distance) {
+    return FLOATS ? static_cast<Number>(bits_as<double>(bits_as<u64>(static_cast<double>(distance)) | 1ull << 63))
+                  : static_cast<Number>(-1 - distance);
+}
+__device__ __forceinline__ bool is_closed(Number distance) { return bits_as<Key>(distance) >> (8 * sizeof(Key) - 1); }
+__device__ __forceinline__ Number reopened(Number distance) { return FLOATS ? -distance : -1 - distance; }
+
+// What minima are taken of: bits in the order of numbers. Closed columns come last, and of equal integers those
+// first that belong to a column without a row.
+__device__ __forceinline__ Key key_of(Number value, bool taken) {
+    if (FLOATS) return bits_as<Key>(value);
+    return static_cast<Key>(value) << 1 | taken;
+}
+__device__ __forceinline__ Number number_of(Key key) {
+    if (FLOATS) return bits_as<Number>(key);
+    return static_cast<Number>(key >> 1);
+}
+
+__device__ __forceinline__ void team_sync() {
+    if (WARPS == 1)
+        __syncwarp();
+    else
+        __syncthreads();
+}
+
+// A column and the row that it has, or NONE, in one word.
+__device__ __forceinline__ u32 place_of(u32 column, u32 row) { return row << 16 | column; }
+__device__ __forceinline__ u32 column_at(u32 place) { return place & 0xffffu; }
+__device__ __forceinline__ u32 row_at(u32 place) { return place >> 16; }
+
+// Returns a lane that has the least key.
+__device__ __forceinline__ u32 lane_of_least(u32 key) {
+    return 31 - __clz(static_cast<int>(__ballot_sync(ALL_LANES, key == least_of_warp(key))));
+}
+__device__ __forceinline__ u32 lane_of_least(u64 key) {
+    const u32 high = static_cast<u32>(key >> 32), low = static_cast<u32>(key);
+    const bool least = high == least_of_warp(high);
+    u32 lanes = __ballot_sync(ALL_LANES, least);
+    if (lanes & (lanes - 1)) {
+        const u32 least_low = least_of_warp(least ? low : ~0u);
+        lanes = __ballot_sync(ALL_LANES, least && low == least_low);
+    }
+    return 31 - __clz(static_cast<int>(lanes));
+}
+
+// The key of a number, and the place that it belongs to.
+struct Candidate {
+    Key key;
+    u32 place;
+
+    __device__ Number value() const { return number_of(key); }
+    __device__ Candidate of_lane(u32 lane) const {
+        return {__shfl_sync(ALL_LANES, key, lane), __shfl_sync(ALL_LANES, place, lane)};
+    }
+};
+
+__device__ __forceinline__ Candidate lesser(Candidate a, Candidate b) {
+    const bool less = b.key < a.key;
+    return {less ? b.key : a.key, less ? b.place : a.place};
+}
+
+struct TwoCandidates {
+    Candidate best, second;
+
+    // Returns the least two of all lanes'.
+    __device__ TwoCandidates of_warp() const {
+        const u32 lane = lane_of_least(best.key);
+        const Candidate rest = lane_id() == lane ? second : best;
+        return {best.of_lane(lane), rest.of_lane(lane_of_least(rest.key))};
+    }
+};
+
+// A column that a search may go on from: with this height added, reduced costs of its row become distances.
+struct Nearest {
+    Key key;
+    u32 place;
+    Number height;
+};

@@ -1,0 +1,61 @@
+"""The time that the phases of a solve take, without what is compiled on the way: that is counted apart."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+#: When the compilations that are under way began, the outermost first, and how long earlier ones took.
+_began: list[float] = []
+_earlier = 0.0
+
+
+def begin_compiling() -> None:
+    """Count the time from now on; what is begun meanwhile is within it."""
+    _began.append(time.perf_counter())
+
+
+def end_compiling(depth: int | None = None) -> None:
+    """Stop counting for the compilation that began last, or all but so many."""
+    global _earlier
+    depth = len(_began) - 1 if depth is None else depth
+    if depth == 0 and _began:
+        _earlier += time.perf_counter() - _began[0]
+    del _began[depth:]
+
+
+def compilations() -> int:
+    """Return how many are under way."""
+    return len(_began)
+
+
+def compile_seconds() -> float:
+    """Return the time this process has spent compiling kernels so far."""
+    return _earlier + (time.perf_counter() - _began[0] if _began else 0.0)
+
+
+@contextmanager
+def counted_as_compiling() -> Iterator[None]:
+    """Count the time of what a compiler does in there."""
+    begin_compiling()
+    try:
+        yield
+    finally:
+        end_compiling()
+
+
+@contextmanager
+def timed(seconds: dict[str, float], phase: str, finish: Callable[[], None] | None = None) -> Iterator[None]:
+    """Add the time of what is done in there to that of its phase, of compiling to "compile".
+
+    `finish` waits for what was only begun, as on a GPU.
+    """
+    start, compiled = time.perf_counter(), compile_seconds()
+    yield
+    if finish is not None:
+        finish()
+    compiling = compile_seconds() - compiled
+    seconds[phase] = seconds.get(phase, 0.0) + time.perf_counter() - start - compiling
+    if compiling:
+        seconds["compile"] = seconds.get("compile", 0.0) + compiling
