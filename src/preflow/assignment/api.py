@@ -35,10 +35,8 @@ from .state import INFEASIBLE, OVERFLOW, SOLVED, STOPPED
 #: Up to so many costs, a solve that nobody watches runs in the caller's thread: handing it to another one and
 #: back takes 0.7 ms, more than most such solves, which Ctrl-C can well wait for.
 QUICK_COSTS = 200_000
-#: The same for points, ...
-QUICK_POINTS = 500
-#: ... and for costs on a GPU.
-QUICK_COSTS_THERE = 2**26
+#: The same on a GPU, and for points: rows and columns.
+QUICK_COSTS_THERE, QUICK_POINTS = 2**26, 500
 #: What solves an item that cuda-batch found no assignment of.
 ON_HOST = "serial-shortest-path"
 
@@ -74,6 +72,8 @@ def linear_assignment(
     method : str
         A name from ``preflow.methods("linear_assignment")``, or "auto".
     device : {"auto", "cpu", "cuda"}
+        "auto" takes a GPU where the costs are there, and for a large stack on the host where the process uses
+        one already and `threads` is not given.
     threads : int, optional
         At most so many CPU threads; default: all that the process may use and the method can.
     partial : bool
@@ -98,8 +98,12 @@ def linear_assignment(
         or prices.
     InfeasibleError
         Some rows together are allowed fewer columns than they are; it names them.
+    UnsuitableMethodError
+        There are more rows or columns than the method can take.
     DeviceUnavailableError
         The device is not there.
+    DeviceMemoryError
+        The costs do not fit the GPU's memory.
 
     Notes
     -----
@@ -217,6 +221,7 @@ class _Solve:
 
     @property
     def quick(self) -> bool:
+        """Whether the solve takes no longer than it takes to hand it to another thread."""
         if isinstance(self.given, PointCosts):
             return sum(self.given.shape) <= QUICK_POINTS
         return bool(self.given.values.size <= (QUICK_COSTS if self.gpu is None else QUICK_COSTS_THERE))

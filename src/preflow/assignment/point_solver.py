@@ -46,7 +46,7 @@ LARGER = 30.0
 #: From this overbid on, over that difference, an exact solution is tried; the auction goes on where that
 #: leaves more than this share of the rows without a column, as where ties abound.
 LAST_OVERBID = 1e-4
-SHARE_LEFT = 0.1
+SHARE_LEFT = 0.2
 #: Bids of a later phase, over the number of rows.
 MOST_BIDS = 200
 #: What reduced costs may be off by, over the largest cost or price, from rounding.
