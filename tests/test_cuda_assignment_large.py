@@ -21,6 +21,7 @@ from preflow.cuda import runtime
 from preflow.errors import DeviceMemoryError, InfeasibleError, InvalidInputError, SolverError
 from preflow.generators.costs import geometric_costs, low_rank_costs, machol_wien_costs, two_costs
 from preflow.solving.run import Control
+from preflow.stats import AUGMENTATIONS
 
 pytestmark = pytest.mark.usefixtures("cpu_device")
 
@@ -170,17 +171,30 @@ def test_launches_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SolverError, match="gave up after 3 launches"):
         solve(costs)
 
+
+def test_asked_to_stop(monkeypatch: pytest.MonkeyPatch) -> None:
     class Impatient(Control):
         @property
         def stopped(self) -> bool:
-            return self.excess[0] < 1
+            return self.excess[0] < 1 or self.counts[AUGMENTATIONS] > 0
 
-    monkeypatch.undo()
+    costs = random_costs((3, 7, 7), "int32", 1)
+    best = preflow.linear_assignment(costs, device="cpu").cost
     monkeypatch.setattr("preflow.assignment.api.Control", Impatient)
     monkeypatch.setattr(runtime, "find_device", lambda: CpuDevice(num_multiprocessors=1))
     result = solve(costs)
     assert result.status == "time-limit"
     assert (result.row >= 0).all(axis=1).tolist() == [True, False, False]
+    assert result.lower_bound.tolist() == [best[0], -np.inf, -np.inf]
+    monkeypatch.setattr(cuda_shortest_path, "ROUNDS_A_LAUNCH", 8)
+    for options in ({"bids": 0}, {"bids": 0, "room": 3}):
+        for sign in (1, -1):
+            result = solve(sign * costs[0], maximize=sign < 0, options=options)
+            assert result.status == "time-limit"
+            proved = sign * (result.upper_bound if sign < 0 else result.lower_bound)
+            assert -np.inf < proved <= best[0]
+            partial = solve(costs[0], partial=True, options=options)
+            assert partial.lower_bound == -np.inf
 
 
 @pytest.mark.parametrize("sanitizer", ["address", "thread"])

@@ -255,10 +255,11 @@ class _Solve:
                 found = self.finish(found, there)
         with timed(self.seconds, "recover"):
             stopped = found.done < len(found.total)
-            lower = upper = totals(found, there)
             if stopped:
                 forget_rest(found)
-                lower, upper = bounds(lower, found, there)
+            lower = upper = totals(found, there)
+            if stopped:
+                lower, upper = bounds(lower, found, there, self.partial)
             row, column, u, v = found[:4]
             return self.result(lower, upper, row, column, u, v, stopped)
 

@@ -50,7 +50,7 @@ SOURCE = Path(__file__).with_suffix(".cu")
 KINDS = ("i4", "i8", "f4", "f8")
 #: Words of a problem and their places, as in the ``.cuh`` file; the first are its state.
 PROBLEM_WORDS = 64
-PHASE, ENDING, FREE_ROWS, SEARCHED = 0, 3, 5, 10
+PHASE, ENDING, SEARCHES, FREE_ROWS, SEARCHED = 0, 3, 4, 5, 10
 COUNTED, ARRIVALS = 41, 48
 #: Phases that a solve begins with, and its end; and an ending that is a bug.
 REDUCE_COLUMNS, START, DONE = 0, 1, 12
@@ -186,7 +186,7 @@ def solve_on_device(
             arguments = _arguments(least, begin, len(names), options)
             endings = _run(least, arguments, options, control)
             if STOPPED in endings:
-                return solution._replace(done=names.start)
+                return _record_bounds(solution, names, part, arguments)
             solution = _record(solution, names, part, arguments, endings)
             control.excess[0] = 1.0 - names.stop / items
     return solution._replace(done=items)
@@ -318,21 +318,12 @@ def _record(
     """Write down what was found for some items, in the order of their rows and columns as given."""
     xp, part = costs.xp, slice(names.start, names.stop)
     _, n, m = costs.shape
-    pairs = min(n, m)
-    match, u, v = arguments.row_match.astype(np.int64), arguments.u, arguments.v
-    row, column = xp.arange(pairs), match
-    if n > m:
-        row, column = xp.sort(match, axis=1), xp.argsort(match, axis=1)
-        u, v = v, u
-    sign = -1 if costs.maximize else 1
-    for there, found, rest in (
-        (solution.row, row, -1),
-        (solution.column, column, -1),
-        (solution.u, sign * u, 0),
-        (solution.v, sign * v, 0),
-    ):
+    match = arguments.row_match.astype(np.int64)
+    row, column = (xp.arange(n), match) if n <= m else (xp.sort(match, axis=1), xp.argsort(match, axis=1))
+    for there, found in ((solution.row, row), (solution.column, column)):
         there[part, : found.shape[-1]] = found
-        there[part, found.shape[-1] :] = rest
+        there[part, found.shape[-1] :] = -1
+    sign = _record_prices(solution, part, costs, arguments)
     solution.total[part] = sign * arguments.distance.sum(axis=1)
     solution.ending[part] = xp.asarray(endings, dtype=np.uint32)
     violators = dict(solution.violators)
@@ -340,6 +331,28 @@ def _record(
         if endings[k] == INFEASIBLE:
             violators[name] = _violators(costs, arguments, k)
     return solution._replace(num_infeasible=len(violators), violators=violators)
+
+
+def _record_prices(
+    solution: DeviceSolution, part: slice, costs: DeviceCosts | DevicePoints, arguments: Arguments
+) -> int:
+    """Write down the prices of some items; return the sign that the kernel does not see."""
+    sign = -1 if costs.maximize else 1
+    prices = (arguments.u, arguments.v) if costs.shape[1] <= costs.shape[2] else (arguments.v, arguments.u)
+    for there, found in zip((solution.u, solution.v), prices, strict=True):
+        there[part, : found.shape[-1]] = sign * found
+        there[part, found.shape[-1] :] = 0
+    return sign
+
+
+def _record_bounds(
+    solution: DeviceSolution, names: range, costs: DeviceCosts | DevicePoints, arguments: Arguments
+) -> DeviceSolution:
+    """Write down the prices of items whose solve was stopped, if all had begun to search."""
+    if not (costs.device.to_host(arguments.words)[:, SEARCHES] > 0).all():
+        return solution._replace(done=names.start)
+    _record_prices(solution, slice(names.start, names.stop), costs, arguments)
+    return solution._replace(done=names.start, num_priced=len(names))
 
 
 def _record_nothing(solution: DeviceSolution, item: int) -> None:

@@ -26,7 +26,9 @@ class DeviceSolution(NamedTuple):
         How each item ended, see :mod:`.state`.
     num_infeasible : int
     done : int
-        The first so many items were worked on.
+        The first so many items were worked on to the end.
+    num_priced : int
+        So many items after these have prices that exceed no cost, though no pairs.
     violators : mapping of int to two lists of int
         For infeasible items of which the method knows them: rows that are allowed fewer columns than they
         are, and these; the other way round where there are fewer columns than rows.
@@ -40,6 +42,7 @@ class DeviceSolution(NamedTuple):
     ending: Any
     num_infeasible: int
     done: int
+    num_priced: int = 0
     violators: Mapping[int, tuple[list[int], list[int]]] = MappingProxyType({})
 
 

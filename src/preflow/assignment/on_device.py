@@ -55,9 +55,12 @@ def finish_on_host(
 
 
 def forget_rest(solution: DeviceSolution) -> None:
-    """Give the items that were not worked on no pairs, and prices of 0."""
-    for values, rest in zip(solution[:4], (-1, -1, 0, 0), strict=True):
-        values[solution.done :] = rest
+    """Give the items not worked on to the end no pairs, and prices of 0 unless they have some."""
+    for values in solution[:2]:
+        values[solution.done :] = -1
+    solution.total[solution.done :] = 0
+    for values in solution[2:4]:
+        values[solution.done + solution.num_priced :] = 0
 
 
 def totals(solution: DeviceSolution, costs: DeviceCosts | DevicePoints) -> Any:
@@ -75,9 +78,16 @@ def totals(solution: DeviceSolution, costs: DeviceCosts | DevicePoints) -> Any:
     return found
 
 
-def bounds(sums: Any, solution: DeviceSolution, costs: DeviceCosts | DevicePoints) -> tuple[Any, Any]:
-    """Return what is known of the best total of every item where not all were worked on."""
+def bounds(
+    sums: Any, solution: DeviceSolution, costs: DeviceCosts | DevicePoints, partial: bool
+) -> tuple[Any, Any]:
+    """Return what is known of the best total of every item where not all were worked on to the end."""
     host = sums if sums.dtype == object else costs.device.to_host(sums).astype(object)
     lower, upper = host.copy(), host
     lower[solution.done :], upper[solution.done :] = -np.inf, np.inf
+    if partial:
+        return lower, upper
+    for item in range(solution.done, solution.done + solution.num_priced):
+        u, v = (costs.device.to_host(prices[item]).tolist() for prices in (solution.u, solution.v))
+        (upper if costs.maximize else lower)[item] = sum(u) + sum(v)
     return lower, upper
