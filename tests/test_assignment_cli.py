@@ -89,7 +89,7 @@ def test_infeasible_costs(tmp_path: Path) -> None:
 def test_time_limit(tmp_path: Path) -> None:
     path = tmp_path / "costs.npy"
     np.save(path, machol_wien_costs(1500))
-    result = run("assign", str(path), "--time-limit", "0.05", "--verify")
+    result = run("assign", str(path), "--method", "JV", "--time-limit", "0.05", "--verify")
     assert result.exit_code == 3
     assert "time limit reached: between" in result.output
     assert "the bounds are proved" in result.output

@@ -103,7 +103,9 @@ class MatchingStats(SolveStats):
 
 @dataclass(frozen=True)
 class AssignmentStats(SolveStats):
-    """Operation counts and times of one assignment; `arc_scans` counts costs looked at.
+    """Operation counts and times of one assignment.
+
+    `arc_scans` counts costs looked at, `pushes` also the bids of auctions, `global_relabels` price updates.
 
     Attributes
     ----------

@@ -17,12 +17,21 @@ from ..graph.costs import DenseCosts, SparseCosts, as_costs
 from ..graph.device_costs import DeviceCosts, copied_to_device
 from ..graph.device_points import DevicePoints, points_on_device
 from ..graph.point_costs import PointCosts
+from ..parallel.pieces import run_pieces
 from ..progress import Reporter
-from ..solving.dispatch import check_method, check_placement, find_method, thread_count
+from ..solving.dispatch import check_method, check_placement, find_method, most_threads, thread_count
 from ..solving.method import Method
 from ..solving.run import Control, check_time_limit, run_interruptibly
 from ..solving.timing import timed
-from ..stats import ARC_SCANS, AUGMENTATIONS, AssignmentStats
+from ..stats import (
+    ARC_SCANS,
+    AUGMENTATIONS,
+    GLOBAL_RELABELS,
+    PUSHES,
+    RELABELS,
+    WAITS,
+    AssignmentStats,
+)
 from .device_solution import DeviceSolution
 from .methods import METHODS
 from .on_device import bounds, finish_on_host, forget_rest, infeasible_items, totals
@@ -35,6 +44,8 @@ from .state import INFEASIBLE, OVERFLOW, SOLVED, STOPPED
 #: Up to so many costs, a solve that nobody watches runs in the caller's thread: handing it to another one and
 #: back takes 0.7 ms, more than most such solves, which Ctrl-C can well wait for.
 QUICK_COSTS = 200_000
+#: Pairs whose costs a further thread adds up.
+LEAST_PAIRS = 100_000
 #: The same on a GPU, and for points: rows and columns.
 QUICK_COSTS_THERE, QUICK_POINTS = 2**26, 500
 #: What solves an item that cuda-batch found no assignment of.
@@ -184,7 +195,7 @@ class _Solve:
     ) -> _Solve:
         seconds: dict[str, float] = {}
         with timed(seconds, "build"):
-            given = as_costs(cost, maximize, sizes)
+            given = as_costs(cost, maximize, sizes, most_threads(threads))
         if method == "auto":
             if options:
                 raise InvalidInputError("options belong to one method: name it, method='auto' takes none")
@@ -197,12 +208,12 @@ class _Solve:
         if isinstance(given, PointCosts) and not record.points:
             raise InvalidInputError(f"method {record.name!r} takes no PointCosts")
         gpu = None
-        if record.device == "cuda":
+        if record.device == "cuda" and record.solve_on_device is not None:
             if isinstance(given, SparseCosts):
                 raise InvalidInputError(f"method {record.name!r} takes dense costs")
             gpu = given.device if isinstance(given, DeviceCosts) else runtime.find_device()
         validated = record.make_options(options)
-        count = thread_count(record, threads, given.shape[1])
+        count = thread_count(record, threads, given.shape[0] * given.shape[1])
         return cls(given, partial, record, reason, validated, count, gpu, seconds, given.leading)
 
     @cached_property
@@ -325,8 +336,9 @@ class _Solve:
         row, column = _pairs(match, self.transposed)
         if self.transposed:
             u, v = v, u
-        sign = -1 if self.costs.maximize else 1
-        return _Found(row, column, sign * u, sign * v, stopped)
+        if self.costs.maximize:
+            u, v = -u, -v
+        return _Found(row, column, u, v, stopped)
 
     def without_pairs(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], bool]:
         items, n, m = self.solved.shape
@@ -384,7 +396,7 @@ class _Solve:
             bound, other = self.bound(u, v), np.full(len(u), sign * np.inf)
             lower, upper = (other, bound) if self.costs.maximize else (bound, other)
         else:
-            lower = upper = self.total(row, column)
+            lower = upper = self.total(row, column, u, v)
         with self.given.current():
             return self.result(lower, upper, row, column, u, v, stopped)
 
@@ -421,14 +433,21 @@ class _Solve:
             values = self.gpu.to_host(values)
         return self.given.give(values)
 
-    def total(self, row: NDArray[Any], column: NDArray[Any]) -> NDArray[Any]:
+    def total(
+        self, row: NDArray[Any], column: NDArray[Any], u: NDArray[Any], v: NDArray[Any]
+    ) -> NDArray[Any]:
         """Return the sum of the costs of every item's pairs."""
         items, integer = len(row), self.costs.dtype.kind == "i"
         if items > 1 and (row >= 0).all():
-            at_pairs = self.costs.at(np.arange(items)[:, None], row, column)
-            if not integer or float(np.abs(at_pairs).max(initial=0)) * row.shape[1] < 2.0**62:
-                sums: NDArray[Any] = at_pairs.sum(axis=1, dtype=np.int64 if integer else np.float64)
-                return sums
+            largest = max(max(-int(price.min()), int(price.max())) for price in (u, v)) if integer else 0
+            if integer and row.shape[1] == u.shape[1] == v.shape[1] and largest * 2 * row.shape[1] < 2**63:
+                # The prices of a pair are its cost exactly, and stand side by side.
+                prices: NDArray[Any] = u.sum(axis=1) + v.sum(axis=1)
+                return prices
+            threads = min(self.threads, max(1, row.size // LEAST_PAIRS))
+            parts = run_pieces(lambda begin, end: self.sums(row, column, begin, end), items, threads)
+            if all(fits for _, fits in parts):
+                return np.concatenate([sums for sums, _ in parts])
         totals: list[Any] = []
         for item in range(items):
             paired = row[item] >= 0
@@ -436,6 +455,16 @@ class _Solve:
             totals.append(sum(values.tolist()) if integer else values.sum(dtype=np.float64))
         fits = all(-(2**63) <= total < 2**63 for total in totals)
         return np.array(totals, dtype=object if not fits else np.int64 if integer else np.float64)
+
+    def sums(
+        self, row: NDArray[Any], column: NDArray[Any], begin: int, end: int
+    ) -> tuple[NDArray[Any], bool]:
+        """Return the sum of the costs of some items' pairs, and whether it fits."""
+        item = np.arange(begin, end)[:, None]
+        at_pairs = self.costs.at(item, row[begin:end], column[begin:end])
+        integer = at_pairs.dtype.kind == "i"
+        fits = not integer or float(np.abs(at_pairs).max(initial=0)) * row.shape[1] < 2.0**62
+        return at_pairs.sum(axis=1, dtype=np.int64 if integer else np.float64), fits
 
     def bound(self, u: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
         """Return what the prices prove; nothing where fewer pairs would do."""
@@ -451,7 +480,11 @@ class _Solve:
             reason="; ".join([self.reason, *self.control.remarks]),
             device=self.method.device,
             threads=self.threads,
+            pushes=int(counts[PUSHES]),
+            relabels=int(counts[RELABELS]),
+            global_relabels=int(counts[GLOBAL_RELABELS]),
             arc_scans=int(counts[ARC_SCANS]),
+            waits=int(counts[WAITS]),
             seconds=self.seconds,
             augmentations=int(counts[AUGMENTATIONS]),
         )

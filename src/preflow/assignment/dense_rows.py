@@ -76,28 +76,42 @@ def block_minima(values: Any, least: Any) -> Any:
 
 
 @kernel
-def reduce_columns(cost: Any, state: State) -> None:
-    """Set prices to the minima of columns; give rows columns that have their minimum there."""
-    price, via = state.price, state.via
-    num_rows, num_columns = np.uint64(len(state.row_match)), np.uint64(len(price))
+def column_minima(cost: Any, first_row: Any, last_row: Any, price: Any, via: Any, zero: Any) -> None:
+    """Write the minima of columns over some rows, and minus the numbers of the rows that have them."""
+    num_columns = np.uint64(len(price))
+    base = first_row * num_columns
     for j in range(num_columns):
-        price[j] = cost[j]
-        via[j] = 0
-    for i in range(ONE, num_rows):
+        price[j] = cost[base + j]
+        via[j] = -np.float64(first_row)
+    for i in range(first_row + ONE, last_row):
         base = i * num_columns
         for j in range(num_columns):
-            value = cost[base + j] + state.limits.zero
+            value = cost[base + j] + zero
             closer = value < price[j]
             price[j] = lowered(price[j], value)
             via[j] = lowered(via[j], choose(closer, -np.float64(i), 0.0))
-    for j in range(num_columns):
-        row = np.uint64(-via[j])
+
+
+@kernel
+def match_minima(state: State) -> None:
+    """Give rows columns that have their minimum there, after :func:`column_minima` over all rows."""
+    price = state.price
+    for j in range(np.uint64(len(price))):
+        row = np.uint64(-state.via[j])
         if not price[j] < state.limits.beyond:
             price[j] = 0
         elif state.row_match[row] == NONE:
             state.row_match[row] = j
             state.matched_cost[row] = price[j]
             state.column_match[j] = row
+
+
+@kernel
+def reduce_columns(cost: Any, state: State) -> None:
+    """Set prices to the minima of columns; give rows columns that have their minimum there."""
+    num_rows = np.uint64(len(state.row_match))
+    column_minima(cost, ZERO, num_rows, state.price, state.via, state.limits.zero)
+    match_minima(state)
 
 
 @kernel

@@ -1,10 +1,13 @@
-"""The choice that method="auto" makes, in rules that anyone can read."""
+"""The choice that method="auto" makes, in rules that anyone can read, all of them measured."""
 
 from __future__ import annotations
+
+import numpy as np
 
 from ..graph.costs import DenseCosts, SparseCosts
 from ..graph.device_costs import DeviceCosts
 from ..graph.point_costs import PointCosts
+from ..solving.dispatch import most_threads
 
 #: A GPU solves each item by one block where there are fewer rows and columns than this, or where items are
 #: many and their rows and columns fewer than that; else by all blocks.
@@ -13,6 +16,20 @@ SIZE_FOR_ALL_BLOCKS, MANY_ITEMS, SIZE_WHERE_MANY = 200, 32, 512
 ITEMS_FOR_GPU, COSTS_FOR_GPU = 64, 1_000_000
 #: ... and few items from so many rows and columns on.
 SIZE_FOR_GPU = 1500
+#: Several threads are used if there are so many, for so many costs; for one matrix from so many rows on.
+TEAM, COSTS_FOR_TEAM, ROWS_FOR_TEAM = 4, 500_000, 2000
+#: From so many rows on cost scaling is faster for sparse costs, ...
+SPARSE_ROWS = 1000
+#: ... and for dense ones of few patterns.
+DENSE_ROWS = 400
+#: Where there are more columns to a row than this, rows hardly get into each other's way.
+MOST_COLUMNS = 1.1
+#: Rows and columns that are looked at for patterns, ...
+SAMPLE = 32
+#: ... and how many patterns are few: for independent costs these make half of the variance of such a sample.
+FEW = 5
+#: The share of the variance that few patterns make where costs are structured.
+STRUCTURED = 0.9
 
 Costs = DenseCosts | SparseCosts | PointCosts | DeviceCosts
 
@@ -43,12 +60,68 @@ def choose(
     name, how = choose_on_gpu(items, SIZE_FOR_ALL_BLOCKS if isinstance(costs, PointCosts) else size)
     if device == "cuda":
         return name, f"device='cuda': {how}"
+    if isinstance(costs, PointCosts):
+        return "serial-shortest-path", "points, one thread: an auction over a tree, shortest augmenting paths"
     if device == "auto" and threads is None:
         if isinstance(costs, DeviceCosts):
             return name, f"the costs are on a GPU: {how}"
         if gpu and pays_to_use_gpu(costs):
             return name, f"enough work for the GPU, the way there included: {how}"
-    if isinstance(costs, PointCosts):
-        return "serial-shortest-path", "points, one thread: an auction over a tree, shortest augmenting paths"
-    kind = "sparse" if isinstance(costs, SparseCosts) else "dense"
-    return "serial-shortest-path", f"{kind} costs, one thread: shortest augmenting paths"
+    wide, n = is_wide(costs), min(costs.shape[1:])
+    team = most_threads(threads)
+    if isinstance(costs, DenseCosts) and team >= TEAM and costs.values.size >= COSTS_FOR_TEAM:
+        if items >= team:
+            return "multicore-shortest-path", f"{items:,} matrices for {team} threads"
+        if items == 1 and n >= ROWS_FOR_TEAM and not wide:
+            return "multicore-auction", f"dense, {ROWS_FOR_TEAM} rows or more, {team} threads: an auction"
+    return choose_serial(costs)
+
+
+def choose_serial(costs: Costs) -> tuple[str, str]:
+    """Return the name of the method of one thread for costs, and why."""
+    items, wide, n = costs.shape[0], is_wide(costs), min(costs.shape[1:])
+    if isinstance(costs, SparseCosts):
+        if n >= SPARSE_ROWS and not wide:
+            return "serial-cost-scaling", f"sparse costs, {SPARSE_ROWS} rows or more: cost scaling"
+        return (
+            "serial-shortest-path",
+            "sparse costs, few rows or many columns more: shortest augmenting paths",
+        )
+    if isinstance(costs, DenseCosts) and items == 1 and n >= DENSE_ROWS and not wide:
+        share = share_of_few_patterns(costs)
+        if share >= STRUCTURED:
+            return (
+                "serial-cost-scaling",
+                f"dense, {share:.0%} of their variance in {FEW} patterns, as in distances: cost scaling",
+            )
+        return (
+            "serial-shortest-path",
+            f"dense, {share:.0%} of their variance in {FEW} patterns, as if independent: shortest paths",
+        )
+    return "serial-shortest-path", "dense costs, few rows, many columns more or many matrices: shortest paths"
+
+
+def is_wide(costs: Costs) -> bool:
+    """Whether there are so many columns (rows) more that rows (columns) hardly get into each other's way."""
+    _, n, m = costs.shape
+    return max(n, m) > MOST_COLUMNS * min(n, m)
+
+
+def share_of_few_patterns(costs: DenseCosts) -> float:
+    """Return the share of the variance of a sample of costs that is of low rank.
+
+    Means of rows and columns are taken out: they do not matter to an assignment. Where prices of neighbouring
+    rows pull each other along, as with distances of points or products, few patterns make all of the rest.
+    """
+    rows, columns = (np.linspace(0, size - 1, SAMPLE).astype(np.int64) for size in costs.shape[1:])
+    sample = costs.values[0][np.ix_(rows, columns)].astype(np.float64)
+    finite = np.isfinite(sample)
+    if not finite.any():
+        return 0.0
+    sample = np.where(finite, sample, sample[finite].max())
+    sample /= max(float(np.abs(sample).max()), np.finfo(np.float64).tiny)
+    sample -= sample.mean(axis=0)
+    sample -= sample.mean(axis=1)[:, None]
+    squares = np.linalg.svd(sample, compute_uv=False) ** 2
+    total = float(squares.sum())
+    return float(squares[:FEW].sum()) / total if total > np.finfo(np.float64).eps else 0.0

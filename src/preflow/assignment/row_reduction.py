@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.branch_free import smaller
 from ..kernels.kernel import kernel
 from .dense_rows import list_row
 from .state import NONE, ONE, ZERO, Lists, State
@@ -85,6 +86,61 @@ def reduce_rows(cost: Any, lists: Lists, state: State, size: Any, budget: Any) -
                 return left, scans, False
         state.row_match[i] = j
         state.matched_cost[i] = lists.cost[place]
+        state.column_match[j] = i
+        if other != NONE:
+            state.row_match[other] = NONE
+            k -= ONE
+            free[k] = other
+    return left, scans, True
+
+
+@kernel
+def _two_best_of_all(cost: Any, base: Any, state: State) -> tuple[Any, Any, Any]:
+    """Return the least two reduced costs of the row at `base`, and the column that has the least."""
+    price, reduced, beyond = state.price, state.reduced, state.limits.beyond
+    num_columns = np.uint64(len(price))
+    best = beyond
+    for j in range(num_columns):
+        reduced[j] = cost[base + j] - price[j]
+        best = smaller(reduced[j], best)
+    place = ZERO
+    while place + ONE < num_columns and reduced[place] != best:
+        place += ONE
+    reduced[place] = beyond
+    second = beyond
+    for j in range(num_columns):
+        second = smaller(reduced[j], second)
+    return best, place, second
+
+
+@kernel
+def reduce_whole_rows(cost: Any, state: State, size: Any, budget: Any) -> tuple[Any, Any, bool]:
+    """Do what :func:`reduce_rows` does, looking at whole rows."""
+    price, free, beyond = state.price, state.free, state.limits.beyond
+    num_columns = np.uint64(len(price))
+    scans, left, k = ZERO, ZERO, ZERO
+    while k < size:
+        i = free[k]
+        k += ONE
+        if scans >= budget:
+            free[left] = i
+            left += ONE
+            continue
+        scans += num_columns
+        base = i * num_columns
+        best, j, second = _two_best_of_all(cost, base, state)
+        other = state.column_match[j]
+        lowers = second < beyond and best < second
+        if not best < beyond or (other != NONE and not lowers):
+            free[left] = i
+            left += ONE
+            continue
+        if lowers:
+            price[j] -= second - best
+            if price[j] < -2 * state.limits.far:
+                return left, scans, False
+        state.row_match[i] = j
+        state.matched_cost[i] = cost[base + j]
         state.column_match[j] = i
         if other != NONE:
             state.row_match[other] = NONE

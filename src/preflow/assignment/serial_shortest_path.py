@@ -17,43 +17,42 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import InvalidInputError
 from ..graph.costs import DenseCosts, SparseCosts
 from ..graph.point_costs import PointCosts
-from ..kernels.atomics import relaxed_load
 from ..kernels.kernel import kernel
 from ..solving.options import MOST, check_flag
 from ..solving.run import Control
-from ..stats import ARC_SCANS, AUGMENTATIONS
+from ..stats import ARC_SCANS
 from .dense_rows import ROOM, WANTED, list_row, reduce_columns
 from .point_solver import solve_points
-from .row_reduction import reduce_rows
-from .shortest_paths import search_lists, search_rows
+from .row_reduction import reduce_rows, reduce_whole_rows
+from .shortest_paths import augment_rows, list_free_rows
 from .state import (
     INFEASIBLE,
-    LISTS_END,
     NONE,
     ONE,
     OVERFLOW,
-    SOLVED,
     STOPPED,
     ZERO,
     Lists,
+    Solution,
     State,
     clear,
+    lists_of,
     make_lists,
     make_state,
+    unsolved,
+    with_violation,
 )
 
 #: Up to so many columns the search over whole rows is faster than lists.
 FEW_COLUMNS = 128
-#: Listing at most this share of what whole rows would be, after so many columns were reached.
-LISTING_SHARE = 0.4
-PATIENCE = np.uint64(2048)
 #: Passes over the free rows in row reduction.
 PASSES = 2
+#: A pass over whole rows, of which there are few and short, looks at this share of what lists would be.
+WHOLE_SHARE = 0.2
 
 
 @dataclass(frozen=True)
@@ -84,28 +83,6 @@ class ShortestPathOptions:
         share = self.row_reduction
         if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= MOST:
             raise InvalidInputError(f"option row_reduction is a number of 0 to {MOST}, got {share!r}")
-
-
-class Solution(NamedTuple):
-    """The outcome of a solve, for costs to minimise with at least as many columns as rows.
-
-    Attributes
-    ----------
-    match : ndarray of int64, shape (items, n)
-        The column of every row; -1 where there is none.
-    u, v : ndarray of int64 or float64, shapes (items, n) and (items, m)
-    ending : ndarray of int64, shape (items,)
-        How each item ended, see :mod:`.state`.
-    violating_rows, violating_columns : ndarray of int64
-        Of the last item that was found infeasible: rows whose edges all lead to fewer columns.
-    """
-
-    match: NDArray[np.int64]
-    u: NDArray[Any]
-    v: NDArray[Any]
-    ending: NDArray[np.int64]
-    violating_rows: NDArray[np.int64]
-    violating_columns: NDArray[np.int64]
 
 
 class Work(NamedTuple):
@@ -148,63 +125,57 @@ def reduce_listed_columns(lists: Lists, state: State) -> None:
 
 
 @kernel
-def list_free_rows(state: State) -> Any:
-    """Write the rows without a column into `free` and return how many there are."""
-    size = ZERO
-    for i in range(np.uint64(len(state.row_match))):
-        if state.row_match[i] == NONE:
-            state.free[size] = i
-            size += ONE
-    return size
-
-
-@kernel
 def solve_matrix(
     cost: Any, lists: Lists, state: State, work: Work, stop: Any, counts: Any, progress: Any
 ) -> tuple[Any, Any, Any]:
     """Assign all rows of one matrix; return the ending and, if infeasible, the root and how many are done."""
     clear(state)
-    dense = len(cost) > 0
-    use_lists = work.lists
-    num_columns = np.uint64(len(state.price))
     if work.reduce_columns:
-        if dense:
+        if len(cost) > 0:
             reduce_columns(cost, state)
         else:
             reduce_listed_columns(lists, state)
-    if dense and use_lists:
+    if len(cost) > 0 and work.lists:
         for i in range(np.uint64(len(state.row_match))):
             lists.wanted[i] = work.wanted
             list_row(cost, lists, state, i, ZERO)
+    return assign_free_rows(cost, lists, state, work, stop, counts, progress)
+
+
+@kernel
+def assign_free_rows(
+    cost: Any, lists: Lists, state: State, work: Work, stop: Any, counts: Any, progress: Any
+) -> tuple[Any, Any, Any]:
+    """Assign the rows that have no column, from prices at which the others' columns are the best for them.
+
+    Returns
+    -------
+    ending, root, done
+        As :func:`solve_matrix` has them.
+    """
     size = list_free_rows(state)
-    if use_lists and work.budget > ZERO:
+    if work.budget > ZERO:
         for _ in range(PASSES):
-            size, scans, fits = reduce_rows(cost, lists, state, size, work.budget)
+            if work.lists:
+                size, scans, fits = reduce_rows(cost, lists, state, size, work.budget)
+            else:
+                size, scans, fits = reduce_whole_rows(cost, state, size, work.budget)
             counts[ARC_SCANS] += scans
             if not fits:
                 return OVERFLOW, ZERO, ZERO
-    reached = looked = ZERO
-    for k in range(size):
-        if relaxed_load(stop, 0) != 0:
-            return STOPPED, ZERO, ZERO
-        root = state.free[k]
-        ending = LISTS_END
-        done = ZERO
-        if use_lists:
-            ending, done, scans = search_lists(cost, lists, state, root, k + ONE)
-            counts[ARC_SCANS] += scans
-            looked += scans
-            reached += done
-            if dense and reached > PATIENCE:
-                use_lists = bool(np.float64(looked) < LISTING_SHARE * np.float64(reached) * num_columns)
-        if ending == LISTS_END:
-            ending, done, scans = search_rows(cost, state, root, done)
-            counts[ARC_SCANS] += scans
-        if ending != SOLVED:
-            return ending, root, done
-        counts[AUGMENTATIONS] += ONE
-        progress[0] -= 1.0
-    return SOLVED, ZERO, ZERO
+    return augment_rows(cost, lists, state, work.lists, size, stop, counts, progress)
+
+
+@kernel
+def write_solution(state: State, match: Any, u: Any, v: Any) -> None:
+    """Write what was found for one matrix."""
+    for i in range(np.uint64(len(match))):
+        j = state.row_match[i]
+        matched = j != NONE
+        match[i] = np.int64(j) if matched else np.int64(-1)
+        u[i] = state.matched_cost[i] - state.price[j] if matched else state.limits.beyond
+    for j in range(np.uint64(len(v))):
+        v[j] = state.price[j]
 
 
 @kernel
@@ -230,13 +201,7 @@ def solve_items(
         one = cost[item * each : (item + ONE) * each] if len(cost) > 0 else cost
         ending, root, done = solve_matrix(one, lists, state, work, stop, counts, progress)
         endings[item] = ending
-        for i in range(num_rows):
-            j = state.row_match[i]
-            matched = j != NONE
-            match[item, i] = np.int64(j) if matched else np.int64(-1)
-            u[item, i] = state.matched_cost[i] - state.price[j] if matched else state.limits.beyond
-        for j in range(num_columns):
-            v[item, j] = state.price[j]
+        write_solution(state, match[item], u[item], v[item])
         if ending in (STOPPED, OVERFLOW) or (ending == INFEASIBLE and not go_on):
             break
     return root, done
@@ -267,55 +232,49 @@ def solve(
     if isinstance(costs, PointCosts):
         return _solve_points(costs, options, control)
     items, n, m = costs.shape
-    dtype = np.int64 if costs.values.dtype.kind == "i" else np.float64
-    state = make_state(n, m, dtype)
-    dense = isinstance(costs, DenseCosts)
-    use_lists = not dense or (options.lists and m > FEW_COLUMNS)
-    if isinstance(costs, DenseCosts):
-        flat = costs.values.reshape(-1)
-        lists = make_lists(n if use_lists else 0, min(ROOM, m), WANTED, dtype)
-        listed = n * WANTED
-    else:
-        flat = np.empty(0, dtype=dtype)
-        lists = _lists_of(costs, state)
-        listed = len(costs.values)
-    budget = np.uint64(min(options.row_reduction * listed, 2.0**60))
-    work = Work(options.column_reduction and n == m, use_lists, np.uint64(WANTED), budget)
-    solution = Solution(
-        np.full((items, n), -1, dtype=np.int64),
-        np.zeros((items, n), dtype=dtype),
-        np.zeros((items, m), dtype=dtype),
-        np.full(items, STOPPED, dtype=np.int64),
-        *np.empty((2, 0), dtype=np.int64),
-    )
+    solution = unsolved(items, n, m, number_dtype(costs))
+    start = make_start(costs, options)
     control.excess[:] = items * n
+    flat = costs.values.reshape(-1) if isinstance(costs, DenseCosts) else costs.values[:0]
     root, done = solve_items(
-        flat, lists, state, work, solution.match, solution.u, solution.v, solution.ending, go_on,
-        control.stop, control.counts, control.excess,
+        flat, start.lists, start.state, start.work, solution.match, solution.u, solution.v, solution.ending,
+        go_on, control.stop, control.counts, control.excess,
     )  # fmt: skip
     if INFEASIBLE not in solution.ending:
         return solution
-    columns = state.done[: int(done)]
-    rows = np.append(state.column_match[columns], np.uint64(root))
-    return solution._replace(
-        violating_rows=np.sort(rows.astype(np.int64)), violating_columns=np.sort(columns.astype(np.int64))
-    )
+    return with_violation(solution, start.state, root, done)
+
+
+def number_dtype(costs: DenseCosts | SparseCosts) -> Any:
+    """Return the type of prices."""
+    return np.int64 if costs.values.dtype.kind == "i" else np.float64
+
+
+class Start(NamedTuple):
+    """What one thread solves matrices of a shape with."""
+
+    lists: Lists
+    state: State
+    work: Work
+
+
+def make_start(costs: DenseCosts | SparseCosts, options: ShortestPathOptions) -> Start:
+    """Return what to solve matrices of the shape of `costs` with."""
+    _, n, m = costs.shape
+    dtype = number_dtype(costs)
+    use_lists = isinstance(costs, SparseCosts) or (options.lists and m > FEW_COLUMNS)
+    if isinstance(costs, DenseCosts):
+        lists = make_lists(n if use_lists else 0, min(ROOM, m), WANTED, dtype)
+        listed: float = n * WANTED if use_lists else WHOLE_SHARE * n * min(m, WANTED)
+    else:
+        lists = lists_of(costs)
+        listed = len(costs.values)
+    budget = np.uint64(min(options.row_reduction * listed, 2.0**60))
+    work = Work(options.column_reduction and n == m, use_lists, np.uint64(WANTED), budget)
+    return Start(lists, make_state(n, m, dtype), work)
 
 
 def _solve_points(costs: PointCosts, options: ShortestPathOptions, control: Control) -> Solution:
     match, u, v, ending = solve_points(costs, options.auction, options.row_reduction, control)
     nobody = np.empty(0, dtype=np.int64)
     return Solution(match[None], u[None], v[None], np.array([ending]), nobody, nobody)
-
-
-def _lists_of(costs: SparseCosts, state: State) -> Lists:
-    n = costs.shape[1]
-    return Lists(
-        first=costs.first,
-        size=np.diff(costs.first),
-        column=costs.column,
-        cost=costs.values,
-        bound=np.full(n, state.limits.beyond, dtype=costs.values.dtype),
-        built=np.zeros(n, dtype=np.uint64),
-        wanted=np.zeros(n, dtype=np.uint64),
-    )

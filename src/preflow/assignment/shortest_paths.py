@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.atomics import relaxed_load
 from ..kernels.branch_free import smaller
 from ..kernels.kernel import kernel
+from ..stats import ARC_SCANS, AUGMENTATIONS
 from .dense_rows import block_minimum, list_row, relax_columns
 from .state import (
     BLOCK,
@@ -18,11 +20,15 @@ from .state import (
     ONE,
     OVERFLOW,
     SOLVED,
+    STOPPED,
     ZERO,
     Lists,
     State,
 )
 
+#: Listing at most this share of what whole rows would be, after so many columns were reached.
+LISTING_SHARE = 0.4
+PATIENCE = np.uint64(2048)
 TWO = np.uint64(2)
 FOUR = np.uint64(4)
 
@@ -332,3 +338,48 @@ def search_rows(cost: Any, state: State, root: Any, done: Any) -> tuple[Any, Any
     for j in range(num_columns):
         distance[j] = limits.beyond
     return ending, done, scans
+
+
+@kernel
+def list_free_rows(state: State) -> Any:
+    """Write the rows without a column into `free` and return how many there are."""
+    size = ZERO
+    for i in range(np.uint64(len(state.row_match))):
+        if state.row_match[i] == NONE:
+            state.free[size] = i
+            size += ONE
+    return size
+
+
+@kernel
+def augment_rows(
+    cost: Any, lists: Lists, state: State, use_lists: bool, size: Any, stop: Any, counts: Any, progress: Any
+) -> tuple[Any, Any, Any]:
+    """Match the first `size` rows of `free`; return the ending and, if infeasible, root and columns done.
+
+    Before and after, no listed or unlisted reduced cost of a matched row is below that of its column.
+    """
+    dense = len(cost) > 0
+    num_columns = np.uint64(len(state.price))
+    reached = looked = ZERO
+    for k in range(size):
+        if relaxed_load(stop, 0) != 0:
+            return STOPPED, ZERO, ZERO
+        root = state.free[k]
+        ending = LISTS_END
+        done = ZERO
+        if use_lists:
+            ending, done, scans = search_lists(cost, lists, state, root, k + ONE)
+            counts[ARC_SCANS] += scans
+            looked += scans
+            reached += done
+            if dense and reached > PATIENCE:
+                use_lists = bool(np.float64(looked) < LISTING_SHARE * np.float64(reached) * num_columns)
+        if ending == LISTS_END:
+            ending, done, scans = search_rows(cost, state, root, done)
+            counts[ARC_SCANS] += scans
+        if ending != SOLVED:
+            return ending, root, done
+        counts[AUGMENTATIONS] += ONE
+        progress[0] -= 1.0
+    return SOLVED, ZERO, ZERO

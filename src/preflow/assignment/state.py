@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..graph.costs import SparseCosts
 from ..kernels.kernel import kernel
 
 ZERO = np.uint64(0)
@@ -178,6 +179,63 @@ def make_lists(num_rows: int, room: int, wanted: int, dtype: Any) -> Lists:
         bound=np.zeros(num_rows, dtype=dtype),
         built=np.zeros(num_rows, dtype=np.uint64),
         wanted=np.full(num_rows, wanted, dtype=np.uint64),
+    )
+
+
+class Solution(NamedTuple):
+    """The outcome of a solve, for costs to minimise with at least as many columns as rows.
+
+    Attributes
+    ----------
+    match : ndarray of int64, shape (items, n)
+        The column of every row; -1 where there is none.
+    u, v : ndarray of int64 or float64, shapes (items, n) and (items, m)
+    ending : ndarray of int64, shape (items,)
+        How each item ended.
+    violating_rows, violating_columns : ndarray of int64
+        Of the last item that was found infeasible: rows whose edges all lead to fewer columns.
+    """
+
+    match: NDArray[np.int64]
+    u: NDArray[Any]
+    v: NDArray[Any]
+    ending: NDArray[np.int64]
+    violating_rows: NDArray[np.int64]
+    violating_columns: NDArray[np.int64]
+
+
+def unsolved(items: int, num_rows: int, num_columns: int, dtype: Any) -> Solution:
+    """Return a solution of items that were not looked at yet."""
+    return Solution(
+        np.full((items, num_rows), -1, dtype=np.int64),
+        np.zeros((items, num_rows), dtype=dtype),
+        np.zeros((items, num_columns), dtype=dtype),
+        np.full(items, STOPPED, dtype=np.int64),
+        *np.empty((2, 0), dtype=np.int64),
+    )
+
+
+def with_violation(solution: Solution, state: State, root: Any, done: Any) -> Solution:
+    """Return the solution with the rows and columns of the last search, which found no path."""
+    columns = state.done[: int(done)]
+    rows = np.append(state.column_match[columns], np.uint64(root))
+    return solution._replace(
+        violating_rows=np.sort(rows.astype(np.int64)), violating_columns=np.sort(columns.astype(np.int64))
+    )
+
+
+def lists_of(costs: SparseCosts) -> Lists:
+    """Return all edges of a sparse matrix as lists of its rows."""
+    n = costs.shape[1]
+    limits = INTEGER_LIMITS if costs.values.dtype.kind == "i" else FLOAT_LIMITS
+    return Lists(
+        first=costs.first,
+        size=np.diff(costs.first),
+        column=costs.column,
+        cost=costs.values,
+        bound=np.full(n, limits.beyond, dtype=costs.values.dtype),
+        built=np.zeros(n, dtype=np.uint64),
+        wanted=np.zeros(n, dtype=np.uint64),
     )
 
 

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 LARGEST_INTEGER = 2**59
 #: Sums of n costs up to this over n stay finite.
 LARGEST_FLOAT = 1e300
+#: Values that a further thread is worth, and that one looks at twice while they are in a cache. Not few:
+#: Python makes threads wait for each other between two looks.
+LEAST_SHARE, CHUNK = 1 << 18, 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +100,9 @@ class DenseCosts(HostArrays):
 
     def at(self, item: Any, rows: Any, columns: Any) -> NDArray[Any]:
         """Return the costs of pairs; infinite where they are not allowed."""
-        picked: NDArray[Any] = self.values[item, rows, columns]
+        _, n, m = self.values.shape
+        place = (np.asarray(item) * n + rows) * m + columns
+        picked: NDArray[Any] = self.values.reshape(-1)[place]  # three indices take several times as long
         return picked
 
     def to_sparse(self) -> SparseCosts:
@@ -185,9 +190,9 @@ class SparseCosts(HostArrays):
 
 
 def as_costs(
-    cost: Any, maximize: bool, sizes: Any = None
+    cost: Any, maximize: bool, sizes: Any = None, threads: int = 1
 ) -> DenseCosts | SparseCosts | PointCosts | DeviceCosts:
-    """Return what linear_assignment accepts as costs, checked; on a GPU if they are there.
+    """Return what linear_assignment accepts as costs, checked by so many threads; on a GPU if they are there.
 
     Raises
     ------
@@ -221,7 +226,7 @@ def as_costs(
     values = _as_numbers(values)
     checked = checked_sizes(sizes, leading, n, m)
     stack = _for_kernels(values).reshape(items, n, m)
-    _check(stack if checked is None else stack[within(np, checked, n, m)], bool(maximize), min(n, m))
+    _check(stack if checked is None else stack[within(np, checked, n, m)], bool(maximize), min(n, m), threads)
     return DenseCosts(stack, leading, bool(maximize), checked, importer_of(cost) if foreign else None)
 
 
@@ -324,11 +329,32 @@ def _wide(values: NDArray[Any]) -> NDArray[Any]:
     return values.astype(np.float64) if values.dtype == np.float32 else values
 
 
-def _check(values: NDArray[Any], maximize: bool, size: int) -> None:
+def _ends(values: NDArray[Any], threads: int) -> tuple[Any, Any]:
+    """Return the least and the greatest value; NaN where one is."""
+    threads = min(threads, values.size // LEAST_SHARE)
+    if threads < 2 or not values.flags.c_contiguous:
+        return values.min(), values.max()
+    from ..parallel.team import run_together  # loads Numba
+
+    flat = values.reshape(-1)
+
+    def extent(thread: int) -> tuple[Any, Any]:
+        share = flat[flat.size * thread // threads : flat.size * (thread + 1) // threads]
+        least, most = share[0], share[0]
+        for begin in range(0, len(share), CHUNK):
+            part = share[begin : begin + CHUNK]
+            least, most = np.minimum(least, part.min()), np.maximum(most, part.max())
+        return least, most
+
+    least, most = zip(*run_together(extent, threads, lambda: None), strict=True)
+    return np.min(least), np.max(most)
+
+
+def _check(values: NDArray[Any], maximize: bool, size: int, threads: int = 1) -> None:
     """Raise InvalidInputError unless solvers can add the costs up."""
     if values.size == 0:
         return
-    least, most = values.min(), values.max()
+    least, most = _ends(values, threads)
     if values.dtype.kind == "f" and not (np.isfinite(least) and np.isfinite(most)):
         finite = values[np.isfinite(values)]
         low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 0.0)

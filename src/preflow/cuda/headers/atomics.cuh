@@ -68,6 +68,11 @@ __device__ __forceinline__ i64 acquire_load(const i64* at) {
     asm volatile("ld.acquire.gpu.s64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
     return value;
 }
+__device__ __forceinline__ u64 acquire_load(const u64* at) {
+    u64 value;
+    asm volatile("ld.acquire.gpu.u64 %0, [%1];" : "=l"(value) : "l"(at) : "memory");
+    return value;
+}
 __device__ __forceinline__ void relaxed_store(u32* at, u32 value) {
     asm volatile("st.relaxed.gpu.u32 [%0], %1;" ::"l"(at), "r"(value) : "memory");
 }
@@ -79,6 +84,9 @@ __device__ __forceinline__ void relaxed_store(u64* at, u64 value) {
 }
 __device__ __forceinline__ void release_store(u32* at, u32 value) {
     asm volatile("st.release.gpu.u32 [%0], %1;" ::"l"(at), "r"(value) : "memory");
+}
+__device__ __forceinline__ void release_store(u64* at, u64 value) {
+    asm volatile("st.release.gpu.u64 [%0], %1;" ::"l"(at), "l"(value) : "memory");
 }
 __device__ __forceinline__ u32 relaxed_fetch_add(u32* at, u32 value) { return atomicAdd(at, value); }
 __device__ __forceinline__ u64 relaxed_fetch_add(u64* at, u64 value) { return atomicAdd(at, value); }

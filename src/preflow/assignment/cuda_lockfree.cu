@@ -1,0 +1,160 @@
+// The kernels of cuda_lockfree.py: pushes and relabels without locks, one thread a vertex; arc fixing.
+#include "atomics.cuh"
+#include "lanes.cuh"
+
+struct Arcs {
+    const u32* first;
+    u32* size;
+    u32* column;
+    i64* cost;
+};
+
+// Rows come before columns where both are vertices.
+struct Flow {
+    u64* at;           // the arc on which each row's unit is, in the upper half, and its column
+    i64* excess;       // units at each column, less one
+    i64* row_price;
+    i64* column_price;
+};
+
+struct Arguments {
+    Arcs arcs;
+    Flow flow;
+    u64 size;      // rows, and columns
+    i64 epsilon;
+    u64 cycles;    // steps of each vertex, at most
+    i64 threshold; // reduced cost of arcs that are fixed
+    u32* filled;   // columns that have a unit
+    u64* counts;
+};
+
+enum Count : u32 { PUSHES, RELABELS, ARC_SCANS, COUNTS };
+
+// The row has its unit itself.
+constexpr u64 NOWHERE = ~0ull;
+constexpr i64 NONE_LESS = 0x7fffffffffffffffll;
+// Prices, or places of units, that are loaded together: each load takes hundreds of cycles.
+constexpr u32 TOGETHER = 8;
+
+// Pushes the unit that row `x` has along its arc of the least partially reduced cost, relabelling it before if that
+// is not admissible. The price is there before the unit, and the unit before it is counted.
+__device__ void step_row(const Arguments& args, u32 x, u64 (&counts)[COUNTS]) {
+    const Flow& flow = args.flow;
+    if (acquire_load(&flow.at[x]) != NOWHERE) return;
+    const u32 first = args.arcs.first[x], last = first + args.arcs.size[x];
+    i64 least = NONE_LESS;
+    u32 best = last;
+    for (u32 begin = first; begin < last; begin += TOGETHER) {
+        i64 partial[TOGETHER];
+#pragma unroll
+        for (u32 k = 0; k < TOGETHER; ++k) {
+            const u32 a = min(begin + k, last - 1);
+            partial[k] = args.arcs.cost[a] - relaxed_load(&flow.column_price[args.arcs.column[a]]);
+        }
+#pragma unroll
+        for (u32 k = 0; k < TOGETHER; ++k) {
+            if (partial[k] >= least) continue;
+            least = partial[k];
+            best = min(begin + k, last - 1);
+        }
+    }
+    counts[ARC_SCANS] += last - first;
+    if (least >= -relaxed_load(&flow.row_price[x])) {
+        relaxed_store(&flow.row_price[x], -(least + args.epsilon));
+        ++counts[RELABELS];
+    }
+    const u32 y = args.arcs.column[best];
+    release_store(&flow.at[x], static_cast<u64>(best) << 32 | y);
+    if (fetch_add(&flow.excess[y], static_cast<i64>(1)) < 0) relaxed_fetch_add(args.filled, 1u);
+    ++counts[PUSHES];
+}
+
+// Sends the unit of the least partially reduced cost back from column `y`, if it has more than one, relabelling it
+// before if that is not admissible. The excess is read before units are looked for: it counts none that is not found.
+__device__ void step_column(const Arguments& args, u32 y, u64 (&counts)[COUNTS]) {
+    const Flow& flow = args.flow;
+    const u32 size = static_cast<u32>(args.size);
+    if (acquire_load(&flow.excess[y]) <= 0) return;
+    i64 least = NONE_LESS;
+    u32 back = size;
+    for (u32 begin = 0; begin < size; begin += TOGETHER) {
+        u64 word[TOGETHER];
+#pragma unroll
+        for (u32 k = 0; k < TOGETHER; ++k) word[k] = acquire_load(&flow.at[min(begin + k, size - 1)]);
+#pragma unroll
+        for (u32 k = 0; k < TOGETHER; ++k) {
+            if (static_cast<u32>(word[k]) != y || word[k] == NOWHERE) continue;
+            const u32 x = min(begin + k, size - 1);
+            const i64 partial = -args.arcs.cost[word[k] >> 32] - relaxed_load(&flow.row_price[x]);
+            if (partial >= least) continue;
+            least = partial;
+            back = x;
+        }
+    }
+    counts[ARC_SCANS] += size;
+    if (least >= -relaxed_load(&flow.column_price[y])) {
+        relaxed_store(&flow.column_price[y], -(least + args.epsilon));
+        ++counts[RELABELS];
+    }
+    release_store(&flow.at[back], NOWHERE);
+    fetch_add(&flow.excess[y], static_cast<i64>(-1));
+    ++counts[PUSHES];
+}
+
+// Steps of all vertices until every column has a unit and no more, or so many cycles have passed.
+KERNEL(push_and_relabel, Arguments) {
+    const u32 size = static_cast<u32>(args.size);
+    u64 counts[COUNTS] = {};
+    for (u64 cycle = 0; cycle < args.cycles; ++cycle) {
+        if (relaxed_load(args.filled) == size) break;
+        for (u32 v = grid_thread(); v < 2 * size; v += grid_threads()) {
+            if (v < size)
+                step_row(args, v, counts);
+            else
+                step_column(args, v - size, counts);
+        }
+#ifdef PREFLOW_ON_CPU
+        __nanosleep(20);
+#endif
+    }
+    for (u32 k = 0; k < COUNTS; ++k) {
+        const u64 sum = sum_of_warp(counts[k]);
+        if (sum > 0 && lane_id() == 0) relaxed_fetch_add(&args.counts[k], sum);
+    }
+}
+
+// Takes all flow back, and gives the rows prices at which their best arcs are just admissible.
+KERNEL(start_refine, Arguments) {
+    const u32 size = static_cast<u32>(args.size);
+    for (u32 x = grid_thread(); x < size; x += grid_threads()) {
+        args.flow.at[x] = NOWHERE;
+        args.flow.excess[x] = -1;
+        i64 least = NONE_LESS;
+        for (u32 a = args.arcs.first[x], last = a + args.arcs.size[x]; a < last; ++a)
+            least = min(least, args.arcs.cost[a] - args.flow.column_price[args.arcs.column[a]]);
+        args.flow.row_price[x] = -(least + args.epsilon);
+    }
+    if (grid_thread() == 0) *args.filled = 0;
+}
+
+// Drops arcs that no optimal flow uses: those without flow and of a reduced cost above the threshold.
+KERNEL(fix_arcs, Arguments) {
+    const Arcs& arcs = args.arcs;
+    const Flow& flow = args.flow;
+    const u32 size = static_cast<u32>(args.size);
+    for (u32 x = grid_thread(); x < size; x += grid_threads()) {
+        const u32 own = static_cast<u32>(flow.at[x] >> 32);
+        const u32 first = arcs.first[x], last = first + arcs.size[x];
+        u32 kept = first;
+        for (u32 a = first; a < last; ++a) {
+            const u32 y = arcs.column[a];
+            const i64 cost = arcs.cost[a];
+            if (a != own && cost + flow.row_price[x] - flow.column_price[y] > args.threshold) continue;
+            arcs.column[kept] = y;
+            arcs.cost[kept] = cost;
+            if (a == own) flow.at[x] = static_cast<u64>(kept) << 32 | y;
+            ++kept;
+        }
+        arcs.size[x] = kept - first;
+    }
+}

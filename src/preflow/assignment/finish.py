@@ -1,0 +1,227 @@
+"""From prices near the best ones and pairs to an assignment that is proved: what every scaling ends with.
+
+First prices are lowered until every row's own column is the best for it, if that can be done: it is the
+method of Bellman and Ford, for pairs that are the best already. Rows for which it fails are freed and matched
+again by shortest augmenting paths.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.atomics import relaxed_load
+from ..kernels.kernel import kernel
+from ..stats import ARC_SCANS
+from .dense_rows import list_row
+from .row_reduction import two_best
+from .shortest_paths import augment_rows, list_free_rows
+from .state import NONE, ONE, OVERFLOW, STOPPED, ZERO, Lists, State
+
+#: Rows looked at for every row when prices are lowered, before the others are freed.
+LOOKS = np.uint64(16)
+#: Roundings of reduced costs of floats.
+ROUNDINGS = 4.0
+#: Prices that take as long to look at as a row.
+SHARE = np.uint64(32)
+#: Rows between two looks at the stop flag.
+POLL = np.uint64(1023)
+
+
+class Repair(NamedTuple):
+    """What lowering prices works on.
+
+    Attributes
+    ----------
+    queue : ndarray of uint32, shape (n,)
+        Rows to look at, in a ring.
+    queued : ndarray of uint8, shape (n,)
+    rounding : int64 or float64
+        The rounding error that reduced costs may have, relative to costs and prices.
+    """
+
+    queue: NDArray[np.uint32]
+    queued: NDArray[np.uint8]
+    rounding: Any
+
+
+def make_repair(num_rows: int, dtype: Any) -> Repair:
+    """Return an empty queue for so many rows, and the rounding error of a dtype (int64 or float64)."""
+    rounding = dtype(0) if dtype is np.int64 else dtype(ROUNDINGS * np.finfo(dtype).eps)
+    return Repair(np.zeros(num_rows, dtype=np.uint32), np.zeros(num_rows, dtype=np.uint8), rounding)
+
+
+def rounded(price: NDArray[Any], scale: int) -> NDArray[Any]:
+    """Return integer prices in units of costs, from those of costs times `scale`.
+
+    Of two prices the difference is rounded up only if one leaves the remainder that is the least frequent.
+    Where there are fewer columns than `scale`, so that none leaves it, and the flow is 1-optimal, no pair
+    becomes worse than another one.
+    """
+    remainders = np.bincount(price % scale, minlength=scale)
+    least = int(remainders.argmin())
+    found: NDArray[Any] = (price + (scale - 1 - least)) // scale
+    return found
+
+
+def load(state: State, lists: Lists, price: NDArray[Any], owner: NDArray[np.int64]) -> None:
+    """Set prices, none above those that lists were made with, and the rows of columns, -1 for none.
+
+    The largest becomes zero. With more columns than rows, prices are first lowered to that of the cheapest
+    column without a row: no column may have a larger one.
+    """
+    state.price[:] = price
+    if len(state.row_match) < len(state.column_match):
+        np.minimum(state.price, price[owner < 0].min(), out=state.price)
+    top = state.price.max()
+    np.subtract(state.price, top, out=state.price)
+    np.add(lists.bound, top, out=lists.bound, where=lists.bound < state.limits.beyond)
+    taken = np.flatnonzero(owner >= 0)
+    state.column_match[:] = NONE
+    state.row_match[:] = NONE
+    state.column_match[taken] = owner[taken]
+    state.row_match[owner[taken]] = taken
+
+
+@kernel
+def _cost_of_pair(cost: Any, lists: Lists, state: State, row: Any, column: Any) -> Any:
+    if len(cost) > 0:
+        return cost[row * np.uint64(len(state.price)) + column] + state.limits.zero
+    found = state.limits.beyond
+    for k in range(lists.first[row], lists.first[row] + lists.size[row]):
+        if np.uint64(lists.column[k]) == column:
+            found = lists.cost[k]
+    return found
+
+
+@kernel
+def _ask(repair: Repair, row: Any, head: Any, size: Any) -> Any:
+    """Put a row into the queue, if it is not there; return the queue's length."""
+    if repair.queued[row] != 0:
+        return size
+    repair.queued[row] = 1
+    place, num_rows = head + size, np.uint64(len(repair.queue))
+    repair.queue[place - num_rows if place >= num_rows else place] = row
+    return size + ONE
+
+
+@kernel
+def _lower_all(state: State, repair: Repair, most: Any, head: Any, size: Any) -> Any:
+    """Lower prices to `most`, which columns without a row will have; return the queue's length."""
+    for j in range(np.uint64(len(state.price))):
+        if state.price[j] > most:
+            state.price[j] = most
+            if state.column_match[j] != NONE:
+                size = _ask(repair, state.column_match[j], head, size)
+    return size
+
+
+@kernel
+def _excel(
+    lists: Lists, state: State, repair: Repair, slack: Any, row: Any, head: Any, size: Any
+) -> tuple[Any, Any]:
+    """Lower prices until no listed column is better for a row than its own.
+
+    Returns the new length of the queue and the number of other prices that were looked at.
+    """
+    price = state.price
+    own = state.matched_cost[row] - price[state.row_match[row]]
+    looked = ZERO
+    for k in range(lists.first[row], lists.first[row] + lists.size[row]):
+        j = np.uint64(lists.column[k])
+        if lists.cost[k] - price[j] < own - slack:
+            other = state.column_match[j]
+            if other == NONE:
+                size = _lower_all(state, repair, lists.cost[k] - own, head, size)
+                looked += np.uint64(len(price))
+            else:
+                price[j] = lists.cost[k] - own
+                size = _ask(repair, other, head, size)
+    return size, looked
+
+
+@kernel
+def _ensure_listed(cost: Any, lists: Lists, state: State, row: Any, own: Any) -> Any:
+    """List a row again if columns cheaper than `own` may be missing; return the edges looked at."""
+    if not own > lists.bound[row]:
+        return lists.size[row]
+    list_row(cost, lists, state, row, ZERO)
+    return lists.size[row] + np.uint64(len(state.price))
+
+
+@kernel
+def lower_prices(cost: Any, lists: Lists, state: State, repair: Repair, stop: Any, counts: Any) -> Any:
+    """Make the columns of rows the best ones for them by prices alone; return the rounding error allowed."""
+    queue = repair.queue
+    num_rows = np.uint64(len(queue))
+    head = size = ZERO
+    largest = state.limits.zero
+    for i in range(num_rows):
+        repair.queued[i] = 0
+        if state.row_match[i] != NONE:
+            state.matched_cost[i] = _cost_of_pair(cost, lists, state, i, state.row_match[i])
+            largest = max(largest, abs(state.matched_cost[i]), abs(state.price[state.row_match[i]]))
+            queue[size] = i
+            repair.queued[i] = 1
+            size += ONE
+    slack = repair.rounding * largest
+    looks = LOOKS * num_rows
+    while size > ZERO and looks > ZERO:
+        looks -= ONE
+        if looks & POLL == ZERO and relaxed_load(stop, 0) != 0:
+            break
+        row = np.uint64(queue[head])
+        head = head + ONE if head + ONE < num_rows else ZERO
+        size -= ONE
+        repair.queued[row] = 0
+        if state.row_match[row] == NONE:
+            continue
+        own = state.matched_cost[row] - state.price[state.row_match[row]]
+        counts[ARC_SCANS] += _ensure_listed(cost, lists, state, row, own)
+        size, looked = _excel(lists, state, repair, slack, row, head, size)
+        looks -= min(looks, looked // SHARE)
+    return slack
+
+
+@kernel
+def release_rows(cost: Any, lists: Lists, state: State, slack: Any) -> Any:
+    """Free the rows whose columns are not the best for them; return how many."""
+    freed = ZERO
+    for i in range(np.uint64(len(state.row_match))):
+        j = state.row_match[i]
+        if j == NONE:
+            continue
+        own = state.matched_cost[i] - state.price[j]
+        _ensure_listed(cost, lists, state, i, own)
+        best = two_best(lists, state.price, i, state.limits.beyond)[0]
+        if own - slack > best or own - slack > lists.bound[i]:
+            state.row_match[i] = state.column_match[j] = NONE
+            freed += ONE
+    return freed
+
+
+@kernel
+def finish(
+    cost: Any, lists: Lists, state: State, repair: Repair, stop: Any, counts: Any, progress: Any
+) -> tuple[Any, Any, Any]:
+    """Make the columns of rows the best ones for them by lower prices or else by shortest paths.
+
+    Returns
+    -------
+    ending : int
+        OVERFLOW also where a row was freed and there are more columns than rows: its column may be left over
+        then, and must not have a lower price than others. Nothing here raises prices.
+    root, done : uint64
+        As :func:`.shortest_paths.augment_rows` has them.
+    """
+    slack = lower_prices(cost, lists, state, repair, stop, counts)
+    if relaxed_load(stop, 0) != 0:
+        return STOPPED, ZERO, ZERO
+    freed = release_rows(cost, lists, state, slack)
+    if freed > ZERO and len(state.row_match) < len(state.column_match):
+        return OVERFLOW, ZERO, ZERO
+    size = list_free_rows(state)
+    progress[0] = np.float64(size)
+    return augment_rows(cost, lists, state, True, size, stop, counts, progress)

@@ -1,0 +1,416 @@
+"""Push and relabel on all arcs of the assignment problem as a flow: one refine of a cost scaling.
+
+Łupińska, section 5, Algorithms 5.0 to 5.3. Vertices are the rows, then the columns, then, where there are
+more columns than rows, a sink that every column has an arc to; else every column is a sink. With `delta` and
+an `offset` (:class:`Step`) the paper's definitions become one: an arc is admissible if its reduced cost is
+below the offset of its tail, a relabel brings the least reduced cost to the offset less delta, and no reduced
+cost of a residual arc is ever lower. For 5.0 and 5.2 delta is epsilon and the offset 0; for 5.1 delta is half
+of epsilon, the offset of rows is delta and that of columns minus delta.
+
+Departures: a price update gives a vertex the bucket i + floor((c_p - offset) / delta) + 1, where the paper
+leaves out the i and, for 5.1, the offset; it gives up past the last bucket. Arcs are fixed between refines
+only, where the reduced cost exceeds 2 |V| delta, for a flow on them as well.
+
+Reduced costs are written c + (p - q): of floats, too, that of the opposite arc is minus this then, so that
+never both are admissible.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..graph.costs import SparseCosts
+from ..kernels.atomics import relaxed_load
+from ..kernels.kernel import kernel
+from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABELS
+from .bidding import LATE, TOO_LOW
+from .state import NONE, ONE, SOLVED, STOPPED, ZERO
+
+#: Buckets of a price update; vertices further away are not looked at.
+BUCKETS = 1 << 16
+#: Relabels between two looks at the stop flag.
+POLL = np.uint64(1023)
+
+
+class Network(NamedTuple):
+    """The residual network, by tails, and what refines know of its vertices.
+
+    Attributes
+    ----------
+    first, last : ndarray of uint64, shape (vertices,)
+        Arcs of a vertex that are not fixed stand at ``first[v] .. last[v] - 1``.
+    head : ndarray of uint32
+    reverse : ndarray of uint64
+        Place of the opposite arc.
+    cost : ndarray of int64 or float64
+        Scaled; of the opposite arc the negative one.
+    forward, residual : ndarray of uint8
+        Whether this is an arc of the problem, and whether it has capacity left.
+    price : ndarray of int64 or float64, shape (vertices,)
+    supply : ndarray of int64, shape (vertices,)
+        Less the flow on arcs that are fixed.
+    excess : ndarray of int64, shape (vertices,)
+    current : ndarray of uint64, shape (vertices,)
+        Arcs before this one were not admissible.
+    active : ndarray of uint32, shape (vertices,)
+        Vertices with excess: a ring.
+    bucket : ndarray of uint64, shape (vertices,)
+    bucket_first, next, previous : ndarray of uint64
+        Vertices of a bucket as doubly linked lists.
+    """
+
+    first: NDArray[Any]
+    last: NDArray[Any]
+    head: NDArray[Any]
+    reverse: NDArray[Any]
+    cost: NDArray[Any]
+    forward: NDArray[Any]
+    residual: NDArray[Any]
+    price: NDArray[Any]
+    supply: NDArray[Any]
+    excess: NDArray[Any]
+    current: NDArray[Any]
+    active: NDArray[Any]
+    bucket: NDArray[Any]
+    bucket_first: NDArray[Any]
+    next: NDArray[Any]
+    previous: NDArray[Any]
+
+
+class Step(NamedTuple):
+    """One refine.
+
+    Attributes
+    ----------
+    delta : int64 or float64
+        By how much a relabel goes beyond what makes an arc admissible.
+    offset : int64 or float64
+        That of rows (and the sink); that of columns is minus this.
+    floor : int64 or float64
+        No price of a problem that has a solution is as low.
+    rows, columns : uint64
+    keep_flow : bool
+        Start from the flow there is (5.0), not from none.
+    newest_first : bool
+        Take the vertex that became active last: after a row's push the column pushes, too.
+    updates : bool
+        Update prices after as many relabels as there are vertices.
+    """
+
+    delta: Any
+    offset: Any
+    floor: Any
+    rows: Any
+    columns: Any
+    keep_flow: bool
+    newest_first: bool
+    updates: bool
+
+
+def make_network(costs: SparseCosts, scale: Any, dtype: Any) -> Network:
+    """Return the network of a sparse matrix with no flow, its costs times `scale`."""
+    _, n, m = costs.shape
+    tail = costs.row
+    head = costs.column.astype(np.int64) + n
+    cost = costs.values.astype(dtype) * dtype(scale)
+    supply = np.concatenate([np.ones(n, dtype=np.int64), np.full(m, -1 if n == m else 0, dtype=np.int64)])
+    if n < m:
+        tail = np.concatenate([tail, np.arange(n, n + m)])
+        head = np.concatenate([head, np.full(m, n + m)])
+        cost = np.concatenate([cost, np.zeros(m, dtype=dtype)])
+        supply = np.append(supply, -n)
+    size, count = len(tail), len(supply)
+    order = np.argsort(np.concatenate([tail, head]), kind="stable")
+    place = np.empty(2 * size, dtype=np.uint64)
+    place[order] = np.arange(2 * size, dtype=np.uint64)
+    first = np.zeros(count + 1, dtype=np.uint64)
+    np.cumsum(np.bincount(tail, minlength=count) + np.bincount(head, minlength=count), out=first[1:])
+    forward = (order < size).astype(np.uint8)
+
+    def zeros(dtype: Any) -> NDArray[Any]:
+        return np.zeros(count, dtype=dtype)
+
+    return Network(
+        first=first[:-1].copy(),
+        last=first[1:].copy(),
+        head=np.concatenate([head, tail])[order].astype(np.uint32),
+        reverse=place[np.where(order < size, order + size, order - size)],
+        cost=np.concatenate([cost, -cost])[order],
+        forward=forward,
+        residual=forward.copy(),
+        price=zeros(dtype),
+        supply=supply,
+        excess=supply.copy(),
+        current=zeros(np.uint64),
+        active=zeros(np.uint32),
+        bucket=zeros(np.uint64),
+        bucket_first=np.zeros(BUCKETS + 1, dtype=np.uint64),
+        next=zeros(np.uint64),
+        previous=zeros(np.uint64),
+    )
+
+
+def owners(network: Network, num_rows: int, num_columns: int) -> NDArray[np.int64]:
+    """Return the row that sends flow to each column, -1 for none, if the flow is an assignment in part."""
+    found = np.full(num_columns, -1, dtype=np.int64)
+    tail = np.repeat(np.arange(len(network.supply)), _degrees(network))
+    used = (network.forward == 1) & (network.residual == 0) & (tail < num_rows)
+    found[network.head[used].astype(np.int64) - num_rows] = tail[used]
+    return found
+
+
+def _degrees(network: Network) -> NDArray[np.int64]:
+    return np.diff(np.append(network.first, np.uint64(len(network.head)))).astype(np.int64)
+
+
+@kernel
+def _offset(step: Step, vertex: Any) -> Any:
+    """Return the reduced cost below which an arc out of a vertex is admissible."""
+    is_column = step.rows <= vertex < step.rows + step.columns
+    return -step.offset if is_column else step.offset
+
+
+@kernel
+def _send(network: Network, tail: Any, arc: Any) -> Any:
+    """Send a unit along an arc; return its head."""
+    head = np.uint64(network.head[arc])
+    network.residual[arc] = 0
+    network.residual[network.reverse[arc]] = 1
+    network.excess[tail] -= 1
+    network.excess[head] += 1
+    return head
+
+
+@kernel
+def _lowest_price(network: Network, step: Step, vertex: Any) -> tuple[Any, bool]:
+    """Return the lowest price of a vertex that its residual arcs allow, and whether there are any."""
+    best = network.price[vertex]
+    found = False
+    for k in range(network.first[vertex], network.last[vertex]):
+        if network.residual[k] != 0:
+            price = network.price[np.uint64(network.head[k])] - network.cost[k]
+            if not found or price > best:
+                best = price
+                found = True
+    return best + _offset(step, vertex) - step.delta, found
+
+
+@kernel
+def start(network: Network, step: Step) -> None:
+    """Make the flow and the prices those that a refine starts from; no reduced cost is too low then."""
+    count = np.uint64(len(network.supply))
+    if not step.keep_flow:
+        for v in range(count):
+            network.excess[v] = network.supply[v]
+            for k in range(network.first[v], network.last[v]):
+                network.residual[k] = network.forward[k]
+        for v in range(step.rows):
+            if network.supply[v] > 0:
+                price, found = _lowest_price(network, step, v)
+                if found:
+                    network.price[v] = price
+    for v in range(count):
+        lowest = network.cost[ZERO] - network.cost[ZERO] if step.keep_flow else _offset(step, v) - step.delta
+        network.current[v] = network.first[v]
+        for k in range(network.first[v], network.last[v]):
+            reduced = network.cost[k] + (network.price[v] - network.price[np.uint64(network.head[k])])
+            if network.residual[k] != 0 and reduced < lowest:
+                _send(network, v, k)
+
+
+@kernel
+def _unlink(network: Network, vertex: Any) -> None:
+    following, previous = network.next[vertex], network.previous[vertex]
+    if previous == NONE:
+        network.bucket_first[network.bucket[vertex]] = following
+    else:
+        network.next[previous] = following
+    if following != NONE:
+        network.previous[following] = previous
+
+
+@kernel
+def _link(network: Network, vertex: Any, bucket: Any) -> None:
+    following = network.bucket_first[bucket]
+    network.bucket[vertex] = bucket
+    network.bucket_first[bucket] = vertex
+    network.next[vertex] = following
+    network.previous[vertex] = NONE
+    if following != NONE:
+        network.previous[following] = vertex
+
+
+@kernel
+def update_prices(network: Network, step: Step) -> Any:
+    """Lower prices by the distances to deficits (5.3), so that active vertices get admissible paths.
+
+    Returns how many active vertices have no path to a deficit, if that was found out, or how many prices are
+    too low now.
+    """
+    count = np.uint64(len(network.supply))
+    end = np.uint64(min(np.int64(len(network.bucket_first) - 1), np.int64(-step.floor // step.delta)))
+    scanned = end + ONE
+    active = ZERO
+    for i in range(end + ONE):
+        network.bucket_first[i] = NONE
+    for v in range(count):
+        network.bucket[v] = end
+        if network.excess[v] < 0:
+            _link(network, v, ZERO)
+        elif network.excess[v] > 0:
+            active += ONE
+    level = last = low = ZERO
+    far = False
+    while level < end:
+        v = network.bucket_first[level]
+        if v == NONE:
+            if active == ZERO:  # not before: what is left of this bucket is no further than what was scanned
+                break
+            level += ONE
+            continue
+        _unlink(network, v)
+        # What was scanned keeps its distance in `next`, which no list needs any more.
+        network.bucket[v] = scanned
+        network.next[v] = level
+        last = level
+        if network.excess[v] > 0:
+            active -= ONE
+        for k in range(network.first[v], network.last[v]):
+            tail = np.uint64(network.head[k])
+            arc = network.reverse[k]
+            if network.residual[arc] == 0 or network.bucket[tail] == scanned:
+                continue
+            steps = network.cost[arc] + (network.price[tail] - network.price[v]) - _offset(step, tail)
+            distance = steps // step.delta + 1
+            if not distance < end - level:
+                far = True
+                continue
+            bucket = level + np.uint64(max(distance, 0 * distance))
+            if bucket < network.bucket[tail]:
+                if network.bucket[tail] < end:
+                    _unlink(network, tail)
+                _link(network, tail, bucket)
+    for v in range(count):
+        steps = network.next[v] if network.bucket[v] == scanned else last + ONE
+        network.price[v] -= np.int64(steps) * step.delta
+        network.current[v] = network.first[v]
+        if network.price[v] < step.floor:
+            low += ONE
+    return low if far else low + active
+
+
+@kernel
+def refine(network: Network, step: Step, budget: Any, again: bool, stop: Any, counts: Any) -> tuple[Any, Any]:
+    """Push and relabel until no vertex is active, unless so many relabels do not suffice.
+
+    Parameters
+    ----------
+    again : bool
+        Whether to go on after the ending LATE, not to start.
+
+    Returns
+    -------
+    ending : int
+        SOLVED, STOPPED, LATE or TOO_LOW.
+    relabels : uint64
+    """
+    active, excess, current, price = network.active, network.excess, network.current, network.price
+    count = np.uint64(len(network.supply))
+    if not again:
+        start(network, step)
+    head: Any = ZERO
+    waiting: Any = ZERO
+    for i in range(count):
+        if excess[i] > 0:
+            active[waiting] = i
+            waiting += ONE
+    relabels = until_update = ZERO
+    ending = SOLVED
+    while waiting > ZERO:
+        waiting -= ONE
+        if step.newest_first:
+            place = head + waiting
+            v = np.uint64(active[place - count if place >= count else place])
+        else:
+            v = np.uint64(active[head])
+            head = head + ONE if head + ONE < count else ZERO
+        while excess[v] > 0:
+            offset = _offset(step, v)
+            arc = current[v]
+            while arc < network.last[v]:
+                reduced = network.cost[arc] + (price[v] - price[np.uint64(network.head[arc])])
+                if network.residual[arc] != 0 and reduced < offset:
+                    break
+                arc += ONE
+            counts[ARC_SCANS] += arc - current[v]
+            current[v] = arc
+            if arc == network.last[v]:
+                lowest, found = _lowest_price(network, step, v)
+                counts[ARC_SCANS] += network.last[v] - network.first[v]
+                counts[RELABELS] += ONE
+                relabels += ONE
+                until_update += ONE
+                if not found or not step.floor < lowest < price[v]:
+                    return TOO_LOW, relabels
+                price[v] = lowest
+                current[v] = network.first[v]
+                continue
+            counts[PUSHES] += ONE
+            w = _send(network, v, arc)
+            if excess[w] == 1:
+                if step.newest_first and excess[v] > 0:
+                    place = head + waiting
+                    active[place - count if place >= count else place] = v
+                    waiting += ONE
+                place = head + waiting
+                active[place - count if place >= count else place] = w
+                waiting += ONE
+                if step.newest_first:
+                    break
+        if relabels & POLL == ZERO and relaxed_load(stop, 0) != 0:
+            ending = STOPPED
+            break
+        if relabels >= budget:
+            ending = LATE
+            break
+        if step.updates and until_update >= count:
+            until_update = ZERO
+            counts[GLOBAL_RELABELS] += ONE
+            if update_prices(network, step) > ZERO:
+                return TOO_LOW, relabels
+    return ending, relabels
+
+
+@kernel
+def fix_arcs(network: Network, bound: Any) -> Any:
+    """Leave out arcs of a completed flow whose reduced cost exceeds a bound; return how many."""
+    fixed = ZERO
+    for v in range(np.uint64(len(network.supply))):
+        k = network.first[v]
+        while k < network.last[v]:
+            head = np.uint64(network.head[k])
+            if abs(network.cost[k] + (network.price[v] - network.price[head])) <= bound:
+                k += ONE
+                continue
+            if network.forward[k] != 0 and network.residual[k] == 0:
+                network.supply[v] -= 1
+                network.supply[head] += 1
+            network.last[v] -= ONE
+            _swap(network, k, network.last[v])
+            fixed += ONE
+    return fixed
+
+
+@kernel
+def _swap(network: Network, one: Any, other: Any) -> None:
+    """Exchange two arcs of one vertex."""
+    network.head[one], network.head[other] = network.head[other], network.head[one]
+    network.cost[one], network.cost[other] = network.cost[other], network.cost[one]
+    network.forward[one], network.forward[other] = network.forward[other], network.forward[one]
+    network.residual[one], network.residual[other] = network.residual[other], network.residual[one]
+    network.reverse[one], network.reverse[other] = network.reverse[other], network.reverse[one]
+    network.reverse[network.reverse[one]] = one
+    network.reverse[network.reverse[other]] = other
