@@ -15,6 +15,7 @@ from ..cuda.runtime import Device
 from ..errors import InfeasibleError, InvalidInputError, SolverError
 from ..graph.costs import DenseCosts, SparseCosts, as_costs
 from ..graph.device_costs import DeviceCosts, copied_to_device
+from ..graph.device_points import DevicePoints, points_on_device
 from ..graph.point_costs import PointCosts
 from ..parallel.pieces import run_pieces
 from ..progress import Reporter
@@ -31,6 +32,7 @@ from ..stats import (
     WAITS,
     AssignmentStats,
 )
+from .device_solution import DeviceSolution
 from .methods import METHODS
 from .on_device import bounds, finish_on_host, forget_rest, infeasible_items, totals
 from .partial import with_ways_out
@@ -197,7 +199,7 @@ class _Solve:
         if method == "auto":
             if options:
                 raise InvalidInputError("options belong to one method: name it, method='auto' takes none")
-            looks = pays_to_use_gpu(given) and runtime.is_in_use() and runtime.device_if_any() is not None
+            looks = pays_to_use_gpu(given) and runtime.is_in_use() and _has_room(given)
             name, reason = choose(given, device, threads, looks)
             record = find_method(METHODS, name)
         else:
@@ -256,27 +258,44 @@ class _Solve:
 
     def run_there(self, gpu: Device) -> AssignmentResult:
         """Solve the costs on a GPU."""
-        there = self.given
-        if not isinstance(there, DeviceCosts):
-            assert isinstance(there, DenseCosts)
-            with timed(self.seconds, "upload"):
-                there = copied_to_device(there, gpu)
+        there = self.placed_on(gpu)
         with timed(self.seconds, "solve"):
             solve: Any = self.method.solve_on_device
             found = solve(there, self.options, self.control)
-            items = infeasible_items(found, there)
-            if items:
-                self.control.remarks.append(
-                    f"{len(items):,} items without an assignment of all rows, or columns, by {ON_HOST}"
-                )
-                found = finish_on_host(found, there, items, self.find_on_host)
+            if isinstance(there, DeviceCosts) and found.num_infeasible:
+                found = self.finish(found, there)
         with timed(self.seconds, "recover"):
             stopped = found.done < len(found.total)
-            lower = upper = totals(found, there)
             if stopped:
                 forget_rest(found)
-                lower, upper = bounds(lower, found, there)
-            return self.result(lower, upper, found.row, found.column, found.u, found.v, stopped)
+            lower = upper = totals(found, there)
+            if stopped:
+                lower, upper = bounds(lower, found, there, self.partial)
+            row, column, u, v = found[:4]
+            return self.result(lower, upper, row, column, u, v, stopped)
+
+    def placed_on(self, gpu: Device) -> DeviceCosts | DevicePoints:
+        """Return the costs on a GPU."""
+        if isinstance(self.given, DeviceCosts):
+            return self.given
+        assert not isinstance(self.given, SparseCosts)
+        with timed(self.seconds, "upload"):
+            if isinstance(self.given, PointCosts):
+                return points_on_device(self.given, gpu)
+            return copied_to_device(self.given, gpu)
+
+    def finish(self, found: DeviceSolution, costs: DeviceCosts) -> DeviceSolution:
+        """Return the solution with partial assignments of infeasible items, if they may be partial."""
+        items = infeasible_items(found, costs)
+        if not self.partial and items[0] in found.violators:
+            n, m = costs.shape[1:] if costs.sizes is None else costs.sizes[items[0]]
+            violating, allowed = found.violators[items[0]]
+            side = "columns" if n > m else "rows"
+            raise InfeasibleError(side, tuple(violating), tuple(allowed), self.index(items[0]))
+        self.control.remarks.append(
+            f"{len(items):,} items without an assignment of all rows, or columns, by {ON_HOST}"
+        )
+        return finish_on_host(found, costs, items, self.find_on_host)
 
     def find_on_host(self, costs: DenseCosts, item: int) -> Any:
         """Return the pairs and prices of one item, by a method on the host; raise if it has none and must."""
@@ -469,6 +488,12 @@ class _Solve:
             seconds=self.seconds,
             augmentations=int(counts[AUGMENTATIONS]),
         )
+
+
+def _has_room(costs: Any) -> bool:
+    """Whether there is a GPU with room for costs, for a copy of them and for what solvers need beside."""
+    device = runtime.device_if_any()
+    return device is not None and device.free_bytes >= 3 * costs.values.nbytes
 
 
 def _pairs(match: NDArray[Any], transposed: bool) -> tuple[NDArray[Any], NDArray[Any]]:

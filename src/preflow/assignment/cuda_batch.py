@@ -26,6 +26,7 @@ from ..graph.device_costs import DeviceCosts
 from ..solving.options import check_count, check_flag
 from ..solving.run import Control
 from ..stats import ARC_SCANS, AUGMENTATIONS
+from .device_solution import DeviceSolution, make_solution, num_pairs
 
 SOURCE = Path(__file__).with_suffix(".cu")
 WARP = 32
@@ -109,33 +110,6 @@ class Arguments(NamedTuple):
     counts: Any
 
 
-class DeviceSolution(NamedTuple):
-    """What was found for the items of a stack, in the order of the caller's rows and columns.
-
-    Attributes
-    ----------
-    row, column : CuPy array of int64, shape (items, k)
-        The pairs, by ascending rows; -1 where an item has fewer.
-    u, v : CuPy array of int64 or float64, shapes (items, n) and (items, m)
-    total : CuPy array of int64 or float64, shape (items,)
-        Sums of the costs of the pairs; of integers modulo 2**64.
-    ending : CuPy array of uint32, shape (items,)
-        How each item ended, see :mod:`.state`.
-    num_infeasible : int
-    done : int
-        The first so many items were worked on.
-    """
-
-    row: Any
-    column: Any
-    u: Any
-    v: Any
-    total: Any
-    ending: Any
-    num_infeasible: int
-    done: int
-
-
 class Shape(NamedTuple):
     """How the kernel is compiled, as the ``.cu`` file has it, and launched."""
 
@@ -180,13 +154,11 @@ def solve_on_device(costs: DeviceCosts, options: BatchOptions, control: Control)
         raise UnsuitableMethodError(
             f"cuda-batch solves up to {MOST_COLUMNS:,} rows and columns, got {n:,} x {m:,}"
         )
-    pairs = min(n, m) if costs.sizes is None else int(costs.sizes.min(axis=1).max())
+    pairs = num_pairs(costs)
     shape = _shape(costs, options)
     number = np.int64 if shape.number != DOUBLE else np.float64
     counts = xp.zeros(COUNT_ROWS * COUNTS, dtype=np.uint64)
-    row, column = (xp.empty((items, pairs), dtype=np.int64) for _ in range(2))
-    u, v, total = (xp.empty(each, dtype=number) for each in ((items, n), (items, m), items))
-    solution = DeviceSolution(row, column, u, v, total, xp.empty(items, dtype=np.uint32), 0, 0)
+    solution = make_solution(costs, number)
     values, swapped = costs.values, shape.stored == 0 and costs.sizes is None and n > m
     if swapped:
         values = xp.ascontiguousarray(values.swapaxes(1, 2))

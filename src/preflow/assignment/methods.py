@@ -62,4 +62,13 @@ METHODS = (
         "Jonker and Volgenant 1987",
         device="cuda",
     ),
+    Method(
+        "cuda-shortest-path",
+        "assignment.cuda_shortest_path",
+        "CudaShortestPathOptions",
+        "few large dense problems: shortest paths from all free columns at once, over lists",
+        "Balas, Miller, Pekny and Toth 1991",
+        device="cuda",
+        points=True,
+    ),
 )

@@ -11,14 +11,15 @@ from numpy.typing import NDArray
 from ..errors import SolverError
 from ..graph.costs import DenseCosts
 from ..graph.device_costs import DeviceCosts
-from .cuda_batch import DeviceSolution
+from ..graph.device_points import DevicePoints
+from .device_solution import DeviceSolution
 from .state import INFEASIBLE
 
 #: Returns the pairs of one item and the prices of its rows and columns.
 SolveOne = Callable[[DenseCosts, int], tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]]
 
 
-def infeasible_items(solution: DeviceSolution, costs: DeviceCosts) -> list[int]:
+def infeasible_items(solution: DeviceSolution, costs: DeviceCosts | DevicePoints) -> list[int]:
     """Return the items that have no assignment of all rows, or of all columns."""
     if solution.num_infeasible == 0:
         return []
@@ -54,13 +55,18 @@ def finish_on_host(
 
 
 def forget_rest(solution: DeviceSolution) -> None:
-    """Give the items that were not worked on no pairs, and prices of 0."""
-    for values, rest in zip(solution[:4], (-1, -1, 0, 0), strict=True):
-        values[solution.done :] = rest
+    """Give the items not worked on to the end no pairs, and prices of 0 unless they have some."""
+    for values in solution[:2]:
+        values[solution.done :] = -1
+    solution.total[solution.done :] = 0
+    for values in solution[2:4]:
+        values[solution.done + solution.num_priced :] = 0
 
 
-def totals(solution: DeviceSolution, costs: DeviceCosts) -> Any:
+def totals(solution: DeviceSolution, costs: DeviceCosts | DevicePoints) -> Any:
     """Return the sum of the costs of every item's pairs; where 64 bits may not do, on the host."""
+    if isinstance(costs, DevicePoints):
+        return solution.total
     extent = costs.extent
     most = max(-int(extent.least), int(extent.most)) if costs.values.dtype.kind == "i" else 0
     if most * solution.row.shape[1] < 2**63:
@@ -72,9 +78,16 @@ def totals(solution: DeviceSolution, costs: DeviceCosts) -> Any:
     return found
 
 
-def bounds(sums: Any, solution: DeviceSolution, costs: DeviceCosts) -> tuple[Any, Any]:
-    """Return what is known of the best total of every item where not all were worked on."""
+def bounds(
+    sums: Any, solution: DeviceSolution, costs: DeviceCosts | DevicePoints, partial: bool
+) -> tuple[Any, Any]:
+    """Return what is known of the best total of every item where not all were worked on to the end."""
     host = sums if sums.dtype == object else costs.device.to_host(sums).astype(object)
     lower, upper = host.copy(), host
     lower[solution.done :], upper[solution.done :] = -np.inf, np.inf
+    if partial:
+        return lower, upper
+    for item in range(solution.done, solution.done + solution.num_priced):
+        u, v = (costs.device.to_host(prices[item]).tolist() for prices in (solution.u, solution.v))
+        (upper if costs.maximize else lower)[item] = sum(u) + sum(v)
     return lower, upper

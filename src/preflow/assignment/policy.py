@@ -9,10 +9,13 @@ from ..graph.device_costs import DeviceCosts
 from ..graph.point_costs import PointCosts
 from ..solving.dispatch import most_threads
 
-#: Up to so many rows and columns a GPU solves an item by one block.
-MOST_OF_BATCH = 2048
-#: A stack on the host is worth the way to a GPU in use from so many items and costs on.
+#: A GPU solves each item by one block where there are fewer rows and columns than this, or where items are
+#: many and their rows and columns fewer than that; else by all blocks.
+SIZE_FOR_ALL_BLOCKS, MANY_ITEMS, SIZE_WHERE_MANY = 200, 32, 512
+#: What is on the host is worth the way to a GPU in use from so many items and costs on, ...
 ITEMS_FOR_GPU, COSTS_FOR_GPU = 64, 1_000_000
+#: ... and few items from so many rows and columns on.
+SIZE_FOR_GPU = 1500
 #: Several threads are used if there are so many, for so many costs; for one matrix from so many rows on.
 TEAM, COSTS_FOR_TEAM, ROWS_FOR_TEAM = 4, 500_000, 2000
 #: From so many rows on cost scaling is faster for sparse costs, ...
@@ -33,9 +36,17 @@ Costs = DenseCosts | SparseCosts | PointCosts | DeviceCosts
 
 def pays_to_use_gpu(costs: Costs) -> bool:
     """Whether costs on the host are enough work for a GPU that the process uses already."""
-    if not isinstance(costs, DenseCosts) or max(costs.shape[1:]) > MOST_OF_BATCH:
+    if not isinstance(costs, DenseCosts):
         return False
-    return costs.shape[0] >= ITEMS_FOR_GPU and costs.values.size >= COSTS_FOR_GPU
+    many = costs.shape[0] >= ITEMS_FOR_GPU and costs.values.size >= COSTS_FOR_GPU
+    return many or min(costs.shape[1:]) >= SIZE_FOR_GPU
+
+
+def choose_on_gpu(items: int, size: int) -> tuple[str, str]:
+    """Return the name of the method on a GPU for items of up to `size` rows and columns, and how it works."""
+    if size >= (SIZE_FOR_ALL_BLOCKS if items <= MANY_ITEMS else SIZE_WHERE_MANY):
+        return "cuda-shortest-path", "shortest paths from all free columns at once"
+    return "cuda-batch", "one warp or block a problem"
 
 
 def choose(
@@ -45,23 +56,18 @@ def choose(
 
     `gpu` says whether one may be used for costs on the host.
     """
-    if isinstance(costs, PointCosts) and device != "cuda":
-        return "serial-shortest-path", "points, one thread: an auction over a tree, shortest augmenting paths"
+    items, size = costs.shape[0], max(costs.shape[1:])
+    name, how = choose_on_gpu(items, SIZE_FOR_ALL_BLOCKS if isinstance(costs, PointCosts) else size)
     if device == "cuda":
-        return "cuda-batch", "device='cuda': one warp or block a problem"
-    if isinstance(costs, DeviceCosts) and device == "auto" and threads is None:
-        if max(costs.shape[1:]) <= MOST_OF_BATCH:
-            return "cuda-batch", "the costs are on a GPU: one warp or block a problem"
-        return (
-            "serial-shortest-path",
-            "too many rows and columns for one block of the GPU: a copy on the host",
-        )
-    if gpu and device == "auto" and threads is None and pays_to_use_gpu(costs):
-        return (
-            "cuda-batch",
-            f"{costs.shape[0]:,} problems are enough work for the GPU, the way there included",
-        )
-    items, wide, n = costs.shape[0], is_wide(costs), min(costs.shape[1:])
+        return name, f"device='cuda': {how}"
+    if isinstance(costs, PointCosts):
+        return "serial-shortest-path", "points, one thread: an auction over a tree, shortest augmenting paths"
+    if device == "auto" and threads is None:
+        if isinstance(costs, DeviceCosts):
+            return name, f"the costs are on a GPU: {how}"
+        if gpu and pays_to_use_gpu(costs):
+            return name, f"enough work for the GPU, the way there included: {how}"
+    wide, n = is_wide(costs), min(costs.shape[1:])
     team = most_threads(threads)
     if isinstance(costs, DenseCosts) and team >= TEAM and costs.values.size >= COSTS_FOR_TEAM:
         if items >= team:

@@ -1,5 +1,7 @@
 // What device_costs.py asks of costs: the least and the most of the finite ones, and whether others are there.
 #include "atomics.cuh"
+#include "lanes.cuh"
+#include "numbers.cuh"
 
 struct Arguments {
     const void* values;
@@ -10,23 +12,6 @@ struct Arguments {
 };
 
 enum Place { MOST, LEAST_TURNED, HAS_FINITE, HAS_NAN, HAS_MINUS, HAS_PLUS };
-
-// Unsigned numbers in the order of signed ones and of doubles.
-__device__ __forceinline__ u64 key_of(i64 value) { return static_cast<u64>(value) ^ 1ull << 63; }
-__device__ __forceinline__ u64 key_of(double value) {
-    union {
-        double number;
-        u64 bits;
-    } word = {value};
-    return word.bits >> 63 ? ~word.bits : word.bits | 1ull << 63;
-}
-
-__device__ __forceinline__ u64 greatest_of_warp(u64 value) {
-#pragma unroll
-    for (u32 distance = WARP / 2; distance > 0; distance /= 2)
-        value = max(value, __shfl_xor_sync(ALL_LANES, value, distance));
-    return value;
-}
 
 struct Found {
     u64 most = 0, least_turned = 0;

@@ -80,6 +80,12 @@ class DeviceCosts(DeviceArrays):
         items, n, m = self.values.shape
         return items, n, m
 
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of costs."""
+        dtype: np.dtype[Any] = self.values.dtype
+        return dtype
+
     @cached_property
     def extent(self) -> Extent:
         """What the costs are like; found when first asked for, in one pass over them."""

@@ -113,6 +113,9 @@ __device__ __forceinline__ i64 fetch_add(i64* at, i64 value) {
 __device__ __forceinline__ u32 relaxed_compare_exchange(u32* at, u32 expected, u32 value) {
     return atomicCAS(at, expected, value);
 }
+__device__ __forceinline__ u64 relaxed_compare_exchange(u64* at, u64 expected, u64 value) {
+    return atomicCAS(at, expected, value);
+}
 __device__ __forceinline__ u32 relaxed_fetch_min(u32* at, u32 value) { return atomicMin(at, value); }
 __device__ __forceinline__ u32 relaxed_fetch_max(u32* at, u32 value) { return atomicMax(at, value); }
 __device__ __forceinline__ u64 relaxed_fetch_max(u64* at, u64 value) { return atomicMax(at, value); }

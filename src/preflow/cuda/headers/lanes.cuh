@@ -47,3 +47,12 @@ __device__ __forceinline__ u64 sum_of_warp(u64 value) {
     for (u32 distance = WARP / 2; distance > 0; distance /= 2) value += __shfl_xor_sync(ALL_LANES, value, distance);
     return value;
 }
+
+__device__ __forceinline__ u64 greatest_of_warp(u64 value) {
+#pragma unroll
+    for (u32 distance = WARP / 2; distance > 0; distance /= 2) {
+        const u64 other = __shfl_xor_sync(ALL_LANES, value, distance);
+        value = value < other ? other : value;
+    }
+    return value;
+}

@@ -1,0 +1,129 @@
+// Costs as the kernel of cuda_shortest_path.py sees them: numbers, their words, and a row whose entries are asked for
+// one by one, read from a matrix.
+#include "atomics.cuh"
+#include "numbers.cuh"
+
+// Of COST_KIND: int32, int64, float32, float64; and float64 computed from points: the distances EUCLIDEAN, SQEUCLIDEAN,
+// CITYBLOCK and CHEBYSHEV of graph/point_costs.py.
+#ifndef COST_KIND
+#define COST_KIND 0
+#endif
+
+#if COST_KIND == 0
+using Stored = int;
+#elif COST_KIND == 1
+using Stored = i64;
+#elif COST_KIND == 2
+using Stored = float;
+#else
+using Stored = double;
+#endif
+
+#if COST_KIND <= 1
+using Number = i64;
+#else
+using Number = double;
+#endif
+
+// Numbers that are not negative have words in the same order.
+__device__ __forceinline__ u64 word_of(Number value) { return same_bits<u64>(value); }
+__device__ __forceinline__ Number number_of(u64 word) { return same_bits<Number>(word); }
+
+#if COST_KIND <= 1
+__device__ __forceinline__ Number number_of_key(u64 key) { return number_of(key ^ SIGN); }
+#else
+__device__ __forceinline__ Number number_of_key(u64 key) { return number_of(key & SIGN ? key ^ SIGN : ~key); }
+#endif
+
+// The distance of what is out of reach, and one that no problem whose numbers fit comes to.
+#if COST_KIND <= 1
+__device__ __forceinline__ Number beyond() { return i64{1} << 61; }
+__device__ __forceinline__ Number too_far() { return i64{1} << 59; }
+#else
+__device__ __forceinline__ Number beyond() { return number_of(0x7ffull << 52); }
+__device__ __forceinline__ Number too_far() { return beyond(); }
+#endif
+
+__device__ __forceinline__ Number not_negative(Number value) { return value > 0 ? value : Number{0}; }
+__device__ __forceinline__ Number smaller(Number a, Number b) { return b < a ? b : a; }
+
+// By how much a price fell since the start, in 32 bits whose order is that of the numbers: a price that falls by less
+// than it might is none the worse.
+#if COST_KIND <= 1
+__device__ __forceinline__ u32 fall_below(Number value) {
+    return value < Number{0xffffffff} ? static_cast<u32>(value) : 0xffffffffu;
+}
+__device__ __forceinline__ Number number_of_fall(u32 fall) { return fall; }
+#else
+__device__ __forceinline__ u32 fall_below(Number value) {
+    if (value > 3e38) value = 3e38;
+    const float rounded = static_cast<float>(value);
+    const u32 bits = same_bits<u32>(rounded);
+    return rounded > value ? bits - 1 : bits;
+}
+__device__ __forceinline__ Number number_of_fall(u32 fall) { return same_bits<float>(fall); }
+#endif
+
+// Dense matrices by rows, one after the other.
+struct MatrixCosts {
+    const Stored* values;
+    u64 num_columns;
+
+    struct Row {
+        const Stored* values;
+        __device__ __forceinline__ Number at(u32 column) const { return static_cast<Number>(values[column]); }
+        // Asks, all threads of a block together, for the row to be brought near.
+        __device__ __forceinline__ void fetch(u64 num_columns) const {
+            constexpr u32 COLUMNS_A_LINE = 128 / sizeof(Stored);
+            for (u64 j = threadIdx.x * COLUMNS_A_LINE; j < num_columns; j += blockDim.x * COLUMNS_A_LINE)
+                prefetch<false>(values + j);
+        }
+    };
+    __device__ __forceinline__ Row row(u32 i) const { return {values + i * num_columns}; }
+    __device__ MatrixCosts part(u64 problem, u64 num_rows) const {
+        return {values + problem * num_rows * num_columns, num_columns};
+    }
+};
+
+#if COST_KIND > 3
+// Points of rows and of columns, of DIMENSION coordinates, and the word of what their distances are multiplied by.
+struct PointCosts {
+    const double* rows;
+    const double* columns;
+    u64 factor;
+
+    struct Row {
+        double own[DIMENSION];
+        const double* columns;
+        double factor;
+
+        __device__ __forceinline__ Number at(u32 column) const {
+            const double* const other = columns + static_cast<u64>(column) * DIMENSION;
+            double total = 0;
+#pragma unroll
+            for (u32 axis = 0; axis < DIMENSION; ++axis) {
+                const double difference = own[axis] - other[axis];
+                const double gap = difference < 0 ? -difference : difference;
+                if (COST_KIND == 7)
+                    total = gap > total ? gap : total;
+                else
+                    total += COST_KIND == 6 ? gap : gap * gap;
+            }
+            return factor * (COST_KIND == 4 ? sqrt(total) : total);
+        }
+        __device__ __forceinline__ void fetch(u64) const {}
+    };
+    __device__ __forceinline__ Row row(u32 i) const {
+        Row row;
+#pragma unroll
+        for (u32 axis = 0; axis < DIMENSION; ++axis) row.own[axis] = rows[static_cast<u64>(i) * DIMENSION + axis];
+        row.columns = columns;
+        row.factor = number_of(factor);
+        return row;
+    }
+    __device__ PointCosts part(u64, u64) const { return *this; }
+};
+using Costs = PointCosts;
+#else
+using Costs = MatrixCosts;
+#endif

@@ -1,0 +1,69 @@
+"""What solvers on a GPU return for a stack of dense problems."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..graph.device_costs import DeviceCosts
+from ..graph.device_points import DevicePoints
+
+
+class DeviceSolution(NamedTuple):
+    """What was found for the items of a stack, in the order of the caller's rows and columns.
+
+    Attributes
+    ----------
+    row, column : CuPy array of int64, shape (items, k)
+        The pairs, by ascending rows; -1 where an item has fewer.
+    u, v : CuPy array of int64 or float64, shapes (items, n) and (items, m)
+    total : CuPy array of int64 or float64, shape (items,)
+        Sums of the costs of the pairs; of integers modulo 2**64.
+    ending : CuPy array of uint32, shape (items,)
+        How each item ended, see :mod:`.state`.
+    num_infeasible : int
+    done : int
+        The first so many items were worked on to the end.
+    num_priced : int
+        So many items after these have prices that exceed no cost, though no pairs.
+    violators : mapping of int to two lists of int
+        For infeasible items of which the method knows them: rows that are allowed fewer columns than they
+        are, and these; the other way round where there are fewer columns than rows.
+    """
+
+    row: Any
+    column: Any
+    u: Any
+    v: Any
+    total: Any
+    ending: Any
+    num_infeasible: int
+    done: int
+    num_priced: int = 0
+    violators: Mapping[int, tuple[list[int], list[int]]] = MappingProxyType({})
+
+
+def num_pairs(costs: DeviceCosts | DevicePoints) -> int:
+    """Return the most pairs that an item may have."""
+    if isinstance(costs, DevicePoints) or costs.sizes is None:
+        return min(costs.shape[1:])
+    return int(costs.sizes.min(axis=1).max())
+
+
+def make_solution(costs: DeviceCosts | DevicePoints, number: Any) -> DeviceSolution:
+    """Return room for the solution of a stack with prices of a dtype; nothing is done yet."""
+    xp, (items, n, m) = costs.xp, costs.shape
+    pairs = num_pairs(costs)
+    return DeviceSolution(
+        row=xp.empty((items, pairs), dtype=np.int64),
+        column=xp.empty((items, pairs), dtype=np.int64),
+        u=xp.empty((items, n), dtype=number),
+        v=xp.empty((items, m), dtype=number),
+        total=xp.empty(items, dtype=number),
+        ending=xp.empty(items, dtype=np.uint32),
+        num_infeasible=0,
+        done=0,
+    )

@@ -1,0 +1,64 @@
+"""Costs of assignments that are distances of points in the memory of a GPU, computed when they are needed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..cuda.runtime import Device
+from .placement import DeviceArrays, require_memory
+from .point_costs import PointCosts
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DevicePoints(DeviceArrays):
+    """Distances between two sets of points on a GPU as the costs of an assignment.
+
+    Attributes
+    ----------
+    rows, columns : CuPy array of float64, shapes (n, d) and (m, d)
+    kind : int
+        The distance: EUCLIDEAN, SQEUCLIDEAN, CITYBLOCK or CHEBYSHEV, see :mod:`.point_costs`.
+    factor : float
+        What distances are multiplied by.
+    maximize : bool
+    device : Device
+    restore : function or None
+        See :class:`.DeviceArrays`.
+    """
+
+    rows: Any
+    columns: Any
+    kind: int
+    factor: float
+    maximize: bool = False
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """1, number of rows, number of columns."""
+        return 1, len(self.rows), len(self.columns)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of costs, float64."""
+        return np.dtype(np.float64)
+
+    def to_minimize(self) -> DevicePoints:
+        """Return costs to minimise, with no more rows than columns, that have the same best assignments."""
+        rows, columns = self.rows, self.columns
+        if len(rows) > len(columns):
+            rows, columns = columns, rows
+        factor = -self.factor if self.maximize else self.factor
+        return replace(self, rows=rows, columns=columns, factor=factor, maximize=False)
+
+
+def points_on_device(costs: PointCosts, device: Device) -> DevicePoints:
+    """Copy points to a GPU."""
+    rows, columns = costs.embedded
+    require_memory(device, rows.nbytes + columns.nbytes, f"{len(rows):,} and {len(columns):,} points")
+    with device.current():
+        there, others = device.xp.asarray(rows), device.xp.asarray(columns)
+        device.synchronize()
+    return DevicePoints(there, others, costs.kind, costs.factor, costs.maximize, device=device, restore=None)
