@@ -13,7 +13,7 @@ from scipy.optimize import linear_sum_assignment
 
 import preflow
 from cuda_on_cpu.device import CpuDevice, Sanitizer
-from preflow.assignment import api, cuda_lockfree, flow_scaling, multicore_lockfree, serial_shortest_path
+from preflow.assignment import cuda_lockfree, flow_scaling, multicore_lockfree, serial_shortest_path, solve
 from preflow.assignment.flow_scaling import COLUMN, NOWHERE, Arcs, Flow, fixing_threshold, make_flow, scaled
 from preflow.assignment.methods import METHODS
 from preflow.assignment.price_update import PriceUpdate
@@ -35,7 +35,7 @@ def small_costs_like_large_ones(request: pytest.FixtureRequest, monkeypatch: pyt
     """Let small matrices be solved as large ones are, by threads that are held up at random."""
     monkeypatch.setattr(serial_shortest_path, "FEW_COLUMNS", 0)
     seed = zlib.crc32(request.node.name.encode())
-    monkeypatch.setattr(api, "Control", partial(Control, delays=make_delays(16, seed)))
+    monkeypatch.setattr(solve, "Control", partial(Control, delays=make_delays(16, seed)))
 
 
 def random_costs(shape: tuple[int, ...], kind: str, seed: int) -> np.ndarray:

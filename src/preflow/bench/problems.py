@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from ..assignment.api import QUICK_COSTS, linear_assignment
+from ..assignment.api import linear_assignment
+from ..assignment.solve import QUICK_COSTS
 from ..errors import InvalidInputError
 from ..graph.network import FlowNetwork
 from ..matching.api import QUICK_EDGES, bipartite_matching

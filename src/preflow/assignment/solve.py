@@ -1,0 +1,447 @@
+"""One call of linear_assignment: place the costs, run the solver, finish and wrap what it found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..cuda import runtime
+from ..cuda.runtime import Device
+from ..errors import InfeasibleError, InvalidInputError, SolverError
+from ..graph.costs import DenseCosts, SparseCosts, as_costs
+from ..graph.device_costs import DeviceCosts, copied_to_device
+from ..graph.device_points import DevicePoints, points_on_device
+from ..graph.point_costs import PointCosts
+from ..parallel.pieces import run_pieces
+from ..solving.dispatch import check_method, find_method, most_threads, thread_count
+from ..solving.method import Method
+from ..solving.run import Control
+from ..solving.timing import timed
+from ..stats import (
+    ARC_SCANS,
+    AUGMENTATIONS,
+    GLOBAL_RELABELS,
+    PUSHES,
+    RELABELS,
+    WAITS,
+    AssignmentStats,
+)
+from .device_solution import DeviceSolution
+from .methods import METHODS
+from .on_device import bounds, finish_on_host, forget_rest, infeasible_items, totals
+from .partial import with_ways_out
+from .point_solver import row_minima
+from .policy import choose, pays_to_use_gpu
+from .result import AssignmentResult
+from .state import INFEASIBLE, OVERFLOW, SOLVED, STOPPED
+
+#: Up to so many costs, a solve that nobody watches runs in the caller's thread: handing it to another one and
+#: back takes 0.7 ms, more than most such solves, which Ctrl-C can well wait for.
+QUICK_COSTS = 200_000
+#: The same on a GPU, and for points: rows and columns.
+QUICK_COSTS_THERE, QUICK_POINTS = 2**26, 500
+#: Pairs whose costs a further thread adds up.
+LEAST_PAIRS = 100_000
+#: What solves an item that cuda-batch found no assignment of.
+ON_HOST = "serial-shortest-path"
+
+
+class Found(NamedTuple):
+    """What was found for each item, of the caller's rows and columns: see AssignmentResult."""
+
+    row: NDArray[np.int64]
+    column: NDArray[np.int64]
+    u: NDArray[Any]
+    v: NDArray[Any]
+    stopped: bool
+
+
+@dataclass
+class Solve:
+    """One call of linear_assignment, its arguments checked.
+
+    Attributes
+    ----------
+    given : DenseCosts, SparseCosts, PointCosts or DeviceCosts
+        The costs, where the caller has them.
+    gpu : Device or None
+        The GPU that the method runs on.
+    leading : tuple of int
+        The leading dimensions of the caller's costs.
+    names : ndarray of int64 or None
+        Which of the caller's matrices the items are, where only those of one size are solved.
+    """
+
+    given: DenseCosts | SparseCosts | PointCosts | DeviceCosts
+    partial: bool
+    method: Method
+    reason: str
+    options: Any
+    threads: int
+    gpu: Device | None
+    seconds: dict[str, float]
+    leading: tuple[int, ...]
+    names: NDArray[np.int64] | None = None
+    control: Control = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.control = Control(self.threads)
+
+    @classmethod
+    def prepare(
+        cls,
+        cost: Any,
+        maximize: bool,
+        sizes: Any,
+        method: str,
+        device: str,
+        threads: int | None,
+        partial: bool,
+        options: Mapping[str, Any] | None,
+    ) -> Solve:
+        """Return the call with its arguments checked, its method chosen and its costs read."""
+        seconds: dict[str, float] = {}
+        with timed(seconds, "build"):
+            given = as_costs(cost, maximize, sizes, most_threads(threads))
+        if method == "auto":
+            if options:
+                raise InvalidInputError("options belong to one method: name it, method='auto' takes none")
+            looks = pays_to_use_gpu(given) and runtime.is_in_use() and _has_room(given)
+            name, reason = choose(given, device, threads, looks)
+            record = find_method(METHODS, name)
+        else:
+            record, reason = find_method(METHODS, method), "asked for"
+            check_method(record, device, threads)
+        if isinstance(given, PointCosts) and not record.points:
+            raise InvalidInputError(f"method {record.name!r} takes no PointCosts")
+        gpu = None
+        if record.device == "cuda" and record.solve_on_device is not None:
+            if isinstance(given, SparseCosts):
+                raise InvalidInputError(f"method {record.name!r} takes dense costs")
+            gpu = given.device if isinstance(given, DeviceCosts) else runtime.find_device()
+        validated = record.make_options(options)
+        count = thread_count(record, threads, given.shape[0] * given.shape[1])
+        return cls(given, partial, record, reason, validated, count, gpu, seconds, given.leading)
+
+    @cached_property
+    def costs(self) -> DenseCosts | SparseCosts | PointCosts:
+        """The costs in the host's memory."""
+        if not isinstance(self.given, DeviceCosts):
+            return self.given
+        with timed(self.seconds, "download"):
+            return self.given.on_host()
+
+    @cached_property
+    def solved(self) -> DenseCosts | SparseCosts | PointCosts:
+        """Costs to minimise with no more rows than columns."""
+        with timed(self.seconds, "build"):
+            return self.costs.to_minimize()
+
+    @property
+    def quick(self) -> bool:
+        """Whether the solve takes no longer than it takes to hand it to another thread."""
+        if isinstance(self.given, PointCosts):
+            return sum(self.given.shape) <= QUICK_POINTS
+        return bool(self.given.values.size <= (QUICK_COSTS if self.gpu is None else QUICK_COSTS_THERE))
+
+    @property
+    def transposed(self) -> bool:
+        """Whether rows and columns are exchanged in `solved`."""
+        return self.costs.shape[1] > self.costs.shape[2]
+
+    def run(self) -> AssignmentResult:
+        """Return the result."""
+        if self.gpu is not None and 0 not in self.given.shape:
+            with self.gpu.current():
+                return self.run_there(self.gpu)
+        costs = self.costs
+        if isinstance(costs, DenseCosts) and costs.sizes is not None:
+            with timed(self.seconds, "solve"):
+                found = self.find_by_size(costs)
+        else:
+            _ = self.solved  # so that its time does not count as that of the solve
+            with timed(self.seconds, "solve"):
+                found = self.find()
+        with timed(self.seconds, "recover"):
+            return self.wrap(found)
+
+    def run_there(self, gpu: Device) -> AssignmentResult:
+        """Solve the costs on a GPU."""
+        there = self.placed_on(gpu)
+        with timed(self.seconds, "solve"):
+            solve: Any = self.method.solve_on_device
+            found = solve(there, self.options, self.control)
+            if isinstance(there, DeviceCosts) and found.num_infeasible:
+                found = self.finish(found, there)
+        with timed(self.seconds, "recover"):
+            stopped = found.done < len(found.total)
+            if stopped:
+                forget_rest(found)
+            lower = upper = totals(found, there)
+            if stopped:
+                lower, upper = bounds(lower, found, there, self.partial)
+            row, column, u, v = found[:4]
+            return self.result(lower, upper, row, column, u, v, stopped)
+
+    def placed_on(self, gpu: Device) -> DeviceCosts | DevicePoints:
+        """Return the costs on a GPU."""
+        if isinstance(self.given, DeviceCosts):
+            return self.given
+        assert not isinstance(self.given, SparseCosts)
+        with timed(self.seconds, "upload"):
+            if isinstance(self.given, PointCosts):
+                return points_on_device(self.given, gpu)
+            return copied_to_device(self.given, gpu)
+
+    def finish(self, found: DeviceSolution, costs: DeviceCosts) -> DeviceSolution:
+        """Return the solution with partial assignments of infeasible items, if they may be partial."""
+        items = infeasible_items(found, costs)
+        if not self.partial and items[0] in found.violators:
+            n, m = costs.shape[1:] if costs.sizes is None else costs.sizes[items[0]]
+            violating, allowed = found.violators[items[0]]
+            side = "columns" if n > m else "rows"
+            raise InfeasibleError(side, tuple(violating), tuple(allowed), self.index(items[0]))
+        self.control.remarks.append(
+            f"{len(items):,} items without an assignment of all rows, or columns, by {ON_HOST}"
+        )
+        return finish_on_host(found, costs, items, self.find_on_host)
+
+    def find_on_host(self, costs: DenseCosts, item: int) -> Any:
+        """Return the pairs and prices of one item, by a method on the host; raise if it has none and must."""
+        method = find_method(METHODS, ON_HOST)
+        changes = {"method": method, "options": method.make_options(None), "gpu": None}
+        found = self.on_items(costs, np.array([item]), **changes).find()
+        if not self.partial:
+            raise SolverError(f"{self.method.name} found no assignment of item {item}, {ON_HOST} did")
+        paired = found.row[0] >= 0
+        return found.row[0][paired], found.column[0][paired], found.u[0], found.v[0]
+
+    def find_by_size(self, costs: DenseCosts) -> Found:
+        """Solve items of one size together, one size after the other."""
+        items, n, m = costs.shape
+        dtype = np.int64 if costs.values.dtype.kind == "i" else np.float64
+        pairs = np.full((2, items, min(n, m)), -1)
+        u, v = np.zeros((items, n), dtype), np.zeros((items, m), dtype)
+        stopped = False
+        for names, part in costs.by_size():
+            found = self.on_items(part, names).find()
+            pairs[0, names, : found.row.shape[1]] = found.row
+            pairs[1, names, : found.row.shape[1]] = found.column
+            u[names, : part.shape[1]], v[names, : part.shape[2]] = found.u, found.v
+            stopped |= found.stopped
+        most = int((pairs[0] >= 0).sum(axis=1).max(initial=0))
+        return Found(pairs[0, :, :most], pairs[1, :, :most], u, v, stopped)
+
+    def on_items(self, costs: DenseCosts, names: NDArray[np.int64], **changes: Any) -> Solve:
+        """Return the solve of some of the items, which have these names."""
+        other = replace(self, given=costs, names=names, seconds={}, **changes)
+        other.control = self.control
+        return other
+
+    def find(self) -> Found:
+        """Solve items that are all of one size."""
+        items, n, m = self.solved.shape
+        match, u, v, stopped = self.without_pairs() if items * n * m == 0 else self.solve()
+        row, column = _pairs(match, self.transposed)
+        if self.transposed:
+            u, v = v, u
+        if self.costs.maximize:
+            u, v = -u, -v
+        return Found(row, column, u, v, stopped)
+
+    def without_pairs(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], bool]:
+        """Return the pairs and prices where there are no pairs."""
+        items, n, m = self.solved.shape
+        dtype = np.int64 if self.costs.dtype.kind == "i" else np.float64
+        return np.full((items, n), -1), np.zeros((items, n), dtype), np.zeros((items, m), dtype), False
+
+    def solve(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], bool]:
+        """Return the columns of all rows of `solved`, the prices, and whether the solve was stopped."""
+        found = self.method.solve(self.solved, self.options, self.control, self.partial)
+        if OVERFLOW in found.ending:
+            raise self.overflow(found.ending)
+        if INFEASIBLE in found.ending and not self.partial:
+            raise self.infeasible(found)
+        for item in np.flatnonzero(found.ending == INFEASIBLE).tolist():
+            self.solve_partially(found, item)
+        for item in np.flatnonzero(found.ending == STOPPED).tolist():
+            found.u[item] = _row_minima(self.solved, item, found.v[item])
+        return found.match, found.u, found.v, STOPPED in found.ending
+
+    def solve_partially(self, found: Any, item: int) -> None:
+        """Replace what was found for an item by the best assignment with the most pairs."""
+        assert not isinstance(self.solved, PointCosts)  # all pairs are allowed
+        m = self.solved.shape[2]
+        costs, penalty = with_ways_out(self.solved.one(item).to_sparse())
+        other = self.method.solve(costs, self.options, self.control)
+        if OVERFLOW in other.ending:
+            raise self.overflow(other.ending)
+        found.ending[item] = other.ending[0]
+        found.match[item] = np.where(other.match[0] < m, other.match[0], -1)
+        if other.ending[0] == SOLVED:
+            found.u[item] = np.minimum(other.u[0], penalty)
+            found.v[item] = other.v[0, :m]
+
+    def index(self, item: int) -> tuple[int, ...] | None:
+        """Return the caller's index of an item in a stack; None of a single matrix."""
+        if self.names is not None:
+            item = int(self.names[item])
+        return tuple(int(i) for i in np.unravel_index(item, self.leading)) if self.leading else None
+
+    def overflow(self, ending: NDArray[Any]) -> InvalidInputError:
+        """Return the error of prices that do not fit."""
+        index = self.index(int((ending == OVERFLOW).argmax()))
+        where = "" if index is None else f" of matrix {index}"
+        return InvalidInputError(
+            f"the prices{where} pass 2**59: the range of the costs is too large for exact 64-bit integers"
+        )
+
+    def infeasible(self, found: Any) -> InfeasibleError:
+        """Return the error that names the rows or columns at fault."""
+        index = self.index(int((found.ending == INFEASIBLE).argmax()))
+        rows, columns = found.violating_rows.tolist(), found.violating_columns.tolist()
+        return InfeasibleError("columns" if self.transposed else "rows", tuple(rows), tuple(columns), index)
+
+    def wrap(self, found: Found) -> AssignmentResult:
+        """Return the result for what was found on the host."""
+        row, column, u, v, stopped = found
+        sign = -1 if self.costs.maximize else 1
+        if stopped:
+            bound, other = self.bound(u, v), np.full(len(u), sign * np.inf)
+            lower, upper = (other, bound) if self.costs.maximize else (bound, other)
+        else:
+            lower = upper = self.total(row, column, u, v)
+        with self.given.current():
+            return self.result(lower, upper, row, column, u, v, stopped)
+
+    def result(
+        self, lower: Any, upper: Any, row: Any, column: Any, u: Any, v: Any, stopped: bool
+    ) -> AssignmentResult:
+        """Return the result, of values for all items on the host or the GPU."""
+        row, column, u, v = (self.given_back(part, part.shape[1:]) for part in (row, column, u, v))
+        return AssignmentResult(
+            "time-limit" if stopped else "optimal",
+            self.given_back(lower),
+            self.given_back(upper),
+            self.stats(),
+            row,
+            column,
+            u,
+            v,
+            self.given,
+            self.partial,
+        )
+
+    def given_back(self, values: Any, each: tuple[int, ...] = ()) -> Any:
+        """Return the values of all items in the caller's shape and kind; what is one number as such."""
+        shape = (*self.leading, *each)
+        if not shape:
+            return values.tolist()[0]
+        if values.dtype == object:
+            return values.reshape(shape)
+        if values.shape != shape:
+            values = values.reshape(shape)
+        if self.gpu is None:
+            values = self.given.own(values)
+        elif not isinstance(self.given, DeviceCosts):
+            values = self.gpu.to_host(values)
+        return self.given.give(values)
+
+    def total(
+        self, row: NDArray[Any], column: NDArray[Any], u: NDArray[Any], v: NDArray[Any]
+    ) -> NDArray[Any]:
+        """Return the sum of the costs of every item's pairs."""
+        items, integer = len(row), self.costs.dtype.kind == "i"
+        if items > 1 and (row >= 0).all():
+            largest = max(max(-int(price.min()), int(price.max())) for price in (u, v)) if integer else 0
+            if integer and row.shape[1] == u.shape[1] == v.shape[1] and largest * 2 * row.shape[1] < 2**63:
+                # The prices of a pair are its cost exactly, and stand side by side.
+                prices: NDArray[Any] = u.sum(axis=1) + v.sum(axis=1)
+                return prices
+            threads = min(self.threads, max(1, row.size // LEAST_PAIRS))
+            parts = run_pieces(lambda begin, end: self.sums(row, column, begin, end), items, threads)
+            if all(fits for _, fits in parts):
+                return np.concatenate([sums for sums, _ in parts])
+        totals: list[Any] = []
+        for item in range(items):
+            paired = row[item] >= 0
+            values = self.costs.at(item, row[item][paired], column[item][paired])
+            totals.append(sum(values.tolist()) if integer else values.sum(dtype=np.float64))
+        fits = all(-(2**63) <= total < 2**63 for total in totals)
+        return np.array(totals, dtype=object if not fits else np.int64 if integer else np.float64)
+
+    def sums(
+        self, row: NDArray[Any], column: NDArray[Any], begin: int, end: int
+    ) -> tuple[NDArray[Any], bool]:
+        """Return the sum of the costs of some items' pairs, and whether it fits."""
+        item = np.arange(begin, end)[:, None]
+        at_pairs = self.costs.at(item, row[begin:end], column[begin:end])
+        integer = at_pairs.dtype.kind == "i"
+        fits = not integer or float(np.abs(at_pairs).max(initial=0)) * row.shape[1] < 2.0**62
+        return at_pairs.sum(axis=1, dtype=np.int64 if integer else np.float64), fits
+
+    def bound(self, u: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
+        """Return what the prices prove; nothing where fewer pairs would do."""
+        if self.partial:
+            return np.full(len(u), np.inf if self.costs.maximize else -np.inf)
+        sums = [sum(rows.tolist()) + sum(columns.tolist()) for rows, columns in zip(u, v, strict=True)]
+        return np.array(sums, dtype=object if u.dtype.kind == "i" else np.float64)
+
+    def stats(self) -> AssignmentStats:
+        """Return what the solve did."""
+        counts = self.control.thread_counts.sum(axis=0)
+        return AssignmentStats(
+            method=self.method.name,
+            reason="; ".join([self.reason, *self.control.remarks]),
+            device=self.method.device,
+            threads=self.threads,
+            pushes=int(counts[PUSHES]),
+            relabels=int(counts[RELABELS]),
+            global_relabels=int(counts[GLOBAL_RELABELS]),
+            arc_scans=int(counts[ARC_SCANS]),
+            waits=int(counts[WAITS]),
+            seconds=self.seconds,
+            augmentations=int(counts[AUGMENTATIONS]),
+        )
+
+
+def _has_room(costs: Any) -> bool:
+    """Whether there is a GPU with room for costs, for a copy of them and for what solvers need beside."""
+    device = runtime.device_if_any()
+    return device is not None and device.free_bytes >= 3 * costs.values.nbytes
+
+
+def _pairs(match: NDArray[Any], transposed: bool) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the rows, ascending, and the columns of all items' pairs, -1 after the last of each."""
+    order = np.broadcast_to(np.arange(match.shape[1]), match.shape)
+    if not transposed and (match >= 0).all():
+        return order.copy(), match
+    size = (match >= 0).sum(axis=1)
+    first, second = (match, order) if transposed else (order, match)
+    key = np.where(match >= 0, first, np.iinfo(np.int64).max)
+    places = np.argsort(key, axis=1, kind="stable")[:, : int(size.max(initial=0))]
+    missing = np.arange(places.shape[1]) >= size[:, None]
+    pairs = [np.take_along_axis(part, places, axis=1) for part in (first, second)]
+    for part in pairs:
+        part[missing] = -1
+    return pairs[0], pairs[1]
+
+
+def _row_minima(costs: DenseCosts | SparseCosts | PointCosts, item: int, v: NDArray[Any]) -> NDArray[Any]:
+    """Return the largest prices of rows that exceed no cost; 0 where nothing is allowed."""
+    if isinstance(costs, PointCosts):
+        return row_minima(costs, v)
+    if isinstance(costs, DenseCosts):
+        least = (costs.values[item] - v).min(axis=1)
+        return least if least.dtype.kind == "i" else np.where(np.isfinite(least), least, 0.0)
+    found = np.zeros(costs.shape[1], dtype=v.dtype)
+    rows = np.flatnonzero(np.diff(costs.first))
+    if len(rows):
+        reduced = costs.values - v[costs.column]
+        found[rows] = np.minimum.reduceat(reduced, costs.first[rows].astype(np.int64))
+    return found
