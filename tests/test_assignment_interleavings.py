@@ -19,7 +19,7 @@ from exploration import (
     serve,
     uncounted,
 )
-from preflow.assignment import multicore_auction as auction
+from preflow.assignment import auction
 from preflow.assignment import multicore_lockfree as lockfree
 from preflow.assignment.flow_scaling import COLUMN, HALF, NOWHERE, Arcs, Flow, make_flow
 from preflow.assignment.state import Lists, State, make_state
