@@ -14,7 +14,7 @@ from scipy.optimize import linear_sum_assignment
 
 import preflow
 from oracles import cheapest_assignments
-from preflow.assignment import bidding, refine, serial_cost_scaling
+from preflow.assignment import bidding, policy, refine, serial_cost_scaling
 from preflow.assignment.policy import DENSE_ROWS, SPARSE_ROWS
 from preflow.assignment.result import AssignmentResult
 from preflow.assignment.serial_cost_scaling import CostScalingOptions
@@ -319,3 +319,17 @@ def test_the_choice(costs: Any, method: str) -> None:
     assert result.stats.method == method
     assert ":" in result.stats.reason
     result.verify()
+
+
+@pytest.mark.parametrize(
+    ("costs", "method"),
+    [
+        (machol_wien_costs(DENSE_ROWS), METHOD),
+        (COST_FAMILIES["geometric"](DENSE_ROWS), "multicore-auction"),
+        (COST_FAMILIES["uniform"](DENSE_ROWS), "multicore-auction"),
+    ],
+)
+def test_the_choice_for_many_threads(costs: Any, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(policy, "ROWS_FOR_TEAM", DENSE_ROWS)
+    monkeypatch.setattr(policy, "COSTS_FOR_TEAM", DENSE_ROWS)
+    assert policy.choose(as_costs(costs, False), threads=policy.TEAM)[0] == method

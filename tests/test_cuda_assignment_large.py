@@ -151,6 +151,9 @@ def test_all_blocks_where_items_are_few_and_large(monkeypatch: pytest.MonkeyPatc
         result = preflow.linear_assignment(given_costs, **arguments)
         result.verify()
         assert result.stats.method == "cuda-shortest-path"
+    long_paths = preflow.linear_assignment(OnGpu(machol_wien_costs(5).astype(np.int32)))
+    long_paths.verify()
+    assert long_paths.stats.method == "serial-cost-scaling"
     monkeypatch.setattr(policy, "MANY_ITEMS", 1)
     assert preflow.linear_assignment(OnGpu(costs)).stats.method == "cuda-batch"
     assert preflow.linear_assignment(costs[0]).stats.device == "cpu"
