@@ -164,7 +164,7 @@ def test_all_equal_and_a_single_allowed_assignment() -> None:
         assert np.array_equal(result.column, order)
         missing = costs.copy()
         missing[3] = np.inf
-        with pytest.raises(InfeasibleError, match="rows 3 are allowed 0 columns"):
+        with pytest.raises(InfeasibleError, match="row 3 is allowed no column;"):
             preflow.linear_assignment(missing)
         left = preflow.linear_assignment(missing, partial=True)
         left.verify()
@@ -226,7 +226,9 @@ def test_matrices_of_different_sizes(kind: str, maximize: bool) -> None:
     assert preflow.linear_assignment(costs[0, 0], sizes=[2, 1]).column.shape == (1,)
     costs = costs.astype(np.float64)
     costs[1, 2], costs[1, 2, :, 0], sizes[1, 2] = np.inf, 0, [2, 3]
-    with pytest.raises(InfeasibleError, match=r"matrix \(1, 2\): no assignment: rows 0, 1 are allowed 1"):
+    with pytest.raises(
+        InfeasibleError, match=r"matrix \(1, 2\): no assignment: rows 0, 1 are allowed 1 column together: "
+    ):
         preflow.linear_assignment(costs, sizes=sizes)
     preflow.linear_assignment(costs, sizes=sizes, partial=True).verify()
 
@@ -486,3 +488,54 @@ def test_memory_of_any_kind_needs_no_further_compilation() -> None:
     for each in (fixed, shifted, np.asfortranarray(costs), np.broadcast_to(costs, (3, 20, 20))[1]):
         check(each, expected)
     assert len(kernel.signatures) == compiled
+
+
+# What was once wrong
+
+
+def test_flows_cut_short_are_no_assignment() -> None:
+    costs = [
+        [-550786631499127251, -209136920003752452, -501419259740561523, -312227009739090369],
+        [-260619040321786545, -439774526955250995, -112670560048110174, -303676970499067695],
+    ]
+    result = preflow.linear_assignment(costs, method="serial-cost-scaling", options={"form": "generic"})
+    result.verify()
+    assert result.cost == -990561158454378246
+
+
+@pytest.mark.parametrize("shape", [(2, 0, 3), (2, 3, 0), (2, 0, 0), (2, 2, 3, 0)])
+def test_stacks_of_integers_without_pairs(shape: tuple[int, ...]) -> None:
+    result = preflow.linear_assignment(np.zeros(shape, dtype=int))
+    result.verify()
+    assert result.cost.shape == shape[:-2]
+    assert not result.cost.any()
+
+
+def test_floats_beyond_64_bits_are_floats() -> None:
+    assert preflow.linear_assignment(np.full((1, 1, 1), 1e19)).cost.dtype == np.float64
+
+
+@pytest.mark.parametrize("method", ["serial-cost-scaling", "multicore-lockfree"])
+def test_prices_prove_floats_of_all_sizes(method: str) -> None:
+    random = np.random.default_rng(5)
+    preflow.linear_assignment([[1e15, 0.1, 0.3]], method=method).verify()
+    for _ in range(20):
+        n, m = sorted(random.integers(1, 6, 2).tolist())
+        costs = random.standard_normal((n, m)) * 10.0 ** random.integers(-30, 31, (n, m))
+        preflow.linear_assignment(costs, method=method).verify()
+
+
+@pytest.mark.parametrize("method", ["serial-cost-scaling", "multicore-lockfree", "multicore-auction"])
+@pytest.mark.parametrize("alpha", [1, 1 + 1e-15, 10**400])
+def test_alpha_that_divides_by_nothing(method: str, alpha: float) -> None:
+    with pytest.raises(InvalidInputError, match=r"alpha is a number of 1\.5 to"):
+        preflow.linear_assignment(np.eye(2), method=method, options={"alpha": alpha})
+
+
+def test_rows_of_few_stored_integers() -> None:
+    one = scipy.sparse.coo_array(([-3], ([0], [0])), shape=(1, 3))
+    assert preflow.linear_assignment(one, method="multicore-auction").cost == -3
+    with pytest.raises(InfeasibleError, match="rows 0, 1 are allowed 1 column together: 0"):
+        preflow.linear_assignment(
+            scipy.sparse.csr_array(np.array([[1, 0], [3, 0]])), method="multicore-auction"
+        )

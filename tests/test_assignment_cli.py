@@ -82,7 +82,7 @@ def test_infeasible_costs(tmp_path: Path) -> None:
     path.write_text("p asn 4 2\nn 1\nn 2\na 1 3 -5\na 2 3 4\n")
     result = run("assign", str(path))
     assert result.exit_code == 2
-    assert "rows 0, 1 are allowed 1 columns together: 0" in re.sub(r"\s+", " ", result.output)
+    assert "rows 1, 2 are allowed 1 column together: 3" in re.sub(r"\s+", " ", result.output)
     assert succeed("assign", str(path), "--partial", "--output", "-") == "1 3\n"
 
 

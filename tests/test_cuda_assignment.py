@@ -155,7 +155,7 @@ def test_items_without_an_assignment() -> None:
     costs[1, 2, :3, 1:] = np.inf
     costs[0, 1, 2] = np.inf
     for given_costs in (costs, OnGpu(costs)):
-        with pytest.raises(InfeasibleError, match=r"matrix \(0, 1\): no assignment: rows 2 are") as caught:
+        with pytest.raises(InfeasibleError, match=r"matrix \(0, 1\): no assignment: row 2 is") as caught:
             preflow.linear_assignment(given_costs, method="cuda-batch")
         assert caught.value.item == (0, 1)
     result = solve(costs, partial=True)

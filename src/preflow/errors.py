@@ -47,11 +47,16 @@ class InfeasibleError(PreflowError, ValueError):
         item: tuple[int, ...] | None = None,
     ) -> None:
         self.side, self.violating, self.allowed, self.item = side, violating, allowed, item
-        other = "columns" if side == "rows" else "rows"
+        other = "column" if side == "rows" else "row"
         where = "" if item is None else f"matrix {item}: "
+        several = len(violating) > 1
+        who = f"{side if several else side[:-1]} {_some(violating)} {'are' if several else 'is'}"
+        what = (
+            f"{len(allowed) or 'no'} {other}{'s' if len(allowed) > 1 else ''}{' together' if several else ''}"
+        )
         super().__init__(
-            f"{where}no assignment: {side} {_some(violating)} are allowed {len(allowed)} {other} together"
-            f"{': ' + _some(allowed) if allowed else ''}; partial=True leaves some of them over"
+            f"{where}no assignment: {who} allowed {what}{': ' + _some(allowed) if allowed else ''}; "
+            "partial=True leaves some of them over"
         )
 
 

@@ -160,7 +160,7 @@ def auction_row(
     while relaxed_load(auction.signals, OVER) == ZERO:
         looked += lists.size[row]
         best, place, second = two_best_now(lists, auction.price, row)
-        if second > np.float64(lists.bound[row]):
+        if len(cost) > 0 and second > np.float64(lists.bound[row]):
             list_again(cost, lists, auction, own, row)
             looked += np.uint64(len(own.price)) + lists.size[row]
             best, place, second = two_best_now(lists, auction.price, row)

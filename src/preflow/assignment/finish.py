@@ -12,13 +12,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..certify.assignment import check_assignment
+from ..errors import VerificationError
+from ..graph.costs import DenseCosts, SparseCosts
 from ..kernels.atomics import relaxed_load
 from ..kernels.kernel import kernel
+from ..solving.run import Control
 from ..stats import ARC_SCANS
 from .dense_rows import list_row
 from .row_reduction import two_best
+from .serial_shortest_path import ShortestPathOptions
+from .serial_shortest_path import solve as solve_by_paths
 from .shortest_paths import augment_rows, list_free_rows
-from .state import NONE, ONE, OVERFLOW, STOPPED, ZERO, Lists, State
+from .state import NONE, ONE, OVERFLOW, SOLVED, STOPPED, ZERO, Lists, Solution, State
 
 #: Rows looked at for every row when prices are lowered, before the others are freed.
 LOOKS = np.uint64(16)
@@ -26,6 +32,8 @@ LOOKS = np.uint64(16)
 ROUNDINGS = 4.0
 #: Prices that take as long to look at as a row.
 SHARE = np.uint64(32)
+#: Where costs are so many times as large as prices, these may be off by more than a proof allows.
+MIXED = 4.0
 #: Rows between two looks at the stop flag.
 POLL = np.uint64(1023)
 
@@ -225,3 +233,31 @@ def finish(
     size = list_free_rows(state)
     progress[0] = np.float64(size)
     return augment_rows(cost, lists, state, True, size, stop, counts, progress)
+
+
+def proved_or_from_scratch(
+    costs: DenseCosts | SparseCosts, solution: Solution, item: int, control: Control
+) -> int:
+    """Return the ending of an item that was solved, of one matrix of costs; see that its prices prove it.
+
+    Prices of floats are rounded as the largest costs are. Where those are much larger than what the proof may
+    be off by, it is checked, and where it fails the item is solved by shortest paths from scratch.
+    """
+    n = costs.shape[1]
+    if solution.u.dtype.kind == "i" or n == 0:
+        return SOLVED
+    row, match, u, v = np.arange(n), solution.match[item], solution.u[item], solution.v[item]
+    least, most = float(costs.values.min()), float(costs.values.max())
+    if most == np.inf:
+        most = float(costs.values[np.isfinite(costs.values)].max())
+    largest = max(-least, most)
+    pairs = costs.at(0, row, match)
+    if largest <= MIXED * max(float(np.abs(part).max()) for part in (pairs, u, v)):
+        return SOLVED
+    try:
+        check_assignment(costs, 0, row, match, u, v, pairs.sum(dtype=np.float64), False)
+        return SOLVED
+    except VerificationError:
+        found = solve_by_paths(costs, ShortestPathOptions(), control)
+    solution.match[item], solution.u[item], solution.v[item] = found.match[0], found.u[0], found.v[0]
+    return int(found.ending[0])

@@ -24,7 +24,7 @@ from ..kernels.kernel import kernel
 from ..solving.run import Control
 from ..stats import PHASES
 from .dense_rows import ROOM, WANTED
-from .finish import finish, load, make_repair, rounded
+from .finish import finish, load, make_repair, proved_or_from_scratch, rounded
 from .serial_shortest_path import ShortestPathOptions, number_dtype, write_solution
 from .serial_shortest_path import solve as solve_by_paths
 from .state import (
@@ -42,6 +42,8 @@ from .state import (
 LOWEST = 2**62
 #: Costs that are no integers become integers of so many bits, where these fit.
 FLOAT_BITS = 32
+#: Powers of two from this exponent on are numbers that one can divide by.
+LEAST_EXPONENT = -1022
 #: More arcs are not numbered in 32 bits.
 MOST_ARCS = 2**32 - 2
 #: Refines lower prices by at most this many times the number of vertices times the largest cost, together.
@@ -165,7 +167,7 @@ def scaled(costs: SparseCosts) -> Scaled:
         whole = values // unit
     else:
         bits = min(FLOAT_BITS, room.bit_length() - 2)
-        unit = 2.0 ** (int(np.frexp(largest)[1]) - bits)
+        unit = 2.0 ** max(int(np.frexp(largest)[1]) - bits, LEAST_EXPONENT)
         whole = np.rint(values / unit).astype(np.int64)
     cost = whole * scale
     arcs = Arcs(costs.first, np.diff(costs.first), costs.column.copy(), cost)
@@ -246,7 +248,7 @@ def solve_items(
         if flow is None:
             break
         finished = one if isinstance(one, DenseCosts) and n == m else square
-        solution.ending[item] = _finish(finished, scaled_costs, flow, control, solution, item)
+        solution.ending[item] = _finish(one, finished, scaled_costs, flow, control, solution, item)
         if solution.ending[item] != SOLVED:
             break
     return solution
@@ -258,6 +260,7 @@ def _without_costs(costs: SparseCosts) -> SparseCosts:
 
 
 def _finish(
+    given: DenseCosts | SparseCosts,
     costs: DenseCosts | SparseCosts,
     scaled_costs: Scaled,
     flow: Flow,
@@ -295,7 +298,7 @@ def _finish(
     solution.match[item] = match[:n]
     solution.u[item] = u[:n] + top
     solution.v[item] -= top
-    return ending
+    return ending if ending != SOLVED else proved_or_from_scratch(given, solution, item, control)
 
 
 def refine_all(

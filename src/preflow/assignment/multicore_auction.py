@@ -27,7 +27,7 @@ from ..graph.costs import DenseCosts, SparseCosts
 from ..kernels.atomics import PADDING
 from ..parallel.barrier import make_barrier
 from ..parallel.team import run_solver
-from ..solving.options import check_positive_number, limit
+from ..solving.options import check_alpha, check_positive_number, limit
 from ..solving.run import Control
 from .auction import FRACTIONS, Auction, find_prices
 from .serial_shortest_path import (
@@ -81,7 +81,7 @@ class AuctionOptions:
     def __post_init__(self) -> None:
         for name in ("epsilon", "first_epsilon", "effort"):
             check_positive_number(name, getattr(self, name))
-        check_positive_number("alpha", self.alpha - 1 if isinstance(self.alpha, int | float) else self.alpha)
+        check_alpha(self.alpha)
 
 
 def phases(costs: DenseCosts | SparseCosts, options: AuctionOptions) -> NDArray[np.float64]:

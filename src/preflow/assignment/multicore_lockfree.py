@@ -43,7 +43,7 @@ from ..parallel import inboxes
 from ..parallel.barrier import make_barrier, wait
 from ..parallel.delays import delay
 from ..parallel.team import run_solver, share_of
-from ..solving.options import check_flag, check_positive_number
+from ..solving.options import check_alpha, check_flag
 from ..solving.run import Control
 from ..stats import ARC_SCANS, PUSHES, RELABELS, WAITS
 from .flow_scaling import (
@@ -83,7 +83,7 @@ class LockFreeOptions:
     arc_fixing: bool = True
 
     def __post_init__(self) -> None:
-        check_positive_number("alpha", self.alpha - 1 if isinstance(self.alpha, int | float) else self.alpha)
+        check_alpha(self.alpha)
         check_flag("arc_fixing", self.arc_fixing)
 
 

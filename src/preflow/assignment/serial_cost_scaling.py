@@ -20,13 +20,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InvalidInputError
 from ..graph.costs import LARGEST_INTEGER, DenseCosts, SparseCosts
-from ..solving.options import MOST, check_choice, check_flag
+from ..solving.options import check_alpha, check_choice, check_flag, check_number
 from ..solving.run import Control
 from . import bidding, refine
 from .dense_rows import ROOM, WANTED
-from .finish import finish, load, make_repair, rounded
+from .finish import finish, load, make_repair, proved_or_from_scratch, rounded
 from .serial_shortest_path import ShortestPathOptions
 from .serial_shortest_path import solve as solve_by_paths
 from .state import (
@@ -95,10 +94,8 @@ class CostScalingOptions:
         check_choice("form", self.form, FORMS)
         for name in ("skip", "double_push", "price_updates", "arc_fixing"):
             check_flag(name, getattr(self, name))
-        for name, least, most in (("alpha", 1.5, MOST), ("resolution", 1e-12, 1.0)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
-                raise InvalidInputError(f"option {name} is a number of {least} to {most}, got {value!r}")
+        check_alpha(self.alpha)
+        check_number("resolution", self.resolution, 1e-12, 1.0)
 
     @property
     def by_bids(self) -> bool:
@@ -208,7 +205,7 @@ class Item:
         clear(self.state)
         scale_down = self.by_bids if self.options.by_bids else self.by_arcs
         ending, price, owner = scale_down()
-        if ending in (INFEASIBLE, STOPPED):
+        if ending in (INFEASIBLE, STOPPED, OVERFLOW):
             self.state.price[:] = price
             self.shift()
             return ending, 0, 0
@@ -301,6 +298,8 @@ class Item:
             delta /= options.alpha
         price = network.price[self.rows : self.rows + self.columns]
         owner = refine.owners(network, self.rows, self.columns)
+        if ending == bidding.TOO_LOW and not self.is_infeasible():
+            ending = OVERFLOW  # a flow cut short is not an assignment in part
         return self.ending(ending), self.unscaled(price), owner
 
     def budget(self) -> Any:
@@ -372,6 +371,8 @@ def solve(
             solution.v[index] = state.price
             columns = solution.match[index, matched]
             solution.u[index, matched] = state.matched_cost[matched] - state.price[columns]
+            if ending == SOLVED:
+                ending = proved_or_from_scratch(item.costs, solution, index, control)
         solution.ending[index] = ending
         if item.violation is not None:
             rows, columns = item.violation.violating_rows, item.violation.violating_columns

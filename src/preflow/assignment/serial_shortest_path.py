@@ -18,11 +18,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import InvalidInputError
 from ..graph.costs import DenseCosts, SparseCosts
 from ..graph.point_costs import PointCosts
 from ..kernels.kernel import kernel
-from ..solving.options import MOST, check_flag
+from ..solving.options import MOST, check_flag, check_number
 from ..solving.run import Control
 from ..stats import ARC_SCANS
 from .dense_rows import ROOM, WANTED, list_row, reduce_columns
@@ -80,9 +79,7 @@ class ShortestPathOptions:
         check_flag("column_reduction", self.column_reduction)
         check_flag("lists", self.lists)
         check_flag("auction", self.auction)
-        share = self.row_reduction
-        if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= MOST:
-            raise InvalidInputError(f"option row_reduction is a number of 0 to {MOST}, got {share!r}")
+        check_number("row_reduction", self.row_reduction, 0, MOST)
 
 
 class Work(NamedTuple):

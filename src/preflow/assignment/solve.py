@@ -358,7 +358,7 @@ class Solve:
         """Return the sum of the costs of every item's pairs."""
         items, integer = len(row), self.costs.dtype.kind == "i"
         if items > 1 and (row >= 0).all():
-            largest = max(max(-int(price.min()), int(price.max())) for price in (u, v)) if integer else 0
+            largest = max(_size(price) for price in (u, v)) if integer else 0
             if integer and row.shape[1] == u.shape[1] == v.shape[1] and largest * 2 * row.shape[1] < 2**63:
                 # The prices of a pair are its cost exactly, and stand side by side.
                 prices: NDArray[Any] = u.sum(axis=1) + v.sum(axis=1)
@@ -372,8 +372,10 @@ class Solve:
             paired = row[item] >= 0
             values = self.costs.at(item, row[item][paired], column[item][paired])
             totals.append(sum(values.tolist()) if integer else values.sum(dtype=np.float64))
+        if not integer:
+            return np.array(totals, dtype=np.float64)
         fits = all(-(2**63) <= total < 2**63 for total in totals)
-        return np.array(totals, dtype=object if not fits else np.int64 if integer else np.float64)
+        return np.array(totals, dtype=np.int64 if fits else object)
 
     def sums(
         self, row: NDArray[Any], column: NDArray[Any], begin: int, end: int
@@ -430,6 +432,11 @@ def _pairs(match: NDArray[Any], transposed: bool) -> tuple[NDArray[Any], NDArray
     for part in pairs:
         part[missing] = -1
     return pairs[0], pairs[1]
+
+
+def _size(values: NDArray[np.int64]) -> int:
+    """Return the largest size of integers, 0 where there are none."""
+    return max(-int(values.min(initial=0)), int(values.max(initial=0)))
 
 
 def _row_minima(costs: DenseCosts | SparseCosts | PointCosts, item: int, v: NDArray[Any]) -> NDArray[Any]:

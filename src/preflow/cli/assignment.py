@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..errors import InvalidInputError
+from ..errors import InfeasibleError, InvalidInputError
 from .arguments import AsJson, Device, Method, MethodOptions, Threads, TimeLimit, Verify
 from .files import STREAM, check_writable, write_lines
 from .session import TIME_LIMIT_REACHED, solver_progress, timed
@@ -61,7 +63,7 @@ def assign(
     seconds: dict[str, float] = {}
     with timed(seconds, "read", f"reading {file}"):
         problem = read_costs(file)
-    with solver_progress() as progress:
+    with solver_progress() as progress, _named(problem):
         result = linear_assignment(
             problem.costs,
             maximize=maximize,
@@ -85,6 +87,19 @@ def assign(
     typer.echo("\n".join(lines), err=output == STREAM)
     if result.status != "optimal":
         raise typer.Exit(TIME_LIMIT_REACHED)
+
+
+@contextmanager
+def _named(problem: CostFile) -> Iterator[None]:
+    """Let an error name rows and columns as the file does."""
+    try:
+        yield
+    except InfeasibleError as error:
+        names = {"rows": problem.rows, "columns": problem.columns}
+        other = "columns" if error.side == "rows" else "rows"
+        violating = names[error.side][list(error.violating)].tolist()
+        allowed = names[other][list(error.allowed)].tolist()
+        raise InfeasibleError(error.side, tuple(violating), tuple(allowed)) from None
 
 
 def _write_pairs(file: str, problem: CostFile, result: AssignmentResult) -> None:

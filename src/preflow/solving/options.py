@@ -75,6 +75,22 @@ def check_positive_number(name: str, value: object) -> None:
         raise InvalidInputError(f"option {name} is a positive number, got {value!r}")
 
 
+def check_number(name: str, value: object, least: float, most: float) -> None:
+    """Raise InvalidInputError unless `value` is a number from `least` to `most`."""
+    is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    if not is_number or not least <= value <= most:  # type: ignore[operator]
+        raise InvalidInputError(f"option {name} is a number of {least} to {most}, got {value!r}")
+
+
+#: By how much epsilon is divided from one refine, or phase of an auction, to the next, at least.
+LEAST_ALPHA = 1.5
+
+
+def check_alpha(value: object) -> None:
+    """Raise InvalidInputError unless `value` can divide epsilon."""
+    check_number("alpha", value, LEAST_ALPHA, MOST)
+
+
 def limit(amount: float) -> Any:
     """Return an amount of work as kernels take it: a whole number from 1 to UNLIMITED."""
     return np.uint64(max(1, int(min(amount, float(UNLIMITED)))))
