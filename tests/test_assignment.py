@@ -532,6 +532,15 @@ def test_alpha_that_divides_by_nothing(method: str, alpha: float) -> None:
         preflow.linear_assignment(np.eye(2), method=method, options={"alpha": alpha})
 
 
+def test_as_many_pairs_of_tiny_floats_as_possible() -> None:
+    costs = np.array([[3.0, 1.0, np.inf], [2.0, 5.0, np.inf], [7.0, 4.0, np.inf]]) * 1e-20
+    result = preflow.linear_assignment(costs, partial=True)
+    result.verify()
+    assert result.row.tolist() == [0, 1]
+    assert result.cost == pytest.approx(3e-20)
+    assert np.abs(result.u).max() < 1e-17
+
+
 def test_rows_of_few_stored_integers() -> None:
     one = scipy.sparse.coo_array(([-3], ([0], [0])), shape=(1, 3))
     assert preflow.linear_assignment(one, method="multicore-auction").cost == -3

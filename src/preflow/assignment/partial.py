@@ -27,7 +27,9 @@ def with_ways_out(costs: SparseCosts) -> tuple[SparseCosts, int | float]:
     values = costs.values
     integer = values.dtype.kind == "i"
     least, most = (values.min().item(), values.max().item()) if len(values) else (0, 0)
-    penalty = (n + 1) * (most - least) + max(abs(most), abs(least)) + 1
+    most_saved = (n + 1) * (most - least) + max(abs(most), abs(least))
+    # Of floats it must not be larger by more than they are: prices are rounded as it is.
+    penalty = most_saved + 1 if integer else 2 * most_saved or 1.0
     if integer and penalty > LARGEST_INTEGER:
         raise InvalidInputError(
             f"partial=True needs (n + 2) times the range of integer costs below 2**59, n is {n}"
