@@ -548,3 +548,9 @@ def test_rows_of_few_stored_integers() -> None:
         preflow.linear_assignment(
             scipy.sparse.csr_array(np.array([[1, 0], [3, 0]])), method="multicore-auction"
         )
+
+
+def test_masked_costs_are_refused() -> None:
+    costs = np.ma.masked_array(np.eye(2), mask=[[True, False], [False, False]])
+    with pytest.raises(InvalidInputError, match="masked"):
+        preflow.linear_assignment(costs)

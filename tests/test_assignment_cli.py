@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse
 from typer.testing import CliRunner, Result
 
 from preflow.cli import app
@@ -130,3 +131,13 @@ def test_numpy_files_hold_one_matrix(tmp_path: Path) -> None:
     path.write_bytes(b"\x93NUMPY broken")
     with pytest.raises(ParseError, match="no NumPy array"):
         read_costs(path)
+
+
+def test_sparse_matrices(tmp_path: Path) -> None:
+    path = tmp_path / "costs.npz"
+    scipy.sparse.save_npz(path, scipy.sparse.csr_array(np.array([[0, 2, 1], [9, 0, 3]])))
+    assert succeed("assign", str(path), "--verify", "--output", "-") == "1 2\n2 3\n"
+    np.savez(path, costs=np.eye(2))
+    assert "no sparse matrix" in run("assign", str(path)).output
+    path.write_bytes(b"PK\x03\x04")
+    assert "no sparse matrix" in run("assign", str(path)).output

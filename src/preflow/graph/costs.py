@@ -217,6 +217,8 @@ def as_costs(
         from .device_costs import costs_on_device
 
         return costs_on_device(cost, bool(maximize), sizes)
+    if np.ma.is_masked(cost):
+        raise InvalidInputError("cost is masked: a pair that is not allowed costs inf (-inf with maximize)")
     foreign = hasattr(cost, "__dlpack__") and not isinstance(cost, np.ndarray)
     try:
         values = np.from_dlpack(cost) if foreign else np.asarray(cost)

@@ -1,6 +1,6 @@
-"""Costs of assignments from files: DIMACS ``.asn``, OR-Library and NumPy ``.npy``, plain or gzip.
+"""Costs of assignments from files: DIMACS ``.asn``, OR-Library, NumPy ``.npy`` and SciPy ``.npz``.
 
-A DIMACS problem reads::
+Files may be compressed by gzip. A DIMACS problem reads::
 
     c comment
     p asn VERTICES ARCS
@@ -16,6 +16,7 @@ from __future__ import annotations
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,7 @@ from .record_reader import Line, Number, RecordReader, shown
 if TYPE_CHECKING:
     import scipy.sparse
 
-NUMPY_MAGIC = b"\x93NUMPY"
+NUMPY_MAGIC, ZIP_MAGIC = b"\x93NUMPY", b"PK\x03\x04"
 
 
 class CostFile(NamedTuple):
@@ -57,12 +58,14 @@ def read_costs(path: str | Path) -> CostFile:
     data = read_bytes(path)
     if data.startswith(NUMPY_MAGIC):
         return _read_numpy(path, data)
+    if data.startswith(ZIP_MAGIC):
+        return _read_sparse(path, data)
     if data.lstrip()[:1].isalpha():
         return _read_dimacs(path, data)
     return _read_matrix(path, data)
 
 
-def _numbered(costs: NDArray[Any]) -> CostFile:
+def _numbered(costs: Any) -> CostFile:
     return CostFile(costs, *(np.arange(1, size + 1) for size in costs.shape))
 
 
@@ -74,6 +77,17 @@ def _read_numpy(path: str | Path, data: bytes) -> CostFile:
     if costs.ndim != 2:
         raise ParseError(path, None, f"expected a matrix, got an array of shape {costs.shape}")
     return _numbered(costs)
+
+
+def _read_sparse(path: str | Path, data: bytes) -> CostFile:
+    from scipy.sparse import csr_array, load_npz
+
+    try:
+        return _numbered(csr_array(load_npz(BytesIO(data))))
+    except (ValueError, KeyError, OSError, BadZipFile) as error:
+        raise ParseError(
+            path, None, f"no sparse matrix as scipy.sparse.save_npz writes it: {error}"
+        ) from None
 
 
 def _read_matrix(path: str | Path, data: bytes) -> CostFile:
