@@ -501,6 +501,7 @@ def test_flows_cut_short_are_no_assignment() -> None:
     result = preflow.linear_assignment(costs, method="serial-cost-scaling", options={"form": "generic"})
     result.verify()
     assert result.cost == -990561158454378246
+    assert "from scratch" in result.stats.reason
 
 
 @pytest.mark.parametrize("shape", [(2, 0, 3), (2, 3, 0), (2, 0, 0), (2, 2, 3, 0)])
@@ -518,7 +519,6 @@ def test_floats_beyond_64_bits_are_floats() -> None:
 @pytest.mark.parametrize("method", ["serial-cost-scaling", "multicore-lockfree"])
 def test_prices_prove_floats_of_all_sizes(method: str) -> None:
     random = np.random.default_rng(5)
-    preflow.linear_assignment([[1e15, 0.1, 0.3]], method=method).verify()
     for _ in range(20):
         n, m = sorted(random.integers(1, 6, 2).tolist())
         costs = random.standard_normal((n, m)) * 10.0 ** random.integers(-30, 31, (n, m))

@@ -34,6 +34,8 @@ ROUNDINGS = 4.0
 SHARE = np.uint64(32)
 #: Where costs are so many times as large as prices, these may be off by more than a proof allows.
 MIXED = 4.0
+#: What the reason for a choice says then.
+FROM_SCRATCH = "prices proved too little: shortest paths from scratch"
 #: Rows between two looks at the stop flag.
 POLL = np.uint64(1023)
 
@@ -258,6 +260,13 @@ def proved_or_from_scratch(
         check_assignment(costs, 0, row, match, u, v, pairs.sum(dtype=np.float64), False)
         return SOLVED
     except VerificationError:
-        found = solve_by_paths(costs, ShortestPathOptions(), control)
+        return from_scratch(costs, solution, item, control)
+
+
+def from_scratch(costs: DenseCosts | SparseCosts, solution: Solution, item: int, control: Control) -> int:
+    """Solve an item whose prices cannot be made a proof by shortest paths, and say so; return the ending."""
+    if FROM_SCRATCH not in control.remarks:
+        control.remarks.append(FROM_SCRATCH)
+    found = solve_by_paths(costs, ShortestPathOptions(), control)
     solution.match[item], solution.u[item], solution.v[item] = found.match[0], found.u[0], found.v[0]
     return int(found.ending[0])

@@ -25,7 +25,7 @@ from ..solving.options import check_alpha, check_choice, check_flag, check_numbe
 from ..solving.run import Control
 from . import bidding, refine
 from .dense_rows import ROOM, WANTED
-from .finish import finish, load, make_repair, proved_or_from_scratch, rounded
+from .finish import finish, from_scratch, load, make_repair, proved_or_from_scratch, rounded
 from .serial_shortest_path import ShortestPathOptions
 from .serial_shortest_path import solve as solve_by_paths
 from .state import (
@@ -362,9 +362,7 @@ def solve(
         item = Item(costs.one(index), state, options, control)
         ending, root, done = item.solve()
         if ending == OVERFLOW:
-            only = solve_by_paths(item.costs, ShortestPathOptions(), control)
-            ending = int(only.ending[0])
-            solution.match[index], solution.u[index], solution.v[index] = only.match[0], only.u[0], only.v[0]
+            ending = from_scratch(item.costs, solution, index, control)
         else:
             matched = state.row_match < m if ending == SOLVED else np.zeros(n, dtype=bool)
             solution.match[index, matched] = state.row_match[matched].astype(np.int64)
