@@ -1,0 +1,185 @@
+"""Energies of binary variables: every labelling tried, and terms that no network can have."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from preflow.errors import CapacityOverflowError, InvalidInputError, NotOptimalError, VerificationError
+from preflow.vision import BinaryEnergy, minimize_energy
+
+COSTS = st.integers(-20, 20)
+
+
+def energy_of(unary, terms, labels):
+    """Return the energy from its definition; a term is its variables and its table."""
+    total = sum(costs[x] for costs, x in zip(unary, labels, strict=True))
+    return total + sum(table[tuple(labels[v] for v in variables)] for variables, table in terms)
+
+
+def all_labellings(num_variables):
+    return list(itertools.product((0, 1), repeat=num_variables))
+
+
+def is_submodular(table):
+    """Return whether E(x or y) + E(x and y) <= E(x) + E(y) for all x and y: the definition."""
+    points = list(itertools.product((0, 1), repeat=table.ndim))
+    return all(
+        table[tuple(np.maximum(x, y))] + table[tuple(np.minimum(x, y))] <= table[x] + table[y]
+        for x in points
+        for y in points
+    )
+
+
+def tables(order):
+    shape = (2,) * order
+    return st.lists(COSTS, min_size=2**order, max_size=2**order).map(lambda costs: np.reshape(costs, shape))
+
+
+@st.composite
+def submodular_tables(draw, order):
+    """Return any table of two or three variables that is submodular, and all such of small integers."""
+    table = draw(tables(order))
+    if order == 2:
+        table[0, 1] += max(0, table[0, 0] + table[1, 1] - table[0, 1] - table[1, 0])
+        return table
+    # A sum of what is submodular on two, and a product of all or of all complements.
+    total = np.zeros((2, 2, 2), dtype=int)
+    for axis in range(3):
+        total += np.expand_dims(draw(submodular_tables(2)), axis)
+    total[draw(st.sampled_from([(1, 1, 1), (0, 0, 0)]))] -= draw(st.integers(0, 20))
+    return total
+
+
+@st.composite
+def energies(draw):
+    n = draw(st.integers(1, 6))
+    unary = draw(st.lists(st.tuples(COSTS, COSTS), min_size=n, max_size=n))
+    terms = {2: [], 3: []}
+    for order in (2, 3):
+        if n >= order:
+            members = st.permutations(range(n)).map(lambda order_of, k=order: tuple(order_of[:k]))
+            terms[order] = draw(st.lists(st.tuples(members, submodular_tables(order)), max_size=6))
+    return unary, terms
+
+
+def build(unary, terms, factor=1):
+    parts = []
+    for order in (2, 3):
+        parts += [[members for members, _ in terms[order]], [table * factor for _, table in terms[order]]]
+    return BinaryEnergy(np.multiply(unary, factor), *parts)
+
+
+@settings(max_examples=150)
+@given(energies(), st.sampled_from([1, 0.1]))
+def test_minimum_is_that_of_all_labellings(energy, factor):
+    unary, terms = energy
+    n = len(unary)
+    costs = {x: energy_of(unary, terms[2] + terms[3], x) for x in all_labellings(n)}
+    built = build(unary, terms, factor)
+    result = minimize_energy(built)
+    assert all(built.evaluate(x) == pytest.approx(cost * factor) for x, cost in costs.items())
+    assert result.value == pytest.approx(min(costs.values()) * factor, abs=1e-9)
+    result.verify()
+    if factor == 1:
+        assert isinstance(result.value, int)
+        least = [x for x, cost in costs.items() if cost == min(costs.values())]
+        assert result.labels.sum() == max(map(sum, least))
+
+
+@settings(max_examples=150)
+@given(st.sampled_from([2, 3]).flatmap(tables))
+def test_a_term_is_refused_exactly_where_it_is_not_submodular(table):
+    members = [tuple(range(table.ndim))]
+    terms = {"pairs": members, "pair_costs": [table]}
+    if table.ndim == 3:
+        terms = {"triples": members, "triple_costs": [table]}
+    energy = BinaryEnergy(np.zeros((3, 2), dtype=int), **terms)
+    if is_submodular(table):
+        assert minimize_energy(energy).value == table.min()
+    else:
+        with pytest.raises(InvalidInputError, match="is not submodular"):
+            energy.to_flow_problem()
+
+
+def test_a_term_that_is_not_submodular_is_named():
+    potts = [[0, 1], [1, 0]]
+    energy = BinaryEnergy(np.zeros((6, 2)), [(0, 1), (4, 2)], [potts, [[0, 1], [1, 5]]])
+    with pytest.raises(InvalidInputError, match=r"pair 1, of variables \(4, 2\), .*5 is more than .* = 2"):
+        minimize_energy(energy)
+    table = np.zeros((2, 2, 2))
+    table[1, 1, 1] = 1
+    energy = BinaryEnergy(np.zeros((6, 2)), triples=[(5, 3, 1)], triple_costs=table)
+    with pytest.raises(
+        InvalidInputError, match=r"triple 0, of variables \(5, 3, 1\), .*variable 5 fixed at 1"
+    ):
+        minimize_energy(energy)
+
+
+def test_one_table_serves_all_terms_and_rounding_breaks_no_equality():
+    chain = np.stack([np.arange(9), np.arange(1, 10)], axis=1)
+    unary = np.zeros((10, 2))
+    unary[0, 0], unary[9, 1] = 1, 0.5
+    result = minimize_energy(BinaryEnergy(unary, chain, [[0, 0.2], [0.2, 0]]))
+    assert result.value == pytest.approx(0.2)
+    # 0.1 + 0.2 and 0.3 differ in the last place; the term is linear.
+    assert (
+        minimize_energy(BinaryEnergy(np.zeros((2, 2)), [(0, 1)], [[0.0, 0.1], [0.2, 0.1 + 0.2]])).value == 0
+    )
+
+
+def test_no_terms_and_no_variables():
+    assert minimize_energy(BinaryEnergy([[3, 1], [2, 5]])).value == 3
+    assert minimize_energy(BinaryEnergy(np.zeros((0, 2)))).value == 0
+
+
+def test_verify_notices_wrong_labels():
+    energy = BinaryEnergy([[4, 0], [0, 1]], [[0, 1]], [[0, 5], [5, 0]])
+    result = minimize_energy(energy)
+    labels = ~result.labels
+    with pytest.raises(VerificationError):
+        type(result)(
+            result.status, result.lower_bound, result.upper_bound, result.stats, labels, energy, result.cut
+        ).verify()
+
+
+def test_time_limit_gives_bounds():
+    rng = np.random.default_rng(0)
+    pairs = np.sort(rng.integers(0, 20_000, size=(80_000, 2)), axis=1)
+    pairs = pairs[pairs[:, 0] < pairs[:, 1]]
+    energy = BinaryEnergy(rng.integers(-50, 50, size=(20_000, 2)), pairs, [[0, 9], [9, 0]])
+    result = minimize_energy(energy, time_limit=1e-6)
+    assert result.status == "time-limit"
+    assert result.lower_bound <= result.upper_bound == energy.evaluate(result.labels)
+    with pytest.raises(NotOptimalError):
+        _ = result.value
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([1, 2],), r"unary has shape"),
+        (([[1, np.nan]],), "unary has values that are not finite"),
+        (([["a", "b"]],), "unary is an array of numbers"),
+        (([[0, 1]] * 2, [[0, 2]], [[0, 1], [1, 0]]), r"pairs\[0\] names variable 2; there are 2"),
+        (([[0, 1]] * 2, [[1, 1]], [[0, 1], [1, 0]]), r"pairs\[0\] names a variable twice"),
+        (([[0, 1]] * 3, (), (), [[0, 1, 0]], np.zeros((2, 2, 2))), r"triples\[0\] names a variable twice"),
+        (([[0, 1]] * 2, [[0, 1]], [0, 1]), r"pair_costs has shape \(1, 2, 2\) or \(2, 2\)"),
+        (([[0, 1]] * 2, [[0.0, 1.0]], [[0, 1], [1, 0]]), "pairs has 2 integers a row"),
+        (([[0, 1]] * 2, [[0, 1]], [[0, np.inf], [1, 0]]), "pair_costs has values that are not finite"),
+    ],
+)
+def test_wrong_arguments_are_named(arguments, message):
+    with pytest.raises(InvalidInputError, match=message):
+        BinaryEnergy(*arguments)
+
+
+def test_wrong_labels_and_sums_beyond_int64_are_refused():
+    energy = BinaryEnergy([[0, 1], [1, 0]])
+    for labels in ([0], [0, 2], [[0, 1]]):
+        with pytest.raises(InvalidInputError, match="labels are 0 or 1"):
+            energy.evaluate(labels)
+    with pytest.raises(CapacityOverflowError, match="overflow"):
+        BinaryEnergy([[0, 2**60], [0, 2**60]])
