@@ -12,7 +12,6 @@ cubic coefficient is not zero.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -340,9 +339,8 @@ class _Terms:
             _Arcs(of_sink, np.full(len(of_sink), sink), -terminal[of_sink]),
             *(_Arcs(*(part[arc.capacity > 0] for part in arc)) for arc in self.arcs),
         ]
-        network = FlowNetwork.from_arrays(
-            *(np.concatenate(parts) for parts in zip(*arcs, strict=True)), num_vertices=sink + 1
-        )
+        tail, head, capacity = (np.concatenate(parts) for parts in zip(*arcs, strict=True))
+        network = FlowNetwork.from_arrays(tail, head, capacity, num_vertices=sink + 1)
         return MaxFlowProblem(network, source, sink, "binary energy")
 
 
@@ -352,7 +350,7 @@ def _gain(
     """Return what each pair of variables gains where both are 1, or name the first term that would lose."""
     agree = tables[:, 0, 0] + tables[:, 1, 1]
     differ = tables[:, 0, 1] + tables[:, 1, 0]
-    gain = differ - agree
+    gain: NDArray[Any] = differ - agree
     if tables.dtype.kind == "f":
         gain[np.abs(gain) <= ROUNDING * np.abs(tables).max(axis=(1, 2))] = 0
     wrong = np.flatnonzero(gain < 0)
