@@ -1,39 +1,37 @@
 """An object cut out of its background: interactive segmentation as one minimum cut.
 
 Boykov and Jolly, "Interactive graph cuts for optimal boundary and region segmentation of objects in N-D
-images", ICCV 2001: seeds are hard constraints and give each label a colour histogram, the data term is the
+images", ICCV 2001: seeds are hard constraints and give each label a model of its colours, the data term is the
 negative log-likelihood of a pixel's colour, and n-links fall with contrast. Three choices follow Rother,
 Kolmogorov and Blake, "GrabCut", SIGGRAPH 2004: the variance of the contrast is measured on the image, all
 neighbours that share a corner are linked, and the weight of the boundary is about 50. What differs from
-both: histograms are smoothed, because seeds are few, and costs are rounded to integers, so that the cut is
-exact and does not depend on the solver.
+both: costs are rounded to integers, so that the cut is exact and does not depend on the solver.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import InvalidInputError
-from ..generators.parameters import check_number
-from ..generators.vision import CONNECTIVITIES, grid_from_image
-from ..graph.network import MaxFlowProblem
-from ..maxflow.api import min_cut
-from ..maxflow.result import MinCutResult
+from ..errors import CapacityOverflowError, InvalidInputError
+from ..generators.parameters import check_integer, check_number
+from ..graph.grid import GridNetwork
+from ..graph.network import EXACT_FLOAT
+from ..gridcut.api import grid_cut
+from ..gridcut.result import GridCutResult
 from ..progress import Reporter
+from .colour_models import ColourSpace
+from .contrast import contrast_capacity
 
 #: Units of capacity that one nat of log-likelihood is worth: rounding then moves no cost by more than 0.05 %
 #: of a nat.
 CAPACITY_PER_NAT = 1000
-#: Histogram bins along each channel, and the standard deviation in bins of the Gaussian that smooths them.
-#: A seed colour thus speaks for colours within about 1/20 of the range.
-BINS = 32
-BLUR = 1.5
-#: Share of a histogram that is spread evenly over all colours, so that none is impossible.
-UNSEEN = 1e-3
+
+Model = Literal["histogram", "mixture"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -44,15 +42,14 @@ class Segmentation:
     ----------
     mask : ndarray of bool, shape of the seeds
         True on the object. Of all labellings of least energy the one with the largest object.
-    cut : MinCutResult
-        The cut behind it: vertices are the pixels in C order, then the source (object) and the sink
-        (background). ``cut.verify()`` proves it minimum.
+    cut : GridCutResult
+        The cut behind it. ``cut.verify()`` proves it minimum.
     foreground, background : ndarray of bool, shape of the seeds
         The seeds.
     """
 
     mask: NDArray[np.bool_]
-    cut: MinCutResult
+    cut: GridCutResult
     foreground: NDArray[np.bool_]
     background: NDArray[np.bool_]
 
@@ -80,6 +77,10 @@ def segment(
     smoothness: float = 50.0,
     sigma: float | None = None,
     connectivity: int | None = None,
+    model: Model = "histogram",
+    components: int = 5,
+    prior: float = 0.5,
+    warm_start: Segmentation | None = None,
     method: str = "auto",
     device: str = "auto",
     threads: int | None = None,
@@ -93,7 +94,8 @@ def segment(
     image : array_like, shape (h, w), (h, w, channels), (d, h, w) or (d, h, w, channels)
         Grey values or up to 3 channels of any numeric dtype.
     foreground, background : array_like of bool, shape (h, w) or (d, h, w)
-        Seeds: both kinds are needed, and no pixel is both.
+        Seeds: both kinds are needed, and no pixel is both. :func:`seeds_from_labels` makes them from a label
+        image.
     smoothness : float
         Weight of the boundary against the colours: what a boundary of one pixel's length costs, in nats,
         where there is no contrast. More gives smoother outlines and fewer islands; too much shrinks a
@@ -101,11 +103,22 @@ def segment(
     sigma : float, optional
         Contrast, in units of `image`, at which a boundary becomes cheap: the n-link between neighbours
         that differ by d has the weight ``smoothness * exp(-d**2 / (2 * sigma**2)) / distance``. Default:
-        the root mean square of d over all neighbours.
+        the root mean square of d over all neighbours. ``inf`` makes all boundaries of one length equal.
     connectivity : int, optional
-        4 or 8 neighbours in an image, 6 or 26 in a volume; default: 8 and 26.
+        4 or 8 neighbours in an image, 6, 18 or 26 in a volume; default: 8 and 26.
+    model : {"histogram", "mixture"}
+        What is learned from the colours of the seeds: smoothed histograms, or mixtures of `components`
+        Gaussians each, which need fewer seeds where there are several channels.
+    components : int
+        Gaussians for each of the two mixtures.
+    prior : float
+        How likely a pixel is of the object before its colour is seen, between 0 and 1; for histograms of
+        many seeds from all over the image, the share of the object among them.
+    warm_start : Segmentation, optional
+        What an earlier call returned for an image of the same shape and neighbourhood, for instance before
+        some seeds were added: its flow is where the solver starts. The result is the same as without.
     method, device, threads, time_limit, progress
-        As for :func:`preflow.min_cut`.
+        As for :func:`preflow.grid_cut`.
 
     Returns
     -------
@@ -121,7 +134,7 @@ def segment(
 
     Notes
     -----
-    Time and memory of the network O(pixels * connectivity); see :func:`preflow.min_cut` for the cut.
+    Time and memory of the network O(pixels * connectivity); see :func:`preflow.grid_cut` for the cut.
 
     Examples
     --------
@@ -136,26 +149,51 @@ def segment(
     >>> bool((result.mask == (image == 1)).all())
     True
     >>> result.cut.verify()
+
+    One more seed, solved from where the last cut ended:
+
+    >>> background[3, 3] = True
+    >>> result = segment(image, foreground, background, warm_start=result)
+    >>> int(result.mask.sum())
+    8
     """
-    problem = segmentation_problem(
-        image, foreground, background, smoothness=smoothness, sigma=sigma, connectivity=connectivity
+    network = segmentation_network(
+        image,
+        foreground,
+        background,
+        smoothness=smoothness,
+        sigma=sigma,
+        connectivity=connectivity,
+        model=model,
+        components=components,
+        prior=prior,
     )
-    cut = min_cut(
-        problem,
+    if warm_start is not None and not isinstance(warm_start, Segmentation):
+        raise InvalidInputError(f"warm_start is a Segmentation, got {type(warm_start).__name__}")
+    cut = grid_cut(
+        network,
         method=method,
         device=device,
         threads=threads,
         time_limit=time_limit,
         progress=progress,
+        warm_start=None if warm_start is None else warm_start.cut,
     )
-    object_seeds, other_seeds = np.array(foreground), np.array(background)
-    mask = ~cut.sink_side[: object_seeds.size].reshape(object_seeds.shape)
-    for array in (mask, object_seeds, other_seeds):
+    return segmentation(cut, np.asarray(foreground), np.asarray(background))
+
+
+def segmentation(
+    cut: GridCutResult, foreground: NDArray[np.bool_], background: NDArray[np.bool_]
+) -> Segmentation:
+    """Return a cut as a segmentation whose arrays are its own and read-only."""
+    arrays = [np.array(values) for values in (cut.labels, foreground, background)]
+    for array in arrays:
         array.flags.writeable = False
-    return Segmentation(mask, cut, object_seeds, other_seeds)
+    mask, *seeds = arrays
+    return Segmentation(mask, cut, *seeds)
 
 
-def segmentation_problem(
+def segmentation_network(
     image: ArrayLike,
     foreground: ArrayLike,
     background: ArrayLike,
@@ -163,53 +201,100 @@ def segmentation_problem(
     smoothness: float = 50.0,
     sigma: float | None = None,
     connectivity: int | None = None,
-) -> MaxFlowProblem:
-    """Return the minimum-cut problem that :func:`segment` solves, whose parameters and errors it shares.
+    model: Model = "histogram",
+    components: int = 5,
+    prior: float = 0.5,
+) -> GridNetwork:
+    """Return the network whose minimum cut :func:`segment` finds; parameters and errors are the same.
 
     Returns
     -------
-    MaxFlowProblem
-        Vertices are the pixels in C order, then the source (object) and the sink (background). Its
-        capacities are thousandths of a nat.
+    GridNetwork
+        Its source is the object, its sink the background, its capacities are thousandths of a nat.
 
     Examples
     --------
     >>> import numpy as np
     >>> seeds = np.eye(2, dtype=bool)
-    >>> segmentation_problem(seeds.astype(float), seeds, ~seeds, connectivity=4)
-    MaxFlowProblem('segmentation': 6 vertices, 8 arcs, source 4, sink 5)
+    >>> segmentation_network(seeds.astype(float), seeds, ~seeds, connectivity=4)
+    GridNetwork(2 x 2, 4 neighbours, int32)
     """
-    object_seeds, other_seeds = _checked_seeds(foreground, background)
-    channels = _checked_channels(image, object_seeds.shape)
-    check_number("smoothness", smoothness)
-    if connectivity is None:
-        connectivity = max(CONNECTIVITIES[object_seeds.ndim])
-    colour = _colour_bins(channels)
-    likelihood_ratio = _log_likelihood(colour, object_seeds) - _log_likelihood(colour, other_seeds)
-    strength = CAPACITY_PER_NAT * smoothness
-    data_term = CAPACITY_PER_NAT * likelihood_ratio
-    # Boykov and Jolly's K: more than all n-links of a pixel, so that no minimum cut parts with a seed.
-    more_than_n_links = 1 + connectivity * np.ceil(strength)
-    data_term[object_seeds] = more_than_n_links
-    data_term[other_seeds] = -more_than_n_links
-    return grid_from_image(
-        channels,
-        data_term,
-        connectivity=connectivity,
-        strength=strength,
-        sigma=sigma,
-        name="segmentation",
-    )
+    seeds = checked_seeds(foreground, background)
+    channels = checked_channels(image, seeds[0].shape)
+    check_prior(prior)
+    space = ColourSpace.of(channels)
+    if model == "histogram":
+        ratio = space.histogram_ratio(*seeds)
+    elif model == "mixture":
+        check_integer("components", components)
+        likelihoods = [space.mixture(mask, components).assign(channels)[1] for mask in seeds]
+        ratio = likelihoods[0] - likelihoods[1]
+    else:
+        raise InvalidInputError(f"model is 'histogram' or 'mixture', got {model!r}")
+    links = Links(channels, smoothness, sigma, connectivity)
+    return links.network(ratio + math.log(prior / (1 - prior)), *seeds)
 
 
-def _checked_seeds(
+class Links:
+    """The links between the pixels of an image, for networks that differ in their data terms only."""
+
+    def __init__(
+        self,
+        channels: NDArray[np.float64],
+        smoothness: float,
+        sigma: float | None,
+        connectivity: int | None,
+    ) -> None:
+        check_number("smoothness", smoothness)
+        ndim = channels.ndim - 1
+        self.connectivity = {2: 8, 3: 26}[ndim] if connectivity is None else connectivity
+        strength = CAPACITY_PER_NAT * smoothness
+        self.neighbor_capacity = contrast_capacity(
+            channels,
+            strength=strength,
+            sigma=sigma,
+            connectivity=self.connectivity,
+            channel_axis=-1
+        )
+        # Boykov and Jolly's K: more than all n-links of a pixel, so that no minimum cut parts with a seed.
+        self.more_than_n_links = 1 + self.connectivity * math.ceil(strength)
+        if self.more_than_n_links > EXACT_FLOAT:
+            raise CapacityOverflowError(
+                f"smoothness {smoothness:g} gives capacities above 2**53, where float64 skips integers"
+            )
+
+    def network(
+        self, ratio: NDArray[np.float64], foreground: NDArray[np.bool_], background: NDArray[np.bool_]
+    ) -> GridNetwork:
+        """Return the network in which a pixel gains its log-likelihood ratio, in nats, at the source side."""
+        data_term = np.rint(CAPACITY_PER_NAT * ratio)
+        data_term[foreground] = self.more_than_n_links
+        data_term[background] = -self.more_than_n_links
+        fits = np.abs(data_term).max(initial=0) <= np.iinfo(np.int32).max
+        data = data_term.astype(np.int32 if fits else np.int64)
+        return GridNetwork.from_arrays(
+            np.maximum(data, 0),
+            np.maximum(-data, 0),
+            self.neighbor_capacity,
+            connectivity=self.connectivity,
+        )
+
+
+def check_prior(prior: float) -> None:
+    """Raise InvalidInputError unless `prior` is a probability other than 0 and 1."""
+    check_number("prior", prior)
+    if not 0 < prior < 1:
+        raise InvalidInputError(f"prior is between 0 and 1, got {prior}")
+
+
+def checked_seeds(
     foreground: ArrayLike, background: ArrayLike
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     seeds = {"foreground": np.asarray(foreground), "background": np.asarray(background)}
     for name, mask in seeds.items():
         if mask.dtype != np.bool_:
             raise InvalidInputError(f"{name} is an array of bool, got {mask.dtype}")
-        if mask.ndim not in CONNECTIVITIES:
+        if mask.ndim not in (2, 3):
             raise InvalidInputError(
                 f"{name} has the shape of an image or a volume without its channels, got shape {mask.shape}"
             )
@@ -230,7 +315,7 @@ def _checked_seeds(
     return object_seeds, other_seeds
 
 
-def _checked_channels(image: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
+def checked_channels(image: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
     """Return the image as floats with an axis of channels, whether it came with one or not."""
     try:
         values = np.asarray(image, dtype=np.float64)
@@ -248,22 +333,3 @@ def _checked_channels(image: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.fl
     return values
 
 
-def _colour_bins(channels: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return for every pixel, and every channel in the last axis, its bin over the range of the image."""
-    low, high = channels.min(), channels.max()
-    scale = BINS / (high - low) if high > low else 0.0
-    colour: NDArray[np.int64] = np.minimum((channels - low) * scale, BINS - 1).astype(np.int64)
-    return colour
-
-
-def _log_likelihood(colour: NDArray[np.int64], seeds: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return the logarithm, for every pixel, of its colour's probability in a histogram of the seeds."""
-    from scipy.ndimage import gaussian_filter
-
-    num_channels = colour.shape[-1]
-    histogram: NDArray[Any] = np.zeros((BINS,) * num_channels)
-    np.add.at(histogram, tuple(colour[seeds].T), 1.0)
-    histogram = gaussian_filter(histogram, BLUR, mode="nearest")
-    probability = (1 - UNSEEN) * histogram / histogram.sum() + UNSEEN / histogram.size
-    log_likelihood: NDArray[np.float64] = np.log(probability)[tuple(np.moveaxis(colour, -1, 0))]
-    return log_likelihood
