@@ -30,6 +30,8 @@ from .contrast import contrast_capacity
 #: Units of capacity that one nat of log-likelihood is worth: rounding then moves no cost by more than 0.05 %
 #: of a nat.
 CAPACITY_PER_NAT = 1000
+#: Neighbours of a pixel, by the number of dimensions: all that share a corner.
+ALL_AROUND = {2: 8, 3: 26}
 
 Model = Literal["histogram", "mixture"]
 
@@ -179,18 +181,14 @@ def segment(
         progress=progress,
         warm_start=None if warm_start is None else warm_start.cut,
     )
-    return segmentation(cut, np.asarray(foreground), np.asarray(background))
+    return Segmentation(own(cut.labels), cut, own(foreground), own(background))
 
 
-def segmentation(
-    cut: GridCutResult, foreground: NDArray[np.bool_], background: NDArray[np.bool_]
-) -> Segmentation:
-    """Return a cut as a segmentation whose arrays are its own and read-only."""
-    arrays = [np.array(values) for values in (cut.labels, foreground, background)]
-    for array in arrays:
-        array.flags.writeable = False
-    mask, *seeds = arrays
-    return Segmentation(mask, cut, *seeds)
+def own(values: ArrayLike) -> NDArray[np.bool_]:
+    """Return a copy of a mask that cannot be written to."""
+    mask = np.array(values, dtype=np.bool_)
+    mask.flags.writeable = False
+    return mask
 
 
 def segmentation_network(
@@ -220,7 +218,7 @@ def segmentation_network(
     GridNetwork(2 x 2, 4 neighbours, int32)
     """
     seeds = checked_seeds(foreground, background)
-    channels = checked_channels(image, seeds[0].shape)
+    channels = check_channels(image, seeds[0].shape)
     check_prior(prior)
     space = ColourSpace.of(channels)
     if model == "histogram":
@@ -247,14 +245,10 @@ class Links:
     ) -> None:
         check_number("smoothness", smoothness)
         ndim = channels.ndim - 1
-        self.connectivity = {2: 8, 3: 26}[ndim] if connectivity is None else connectivity
+        self.connectivity = ALL_AROUND[ndim] if connectivity is None else connectivity
         strength = CAPACITY_PER_NAT * smoothness
         self.neighbor_capacity = contrast_capacity(
-            channels,
-            strength=strength,
-            sigma=sigma,
-            connectivity=self.connectivity,
-            channel_axis=-1
+            channels, strength=strength, sigma=sigma, connectivity=self.connectivity, channel_axis=-1
         )
         # Boykov and Jolly's K: more than all n-links of a pixel, so that no minimum cut parts with a seed.
         self.more_than_n_links = 1 + self.connectivity * math.ceil(strength)
@@ -290,15 +284,11 @@ def check_prior(prior: float) -> None:
 def checked_seeds(
     foreground: ArrayLike, background: ArrayLike
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    seeds = {"foreground": np.asarray(foreground), "background": np.asarray(background)}
+    """Return two masks of one shape, neither of them empty, that do not overlap."""
+    object_seeds, other_seeds = np.asarray(foreground), np.asarray(background)
+    seeds = {"foreground": object_seeds, "background": other_seeds}
     for name, mask in seeds.items():
-        if mask.dtype != np.bool_:
-            raise InvalidInputError(f"{name} is an array of bool, got {mask.dtype}")
-        if mask.ndim not in (2, 3):
-            raise InvalidInputError(
-                f"{name} has the shape of an image or a volume without its channels, got shape {mask.shape}"
-            )
-    object_seeds, other_seeds = seeds.values()
+        check_mask(name, mask)
     if object_seeds.shape != other_seeds.shape:
         raise InvalidInputError(
             f"foreground has shape {object_seeds.shape}, background has shape {other_seeds.shape}"
@@ -315,12 +305,19 @@ def checked_seeds(
     return object_seeds, other_seeds
 
 
-def checked_channels(image: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
+def check_mask(name: str, mask: NDArray[Any]) -> None:
+    """Raise InvalidInputError unless `mask` is one bool for each pixel of an image or a volume."""
+    if mask.dtype != np.bool_:
+        raise InvalidInputError(f"{name} is an array of bool, got {mask.dtype}")
+    if mask.ndim not in ALL_AROUND:
+        raise InvalidInputError(
+            f"{name} has the shape of an image or a volume without its channels, got shape {mask.shape}"
+        )
+
+
+def check_channels(image: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
     """Return the image as floats with an axis of channels, whether it came with one or not."""
-    try:
-        values = np.asarray(image, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidInputError(f"image is not an array of numbers: {error}") from None
+    values = as_floats(image)
     if values.shape == shape:
         values = values[..., np.newaxis]
     if values.shape[:-1] != shape or values.shape[-1] not in (1, 2, 3):
@@ -328,8 +325,16 @@ def checked_channels(image: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.flo
             f"image has shape {np.shape(image)}, the seeds have shape {shape}: an image has the shape of its "
             "seeds, or that and up to 3 channels"
         )
-    if not np.isfinite(values).all():
-        raise InvalidInputError("image has values that are not finite")
     return values
 
 
+def as_floats(image: ArrayLike) -> NDArray[np.float64]:
+    """Return an image as floats, all of them finite."""
+    try:
+        values = np.asarray(image, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"image is not an array of numbers: {error}") from None
+    if not np.isfinite(values).all():
+        first = np.argwhere(~np.isfinite(values))[0].tolist()
+        raise InvalidInputError(f"image has values that are not finite, the first at index {tuple(first)}")
+    return values
