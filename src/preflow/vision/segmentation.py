@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import CapacityOverflowError, InvalidInputError
+from ..generators.contrast import contrast_capacity
 from ..generators.parameters import check_integer, check_number
 from ..graph.grid import GridNetwork
 from ..graph.network import EXACT_FLOAT
@@ -25,7 +26,6 @@ from ..gridcut.api import grid_cut
 from ..gridcut.result import GridCutResult
 from ..progress import Reporter
 from .colour_models import ColourSpace
-from .contrast import contrast_capacity
 
 #: Units of capacity that one nat of log-likelihood is worth: rounding then moves no cost by more than 0.05 %
 #: of a nat.
