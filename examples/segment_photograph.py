@@ -102,12 +102,12 @@ def main() -> None:
     report = {
         "photograph": f"skimage.data.astronaut(), {width} x {height} pixels",
         "seeds": f"{segmentation.num_seeds:,} pixels, {segmentation.num_seeds / segmentation.mask.size:.2%}",
-        "network": f"{cut.network.num_vertices:,} vertices, {cut.network.num_arcs:,} arcs",
+        "network": f"{cut.network!r}",
         "minimum cut": f"{cut.value:,} (an energy of {segmentation.energy:,.3f} nats)",
         "method": f"{cut.stats.method}: {cut.stats.reason}",
         "time": f"{total:.2f} s: {total - build - solve:.2f} to make the network, "
-        f"{build:.2f} to build the residual network, {solve:.2f} to solve",
-        "verified": f"yes, in {proof:.2f} s: as much flow reaches the sink as the cut can carry",
+        f"{build:.2f} to prepare and check, {solve:.2f} to solve",
+        "verified": f"yes, in {proof:.2f} s: the flow leaves no capacity over the cut",
         "object": f"{np.count_nonzero(segmentation.mask):,} pixels",
     }
     if OUTLINE_BY_HAND.exists():

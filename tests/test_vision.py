@@ -17,7 +17,7 @@ from preflow.vision import (
     read_image,
     read_scribbles,
     segment,
-    segmentation_problem,
+    segmentation_network,
     stroke,
     write_image,
 )
@@ -77,7 +77,7 @@ def test_demo_reports_and_draws(demo, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["segment_photograph.py", "--out", str(tmp_path / "new" / "folder")])
     demo.main()
     printed = capsys.readouterr().out
-    for word in ("vertices", "arcs", "minimum cut", "verified  yes", "intersection over union"):
+    for word in ("GridNetwork(512 x 512, 8 neighbours", "minimum cut", "verified  yes", "intersection over union"):
         assert word in printed
     assert read_image(tmp_path / "new" / "folder" / "astronaut.png").shape == (512, 512, 3)
 
@@ -148,26 +148,18 @@ def test_more_smoothness_gives_a_shorter_outline():
 
 def test_n_links_fall_with_contrast_and_distance():
     image = np.array([[0.0, 0.0], [3.0, 3.0]])
-    problem = segmentation_problem(
+    network = segmentation_network(
         image, *seeds_at((2, 2), (0, 0), (1, 1)), smoothness=10, sigma=3, connectivity=8
     )
-    network = problem.network
     fall = np.exp(-0.5)
-    links = {
-        (u, v): (capacity, reverse)
-        for u, v, capacity, reverse in zip(
-            network.tail.tolist(),
-            network.head.tolist(),
-            network.capacity,
-            network.reverse_capacity,
-            strict=True,
-        )
-        if max(u, v) < 4
-    }
-    diagonal = round(10_000 * fall / np.sqrt(2))
-    expected = {(0, 1): 10_000, (2, 3): 10_000, (0, 2): round(10_000 * fall), (1, 3): round(10_000 * fall)}
-    expected |= {(0, 3): diagonal, (1, 2): diagonal}
-    assert links == {pair: (capacity, capacity) for pair, capacity in expected.items()}
+    links = {}
+    for pair, (_, _, forward, backward) in enumerate(network.pairs()):
+        offset = tuple(network.offsets[2 * pair].tolist())
+        assert (forward == backward).all()
+        links[offset] = forward.tolist()
+    expected = {(0, 1): [[10_000], [10_000]], (1, 0): [[round(10_000 * fall)] * 2]}
+    expected |= {offset: [[round(10_000 * fall / np.sqrt(2))]] for offset in ((1, 1), (1, -1))}
+    assert links == expected
 
 
 def test_mask_does_not_depend_on_scale_dtype_or_direction():
@@ -183,12 +175,13 @@ def test_mask_does_not_depend_on_scale_dtype_or_direction():
     assert (mirrored[::-1] == mask).all()
 
 
-def test_every_method_gives_the_same_mask():
+def test_mask_is_that_of_the_general_solver():
     truth = disc((20, 24), 6)
     seeds = seeds_at(truth.shape, np.s_[9:11, 9:15], np.s_[:1])
-    methods = [record.name for record in preflow.methods("max_flow") if record.device == "cpu"]
-    masks = [segment(noisy(truth), *seeds, method=name).mask for name in methods]
-    assert all((mask == masks[0]).all() for mask in masks)
+    result = segment(noisy(truth), *seeds, smoothness=20)
+    cut = preflow.min_cut(segmentation_network(noisy(truth), *seeds, smoothness=20).to_flow_problem())
+    assert cut.value == result.cut.value
+    assert (result.mask.ravel() == ~cut.sink_side[: truth.size]).all()
 
 
 def test_result_is_frozen_and_apart_from_its_input():

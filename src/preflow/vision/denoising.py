@@ -1,12 +1,13 @@
-"""Images without their noise: total variation minimised exactly, one minimum cut for every bit of a grey value.
+"""Images without their noise: total variation minimised exactly, a minimum cut for every bit of a grey value.
 
-The energy is that of Rudin, Osher and Fatemi (Physica D 60, 1992), or with absolute differences from the data,
-over the pairs of neighbours of a grid. Cut at one grey value it is the energy of a binary image, its minima for
-all grey values are nested, and so they can be found by bisection: Darbon and Sigelle, "Image restoration with
-discrete constrained total variation, part I", JMIV 26, 2006; Hochbaum, JACM 48(4), 2001. Every pixel keeps
-an interval of grey values and each cut halves them all at once: neighbours whose intervals differ are on known
-sides of each other, so that their link is a constant force, and all intervals are cut in one network. A binary
-image has two values and needs one cut: the Ising model of Greig, Porteous and Seheult, JRSS B 51, 1989.
+The energy is that of Rudin, Osher and Fatemi (Physica D 60, 1992), or with absolute differences from the
+data, over the pairs of neighbours of a grid. Cut at one grey value it is the energy of a binary image, the
+minima for all grey values are nested, and so they can be found by bisection: Darbon and Sigelle, "Image
+restoration with discrete constrained total variation, part I", JMIV 26, 2006; Hochbaum, JACM 48(4), 2001.
+Every pixel keeps an interval of grey values and each cut halves them all at once: neighbours whose intervals
+differ are on known sides of each other, so that their link is a constant force, and one network cuts all
+intervals. A binary image has two values and needs one cut: the Ising model of Greig, Porteous and Seheult,
+JRSS B 51, 1989.
 """
 
 from __future__ import annotations
@@ -20,16 +21,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidInputError
+from ..generators.contrast import finite_array
 from ..generators.parameters import check_integer, check_number
 from ..graph.neighbourhood import half_neighbourhood, pair_boxes
 from ..gridcut.api import grid_cut
 from ..gridcut.result import GridCutResult
 from ..progress import Reporter
 from ..stats import SolveStats
-from .segmentation import ALL_AROUND, as_floats
+from .segmentation import ALL_AROUND
 
-#: Forces become integers: the largest is about this, so that no cost is off by more than one part in a million
-#: and residual capacities still fit 32 bits.
+#: Forces become integers: the largest is about this, so that no cost is off by more than one part in a
+#: million and residual capacities still fit 32 bits.
 LARGEST_FORCE = 2**20
 
 #: Integers of an image that become grey values unless it is said how many: those of 16 bits.
@@ -58,7 +60,7 @@ class Denoised:
 
     @property
     def status(self) -> str:
-        """ "optimal", or "time-limit" where a cut was stopped."""
+        """Whether all cuts are "optimal", or one was stopped by its "time-limit"."""
         return next((cut.status for cut in self.cuts if cut.status != "optimal"), "optimal")
 
     @property
@@ -153,7 +155,7 @@ def denoise(
     >>> result.verify()
     """
     given = np.asarray(image)
-    values = as_floats(given)
+    values = finite_array("image", given)
     check_number("weight", weight)
     if data not in ("squared", "absolute"):
         raise InvalidInputError(f"data is 'squared' or 'absolute', got {data!r}")

@@ -16,12 +16,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidInputError
+from ..generators.contrast import finite_array
 from ..generators.parameters import check_integer
 from ..gridcut.api import grid_cut
 from ..gridcut.result import GridCutResult
 from ..progress import Reporter
 from .colour_models import ColourSpace
-from .segmentation import CAPACITY_PER_NAT, Links, Segmentation, as_floats, check_channels, check_mask, own
+from .segmentation import CAPACITY_PER_NAT, Links, Segmentation, check_channels, check_mask, own
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -152,7 +153,7 @@ def grabcut(
 
 def _checked_box(image: ArrayLike, box: ArrayLike) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
     """Return the mask of a box, and the image with an axis of channels."""
-    given, values = np.asarray(box), as_floats(image)
+    given, values = np.asarray(box), finite_array("image", image)
     if given.dtype == np.bool_:
         check_mask("box", given)
         inside = given
@@ -160,8 +161,8 @@ def _checked_box(image: ArrayLike, box: ArrayLike) -> tuple[NDArray[np.bool_], N
     else:
         if given.dtype.kind not in "iu" or given.shape not in ((4,), (6,)):
             raise InvalidInputError(
-                "box is (first row, first column, last row + 1, last column + 1), 6 integers for a volume, or "
-                f"an array of bool; got {box!r}"
+                "box is (first row, first column, last row + 1, last column + 1), 6 integers for a volume, "
+                f"or an array of bool; got {box!r}"
             )
         ndim = len(given) // 2
         shape = values.shape[:ndim]

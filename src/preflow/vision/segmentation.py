@@ -1,8 +1,8 @@
 """An object cut out of its background: interactive segmentation as one minimum cut.
 
 Boykov and Jolly, "Interactive graph cuts for optimal boundary and region segmentation of objects in N-D
-images", ICCV 2001: seeds are hard constraints and give each label a model of its colours, the data term is the
-negative log-likelihood of a pixel's colour, and n-links fall with contrast. Three choices follow Rother,
+images", ICCV 2001: seeds are hard constraints and give each label a model of its colours, the data term is
+the negative log-likelihood of a pixel's colour, and n-links fall with contrast. Three choices follow Rother,
 Kolmogorov and Blake, "GrabCut", SIGGRAPH 2004: the variance of the contrast is measured on the image, all
 neighbours that share a corner are linked, and the weight of the boundary is about 50. What differs from
 both: costs are rounded to integers, so that the cut is exact and does not depend on the solver.
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import CapacityOverflowError, InvalidInputError
-from ..generators.contrast import contrast_capacity
+from ..generators.contrast import contrast_capacity, finite_array
 from ..generators.parameters import check_integer, check_number
 from ..graph.grid import GridNetwork
 from ..graph.network import EXACT_FLOAT
@@ -268,7 +268,7 @@ class Links:
         data = data_term.astype(np.int32 if fits else np.int64)
         return GridNetwork.from_arrays(
             np.maximum(data, 0),
-            np.maximum(-data, 0),
+            np.maximum(np.negative(data), 0),
             self.neighbor_capacity,
             connectivity=self.connectivity,
         )
@@ -317,7 +317,7 @@ def check_mask(name: str, mask: NDArray[Any]) -> None:
 
 def check_channels(image: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
     """Return the image as floats with an axis of channels, whether it came with one or not."""
-    values = as_floats(image)
+    values = finite_array("image", image)
     if values.shape == shape:
         values = values[..., np.newaxis]
     if values.shape[:-1] != shape or values.shape[-1] not in (1, 2, 3):
@@ -325,16 +325,4 @@ def check_channels(image: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float
             f"image has shape {np.shape(image)}, the seeds have shape {shape}: an image has the shape of its "
             "seeds, or that and up to 3 channels"
         )
-    return values
-
-
-def as_floats(image: ArrayLike) -> NDArray[np.float64]:
-    """Return an image as floats, all of them finite."""
-    try:
-        values = np.asarray(image, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidInputError(f"image is not an array of numbers: {error}") from None
-    if not np.isfinite(values).all():
-        first = np.argwhere(~np.isfinite(values))[0].tolist()
-        raise InvalidInputError(f"image has values that are not finite, the first at index {tuple(first)}")
     return values
