@@ -1,24 +1,26 @@
-"""The command that cuts an object out of an image."""
+"""The command that cuts an object out of an image or a volume."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from ..errors import InvalidInputError
 from .arguments import Device, Method, Threads, TimeLimit, Verify
 from .files import check_writable
-from .session import TIME_LIMIT_REACHED, solver_progress, working
+from .session import TIME_LIMIT_REACHED, solver_progress, timed
 
 if TYPE_CHECKING:
-    from ..vision import Segmentation
+    from ..vision import Segmentation, Volume
 
 Seeds = list[str] | None
 
 
 def segment(
-    image: Annotated[str, typer.Argument(metavar="IMAGE", help="PNG, JPEG, TIFF ...; grey or colour.")],
+    image: Annotated[
+        str, typer.Argument(metavar="IMAGE", help="PNG, JPEG, TIFF ...; grey or colour. Or a NIfTI volume.")
+    ],
     out: Annotated[
         str, typer.Option("--out", "-o", metavar="PNG", help="Picture of the object, its outline drawn.")
     ],
@@ -31,65 +33,87 @@ def segment(
     scribbles: Annotated[
         str | None,
         typer.Option(
-            metavar="IMAGE", help="Seeds painted on a copy of the image: red the object, blue the rest."
+            metavar="IMAGE",
+            help="Seeds painted on a copy of the image: red the object, blue the rest. For a volume: NIfTI, "
+            "1 the object, 2 the rest.",
         ),
+    ] = None,
+    box: Annotated[
+        str | None,
+        typer.Option(metavar="X0,Y0,X1,Y1", help="A box that the object lies in (GrabCut); then no seeds."),
     ] = None,
     brush: Annotated[float, typer.Option(metavar="PIXELS", help="Diameter of strokes.")] = 3.0,
     mask: Annotated[
-        str | None, typer.Option(metavar="PNG", help="Write the object in white on black, too.")
+        str | None,
+        typer.Option(
+            metavar="FILE", help="Write the object, too: white on black, PNG; of a volume 1, NIfTI."
+        ),
     ] = None,
     smoothness: Annotated[
         float, typer.Option(help="Weight of the outline against the colours; more gives fewer islands.")
     ] = 50.0,
-    connectivity: Annotated[int, typer.Option(metavar="4|8", help="Neighbours of a pixel.")] = 8,
+    sigma: Annotated[
+        float | None, typer.Option(help="Contrast at which an outline is cheap; inf counts its length only.")
+    ] = None,
+    connectivity: Annotated[
+        int | None, typer.Option(metavar="4|8|6|18|26", help="Neighbours of a pixel; 8, or 26 if not given.")
+    ] = None,
+    model: Annotated[
+        str, typer.Option(metavar="histogram|mixture", help="What is learned from the seeds' colours.")
+    ] = "histogram",
+    prior: Annotated[
+        float, typer.Option(help="How likely a pixel is of the object before its colour is seen.")
+    ] = 0.5,
     method: Method = "auto",
     device: Device = "auto",
     threads: Threads = None,
     time_limit: TimeLimit = None,
     verify: Verify = False,
+    show: Annotated[
+        bool, typer.Option("--show", help="Say how large the network is, and what each step took.")
+    ] = False,
 ) -> None:
-    """Cut an object out of an image, from a few pixels of it and of the rest.
+    """Cut an object out of an image or a volume, from a few pixels of it and of the rest.
 
-    A seed is a box "x0,y0,x1,y1" or a brush stroke through points
-    "x,y x,y ...", in pixels from the upper left corner. Both kinds of
-    seeds are needed, written here or painted with --scribbles.
+    A seed is a box "x0,y0,x1,y1", a brush stroke through points
+    "x,y x,y x,y", in pixels from the upper left corner (in a volume
+    with z after each y), or a range of values ">200". Both kinds of
+    seeds are needed, written here or painted with --scribbles. Or a
+    --box around the object is all that is known.
 
     The outline is a minimum cut of the image's grid: seeds are certain,
     colours are compared with those of the seeds, and neighbours of like
-    colour stay together (Boykov and Jolly 2001).
+    colour stay together (Boykov and Jolly 2001; with --box Rother,
+    Kolmogorov and Blake 2004).
 
     For example:
 
       preflow segment cat.jpg --out cut.png --foreground 200,150,320,260
         --background "5,5 600,5" --background "5,400 600,400"
       preflow segment cat.jpg --out cut.png --scribbles painted.png
+      preflow segment cat.jpg --out cut.png --box 100,80,420,390
+      preflow segment brain.nii.gz --out slices.png --mask white.nii.gz
+        --foreground ">205" --background "<170" --smoothness 1
+        --sigma inf --connectivity 6 --prior 0.2
     """
-    for picture in filter(None, (out, mask)):
-        if not picture.lower().endswith(".png"):
-            raise InvalidInputError(f"{picture}: the name of a picture to write ends in .png")
-        check_writable(picture)
     written = bool(foreground or background)
-    if written == (scribbles is not None):
-        raise InvalidInputError("seeds are needed: --foreground and --background, or else --scribbles")
-
-    import numpy as np
-
-    from ..vision import overlay, parse_seeds, read_image, read_scribbles, write_image
-    from ..vision import segment as segment_pixels
-
-    with working(f"reading {image}"):
-        pixels = read_image(image)
-        shape = pixels.shape[0], pixels.shape[1]
-        if scribbles is not None:
-            seeds = read_scribbles(scribbles, shape)
-        else:
-            seeds = parse_seeds(shape, foreground or (), brush), parse_seeds(shape, background or (), brush)
-    with solver_progress() as progress:
-        result = segment_pixels(
-            pixels,
-            *seeds,
-            smoothness=smoothness,
-            connectivity=connectivity,
+    if written + (scribbles is not None) + (box is not None) != 1:
+        raise InvalidInputError("seeds are needed: --foreground and --background, or --scribbles, or --box")
+    options = {"smoothness": smoothness, "sigma": sigma, "connectivity": connectivity}
+    if box is None:
+        options |= {"model": model, "prior": prior}
+    elif (model, prior) != ("histogram", 0.5):
+        raise InvalidInputError("--box always learns mixtures: leave --model and --prior out")
+    _check_names(image, out, mask)
+    seconds: dict[str, float] = {}
+    with timed(seconds, "read", f"reading {image}"):
+        given = _read(image)
+        seeds = _Seeds(foreground or [], background or [], scribbles, box, brush).read(given)
+    with timed(seconds, "segment", "segmenting"), solver_progress() as progress:
+        result = _segment(
+            given.pixels,
+            seeds,
+            **options,
             method=method,
             device=device,
             threads=threads,
@@ -97,26 +121,115 @@ def segment(
             progress=progress,
         )
     if verify:
-        with working("verifying"):
+        with timed(seconds, "verify", "verifying"):
             result.cut.verify()
-    with working(f"writing {out}"):
-        write_image(out, overlay(pixels, result.mask, seeds))
-        if mask is not None:
-            write_image(mask, np.where(result.mask, 255, 0).astype(np.uint8))
-    typer.echo("\n".join(_lines(result, verify, out, mask)))
+    with timed(seconds, "write", f"writing {out}"):
+        _write(given, result, None if box else seeds, out, mask)
+    lines = _lines(result, verify, out, mask)
+    typer.echo("\n".join(lines + (_details(result, seconds) if show else [])))
     if result.cut.status != "optimal":
         raise typer.Exit(TIME_LIMIT_REACHED)
+
+
+class _Given(NamedTuple):
+    """The input: pixels, the shape of a mask for them, and of a volume its place in space."""
+
+    pixels: Any
+    shape: tuple[int, ...]
+    volume: Volume | None
+
+
+def _check_names(image: str, out: str, mask: str | None) -> None:
+    """Check the names of the files to write."""
+    from ..vision.volumes import SUFFIXES, is_volume
+
+    if not out.lower().endswith(".png"):
+        raise InvalidInputError(f"{out}: the name of a picture to write ends in .png")
+    if mask is not None:
+        endings = SUFFIXES if is_volume(image) else (".png",)
+        if not mask.lower().endswith(endings):
+            raise InvalidInputError(f"{mask}: the name of the mask to write ends in {' or '.join(endings)}")
+        check_writable(mask)
+    check_writable(out)
+
+
+def _read(image: str) -> _Given:
+    from ..vision import read_image, read_volume
+    from ..vision.volumes import is_volume
+
+    if is_volume(image):
+        volume = read_volume(image)
+        return _Given(volume.values, volume.values.shape, volume)
+    pixels = read_image(image)
+    return _Given(pixels, pixels.shape[:2], None)
+
+
+class _Seeds(NamedTuple):
+    """Seeds as the command line has them."""
+
+    foreground: list[str]
+    background: list[str]
+    scribbles: str | None
+    box: str | None
+    brush: float
+
+    def read(self, given: _Given) -> tuple[Any, ...]:
+        """Return the masks of both kinds of seeds, or that of the box alone."""
+        from ..vision import parse_seeds, read_scribbles, read_volume, seeds_from_labels
+
+        if self.box is not None:
+            return (parse_seeds(given.shape, [self.box]),)
+        if self.scribbles is None:
+            return tuple(
+                parse_seeds(given.shape, texts, self.brush, given.pixels)
+                for texts in (self.foreground, self.background)
+            )
+        if given.volume is None:
+            return read_scribbles(self.scribbles, (given.shape[0], given.shape[1]))
+        labels = read_volume(self.scribbles).values
+        if labels.shape != given.shape:
+            raise InvalidInputError(
+                f"{self.scribbles} has shape {labels.shape}, the volume has shape {given.shape} (z, y, x)"
+            )
+        return seeds_from_labels(labels)
+
+
+def _segment(pixels: Any, seeds: tuple[Any, ...], **options: Any) -> Segmentation:
+    from ..vision import grabcut
+    from ..vision import segment as segment_pixels
+
+    return (
+        grabcut(pixels, *seeds, **options) if len(seeds) == 1 else segment_pixels(pixels, *seeds, **options)
+    )
+
+
+def _write(
+    given: _Given, result: Segmentation, seeds: tuple[Any, ...] | None, out: str, mask: str | None
+) -> None:
+    import numpy as np
+
+    from ..vision import overlay, volume_overlay, write_image, write_labels
+
+    shown = None if seeds is None else (seeds[0], seeds[1])
+    if given.volume is None:
+        write_image(out, overlay(given.pixels, result.mask, shown))
+        if mask is not None:
+            write_image(mask, np.where(result.mask, 255, 0).astype(np.uint8))
+    else:
+        write_image(out, volume_overlay(given.pixels, result.mask))
+        if mask is not None:
+            write_labels(mask, result.mask, given.volume)
 
 
 def _lines(result: Segmentation, verified: bool, out: str, mask: str | None) -> list[str]:
     from .reports import aligned
 
-    height, width = result.mask.shape
+    shape = " x ".join(f"{length:,}" for length in result.mask.shape)
     size = int(result.mask.sum())
     stats: Any = result.cut.stats
     optimal = result.cut.status == "optimal"
     rows = [
-        ("image", f"{width:,} x {height:,} pixels, {result.num_seeds:,} of them seeds"),
+        ("image", f"{shape} pixels, {result.num_seeds:,} of them seeds"),
         ("object", f"{size:,} pixels, {size / result.mask.size:.1%}"),
         ("energy", f"{result.energy:,.3f} nats" + ("" if optimal else ", not the least: time limit reached")),
         ("method", f"{stats.method} ({stats.device}): {stats.reason}"),
@@ -125,3 +238,12 @@ def _lines(result: Segmentation, verified: bool, out: str, mask: str | None) -> 
         ("wrote", ", ".join(filter(None, (out, mask)))),
     ]
     return aligned(rows)
+
+
+def _details(result: Segmentation, seconds: dict[str, float]) -> list[str]:
+    """Return the lines of --show."""
+    from .reports import aligned
+
+    cuts = [f"{len(result.energies)} cuts"] if hasattr(result, "energies") else []
+    steps = ", ".join(f"{phase} {time:.3g} s" for phase, time in seconds.items())
+    return aligned([("network", ", ".join([repr(result.cut.network), *cuts])), ("steps", steps)])

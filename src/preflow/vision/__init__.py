@@ -1,15 +1,16 @@
-"""Computer vision as minimum cuts: segment an image from a few seeds.
+"""Computer vision as minimum cuts: segment images and volumes, take their noise away, minimise energies.
 
-:func:`segment` works on arrays and needs nothing but NumPy and SciPy; reading and writing image files needs
-the extra ``preflow[vision]``.
+All that works on arrays needs nothing but NumPy and SciPy; reading and writing files of images and volumes
+needs the extra ``preflow[vision]``.
 """
 
 from .denoising import Denoised, denoise
 from .energy import BinaryEnergy, EnergyMinimum, minimize_energy
 from .grabcut import GrabCut, grabcut
 from .pictures import overlay, read_image, read_scribbles, write_image
-from .seeds import box, parse_seeds, stroke
+from .seeds import box, parse_seeds, seeds_from_labels, stroke
 from .segmentation import Segmentation, segment, segmentation_network
+from .volumes import Volume, read_volume, volume_overlay, write_labels
 
 __all__ = [
     "BinaryEnergy",
@@ -17,6 +18,7 @@ __all__ = [
     "EnergyMinimum",
     "GrabCut",
     "Segmentation",
+    "Volume",
     "box",
     "denoise",
     "grabcut",
@@ -25,8 +27,12 @@ __all__ = [
     "parse_seeds",
     "read_image",
     "read_scribbles",
+    "read_volume",
+    "seeds_from_labels",
     "segment",
     "segmentation_network",
     "stroke",
+    "volume_overlay",
     "write_image",
+    "write_labels",
 ]

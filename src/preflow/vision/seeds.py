@@ -1,6 +1,7 @@
-"""Seeds for :func:`preflow.vision.segment`, given as boxes and brush strokes.
+"""Seeds for :func:`preflow.vision.segment`: boxes, brush strokes, ranges of values and label images.
 
-Coordinates are pixels as every image viewer shows them: x to the right, y down, from 0.
+Coordinates are pixels as every image viewer shows them: x to the right, y down, from 0; in a volume there is
+z as well.
 """
 
 from __future__ import annotations
@@ -8,22 +9,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidInputError
 from ..generators.parameters import check_number
 
-Point = tuple[float, float]
+#: (x, y), or (x, y, z) in a volume.
+Point = tuple[float, ...]
 
 
-def box(shape: tuple[int, int], corner: Point, opposite: Point) -> NDArray[np.bool_]:
-    """Return a mask that is True in a rectangle, its corners and edges included.
+def box(shape: tuple[int, ...], corner: Point, opposite: Point) -> NDArray[np.bool_]:
+    """Return a mask that is True in a rectangle or a cuboid, its corners and edges included.
 
     Parameters
     ----------
-    shape : (height, width)
+    shape : (height, width) or (depth, height, width)
         Shape of the image.
-    corner, opposite : (x, y)
+    corner, opposite : (x, y) or (x, y, z)
         Any two opposite corners.
 
     Raises
@@ -36,22 +38,20 @@ def box(shape: tuple[int, int], corner: Point, opposite: Point) -> NDArray[np.bo
     >>> int(box((10, 10), (2, 3), (4, 4)).sum())
     6
     """
-    corners = _checked_points(shape, [corner, opposite])
-    left, top = np.rint(corners.min(axis=0)).astype(np.int64)
-    right, bottom = np.rint(corners.max(axis=0)).astype(np.int64)
+    corners = np.rint(_checked_points(shape, [corner, opposite])).astype(np.int64)
     mask = np.zeros(shape, dtype=np.bool_)
-    mask[top : bottom + 1, left : right + 1] = True
+    mask[tuple(map(slice, corners.min(axis=0), corners.max(axis=0) + 1))] = True
     return mask
 
 
-def stroke(shape: tuple[int, int], points: Sequence[Point], brush: float = 3.0) -> NDArray[np.bool_]:
+def stroke(shape: tuple[int, ...], points: Sequence[Point], brush: float = 3.0) -> NDArray[np.bool_]:
     """Return a mask that is True along a line through points, as a round brush paints it.
 
     Parameters
     ----------
-    shape : (height, width)
+    shape : (height, width) or (depth, height, width)
         Shape of the image.
-    points : sequence of (x, y)
+    points : sequence of (x, y) or (x, y, z)
         One point is a dot, two a line, more a polyline.
     brush : float
         Diameter of the brush in pixels, at least 1.
@@ -75,11 +75,10 @@ def stroke(shape: tuple[int, int], points: Sequence[Point], brush: float = 3.0) 
     mask = np.zeros(shape, dtype=np.bool_)
     for start, end in zip(path, path[1:] if len(path) > 1 else path, strict=False):
         # Only the pixels around this segment: a stroke is small, its image may be large.
-        left, top = np.maximum(np.floor(np.minimum(start, end) - radius), 0).astype(np.int64)
-        right, bottom = np.ceil(np.maximum(start, end) + radius).astype(np.int64) + 1
-        around = mask[top:bottom, left:right]
-        y, x = np.indices(around.shape)
-        pixel = np.stack([x + left, y + top], axis=-1) - start
+        first = np.maximum(np.floor(np.minimum(start, end) - radius), 0).astype(np.int64)
+        last = np.ceil(np.maximum(start, end) + radius).astype(np.int64) + 1
+        around = mask[tuple(map(slice, first, last))]
+        pixel = np.moveaxis(np.indices(around.shape), 0, -1) + first - start
         along = end - start
         squared_length = np.dot(along, along)
         position = np.zeros(around.shape)
@@ -91,41 +90,98 @@ def stroke(shape: tuple[int, int], points: Sequence[Point], brush: float = 3.0) 
 
 
 def parse_seeds(
-    shape: tuple[int, int], specifications: Iterable[str], brush: float = 3.0
+    shape: tuple[int, ...],
+    specifications: Iterable[str],
+    brush: float = 3.0,
+    values: ArrayLike | None = None,
 ) -> NDArray[np.bool_]:
     """Return the union of seeds written as text, as they stand on the command line.
 
     Parameters
     ----------
-    shape : (height, width)
+    shape : (height, width) or (depth, height, width)
         Shape of the image.
     specifications : iterable of str
-        ``"x0,y0,x1,y1"`` is a box between two corners; ``"x,y x,y x,y"`` a brush stroke through points.
+        ``"x0,y0,x1,y1"`` is a box between two corners; ``"x,y x,y x,y"`` a brush stroke through points; in a
+        volume with a z after each y. ``">200"`` and ``"<90"`` are all pixels of such values.
     brush : float
         Diameter of the strokes in pixels.
+    values : array_like of `shape`, optional
+        A grey image; without it no seeds are given by value.
 
     Raises
     ------
     InvalidInputError
-        A specification is neither, or leaves the image.
+        A specification is none of these, or leaves the image.
 
     Examples
     --------
     >>> int(parse_seeds((10, 10), ["0,0,1,1", "5,5 9,5"], brush=1).sum())
     9
+    >>> int(parse_seeds((2, 2), [">3"], values=[[1, 5], [4, 3]]).sum())
+    2
     """
+    ndim = len(shape)
     mask = np.zeros(shape, dtype=np.bool_)
     for text in specifications:
+        if text.strip().startswith(("<", ">")):
+            mask |= _by_value(shape, text.strip(), values)
+            continue
         match _coordinates(text):
-            case [[x0, y0, x1, y1]]:
-                mask |= box(shape, (x0, y0), (x1, y1))
-            case [[_, _], *_] as points if all(len(point) == 2 for point in points):
-                mask |= stroke(shape, [(x, y) for x, y in points], brush)
+            case [both] if len(both) == 2 * ndim:
+                mask |= box(shape, tuple(both[:ndim]), tuple(both[ndim:]))
+            case [_, *_] as points if all(len(point) == ndim for point in points):
+                mask |= stroke(shape, [tuple(point) for point in points], brush)
             case _:
+                point, opposite = "x,y,z"[: 2 * ndim - 1], "x0,y0,z0,x1,y1,z1"
+                corners = opposite if ndim == 3 else "x0,y0,x1,y1"
                 raise InvalidInputError(
-                    f'a seed is a box "x0,y0,x1,y1" or a stroke through points "x,y x,y ...", got {text!r}'
+                    f'a seed is a box "{corners}", a stroke through points "{point} {point} ..." or a range '
+                    f'of values such as ">200", got {text!r}'
                 )
     return mask
+
+
+def seeds_from_labels(labels: ArrayLike) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Return the seeds of a label image: 1 marks the object, 2 the background, 0 what is unknown.
+
+    As scikit-image's ``random_walker`` and programs that paint on volumes have them.
+
+    Parameters
+    ----------
+    labels : array_like of int
+
+    Returns
+    -------
+    foreground, background : ndarray of bool, shape of the labels
+
+    Raises
+    ------
+    InvalidInputError
+        Other labels.
+
+    Examples
+    --------
+    >>> foreground, background = seeds_from_labels([[1, 0, 2]])
+    >>> foreground.tolist(), background.tolist()
+    ([[True, False, False]], [[False, False, True]])
+    """
+    given = np.asarray(labels)
+    if given.dtype.kind not in "iuf" or not np.isin(given, (0, 1, 2)).all():
+        raise InvalidInputError("labels of seeds are 1 (object), 2 (background) and 0 (unknown)")
+    return given == 1, given == 2
+
+
+def _by_value(shape: tuple[int, ...], text: str, values: ArrayLike | None) -> NDArray[np.bool_]:
+    """Return the pixels in a range of values such as ``>200``."""
+    grey = None if values is None else np.asarray(values)
+    if grey is None or grey.shape != shape:
+        raise InvalidInputError(f"seed {text!r} is a range of values: that needs a grey image")
+    try:
+        limit = float(text[1:])
+    except ValueError:
+        raise InvalidInputError(f"seed {text!r} is no range of values such as '>200' or '<90'") from None
+    return grey > limit if text[0] == ">" else grey < limit
 
 
 def _coordinates(text: str) -> list[list[float]]:
@@ -136,15 +192,15 @@ def _coordinates(text: str) -> list[list[float]]:
         return []
 
 
-def _checked_points(shape: tuple[int, int], points: Sequence[Point]) -> NDArray[np.float64]:
-    """Return points as an array with a row (x, y) for each."""
-    height, width = shape
-    path = np.array(points, dtype=np.float64).reshape(-1, 2)
+def _checked_points(shape: tuple[int, ...], points: Sequence[Point]) -> NDArray[np.float64]:
+    """Return points as an array with a row (x, y) or (x, y, z) for each, in the order of the image's axes."""
+    path = np.array(points, dtype=np.float64).reshape(-1, len(shape))
     if not len(path):
         raise InvalidInputError("a stroke needs at least one point")
-    for x, y in path.tolist():
-        if not (0 <= x <= width - 1 and 0 <= y <= height - 1):
-            raise InvalidInputError(
-                f"point {x:g},{y:g} lies outside the image: x goes from 0 to {width - 1}, y to {height - 1}"
-            )
-    return path
+    most = np.array(shape[::-1]) - 1
+    outside = np.flatnonzero(~((path >= 0) & (path <= most)).all(axis=1))
+    if len(outside):
+        point = ",".join(f"{coordinate:g}" for coordinate in path[outside[0]])
+        ranges = ", ".join(f"{axis} to {last}" for axis, last in zip("xyz", most.tolist(), strict=False))
+        raise InvalidInputError(f"point {point} lies outside the image, which goes from 0: {ranges}")
+    return path[:, ::-1]
