@@ -1,4 +1,4 @@
-"""White matter in a brain scan: seeds from thresholds, one minimum cut of the volume, its proof and a picture.
+"""White matter in a brain scan: seeds from thresholds, a minimum cut of the volume, its proof, a picture.
 
 Run it with two volumes, the T1-weighted scan and a map of how much of a voxel is white matter, which is only
 used to say how well it went::
@@ -23,9 +23,9 @@ from skimage.filters import threshold_multiotsu, threshold_otsu
 
 from preflow.vision import Segmentation, read_volume, segment, volume_overlay, write_image
 
-#: The scan is smoothed by so many voxels before thresholds: seeds must survive noise, but not lose thin parts.
+#: The scan is smoothed by so many voxels before thresholds: seeds must survive noise, thin parts as well.
 SMOOTHING = 0.6
-#: Seeds keep away from the threshold between white and grey matter by this share of the way to either's mean.
+#: Seeds keep away from the threshold of white and grey matter by this share of the way to either's mean.
 MARGIN = 0.25
 #: What a voxel's face costs between white matter and the rest, in nats.
 SMOOTHNESS = 1.0
@@ -97,7 +97,9 @@ def volumes_of_nilearn() -> tuple[Path, Path] | None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Segment the white matter of a brain scan.")
-    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="scan and white-matter map, NIfTI")
+    parser.add_argument(
+        "files", nargs="*", type=Path, metavar="FILE", help="scan and white-matter map, NIfTI"
+    )
     parser.add_argument("--noise", type=float, default=0.0, metavar="SIGMA", help="add Gaussian noise")
     parser.add_argument("--step", type=int, default=1, metavar="VOXELS", help="take every so many voxels")
     parser.add_argument("--threads", type=int)

@@ -84,7 +84,18 @@ def test_help_loads_nothing_heavy() -> None:
 
 def test_help_lists_commands_and_exit_codes() -> None:
     text = succeed("--help")
-    for command in ("solve", "info", "generate", "verify", "match", "assign", "methods", "bench", "segment"):
+    for command in (
+        "solve",
+        "info",
+        "generate",
+        "verify",
+        "match",
+        "assign",
+        "methods",
+        "bench",
+        "segment",
+        "denoise",
+    ):
         assert f" {command} " in text
         assert "For example" in succeed(command, "--help")
     for code in (0, 1, 2, 3, 4, 130):
@@ -474,10 +485,69 @@ def test_segment(square: str, tmp_path: Path) -> None:
     assert (read_image(mask) == np.where(read_image(square) > 0, 255, 0)).all()
 
 
+def test_segment_in_a_box_shows_sizes_and_times(square: str, tmp_path: Path) -> None:
+    from preflow.vision import read_image
+
+    mask = tmp_path / "mask.png"
+    files = ["--out", str(tmp_path / "out.png"), "--mask", str(mask)]
+    text = succeed("segment", square, *files, "--box", "5,5,40,34", "--show", "--verify")
+    assert "GridNetwork(40 x 50, 8 neighbours" in text
+    assert all(step in text for step in ("read", "segment", "verify", "write", "cuts"))
+    assert (read_image(mask) == np.where(read_image(square) > 0, 255, 0)).all()
+
+
+def test_segment_of_a_volume(tmp_path: Path) -> None:
+    nibabel = pytest.importorskip("nibabel")
+    pytest.importorskip("imageio")
+    from preflow.vision import read_image, read_volume
+
+    values = np.zeros((14, 12, 10), dtype=np.uint8)  # x, y, z
+    values[3:11, 4:9, 2:7] = 200
+    file, mask, labels = (str(tmp_path / name) for name in ("brain.nii.gz", "mask.nii", "labels.nii"))
+    nibabel.save(nibabel.Nifti1Image(values, np.diag([2.0, 2.0, 3.0, 1.0])), file)
+    files = ["--out", str(tmp_path / "out.png"), "--mask", mask]
+    seeds = ["--foreground", ">180", "--foreground", "5,5,4,6,6,5", "--background", "1,1,1 12,1,1"]
+    succeed("segment", file, *files, *seeds, "--smoothness", "5", "--verify")
+    assert (read_volume(mask).values == (values.T > 0)).all()
+    assert (read_volume(mask).affine == np.diag([2.0, 2.0, 3.0, 1.0])).all()
+    assert read_image(tmp_path / "out.png").shape == (12, 14 + 14 + 12, 3)
+    painted = np.where(values > 0, 1, 2).astype(np.uint8)
+    nibabel.save(nibabel.Nifti1Image(painted, np.eye(4)), labels)
+    succeed("segment", file, *files, "--scribbles", labels)
+    assert (read_volume(mask).values == (values.T > 0)).all()
+    nibabel.save(nibabel.Nifti1Image(painted[:-1], np.eye(4)), labels)
+    assert "labels.nii has shape" in fail("segment", file, *files, "--scribbles", labels)
+    assert "ends in .nii" in fail("segment", file, *files[:2], "--mask", str(tmp_path / "m.png"), *seeds)
+    assert "outside the image" in fail("segment", file, *files, "--foreground", "1,1,40", *seeds)
+    assert "a seed is a box" in fail("segment", file, *files, "--foreground", "1,1,2,2", *seeds)
+    assert "cannot be read" in fail("segment", "none.nii", *files, *seeds)
+
+
+def test_denoise(square: str, tmp_path: Path) -> None:
+    from preflow.vision import read_image, write_image
+
+    clean = read_image(square)
+    spotted = clean.copy()
+    spotted[::9, ::7] = 255
+    noisy, out = str(tmp_path / "noisy.png"), str(tmp_path / "out.png")
+    write_image(noisy, np.stack([spotted, clean, spotted], axis=-1))
+    options = ["--weight", "0.3", "--data", "absolute", "--connectivity", "4"]
+    text = succeed("denoise", noisy, "--out", out, *options, "--verify", "--show")
+    assert "the energy is the least" in text
+    assert "24 cuts" in text
+    assert (read_image(out)[1:-1, 1:-1] != clean[1:-1, 1:-1, np.newaxis]).mean() < 0.01
+    assert "data is 'squared'" in fail("denoise", noisy, "--out", out, "--weight", "1", "--data", "cubed")
+    assert "ends in .png" in fail("denoise", noisy, "--out", "out.jpg", "--weight", "1")
+    assert "weight" in fail("denoise", noisy, "--out", out, "--weight", "-1")
+
+
 def test_segment_says_what_is_wrong(square: str, tmp_path: Path) -> None:
     out = str(tmp_path / "out.png")
     assert "seeds are needed" in fail("segment", square, "--out", out)
     assert "a seed is a box" in fail("segment", square, "--out", out, "--foreground", "1,2,3")
+    assert "seeds are needed" in fail("segment", square, "--out", out, *SEEDS, "--box", "1,1,5,5")
+    assert "leave --model" in fail("segment", square, "--out", out, "--box", "1,1,5,5", "--prior", "0.2")
+    assert "no range of values" in fail("segment", square, "--out", out, "--foreground", ">bright", *SEEDS)
     assert "ends in .png" in fail("segment", square, "--out", "out.xyz", *SEEDS)
     assert "cannot be written" in fail("segment", square, "--out", str(tmp_path / "none" / "x.png"), *SEEDS)
     assert "cannot be read" in fail("segment", "none.png", "--out", out, *SEEDS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
@@ -45,9 +46,7 @@ def segment(
     brush: Annotated[float, typer.Option(metavar="PIXELS", help="Diameter of strokes.")] = 3.0,
     mask: Annotated[
         str | None,
-        typer.Option(
-            metavar="FILE", help="Write the object, too: white on black, PNG; of a volume 1, NIfTI."
-        ),
+        typer.Option(metavar="FILE", help="Write the object, too: white on black in PNG; 1 in NIfTI."),
     ] = None,
     smoothness: Annotated[
         float, typer.Option(help="Weight of the outline against the colours; more gives fewer islands.")
@@ -99,7 +98,7 @@ def segment(
     written = bool(foreground or background)
     if written + (scribbles is not None) + (box is not None) != 1:
         raise InvalidInputError("seeds are needed: --foreground and --background, or --scribbles, or --box")
-    options = {"smoothness": smoothness, "sigma": sigma, "connectivity": connectivity}
+    options: dict[str, Any] = {"smoothness": smoothness, "sigma": sigma, "connectivity": connectivity}
     if box is None:
         options |= {"model": model, "prior": prior}
     elif (model, prior) != ("histogram", 0.5):
@@ -109,7 +108,8 @@ def segment(
     with timed(seconds, "read", f"reading {image}"):
         given = _read(image)
         seeds = _Seeds(foreground or [], background or [], scribbles, box, brush).read(given)
-    with timed(seconds, "segment", "segmenting"), solver_progress() as progress:
+    start = time.perf_counter()
+    with solver_progress() as progress:
         result = _segment(
             given.pixels,
             seeds,
@@ -120,6 +120,7 @@ def segment(
             time_limit=time_limit,
             progress=progress,
         )
+    seconds["segment"] = time.perf_counter() - start
     if verify:
         with timed(seconds, "verify", "verifying"):
             result.cut.verify()
@@ -198,9 +199,9 @@ def _segment(pixels: Any, seeds: tuple[Any, ...], **options: Any) -> Segmentatio
     from ..vision import grabcut
     from ..vision import segment as segment_pixels
 
-    return (
-        grabcut(pixels, *seeds, **options) if len(seeds) == 1 else segment_pixels(pixels, *seeds, **options)
-    )
+    if len(seeds) == 1:
+        return grabcut(pixels, *seeds, **options)
+    return segment_pixels(pixels, *seeds, **options)
 
 
 def _write(

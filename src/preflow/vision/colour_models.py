@@ -164,6 +164,8 @@ def _clusters(samples: NDArray[np.float64], components: int) -> tuple[NDArray[np
     """Return for every sample the cluster that k-means puts it in, and the number of clusters."""
     from scipy.cluster.vq import kmeans, vq
 
+    if min(components, len(samples)) == 1:
+        return np.zeros(len(samples), dtype=np.intp), 1
     axis = np.linalg.svd(np.atleast_2d(np.cov(samples.T, bias=True)))[2][0]
     along = samples[np.argsort(samples @ axis, kind="stable")]
     groups = np.array_split(along, min(components, len(samples)))
