@@ -143,7 +143,7 @@ def distance_to_root(state: GridState, trees: Trees, v: Any) -> Any:
 
 @kernel
 def adopt(state: GridState, trees: Trees, source: bool, first: Any) -> Any:
-    """Find a parent for the orphans of a list and those that this makes, or take them out; return how many."""
+    """Find a parent for the orphans of a list and those that makes, or take them out; return how many."""
     residual, step, distance, parent = state.residual, state.step, trees.distance, trees.parent
     degree = np.uint64(len(step))
     sign = np.int64(1) if source else np.int64(-1)
