@@ -1,0 +1,1 @@
+"""Minimum cuts of grids: images and volumes."""
