@@ -225,6 +225,7 @@ def grow(state: GridState, trees: Trees, source: bool, stop: Any, counts: Any) -
     sign = np.int64(1) if source else np.int64(-1)
     trees.cursor[DEPTH + tree] += ONE
     deepest = np.int64(trees.cursor[DEPTH + tree])
+    trees.first_orphan[trees.cursor[DEPTH + tree]] = len(label)
     deepest_other = np.int64(trees.cursor[DEPTH + other])
     waiting = trees.cursor[LENGTH + tree]
     scans = ZERO
