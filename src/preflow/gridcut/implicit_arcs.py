@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ..kernels.atomics import prefetch
 from ..kernels.kernel import kernel
+from .state import GridState
 
 ONE = np.uint64(1)
 
@@ -37,28 +38,29 @@ def opposite(step: Any, degree: Any, arc: Any) -> Any:
 
 
 class FirstOut(NamedTuple):
-    """Where the arcs of a pixel begin: `step` and `degree` as in :class:`Heads`."""
-
-    step: NDArray[np.uint64]
-    degree: Any
-
-
-class Heads(NamedTuple):
-    """The heads of arcs.
+    """Where the arcs of a pixel begin.
 
     Attributes
     ----------
     step : ndarray of uint64, shape (degree,)
-        What leads from a pixel to its neighbour in each direction, modulo 2**64.
+        As in :class:`preflow.gridcut.state.GridState`.
     degree : uint64
+        Number of directions; not a constant that the kernels are compiled for: they are many.
     """
 
     step: NDArray[np.uint64]
     degree: Any
 
 
+class Heads(NamedTuple):
+    """The heads of arcs; attributes as in :class:`FirstOut`."""
+
+    step: NDArray[np.uint64]
+    degree: Any
+
+
 class Reverses(NamedTuple):
-    """The opposites of arcs: `step` and `degree` as in :class:`Heads`."""
+    """The opposites of arcs; attributes as in :class:`FirstOut`."""
 
     step: NDArray[np.uint64]
     degree: Any
@@ -99,12 +101,12 @@ overload(operator.getitem)(lambda arcs, index: _entry(arcs, index))
 overload(prefetch)(lambda array, index: _nothing_to_fetch(array, index))
 
 
-def implicit_network(step: NDArray[np.int64], residual: NDArray[Any], terminal: NDArray[Any]) -> ImplicitNetwork:
-    """Return the network of a grid's state; it shares `residual`, of shape (pixels, degree)."""
-    arcs = step.astype(np.uint64), np.uint64(len(step))
-    excess = terminal.astype(np.int64)
+def implicit_network(state: GridState) -> ImplicitNetwork:
+    """Return the network of a grid's state; it shares the residual capacities."""
+    arcs = state.step, np.uint64(len(state.directions))
+    excess = state.terminal.astype(np.int64)
     sink_residual = np.maximum(-excess, 0)
     np.maximum(excess, 0, out=excess)
     return ImplicitNetwork(
-        FirstOut(*arcs), Heads(*arcs), Reverses(*arcs), residual.reshape(-1), excess, sink_residual
+        FirstOut(*arcs), Heads(*arcs), Reverses(*arcs), state.residual, excess, sink_residual
     )

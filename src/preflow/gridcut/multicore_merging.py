@@ -20,11 +20,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.atomics import fetch_add, load, relaxed_load
+from ..graph.integer_grid import IntegerGrid
+from ..kernels.atomics import PADDING
 from ..kernels.clock import now
 from ..kernels.kernel import kernel
 from ..parallel.barrier import PATIENCE, make_barrier, wait
 from ..parallel.delays import delay
+from ..parallel.pieces import run_pieces
 from ..parallel.team import run_solver, share_of
 from ..solving.options import check_positive
 from ..solving.run import Control
@@ -44,12 +46,15 @@ from .serial_incremental_bfs import (
     push_direct,
     search,
 )
-from .state import GridState, grid_state, padding
+from .solution import GridFlow, GridSolution
+from .state import GridState, grid_state, index_dtype, padding, reach_sink, solution_of
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
-#: Blocks for each thread, and pixels of a block at least, where their number is not given.
-BLOCKS_PER_THREAD, LEAST_BLOCK = 8, 4096
+#: Blocks for each thread, at least; where their number is not given.
+BLOCKS_PER_THREAD = 8
+#: Pixels of a block: at most, since what a search reads of so many stays in a core's cache, and at least.
+BLOCK, LEAST_BLOCK = 1 << 16, 1 << 12
 #: Positions in a row of Control.thread_counts: nanoseconds for blocks alone, and for merges.
 BLOCK_NANOSECONDS, MERGE_NANOSECONDS = 10, 11
 
@@ -229,30 +234,32 @@ def work(merging: Merging, thread: Any) -> None:
 
 def blocks_wanted(pixels: int, threads: int, asked: int | None) -> int:
     """Return into how many blocks a grid is to be cut."""
-    return XX
+    if asked is not None:
+        return asked
+    return max(1, min(max(BLOCKS_PER_THREAD * threads, pixels // BLOCK), pixels // LEAST_BLOCK))
 
 
-def merge(state: GridState, grid: Any, options: MergingOptions, control: Control) -> Trees:
-    """Make the flow of a state maximal and return the trees; the sink's is complete unless it was to stop."""
+def make_merging(state: GridState, grid: IntegerGrid, options: MergingOptions, control: Control) -> Merging:
+    """Return what the threads share before they begin."""
     pixels, size, threads = math.prod(grid.shape), len(state.terminal), control.threads
     blocks = plan_blocks(grid.shape, padding(grid), blocks_wanted(pixels, threads, options.blocks))
     faces = make_faces(blocks, grid.offsets, state.residual.dtype)
-    index = np.uint32 if size < 2**32 else np.uint64
+    index = index_dtype(size + 1)
     code = np.uint8 if len(state.directions) < 254 else np.uint16
-    # What a thread never uses of its queues takes no memory, but addresses.
-    cursor = np.zeros((threads, CURSORS), dtype=np.uint64)
+    cursor = np.zeros((threads, max(CURSORS, int(PADDING))), dtype=np.uint64)
     cursor[:, LOWEST] = size
-    merging = Merging(
+    trees = Trees(
+        np.zeros(size, dtype=np.int32),
+        np.zeros(size, dtype=code),
+        np.zeros(size, dtype=np.uint8),
+        np.empty((2, 0), dtype=index),
+        np.empty(size, dtype=index),
+        np.empty(0, dtype=index),
+        cursor[0],
+    )
+    return Merging(
         state,
-        Trees(
-            np.zeros(size, dtype=np.int32),
-            np.zeros(size, dtype=code),
-            np.zeros(size, dtype=np.uint8),
-            np.empty((2, 0), dtype=index),
-            np.empty(size, dtype=index),
-            np.empty(0, dtype=index),
-            cursor[0],
-        ),
+        trees,
         blocks,
         faces,
         make_regions(math.prod(blocks.counts.tolist()), faces.ends),
@@ -260,10 +267,33 @@ def merge(state: GridState, grid: Any, options: MergingOptions, control: Control
         control.stop,
         control.thread_counts,
         np.empty((threads, 2, len(grid.shape)), dtype=np.int64),
+        # What a thread never uses of its queues takes no memory, only addresses.
         np.empty((threads, 2, pixels), dtype=index),
         np.empty((threads, 4 * pixels + 3), dtype=index),
         cursor,
         control.delays,
     )
+
+
+def solve(grid: IntegerGrid, start: GridFlow | None, options: MergingOptions, control: Control) -> GridSolution:
+    """Find a minimum cut of a grid.
+
+    Notes
+    -----
+    Memory beside the state: 14 bytes a pixel, and for each thread up to 8 for the pixels of its region.
+    """
+    state = grid_state(grid, start, control.threads)
+    merging = make_merging(state, grid, options, control)
     run_solver(lambda thread: work(merging, np.uint64(thread)), control, merging.barrier)
-    return merging.trees
+    label, terminal = merging.trees.label, state.terminal
+    sink_side = np.empty(len(label), dtype=np.bool_)
+    if control.stopped:
+        reach_sink(state, sink_side, merging.trees.next_orphan)
+    else:
+        run_pieces(lambda begin, end: np.less(label[begin:end], 0, out=sink_side[begin:end]), len(label), control.threads)
+
+    def is_settled(begin: int, end: int) -> bool:
+        return not bool((terminal[begin:end] > 0)[sink_side[begin:end]].any())
+
+    finished = all(run_pieces(is_settled, len(label), control.threads))
+    return solution_of(grid, state, sink_side, finished)

@@ -15,7 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels.atomics import add
 from ..kernels.kernel import kernel
+from ..parallel.pieces import run_pieces
+from .solution import GridSolution
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -147,8 +150,11 @@ def add_capacities(
 
 
 @kernel
-def add_flow(state: GridState, pad: Any, flow: Any, d: Any, first: Any, count: Any) -> None:
-    """Send a flow from a run of pixels in direction `d`, as much of it as the capacities take."""
+def add_flow(state: GridState, pad: Any, flow: Any, d: Any, first: Any, count: Any, alone: bool) -> None:
+    """Send a flow from a run of pixels in direction `d`, as much of it as the capacities take.
+
+    Other threads send from other pixels meanwhile, unless this one is alone.
+    """
     residual, terminal = state.residual, state.terminal
     degree = np.uint64(len(state.directions))
     p = pad + first
@@ -162,13 +168,39 @@ def add_flow(state: GridState, pad: Any, flow: Any, d: Any, first: Any, count: A
             amount = max(min(wanted, np.int64(residual[arc])), -np.int64(residual[opposite]))
             residual[arc] -= amount
             residual[opposite] += amount
-            terminal[p] -= amount
-            terminal[q] += amount
+            add(alone, terminal, p, -amount)
+            add(alone, terminal, q, amount)
         p += ONE
         i += ONE
 
 
-def grid_state(grid: Any, start: Any | None = None) -> GridState:
+@kernel
+def reach_sink(state: GridState, reaching: Any, queue: Any) -> None:
+    """Mark the pixels from which one with a deficit can be reached; `queue` has room for all."""
+    residual, step, terminal = state.residual, state.step, state.terminal
+    degree = np.uint64(len(state.directions))
+    end = ZERO
+    p = ZERO
+    while p < np.uint64(len(terminal)):
+        reaching[p] = terminal[p] < 0
+        if terminal[p] < 0:
+            queue[end] = p
+            end += ONE
+        p += ONE
+    k = ZERO
+    while k < end:
+        p = np.uint64(queue[k])
+        for direction in range(len(state.directions)):
+            d = np.uint64(direction)
+            q = p + step[d]
+            if not reaching[q] and residual[q * degree + (d ^ ONE)] > 0:
+                reaching[q] = True
+                queue[end] = q
+                end += ONE
+        k += ONE
+
+
+def grid_state(grid: Any, start: Any | None = None, threads: int = 1) -> GridState:
     """Return the state of a grid: no flow, or as much of the flow of an earlier solve as fits.
 
     Capacities are converted run by run, so that arrays of any integers and strides, also of 0, are read once
@@ -188,29 +220,43 @@ def grid_state(grid: Any, start: Any | None = None) -> GridState:
         (np.uint8(0),) * degree,
     )
     inner = state.terminal[pad : pad + pixels].reshape(shape)
-    np.subtract(grid.source, grid.sink, out=inner, dtype=np.int64, casting="unsafe")
     lengths = np.array(shape, dtype=np.int64)
-    capacity = np.empty((len(grid.neighbor), plan_chunks(shape).pixels), dtype=grid.residual_dtype)
-    for index, first, count in chunks(shape):
-        for values, row in zip(grid.neighbor, capacity, strict=True):
-            part = values[index]
-            np.copyto(row[:count].reshape(part.shape), part, casting="unsafe")
-        add_capacities(
-            state,
-            np.uint64(pad),
-            capacity,
-            lengths,
-            offsets,
-            np.uint64(first),
-            np.uint64(count),
-            bool(grid.symmetric),
-        )
-    if start is not None:
-        for pair in range(degree // 2):
-            flow = start.flow(pair)
-            for index, first, count in chunks(shape):
+    longest = plan_chunks(shape).pixels
+    runs = list(chunks(shape))
+
+    def convert(begin: int, end: int) -> None:
+        capacity = np.empty((len(grid.neighbor), longest), dtype=grid.residual_dtype)
+        for index, first, count in runs[begin:end]:
+            np.subtract(
+                grid.source[index], grid.sink[index], out=inner[index], dtype=np.int64, casting="unsafe"
+            )
+            for values, row in zip(grid.neighbor, capacity, strict=True):
+                part = values[index]
+                np.copyto(row[:count].reshape(part.shape), part, casting="unsafe")
+            add_capacities(
+                state,
+                np.uint64(pad),
+                capacity,
+                lengths,
+                offsets,
+                np.uint64(first),
+                np.uint64(count),
+                bool(grid.symmetric),
+            )
+
+    run_pieces(convert, len(runs), threads)
+    for pair in range(degree // 2 if start is not None else 0):
+        flow = start.flow(pair)  # type: ignore[union-attr]
+        direction = np.uint64(2 * pair)
+
+        def send(begin: int, end: int, flow: Any = flow, direction: Any = direction) -> None:
+            for index, first, count in runs[begin:end]:
                 part = np.ascontiguousarray(flow[index], dtype=np.int64).ravel()
-                add_flow(state, np.uint64(pad), part, np.uint64(2 * pair), np.uint64(first), np.uint64(count))
+                add_flow(
+                    state, np.uint64(pad), part, direction, np.uint64(first), np.uint64(count), threads == 1
+                )
+
+        run_pieces(send, len(runs), threads)
     return state
 
 
@@ -219,3 +265,21 @@ def padding(grid: Any) -> int:
     reach = np.abs(np.asarray(grid.offsets)).astype(np.int64)
     strides = [math.prod(grid.shape[axis + 1 :]) for axis in range(len(grid.shape))]
     return int((reach @ np.array(strides, dtype=np.int64)).max(initial=0))
+
+
+def index_dtype(size: int) -> Any:
+    """Return the dtype of numbers of pixels below `size`."""
+    return np.uint32 if size <= 2**32 else np.uint64
+
+
+def solution_of(grid: Any, state: GridState, sink_side: Any, finished: bool) -> GridSolution:
+    """Return the solution that a state is; `sink_side` has an entry for each number of a pixel."""
+    pad, degree = padding(grid), len(state.directions)
+    inner = slice(pad, len(state.terminal) - pad)
+    residual = state.residual.reshape(-1, degree)[inner].reshape(*grid.shape, degree)
+    return GridSolution(
+        sink_side[inner].reshape(grid.shape),
+        finished,
+        np.moveaxis(residual, -1, 0),
+        state.terminal[inner].reshape(grid.shape),
+    )

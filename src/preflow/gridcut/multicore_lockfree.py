@@ -1,0 +1,56 @@
+"""Lock-free push-relabel on a grid: Hong's algorithm on many cores, with global relabels.
+
+Hong (IPDPS 2008), as in Łupińska, section 4.4: the lowest residual neighbour of an active pixel gets its
+excess if it is lower, else the pixel is lifted to just above it. The kernels are those for general networks
+(parallel/lockfree.py); here arcs are computed, not stored. For the record: on images searches for paths are
+several times as fast, see multicore_merging.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..graph.integer_grid import IntegerGrid
+from ..parallel.lockfree import push_relabel
+from ..solving.options import check_positive_number
+from ..solving.run import Control
+from .implicit_arcs import implicit_network
+from .solution import GridFlow, GridSolution
+from .state import grid_state, index_dtype, solution_of
+
+
+@dataclass(frozen=True)
+class GridLockFreeOptions:
+    """Options of the lock-free solver.
+
+    Attributes
+    ----------
+    relabel_period : float or None
+        A global relabel is due after ``relabel_period * n`` relabels of all threads together; None: never.
+    """
+
+    relabel_period: float | None = 1.0
+
+    def __post_init__(self) -> None:
+        if self.relabel_period is not None:
+            check_positive_number("relabel_period", self.relabel_period)
+
+
+def solve(
+    grid: IntegerGrid, start: GridFlow | None, options: GridLockFreeOptions, control: Control
+) -> GridSolution:
+    """Find a minimum cut of a grid.
+
+    Notes
+    -----
+    O(n^2) pushes and relabels a pixel; memory of the state, three indices a pixel and 16 bytes of excess.
+    """
+    state = grid_state(grid, start, control.threads)
+    net = implicit_network(state)
+    height = push_relabel(net, index_dtype(len(net.excess) + 1), options.relabel_period, False, control)
+    np.subtract(net.excess, net.sink_residual, out=state.terminal, casting="unsafe")
+    reaching = height <= len(height)
+    finished = not bool(net.excess[reaching].any())
+    return solution_of(grid, state, reaching, finished)
