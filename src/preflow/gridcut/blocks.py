@@ -118,7 +118,7 @@ def list_faces(
 ) -> int:
     """Write the faces into arrays that are long enough, or only return how many there are if they are empty.
 
-    `offsets` has a row for each direction; `scratch` has six rows.
+    `offsets` has a row for each direction; `scratch` has seven rows.
     """
     shape, counts = blocks.shape, blocks.counts
     axes = len(shape)
@@ -187,7 +187,7 @@ def make_faces(blocks: Blocks, offsets: NDArray[np.int64], residual_dtype: Any) 
 def close_face(state: Any, blocks: Blocks, faces: Faces, face: Any) -> Any:
     """Close the arcs of a face; return how many of them and of their opposites were not saturated."""
     residual = state.residual
-    degree = np.uint64(len(state.directions))
+    degree = np.uint64(len(state.step))
     d = faces.direction[face]
     k = faces.first[face]
     unsaturated = ZERO
@@ -210,7 +210,7 @@ def close_face(state: Any, blocks: Blocks, faces: Faces, face: Any) -> Any:
 def open_face(state: Any, blocks: Blocks, faces: Faces, face: Any) -> None:
     """Give the arcs of a face the capacities back that they had."""
     residual = state.residual
-    degree = np.uint64(len(state.directions))
+    degree = np.uint64(len(state.step))
     d = faces.direction[face]
     k = faces.first[face]
     for row in range(rows_of(faces.box[face])):

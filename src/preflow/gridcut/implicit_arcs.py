@@ -103,7 +103,7 @@ overload(prefetch)(lambda array, index: _nothing_to_fetch(array, index))
 
 def implicit_network(state: GridState) -> ImplicitNetwork:
     """Return the network of a grid's state; it shares the residual capacities."""
-    arcs = state.step, np.uint64(len(state.directions))
+    arcs = state.step, np.uint64(len(state.step))
     excess = state.terminal.astype(np.int64)
     sink_residual = np.maximum(-excess, 0)
     np.maximum(excess, 0, out=excess)

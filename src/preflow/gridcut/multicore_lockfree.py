@@ -18,7 +18,7 @@ from ..solving.options import check_positive_number
 from ..solving.run import Control
 from .implicit_arcs import implicit_network
 from .solution import GridFlow, GridSolution
-from .state import grid_state, index_dtype, solution_of
+from .state import grid_solution, grid_state, interior
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,10 @@ def solve(
     """
     state = grid_state(grid, start, control.threads)
     net = implicit_network(state)
-    height = push_relabel(net, index_dtype(len(net.excess) + 1), options.relabel_period, False, control)
+    index = np.uint32 if len(net.excess) + 1 < 2**32 else np.uint64
+    height = push_relabel(net, index, options.relabel_period, False, control)
     np.subtract(net.excess, net.sink_residual, out=state.terminal, casting="unsafe")
-    reaching = height <= len(height)
-    finished = not bool(net.excess[reaching].any())
-    return solution_of(grid, state, reaching, finished)
+    first, last = interior(grid)
+    sink_side = height[first:last] <= len(height)
+    finished = not bool(net.excess[first:last][sink_side].any())
+    return grid_solution(grid, state, sink_side, finished)

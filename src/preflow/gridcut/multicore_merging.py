@@ -30,24 +30,29 @@ from ..parallel.pieces import run_pieces
 from ..parallel.team import run_solver, share_of
 from ..solving.options import check_positive
 from ..solving.run import Control
+from ..stats import PUSHES
 from .blocks import Blocks, Faces, block_box, close_face, make_faces, open_face, plan_blocks, row_of, rows_of
 from .regions import CLOSED, Regions, make_regions, next_region
 from .serial_incremental_bfs import (
-    CURSORS,
     DEPTH,
+    HEAD,
     LENGTH,
-    LOWEST,
     SINK,
     SOURCE,
-    Trees,
+    Forests,
     dequeue,
     enqueue,
+    make_forests,
     plant,
-    push_direct,
+    plant_deficits,
     search,
+    search_all,
+    share,
+    sweep,
+    with_levels,
 )
 from .solution import GridFlow, GridSolution
-from .state import GridState, grid_state, index_dtype, padding, reach_sink, solution_of
+from .state import GridState, grid_solution, grid_state, interior, padding
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -77,85 +82,59 @@ class MergingOptions:
 
 
 class Merging(NamedTuple):
-    """What the threads share; of `trees` each has its own queues.
+    """What the threads share.
 
     Attributes
     ----------
-    boxes : ndarray of int64, shape (threads, 2, ndim)
-        Scratch.
-    queue, first_orphan, cursor : ndarrays whose first axis is that of the threads
-        What each has of its own.
     delays : ndarray of uint64, or None
         For stress tests, see parallel/delays.py.
     """
 
     state: GridState
-    trees: Trees
     blocks: Blocks
     faces: Faces
     regions: Regions
     barrier: NDArray[np.int64]
     stop: NDArray[np.int64]
     counts: NDArray[np.uint64]
-    boxes: NDArray[np.int64]
-    queue: NDArray[Any]
-    first_orphan: NDArray[Any]
-    cursor: NDArray[np.uint64]
     delays: Any = None
 
 
 @kernel
-def own_trees(merging: Merging, thread: Any) -> Trees:
-    """Return the trees with a thread's own queues."""
-    trees = merging.trees
-    return Trees(
-        trees.label,
-        trees.parent,
-        trees.queued,
-        merging.queue[thread],
-        trees.next_orphan,
-        merging.first_orphan[thread],
-        merging.cursor[thread],
-    )
+def go_on(merging: Merging, thread: Any, forests: Forests, region: Any) -> bool:
+    """Search in a region from what is in the queues, and empty them; whether there was room for the levels."""
+    cursor = forests.cursor
+    if max(cursor[DEPTH + SOURCE], cursor[DEPTH + SINK]) + ONE >= np.uint64(len(forests.first_orphan)):
+        return False
+    if not search(merging.state, forests, merging.stop, merging.counts[thread]):
+        return False
+    for forest in (SOURCE, SINK):
+        merging.regions.depth[region, forest] = cursor[DEPTH + forest]
+        while cursor[LENGTH + forest] > ZERO:
+            dequeue(forests, forest)
+        cursor[HEAD + forest] = ZERO
+    return True
 
 
 @kernel
-def go_on(merging: Merging, thread: Any, trees: Trees, region: Any) -> None:
-    """Search in a region from what is in the thread's queues, and empty them."""
-    depth = max(trees.cursor[DEPTH + SOURCE], trees.cursor[DEPTH + SINK])
-    level = ZERO
-    while level <= depth + ONE:
-        trees.first_orphan[level] = len(trees.label)
-        level += ONE
-    search(merging.state, trees, merging.stop, merging.counts[thread])
-    for tree in (SOURCE, SINK):
-        merging.regions.depth[region, tree] = trees.cursor[DEPTH + tree]
-        while trees.cursor[LENGTH + tree] > ZERO:
-            dequeue(trees, tree)
-        trees.cursor[tree] = ZERO
-
-
-@kernel
-def search_block(merging: Merging, thread: Any, trees: Trees, block: Any) -> None:
-    """Solve a block alone."""
-    box = merging.boxes[thread]
+def begin_block(merging: Merging, thread: Any, forests: Forests, box: Any, block: Any) -> None:
+    """Plant the forests of a block."""
     block_box(merging.blocks, block, box)
     for row in range(rows_of(box)):
         first, last = row_of(merging.blocks, box, row)
-        push_direct(merging.state, first, last)
+        merging.counts[thread, PUSHES] += sweep(merging.state, first, last)
     for row in range(rows_of(box)):
         first, last = row_of(merging.blocks, box, row)
-        plant(merging.state, trees, first, last)
-    trees.cursor[DEPTH + SOURCE] = ONE
-    trees.cursor[DEPTH + SINK] = ONE
-    go_on(merging, thread, trees, block)
+        plant(merging.state, forests, first, last)
+    forests.cursor[DEPTH + SOURCE] = ONE
+    forests.cursor[DEPTH + SINK] = ONE
 
 
 @kernel
-def wake_border(merging: Merging, trees: Trees, face: Any) -> None:
+def wake_border(merging: Merging, forests: Forests, face: Any) -> None:
     """Put those into the queues that can grow over a face that was opened."""
-    label, residual, step = trees.label, merging.state.residual, merging.state.step
-    degree = np.uint64(len(merging.state.directions))
+    label, residual, step = forests.label, merging.state.residual, merging.state.step
+    degree = np.uint64(len(step))
     d = merging.faces.direction[face]
     for row in range(rows_of(merging.faces.box[face])):
         p, end = row_of(merging.blocks, merging.faces.box[face], row)
@@ -164,20 +143,20 @@ def wake_border(merging: Merging, trees: Trees, face: Any) -> None:
             here, there = label[p], label[q]
             if residual[p * degree + d] > 0:
                 if here > 0 and there <= 0:
-                    enqueue(trees, p, SOURCE)
+                    enqueue(forests, p, SOURCE)
                 if there < 0 and here >= 0:
-                    enqueue(trees, q, SINK)
+                    enqueue(forests, q, SINK)
             if residual[q * degree + (d ^ ONE)] > 0:
                 if there > 0 and here <= 0:
-                    enqueue(trees, q, SOURCE)
+                    enqueue(forests, q, SOURCE)
                 if here < 0 and there >= 0:
-                    enqueue(trees, p, SINK)
+                    enqueue(forests, p, SINK)
             p += ONE
 
 
 @kernel
-def search_merged(merging: Merging, thread: Any, trees: Trees, region: Any, begin: Any, end: Any) -> None:
-    """Open the faces within a region and go on with the search."""
+def begin_merged(merging: Merging, forests: Forests, region: Any, begin: Any, end: Any) -> None:
+    """Open the faces within a region that stand in ``closed[begin:end]``."""
     closed = merging.regions.closed
     k = begin
     while k < end:
@@ -185,51 +164,59 @@ def search_merged(merging: Merging, thread: Any, trees: Trees, region: Any, begi
         k += ONE
     k = begin
     while k < end:
-        wake_border(merging, trees, np.uint64(closed[k]))
+        wake_border(merging, forests, np.uint64(closed[k]))
         k += ONE
-    for tree in (SOURCE, SINK):
-        trees.cursor[DEPTH + tree] = merging.regions.depth[region, tree]
-    go_on(merging, thread, trees, region)
+    for forest in (SOURCE, SINK):
+        forests.cursor[DEPTH + forest] = merging.regions.depth[region, forest]
 
 
 @kernel
-def work(merging: Merging, thread: Any) -> None:
-    """Close the faces, solve blocks and merge regions until one is left; one thread's share.
-
-    Where the solve is to stop, the faces that are still closed are opened in the end: then the residual
-    capacities belong to a flow.
-    """
-    num_threads = np.uint64(len(merging.cursor))
-    num_faces = np.uint64(len(merging.faces.direction))
-    regions, counts = merging.regions, merging.counts
-    begin, end = share_of(num_faces, thread, num_threads)
-    face = begin
+def close_faces(merging: Merging, thread: Any, num_threads: Any) -> bool:
+    """Close a thread's share of the faces and wait for the others."""
+    face, end = share_of(np.uint64(len(merging.faces.direction)), thread, num_threads)
     while face < end:
-        regions.weight[face] = close_face(merging.state, merging.blocks, merging.faces, face)
+        merging.regions.weight[face] = close_face(merging.state, merging.blocks, merging.faces, face)
         face += ONE
+    return wait(merging.barrier, num_threads)
+
+
+@kernel
+def open_faces(merging: Merging, thread: Any, num_threads: Any) -> None:
+    """Wait for all threads, and open what is still closed: the solve was stopped."""
     if not wait(merging.barrier, num_threads):
         return
-    trees = own_trees(merging, thread)
+    k, end = share_of(merging.regions.shared[CLOSED], thread, num_threads)
+    while k < end:
+        open_face(merging.state, merging.blocks, merging.faces, np.uint64(merging.regions.closed[k]))
+        k += ONE
+
+
+@kernel
+def work(merging: Merging, thread: Any, forests: Forests, box: Any, region: Any) -> Any:
+    """Solve blocks and merge regions until one is left; one thread's share.
+
+    Returns the number of blocks, or a region whose search lacks room for levels; to go on with it is `region`,
+    which is the number of blocks at first.
+    """
+    regions, counts = merging.regions, merging.counts
     none = np.uint64(len(regions.state))
-    region = none
     while True:
-        delay(merging.delays, thread)
-        region, begin, end, fresh = next_region(regions, region, merging.barrier[PATIENCE], merging.stop)
-        if region == none:
-            break
+        fresh = False
+        if region == none or go_on(merging, thread, forests, region):
+            delay(merging.delays, thread)
+            region, begin, end, fresh = next_region(regions, region, merging.barrier[PATIENCE], merging.stop)
+            if region == none:
+                return none
+        else:
+            return region
         started = now()
         if fresh:
-            search_block(merging, thread, trees, region)
-            counts[thread, BLOCK_NANOSECONDS] += now() - started
+            begin_block(merging, thread, forests, box, region)
         else:
-            search_merged(merging, thread, trees, region, begin, end)
-            counts[thread, MERGE_NANOSECONDS] += now() - started
-    if not wait(merging.barrier, num_threads):
-        return
-    begin, end = share_of(regions.shared[CLOSED], thread, num_threads)
-    while begin < end:
-        open_face(merging.state, merging.blocks, merging.faces, np.uint64(regions.closed[begin]))
-        begin += ONE
+            begin_merged(merging, forests, region, begin, end)
+        if not go_on(merging, thread, forests, region):
+            return region
+        counts[thread, BLOCK_NANOSECONDS if fresh else MERGE_NANOSECONDS] += now() - started
 
 
 def blocks_wanted(pixels: int, threads: int, asked: int | None) -> int:
@@ -239,61 +226,60 @@ def blocks_wanted(pixels: int, threads: int, asked: int | None) -> int:
     return max(1, min(max(BLOCKS_PER_THREAD * threads, pixels // BLOCK), pixels // LEAST_BLOCK))
 
 
-def make_merging(state: GridState, grid: IntegerGrid, options: MergingOptions, control: Control) -> Merging:
-    """Return what the threads share before they begin."""
-    pixels, size, threads = math.prod(grid.shape), len(state.terminal), control.threads
-    blocks = plan_blocks(grid.shape, padding(grid), blocks_wanted(pixels, threads, options.blocks))
-    faces = make_faces(blocks, grid.offsets, state.residual.dtype)
-    index = index_dtype(size + 1)
-    code = np.uint8 if len(state.directions) < 254 else np.uint16
-    cursor = np.zeros((threads, max(CURSORS, int(PADDING))), dtype=np.uint64)
-    cursor[:, LOWEST] = size
-    trees = Trees(
-        np.zeros(size, dtype=np.int32),
-        np.zeros(size, dtype=code),
-        np.zeros(size, dtype=np.uint8),
-        np.empty((2, 0), dtype=index),
-        np.empty(size, dtype=index),
-        np.empty(0, dtype=index),
-        cursor[0],
-    )
-    return Merging(
-        state,
-        trees,
-        blocks,
-        faces,
-        make_regions(math.prod(blocks.counts.tolist()), faces.ends),
-        make_barrier(threads),
-        control.stop,
-        control.thread_counts,
-        np.empty((threads, 2, len(grid.shape)), dtype=np.int64),
-        # What a thread never uses of its queues takes no memory, only addresses.
-        np.empty((threads, 2, pixels), dtype=index),
-        np.empty((threads, 4 * pixels + 3), dtype=index),
-        cursor,
-        control.delays,
-    )
+def merge(merging: Merging, forests: Forests, pixels: int, control: Control) -> None:
+    """Make the flow maximal and the sink's forest complete, unless the solve is stopped."""
+    num_threads = np.uint64(control.threads)
+    none = np.uint64(len(merging.regions.state))
+
+    def share_of_thread(number: int) -> None:
+        thread = np.uint64(number)
+        # What a thread never uses of its queues takes no memory, only addresses. What it counts is apart from
+        # what others do.
+        own = share(forests, pixels)
+        own = own._replace(cursor=np.concatenate([own.cursor, np.zeros(2 * PADDING, dtype=np.uint64)]))
+        box = np.empty(2 * int(PADDING) * len(merging.blocks.shape), dtype=np.int64)
+        box = box[: 2 * len(merging.blocks.shape)].reshape(2, -1)
+        if not close_faces(merging, thread, num_threads):
+            return
+        region = none
+        while (region := work(merging, thread, own, box, region)) != none:
+            own = with_levels(own)
+        open_faces(merging, thread, num_threads)
+
+    run_solver(share_of_thread, control, merging.barrier)
 
 
-def solve(grid: IntegerGrid, start: GridFlow | None, options: MergingOptions, control: Control) -> GridSolution:
+def solve(
+    grid: IntegerGrid, start: GridFlow | None, options: MergingOptions, control: Control
+) -> GridSolution:
     """Find a minimum cut of a grid.
 
     Notes
     -----
-    Memory beside the state: 14 bytes a pixel, and for each thread up to 8 for the pixels of its region.
+    Memory beside the state: 14 bytes a pixel, and for each thread up to 8 for each pixel of its region.
     """
     state = grid_state(grid, start, control.threads)
-    merging = make_merging(state, grid, options, control)
-    run_solver(lambda thread: work(merging, np.uint64(thread)), control, merging.barrier)
-    label, terminal = merging.trees.label, state.terminal
-    sink_side = np.empty(len(label), dtype=np.bool_)
+    first, last = map(int, interior(grid))
+    wanted = blocks_wanted(last - first, control.threads, options.blocks)
+    blocks = plan_blocks(grid.shape, padding(grid), wanted)
+    faces = make_faces(blocks, grid.offsets, state.residual.dtype)
+    regions = make_regions(math.prod(blocks.counts.tolist()), faces.ends)
+    barrier = make_barrier(control.threads)
+    shared = Merging(
+        state, blocks, faces, regions, barrier, control.stop, control.thread_counts, control.delays
+    )
+    forests = make_forests(state, 0)
+    merge(shared, forests, last - first, control)
     if control.stopped:
-        reach_sink(state, sink_side, merging.trees.next_orphan)
-    else:
-        run_pieces(lambda begin, end: np.less(label[begin:end], 0, out=sink_side[begin:end]), len(label), control.threads)
+        forests = share(forests, last - first)
+        plant_deficits(state, forests, np.uint64(first), np.uint64(last))
+        search_all(state, forests, np.zeros(1, dtype=np.int64), control.counts)
+    sink_side = np.empty(last - first, dtype=np.bool_)
+    label, terminal = forests.label[first:last], state.terminal[first:last]
 
     def is_settled(begin: int, end: int) -> bool:
-        return not bool((terminal[begin:end] > 0)[sink_side[begin:end]].any())
+        np.less(label[begin:end], 0, out=sink_side[begin:end])
+        return not bool((terminal[begin:end][sink_side[begin:end]] > 0).any())
 
-    finished = all(run_pieces(is_settled, len(label), control.threads))
-    return solution_of(grid, state, sink_side, finished)
+    finished = all(run_pieces(is_settled, last - first, control.threads))
+    return grid_solution(grid, state, sink_side, finished)

@@ -31,60 +31,35 @@ class GridState(NamedTuple):
 
     Attributes
     ----------
-    residual : ndarray of int16, int32 or int64, shape (size * D,)
+    residual : ndarray of int32 or int64, shape (size * D,)
         ``residual[p * D + d]`` is the residual capacity of the arc from p in direction d.
-    terminal : ndarray of int32 or int64, shape (size,)
+    terminal : ndarray of the same dtype, shape (size,)
         Excess of a pixel where positive, what it can still send to the sink where negative.
     step : ndarray of uint64, shape (D,)
         By how much the number of the neighbour in a direction is larger, modulo 2**64.
-    directions : tuple of D zeros
-        Tells the compiler D, which makes loops over directions straight code.
     """
 
     residual: NDArray[Any]
     terminal: NDArray[Any]
     step: NDArray[np.uint64]
-    directions: tuple[Any, ...]
 
 
-class Chunks(NamedTuple):
-    """How a grid is cut into runs of whole rows.
+def plan_chunks(shape: tuple[int, ...]) -> tuple[int, int]:
+    """Return how to cut a grid into runs of whole rows, about CHUNK pixels each: along which axis, how far.
 
-    Attributes
-    ----------
-    axis : int
-        A run has some indices of this axis, one of each axis before, and all of each axis after.
-    length : int
-        How many indices of `axis`, at most.
-    pixels : int
-        Pixels of the longest run.
+    A run has so many indices of that axis, one of each axis before, and all of each axis after.
     """
-
-    axis: int
-    length: int
-    pixels: int
-
-
-def plan_chunks(shape: tuple[int, ...]) -> Chunks:
-    """Return how to cut a grid into runs of about CHUNK pixels."""
-    axis, below = len(shape) - 1, shape[-1]
-    while axis > 0 and below * shape[axis - 1] <= CHUNK:
-        axis -= 1
-        below *= shape[axis]
-    if axis == len(shape) - 1:
-        if axis == 0:
-            return Chunks(0, shape[0], shape[0])
-        axis -= 1
-        return Chunks(axis, 1, below)
-    if axis == 0:
-        return Chunks(0, shape[0], below)
-    length = max(1, CHUNK // below)
-    return Chunks(axis - 1, length, min(length, shape[axis - 1]) * below)
+    if len(shape) == 1:
+        return 0, shape[0]
+    axis = 0
+    while axis < len(shape) - 2 and math.prod(shape[axis + 1 :]) > CHUNK:
+        axis += 1
+    return axis, min(max(1, CHUNK // math.prod(shape[axis + 1 :])), shape[axis])
 
 
 def chunks(shape: tuple[int, ...]) -> Iterator[tuple[tuple[Any, ...], int, int]]:
     """Yield the index of each run of whole rows, its first pixel and the number of its pixels."""
-    axis, length, _ = plan_chunks(shape)
+    axis, length = plan_chunks(shape)
     below = math.prod(shape[axis + 1 :])
     first = 0
     for lead in np.ndindex(shape[:axis]):
@@ -110,7 +85,7 @@ def add_capacities(
     `capacity` has a row for each direction, or for each two opposite ones; `first` is the first pixel.
     """
     residual, step = state.residual, state.step
-    degree = np.uint64(len(state.directions))
+    degree = np.uint64(len(state.step))
     axes = len(shape)
     width = np.uint64(shape[axes - 1])
     begin = ZERO
@@ -153,10 +128,10 @@ def add_capacities(
 def add_flow(state: GridState, pad: Any, flow: Any, d: Any, first: Any, count: Any, alone: bool) -> None:
     """Send a flow from a run of pixels in direction `d`, as much of it as the capacities take.
 
-    Other threads send from other pixels meanwhile, unless this one is alone.
+    Unless it is `alone`, other threads send from other pixels meanwhile.
     """
     residual, terminal = state.residual, state.terminal
-    degree = np.uint64(len(state.directions))
+    degree = np.uint64(len(state.step))
     p = pad + first
     i = ZERO
     while i < count:
@@ -174,32 +149,6 @@ def add_flow(state: GridState, pad: Any, flow: Any, d: Any, first: Any, count: A
         i += ONE
 
 
-@kernel
-def reach_sink(state: GridState, reaching: Any, queue: Any) -> None:
-    """Mark the pixels from which one with a deficit can be reached; `queue` has room for all."""
-    residual, step, terminal = state.residual, state.step, state.terminal
-    degree = np.uint64(len(state.directions))
-    end = ZERO
-    p = ZERO
-    while p < np.uint64(len(terminal)):
-        reaching[p] = terminal[p] < 0
-        if terminal[p] < 0:
-            queue[end] = p
-            end += ONE
-        p += ONE
-    k = ZERO
-    while k < end:
-        p = np.uint64(queue[k])
-        for direction in range(len(state.directions)):
-            d = np.uint64(direction)
-            q = p + step[d]
-            if not reaching[q] and residual[q * degree + (d ^ ONE)] > 0:
-                reaching[q] = True
-                queue[end] = q
-                end += ONE
-        k += ONE
-
-
 def grid_state(grid: Any, start: Any | None = None, threads: int = 1) -> GridState:
     """Return the state of a grid: no flow, or as much of the flow of an earlier solve as fits.
 
@@ -213,23 +162,23 @@ def grid_state(grid: Any, start: Any | None = None, threads: int = 1) -> GridSta
     step = offsets @ strides
     pad = padding(grid)
     size = pixels + 2 * pad
+    number = state_dtype(grid)
     state = GridState(
-        np.zeros(size * degree, dtype=grid.residual_dtype),
-        np.zeros(size, dtype=grid.excess_dtype),
+        np.zeros(size * degree, dtype=number),
+        np.zeros(size, dtype=number),
         step.astype(np.uint64),
-        (np.uint8(0),) * degree,
     )
     inner = state.terminal[pad : pad + pixels].reshape(shape)
     lengths = np.array(shape, dtype=np.int64)
-    longest = plan_chunks(shape).pixels
+    axis, length = plan_chunks(shape)
+    longest = length * math.prod(shape[axis + 1 :])
     runs = list(chunks(shape))
 
     def convert(begin: int, end: int) -> None:
-        capacity = np.empty((len(grid.neighbor), longest), dtype=grid.residual_dtype)
+        capacity = np.empty((len(grid.neighbor), longest), dtype=number)
         for index, first, count in runs[begin:end]:
-            np.subtract(
-                grid.source[index], grid.sink[index], out=inner[index], dtype=np.int64, casting="unsafe"
-            )
+            net = inner[index]
+            np.subtract(grid.source[index], grid.sink[index], out=net, dtype=np.int64, casting="unsafe")
             for values, row in zip(grid.neighbor, capacity, strict=True):
                 part = values[index]
                 np.copyto(row[:count].reshape(part.shape), part, casting="unsafe")
@@ -245,41 +194,53 @@ def grid_state(grid: Any, start: Any | None = None, threads: int = 1) -> GridSta
             )
 
     run_pieces(convert, len(runs), threads)
-    for pair in range(degree // 2 if start is not None else 0):
-        flow = start.flow(pair)  # type: ignore[union-attr]
-        direction = np.uint64(2 * pair)
-
-        def send(begin: int, end: int, flow: Any = flow, direction: Any = direction) -> None:
-            for index, first, count in runs[begin:end]:
-                part = np.ascontiguousarray(flow[index], dtype=np.int64).ravel()
-                add_flow(
-                    state, np.uint64(pad), part, direction, np.uint64(first), np.uint64(count), threads == 1
-                )
-
-        run_pieces(send, len(runs), threads)
+    if start is not None:
+        for pair in range(degree // 2):
+            send(state, pad, start.flow(pair), pair, runs, threads)
     return state
+
+
+def send(state: GridState, pad: int, flow: Any, pair: int, runs: list[Any], threads: int) -> None:
+    """Send a flow in direction ``2 * pair`` from all pixels, as much of it as the capacities take."""
+
+    def send_runs(begin: int, end: int) -> None:
+        for index, first, count in runs[begin:end]:
+            part = np.ascontiguousarray(flow[index], dtype=np.int64).ravel()
+            place = np.uint64(pad), part, np.uint64(2 * pair), np.uint64(first), np.uint64(count)
+            add_flow(state, *place, threads == 1)
+
+    run_pieces(send_runs, len(runs), threads)
+
+
+def state_dtype(grid: Any) -> Any:
+    """Return the one dtype of residual capacities and of excess.
+
+    So kernels are compiled for int32 and int64, not for all pairs; int16 was measured to save no time.
+    """
+    return np.promote_types(np.promote_types(grid.residual_dtype, grid.excess_dtype), np.int32)
 
 
 def padding(grid: Any) -> int:
     """Return how many pixels that do not exist are in front of the first one."""
-    reach = np.abs(np.asarray(grid.offsets)).astype(np.int64)
     strides = [math.prod(grid.shape[axis + 1 :]) for axis in range(len(grid.shape))]
-    return int((reach @ np.array(strides, dtype=np.int64)).max(initial=0))
+    reach = np.asarray(grid.offsets, dtype=np.int64) @ np.array(strides, dtype=np.int64)
+    return int(np.abs(reach).max(initial=0))
 
 
-def index_dtype(size: int) -> Any:
-    """Return the dtype of numbers of pixels below `size`."""
-    return np.uint32 if size <= 2**32 else np.uint64
+def interior(grid: Any) -> tuple[Any, Any]:
+    """Return the number of the first pixel, and one more than that of the last."""
+    pad = padding(grid)
+    return np.uint64(pad), np.uint64(pad + math.prod(grid.shape))
 
 
-def solution_of(grid: Any, state: GridState, sink_side: Any, finished: bool) -> GridSolution:
-    """Return the solution that a state is; `sink_side` has an entry for each number of a pixel."""
-    pad, degree = padding(grid), len(state.directions)
-    inner = slice(pad, len(state.terminal) - pad)
-    residual = state.residual.reshape(-1, degree)[inner].reshape(*grid.shape, degree)
+def grid_solution(grid: Any, state: GridState, sink_side: NDArray[np.bool_], finished: bool) -> GridSolution:
+    """Return the solution that a state holds, without a copy of it."""
+    first, last = interior(grid)
+    shape, degree = tuple(grid.shape), len(state.step)
+    residual = state.residual.reshape(-1, degree)[first:last].reshape(*shape, degree)
     return GridSolution(
-        sink_side[inner].reshape(grid.shape),
-        finished,
-        np.moveaxis(residual, -1, 0),
-        state.terminal[inner].reshape(grid.shape),
+        sink_side=sink_side.reshape(shape),
+        finished=finished,
+        residual=np.moveaxis(residual, -1, 0),
+        terminal=state.terminal[first:last].reshape(shape),
     )
