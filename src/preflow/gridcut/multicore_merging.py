@@ -200,15 +200,13 @@ def work(merging: Merging, thread: Any, forests: Forests, box: Any, region: Any)
     """
     regions, counts = merging.regions, merging.counts
     none = np.uint64(len(regions.state))
+    if region != none and not go_on(merging, thread, forests, region):
+        return region
     while True:
-        fresh = False
-        if region == none or go_on(merging, thread, forests, region):
-            delay(merging.delays, thread)
-            region, begin, end, fresh = next_region(regions, region, merging.barrier[PATIENCE], merging.stop)
-            if region == none:
-                return none
-        else:
-            return region
+        delay(merging.delays, thread)
+        region, begin, end, fresh = next_region(regions, region, merging.barrier[PATIENCE], merging.stop)
+        if region == none:
+            return none
         started = now()
         if fresh:
             begin_block(merging, thread, forests, box, region)
@@ -242,7 +240,7 @@ def merge(merging: Merging, forests: Forests, pixels: int, control: Control) -> 
         if not close_faces(merging, thread, num_threads):
             return
         region = none
-        while (region := work(merging, thread, own, box, region)) != none:
+        while (region := np.uint64(work(merging, thread, own, box, region))) != none:
             own = with_levels(own)
         open_faces(merging, thread, num_threads)
 
