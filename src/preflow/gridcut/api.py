@@ -253,7 +253,7 @@ class _Solve:
         if isinstance(labels, np.ndarray):
             labels.flags.writeable = False
         return GridCutResult(
-            status="optimal" if solution.finished else "time-limit",
+            status="optimal" if solution.finished else "time-limit" if self.control.stopped else "unproved",
             lower_bound=lower,
             upper_bound=upper,
             stats=self.stats(),

@@ -1,30 +1,32 @@
 """CudaCuts: push-relabel on a grid in phases, a barrier after each, with heights in shared memory.
 
-Vineet and Narayanan, "CUDA Cuts: fast graph cuts on the GPU" (2008), as Łupińska describes it in section 4.3. A round
-is a relabel phase and `pushes` push phases (m in print). A block of threads has a block of 32 x 8 pixels, whose heights
-and those around it are brought to shared memory at the start of a phase. The relabel phase gives each pixel a mask: 1,
-active, where it has excess and a lower neighbour; 0, passive, where it has excess only, and it is lifted; 2, inactive,
-elsewhere. Pixels with mask 1 push to all lower neighbours. Heights do not change in a push phase, so that two opposite
-arcs are never used in one: only excess may come from several sides at once. The atomic version adds it by atomic
-operations; the non-atomic one leaves it on the arcs, and the receivers collect it in a pull phase.
+Vineet and Narayanan, "CUDA Cuts: fast graph cuts on the GPU" (2008), as Łupińska describes it in section 4.3.
+A round is a relabel phase and `pushes` push phases (m in print). A block of threads has a block of 32 x 8
+pixels, whose heights and those around it are brought to shared memory at the start of a phase. The relabel
+phase gives each pixel a mask: 1, active, where it has excess and a lower neighbour; 0, passive, where it has
+excess only, and it is lifted; 2, inactive, elsewhere. Pixels with mask 1 push to all lower neighbours.
+Heights do not change in a push phase, so that two opposite arcs are never used in one: only excess may come
+from several sides at once. The atomic version adds it by atomic operations; the non-atomic one leaves it on
+the arcs, and the receivers collect it in a pull phase.
 
 With ``relabel="lockstep"`` the relabel phase is the breadth-first search of Hussein, Varshney and Davis ("On
-implementing graph cuts on CUDA", 2007): no lists, all pixels step from level to level together, and those that were not
-reached look for a neighbour that was. Then every pixel that was reached is active, so that excess goes on for
-`pushes` arcs before the next search.
+implementing graph cuts on CUDA", 2007): no lists, all pixels step from level to level together, and those
+that were not reached look for a neighbour that was. Then every pixel that was reached is active, so that
+excess goes on for `pushes` arcs before the next search.
 
-Where it ends. In print: "when all excesses stay the same after a few iterations". That proves nothing. Pixels that
-have excess beside each other rise together, one step a round, and nothing moves until the lowest of them is above a
-way out; and a passive pixel rises a round before it may push. ``stopping="published"`` stops there, after `patience`
-rounds; a search then says whether the flow is a maximum one, and the result is unfinished where it is not. The default
-is exact: an exact search decides after `patience` rounds in which nothing moved, and after `rounds` in any case. It is
-a global relabel as well, which the paper lacks; without, what cannot reach the sink takes up to n rounds to rise.
+Where it ends. In print: "when all excesses stay the same after a few iterations". That proves nothing. Pixels
+that have excess beside each other rise together, one step a round, and nothing moves until the lowest of them
+is above a way out; and a passive pixel rises a round before it may push. ``stopping="published"`` stops
+there, after `patience` rounds; a search then says whether the flow is a maximum one, and the result is
+unfinished where it is not. The default is exact: an exact search decides after `patience` rounds in which
+nothing moved, and after `rounds` in any case. It is a global relabel as well, which the paper lacks; without,
+what cannot reach the sink takes up to n rounds to rise.
 
-Other departures: all phases are in one persistent kernel, where in print the CPU launches each; blocks of pixels
-without work are skipped; terminals are not pixels, and what a pixel can send to the sink is negative excess; masks are
-set anew in each relabel phase, though in print an inactive pixel "will never be active", which is wrong of one that
-flow is about to reach. In print there are 4 neighbours, 8 in volumes; here any whose heights fit shared memory. The
-mask is set from the heights before the relabel, as in print.
+Other departures: all phases are in one persistent kernel, where in print the CPU launches each; blocks of
+pixels without work are skipped; terminals are not pixels, and what a pixel can send to the sink is negative
+excess; masks are set anew in each relabel phase, though in print an inactive pixel "will never be active",
+which is wrong of one that flow is about to reach. In print there are 4 neighbours, 8 in volumes; here any
+whose heights fit shared memory. The mask is set from the heights before the relabel, as in print.
 """
 
 from __future__ import annotations
@@ -36,22 +38,13 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..cuda import runtime
 from ..cuda.runtime import Device
 from ..errors import InvalidInputError, SolverError
 from ..graph.integer_grid import IntegerGrid
 from ..solving.options import check_choice, check_flag, check_positive
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABELS
-from .direction_major import (
-    DeviceGrid,
-    make_search,
-    note_total_excess,
-    search_at_rest,
-    solution,
-    to_device,
-    to_host,
-)
+from .direction_major import DeviceGrid, make_search, make_state, note_total_excess, search_at_rest, solution
 from .solution import GridFlow, GridSolution
 
 SOURCE = Path(__file__).with_suffix(".cu")
@@ -59,7 +52,7 @@ SOURCE = Path(__file__).with_suffix(".cu")
 SEARCHES, ROUNDS, QUIET_ROUNDS, IS_OVER, COUNTS = 3, 4, 5, 6, 7
 #: Words of 32 bits that the kernel's counters take.
 COUNTER_WORDS = 7 * 32
-#: Threads of a block, and blocks of a multiprocessor, that KERNEL_BOUNDS in the ``.cu`` file promises registers for.
+#: Threads of a block, and blocks of a multiprocessor: KERNEL_BOUNDS in the ``.cu`` file.
 BLOCK_THREADS, BLOCKS_A_MULTIPROCESSOR = 256, 4
 #: Levels of lockstep searches after which a launch comes back to the host: about 0.1 s.
 LEVELS_A_LAUNCH = 10_000
@@ -95,7 +88,7 @@ class BlockingOptions:
     pushes: int = 1
     relabel: Literal["local", "lockstep"] = "local"
     stopping: Literal["exact", "published"] = "exact"
-    patience: int = 4
+    patience: int = 3
     rounds: int = 256
     block_width: int = 32
     block_height: int = 8
@@ -167,9 +160,9 @@ def make_tiling(device: Device, grid: IntegerGrid, options: BlockingOptions) -> 
     needed = 16 + 4 * row * rows * (1 + 2 * reach_z)
     if needed > device.shared_bytes:
         raise InvalidInputError(
-            f"cuda-blocking keeps the heights around {options.block_width} x {options.block_height} pixels in shared "
-            f"memory: for neighbours as far as ({reach_z}, {reach_y}, {reach_x}) these are {needed:,} bytes, the "
-            f"device has {device.shared_bytes:,}: take cuda-lockfree"
+            f"cuda-blocking keeps the heights around {options.block_width} x {options.block_height} pixels in "
+            f"shared memory: for neighbours as far as ({reach_z}, {reach_y}, {reach_x}) these are {needed:,} "
+            f"bytes, the device has {device.shared_bytes:,}: take cuda-lockfree"
         )
     shift = offsets @ np.array([row * rows, row, 1])
     tiling = Tiling(
@@ -186,7 +179,9 @@ def make_tiling(device: Device, grid: IntegerGrid, options: BlockingOptions) -> 
     return tiling, needed
 
 
-def push_and_relabel(device: Device, arguments: Arguments, shared_bytes: int, control: Control) -> NDArray[Any]:
+def push_and_relabel(
+    device: Device, arguments: Arguments, shared_bytes: int, control: Control
+) -> NDArray[Any]:
     """Run rounds, count what was done, and return the counts."""
     threads = min(BLOCK_THREADS, device.block_threads)
     blocks = min(BLOCKS_A_MULTIPROCESSOR * device.num_multiprocessors, device.most_threads // threads)
@@ -210,7 +205,7 @@ def push_and_relabel(device: Device, arguments: Arguments, shared_bytes: int, co
 def solve_on_device(
     device: Device, grid: IntegerGrid, start: GridFlow | None, options: BlockingOptions, control: Control
 ) -> GridSolution:
-    """Push and relabel in phases; return the flow and the cut, on the device.
+    """Push and relabel in phases; return the flow and the cut.
 
     Raises
     ------
@@ -221,11 +216,11 @@ def solve_on_device(
 
     Notes
     -----
-    O(n^2) rounds; on the device 13 bytes a pixel and 4 an arc, 17 and 8 where capacities need 64 bits; without
-    atomic operations twice as much for arcs.
+    O(n^2) rounds; on the device 13 bytes a pixel and 4 an arc, 17 and 8 where capacities need 64 bits;
+    without atomic operations twice as much for arcs.
     """
     tiling, shared_bytes = make_tiling(device, grid, options)
-    state = to_device(device, grid, start)
+    state = make_state(device, grid, start)
     note_total_excess(state, control)
     xp = device.xp
     search = make_search(device, state)
@@ -258,7 +253,7 @@ def solve_on_device(
 
 
 def push_until_quiet(device: Device, arguments: Arguments, shared_bytes: int, control: Control) -> int:
-    """Push and relabel, from heights of 1, until nothing has moved for some rounds; return how many there were.
+    """Push and relabel, from heights of 1, until nothing has moved for some rounds; return how many.
 
     Rounds without a push that a launch ends with count on in the next.
     """
@@ -275,11 +270,3 @@ def push_until_quiet(device: Device, arguments: Arguments, shared_bytes: int, co
         if rounds > MOST_ROUNDS:
             raise SolverError(f"cuda-blocking gave up after {MOST_ROUNDS:,} rounds")
     return rounds
-
-
-def solve(
-    grid: IntegerGrid, start: GridFlow | None, options: BlockingOptions, control: Control
-) -> GridSolution:
-    """Solve a grid that is on the host on the GPU, see :func:`solve_on_device`."""
-    device = runtime.find_device()
-    return to_host(device, solve_on_device(device, grid, start, options, control))

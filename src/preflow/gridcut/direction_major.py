@@ -1,15 +1,14 @@
 """The state of the published grid solvers on a GPU, direction after direction, and its exact search.
 
-No arc is stored: what there is are residual capacities, one array for each direction, and for every pixel its excess
-or, negative, what it can still send to the sink. Numbers have 32 bits where they fit, else 64: atomic operations of
-the GPU know no less. Global relabel and gap relabel are one search here, backwards from all pixels with a deficit:
-what it does not reach is dead.
+No arc is stored: what there is are residual capacities, one array for each direction, and for every pixel its
+excess or, negative, what it can still send to the sink. Numbers have 32 bits where they fit, else 64: atomic
+operations of the GPU know no less. Global relabel and gap relabel are one search here, backwards from all
+pixels with a deficit: what it does not reach is dead.
 """
 
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,7 +22,7 @@ from ..stats import GLOBAL_RELABELS, RELABEL_NANOSECONDS
 from .solution import GridFlow, GridSolution, initial_state
 
 SOURCE = Path(__file__).with_suffix(".cu")
-#: Pixels are numbered with 31 bits, so that a neighbour's number past either end of the grid is seen to be one.
+#: Pixels are numbered with 31 bits: so what leads past either end of the grid is seen to.
 MOST_PIXELS = 2**31 - 1
 #: Words of 64 bits that the counters of a search take.
 COUNTER_WORDS = 64
@@ -59,8 +58,8 @@ class Search(NamedTuple):
     active: Any
 
 
-def to_device(device: Device, grid: IntegerGrid, start: GridFlow | None) -> DeviceGrid:
-    """Return the state before a solve, on the device.
+def make_state(device: Device, grid: IntegerGrid, start: GridFlow | None) -> DeviceGrid:
+    """Return the state of a grid on the device before a solve.
 
     Raises
     ------
@@ -69,17 +68,10 @@ def to_device(device: Device, grid: IntegerGrid, start: GridFlow | None) -> Devi
     """
     if grid.size > MOST_PIXELS:
         raise InvalidInputError(f"the method takes at most {MOST_PIXELS:,} pixels, got {grid.size:,}")
-    xp = device.xp
-    if grid.xp is not xp:
-        arrays = {name: xp.asarray(getattr(grid, name)) for name in ("source", "sink", "neighbor")}
-        grid = replace(grid, xp=xp, **arrays)
-        if start is not None:
-            place = start.place
-            start = replace(start, place=lambda flow: xp.asarray(place(flow)))
     residual, terminal = initial_state(grid, start)
     if residual.dtype.itemsize < 4:
         residual = residual.astype(np.int32)
-    step = xp.asarray((grid.steps % 2**32).astype(np.uint32))
+    step = device.xp.asarray((grid.steps % 2**32).astype(np.uint32))
     return DeviceGrid(residual.reshape(len(residual), -1), terminal.reshape(-1), step, grid.size)
 
 
@@ -135,9 +127,3 @@ def solution(shape: tuple[int, ...], search: Search, finished: bool) -> GridSolu
     sink_side = (search.height <= grid.num_pixels).reshape(shape)
     residual = grid.residual.reshape(len(grid.residual), *shape)
     return GridSolution(sink_side, finished, residual, grid.terminal.reshape(shape))
-
-
-def to_host(device: Device, found: GridSolution) -> GridSolution:
-    """Return a solution with its arrays on the host."""
-    sink_side, residual, terminal = map(device.to_host, (found.sink_side, found.residual, found.terminal))
-    return GridSolution(sink_side, found.finished, residual, terminal)
