@@ -6,8 +6,8 @@
 #include "lanes.cuh"
 #include "worklist.cuh"
 
-// What the threads of a launch did; how many rounds there were, how many at the end in which
-// nothing moved, and whether nothing can any more.
+// What the threads of a launch did; how many rounds there were, how many at the end in which nothing moved, and whether
+// nothing can any more.
 enum Count : u32 { PUSHES, RELABELS, ARC_SCANS, SEARCHES, ROUNDS, QUIET_ROUNDS, IS_OVER, COUNTS };
 
 // What happened in a round, as bits.
@@ -131,7 +131,8 @@ __device__ u32 search_in_lockstep(const Arguments& args, GridTeam& team, const R
 
 // Notes what a phase of a round did: one thread of a warp for all of them, which call it together.
 __device__ void note(const RotatingSizes& changes, u32 round, Change change, bool happened) {
-    if (__any_sync(ALL_LANES, happened) && lane_id() == 0) relaxed_fetch_or(changes.of(round), static_cast<u32>(change));
+    const bool any = __any_sync(ALL_LANES, happened);
+    if (any && lane_id() == 0) relaxed_fetch_or(changes.of(round), static_cast<u32>(change));
 }
 
 // Alternates relabels and pushes until nothing has moved for some rounds, or for as many rounds as there may be; or

@@ -30,7 +30,8 @@ class Tiles {
         for (u32 i = threadIdx.x; i < tile_width * tiling.tile_height; i += blockDim.x) {
             const u32 dx = i % tile_width, dy = i / tile_width;
             if (x + dx >= tiling.width || y + dy >= tiling.height) continue;
-            what(static_cast<u32>((z * tiling.height + y + dy) * tiling.width + x + dx), &around[first + dy * row + dx]);
+            const u64 p = (z * tiling.height + y + dy) * tiling.width + x + dx;
+            what(static_cast<u32>(p), &around[first + dy * row + dx]);
         }
     }
 
@@ -51,7 +52,7 @@ public:
     __device__ Tiles(const Tiling& tiling, const u32* height) : tiling(tiling), height(height) {
         SharedArena arena;
         wanted = arena.take<u32>(3);
-        around = arena.take<u32>(1);
+        around = arena.take<u32>(0);  // the rest
         if (threadIdx.x < 3) wanted[threadIdx.x] = 0;
         __syncthreads();
     }

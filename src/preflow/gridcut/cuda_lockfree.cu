@@ -14,13 +14,13 @@ struct StepArguments {
 
 // Pushes once, to the lowest neighbour, or relabels, if `p` is active. Its excess is read before its arcs, and a
 // receiver gets the way back before the excess: so who reads the excess knows all arcs that it may take, also those
-// that a push opened after he was lifted. The receiver is credited before the sender is debited: excess is never out
+// that a push opened after he was lifted; the first look, which is most pixels' last, needs no order. The receiver is credited before the sender is debited: excess is never out
 // of sight.
 __device__ void step(const StepArguments& args, u32 p, u64 (&counts)[COUNTS]) {
     const Grid& grid = args.grid;
     const u32 n = grid.size();
+    if (grid.terminal_at(p) <= 0) return;
     const i64 excess = terminal_of(acquire_load(&grid.terminal[p]));
-    if (excess <= 0) return;
     const u32 h = relaxed_load(&args.height[p]);
     if (h > n) return;
     u32 low = n, lowest = DIRECTIONS;

@@ -1,4 +1,4 @@
-// The exact search of direction_major.py: backwards from all pixels with a deficit, level by level, while nothing moves.
+// The exact search of direction_major.py: backwards from all pixels with a deficit, level by level.
 #include "direction_major.cuh"
 #include "grid.cuh"
 #include "lanes.cuh"
