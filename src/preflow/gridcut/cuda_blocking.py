@@ -160,9 +160,9 @@ def make_tiling(device: Device, grid: IntegerGrid, options: BlockingOptions) -> 
     needed = 16 + 4 * row * rows * (1 + 2 * reach_z)
     if needed > device.shared_bytes:
         raise InvalidInputError(
-            f"cuda-blocking keeps the heights around {options.block_width} x {options.block_height} pixels in "
-            f"shared memory: with neighbours as far as ({reach_z}, {reach_y}, {reach_x}) that is {needed:,} of "
-            f"{device.shared_bytes:,} bytes: take cuda-lockfree"
+            f"cuda-blocking keeps the heights around {options.block_width} x {options.block_height} pixels "
+            f"in shared memory: with neighbours as far as ({reach_z}, {reach_y}, {reach_x}) that takes "
+            f"{needed:,} of {device.shared_bytes:,} bytes: take cuda-lockfree"
         )
     shift = offsets @ np.array([row * rows, row, 1])
     tiling = Tiling(
