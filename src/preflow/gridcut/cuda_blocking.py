@@ -9,10 +9,10 @@ Heights do not change in a push phase, so that two opposite arcs are never used 
 from several sides at once. The atomic version adds it by atomic operations; the non-atomic one leaves it on
 the arcs, and the receivers collect it in a pull phase.
 
-With ``relabel="lockstep"`` the relabel phase is the breadth-first search of Hussein, Varshney and Davis ("On
-implementing graph cuts on CUDA", 2007): no lists, all pixels step from level to level together, and those
-that were not reached look for a neighbour that was. Then every pixel that was reached is active, so that
-excess goes on for `pushes` arcs before the next search.
+With ``relabel="lockstep"`` the relabel phase is a search, after the lockstep BFS of Hussein, Varshney and
+Davis ("On implementing graph cuts on CUDA", 2007): no lists, all pixels step from level to level together,
+and those that were not reached look for a neighbour that was. Then every pixel that was reached is active, so
+that excess goes on for `pushes` arcs before the next search.
 
 Where it ends. In print: "when all excesses stay the same after a few iterations". That proves nothing. Pixels
 that have excess beside each other rise together, one step a round, and nothing moves until the lowest of them
