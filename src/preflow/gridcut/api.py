@@ -19,6 +19,7 @@ from ..graph.integer_grid import IntegerGrid, integer_grid
 from ..progress import Reporter
 from ..solving.dispatch import check_method, check_placement, find_method, most_threads, thread_count
 from ..solving.method import Method
+from ..solving.result import Status
 from ..solving.run import Control, check_time_limit, run_interruptibly
 from ..solving.timing import timed
 from ..stats import COUNTERS, RELABEL_NANOSECONDS, SolveStats
@@ -261,8 +262,9 @@ class _Solve:
             lower = upper = labelling_energy(network, labels)
         if isinstance(labels, np.ndarray):
             labels.flags.writeable = False
+        stopped: Status = "time-limit" if self.control.stopped else "unproved"
         return {
-            "status": "optimal" if solution.finished else "time-limit",
+            "status": "optimal" if solution.finished else stopped,
             "lower_bound": lower,
             "upper_bound": upper,
             "labels": network.give(labels),
