@@ -52,7 +52,7 @@ def median_seconds(call: Callable[[], Any], repeats: int) -> float:
 
 
 def kernel_seconds(call: Callable[[], Any]) -> float | None:
-    """Return the median time of the kernel of cuda-batch within a call; None where another method is chosen."""
+    """Return the median time of the kernel of cuda-batch in a call; None where another is chosen."""
     events = [cupy.cuda.Event() for _ in range(2)]
     launch = Device.launch
     seconds = []
