@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 LARGEST_INTEGER = 2**59
 #: Sums of n costs up to this over n stay finite.
 LARGEST_FLOAT = 1e300
-#: Values that a further thread is worth, and that one looks at twice while they are in a cache. Several threads do
-#: not look at few: Python makes them wait for each other between two looks.
+#: Values that a further thread is worth, and that one looks at twice while they are in a cache; of several
+#: threads each looks at more, since Python makes them wait for each other between two looks.
 LEAST_SHARE, CHUNK, CHUNK_ALONE = 1 << 18, 1 << 20, 1 << 16
 
 
