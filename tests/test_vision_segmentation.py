@@ -48,27 +48,27 @@ def two_colours(shape=(36, 44), noise=0.05, seed=0):
 def test_mixture_finds_the_gaussians_of_its_samples():
     rng = np.random.default_rng(0)
     parts = [rng.normal([0, 0], [1, 0.2], size=(3000, 2)), rng.normal([6, 3], [0.5, 2], size=(1000, 2))]
-    samples = np.concatenate(parts)[np.newaxis]
-    mixture = ColourSpace.of(samples).mixture(np.ones(samples.shape[:2], dtype=bool), 2)
+    samples = np.concatenate(parts)
+    mixture = ColourSpace.of(samples[np.newaxis]).mixture(np.ones((1, 4000), dtype=bool), 2)
     order = np.argsort(mixture.mean[:, 0])
     assert mixture.mean[order] == pytest.approx(np.array([[0, 0], [6, 3]]), abs=0.2)
     covariance = np.linalg.inv(mixture.whitening) @ np.swapaxes(np.linalg.inv(mixture.whitening), 1, 2)
     assert np.sqrt(covariance[order][:, [0, 1], [0, 1]]) == pytest.approx(
         np.array([[1, 0.2], [0.5, 2]]), rel=0.1
     )
-    component, likelihood = mixture.assign(samples)
-    assert np.bincount(component.ravel(), minlength=2)[order] == pytest.approx([3000, 1000], rel=0.03)
-    own = samples[0, 0] - mixture.mean[component[0, 0]]
-    spread = covariance[component[0, 0]]
-    weight = 0.999 * np.mean(component == component[0, 0])
+    component, likelihood = mixture.assign(samples.T)
+    assert np.bincount(component, minlength=2)[order] == pytest.approx([3000, 1000], rel=0.03)
+    own = samples[0] - mixture.mean[component[0]]
+    spread = covariance[component[0]]
+    weight = 0.999 * np.mean(component == component[0])
     density = np.exp(-0.5 * own @ np.linalg.inv(spread) @ own) / (2 * np.pi * np.sqrt(np.linalg.det(spread)))
-    assert likelihood[0, 0] == pytest.approx(np.log(weight * density), rel=1e-3)
+    assert likelihood[0] == pytest.approx(np.log(weight * density), rel=1e-3)
 
 
 @pytest.mark.parametrize("values", [np.zeros((4, 4)), np.eye(4), np.arange(16.0).reshape(4, 4)])
 def test_mixture_of_few_colours(values):
     mixture = ColourSpace.of(values[..., np.newaxis]).mixture(np.ones((4, 4), dtype=bool), 8)
-    likelihood = mixture.assign(values[..., np.newaxis])[1]
+    likelihood = mixture.assign(values[np.newaxis])[1]
     assert np.isfinite(likelihood).all()
     assert len(mixture.mean) <= len(np.unique(values))
 

@@ -128,7 +128,7 @@ def grabcut(
             space.refit(mixture, where)
             for mixture, where in zip(mixtures, (object_now, ~object_now), strict=True)
         ]
-        likely_object, likely_rest = (mixture.assign(channels)[1] for mixture in mixtures)
+        likely_object, likely_rest = (mixture.assign(space.channels)[1] for mixture in mixtures)
         network = links.network(likely_object - likely_rest, hard_object, hard_rest)
         cut = grid_cut(
             network,

@@ -225,7 +225,7 @@ def segmentation_network(
         ratio = space.histogram_ratio(*seeds)
     elif model == "mixture":
         check_integer("components", components)
-        likelihoods = [space.mixture(mask, components).assign(channels)[1] for mask in seeds]
+        likelihoods = [space.mixture(mask, components).assign(space.channels)[1] for mask in seeds]
         ratio = likelihoods[0] - likelihoods[1]
     else:
         raise InvalidInputError(f"model is 'histogram' or 'mixture', got {model!r}")
