@@ -102,7 +102,7 @@ class Merging(NamedTuple):
 
 @kernel
 def go_on(merging: Merging, thread: Any, forests: Forests, region: Any) -> bool:
-    """Search in a region from what is in the queues, and empty them; whether there was room for the levels."""
+    """Search a region from what is in the queues, and empty these; whether there was room for the levels."""
     cursor = forests.cursor
     if max(cursor[DEPTH + SOURCE], cursor[DEPTH + SINK]) + ONE >= np.uint64(len(forests.first_orphan)):
         return False
@@ -195,8 +195,8 @@ def open_faces(merging: Merging, thread: Any, num_threads: Any) -> None:
 def work(merging: Merging, thread: Any, forests: Forests, box: Any, region: Any) -> Any:
     """Solve blocks and merge regions until one is left; one thread's share.
 
-    Returns the number of blocks, or a region whose search lacks room for levels; to go on with it is `region`,
-    which is the number of blocks at first.
+    Returns the number of blocks, or a region whose search lacks room for levels: that is the `region` to go on
+    with, at first the number of blocks.
     """
     regions, counts = merging.regions, merging.counts
     none = np.uint64(len(regions.state))
@@ -227,7 +227,7 @@ def blocks_wanted(pixels: int, threads: int, asked: int | None) -> int:
 def merge(merging: Merging, forests: Forests, pixels: int, control: Control) -> None:
     """Make the flow maximal and the sink's forest complete, unless the solve is stopped."""
     num_threads = np.uint64(control.threads)
-    none = np.uint64(len(merging.regions.state))
+    none, axes = np.uint64(len(merging.regions.state)), len(merging.blocks.shape)
 
     def share_of_thread(number: int) -> None:
         thread = np.uint64(number)
@@ -235,8 +235,8 @@ def merge(merging: Merging, forests: Forests, pixels: int, control: Control) -> 
         # what others do.
         own = share(forests, pixels)
         own = own._replace(cursor=np.concatenate([own.cursor, np.zeros(2 * PADDING, dtype=np.uint64)]))
-        box = np.empty(2 * int(PADDING) * len(merging.blocks.shape), dtype=np.int64)
-        box = box[: 2 * len(merging.blocks.shape)].reshape(2, -1)
+        scratch = np.empty(2 * int(PADDING) * axes, dtype=np.int64)
+        box = scratch[: 2 * axes].reshape(2, axes)
         if not close_faces(merging, thread, num_threads):
             return
         region = none
