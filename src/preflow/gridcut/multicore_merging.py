@@ -195,7 +195,7 @@ def open_faces(merging: Merging, thread: Any, num_threads: Any) -> None:
 def work(merging: Merging, thread: Any, forests: Forests, box: Any, region: Any) -> Any:
     """Solve blocks and merge regions until one is left; one thread's share.
 
-    Returns the number of blocks, or a region whose search lacks room for levels: that is the `region` to go on
+    Returns the number of blocks, or a region whose search lacks room for levels: the `region` to go on
     with, at first the number of blocks.
     """
     regions, counts = merging.regions, merging.counts
