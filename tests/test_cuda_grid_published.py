@@ -347,8 +347,9 @@ def test_the_published_rule_stops_too_early(atomic: bool, rounds: int) -> None:
         _ = result.value
     optimum = check(network, "cuda-blocking", options).value
     assert result.lower_bound < optimum <= result.upper_bound
-    patient = {**options, "stopping": "published", "patience": 9}
-    assert check(network, "cuda-blocking", patient).value == optimum
+    for right in ({"patience": 9}, {"relabel": "lockstep"}):
+        by_rule = {**options, "stopping": "published", **right}
+        assert check(network, "cuda-blocking", by_rule).value == optimum
 
 
 SANITIZED = [VARIANTS[k] for k in (1, 2, 3, 5)]
