@@ -21,8 +21,8 @@ there, after `patience` rounds; a search then says whether the flow is a maximum
 unfinished where it is not. The default is exact: an exact search decides after `patience` rounds in which
 nothing moved, and after `rounds` in any case. It is a global relabel as well, which the paper lacks; without,
 what cannot reach the sink takes up to n rounds to rise. So the published rule is wrong early where pixels
-wait for each other, and late elsewhere: on images of a million pixels it had not stopped after 18,000 rounds,
-where the exact one takes 160.
+wait for each other, and late elsewhere: on an image of a million pixels it had not stopped after 18,000
+rounds, where the exact one takes 160.
 
 Other departures: all phases are in one persistent kernel, where in print the CPU launches each; blocks of
 pixels without work are skipped; terminals are not pixels, and what a pixel can send to the sink is negative
