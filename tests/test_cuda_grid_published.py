@@ -188,6 +188,14 @@ def test_warm_start(method: str) -> None:
     np.testing.assert_array_equal(warm.labels, cold.labels)
 
 
+def test_the_published_rule_can_be_stopped(device: CpuDevice) -> None:
+    control = Control()
+    control.stop[0] = 1
+    found = solve(device, plateau(), "cuda-blocking", {"stopping": "published"}, control)
+    assert not found.finished
+    assert control.counts[PUSHES] == 0
+
+
 @variants
 def test_stopped_before_it_starts(method: str, options: dict[str, Any], device: CpuDevice) -> None:
     network = random_grid(np.random.default_rng(5), (4, 6), 4)
@@ -342,13 +350,15 @@ def test_the_published_rule_stops_too_early(atomic: bool, rounds: int) -> None:
     result = preflow.grid_cut(network, method="cuda-blocking", options={**options, "stopping": "published"})
     result.verify()
     assert result.status == "unproved"
+    assert "not proved optimal" in repr(result)
     assert "the published rule stopped while excess" in result.stats.reason
     with pytest.raises(NotOptimalError, match="proves nothing"):
         _ = result.value
     optimum = check(network, "cuda-blocking", options).value
     assert result.lower_bound < optimum <= result.upper_bound
-    patient = {**options, "stopping": "published", "patience": 9}
-    assert check(network, "cuda-blocking", patient).value == optimum
+    for right in ({"patience": 9}, {"relabel": "lockstep"}):
+        by_rule = {**options, "stopping": "published", **right}
+        assert check(network, "cuda-blocking", by_rule).value == optimum
 
 
 SANITIZED = [VARIANTS[k] for k in (1, 2, 3, 5)]

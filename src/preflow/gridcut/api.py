@@ -229,8 +229,11 @@ class _Solve:
         on_host = not isinstance(self.network, DeviceGridNetwork)
         if on_host and bytes_on_gpu(self.network) > self.device.free_bytes and self.method.streams:
             return grid, self.run(grid, self.method.solve), None
-        with self.timed("upload"):
-            grid = grid.placed(self.device.xp, self.device.xp.asarray)
+        if on_host:
+            with self.timed("upload"):
+                grid = grid.placed(self.device.xp, self.device.xp.asarray)
+        else:
+            grid = grid.contiguous()
         device = self.device
 
         def solve(*arguments: Any) -> GridSolution:

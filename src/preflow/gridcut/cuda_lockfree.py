@@ -12,8 +12,10 @@ Departures:
   there at once: no push, no arc to look at. Heights are distances, so that pixels with a deficit have height
   1.
 - The global relabel is on the GPU, in one cooperative kernel, where in print all arrays go to the CPU and
-  heights come back; so it is cheap, and the default of `cycles` far below the paper's 7000. It is a search
-  while nothing moves, which makes the paper's cancelling of steep arcs needless.
+  heights come back: ``cuda-hybrid`` of max_flow is the system as printed. So it is cheap, and the default of
+  `cycles` far below the paper's 7000, which takes 14 to 33 times as long on images and volumes of 1 and 4
+  million pixels; 16 to 128 are much the same. It is a search while nothing moves, which makes the paper's
+  cancelling of steep arcs needless.
 - The end. ``e(t) = ExcessTotal`` with the stranded excess taken off ExcessTotal is here: no pixel with excess
   can reach a deficit. The last search is the proof, and its labels are the cut.
 - The paper's ``while e(x) > 0`` (Algorithm 4.5), which lets an idle thread leave for ever, is the `cycles`

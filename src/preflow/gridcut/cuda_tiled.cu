@@ -1,11 +1,14 @@
 // The persistent kernel of cuda_tiled.py: searches and discharges of tiles alternate until no excess can reach the sink.
-#define KERNEL_BOUNDS 512, 1
+#ifndef MOST_WARPS
+#define MOST_WARPS 16  // of a block
+#endif
+#define KERNEL_BOUNDS MOST_WARPS * 32, 1
 
 #include "cuda_tiled_push.cuh"
 
 // Words of the state.
 constexpr u32 IS_DONE = 0, ACTIVE_TILES = 1, RELABELS = 2, SEARCH_ROUNDS = 3, PHASES = 4, NANOSECONDS = 5,
-              SEARCH_STAMP = 6, ROUND = 7, FAILED = 8, TOLD = 9, STATE_WORDS = 10;
+              SEARCH_STAMP = 6, ROUND = 7, FAILED = 8, TOLD = 9, LAST_SEARCH = 10, STATE_WORDS = 11;
 constexpr u32 PUSHES = 0, SEARCHES = 1, VISITS = 2, WAVES = 3;  // what is counted
 
 struct Counted {
@@ -36,27 +39,15 @@ struct Solver {
 #pragma unroll
             for (u32 d = 0; d < DIRECTIONS; ++d) mask[d][k] = tile.words(args, d)[row_of(k)];
         }
-        Seeds seeds;
-        if (round == 0) {
-            seeds.has_more = false;
-            seeds.base = 0;
-#pragma unroll
-            for (u32 k = 0; k < ROWS_A_LANE; ++k) {
-                seeds.waiting[k] = 0;
-#pragma unroll
-                for (u32 i = 0; i < SIDES_X; ++i) seeds.low[i][k] = seeds.high[i][k] = NONE;
-            }
-        } else if (!seeds.gather<true, true>(args.label, shape, tile, mask, 0)) {
-            return;
-        }
         Levels levels;
+        const Ending ending = search_tile<true>(args.label, shape, tile, mask, root, round == 0, levels,
+                                                [&](u32 k, u32 bits, u32 level) {
+                                                    for (bits &= outer_pixels(row_of(k)); bits != 0; bits &= bits - 1)
+                                                        slot.label(row_of(k), __ffs(bits) - 1) = level;
+                                                });
+        if (ending == Ending::UNCHANGED) return;
+        failed |= ending == Ending::FAILED;
         ++counted.searches;
-        const bool done = search_tile<true>(args.label, shape, tile, mask, root, seeds, levels,
-                                            [&](u32 k, u32 bits, u32 level) {
-                                                for (bits &= outer_pixels(row_of(k)); bits != 0; bits &= bits - 1)
-                                                    slot.label(row_of(k), __ffs(bits) - 1) = level;
-                                            });
-        failed |= !done;
         __syncwarp();
         Rows changed;
 #pragma unroll
@@ -138,14 +129,14 @@ struct Solver {
 #pragma unroll
                 for (u32 d = 0; d < DIRECTIONS; ++d) mask[d][k] = slot.mask(d, row_of(k));
             }
-            Seeds seeds;
-            seeds.gather<false, false>(args.label, shape, tile, mask, 0);
             ++counted.searches;
-            failed |= !search_tile<false>(
-                args.label, shape, tile, mask, root, seeds, levels, [&](u32 k, u32 bits, u32 level) {
-                    u32* const label = args.label + tile.pixel(row_of(k));
-                    for (bits &= outer_pixels(row_of(k)); bits != 0; bits &= bits - 1) label[__ffs(bits) - 1] = level;
-                });
+            failed |= Ending::FAILED ==
+                      search_tile<false>(args.label, shape, tile, mask, root, false, levels,
+                                         [&](u32 k, u32 bits, u32 level) {
+                                             u32* const label = args.label + tile.pixel(row_of(k));
+                                             for (bits &= outer_pixels(row_of(k)); bits != 0; bits &= bits - 1)
+                                                 label[__ffs(bits) - 1] = level;
+                                         });
             Rows work;
 #pragma unroll
             for (u32 k = 0; k < ROWS_A_LANE; ++k) work[k] = slot.active()[row_of(k)] & levels.reached[k];
@@ -155,7 +146,7 @@ struct Solver {
             is_here = true;
             __syncwarp();
             ++counted.waves;
-            pusher.move_down(mask, levels);
+            pusher.move_down(mask, root, levels);
             __syncwarp();
         }
         counted.pushes += pusher.pushes;
@@ -258,11 +249,14 @@ struct Solver {
         }
         state[SEARCH_STAMP] = stamp;
         state[SEARCH_ROUNDS] += round;
+        state[LAST_SEARCH] = round;
         ++state[RELABELS];
         state[NANOSECONDS] += nanoseconds() - began;
     }
 
+    // Tiles that are left to one block.
     __device__ u32 few() const { return 2 * (blockDim.x / WARP); }
+    __device__ u32 few_discharges() const { return 2 * static_cast<u32>(args.dischargers); }
     __device__ void tell(u64 what) const { relaxed_store(&args.state[TOLD], what); }
 
     // Lists the tiles with excess that can reach the sink.
@@ -281,7 +275,10 @@ struct Solver {
 
     template <class Team>
     __device__ void discharge_listed(const Team& team, u32 color, u32 round, u32 size) {
-        for (u32 i = team.warp(); i < size; i += team.num_warps()) discharge(lists.list(color, round)[i], round);
+        const u32 dischargers = static_cast<u32>(args.dischargers), all = blockDim.x / WARP;
+        if (threadIdx.x / WARP >= dischargers) return;
+        for (u32 i = team.warp(); i < size; i += team.num_warps() / all * dischargers)
+            discharge(lists.list(color, round)[i], round);
     }
 
     // Whose turn it is: color after color, round after round, until there is nothing left or `end` comes.
@@ -306,12 +303,14 @@ struct Solver {
     // Discharges tiles, color by color, for some rounds or until none has work. Returns how many were discharged.
     __device__ u64 discharge_all(GridTeam& team, u64* state) {
         Turn turn{0, static_cast<u32>(state[ROUND])};
-        const u32 end = turn.round + static_cast<u32>(args.rounds);
+        // As many rounds as a search takes are worth one.
+        const u64 rounds = args.rounds + args.rounds_percent * state[LAST_SEARCH] / 100;
+        const u32 end = turn.round + static_cast<u32>(rounds);
         u64 work = 0;
         while (true) {
             u32 size = find_work(turn, end, team.is_first());
             if (size == 0) break;
-            if (size > few()) {
+            if (size > few_discharges()) {
                 discharge_listed(team, turn.color, turn.round, size);
                 work += size;
                 ++state[PHASES];
@@ -322,7 +321,7 @@ struct Solver {
             if (blockIdx.x == 0) {
                 BlockTeam block;
                 Turn mine = turn;
-                while (size > 0 && size <= few()) {
+                while (size > 0 && size <= few_discharges()) {
                     discharge_listed(block, mine.color, mine.round, size);
                     mine.next();
                     block.wait([] {});
@@ -333,8 +332,9 @@ struct Solver {
             }
             team.wait([] {});
             const u64 told = relaxed_load(&args.state[TOLD]);
-            ++work;
-            ++state[PHASES];
+            const u64 turns = told - (static_cast<u64>(turn.round) * COLORS + turn.color);
+            work += turns;
+            state[PHASES] += turns;
             turn = {static_cast<u32>(told % COLORS), static_cast<u32>(told / COLORS)};
             team.wait([] {});
         }

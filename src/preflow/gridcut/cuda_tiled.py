@@ -38,7 +38,7 @@ from .tiling import WARP, Tiling, fill_tiles, tiling_of, write_sides
 
 SOURCE = Path(__file__).with_suffix(".cu")
 #: Words of the kernel's state and of what it counts, and where they are.
-STATE_WORDS, COUNT_WORDS = 10, 4
+STATE_WORDS, COUNT_WORDS = 11, 4
 IS_DONE, ACTIVE_TILES, NUM_RELABELS, SEARCH_ROUNDS, PHASES, NANOSECONDS, FAILED = 0, 1, 2, 3, 4, 5, 8
 NUM_PUSHES, NUM_SEARCHES, NUM_VISITS, NUM_WAVES = range(4)
 #: Lists of tiles: three in turn for each of up to eight colors and for searches; a counter has a line of memory.
@@ -57,8 +57,9 @@ class TiledOptions:
     ----------
     waves : int
         How often the excess of a tile is moved down before the tiles around it get their turn.
-    rounds : int
-        Turns of every color between two global relabels.
+    rounds, rounds_percent : int
+        Turns of every color between two global relabels: so many, and so many for each hundred rounds that the
+        last relabel took.
     slab_bytes : int
         Memory of the GPU for capacities and excess: a grid that needs more is streamed from the host, so many
         of its planes at a time. 0 is as much as is free.
@@ -66,11 +67,13 @@ class TiledOptions:
 
     waves: int = 4
     rounds: int = 4
+    rounds_percent: int = 50
     slab_bytes: int = 0
 
     def __post_init__(self) -> None:
         check_positive("waves", self.waves)
         check_positive("rounds", self.rounds)
+        check_count("rounds_percent", self.rounds_percent)
         check_count("slab_bytes", self.slab_bytes)
 
 
@@ -100,7 +103,9 @@ class Arguments(NamedTuple):
     arrays: TileArrays
     waves: int
     rounds: int
+    rounds_percent: int
     work_of_launch: int
+    dischargers: int
 
 
 def make_arrays(device: Device, tiling: Tiling) -> TileArrays:
@@ -126,7 +131,7 @@ class Launcher:
     ) -> None:
         self.device, self.tiling, self.arrays, self.control = device, tiling, arrays, control
         self.options = options
-        self.warps = tiling.warps_of_block(device)
+        self.warps, self.dischargers = tiling.warps_of_block(device)
         control.excess[:] = tiling.num_tiles
 
     def launch(self, window: tuple[int, int, int], residual: Any, terminal: Any, rounds: int) -> Any:
@@ -144,7 +149,9 @@ class Launcher:
             self.arrays,
             self.options.waves,
             rounds,
+            self.options.rounds_percent if rounds else 0,
             WORK_OF_LAUNCH,
+            self.dischargers,
         )
         self.device.launch(
             SOURCE,
@@ -152,7 +159,7 @@ class Launcher:
             self.device.num_multiprocessors,
             WARP * self.warps,
             arguments,
-            shared_bytes=self.warps * self.tiling.slot_bytes,
+            shared_bytes=self.tiling.shared_bytes(self.warps, self.dischargers),
             constants=self.tiling.constants,
             cooperative=True,
         )
@@ -207,9 +214,7 @@ def solve_on_device(
     )
 
 
-def solve(
-    grid: IntegerGrid, start: GridFlow | None, options: TiledOptions, control: Control
-) -> GridSolution:
+def solve(grid: IntegerGrid, start: GridFlow | None, options: TiledOptions, control: Control) -> GridSolution:
     """Solve a grid that is on the host, and bring the outcome back."""
     device = runtime.find_device()
     on_device = grid.placed(device.xp, device.xp.asarray)

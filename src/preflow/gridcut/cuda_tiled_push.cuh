@@ -11,11 +11,16 @@ constexpr u32 EXCESS_BYTES_OF_TILE = rounded(ROWS * EXCESS_LINE * EXCESS_BYTES);
 constexpr u32 RESIDUAL_BYTES_OF_TILE = rounded(DIRECTIONS * ROWS * RESIDUAL_LINE * RESIDUAL_BYTES);
 constexpr u32 SLOT_BYTES = EXCESS_BYTES_OF_TILE + RESIDUAL_BYTES_OF_TILE + 2 * MASK_BYTES + 2 * BITS_BYTES;
 
-// The shared memory of a warp.
+constexpr u32 LABEL_LINE = 33, LABEL_BYTES = rounded(ROWS * LABEL_LINE * 4);
+
+// The shared memory of a warp. Searches at rest keep labels there, and more warps have room.
 struct Slot {
     char* begin;
+    u32* labels;
 
-    __device__ explicit Slot() : begin(shared_memory() + threadIdx.x / WARP * SLOT_BYTES) {}
+    __device__ explicit Slot()
+        : begin(shared_memory() + threadIdx.x / WARP * SLOT_BYTES),
+          labels(reinterpret_cast<u32*>(shared_memory() + threadIdx.x / WARP * LABEL_BYTES)) {}
 
     __device__ Excess* excess() const { return reinterpret_cast<Excess*>(begin); }
     __device__ Residual* residual() const { return reinterpret_cast<Residual*>(begin + EXCESS_BYTES_OF_TILE); }
@@ -32,14 +37,15 @@ struct Slot {
     }
     __device__ u32& mask(u32 d, u32 row) const { return mask()[d * ROWS + row]; }
     __device__ u32& crossed(u32 d, u32 row) const { return crossed()[d * ROWS + row]; }
-    // Searches at rest keep labels there.
-    __device__ u32& label(u32 row, u32 x) const { return reinterpret_cast<u32*>(begin)[row * 33 + x]; }
+    __device__ u32& label(u32 row, u32 x) const { return labels[row * LABEL_LINE + x]; }
 };
 
 __device__ __forceinline__ int fetch_add_excess(int* at, int value) {
     return static_cast<int>(relaxed_fetch_add(reinterpret_cast<u32*>(at), static_cast<u32>(value)));
 }
 __device__ __forceinline__ i64 fetch_add_excess(i64* at, i64 value) { return relaxed_fetch_add(at, value); }
+template <class T>
+__device__ __forceinline__ void add_excess(T* at, T value) { static_cast<void>(fetch_add_excess(at, value)); }
 
 // Calls `copy(place in shared memory, place on the device)` for all words of a tile's rows of numbers of type T.
 template <class T, u32 LINE, class Copy>
@@ -62,7 +68,23 @@ __device__ __forceinline__ void copy_tile(const Arguments& args, const Tile& til
                                                slot.residual() + d * ROWS * RESIDUAL_LINE, copy);
 }
 
-// Pushes up to `excess` over the arc of a pixel in direction d, and takes it from the excess; returns whether it did.
+// Where a pixel is pushed to in its tile.
+struct Inside {
+    u32 row, x, bit;
+
+    __device__ Inside(u32 d, u32 from_row, u32 from_x)
+        : row(from_row + dz(d) * TILE_Y + dy(d)), x(from_x + dx(d)), bit(1u << (x & 31)) {}
+};
+
+// Returns a lane's word of one of its rows.
+__device__ __forceinline__ u32 word_of(const Rows& bits, u32 k) {
+    u32 word = bits[0];
+#pragma unroll
+    for (u32 i = 1; i < ROWS_A_LANE; ++i) word = i == k ? bits[i] : word;
+    return word;
+}
+
+// Moves the excess of a tile down.
 struct Pusher {
     const Arguments& args;
     const Shape& shape;
@@ -70,60 +92,74 @@ struct Pusher {
     const Slot& slot;
     u32 pushes = 0;
 
-    __device__ __forceinline__ Excess take(u32 d, u32 row, u32 x, Excess& excess) {
-        Residual& residual = slot.residual(d, row, x);
-        const Residual capacity = residual;
-        const Excess amount = excess < static_cast<Excess>(capacity) ? excess : static_cast<Excess>(capacity);
-        residual = static_cast<Residual>(capacity - amount);
-        if (amount == static_cast<Excess>(capacity)) relaxed_fetch_and(&slot.mask(d, row), ~(1u << x));
-        excess -= amount;
-        ++pushes;
-        return amount;
-    }
-
-    __device__ __forceinline__ void push_inside(u32 d, u32 row, u32 x, Excess& excess) {
-        const Excess amount = take(d, row, x, excess);
-        const u32 to = row + dz(d) * TILE_Y + dy(d), to_x = x + dx(d), bit = 1u << to_x;
-        Residual& back = slot.residual(d ^ 1, to, to_x);
-        if (back == 0) relaxed_fetch_or(&slot.mask(d ^ 1, to), bit);
-        back = static_cast<Residual>(back + amount);
-        const Excess before = fetch_add_excess(&slot.excess(to, to_x), amount);
-        if (before <= 0 && before + amount > 0) relaxed_fetch_or(&slot.active()[to], bit);
-        if (before < 0 && before + amount >= 0) relaxed_fetch_and(&slot.root()[to], ~bit);
-    }
-
-    // Pushes from one pixel to all below it, then over the border to the lowest neighbours there.
-    __device__ void discharge(u32 k, u32 x, const u32 (&mask)[DIRECTIONS][ROWS_A_LANE],
-                              const u32 (&admissible)[DIRECTIONS], bool over_border) {
-        const u32 row = row_of(k);
+    // Pushes from a pixel over the arcs of its tile in `directions`. What depends on each other are four accesses to
+    // shared memory, whatever the number of directions. Who gets something counts as active until its turn comes,
+    // which is later: it is below. Returns what is left.
+    __device__ __forceinline__ Excess push_inside(u32 directions, u32 row, u32 x) {
+        Residual capacity[DIRECTIONS];
+        Excess amount[DIRECTIONS];
         Excess excess = slot.excess(row, x);
 #pragma unroll
-        for (u32 d = 0; d < DIRECTIONS; ++d)
-            if ((admissible[d] >> x & 1) != 0 && excess > 0) push_inside(d, row, x, excess);
-        if (over_border && excess > 0) {
-            const u32* const label = args.label + tile.pixel(row) + x;
-            u32 least = NONE;
+        for (u32 d = 0; d < DIRECTIONS; ++d) capacity[d] = directions >> d & 1 ? slot.residual(d, row, x) : 0;
 #pragma unroll
-            for (u32 d = 0; d < DIRECTIONS; ++d)
-                if ((mask[d][k] >> x & 1) != 0 && leaves(d, row, x)) least = min(least, label[shape.step(d)]);
-#pragma unroll
-            for (u32 d = 0; d < DIRECTIONS; ++d)
-                if ((mask[d][k] >> x & 1) != 0 && leaves(d, row, x) && excess > 0 &&
-                    label[shape.step(d)] == least) {
-                    take(d, row, x, excess);
-                    slot.crossed(d, row) |= 1u << x;
-                }
+        for (u32 d = 0; d < DIRECTIONS; ++d) {
+            const Excess most = excess > 0 ? excess : 0;
+            amount[d] = most < static_cast<Excess>(capacity[d]) ? most : static_cast<Excess>(capacity[d]);
+            excess -= amount[d];
         }
-        slot.excess(row, x) = excess;
-        if (excess == 0) relaxed_fetch_and(&slot.active()[row], ~(1u << x));
+        Residual back[DIRECTIONS];
+#pragma unroll
+        for (u32 d = 0; d < DIRECTIONS; ++d) {
+            const Inside to(d, row, x);
+            back[d] = amount[d] > 0 ? slot.residual(d ^ 1, to.row, to.x) : 0;
+        }
+#pragma unroll
+        for (u32 d = 0; d < DIRECTIONS; ++d) {
+            if (amount[d] <= 0) continue;
+            const Inside to(d, row, x);
+            ++pushes;
+            slot.residual(d, row, x) = static_cast<Residual>(capacity[d] - amount[d]);
+            slot.residual(d ^ 1, to.row, to.x) = static_cast<Residual>(back[d] + amount[d]);
+            if (amount[d] == static_cast<Excess>(capacity[d])) relaxed_fetch_and(&slot.mask(d, row), ~(1u << x));
+            if (back[d] == 0) relaxed_fetch_or(&slot.mask(d ^ 1, to.row), to.bit);
+            add_excess(&slot.excess(to.row, to.x), amount[d]);
+            relaxed_fetch_or(&slot.active()[to.row], to.bit);
+        }
+        return excess;
     }
 
     __device__ static bool leaves(u32 d, u32 row, u32 x) {
         return !row_is_inside(d, row) || x + static_cast<u32>(dx(d)) >= WIDTH;
     }
 
+    // Pushes to the lowest neighbours in other tiles; returns what is left.
+    __device__ __noinline__ Excess push_over_border(u32 residual_directions, u32 row, u32 x, Excess excess) {
+        const u32* const label = args.label + tile.pixel(row) + x;
+        u32 there[DIRECTIONS], least = NONE;
+#pragma unroll
+        for (u32 d = 0; d < DIRECTIONS; ++d) {
+            const bool is_possible = (residual_directions >> d & 1) != 0 && leaves(d, row, x);
+            there[d] = is_possible ? label[shape.step(d)] : NONE;
+        }
+#pragma unroll
+        for (u32 d = 0; d < DIRECTIONS; ++d) least = min(least, there[d]);
+#pragma unroll
+        for (u32 d = 0; d < DIRECTIONS; ++d) {
+            if (there[d] != least || least == NONE || excess <= 0) continue;
+            Residual& residual = slot.residual(d, row, x);
+            const Excess capacity = residual, amount = excess < capacity ? excess : capacity;
+            residual = static_cast<Residual>(capacity - amount);
+            if (amount == capacity) relaxed_fetch_and(&slot.mask(d, row), ~(1u << x));
+            slot.crossed(d, row) |= 1u << x;
+            excess -= amount;
+            ++pushes;
+        }
+        return excess;
+    }
+
     // Moves excess from the highest level down to the first.
-    __device__ __forceinline__ void move_down(const u32 (&mask)[DIRECTIONS][ROWS_A_LANE], const Levels& levels) {
+    __device__ __forceinline__ void move_down(const u32 (&mask)[DIRECTIONS][ROWS_A_LANE], const Rows& root,
+                                              const Levels& levels) {
         for (u32 level = levels.size; level-- > 0;) {
             Rows work;
 #pragma unroll
@@ -131,21 +167,38 @@ struct Pusher {
             if (!any_of_warp(work)) continue;
             __syncwarp();  // all have read which are active before any of them changes it
             Rows below;
+            u32 admissible[DIRECTIONS][ROWS_A_LANE];
 #pragma unroll
             for (u32 k = 0; k < ROWS_A_LANE; ++k) below[k] = level > 0 ? levels.at(level - 1, k) : 0;
 #pragma unroll
-            for (u32 k = 0; k < ROWS_A_LANE; ++k) {
-                u32 admissible[DIRECTIONS];
+            for (u32 d = 0; d < DIRECTIONS; ++d) {
+#pragma unroll
+                for (u32 k = 0; k < ROWS_A_LANE; ++k) {
+                    const u32 bits = neighbor_bits(below, d, k);
+                    admissible[d][k] = row_is_inside(d, row_of(k)) ? bits & mask[d][k] : 0;
+                }
+            }
+            while (true) {
+                u32 k = 0;
+#pragma unroll
+                for (u32 i = 0; i < ROWS_A_LANE; ++i) k = work[i] != 0 ? i : k;
+                const u32 word = word_of(work, k);
+                if (word == 0) break;
+                const u32 x = __ffs(word) - 1, bit = 1u << x, row = row_of(k);
+#pragma unroll
+                for (u32 i = 0; i < ROWS_A_LANE; ++i) work[i] &= i == k ? ~bit : ~0u;
+                u32 directions = 0, residual = 0;
 #pragma unroll
                 for (u32 d = 0; d < DIRECTIONS; ++d) {
-                    const u32 bits = neighbor_bits(below, d, k);
-                    admissible[d] = row_is_inside(d, row_of(k)) ? bits & mask[d][k] : 0;
+                    directions |= (word_of(admissible[d], k) >> x & 1) << d;
+                    residual |= (word_of(mask[d], k) >> x & 1) << d;
                 }
-                while (work[k] != 0) {
-                    const u32 x = __ffs(work[k]) - 1;
-                    work[k] &= work[k] - 1;
-                    discharge(k, x, mask, admissible, (levels.over_border[k] >> x & 1) != 0);
-                }
+                Excess excess = push_inside(directions, row, x);
+                if (excess > 0 && (word_of(levels.over_border, k) & bit) != 0)
+                    excess = push_over_border(residual, row, x, excess);
+                slot.excess(row, x) = excess;
+                if (excess <= 0) relaxed_fetch_and(&slot.active()[row], ~bit);
+                if (excess >= 0 && (word_of(root, k) & bit) != 0) relaxed_fetch_and(&slot.root()[row], ~bit);
             }
             __syncwarp();
         }

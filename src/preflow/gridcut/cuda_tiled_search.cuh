@@ -38,8 +38,20 @@ struct Seeds {
     u32 base;
     bool has_more;
 
-    // Takes what comes after `level`; says whether anything comes earlier than the label that a pixel has.
-    template <bool LIVE, bool COMPARES>
+    __device__ __forceinline__ void clear() {
+        has_more = false;
+        base = 0;
+#pragma unroll
+        for (u32 k = 0; k < ROWS_A_LANE; ++k) {
+            waiting[k] = 0;
+#pragma unroll
+            for (u32 i = 0; i < SIDES_X; ++i) low[i][k] = high[i][k] = NONE;
+        }
+    }
+
+    // Takes what comes after `level`. Where labels are live, says whether anything comes earlier than the label that
+    // a pixel has.
+    template <bool LIVE>
     __device__ __forceinline__ bool gather(const u32* label, const Shape& shape, const Tile& tile,
                                            const u32 (&mask)[DIRECTIONS][ROWS_A_LANE], u32 level) {
         bool improves = false;
@@ -60,7 +72,7 @@ struct Seeds {
                 arrival[r] = min(arrival[r], after(there));
             }
         }
-        if (COMPARES) {
+        if (LIVE) {
 #pragma unroll
             for (u32 r = 0; r < ROWS; ++r)
                 if (is_outer_row(r) && arrival[r] != NONE)
@@ -162,12 +174,17 @@ struct Seeds {
     }
 };
 
-// Labels the pixels of a tile with their distances to the sink, 1 where `root` is set. `store(k, bits, level)` is told
-// each lane's new pixels. Returns whether it came to the end, as it always should.
+// How a search ended: it should always come to the end, or find at once that no label around changes one of the tile.
+enum class Ending { COMPLETE, UNCHANGED, FAILED };
+
+// Labels the pixels of a tile with their distances to the sink, 1 where `root` is set, given the labels around it
+// unless it is `alone`. `store(k, bits, level)` is told each lane's new pixels.
 template <bool LIVE, class Store>
-__device__ __forceinline__ bool search_tile(const u32* label, const Shape& shape, const Tile& tile,
-                                            const u32 (&mask)[DIRECTIONS][ROWS_A_LANE], const Rows& root, Seeds& seeds,
-                                            Levels& levels, Store store) {
+__device__ __forceinline__ Ending search_tile(const u32* label, const Shape& shape, const Tile& tile,
+                                              const u32 (&mask)[DIRECTIONS][ROWS_A_LANE], const Rows& root, bool alone,
+                                              Levels& levels, Store store) {
+    Seeds seeds;
+    seeds.clear();
     Rows front;
 #pragma unroll
     for (u32 k = 0; k < ROWS_A_LANE; ++k) {
@@ -177,10 +194,15 @@ __device__ __forceinline__ bool search_tile(const u32* label, const Shape& shape
     }
     levels.size = 0;
     u32 level = 0;
+    bool gathers = !alone;
     for (u32 step = 0; step < MOST_STEPS; ++step) {
         ++level;
-        if (seeds.has_more && level - seeds.base >= SEED_RANGE && level > seeds.base)
-            seeds.gather<LIVE, false>(label, shape, tile, mask, level - 1);
+        if (seeds.has_more && level > seeds.base && level - seeds.base >= SEED_RANGE) gathers = true;
+        if (gathers) {
+            const bool improves = seeds.gather<LIVE>(label, shape, tile, mask, level - 1);
+            if (LIVE && step == 0 && !improves) return Ending::UNCHANGED;
+            gathers = false;
+        }
         Rows fresh;
 #pragma unroll
         for (u32 k = 0; k < ROWS_A_LANE; ++k) {
@@ -207,15 +229,16 @@ __device__ __forceinline__ bool search_tile(const u32* label, const Shape& shape
                 store(k, fresh[k], level);
             }
             ++levels.size;
-        } else if (!any_of_warp(seeds.waiting)) {
-            u32 next = seeds.next_of_sides(level);
-            if (seeds.has_more) {
-                seeds.gather<LIVE, false>(label, shape, tile, mask, level);
-                next = min(next, seeds.base);
-            }
-            if (next == NONE) return true;
-            level = next - 1;
+            continue;
         }
+        const bool waits = any_of_warp(seeds.waiting);
+        if (!waits && seeds.has_more) {
+            gathers = true;
+            continue;
+        }
+        const u32 next = min(seeds.next_of_sides(level), waits ? max(level + 1, seeds.base) : NONE);
+        if (next == NONE) return Ending::COMPLETE;
+        level = next - 1;
     }
-    return false;
+    return Ending::FAILED;
 }

@@ -95,7 +95,8 @@ struct Arguments {
     u32* arrivals;
     u64* state;
     u64* counts;
-    u64 waves, rounds, work_of_launch;
+    u64 waves, rounds, rounds_percent, work_of_launch;
+    u64 dischargers;  // warps of a block with room for a tile's capacities
 };
 
 // The grid's measures.

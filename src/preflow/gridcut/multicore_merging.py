@@ -21,18 +21,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..graph.integer_grid import IntegerGrid
-from ..kernels.atomics import PADDING
+from ..kernels.atomics import PADDING, fetch_add, relaxed_load, relaxed_store
 from ..kernels.clock import now
 from ..kernels.kernel import kernel
 from ..parallel.barrier import PATIENCE, make_barrier, wait
 from ..parallel.delays import delay
 from ..parallel.pieces import run_pieces
 from ..parallel.team import run_solver, share_of
-from ..solving.options import check_positive
+from ..solving.options import check_count, check_positive
 from ..solving.run import Control
 from ..stats import PUSHES
 from .blocks import Blocks, Faces, block_box, close_face, make_faces, open_face, plan_blocks, row_of, rows_of
-from .regions import CLOSED, Regions, make_regions, next_region
+from .regions import BLOCKS_TAKEN, CLOSED, IDLE, NOT_SEARCHED, Regions, make_regions, next_region
 from .serial_incremental_bfs import (
     DEPTH,
     HEAD,
@@ -53,6 +53,7 @@ from .serial_incremental_bfs import (
 )
 from .solution import GridFlow, GridSolution
 from .state import GridState, grid_solution, grid_state, interior, padding
+from .waves import Waves, drive_waves, make_waves
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -72,11 +73,15 @@ class MergingOptions:
     ----------
     blocks : int or None
         About how many blocks the grid is cut into; None: as many as suit the threads.
+    waves : int
+        Waves of excess over closed faces before the first merge, at most.
     """
 
     blocks: int | None = None
+    waves: int = 0
 
     def __post_init__(self) -> None:
+        check_count("waves", self.waves)
         if self.blocks is not None:
             check_positive("blocks", self.blocks)
 
@@ -102,7 +107,7 @@ class Merging(NamedTuple):
 
 @kernel
 def go_on(merging: Merging, thread: Any, forests: Forests, region: Any) -> bool:
-    """Search in a region from what is in the queues, and empty them; whether there was room for the levels."""
+    """Search a region from what is in the queues, and empty these; whether there was room for the levels."""
     cursor = forests.cursor
     if max(cursor[DEPTH + SOURCE], cursor[DEPTH + SINK]) + ONE >= np.uint64(len(forests.first_orphan)):
         return False
@@ -122,6 +127,8 @@ def begin_block(merging: Merging, thread: Any, forests: Forests, box: Any, block
     block_box(merging.blocks, block, box)
     for row in range(rows_of(box)):
         first, last = row_of(merging.blocks, box, row)
+        forests.label[first:last] = 0
+        forests.queued[first:last] = 0
         merging.counts[thread, PUSHES] += sweep(merging.state, first, last)
     for row in range(rows_of(box)):
         first, last = row_of(merging.blocks, box, row)
@@ -181,6 +188,55 @@ def close_faces(merging: Merging, thread: Any, num_threads: Any) -> bool:
 
 
 @kernel
+def solve_blocks(merging: Merging, thread: Any, forests: Forests, box: Any, region: Any) -> Any:
+    """Solve blocks alone, one thread's share; returns as :func:`work` does."""
+    regions = merging.regions
+    none = np.uint64(len(regions.state))
+    if region != none and not go_on(merging, thread, forests, region):
+        return region
+    region = np.uint64(fetch_add(regions.shared, BLOCKS_TAKEN, 1))
+    while region < none and relaxed_load(merging.stop, ZERO) == 0:
+        started = now()
+        begin_block(merging, thread, forests, box, region)
+        if not go_on(merging, thread, forests, region):
+            return region
+        relaxed_store(regions.state, region, IDLE)
+        merging.counts[thread, BLOCK_NANOSECONDS] += now() - started
+        region = np.uint64(fetch_add(regions.shared, BLOCKS_TAKEN, 1))
+    return none
+
+
+@kernel
+def send_waves(merging: Merging, waves: Waves, thread: Any, forests: Forests, box: Any, most: Any) -> None:
+    """Send excess over closed faces, one thread's share; blocks have then to be searched anew, if any was."""
+    regions = merging.regions
+    num_threads = np.uint64(len(merging.counts))
+    started = now()
+    sent = drive_waves(
+        merging.state,
+        merging.blocks,
+        merging.faces,
+        waves,
+        forests,
+        box,
+        thread,
+        num_threads,
+        most,
+        merging.barrier,
+        merging.stop,
+        merging.counts[thread],
+        merging.delays,
+    )
+    if thread == ZERO:
+        merging.counts[thread, 12] = now() - started
+        merging.counts[thread, 13] = np.uint64(sent)
+        regions.shared[BLOCKS_TAKEN] = len(regions.state) if sent == 0 else 0
+        for block in range(len(regions.state)):
+            regions.state[block] = IDLE if sent == 0 else NOT_SEARCHED
+    wait(merging.barrier, num_threads)
+
+
+@kernel
 def open_faces(merging: Merging, thread: Any, num_threads: Any) -> None:
     """Wait for all threads, and open what is still closed: the solve was stopped."""
     if not wait(merging.barrier, num_threads):
@@ -195,8 +251,8 @@ def open_faces(merging: Merging, thread: Any, num_threads: Any) -> None:
 def work(merging: Merging, thread: Any, forests: Forests, box: Any, region: Any) -> Any:
     """Solve blocks and merge regions until one is left; one thread's share.
 
-    Returns the number of blocks, or a region whose search lacks room for levels; to go on with it is `region`,
-    which is the number of blocks at first.
+    Returns the number of blocks, or a region whose search lacks room for levels: the `region` to go on
+    with, at first the number of blocks.
     """
     regions, counts = merging.regions, merging.counts
     none = np.uint64(len(regions.state))
@@ -224,10 +280,11 @@ def blocks_wanted(pixels: int, threads: int, asked: int | None) -> int:
     return max(1, min(max(BLOCKS_PER_THREAD * threads, pixels // BLOCK), pixels // LEAST_BLOCK))
 
 
-def merge(merging: Merging, forests: Forests, pixels: int, control: Control) -> None:
+def merge(merging: Merging, forests: Forests, pixels: int, most_waves: int, control: Control) -> None:
     """Make the flow maximal and the sink's forest complete, unless the solve is stopped."""
+    waves = make_waves(len(merging.regions.state), merging.faces, merging.state) if most_waves else None
     num_threads = np.uint64(control.threads)
-    none = np.uint64(len(merging.regions.state))
+    none, axes = np.uint64(len(merging.regions.state)), len(merging.blocks.shape)
 
     def share_of_thread(number: int) -> None:
         thread = np.uint64(number)
@@ -235,10 +292,17 @@ def merge(merging: Merging, forests: Forests, pixels: int, control: Control) -> 
         # what others do.
         own = share(forests, pixels)
         own = own._replace(cursor=np.concatenate([own.cursor, np.zeros(2 * PADDING, dtype=np.uint64)]))
-        box = np.empty(2 * int(PADDING) * len(merging.blocks.shape), dtype=np.int64)
-        box = box[: 2 * len(merging.blocks.shape)].reshape(2, -1)
+        scratch = np.empty(2 * int(PADDING) * axes, dtype=np.int64)
+        box = scratch[: 2 * axes].reshape(2, axes)
         if not close_faces(merging, thread, num_threads):
             return
+        region = none
+        if waves is not None:
+            while (region := np.uint64(solve_blocks(merging, thread, own, box, region))) != none:
+                own = with_levels(own)
+            if not wait(merging.barrier, num_threads):
+                return
+            send_waves(merging, waves, thread, own, box, most_waves)
         region = none
         while (region := np.uint64(work(merging, thread, own, box, region))) != none:
             own = with_levels(own)
@@ -267,7 +331,7 @@ def solve(
         state, blocks, faces, regions, barrier, control.stop, control.thread_counts, control.delays
     )
     forests = make_forests(state, 0)
-    merge(shared, forests, last - first, control)
+    merge(shared, forests, last - first, options.waves, control)
     if control.stopped:
         forests = share(forests, last - first)
         plant_deficits(state, forests, np.uint64(first), np.uint64(last))

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.atomics import PADDING, compare_exchange, load, relaxed_load, relaxed_store, store
+from ..kernels.atomics import PADDING, compare_exchange, relaxed_load, relaxed_store, store
 from ..kernels.kernel import kernel
 from ..parallel.barrier import rest
 
@@ -95,7 +95,7 @@ def best_face(regions: Regions, num_closed: Any) -> Any:
 
 @kernel
 def unite(regions: Regions, a: Any, b: Any, num_closed: Any) -> Any:
-    """Make one region of two, and move the faces between them behind the closed ones; return how many stay."""
+    """Make one region of two and move the faces between them behind the closed ones; return how many stay."""
     k = ZERO
     while k < num_closed:
         face = np.uint64(regions.closed[k])

@@ -135,11 +135,22 @@ class Tiling:
             ("TILE_Y", self.tile[1]),
             ("RESIDUAL_BYTES", self.residual.itemsize),
             ("EXCESS_BYTES", self.excess.itemsize),
+            ("MOST_WARPS", self.most_warps),
         )
 
-    def warps_of_block(self, device: Device) -> int:
-        """Return how many tiles a block of the GPU works on at a time."""
-        return min(MOST_WARPS, device.block_threads // WARP, device.shared_bytes // self.slot_bytes)
+    @property
+    def most_warps(self) -> int:
+        """Warps of a block that there are registers for."""
+        return MOST_WARPS if self.rows == WARP else MOST_WARPS // 2
+
+    def warps_of_block(self, device: Device) -> tuple[int, int]:
+        """Return how many tiles a block of the GPU works on at a time in searches, and in discharges."""
+        warps = min(self.most_warps, device.block_threads // WARP)
+        return warps, min(warps, device.shared_bytes // self.slot_bytes)
+
+    def shared_bytes(self, warps: int, dischargers: int) -> int:
+        """Return the shared memory of a block."""
+        return max(dischargers * self.slot_bytes, warps * self.rows * 33 * 4)
 
 
 def tiling_of(device: Device, grid: IntegerGrid) -> Tiling:

@@ -296,9 +296,9 @@ overload(compare_exchange)(
 )
 overload(fetch_min)(lambda array, index, new: lambda array, index, new: _fetch_min(array, index, new))
 overload(prefetch)(
-    lambda array, index: (lambda array, index: _prefetch(array, index))
-    if isinstance(array, types.Array)
-    else None
+    lambda array, index: (
+        (lambda array, index: _prefetch(array, index)) if isinstance(array, types.Array) else None
+    )
 )
 overload(pause)(lambda: lambda: _pause())
 
