@@ -193,6 +193,11 @@ def test_min_cut_takes_grids() -> None:
     assert result.value == 9
     assert "2 of 6 pixels on the source side" in repr(result)
     with pytest.raises(InvalidInputError, match="give none"):
+        preflow.max_flow(GridNetwork.from_arrays(SOURCE, SINK, 2), 0, 1)
+    flow = preflow.max_flow(GridNetwork.from_arrays(SOURCE, SINK, 2))
+    assert flow.value == 9
+    flow.verify()
+    with pytest.raises(InvalidInputError, match="give none"):
         preflow.min_cut(GridNetwork.from_arrays(SOURCE, SINK, 2), 0, 1)
 
 
