@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,12 +12,20 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..cuda.runtime import is_on_gpu
 from ..errors import CapacityOverflowError, InvalidInputError
+from ..parallel.pieces import run_pieces
 from .neighbourhood import Box, both_ways, half_neighbourhood, named_neighbourhoods, pair_boxes
 from .network import INT64_MAX, FlowNetwork, MaxFlowProblem
 from .placement import HostArrays
 
 #: Dtypes that capacities are kept in; smaller ones become the next of these.
 KEPT = {"i": (np.int16, np.int32, np.int64), "f": (np.float32, np.float64)}
+
+
+#: Fewer capacities than this one thread looks at sooner than several.
+PARALLEL_SIZE = 1 << 20
+
+#: The least and the largest number of several arrays.
+Limits = tuple[tuple[Any, Any], ...]
 
 
 class Pair(NamedTuple):
@@ -90,6 +98,7 @@ class GridNetwork(HostArrays):
         neighbor_capacity: ArrayLike,
         *,
         connectivity: Any = None,
+        threads: int = 1,
     ) -> GridNetwork:
         """Build a network from one entry per pixel.
 
@@ -105,6 +114,8 @@ class GridNetwork(HostArrays):
             4 or 8 neighbours in an image, 6, 18 or 26 in a volume; or any neighbourhood as a list of forward
             offsets, those whose first entry that is not 0 is positive. Opposites are added. Default: what
             `neighbor_capacity` has capacities for, 4 or 6 where it is a scalar.
+        threads : int
+            CPU threads that look at the capacities.
 
         Returns
         -------
@@ -136,7 +147,7 @@ class GridNetwork(HostArrays):
             np,
         )
         network = cls(*arrays)
-        network.check()
+        network.check(threads)
         return network
 
     @property
@@ -164,11 +175,17 @@ class GridNetwork(HostArrays):
             yield Part(f"neighbor_capacity[{row}]", compact(values[box]), first)
 
     @cached_property
-    def limits(self) -> tuple[tuple[Any, Any], ...]:
+    def limits(self) -> Limits:
         """The least and the largest capacity of each of the :meth:`parts`, 0 where there is none."""
+        return self._limits(1)
+
+    def _limits(self, threads: int) -> Limits:
         xp, pairs = self.xp, []
         for part in self.parts():
             values = part.values if part.values.size else xp.zeros(1, dtype=np.int64)
+            if xp is np and threads > 1 and values.size >= PARALLEL_SIZE:
+                pieces = run_pieces(partial(_limits_of_rows, values), len(values), threads)
+                values = np.array([limit for piece in pieces for limit in piece])
             pairs.append(xp.stack([values.min(), values.max()]))
         if xp is not np:
             pairs = self._fetched(pairs)
@@ -185,7 +202,7 @@ class GridNetwork(HostArrays):
                     found[i] = pair
         return found
 
-    def check(self) -> None:
+    def check(self, threads: int = 1) -> None:
         """Check that no capacity is negative or NaN, and that those between neighbours are finite.
 
         Raises
@@ -193,6 +210,7 @@ class GridNetwork(HostArrays):
         InvalidInputError
             Names the first one that is not.
         """
+        self.__dict__["limits"] = self._limits(threads)  # what the property would find with one thread
         for number, (part, (least, largest)) in enumerate(zip(self.parts(), self.limits, strict=True)):
             if np.isnan(least):
                 raise InvalidInputError(f"{part.name} is NaN{_place(part, self.xp.isnan(part.values))}")
@@ -373,6 +391,11 @@ def _of_kept_dtype(values: Any, name: str) -> Any:
             native = np.dtype(dtype)
             return values if values.dtype == native and values.dtype.isnative else values.astype(native)
     raise AssertionError(f"{values.dtype} is not a dtype of capacities")
+
+
+def _limits_of_rows(values: Any, begin: int, end: int) -> list[Any]:
+    """Return the least and the largest entry of some rows, nothing of none."""
+    return [values[begin:end].min(), values[begin:end].max()] if end > begin else []
 
 
 def _place(part: Part, wrong: Any) -> str:
