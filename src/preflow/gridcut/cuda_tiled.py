@@ -214,9 +214,7 @@ def solve_on_device(
     )
 
 
-def solve(
-    grid: IntegerGrid, start: GridFlow | None, options: TiledOptions, control: Control
-) -> GridSolution:
+def solve(grid: IntegerGrid, start: GridFlow | None, options: TiledOptions, control: Control) -> GridSolution:
     """Solve a grid that is on the host, and bring the outcome back."""
     device = runtime.find_device()
     on_device = grid.placed(device.xp, device.xp.asarray)

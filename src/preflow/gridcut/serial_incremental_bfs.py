@@ -45,17 +45,18 @@ from numpy.typing import NDArray
 from ..kernels.atomics import relaxed_load
 from ..kernels.kernel import kernel
 from ..solving.options import check_flag
-from ..solving.run import Control
+from ..solving.run import COUNTER_ROW, Control
 from ..stats import ARC_SCANS, PUSHES, RELABELS
 from .state import GridState, grid_solution, grid_state, interior
+from .tree_paths import path_capacity, push_path
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
 SOURCE, SINK = 0, 1
 #: Places in `Forests.cursor`, of the source's forest and behind it of the sink's: where its queue starts, how
-#: long that is, and the largest label; then how many orphans wait, and the least of their levels.
-HEAD, LENGTH, DEPTH, ORPHANS, LOWEST = 0, 2, 4, 6, 7
-CURSORS = 8
+#: long that is, and the largest label.
+HEAD, LENGTH, DEPTH = 0, 2, 4
+CURSORS = 6
 #: Levels there is room for at first.
 LEVELS = 1024
 
@@ -88,7 +89,7 @@ class Forests(NamedTuple):
     queued : ndarray of uint8, shape (size,)
         Bit 0: on the queue of the source's forest; bit 1: on that of the sink's.
     next_orphan : ndarray of uint32 or uint64, shape (size,)
-        The orphan behind one on the list of its level.
+        The orphan behind one on a list.
     queue : ndarray of uint32 or uint64, shape (2, pixels)
         Of each forest the pixels to grow from; rings.
     first_orphan : ndarray of uint32 or uint64, shape (levels,)
@@ -107,7 +108,7 @@ class Forests(NamedTuple):
 
 def make_forests(state: GridState, pixels: int) -> Forests:
     """Allocate empty forests of all pixels of a state, with queues for so many of them."""
-    size, degree = len(state.terminal), len(state.directions)
+    size, degree = len(state.terminal), len(state.step)
     index = np.uint32 if size < 2**32 else np.uint64
     code = np.uint8 if degree + 1 < 2**8 else np.uint16
     return share(
@@ -125,11 +126,10 @@ def make_forests(state: GridState, pixels: int) -> Forests:
 
 
 def share(forests: Forests, pixels: int) -> Forests:
-    """Return empty forests that keep what they keep of pixels in the same arrays, for a part of the pixels."""
+    """Return empty forests for a part of the pixels; what is kept of pixels is in the same arrays."""
     size = len(forests.label)
     cursor = np.zeros(CURSORS, dtype=np.uint64)
     cursor[DEPTH : DEPTH + 2] = 1
-    cursor[LOWEST] = size
     return forests._replace(
         queue=np.empty((2, pixels), dtype=forests.next_orphan.dtype),
         first_orphan=np.full(LEVELS, size, dtype=forests.next_orphan.dtype),
@@ -173,7 +173,7 @@ def dequeue(forests: Forests, forest: Any) -> Any:
 
 @kernel
 def take_over(forests: Forests, part: Forests) -> None:
-    """Append the queues of forests that keep pixels in the same arrays, and be at least as deep as they are."""
+    """Append the queues of forests that share the arrays of pixels, and be at least as deep as they are."""
     size = np.uint64(part.queue.shape[1])
     room = np.uint64(forests.queue.shape[1])
     for forest in range(2):
@@ -191,7 +191,7 @@ def take_over(forests: Forests, part: Forests) -> None:
 @kernel
 def plant(state: GridState, forests: Forests, first: Any, last: Any) -> None:
     """Make the pixels with excess roots of the source's forest, those with a deficit of the sink's."""
-    root = len(state.directions)
+    root = len(state.step)
     p = first
     while p < last:
         amount = state.terminal[p]
@@ -206,13 +206,13 @@ def plant(state: GridState, forests: Forests, first: Any, last: Any) -> None:
 def sweep(state: GridState, first: Any, last: Any) -> Any:
     """Push excess of a run of pixels to neighbours that have a deficit; return the pushes made."""
     residual, terminal, step = state.residual, state.terminal, state.step
-    degree = np.uint64(len(state.directions))
+    degree = np.uint64(len(state.step))
     pushes = ZERO
     p = first
     while p < last:
         excess = terminal[p]
         if excess > 0:
-            for direction in range(len(state.directions)):
+            for direction in range(degree):
                 d = np.uint64(direction)
                 q = p + step[d]
                 if terminal[q] < 0:
@@ -232,66 +232,27 @@ def sweep(state: GridState, first: Any, last: Any) -> Any:
 
 
 @kernel
-def path_capacity(state: GridState, forests: Forests, v: Any, source: bool, amount: Any) -> Any:
-    """Return how much of an amount the path between a pixel and its root takes."""
-    residual, step, parent = state.residual, state.step, forests.parent
-    degree = np.uint64(len(state.directions))
-    p = v
-    d = np.uint64(parent[p])
-    while d != degree:
-        q = p + step[d]
-        arc = q * degree + (d ^ ONE) if source else p * degree + d
-        amount = min(amount, np.int64(residual[arc]))
-        p = q
-        d = np.uint64(parent[p])
-    root = np.int64(state.terminal[p])
-    return min(amount, root if source else -root)
+def adopt(state: GridState, forests: Forests, source: bool, deepest: Any, first: Any) -> Any:
+    """Find a parent for the orphans of a list, nearest to the roots first, or take them out; return how many.
 
-
-@kernel
-def push_path(state: GridState, forests: Forests, v: Any, source: bool, amount: Any) -> None:
-    """Push along the path between a pixel and its root; a pixel that loses its parent becomes an orphan."""
-    residual, step, parent, terminal = state.residual, state.step, forests.parent, state.terminal
-    degree = np.uint64(len(state.directions))
-    p = v
-    d = np.uint64(parent[p])
-    while d != degree:
-        q = p + step[d]
-        used, opposite = p * degree + d, q * degree + (d ^ ONE)
-        if source:
-            used, opposite = opposite, used
-        left = residual[used] - amount
-        residual[used] = left
-        residual[opposite] += amount
-        if left == 0:
-            make_orphan(forests, p, np.uint64(abs(forests.label[p])), degree)
-        p = q
-        d = np.uint64(parent[p])
-    terminal[p] -= amount if source else -amount
-    if terminal[p] == 0:
-        make_orphan(forests, p, np.uint64(abs(forests.label[p])), degree)
-
-
-@kernel
-def make_orphan(forests: Forests, v: Any, level: Any, degree: Any) -> None:
-    """Put a pixel that has lost its parent on the list of its level."""
-    forests.parent[v] = degree + ONE
-    forests.next_orphan[v] = forests.first_orphan[level]
-    forests.first_orphan[level] = v
-    forests.cursor[ORPHANS] += ONE
-    forests.cursor[LOWEST] = min(forests.cursor[LOWEST], level)
-
-
-@kernel
-def adopt(state: GridState, forests: Forests, source: bool, deepest: Any) -> Any:
-    """Find a parent for every orphan, nearest to the roots first, or take it out; return their number."""
+    The children of one that moves away from its root become orphans, too.
+    """
     residual, step, parent, label = state.residual, state.step, forests.parent, forests.label
-    degree = np.uint64(len(state.directions))
+    degree = np.uint64(len(step))
     forest = SOURCE if source else SINK
     sign = np.int64(1) if source else np.int64(-1)
     none = np.uint64(len(label))
-    level = forests.cursor[LOWEST]
-    waiting = forests.cursor[ORPHANS]
+    waiting = ZERO
+    level = none
+    v = first
+    while v != none:
+        following = np.uint64(forests.next_orphan[v])
+        its_level = np.uint64(abs(label[v]))
+        level = min(level, its_level)
+        forests.next_orphan[v] = forests.first_orphan[its_level]
+        forests.first_orphan[its_level] = v
+        waiting += ONE
+        v = following
     orphans = ZERO
     while waiting > ZERO:
         v = np.uint64(forests.first_orphan[level])
@@ -303,16 +264,15 @@ def adopt(state: GridState, forests: Forests, source: bool, deepest: Any) -> Any
         orphans += ONE
         least = np.int64(deepest)
         found = degree
-        for direction in range(len(state.directions)):
+        for direction in range(degree):
             d = np.uint64(direction)
             q = v + step[d]
             there = sign * np.int64(label[q])
-            if there > 0 and there < least:
-                if residual[q * degree + (d ^ ONE) if source else v * degree + d] > 0:
-                    least = there
-                    found = d
-                    if there < np.int64(level):
-                        break
+            if 0 < there < least and residual[q * degree + (d ^ ONE) if source else v * degree + d] > 0:
+                least = there
+                found = d
+                if there < np.int64(level):
+                    break
         if found < degree:
             parent[v] = found
             if least < np.int64(level):
@@ -320,7 +280,7 @@ def adopt(state: GridState, forests: Forests, source: bool, deepest: Any) -> Any
             label[v] = sign * (least + 1)
         else:
             label[v] = 0
-        for direction in range(len(state.directions)):
+        for direction in range(degree):
             d = np.uint64(direction)
             q = v + step[d]
             there = sign * np.int64(label[q])
@@ -331,11 +291,8 @@ def adopt(state: GridState, forests: Forests, source: bool, deepest: Any) -> Any
                 forests.next_orphan[q] = forests.first_orphan[there]
                 forests.first_orphan[there] = q
                 waiting += ONE
-            if found == degree:
-                if residual[q * degree + (d ^ ONE) if source else v * degree + d] > 0:
-                    enqueue(forests, q, forest)
-    forests.cursor[ORPHANS] = ZERO
-    forests.cursor[LOWEST] = none
+            if found == degree and residual[q * degree + (d ^ ONE) if source else v * degree + d] > 0:
+                enqueue(forests, q, forest)
     return orphans
 
 
@@ -343,13 +300,14 @@ def adopt(state: GridState, forests: Forests, source: bool, deepest: Any) -> Any
 def grow(state: GridState, forests: Forests, source: bool, stop: Any, counts: Any) -> None:
     """Grow a forest by one level, and push wherever it meets the other one."""
     residual, step, parent, label = state.residual, state.step, forests.parent, forests.label
-    degree = np.uint64(len(state.directions))
+    degree = np.uint64(len(state.step))
     forest = SOURCE if source else SINK
     sign = np.int64(1) if source else np.int64(-1)
     forests.cursor[DEPTH + forest] += ONE
     deepest = np.int64(forests.cursor[DEPTH + forest])
     deepest_other = np.int64(forests.cursor[DEPTH + 1 - forest])
     waiting = forests.cursor[LENGTH + forest]
+    none = np.uint64(len(label))
     scans = ZERO
     pushes = ZERO
     orphans = ZERO
@@ -383,17 +341,17 @@ def grow(state: GridState, forests: Forests, source: bool, stop: Any, counts: An
                 enqueue(forests, q, forest)
                 d += ONE
                 continue
-            amount = path_capacity(state, forests, v, source, amount)
-            amount = path_capacity(state, forests, q, not source, amount)
+            amount = path_capacity(state, parent, v, source, amount)
+            amount = path_capacity(state, parent, q, not source, amount)
             residual[arc] -= amount
             residual[opposite] += amount
             pushes += ONE
-            push_path(state, forests, q, not source, amount)
-            if forests.cursor[ORPHANS] > ZERO:
-                orphans += adopt(state, forests, not source, deepest_other)
-            push_path(state, forests, v, source, amount)
-            if forests.cursor[ORPHANS] > ZERO:
-                orphans += adopt(state, forests, source, deepest)
+            first = push_path(state, parent, forests.next_orphan, q, not source, amount)
+            if first != none:
+                orphans += adopt(state, forests, not source, deepest_other, first)
+            first = push_path(state, parent, forests.next_orphan, v, source, amount)
+            if first != none:
+                orphans += adopt(state, forests, source, deepest, first)
                 if sign * np.int64(label[v]) != here:
                     if sign * np.int64(label[v]) > 0:
                         enqueue(forests, v, forest)
@@ -414,21 +372,6 @@ def search(state: GridState, forests: Forests, stop: Any, counts: Any) -> bool:
             return False
         grow(state, forests, source, stop, counts)
     return True
-
-
-@kernel
-def plant_deficits(state: GridState, forests: Forests, first: Any, last: Any) -> None:
-    """Clear a run of pixels and make those with a deficit roots."""
-    root = len(state.directions)
-    p = first
-    while p < last:
-        forests.queued[p] = 0
-        forests.label[p] = 0
-        if state.terminal[p] < 0:
-            forests.parent[p] = root
-            forests.label[p] = -1
-            enqueue(forests, p, SINK)
-        p += ONE
 
 
 def search_all(state: GridState, forests: Forests, stop: Any, counts: Any) -> Forests:
@@ -457,9 +400,18 @@ def solve(grid: Any, start: Any | None, options: IncrementalBfsOptions, control:
     forests = make_forests(state, int(last - first))
     plant(state, forests, first, last)
     forests = search_all(state, forests, control.stop, control.counts)
-    finished = not control.stopped
-    if not finished:
-        forests = share(forests, int(last - first))
-        plant_deficits(state, forests, first, last)
-        search_all(state, forests, np.zeros(1, dtype=np.int64), control.counts)
-    return grid_solution(grid, state, forests.label[first:last] < 0, finished)
+    if control.stopped:
+        return grid_solution(grid, state, deficits_reach(grid, state), False)
+    return grid_solution(grid, state, forests.label[first:last] < 0, True)
+
+
+def deficits_reach(grid: Any, state: GridState) -> NDArray[np.bool_]:
+    """Return for every pixel whether one with a deficit can be reached from it."""
+    first, last = interior(grid)
+    forests = make_forests(state, int(last - first))
+    plant(state._replace(terminal=np.minimum(state.terminal, 0)), forests, first, last)
+    # Where no pixel has excess nothing is pushed: the search ends with what deficits are reached from.
+    nothing = np.zeros(COUNTER_ROW, dtype=np.uint64)
+    forests = search_all(state, forests, np.zeros(1, dtype=np.int64), nothing)
+    reach: NDArray[np.bool_] = forests.label[first:last] < 0
+    return reach

@@ -15,7 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels.atomics import add
 from ..kernels.kernel import kernel
+from ..parallel.pieces import run_pieces
 from .solution import GridSolution
 
 ZERO = np.uint64(0)
@@ -29,60 +31,35 @@ class GridState(NamedTuple):
 
     Attributes
     ----------
-    residual : ndarray of int16, int32 or int64, shape (size * D,)
+    residual : ndarray of int32 or int64, shape (size * D,)
         ``residual[p * D + d]`` is the residual capacity of the arc from p in direction d.
-    terminal : ndarray of int32 or int64, shape (size,)
+    terminal : ndarray of the same dtype, shape (size,)
         Excess of a pixel where positive, what it can still send to the sink where negative.
     step : ndarray of uint64, shape (D,)
         By how much the number of the neighbour in a direction is larger, modulo 2**64.
-    directions : tuple of D zeros
-        Tells the compiler D, which makes loops over directions straight code.
     """
 
     residual: NDArray[Any]
     terminal: NDArray[Any]
     step: NDArray[np.uint64]
-    directions: tuple[Any, ...]
 
 
-class Chunks(NamedTuple):
-    """How a grid is cut into runs of whole rows.
+def plan_chunks(shape: tuple[int, ...]) -> tuple[int, int]:
+    """Return how to cut a grid into runs of whole rows, about CHUNK pixels each: along which axis, how far.
 
-    Attributes
-    ----------
-    axis : int
-        A run has some indices of this axis, one of each axis before, and all of each axis after.
-    length : int
-        How many indices of `axis`, at most.
-    pixels : int
-        Pixels of the longest run.
+    A run has so many indices of that axis, one of each axis before, and all of each axis after.
     """
-
-    axis: int
-    length: int
-    pixels: int
-
-
-def plan_chunks(shape: tuple[int, ...]) -> Chunks:
-    """Return how to cut a grid into runs of about CHUNK pixels."""
-    axis, below = len(shape) - 1, shape[-1]
-    while axis > 0 and below * shape[axis - 1] <= CHUNK:
-        axis -= 1
-        below *= shape[axis]
-    if axis == len(shape) - 1:
-        if axis == 0:
-            return Chunks(0, shape[0], shape[0])
-        axis -= 1
-        return Chunks(axis, 1, below)
-    if axis == 0:
-        return Chunks(0, shape[0], below)
-    length = max(1, CHUNK // below)
-    return Chunks(axis - 1, length, min(length, shape[axis - 1]) * below)
+    if len(shape) == 1:
+        return 0, shape[0]
+    axis = 0
+    while axis < len(shape) - 2 and math.prod(shape[axis + 1 :]) > CHUNK:
+        axis += 1
+    return axis, min(max(1, CHUNK // math.prod(shape[axis + 1 :])), shape[axis])
 
 
 def chunks(shape: tuple[int, ...]) -> Iterator[tuple[tuple[Any, ...], int, int]]:
     """Yield the index of each run of whole rows, its first pixel and the number of its pixels."""
-    axis, length, _ = plan_chunks(shape)
+    axis, length = plan_chunks(shape)
     below = math.prod(shape[axis + 1 :])
     first = 0
     for lead in np.ndindex(shape[:axis]):
@@ -108,7 +85,7 @@ def add_capacities(
     `capacity` has a row for each direction, or for each two opposite ones; `first` is the first pixel.
     """
     residual, step = state.residual, state.step
-    degree = np.uint64(len(state.directions))
+    degree = np.uint64(len(state.step))
     axes = len(shape)
     width = np.uint64(shape[axes - 1])
     begin = ZERO
@@ -148,10 +125,13 @@ def add_capacities(
 
 
 @kernel
-def add_flow(state: GridState, pad: Any, flow: Any, d: Any, first: Any, count: Any) -> None:
-    """Send a flow from a run of pixels in direction `d`, as much of it as the capacities take."""
+def add_flow(state: GridState, pad: Any, flow: Any, d: Any, first: Any, count: Any, alone: bool) -> None:
+    """Send a flow from a run of pixels in direction `d`, as much of it as the capacities take.
+
+    Unless it is `alone`, other threads send from other pixels meanwhile.
+    """
     residual, terminal = state.residual, state.terminal
-    degree = np.uint64(len(state.directions))
+    degree = np.uint64(len(state.step))
     p = pad + first
     i = ZERO
     while i < count:
@@ -163,13 +143,13 @@ def add_flow(state: GridState, pad: Any, flow: Any, d: Any, first: Any, count: A
             amount = max(min(wanted, np.int64(residual[arc])), -np.int64(residual[opposite]))
             residual[arc] -= amount
             residual[opposite] += amount
-            terminal[p] -= amount
-            terminal[q] += amount
+            add(alone, terminal, p, -amount)
+            add(alone, terminal, q, amount)
         p += ONE
         i += ONE
 
 
-def grid_state(grid: Any, start: Any | None = None) -> GridState:
+def grid_state(grid: Any, start: Any | None = None, threads: int = 1) -> GridState:
     """Return the state of a grid: no flow, or as much of the flow of an earlier solve as fits.
 
     Capacities are converted run by run, so that arrays of any integers and strides, also of 0, are read once
@@ -182,37 +162,62 @@ def grid_state(grid: Any, start: Any | None = None) -> GridState:
     step = offsets @ strides
     pad = padding(grid)
     size = pixels + 2 * pad
+    number = state_dtype(grid)
     state = GridState(
-        np.zeros(size * degree, dtype=grid.residual_dtype),
-        np.zeros(size, dtype=grid.excess_dtype),
+        np.zeros(size * degree, dtype=number),
+        np.zeros(size, dtype=number),
         step.astype(np.uint64),
-        (np.uint8(0),) * degree,
     )
     inner = state.terminal[pad : pad + pixels].reshape(shape)
-    np.subtract(grid.source, grid.sink, out=inner, dtype=np.int64, casting="unsafe")
     lengths = np.array(shape, dtype=np.int64)
-    capacity = np.empty((len(grid.neighbor), plan_chunks(shape).pixels), dtype=grid.residual_dtype)
-    for index, first, count in chunks(shape):
-        for values, row in zip(grid.neighbor, capacity, strict=True):
-            part = values[index]
-            np.copyto(row[:count].reshape(part.shape), part, casting="unsafe")
-        add_capacities(
-            state,
-            np.uint64(pad),
-            capacity,
-            lengths,
-            offsets,
-            np.uint64(first),
-            np.uint64(count),
-            bool(grid.symmetric),
-        )
+    axis, length = plan_chunks(shape)
+    longest = length * math.prod(shape[axis + 1 :])
+    runs = list(chunks(shape))
+
+    def convert(begin: int, end: int) -> None:
+        capacity = np.empty((len(grid.neighbor), longest), dtype=number)
+        for index, first, count in runs[begin:end]:
+            net = inner[index]
+            np.subtract(grid.source[index], grid.sink[index], out=net, dtype=np.int64, casting="unsafe")
+            for values, row in zip(grid.neighbor, capacity, strict=True):
+                part = values[index]
+                np.copyto(row[:count].reshape(part.shape), part, casting="unsafe")
+            add_capacities(
+                state,
+                np.uint64(pad),
+                capacity,
+                lengths,
+                offsets,
+                np.uint64(first),
+                np.uint64(count),
+                bool(grid.symmetric),
+            )
+
+    run_pieces(convert, len(runs), threads)
     if start is not None:
         for pair in range(degree // 2):
-            flow = start.flow(pair)
-            for index, first, count in chunks(shape):
-                part = np.ascontiguousarray(flow[index], dtype=np.int64).ravel()
-                add_flow(state, np.uint64(pad), part, np.uint64(2 * pair), np.uint64(first), np.uint64(count))
+            send(state, pad, start.flow(pair), pair, runs, threads)
     return state
+
+
+def send(state: GridState, pad: int, flow: Any, pair: int, runs: list[Any], threads: int) -> None:
+    """Send a flow in direction ``2 * pair`` from all pixels, as much of it as the capacities take."""
+
+    def send_runs(begin: int, end: int) -> None:
+        for index, first, count in runs[begin:end]:
+            part = np.ascontiguousarray(flow[index], dtype=np.int64).ravel()
+            place = np.uint64(pad), part, np.uint64(2 * pair), np.uint64(first), np.uint64(count)
+            add_flow(state, *place, threads == 1)
+
+    run_pieces(send_runs, len(runs), threads)
+
+
+def state_dtype(grid: Any) -> Any:
+    """Return the one dtype of residual capacities and of excess.
+
+    So kernels are compiled for int32 and int64, not for all pairs; int16 was measured to save no time.
+    """
+    return np.promote_types(np.promote_types(grid.residual_dtype, grid.excess_dtype), np.int32)
 
 
 def padding(grid: Any) -> int:
@@ -231,7 +236,7 @@ def interior(grid: Any) -> tuple[Any, Any]:
 def grid_solution(grid: Any, state: GridState, sink_side: NDArray[np.bool_], finished: bool) -> GridSolution:
     """Return the solution that a state holds, without a copy of it."""
     first, last = interior(grid)
-    shape, degree = tuple(grid.shape), len(state.directions)
+    shape, degree = tuple(grid.shape), len(state.step)
     residual = state.residual.reshape(-1, degree)[first:last].reshape(*shape, degree)
     return GridSolution(
         sink_side=sink_side.reshape(shape),
