@@ -59,7 +59,8 @@ def max_flow(
     Parameters
     ----------
     network : FlowNetwork, MaxFlowProblem, scipy sparse matrix, NetworkX graph or (tail, head, capacity)
-        What :func:`preflow.read_dimacs` returns is a MaxFlowProblem and brings its source and sink. Arrays
+        What :func:`preflow.read_dimacs` returns is a MaxFlowProblem and brings its source and sink; so does a
+        :class:`preflow.GridNetwork`, whose arcs are numbered as its `to_flow_problem` has them. Arrays
         may be on a GPU: CuPy's, or others with ``__dlpack__`` such as Torch tensors. Results are then of the
         same kind, and "auto" takes a method that runs there; one that runs on the CPU gets a copy.
     source, sink : vertex, or collection of vertices
