@@ -137,8 +137,8 @@ def main() -> None:
         "time": f"{total:.2f} s, {cut.stats.seconds['solve']:.2f} of them for the cut",
         "verified": f"yes, in {proof:.2f} s",
         "Dice": f"{dice(segmentation.mask, truth):.4f} with the white-matter map (> 0.5)",
-        "threshold": f"{best_threshold(scan, truth):.4f} of the scan, {best_threshold(smoothed(scan), truth):.4f} "
-        "of the smoothed one: the best that any can get, chosen with the map at hand",
+        "threshold": f"{best_threshold(scan, truth):.4f} of the scan, and of the smoothed one "
+        f"{best_threshold(smoothed(scan), truth):.4f}: the best that any can get, the map being known",
         "picture": f"{picture}: found above, the map below",
     }
     for name, text in report.items():
