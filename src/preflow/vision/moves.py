@@ -1,0 +1,236 @@
+"""One move of expansion or swap as a minimum cut: build it, solve it, apply it.
+
+Pixels on the sink's side switch. The sink's side of a cut of preflow is the smallest, so pixels for which
+switching makes no difference keep their label.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..generators.vision import _neighbours
+from ..graph.network import FlowNetwork, MaxFlowProblem
+from ..maxflow.api import min_cut
+from .label_energy import LabelEnergy
+
+#: Terms of a move are int32 where no sum of those of a pixel can exceed this, else int64.
+LARGEST_NARROW = 2**31 - 1
+
+
+class Move(NamedTuple):
+    """Switch or stay: the change of twice the energy against all pixels staying.
+
+    Attributes
+    ----------
+    box : tuple of slices
+        Where in the image; all else has the shape of this box.
+    current : ndarray of bool
+        Who has switched as labels are now.
+    free : ndarray of bool, or None
+        Who may switch; None where all may.
+    unary : ndarray of int
+        What a pixel pays to switch.
+    pairs : ndarray of int, shape (directions, *box)
+        What neighbours pay if one of the two switches.
+    entry : int
+        What is paid if any pixel switches.
+    groups : list of (mask, int)
+        What is saved if all pixels of the mask switch.
+    offsets : tuple of tuples of int
+    """
+
+    box: tuple[slice, ...]
+    current: NDArray[np.bool_]
+    free: NDArray[np.bool_] | None
+    unary: NDArray[Any]
+    pairs: NDArray[Any]
+    entry: int
+    groups: list[tuple[NDArray[np.bool_], int]]
+    offsets: tuple[tuple[int, ...], ...]
+
+    def energy(self, switched: NDArray[np.bool_]) -> int:
+        """Return the change of twice the energy if these pixels switch and the others stay."""
+        total = int(self.unary[switched].sum(dtype=np.int64))
+        for pair, offset in zip(self.pairs, self.offsets, strict=True):
+            here, there = _neighbours(offset)
+            total += int(pair[here][switched[here] != switched[there]].sum(dtype=np.int64))
+        if self.entry and switched.any():
+            total += self.entry
+        return total - sum(saved for mask, saved in self.groups if switched[mask].all())
+
+
+class State:
+    """A labelling with what moves need of it: each pixel's data term and each pair's distance."""
+
+    def __init__(self, energy: LabelEnergy, labels: NDArray[np.int64]) -> None:
+        self.terms, self.labels = energy, labels.copy()
+        far, weight = int(energy.distance.max()), int(energy.weights.max(initial=0))
+        largest = max(abs(int(energy.data.min())), abs(int(energy.data.max())))
+        narrow = 4 * largest + 8 * len(energy.offsets) * far * weight <= LARGEST_NARROW
+        self.dtype = np.dtype(np.int32 if narrow else np.int64)
+        self.distance = energy.distance.astype(self.dtype)
+        self.paid = np.empty(energy.shape, self.dtype)
+        self.apart = np.zeros(energy.weights.shape, self.dtype)
+        self.used = np.bincount(labels.ravel(), minlength=energy.num_labels)
+        self._refresh((slice(None),) * labels.ndim)
+
+    def expansion(self, alpha: int) -> Move:
+        """Return the move in which any pixels may switch to `alpha`."""
+        energy = self.terms
+        to_alpha = self.distance[alpha].take(self.labels)
+        unary = 2 * (energy.data[alpha].astype(self.dtype) - self.paid)
+        pairs = np.zeros_like(self.apart)
+        for k, (weight, here, there) in enumerate(energy.directions()):
+            first, second, apart = weight * to_alpha[here], weight * to_alpha[there], self.apart[k][here]
+            difference = second - first
+            unary[here] += difference - apart
+            unary[there] -= difference + apart
+            pairs[k][here] = first + second - apart
+        costs = energy.label_costs
+        entry = 0 if self.used[alpha] else 2 * int(costs[alpha])
+        groups = [
+            (self.labels == label, 2 * int(costs[label]))
+            for label in np.flatnonzero((costs > 0) & (self.used > 0)).tolist()
+            if label != alpha
+        ]
+        box = (slice(None),) * unary.ndim
+        return Move(box, np.zeros(energy.shape, np.bool_), None, unary, pairs, entry, groups, energy.offsets)
+
+    def swap(self, alpha: int, beta: int) -> Move:
+        """Return the move in which pixels that have one of two labels choose again; to switch is to `alpha`."""
+        energy = self.terms
+        everywhere = (self.labels == alpha) | (self.labels == beta)
+        box = _bounding_box(everywhere)
+        free, labels = everywhere[box], self.labels[box]
+        unary = 2 * (energy.data[alpha][box].astype(self.dtype) - energy.data[beta][box])
+        pairs = np.zeros((len(energy.offsets), *free.shape), self.dtype)
+        # Others beyond the box count as well: their labels are not up for choice.
+        prefer = 2 * (self.distance[alpha] - self.distance[beta])
+        outer = prefer.take(self.labels)
+        outer[everywhere] = 0
+        pull = np.zeros(energy.shape, self.dtype)
+        for k, (weight, here, there) in enumerate(energy.directions()):
+            pull[here] += weight * outer[there]
+            pull[there] += weight * outer[here]
+            inside_here, inside_there = _neighbours(energy.offsets[k])
+            both = free[inside_here] & free[inside_there]
+            inside = energy.weights[k][box][inside_here]
+            pairs[k][inside_here] = 2 * inside * self.distance[alpha, beta] * both
+        unary += pull[box]
+        unary[~free] = 0
+        groups = [(free, 2 * int(energy.label_costs[beta]))] if energy.label_costs[beta] else []
+        entry = 2 * int(energy.label_costs[alpha])
+        return Move(box, labels == alpha, free, unary, pairs, entry, groups, energy.offsets)
+
+    def change(self, move: Move, switched: NDArray[np.bool_], labels: tuple[int, ...]) -> None:
+        """Make a move: pixels that switch get the first of `labels`, others of a swap the second."""
+        part = self.labels[move.box]
+        if len(labels) == 2:
+            part[move.free & ~switched] = labels[1]  # type: ignore[operator]
+        part[switched] = labels[0]
+        self.used = np.bincount(self.labels.ravel(), minlength=self.terms.num_labels)
+        self._refresh((slice(None),) * self.labels.ndim)
+
+    def _refresh(self, box: tuple[slice, ...]) -> None:
+        """Look up what pixels and pairs pay."""
+        self.paid[...] = np.take_along_axis(self.terms.data, self.labels[np.newaxis], axis=0)[0]
+        for k, (weight, here, there) in enumerate(self.terms.directions()):
+            self.apart[k][here] = weight * self.distance[self.labels[here], self.labels[there]]
+
+
+@dataclass
+class Cuts:
+    """How moves are solved, and what that took.
+
+    `prove` has every cut verified.
+    """
+
+    method: str = "auto"
+    device: str = "auto"
+    threads: int | None = None
+    prove: bool = False
+    solved: int = 0
+    seconds: float = 0.0
+    deadline: float | None = field(default=None, init=False)
+
+    def set_deadline(self, time_limit: float | None) -> None:
+        """Let all cuts together take so many seconds from now on."""
+        self.deadline = None if time_limit is None else time.monotonic() + time_limit
+
+    @property
+    def expired(self) -> bool:
+        """Whether time is up."""
+        return self.deadline is not None and time.monotonic() >= self.deadline
+
+    def candidates(self, move: Move, labels: tuple[int, ...]) -> Iterator[NDArray[np.bool_]]:
+        """Yield choices among which the best is a best one of all."""
+        if len(labels) == 2 and (move.entry or move.groups):
+            assert move.free is not None
+            yield np.zeros_like(move.free)
+            yield move.free
+            move = move._replace(groups=[])
+        # Nobody gains by switching, so nobody does.
+        if not move.groups and int(move.unary.min(initial=0)) >= 0:
+            if len(labels) == 2:
+                yield np.zeros_like(move.current)
+            return
+        start = time.perf_counter()
+        yield self._cut(move)
+        self.solved += 1
+        self.seconds += time.perf_counter() - start
+
+    def _cut(self, move: Move) -> NDArray[np.bool_]:
+        """Return which pixels switch in a minimum cut."""
+        problem = _network(move)
+        limit = None if self.deadline is None else max(self.deadline - time.monotonic(), 1e-3)
+        cut = min_cut(
+            problem, method=self.method, device=self.device, threads=self.threads, time_limit=limit
+        )
+        if self.prove:
+            cut.verify()
+        return cut.sink_side[: move.unary.size].reshape(move.unary.shape)
+
+
+def _network(move: Move) -> MaxFlowProblem:
+    """Return a move as a general network: pixels in C order, a vertex for each group, source, sink."""
+    shape, size = move.unary.shape, move.unary.size
+    pixel = np.arange(size).reshape(shape)
+    source, sink = size + len(move.groups), size + len(move.groups) + 1
+    unary = move.unary.astype(np.int64).ravel()
+    to_switch, to_stay = np.flatnonzero(unary > 0), np.flatnonzero(unary < 0)
+    tails = [np.full(len(to_switch), source), to_stay]
+    heads = [to_switch, np.full(len(to_stay), sink)]
+    capacities = [unary[to_switch], -unary[to_stay]]
+    reverses = [np.zeros(len(to_switch) + len(to_stay), np.int64)]
+    for pair, offset in zip(move.pairs, move.offsets, strict=True):
+        here, there = _neighbours(offset)
+        joined = pair[here].ravel() > 0
+        tails.append(pixel[here].ravel()[joined])
+        heads.append(pixel[there].ravel()[joined])
+        capacities.append(pair[here].ravel()[joined].astype(np.int64))
+        reverses.append(capacities[-1])
+    for group, (mask, saved) in enumerate(move.groups, start=size):
+        # The vertex of a group stays with any of its pixels that stays, and then the group's cost is paid.
+        members = pixel[mask]
+        tails += [members, np.array([group])]
+        heads += [np.full(len(members), group), np.array([sink])]
+        capacities += [np.full(len(members), saved), np.array([saved])]
+        reverses.append(np.zeros(len(members) + 1, np.int64))
+    arrays = (np.concatenate(part) for part in (tails, heads, capacities, reverses))
+    return MaxFlowProblem(FlowNetwork.from_arrays(*arrays, num_vertices=sink + 1), source, sink, "move")
+
+
+def _bounding_box(mask: NDArray[np.bool_]) -> tuple[slice, ...]:
+    """Return the smallest box around all True entries; an empty one where there is none."""
+    box = []
+    for axis in range(mask.ndim):
+        others = tuple(other for other in range(mask.ndim) if other != axis)
+        present = np.flatnonzero(mask.any(axis=others))
+        box.append(slice(int(present[0]), int(present[-1]) + 1) if len(present) else slice(0, 0))
+    return tuple(box)
