@@ -1,0 +1,163 @@
+"""How unlike two pixels of two frames are, as small integers: what stereo and optical flow match by.
+
+Two measures are added, each saturating, as Mei, Sun, Zhou, Jiao, Wang and Zhang do in "On building an accurate
+stereo matching system on graphics hardware", ICCV workshops 2011: the census of the neighbourhood (Zabih and
+Woodfill, ECCV 1994), which forgives changes of brightness, and the difference of colours after Birchfield and
+Tomasi, "A pixel dissimilarity measure that is insensitive to image sampling", PAMI 1998, which tells
+neighbours apart where the census is the same.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import InvalidInputError
+from ..generators.vision import _half_neighbourhood, _neighbours
+
+#: The largest cost of a pair of pixels: half from the census, half from colour.
+LARGEST_COST = 100
+#: What a match costs that cannot be looked at, because it is outside of the frame.
+OUTSIDE_COST = 40
+#: Share of the weight of smoothness that is left between pixels of very different colours.
+WEIGHT_ACROSS_EDGES = 0.1
+#: Height and width of the window of the census: its 62 neighbours fit 64 bits.
+CENSUS_WINDOW = (7, 9)
+#: Differing bits, and a difference of colours on a scale of 255, at which a measure reaches 1 - 1/e of its
+#: limit (Mei et al., table 1).
+CENSUS_SCALE, COLOUR_SCALE = 30.0, 10.0
+#: Costs by the number of bits of the census that differ.
+CENSUS_COSTS = np.rint(LARGEST_COST / 2 * -np.expm1(np.arange(65) / -CENSUS_SCALE)).astype(np.int16)
+
+
+def checked_frame(name: str, image: ArrayLike) -> NDArray[np.float32]:
+    """Return an image as float32 of shape (h, w, channels) on a scale of 255.
+
+    Integers are taken on the scale of their type, floats on the scale from 0 to 1, as scikit-image does.
+    """
+    try:
+        pixels = np.asarray(image)
+    except ValueError as error:
+        raise InvalidInputError(f"{name} is not an array: {error}") from None
+    if pixels.ndim not in (2, 3) or pixels.shape[2:] not in ((), (1,), (2,), (3,)) or pixels.size == 0:
+        raise InvalidInputError(f"{name} has shape (h, w) or (h, w, channels of 1 to 3), got {pixels.shape}")
+    if pixels.dtype.kind not in "biuf":
+        raise InvalidInputError(f"{name} holds numbers, got dtype {pixels.dtype}")
+    if not np.isfinite(pixels).all():
+        raise InvalidInputError(f"{name} has values that are not finite")
+    scale = 255.0 / np.iinfo(pixels.dtype).max if pixels.dtype.kind in "iu" else 255.0
+    frame = pixels.astype(np.float32) * np.float32(scale)
+    return frame[..., np.newaxis] if frame.ndim == 2 else frame
+
+
+def check_same_shape(first: NDArray[Any], second: NDArray[Any], names: tuple[str, str]) -> None:
+    """Raise InvalidInputError unless two frames have the same shape."""
+    if first.shape != second.shape:
+        shapes = [image.shape[:2] if image.shape[2] == 1 else image.shape for image in (first, second)]
+        raise InvalidInputError(f"{names[0]} has shape {shapes[0]}, {names[1]} has shape {shapes[1]}")
+
+
+class Frame:
+    """A frame with what is compared: its census, and the range of its colours around every pixel.
+
+    `axes` are those along which sampling may have moved colours: both for motion, that of x for stereo.
+    """
+
+    def __init__(self, pixels: NDArray[np.float32], axes: tuple[int, ...] = (0, 1)) -> None:
+        self.pixels = pixels
+        self.shape: tuple[int, int] = pixels.shape[0], pixels.shape[1]
+        self.census = _census(pixels.mean(axis=-1))
+        self.low, self.high = _range_around(pixels, axes)
+
+    def costs(self, other: Frame, dy: int, dx: int) -> NDArray[np.int16]:
+        """Return for every pixel what it costs to match the one at (dy, dx) from it in another frame.
+
+        Of what would lie outside of the other frame nothing is known: the cost is OUTSIDE_COST.
+        """
+        (height, width), (rows, columns) = self.shape, other.shape
+        y0, y1 = max(0, -dy), min(height, rows - dy)
+        x0, x1 = max(0, -dx), min(width, columns - dx)
+        costs = np.full(self.shape, OUTSIDE_COST, np.int16)
+        if y0 < y1 and x0 < x1:
+            costs[y0:y1, x0:x1] = self._part((slice(y0, y1), slice(x0, x1))).unlike(
+                other._part((slice(y0 + dy, y1 + dy), slice(x0 + dx, x1 + dx)))
+            )
+        return costs
+
+    def unlike(self, other: Frame) -> NDArray[np.int16]:
+        """Return the cost of matching each pixel with that at the same place of another frame."""
+        apart = np.minimum(
+            np.maximum(self.pixels - other.high, other.low - self.pixels),
+            np.maximum(other.pixels - self.high, self.low - other.pixels),
+        )
+        colour = np.maximum(apart, 0).mean(axis=-1)
+        colour_cost = np.rint(LARGEST_COST / 2 * -np.expm1(colour / -COLOUR_SCALE)).astype(np.int16)
+        cost: NDArray[np.int16] = CENSUS_COSTS[np.bitwise_count(self.census ^ other.census)] + colour_cost
+        return cost
+
+    def _part(self, box: tuple[slice, slice]) -> Frame:
+        part = object.__new__(Frame)
+        part.pixels, part.census = self.pixels[box], self.census[box]
+        part.low, part.high = self.low[box], self.high[box]
+        part.shape = part.census.shape  # type: ignore[assignment]
+        return part
+
+
+def smoothness_weights(
+    frame: Frame, strength: float, sigma: float, connectivity: int
+) -> NDArray[np.int32]:
+    """Return integer weights of neighbours, shape (directions, h, w), that fall with their contrast.
+
+    They go from `strength` where colours are equal down to a share of it, WEIGHT_ACROSS_EDGES.
+    """
+    offsets = _half_neighbourhood(2, connectivity)
+    weights = np.zeros((len(offsets), *frame.shape), np.int32)
+    for weight, offset in zip(weights, offsets, strict=True):
+        here, there = _neighbours(offset)
+        contrast = np.abs(frame.pixels[here] - frame.pixels[there]).mean(axis=-1)
+        share = WEIGHT_ACROSS_EDGES + (1 - WEIGHT_ACROSS_EDGES) * np.exp(contrast / -sigma)
+        weight[here] = np.rint(strength / math.hypot(*offset) * share)
+    return weights
+
+
+def parabola_vertex(
+    before: NDArray[Any], at: NDArray[Any], after: NDArray[Any]
+) -> NDArray[np.float32]:
+    """Return where, from -1/2 to 1/2, the parabola through costs at -1, 0 and 1 is least.
+
+    Where the cost in the middle is not the least it returns 0: there is no valley to refine.
+    """
+    slope = before.astype(np.float32) - after
+    bend = 2 * (before.astype(np.float32) + after - 2 * at.astype(np.float32))
+    valley = (before >= at) & (after >= at) & (bend > 0)
+    return np.where(valley, np.clip(slope / np.where(valley, bend, 1), -0.5, 0.5), 0).astype(np.float32)
+
+
+def _census(grey: NDArray[np.float32]) -> NDArray[np.uint64]:
+    """Return for each pixel one bit a neighbour in the window: whether that is darker."""
+    reach = CENSUS_WINDOW[0] // 2, CENSUS_WINDOW[1] // 2
+    padded = np.pad(grey, [(reach[0],) * 2, (reach[1],) * 2], mode="edge")
+    bits = np.zeros(grey.shape, np.uint64)
+    height, width = grey.shape
+    for y, x in np.ndindex(CENSUS_WINDOW):
+        if (y, x) != reach:
+            bits = (bits << np.uint64(1)) | (padded[y : y + height, x : x + width] < grey)
+    return bits
+
+
+def _range_around(
+    pixels: NDArray[np.float32], axes: tuple[int, ...]
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return the least and the largest colour on the way half to the neighbours along some axes."""
+    low, high = pixels.copy(), pixels.copy()
+    for axis in axes:
+        first = np.moveaxis(pixels, axis, 0)
+        half = (first[1:] + first[:-1]) / 2
+        for bound, extreme in ((low, np.minimum), (high, np.maximum)):
+            along = np.moveaxis(bound, axis, 0)
+            extreme(along[1:], half, out=along[1:])
+            extreme(along[:-1], half, out=along[:-1])
+    return low, high
