@@ -87,6 +87,22 @@ class Frame:
             )
         return costs
 
+    def costs_along(self, other: Frame, dy: NDArray[Any], dx: NDArray[Any]) -> NDArray[np.int16]:
+        """Return the costs of :meth:`costs` with a displacement of its own for every pixel."""
+        height, width = other.shape
+        row, column = np.indices(self.shape, sparse=True)
+        y, x = row + dy, column + dx
+        inside = (y >= 0) & (y < height) & (x >= 0) & (x < width)
+        costs = self.unlike(other._part((np.clip(y, 0, height - 1), np.clip(x, 0, width - 1))))
+        costs[~inside] = OUTSIDE_COST
+        return costs
+
+    def half(self) -> Frame:
+        """Return the frame at half its size: means of 2 x 2 pixels, the last one repeated where odd."""
+        height, width = self.shape
+        even = np.pad(self.pixels, [(0, height % 2), (0, width % 2), (0, 0)], mode="edge")
+        return Frame((even[::2, ::2] + even[1::2, ::2] + even[::2, 1::2] + even[1::2, 1::2]) / 4)
+
     def unlike(self, other: Frame) -> NDArray[np.int16]:
         """Return the cost of matching each pixel with that at the same place of another frame."""
         apart = np.minimum(
@@ -98,7 +114,7 @@ class Frame:
         cost: NDArray[np.int16] = CENSUS_COSTS[np.bitwise_count(self.census ^ other.census)] + colour_cost
         return cost
 
-    def _part(self, box: tuple[slice, slice]) -> Frame:
+    def _part(self, box: tuple[Any, Any]) -> Frame:
         part = object.__new__(Frame)
         part.pixels, part.census = self.pixels[box], self.census[box]
         part.low, part.high = self.low[box], self.high[box]
