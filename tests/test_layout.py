@@ -25,7 +25,7 @@ LAYERS = [
     ["graph"],
     ["certify"],
     ["maxflow", "gridcut", "matching", "assignment", "mincost"],
-    ["registry"],
+    ["registry", "cuts"],
     ["io"],
     ["generators"],
     ["integrations"],
@@ -96,7 +96,7 @@ def test_no_public_function_shares_its_name_with_a_subpackage() -> None:
     assert not folders & set(preflow.__all__)
 
 
-@pytest.mark.parametrize("problem", ["max_flow", "bipartite_matching", "linear_assignment"])
+@pytest.mark.parametrize("problem", ["max_flow", "grid_cut", "bipartite_matching", "linear_assignment"])
 def test_methods_are_described(problem: str) -> None:
     names = [name for method in preflow.methods(problem) for name in (method.name, *method.aliases)]
     assert len(names) == len(set(names))

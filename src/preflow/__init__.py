@@ -11,9 +11,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .assignment.api import linear_assignment
     from .assignment.result import AssignmentResult
+    from .cuts import min_cut
     from .graph.bipartite import BipartiteGraph
+    from .graph.grid import GridNetwork
     from .graph.network import FlowNetwork, MaxFlowProblem
     from .graph.point_costs import PointCosts
+    from .gridcut.api import grid_cut
+    from .gridcut.result import GridCutResult
     from .io.dimacs import read_dimacs, write_dimacs
     from .io.npz import load_npz, save_npz
     from .matching.api import bipartite_matching
@@ -24,7 +28,7 @@ if TYPE_CHECKING:
         zero_free_diagonal,
     )
     from .matching.result import MatchingResult
-    from .maxflow.api import max_flow, min_cut
+    from .maxflow.api import max_flow
     from .maxflow.result import MaxFlowResult, MinCutResult
     from .registry import methods
 
@@ -35,6 +39,8 @@ _HOME = {
     "BipartiteGraph": "graph.bipartite",
     "DulmageMendelsohn": "matching.decomposition",
     "FlowNetwork": "graph.network",
+    "GridCutResult": "gridcut.result",
+    "GridNetwork": "graph.grid",
     "MatchingResult": "matching.result",
     "MaxFlowProblem": "graph.network",
     "MaxFlowResult": "maxflow.result",
@@ -42,11 +48,12 @@ _HOME = {
     "PointCosts": "graph.point_costs",
     "bipartite_matching": "matching.api",
     "dulmage_mendelsohn": "matching.decomposition",
+    "grid_cut": "gridcut.api",
     "linear_assignment": "assignment.api",
     "load_npz": "io.npz",
     "max_flow": "maxflow.api",
     "methods": "registry",
-    "min_cut": "maxflow.api",
+    "min_cut": "cuts",
     "read_dimacs": "io.dimacs",
     "save_npz": "io.npz",
     "structural_rank": "matching.decomposition",
@@ -59,6 +66,8 @@ __all__ = [
     "BipartiteGraph",
     "DulmageMendelsohn",
     "FlowNetwork",
+    "GridCutResult",
+    "GridNetwork",
     "MatchingResult",
     "MaxFlowProblem",
     "MaxFlowResult",
@@ -67,6 +76,7 @@ __all__ = [
     "__version__",
     "bipartite_matching",
     "dulmage_mendelsohn",
+    "grid_cut",
     "linear_assignment",
     "load_npz",
     "max_flow",

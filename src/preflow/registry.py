@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .assignment.methods import METHODS as ASSIGNMENT_METHODS
 from .errors import InvalidInputError
+from .gridcut.methods import METHODS as GRIDCUT_METHODS
 from .matching.methods import METHODS as MATCHING_METHODS
 from .maxflow.methods import METHODS as MAXFLOW_METHODS
 from .solving.method import Method
@@ -11,6 +12,7 @@ from .solving.method import Method
 METHODS = {
     "max_flow": MAXFLOW_METHODS,
     "min_cut": MAXFLOW_METHODS,
+    "grid_cut": GRIDCUT_METHODS,
     "bipartite_matching": MATCHING_METHODS,
     "linear_assignment": ASSIGNMENT_METHODS,
 }
@@ -22,7 +24,7 @@ def methods(problem: str) -> tuple[Method, ...]:
     Parameters
     ----------
     problem : str
-        "max_flow", "min_cut", "bipartite_matching" or "linear_assignment".
+        "max_flow", "min_cut", "grid_cut", "bipartite_matching" or "linear_assignment".
 
     Returns
     -------

@@ -64,6 +64,11 @@ class Method:
         return self._module().solve  # type: ignore[no-any-return]
 
     @property
+    def streams(self) -> bool:
+        """Whether a method that runs on a GPU also takes what is on the host, a part at a time."""
+        return self.device == "cuda" and hasattr(self._module(), "solve")
+
+    @property
     def solve_on_device(self) -> Callable[..., Any] | None:
         """The solver function for a network that is on the GPU already, where the module has one."""
         return getattr(self._module(), "solve_on_device", None)

@@ -1,0 +1,217 @@
+"""Prove minimum cuts on grids, independently of every solver, a few rows at a time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ..errors import VerificationError
+from ..graph.grid import GridNetwork
+from ..graph.integer_grid import IntegerGrid
+from ..graph.neighbourhood import Box
+from ..graph.network import exact_sum
+
+#: Pixels on the host that are looked at together: they fit a cache.
+BLOCK = 1 << 16
+#: Relative error of sums of float64 over all arcs, an arc.
+EPSILON = 2.0**-50
+
+
+def labelling_energy(network: GridNetwork, labels: Any) -> int | float:
+    """Return the capacity of the cut whose source side is where `labels` is True.
+
+    Examples
+    --------
+    >>> network = GridNetwork.from_arrays([[3, 0, 0]], [[0, 0, 3]], 2)
+    >>> labelling_energy(network, np.array([[True, False, False]]))
+    2
+    """
+    total = _Total()
+    everything = tuple(slice(0, length) for length in network.shape)
+    for here, _ in _blocks(network, everything, everything):
+        total.add(network.source_capacity[here][~labels[here]])
+        total.add(network.sink_capacity[here][labels[here]])
+    for pair in network.pairs():
+        for here, there in _blocks(network, pair.here, pair.there):
+            inside = _inside(here, pair.here)
+            total.add(pair.forward[inside][labels[here] & ~labels[there]])
+            total.add(pair.backward[inside][~labels[here] & labels[there]])
+    return total.amount
+
+
+def lower_bound(grid: IntegerGrid, terminal: Any) -> int:
+    """Return what no labelling of a grid costs less than, as a flow that left `terminal` proves it.
+
+    The flow turns the energy of every labelling into a constant and terms that are not negative: this
+    constant.
+    """
+    total = 0
+    everything = tuple(slice(0, length) for length in grid.shape)
+    for here, _ in _blocks(grid, everything, everything):
+        total += _exact(grid.sink[here])
+        part = terminal[here]
+        total += _exact(part[part < 0])
+    return total
+
+
+def check_grid_flow(grid: IntegerGrid, residual: Any, terminal: Any) -> None:
+    """Check that these are what a flow within the capacities leaves.
+
+    Raises
+    ------
+    VerificationError
+        Names the first pixel at fault.
+    """
+    if residual.shape != (len(grid.offsets), *grid.shape) or terminal.shape != grid.shape:
+        raise VerificationError(
+            f"the flow has shapes {residual.shape} and {terminal.shape}, the grid {grid.shape}"
+        )
+    expected = grid.source.astype(np.int64)
+    expected -= grid.sink
+    for number, pair in enumerate(grid.pairs()):
+        ahead, back = residual[2 * number], residual[2 * number + 1]
+        for here, there in _blocks(grid, pair.here, pair.there):
+            inside = _inside(here, pair.here)
+            forward = pair.forward[inside].astype(np.int64)
+            flow = forward - ahead[here]
+            _check(ahead[here] < 0, here, f"the arc in direction {2 * number} carries more than its capacity")
+            _check(
+                back[there] < 0,
+                there,
+                f"the arc in direction {2 * number + 1} carries more than its capacity",
+            )
+            _check(
+                flow != back[there] - pair.backward[inside].astype(np.int64),
+                here,
+                f"what flows in direction {2 * number} does not arrive",
+            )
+            expected[here] -= flow
+            expected[there] += flow
+    _check(expected != terminal, tuple(slice(0, n) for n in grid.shape), "flow is not conserved")
+
+
+def check_grid_labels(grid: IntegerGrid, residual: Any, terminal: Any, labels: Any) -> None:
+    """Check that a flow and a labelling prove each other optimal: of what the flow leaves none is cut.
+
+    Raises
+    ------
+    VerificationError
+        Names the first pixel at fault.
+    """
+    everything = tuple(slice(0, length) for length in grid.shape)
+    for here, _ in _blocks(grid, everything, everything):
+        _check(labels[here] & (terminal[here] < 0), here, "the source's side has a way to the sink")
+        _check(~labels[here] & (terminal[here] > 0), here, "the sink's side has excess")
+    for number, pair in enumerate(grid.pairs()):
+        ahead, back = residual[2 * number], residual[2 * number + 1]
+        for here, there in _blocks(grid, pair.here, pair.there):
+            _check(
+                labels[here] & ~labels[there] & (ahead[here] > 0),
+                here,
+                f"the cut arc in direction {2 * number} is not saturated",
+            )
+            _check(
+                ~labels[here] & labels[there] & (back[there] > 0),
+                there,
+                f"the cut arc in direction {2 * number + 1} is not saturated",
+            )
+
+
+def check_within_network(grid: IntegerGrid, network: GridNetwork) -> None:
+    """Check that no capacity of the integer grid is more than the network's, so that its bound holds there.
+
+    Raises
+    ------
+    VerificationError
+        Names the first pixel at fault.
+    """
+    exponent = grid.scale_exponent or 0
+    everything = tuple(slice(0, length) for length in grid.shape)
+    constant = _Total()
+    for here, _ in _blocks(grid, everything, everything):
+        source, sink = _wide(network.source_capacity[here]), _wide(network.sink_capacity[here])
+        lesser = np.minimum(source, sink) if grid.reduced else np.zeros_like(source)
+        constant.add(lesser)
+        for given, solved in ((source - lesser, grid.source[here]), (sink - lesser, grid.sink[here])):
+            _check(solved > _scaled(given, exponent), here, "the solved terminal capacity is more than given")
+    if abs(grid.constant_flow - constant.amount) > EPSILON * grid.size * abs(constant.amount):
+        raise VerificationError(
+            f"{grid.constant_flow} was taken out of the terminal capacities, not {constant}"
+        )
+    if grid.neighbor is network.neighbor_capacity:
+        return
+    for given_pair, pair in zip(network.pairs(), grid.pairs(), strict=True):
+        for here, there in _blocks(grid, pair.here, pair.there):
+            inside = _inside(here, pair.here)
+            for given, solved, box in (
+                (given_pair.forward[inside], pair.forward[inside], here),
+                (given_pair.backward[inside], pair.backward[inside], there),
+            ):
+                _check(solved > _scaled(given, exponent), box, "the solved capacity is more than given")
+
+
+def energy_tolerance(grid: IntegerGrid, energy: float) -> float:
+    """Return by how much the energies of a network and its integer grid may differ: 0 if unscaled."""
+    if grid.scale_exponent is None:
+        return 0.0
+    num_terms = grid.size * (2 + len(grid.offsets))
+    return num_terms * (math.ldexp(1.0, -grid.scale_exponent) + EPSILON * abs(energy))
+
+
+class _Total:
+    """A sum of many parts: exact for integers, rounded once for floats."""
+
+    def __init__(self) -> None:
+        self._integers = 0
+        self._floats: list[float] = []
+
+    def add(self, values: Any) -> None:
+        if values.dtype.kind == "f":
+            self._floats.append(float(values.sum(dtype=np.float64)))
+        else:
+            self._integers += _exact(values)
+
+    @property
+    def amount(self) -> int | float:
+        if not self._floats:
+            return self._integers
+        return math.fsum([*self._floats, float(self._integers)])
+
+
+def _exact(values: Any) -> int:
+    return int(exact_sum(values.astype(np.int64)))
+
+
+def _wide(values: Any) -> Any:
+    return values.astype(np.float64 if values.dtype.kind == "f" else np.int64)
+
+
+def _scaled(values: Any, exponent: int) -> Any:
+    return np.ldexp(_wide(values).astype(np.float64), exponent) if exponent else values
+
+
+def _blocks(grid: IntegerGrid | GridNetwork, here: Box, there: Box) -> Iterator[tuple[Box, Box]]:
+    """Yield two boxes of one size in parts of a few rows; on a GPU whole."""
+    begin, end = here[0].start, here[0].stop
+    row = math.prod(side.stop - side.start for side in here[1:])
+    rows = max(1, BLOCK // max(1, row)) if grid.xp is np else max(1, end - begin)
+    ahead = there[0].start - begin
+    for first in range(begin, end, rows):
+        last = min(first + rows, end)
+        yield (slice(first, last), *here[1:]), (slice(first + ahead, last + ahead), *there[1:])
+
+
+def _inside(block: Box, box: Box) -> Box:
+    """Return where a block of rows of a box lies in an array of that box."""
+    begin = box[0].start
+    return (slice(block[0].start - begin, block[0].stop - begin),)
+
+
+def _check(broken: Any, box: Box, fault: str) -> None:
+    if broken.any():
+        index = np.unravel_index(int(broken.argmax()), broken.shape)
+        pixel = tuple(int(i) + side.start for i, side in zip(index, box, strict=True))
+        raise VerificationError(f"pixel {pixel}: {fault}")

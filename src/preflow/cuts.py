@@ -1,0 +1,58 @@
+"""min_cut: one name for minimum cuts of networks of arcs and of grids."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .errors import InvalidInputError
+from .graph.grid import GridNetwork
+from .gridcut.api import grid_cut
+from .gridcut.result import GridCutResult
+from .maxflow import api as maxflow
+from .maxflow.result import MinCutResult
+from .progress import Reporter
+
+
+def min_cut(
+    network: Any,
+    source: Any = None,
+    sink: Any = None,
+    *,
+    method: str = "auto",
+    device: str = "auto",
+    threads: int | None = None,
+    time_limit: float | None = None,
+    progress: bool | Reporter = False,
+    options: Mapping[str, Any] | None = None,
+) -> MinCutResult | GridCutResult:
+    """Find a minimum cut; cheaper than :func:`max_flow`, whose parameters and errors it shares.
+
+    Only the first stage runs: it yields a maximum preflow, which proves the cut minimum. The network may
+    also be a :class:`preflow.GridNetwork`, whose terminals are its own: it goes to :func:`grid_cut`.
+
+    Returns
+    -------
+    MinCutResult
+        A :class:`preflow.GridCutResult` for a grid.
+
+    Examples
+    --------
+    >>> import preflow
+    >>> result = preflow.min_cut(([0, 0, 1, 2], [1, 2, 3, 3], [3, 2, 2, 4]), 0, 3)
+    >>> result.value, result.sink_side.tolist(), result.cut_arcs.tolist()
+    (4, [False, False, True, True], [1, 2])
+    """
+    common: dict[str, Any] = {
+        "method": method,
+        "device": device,
+        "threads": threads,
+        "time_limit": time_limit,
+        "progress": progress,
+        "options": options,
+    }
+    if not isinstance(network, GridNetwork):
+        return maxflow.min_cut(network, source, sink, **common)
+    if source is not None or sink is not None:
+        raise InvalidInputError("a grid has its source and its sink in its capacities: give none")
+    return grid_cut(network, **common)

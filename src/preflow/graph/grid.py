@@ -1,0 +1,333 @@
+"""Networks whose vertices are the pixels of an image or the voxels of a volume: arcs are never stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..cuda.runtime import is_on_gpu
+from ..errors import CapacityOverflowError, InvalidInputError
+from .neighbourhood import Box, both_ways, half_neighbourhood, named_neighbourhoods, pair_boxes
+from .network import INT64_MAX, FlowNetwork, MaxFlowProblem
+from .placement import HostArrays
+
+#: Dtypes that capacities are kept in; smaller ones become the next of these.
+KEPT = {"i": (np.int16, np.int32, np.int64), "f": (np.float32, np.float64)}
+
+
+class Pair(NamedTuple):
+    """The arcs of two opposite directions.
+
+    Attributes
+    ----------
+    here, there : tuples of slices
+        Pixels that the forward arcs lead from, and those that they lead to.
+    forward, backward : array
+        Capacities of these arcs, and of their opposites, which lead from there to here.
+    """
+
+    here: Box
+    there: Box
+    forward: Any
+    backward: Any
+
+
+@dataclass(frozen=True, eq=False)
+class GridNetwork(HostArrays):
+    """A network whose vertices are the pixels of a grid, each with arcs to neighbours, source and sink.
+
+    Build one with :meth:`from_arrays`. Arrays are not copied where their dtype fits: leave them unchanged as
+    long as the network or a result is used.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        As NumPy has it: (height, width) or (depth, height, width).
+    offsets : ndarray of int64, shape (2 K, ndim)
+        An arc in direction d leads from a pixel p to ``p + offsets[d]``, if that is in the grid. Directions
+        2 k and 2 k + 1 are opposite, the first of the two is the forward one.
+    source_capacity, sink_capacity : array of `shape`
+        Capacity from the source to each pixel, and from each pixel to the sink. Floats may be ``inf``.
+    neighbor_capacity : array of shape (K, *shape) or (2 K, *shape)
+        With K rows, ``[k][p]`` is the capacity of both arcs between p and ``p + offsets[2 * k]``. With 2 K
+        rows, ``[d][p]`` is that of the arc from p to ``p + offsets[d]``. Entries of arcs that leave the grid
+        are ignored.
+    """
+
+    shape: tuple[int, ...]
+    offsets: NDArray[np.int64]
+    source_capacity: Any
+    sink_capacity: Any
+    neighbor_capacity: Any
+
+    @classmethod
+    def from_arrays(
+        cls,
+        source_capacity: ArrayLike,
+        sink_capacity: ArrayLike,
+        neighbor_capacity: ArrayLike,
+        *,
+        connectivity: Any = None,
+    ) -> GridNetwork:
+        """Build a network from one entry per pixel.
+
+        Parameters
+        ----------
+        source_capacity, sink_capacity : array_like of the grid's shape, or scalar
+            Not negative; integers, or floats that may be ``inf``: a pixel with an infinite capacity from the
+            source is always on its side ("hard seed"). One of the two has the grid's shape.
+        neighbor_capacity : array_like, shape (K, *shape) or (2 K, *shape), or scalar
+            As in :attr:`neighbor_capacity`; axes of the grid may have length 1, or be missing, where the
+            capacity is the same along them.
+        connectivity : int or list of offsets, optional
+            4 or 8 neighbours in an image, 6, 18 or 26 in a volume; or any neighbourhood as a list of forward
+            offsets, those whose first entry that is not 0 is positive. Opposites are added. Default: what
+            `neighbor_capacity` has capacities for, 4 or 6 where it is a scalar.
+
+        Returns
+        -------
+        GridNetwork
+            A :class:`preflow.graph.device_grid.DeviceGridNetwork` where the arrays are on a GPU: CuPy arrays,
+            or anything with ``__dlpack__``, such as Torch tensors.
+
+        Raises
+        ------
+        InvalidInputError
+            Wrong shapes or dtypes, negative or NaN capacities, infinite ones between neighbours.
+        CapacityOverflowError
+            A capacity does not fit int64.
+
+        Examples
+        --------
+        >>> GridNetwork.from_arrays([[3, 0, 0]], [[0, 0, 3]], 2)
+        GridNetwork(1 x 3, 4 neighbours, int64)
+        """
+        if any(is_on_gpu(values) for values in (source_capacity, sink_capacity, neighbor_capacity)):
+            from .device_grid import grid_on_device
+
+            return grid_on_device(source_capacity, sink_capacity, neighbor_capacity, connectivity)
+        return cls(
+            *checked_parts(
+                as_capacities(source_capacity, "source_capacity"),
+                as_capacities(sink_capacity, "sink_capacity"),
+                as_capacities(neighbor_capacity, "neighbor_capacity"),
+                connectivity,
+                np,
+            )
+        )
+
+    @property
+    def size(self) -> int:
+        """Number of pixels."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether every two opposite arcs have one capacity."""
+        return 2 * len(self.neighbor_capacity) == len(self.offsets)
+
+    def pairs(self) -> Iterator[Pair]:
+        """Yield the arcs between neighbours, two opposite directions at a time."""
+        return grid_pairs(self.shape, self.offsets, self.neighbor_capacity, self.symmetric)
+
+    def on_host(self) -> GridNetwork:
+        """Return the network with its arrays in the host's memory: itself, or a copy from a GPU."""
+        return self
+
+    def to_flow_problem(self) -> MaxFlowProblem:
+        """Return the same network with its arcs spelled out, for the solvers of all networks.
+
+        Pixels are the vertices ``0 .. size - 1`` in C order, then come the source and the sink. Arcs are
+        ordered: from the source, to the sink, then between neighbours, pair of directions after pair of
+        directions, each in C order of the pixels.
+
+        Examples
+        --------
+        >>> GridNetwork.from_arrays([[3, 0, 0]], [[0, 0, 3]], 2).to_flow_problem().network
+        FlowNetwork(5 vertices, 8 arcs, int64)
+        """
+        network = self.on_host()
+        pixel = np.arange(network.size, dtype=np.int64)
+        source, sink = network.size, network.size + 1
+        tails, heads = [np.full(network.size, source), pixel], [pixel, np.full(network.size, sink)]
+        capacities = [network.source_capacity.ravel(), network.sink_capacity.ravel()]
+        reverses = [np.zeros(2 * network.size, dtype=network.neighbor_capacity.dtype)]
+        pixels = pixel.reshape(network.shape)
+        for pair in network.pairs():
+            tails.append(pixels[pair.here].ravel())
+            heads.append(pixels[pair.there].ravel())
+            capacities.append(pair.forward.ravel())
+            reverses.append(pair.backward.ravel())
+        general = FlowNetwork.from_arrays(
+            np.concatenate(tails),
+            np.concatenate(heads),
+            np.concatenate(capacities),
+            np.concatenate(reverses),
+            num_vertices=network.size + 2,
+        )
+        return MaxFlowProblem(general, source, sink, f"grid {' x '.join(map(str, network.shape))}")
+
+    def __repr__(self) -> str:
+        shape = " x ".join(f"{length:,}" for length in self.shape)
+        arrays = (self.source_capacity, self.sink_capacity, self.neighbor_capacity)
+        dtypes = ", ".join(dict.fromkeys(str(values.dtype) for values in arrays))
+        return f"GridNetwork({shape}, {len(self.offsets)} neighbours, {dtypes})"
+
+
+def grid_pairs(
+    shape: tuple[int, ...], offsets: NDArray[np.int64], neighbor: Any, symmetric: bool
+) -> Iterator[Pair]:
+    """Yield the arcs of a grid, two opposite directions at a time."""
+    for pair in range(len(offsets) // 2):
+        here, there = pair_boxes(shape, offsets[2 * pair])
+        if symmetric:
+            yield Pair(here, there, neighbor[pair][here], neighbor[pair][here])
+        else:
+            yield Pair(here, there, neighbor[2 * pair][here], neighbor[2 * pair + 1][there])
+
+
+def checked_parts(source: Any, sink: Any, neighbor: Any, connectivity: Any, xp: Any) -> tuple[Any, ...]:
+    """Check the arrays of a grid, NumPy's or CuPy's as `xp` says; return the network's attributes."""
+    shape = _grid_shape(source, sink)
+    neighbor, half = _with_neighbourhood(neighbor, shape, connectivity, xp)
+    source, sink = (_of_kept_dtype(values, name) for values, name in _named(source, sink))
+    neighbor = _of_kept_dtype(neighbor, "neighbor_capacity")
+    for values, name in _named(source, sink):
+        _check_values(values, name, xp, infinite=True)
+    offsets = both_ways(half)
+    symmetric = len(neighbor) == len(half)
+    neighbor = xp.broadcast_to(neighbor, (len(neighbor), *shape))
+    for number, pair in enumerate(grid_pairs(shape, offsets, neighbor, symmetric)):
+        rows = (pair.forward,) if symmetric else (pair.forward, pair.backward)
+        for way, values in enumerate(rows):
+            name = f"neighbor_capacity[{number * len(rows) + way}]"
+            _check_values(values, name, xp, (pair.here, pair.there)[way], infinite=False)
+    arrays = xp.broadcast_to(source, shape), xp.broadcast_to(sink, shape), neighbor
+    return shape, offsets, *map(_read_only, arrays)
+
+
+def _named(source: Any, sink: Any) -> tuple[tuple[Any, str], ...]:
+    return (source, "source_capacity"), (sink, "sink_capacity")
+
+
+def _read_only(values: Any) -> Any:
+    view = values.view()
+    if isinstance(view, np.ndarray):
+        view.flags.writeable = False
+    return view
+
+
+def as_capacities(values: ArrayLike, name: str) -> NDArray[Any]:
+    """Return what is array-like as an array of numbers of at most 64 bits."""
+    if hasattr(values, "mask") and np.ma.is_masked(values):  # numpy.ma is slow to import
+        raise InvalidInputError(f"{name} is a masked array: fill it")
+    try:
+        array = np.asarray(values)
+    except (ValueError, OverflowError) as error:
+        raise InvalidInputError(f"{name} is not an array: {error}") from None
+    if array.dtype.kind not in "iuf" or array.dtype.itemsize > 8:
+        raise InvalidInputError(
+            f"{name} holds integers or floats of at most 64 bits, got dtype {array.dtype}"
+        )
+    return array
+
+
+def _grid_shape(source: Any, sink: Any) -> tuple[int, ...]:
+    shapes = {values.shape for values in (source, sink) if values.ndim}
+    if not shapes:
+        raise InvalidInputError(
+            "source_capacity and sink_capacity are scalars: one has the shape of the grid"
+        )
+    if len(shapes) > 1:
+        raise InvalidInputError(
+            f"source_capacity has shape {source.shape}, sink_capacity has shape {sink.shape}"
+        )
+    shape: tuple[int, ...] = shapes.pop()
+    if 0 in shape:
+        raise InvalidInputError(f"the grid is empty: source_capacity and sink_capacity have shape {shape}")
+    return shape
+
+
+def _with_neighbourhood(
+    neighbor: Any, shape: tuple[int, ...], connectivity: Any, xp: Any
+) -> tuple[Any, list[tuple[int, ...]]]:
+    """Return neighbour capacities with one axis for directions and the grid's own, and the offsets."""
+    ndim = len(shape)
+    if neighbor.ndim == 1:
+        neighbor = neighbor.reshape(-1, *(1,) * ndim)
+    if neighbor.ndim not in (0, ndim + 1):
+        raise InvalidInputError(
+            f"neighbor_capacity has shape {neighbor.shape}: expected a scalar, a number for every direction, "
+            f"or (directions, {', '.join(map(str, shape))})"
+        )
+    rows = len(neighbor) if neighbor.ndim else None
+    half = half_neighbourhood(ndim, _told(ndim, rows) if connectivity is None else connectivity)
+    if rows is None:
+        return xp.broadcast_to(neighbor, (len(half), *(1,) * ndim)), half
+    if rows not in (len(half), 2 * len(half)):
+        raise InvalidInputError(
+            f"neighbor_capacity has {rows} directions: expected {len(half)}, one for every two opposite "
+            f"ones, or {2 * len(half)}"
+        )
+    if any(length not in (1, full) for length, full in zip(neighbor.shape[1:], shape, strict=True)):
+        raise InvalidInputError(f"neighbor_capacity has shape {neighbor.shape}, the grid has shape {shape}")
+    return neighbor, half
+
+
+def _told(ndim: int, rows: int | None) -> int:
+    """Return the number of neighbours that so many rows of capacities are for."""
+    sizes = list(named_neighbourhoods(ndim))
+    if rows is None:
+        return sizes[0]
+    fitting = [size for size in sizes if rows in (size // 2, size)]
+    if len(fitting) == 1:
+        return fitting[0]
+    if fitting:
+        raise InvalidInputError(
+            f"{rows} capacities a pixel are for {fitting[0]} neighbours, one each way, or for {fitting[1]}, "
+            "both ways alike: say connectivity"
+        )
+    raise InvalidInputError(
+        f"neighbor_capacity has {rows} directions, which is no named neighbourhood in {ndim} dimensions: "
+        "give connectivity as a list of offsets"
+    )
+
+
+def _of_kept_dtype(values: Any, name: str) -> Any:
+    """Return an array in the smallest dtype that networks keep and that holds all of its dtype."""
+    kind, itemsize = values.dtype.kind, values.dtype.itemsize
+    if kind == "u" and itemsize == 8:
+        if values.size and int(values.max()) > INT64_MAX:
+            raise CapacityOverflowError(f"{name} {int(values.max())} does not fit int64")
+        return values.astype(np.int64)
+    for dtype in KEPT["f" if kind == "f" else "i"]:
+        if np.can_cast(values.dtype, dtype):
+            native = np.dtype(dtype)
+            return values if values.dtype == native and values.dtype.isnative else values.astype(native)
+    raise AssertionError(f"{values.dtype} is not a dtype of capacities")
+
+
+def _check_values(values: Any, name: str, xp: Any, box: Box | None = None, *, infinite: bool) -> None:
+    """Check the capacities in a box of the grid: not negative nor NaN, infinite only where allowed."""
+    if not values.size:
+        return
+
+    def place(wrong: Any) -> str:
+        index = np.unravel_index(int(wrong.argmax()), values.shape)
+        begin = [side.start for side in box] if box else [0] * len(index)
+        return f" at {tuple(int(i) + first for i, first in zip(index, begin, strict=True))}" if index else ""
+
+    least = float(values.min())
+    if np.isnan(least):
+        raise InvalidInputError(f"{name} is NaN{place(xp.isnan(values))}")
+    if least < 0:
+        raise InvalidInputError(f"{name} is negative: {values.min()}{place(values < 0)}")
+    if not infinite and values.dtype.kind == "f" and float(values.max()) == np.inf:
+        raise InvalidInputError(
+            f"{name} is infinite{place(xp.isinf(values))}: only those of the source and the sink may "
+            "be; give a large number"
+        )

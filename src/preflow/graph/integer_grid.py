@@ -1,0 +1,382 @@
+"""Grids as the solvers see them: whole numbers, infinity as more than any flow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import CapacityOverflowError, UnboundedFlowError
+from .grid import GridNetwork, Pair, grid_pairs
+from .neighbourhood import Box, pair_boxes
+from .network import EXACT_FLOAT, INT64_MAX, exact_sum
+
+#: Bits that capacities fill which cannot be scaled to whole numbers exactly: more than a float32 has, and
+#: what leaves room for sums in int64.
+BITS_OF_SINGLE, BITS_OF_DOUBLE = 30, 61
+#: Dtypes of residual capacities, and of excess.
+RESIDUAL_DTYPES = (np.int16, np.int32, np.int64)
+EXCESS_DTYPES = (np.int32, np.int64)
+#: How much more a sum of float64 may be than it says.
+ROUNDING = 1 + 2.0**-40
+#: A float64 beyond this does not matter, for no sum of capacities is, and fits int64 with its sign changed.
+MOST_FLOAT = 2.0**62
+
+
+@dataclass(frozen=True, eq=False)
+class IntegerGrid:
+    """A grid whose capacities are integers: what solvers get.
+
+    Attributes
+    ----------
+    shape : tuple of int
+    offsets : ndarray of int64, shape (2 K, ndim)
+        See :class:`preflow.GridNetwork`.
+    source, sink : array of int16, int32 or int64, shape `shape`
+        May be views with strides of 0.
+    neighbor : array of int16, int32 or int64, shape (K, *shape) or (2 K, *shape)
+        May be such a view; entries of arcs that leave the grid are to be ignored.
+    symmetric : bool
+        Whether `neighbor` has K rows.
+    xp : module
+        NumPy, or CuPy where the arrays are on a GPU.
+    scale_exponent : int or None
+        The power of two that capacities were multiplied by; None where they are those of the network.
+    constant_flow : int or float
+        What was taken out of both `source` and `sink`, in units of the network.
+    reduced : bool
+        Whether that is the lesser of the two at every pixel, and what is left was cut off where no minimum
+        cut can depend on it.
+    """
+
+    shape: tuple[int, ...]
+    offsets: NDArray[np.int64]
+    source: Any
+    sink: Any
+    neighbor: Any
+    symmetric: bool
+    xp: Any
+    scale_exponent: int | None = None
+    constant_flow: int | float = 0
+    reduced: bool = False
+
+    @property
+    def size(self) -> int:
+        """Number of pixels."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def num_pairs(self) -> int:
+        """K, the number of pairs of opposite directions."""
+        return len(self.offsets) // 2
+
+    @property
+    def steps(self) -> NDArray[np.int64]:
+        """How far each direction leads in C order of the pixels, shape (2 K,)."""
+        strides = np.cumprod([1, *self.shape[:0:-1]], dtype=np.int64)[::-1]
+        flat: NDArray[np.int64] = self.offsets @ strides
+        return flat
+
+    def boxes(self, pair: int) -> tuple[Box, Box]:
+        """Return the boxes of pixels that forward arcs of a pair of directions lead from, and to."""
+        return pair_boxes(self.shape, self.offsets[2 * pair])
+
+    def pairs(self) -> Iterator[Pair]:
+        """Yield the arcs, two opposite directions at a time."""
+        return grid_pairs(self.shape, self.offsets, self.neighbor, self.symmetric)
+
+    @cached_property
+    def largest_neighbor(self) -> int:
+        """The largest capacity of an arc between neighbours."""
+        return max(_largest(values) for pair in self.pairs() for values in (pair.forward, pair.backward))
+
+    @cached_property
+    def largest_terminal(self) -> int:
+        """The largest capacity from the source or to the sink."""
+        return max(_largest(self.source), _largest(self.sink))
+
+    @cached_property
+    def residual_dtype(self) -> np.dtype[Any]:
+        """The smallest dtype that holds the residual capacity of any arc whatever flows.
+
+        Raises
+        ------
+        CapacityOverflowError
+            That of an arc does not fit int64.
+        """
+        needed = 2 * self.largest_neighbor
+        if not self.symmetric and _fitting(RESIDUAL_DTYPES, needed) != _fitting(
+            RESIDUAL_DTYPES, self.largest_neighbor
+        ):
+            needed = max(_largest_sum(pair.forward, pair.backward) for pair in self.pairs())
+        dtype = _fitting(RESIDUAL_DTYPES, needed)
+        if dtype is None:
+            raise CapacityOverflowError("two opposite capacities between neighbours sum past int64")
+        return dtype
+
+    @cached_property
+    def excess_bound(self) -> float:
+        """What no excess or deficit of a pixel exceeds, whatever flows."""
+        quick = float(self.largest_terminal + len(self.offsets) * self.largest_neighbor)
+        if quick <= np.iinfo(EXCESS_DTYPES[0]).max:
+            return quick
+        net = abs(self.source.astype(np.float64) - self.sink)
+        return float((net + incident_capacity(self, np.float64)).max()) * ROUNDING
+
+    @cached_property
+    def excess_dtype(self) -> np.dtype[Any]:
+        """The smaller of int32 and int64 that holds the excess or deficit of any pixel whatever flows.
+
+        Raises
+        ------
+        CapacityOverflowError
+            That of a pixel may not fit int64.
+        """
+        dtype = _fitting(EXCESS_DTYPES, self.excess_bound)
+        if dtype is None:
+            raise CapacityOverflowError("the capacities at a pixel sum past int64")
+        return dtype
+
+    def in_network_units(self, amount: int) -> int | float:
+        """Return a sum of these capacities, and of what was taken out of them, in units of the network."""
+        if self.scale_exponent is None:
+            return amount + self.constant_flow
+        return float(np.ldexp(float(amount), -self.scale_exponent)) + self.constant_flow
+
+    def placed(self, xp: Any, place: Callable[[Any], Any]) -> IntegerGrid:
+        """Return the grid with its arrays brought elsewhere by `place`, in C order and of the module `xp`."""
+        arrays = {
+            name: xp.ascontiguousarray(place(getattr(self, name))) for name in ("source", "sink", "neighbor")
+        }
+        return replace(self, xp=xp, **arrays)
+
+
+def incident_capacity(grid: IntegerGrid | GridNetwork, dtype: Any) -> Any:
+    """Return, for every pixel, what arcs to neighbours or from them can carry, whichever is more."""
+    total = grid.xp.zeros((2, *grid.shape), dtype=dtype)
+    for pair in grid.pairs():
+        for side, way in ((pair.here, 0), (pair.there, 1)):
+            total[way][side] += pair.forward
+            total[1 - way][side] += pair.backward
+    return total.max(axis=0)
+
+
+def integer_grid(network: GridNetwork) -> IntegerGrid:
+    """Return a grid whose capacities are whole numbers.
+
+    Integers, and floats whose entries are integers up to 2**53, stay as they are. Other floats are scaled by
+    a power of two: exactly where that takes no more than 30 bits; else to fill 30 bits where all of them are
+    float32, 61 bits where not, and rounded down. Where a capacity is fractional, or infinite, or sums at a
+    pixel are too large for int32, the lesser of its two terminal capacities is taken out of both, and what
+    is left is cut off above what all arcs between the pixel and its neighbours can carry.
+
+    Raises
+    ------
+    UnboundedFlowError
+        A pixel has infinite capacity from the source and to the sink.
+    CapacityOverflowError
+        The capacities at a pixel sum past int64.
+    """
+    arrays = network.source_capacity, network.sink_capacity, network.neighbor_capacity
+    floats = [values for values in arrays if values.dtype.kind == "f"]
+    if floats:
+        _check_mixed(network, arrays)
+    bits = max((_fraction_bits(values) for values in _parts(network)), default=0)
+    finite = max((_largest_finite(values) for values in _parts(network)), default=0.0)
+    if bits or (floats and finite > EXACT_FLOAT):
+        return _scaled(network, bits)
+    neighbor = _whole_neighbor(network)
+    if all(_is_finite(values) for values in floats):
+        source, sink = (_whole(values, _largest(values)) for values in arrays[:2])
+        plain = _grid(network, source, sink, neighbor)
+        if plain.excess_bound <= np.iinfo(EXCESS_DTYPES[0]).max:
+            return plain
+    return _reduced(network, neighbor, None)
+
+
+def _scaled(network: GridNetwork, bits: int) -> IntegerGrid:
+    """Return the grid with capacities scaled to whole numbers; `bits` after the point hold all of them."""
+    xp = network.xp
+    # Twice what the arcs at a pixel carry bounds excess, deficits and the sums of opposite capacities.
+    bound = 2.0 * float(incident_capacity(network, np.float64).max())
+    if not bound < np.inf:
+        raise CapacityOverflowError("the capacities between a pixel and its neighbours sum past float64")
+    magnitude = int(np.frexp(bound * ROUNDING)[1])
+    arrays = network.source_capacity, network.sink_capacity, network.neighbor_capacity
+    is_single = all(values.dtype != np.float64 for values in arrays)
+    filled = BITS_OF_SINGLE if is_single or magnitude + bits <= BITS_OF_SINGLE else BITS_OF_DOUBLE
+    exponent = min(bits, filled - magnitude)
+
+    def scaled(values: Any) -> Any:
+        return xp.floor(xp.ldexp(values.astype(np.float64), exponent))
+
+    largest = int(np.ldexp(bound, exponent))
+    neighbor = _converted_neighbor(network, scaled, _fitting(RESIDUAL_DTYPES, largest))
+    return _reduced(network, neighbor, exponent)
+
+
+def _reduced(network: GridNetwork, neighbor: Any, exponent: int | None) -> IntegerGrid:
+    """Return the grid with what cannot matter of its terminal capacities taken off.
+
+    The lesser of the two flows from the source to the sink at once. What is left matters up to what the
+    pixel's arcs carry: a unit more, and the pixel is on that side of every minimum cut.
+    """
+    xp = network.xp
+    source, sink = network.source_capacity, network.sink_capacity
+    is_float = source.dtype.kind == "f" or sink.dtype.kind == "f"
+    wide = np.float64 if is_float else np.int64
+    lesser = xp.minimum(source, sink)
+    if not _is_finite(lesser):
+        index = tuple(int(i) for i in np.unravel_index(int(lesser.argmax()), network.shape))
+        raise UnboundedFlowError(f"pixel {index} has infinite capacity from the source and to the sink")
+    constant = float(lesser.sum(dtype=np.float64)) if exponent is not None else _exact_total(lesser)
+    net = source.astype(wide) - sink
+    grid = _grid(network, source, sink, neighbor)
+    if incident_capacity(grid, np.float64).max() * ROUNDING > INT64_MAX // 2:
+        raise CapacityOverflowError("the capacities between a pixel and its neighbours sum past int64")
+    if is_float or exponent:
+        scaled = xp.ldexp(net.astype(np.float64), exponent or 0)
+        net = xp.clip(scaled, -MOST_FLOAT, MOST_FLOAT).astype(np.int64)
+    most = incident_capacity(grid, np.int64) + 1
+    net = xp.clip(net, -most, most)
+    dtype = _fitting(RESIDUAL_DTYPES, int(most.max()))
+    return _grid(
+        network,
+        xp.maximum(net, 0).astype(dtype),
+        xp.maximum(-net, 0).astype(dtype),
+        neighbor,
+        exponent=exponent,
+        constant=constant,
+        reduced=True,
+    )
+
+
+def _grid(
+    network: GridNetwork,
+    source: Any,
+    sink: Any,
+    neighbor: Any,
+    *,
+    exponent: int | None = None,
+    constant: int | float = 0,
+    reduced: bool = False,
+) -> IntegerGrid:
+    return IntegerGrid(
+        network.shape,
+        network.offsets,
+        source,
+        sink,
+        neighbor,
+        network.symmetric,
+        network.xp,
+        exponent,
+        constant,
+        reduced,
+    )
+
+
+def _parts(network: GridNetwork) -> Iterator[Any]:
+    """Yield the float arrays that capacities are in, neighbours' without what leaves the grid."""
+    for values in (network.source_capacity, network.sink_capacity):
+        if values.dtype.kind == "f":
+            yield values
+    if network.neighbor_capacity.dtype.kind == "f":
+        for pair in network.pairs():
+            yield pair.forward
+            if not network.symmetric:
+                yield pair.backward
+
+
+def _whole_neighbor(network: GridNetwork) -> Any:
+    """Return the neighbour capacities, whole floats among them as integers."""
+    values = network.neighbor_capacity
+    if values.dtype.kind == "i":
+        return values
+    largest = max(_largest(part) for pair in network.pairs() for part in (pair.forward, pair.backward))
+    return _converted_neighbor(network, lambda part: part, _fitting(RESIDUAL_DTYPES, largest))
+
+
+def _converted_neighbor(network: GridNetwork, convert: Any, dtype: Any) -> Any:
+    """Return neighbour capacities converted, in the grid: what leaves it may be anything and becomes 0."""
+    values, xp = network.neighbor_capacity, network.xp
+    rows, shape = len(values), network.shape
+    alike = not any(values.strides[1:])
+    out = xp.zeros((rows, *((1,) * len(shape) if alike else shape)), dtype=dtype)
+    for row in range(rows):
+        direction = 2 * row if network.symmetric else row
+        box, _ = pair_boxes(shape, network.offsets[direction])
+        part = values[row][box]
+        if not part.size:
+            continue
+        if alike:
+            out[row] = convert(part[(slice(0, 1),) * len(shape)])
+        else:
+            out[row][box] = convert(part)
+    return xp.broadcast_to(out, values.shape)
+
+
+def _whole(values: Any, largest: int) -> Any:
+    """Return an array of whole numbers as one of integers; itself where it is."""
+    if values.dtype.kind == "i":
+        return values
+    dtype = _fitting(RESIDUAL_DTYPES, largest)
+    if not any(values.strides):
+        return values[(slice(0, 1),) * values.ndim].astype(dtype)
+    return values.astype(dtype)
+
+
+def _check_mixed(network: GridNetwork, arrays: tuple[Any, ...]) -> None:
+    for values in arrays:
+        if values.dtype.kind == "i" and _largest(values) > EXACT_FLOAT:
+            raise CapacityOverflowError(
+                "capacities mix floats with integers past 2**53, which float64 cannot hold exactly"
+            )
+
+
+def _fitting(dtypes: tuple[Any, ...], largest: float) -> np.dtype[Any] | None:
+    """Return the first of these dtypes that holds a number, None if none does."""
+    return next((np.dtype(dtype) for dtype in dtypes if largest <= np.iinfo(dtype).max), None)
+
+
+def _largest(values: Any) -> int:
+    return int(values.max()) if values.size else 0
+
+
+def _largest_sum(first: Any, second: Any) -> int:
+    """Return the largest sum of two entries, which are not negative."""
+    return int((first.astype(np.uint64) + second.astype(np.uint64)).max()) if first.size else 0
+
+
+def _is_finite(values: Any) -> bool:
+    return values.dtype.kind != "f" or bool(np.isfinite(float(values.max())))
+
+
+def _largest_finite(values: Any) -> float:
+    """Return the largest entry that is not infinite, 0 if there is none."""
+    if not values.size:
+        return 0.0
+    largest = float(values.max())
+    if largest == np.inf:
+        finite = values[values < np.inf]
+        return float(finite.max()) if finite.size else 0.0
+    return largest
+
+
+def _exact_total(values: Any) -> int:
+    """Return the sum of whole numbers that are not negative."""
+    return int(exact_sum(values.astype(np.int64)))
+
+
+def _fraction_bits(values: Any) -> int:
+    """Return how many binary digits after the point the finite entries of an array have."""
+    fractional = values[values != np.rint(values)]
+    if not fractional.size:
+        return 0
+    mantissa, exponent = np.frexp(fractional.astype(np.float64))
+    digits = np.ldexp(mantissa, 53).astype(np.int64)
+    _, lowest = np.frexp((digits & -digits).astype(np.float64))
+    return int((54 - lowest - exponent).max())

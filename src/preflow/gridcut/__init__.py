@@ -1,0 +1,1 @@
+"""Minimum cuts on grids."""

@@ -1,0 +1,286 @@
+"""grid_cut: validate, choose a solver, run it, wrap the result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..certify.grid import labelling_energy, lower_bound
+from ..cuda import runtime
+from ..cuda.runtime import Device
+from ..errors import InvalidInputError
+from ..graph.device_grid import DeviceGridNetwork
+from ..graph.grid import GridNetwork
+from ..graph.integer_grid import IntegerGrid, integer_grid
+from ..progress import Reporter
+from ..solving.dispatch import check_method, check_placement, find_method, most_threads, thread_count
+from ..solving.method import Method
+from ..solving.run import Control, check_time_limit, run_interruptibly
+from ..solving.timing import timed
+from ..stats import COUNTERS, RELABEL_NANOSECONDS, SolveStats
+from .methods import METHODS
+from .policy import bytes_on_gpu, choose, pays_to_look_for_gpu
+from .result import GridCutResult
+from .solution import GridSolution
+
+
+def grid_cut(
+    source_capacity: Any,
+    sink_capacity: Any = None,
+    neighbor_capacity: Any = None,
+    *,
+    connectivity: Any = None,
+    method: str = "auto",
+    device: str = "auto",
+    threads: int | None = None,
+    time_limit: float | None = None,
+    progress: bool | Reporter = False,
+    options: Mapping[str, Any] | None = None,
+    warm_start: GridCutResult | None = None,
+) -> GridCutResult:
+    """Find a minimum cut of a network whose vertices are the pixels of an image or the voxels of a volume.
+
+    Parameters
+    ----------
+    source_capacity, sink_capacity : array_like of the grid's shape, or scalar
+        Capacity from the source to each pixel, and from each pixel to the sink: what it costs to put it on
+        the sink's side, and on the source's. Integers, or floats that may be ``inf``: "hard seeds". Instead
+        of these arrays, the first argument may be a :class:`preflow.GridNetwork`. Arrays may be on a GPU:
+        CuPy's, or others with ``__dlpack__`` such as Torch tensors; `labels` is then of the same kind, and
+        "auto" takes a method that runs there.
+    neighbor_capacity : array_like, shape (K, *shape) or (2 K, *shape), or scalar
+        Capacity between neighbours, one array for every two opposite directions or one for every direction:
+        see :meth:`preflow.GridNetwork.from_arrays`. :func:`preflow.contrast_capacity` makes one of an image.
+    connectivity : int or list of offsets, optional
+        4 or 8 neighbours in an image, 6, 18 or 26 in a volume, or any neighbourhood as a list of forward
+        offsets. Default: what `neighbor_capacity` has capacities for, 4 or 6 where it is a scalar.
+    method : str
+        A name from ``preflow.methods("grid_cut")``, or "auto".
+    device : {"auto", "cpu", "cuda"}
+        "auto" takes a GPU for a large grid, if there is one and `threads` is not given, and says why in the
+        result's `stats.reason`.
+    threads : int, optional
+        At most so many CPU threads, and at most 255; default: all that the process may use and the method
+        can.
+    time_limit : float, optional
+        Seconds for the solve. On expiry the result's `status` says so, and its bounds hold.
+    progress : bool or function
+        True draws a line on standard error; a function is called with a ProgressReport now and then.
+    options : mapping, optional
+        Options of the named method; "auto" takes none.
+    warm_start : GridCutResult, optional
+        An earlier result for the same shape and neighbourhood: the solve starts from its flow, which saves
+        most of the work where few capacities changed.
+
+    Returns
+    -------
+    GridCutResult
+
+    Raises
+    ------
+    InvalidInputError
+        The network or an argument is malformed.
+    CapacityOverflowError
+        The capacities at a pixel sum past int64.
+    UnboundedFlowError
+        A pixel has infinite capacity from the source and to the sink.
+    DeviceUnavailableError
+        The device is not there.
+    DeviceMemoryError
+        The grid does not fit the GPU's memory.
+
+    Notes
+    -----
+    No arc is stored, only residual capacities in the smallest dtype that holds them: beside the input, for 4
+    neighbours and capacities of 16 bits about 20 bytes a pixel.
+
+    Examples
+    --------
+    >>> import numpy as np, preflow
+    >>> result = preflow.grid_cut(np.array([[9, 4, 0], [9, 1, 0]]), np.array([[0, 3, 9], [0, 6, 9]]), 2)
+    >>> result.value, result.labels.tolist()
+    (8, [[True, True, False], [True, False, False]])
+    >>> result.verify()
+    """
+    network = as_grid_network(source_capacity, sink_capacity, neighbor_capacity, connectivity)
+    solve = _Solve.prepare(network, method, device, threads, time_limit, options, warm_start)
+    return run_interruptibly(solve.grid_cut, solve.control, time_limit, progress)
+
+
+def as_grid_network(source: Any, sink: Any, neighbor: Any, connectivity: Any) -> GridNetwork:
+    """Return the network that the first arguments of grid_cut describe."""
+    if isinstance(source, GridNetwork):
+        if not (sink is None and neighbor is None and connectivity is None):
+            raise InvalidInputError(
+                "a GridNetwork has its capacities and its connectivity: give nothing else"
+            )
+        return source
+    for values, name in ((sink, "sink_capacity"), (neighbor, "neighbor_capacity")):
+        if values is None:
+            raise InvalidInputError(f"{name} is missing")
+    return GridNetwork.from_arrays(source, sink, neighbor, connectivity=connectivity)
+
+
+def _check_warm_start(warm_start: Any, network: GridNetwork) -> None:
+    """Raise InvalidInputError unless the flow of an earlier result is one between the same neighbours."""
+    if warm_start is None:
+        return
+    if not isinstance(warm_start, GridCutResult):
+        raise InvalidInputError(f"warm_start is an earlier GridCutResult, got {type(warm_start).__name__}")
+    earlier = warm_start.network
+    if earlier.shape != network.shape:
+        raise InvalidInputError(f"warm_start has shape {earlier.shape}, the grid has shape {network.shape}")
+    if not np.array_equal(earlier.offsets, network.offsets):
+        raise InvalidInputError("warm_start has another neighbourhood than the grid")
+
+
+def _gpu_for(network: GridNetwork) -> Device | None:
+    """Return a GPU if there is one and looking for it pays."""
+    if isinstance(network, DeviceGridNetwork) or not pays_to_look_for_gpu(
+        network, most_threads(None), runtime.is_in_use()
+    ):
+        return None
+    return runtime.device_if_any()
+
+
+@dataclass
+class _Solve:
+    """One call of grid_cut, its arguments checked."""
+
+    network: GridNetwork
+    method: Method
+    reason: str
+    options: Any
+    threads: int
+    device: Device | None
+    warm_start: GridCutResult | None
+    control: Control = field(init=False)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.control = Control(self.threads)
+
+    @classmethod
+    def prepare(
+        cls,
+        network: GridNetwork,
+        method: str,
+        device: str,
+        threads: int | None,
+        time_limit: float | None,
+        options: Mapping[str, Any] | None,
+        warm_start: GridCutResult | None,
+    ) -> _Solve:
+        check_time_limit(time_limit)
+        check_placement(METHODS, device, threads)
+        _check_warm_start(warm_start, network)
+        if method == "auto":
+            if options:
+                raise InvalidInputError("options belong to one method: name it, method='auto' takes none")
+            gpu = _gpu_for(network) if device == "auto" and threads is None else None
+            name, reason = choose(network, device, most_threads(threads), gpu)
+            record = find_method(METHODS, name)
+        else:
+            record, reason = find_method(METHODS, method), "asked for"
+            check_method(record, device, threads)
+        gpu = None
+        if record.device == "cuda":
+            gpu = network.device if isinstance(network, DeviceGridNetwork) else runtime.find_device()
+        validated = record.make_options(options)
+        count = thread_count(record, threads, network.size)
+        return cls(network, record, reason, validated, count, gpu, warm_start)
+
+    def current_device(self) -> AbstractContextManager[None]:
+        """Make the GPU on which to solve, if any, this thread's: each thread has its own current one."""
+        return self.network.current() if self.device is None else self.device.current()
+
+    def timed(self, phase: str) -> AbstractContextManager[None]:
+        return timed(self.seconds, phase, None if self.device is None else self.device.synchronize)
+
+    def grid_cut(self) -> GridCutResult:
+        with self.current_device():
+            grid, solution, device = self.solve()
+            with self.timed("build"):
+                return self.result(grid, solution, device)
+
+    def solve(self) -> tuple[IntegerGrid, GridSolution, Device | None]:
+        """Return the grid as it was solved, the solution, and the GPU where these are if on one."""
+        if self.device is None:
+            network = self.network.on_host()
+            with self.timed("build"):
+                grid = integer_grid(network)
+            return grid, self.run(grid, self.method.solve), None
+        with self.timed("build"):
+            grid = integer_grid(self.network)
+        solve_on_device = self.method.solve_on_device
+        on_host = not isinstance(self.network, DeviceGridNetwork)
+        if on_host and bytes_on_gpu(self.network) > self.device.free_bytes and self.method.streams:
+            return grid, self.run(grid, self.method.solve), None
+        with self.timed("upload"):
+            grid = grid.placed(self.device.xp, self.device.xp.asarray)
+        device = self.device
+
+        def solve(*arguments: Any) -> GridSolution:
+            solution: GridSolution = solve_on_device(device, *arguments)  # type: ignore[misc]
+            return solution
+
+        return grid, self.run(grid, solve), device
+
+    def run(self, grid: IntegerGrid, solve: Any) -> GridSolution:
+        start = None if self.warm_start is None else self.warm_start.flow(grid)
+        with self.timed("solve"):
+            solution: GridSolution = solve(grid, start, self.options, self.control)
+        return solution
+
+    def result(self, grid: IntegerGrid, solution: GridSolution, device: Device | None) -> GridCutResult:
+        network = self.network
+        lower = grid.in_network_units(lower_bound(grid, solution.terminal))
+        labels = ~solution.sink_side
+        if device is not None and not isinstance(network, DeviceGridNetwork):
+            with self.timed("download"):
+                labels = device.to_host(labels)
+        labels = network.own(labels)
+        if not solution.finished:
+            labels, upper = self.best_labels(labels)
+        elif grid.scale_exponent is None:
+            upper = lower
+        else:
+            lower = upper = labelling_energy(network, labels)
+        if isinstance(labels, np.ndarray):
+            labels.flags.writeable = False
+        return GridCutResult(
+            status="optimal" if solution.finished else "time-limit",
+            lower_bound=lower,
+            upper_bound=upper,
+            stats=self.stats(),
+            labels=network.give(labels),
+            network=network,
+            _grid=grid,
+            _solution=solution,
+            _device=device,
+        )
+
+    def best_labels(self, labels: Any) -> tuple[Any, int | float]:
+        """Return the cheapest of three labellings after an unfinished solve, and its energy."""
+        whole = [self.network.xp.full(self.network.shape, side) for side in (True, False)]
+        found = [(labelling_energy(self.network, side), side) for side in (labels, *whole)]
+        energy, best = min(found, key=lambda pair: pair[0])
+        return best, energy
+
+    def stats(self) -> SolveStats:
+        rows = self.control.thread_counts[:, : len(COUNTERS)].tolist()
+        per_thread = tuple(dict(zip(COUNTERS, row, strict=True)) for row in rows)
+        return SolveStats(
+            method=self.method.name,
+            reason="; ".join([self.reason, *self.control.remarks]),
+            device=self.method.device,
+            threads=self.threads,
+            **{name: sum(counts[name] for counts in per_thread) for name in COUNTERS},
+            global_relabel_seconds=float(self.control.counts[RELABEL_NANOSECONDS]) * 1e-9,
+            per_thread=per_thread if self.method.parallel else (),
+            seconds=dict(self.seconds),
+        )

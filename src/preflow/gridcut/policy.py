@@ -1,0 +1,50 @@
+"""The choice that method="auto" makes, in rules that anyone can read.
+
+The numbers are provisional: set before all methods were measured side by side.
+"""
+
+from __future__ import annotations
+
+from ..cuda.runtime import Device
+from ..graph.device_grid import DeviceGridNetwork
+from ..graph.grid import GridNetwork
+
+#: From so many pixels on several threads pay.
+PIXELS_FOR_THREADS = 250_000
+#: From so many pixels a GPU that is in use already pays for a grid on the host, the way there included.
+PIXELS_FOR_GPU = 250_000
+#: The first use of a GPU in a process takes about a second, or 10 once, to compile kernels: from so many
+#: pixels for each CPU thread a solve takes about as long without it.
+PIXELS_A_THREAD_FOR_FIRST_USE = 4_000_000
+#: What a solve takes on a GPU, at most: bytes of a pixel, and of each of its arcs.
+BYTES_ON_GPU = 24, 8
+
+
+def pays_to_look_for_gpu(network: GridNetwork, threads: int, in_use: bool) -> bool:
+    """Whether a grid on the host has enough pixels for a GPU that the process uses already, or not yet."""
+    first = max(PIXELS_FOR_GPU, PIXELS_A_THREAD_FOR_FIRST_USE * threads)
+    return network.size >= (PIXELS_FOR_GPU if in_use else first)
+
+
+def bytes_on_gpu(network: GridNetwork) -> int:
+    """Return what memory of a GPU a solve of a grid takes, at most."""
+    pixel, arc = BYTES_ON_GPU
+    return network.size * (pixel + arc * len(network.offsets))
+
+
+def choose(network: GridNetwork, device: str, threads: int, gpu: Device | None = None) -> tuple[str, str]:
+    """Return the name of the method for a grid on a device with up to `threads` CPU threads, and why.
+
+    `gpu` is one that may be used for a grid on the host.
+    """
+    if device == "cuda":
+        return "cuda-tiled", "device='cuda': the fastest method there"
+    if device == "auto" and isinstance(network, DeviceGridNetwork):
+        return "cuda-tiled", "the grid is on a GPU: the fastest method there"
+    size = network.size
+    if gpu is not None and bytes_on_gpu(network) <= gpu.free_bytes:
+        return "cuda-tiled", f"{size:,} pixels are enough work for the GPU, the way there and back included"
+    if threads > 1 and size >= PIXELS_FOR_THREADS:
+        return "multicore-merging", f"{size:,} pixels are enough work for {threads} threads"
+    why = "one thread" if threads == 1 else f"{size:,} pixels are too few for {threads} threads"
+    return "serial-incremental-bfs", f"{why}: incremental breadth-first search is fastest there"

@@ -1,0 +1,120 @@
+"""What grid_cut returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..certify.grid import (
+    check_grid_flow,
+    check_grid_labels,
+    check_within_network,
+    energy_tolerance,
+    labelling_energy,
+    lower_bound,
+)
+from ..cuda.runtime import Device
+from ..errors import VerificationError
+from ..graph.device_grid import DeviceGridNetwork
+from ..graph.grid import GridNetwork
+from ..graph.integer_grid import IntegerGrid
+from ..solving.result import BoundedResult
+from .solution import GridFlow, GridSolution
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GridCutResult(BoundedResult):
+    """A minimum cut of a grid, or the best one found within the time limit.
+
+    Arrays are NumPy's, or of the kind that the grid was given in where that is on a GPU.
+
+    Attributes
+    ----------
+    labels : array of bool, shape of the grid
+        True for the pixels on the source's side. Of all minimum cuts the one with the smallest sink side: for
+        exact capacities it depends on nothing but the network.
+    status, lower_bound, upper_bound, value, stats
+        See :class:`preflow.solving.result.BoundedResult`. The capacity of this cut is `upper_bound`.
+    network : GridNetwork
+    """
+
+    labels: Any
+    network: GridNetwork
+    _grid: IntegerGrid
+    _solution: GridSolution
+    _device: Device | None
+
+    @property
+    def energy(self) -> int | float:
+        """The capacity of the cut, added up from the labels: `value` where the solve was not cut short."""
+        with self.network.current():
+            return labelling_energy(self.network, self.network.own(self.labels))
+
+    def verify(self) -> None:
+        """Prove the cut minimum, independently of the solver, in linear time.
+
+        The certificate is what the flow between neighbours leaves of the capacities. It turns the energy of
+        every labelling into a constant plus residual capacities, none of which is negative: a labelling that
+        cuts none of them is optimal. A result that stopped early proves its two bounds instead.
+
+        Raises
+        ------
+        VerificationError
+            The proof fails: please report it as a bug.
+        """
+        on_device = self._device is not None and isinstance(self.network, DeviceGridNetwork)
+        network = self.network if on_device else self.network.on_host()
+        with self.network.current():
+            grid, solution = (self._grid, self._solution) if on_device else self._on_host()
+            labels = network.own(
+                self.network.own(self.labels) if on_device else self.network.to_host(self.labels)
+            )
+            if labels.shape != network.shape or labels.dtype != np.bool_:
+                raise VerificationError("labels are not one bool per pixel")
+            check_within_network(grid, network)
+            check_grid_flow(grid, solution.residual, solution.terminal)
+            if self.status == "optimal":
+                check_grid_labels(grid, solution.residual, solution.terminal, labels)
+            energy = labelling_energy(network, labels)
+            proved = grid.in_network_units(lower_bound(grid, solution.terminal))
+        slack = energy_tolerance(grid, energy)
+        gaps = {
+            f"the cut has capacity {energy}, not {self.upper_bound}": abs(energy - self.upper_bound),
+            f"the flow proves {proved}, not {self.lower_bound}": abs(proved - self.lower_bound),
+        }
+        for fault, gap in gaps.items():
+            if not gap <= slack:
+                raise VerificationError(fault)
+
+    def flow(self, grid: IntegerGrid) -> GridFlow:
+        """Return the flow to start a solve of `grid` from, which has the same shape and neighbourhood."""
+        shift = (grid.scale_exponent or 0) - (self._grid.scale_exponent or 0)
+        if grid.xp is self._grid.xp:
+            return GridFlow(self._grid, self._solution.residual, shift)
+        if self._device is not None:
+            return GridFlow(self._grid, self._solution.residual, shift, self._device.to_host)
+        return GridFlow(self._grid, self._solution.residual, shift, grid.xp.asarray)
+
+    def _on_host(self) -> tuple[IntegerGrid, GridSolution]:
+        if self._device is None:
+            return self._grid, self._solution
+        to_host = self._device.to_host
+        sink_side, finished, residual, terminal = self._solution
+        with self._device.current():
+            solution = GridSolution(to_host(sink_side), finished, to_host(residual), to_host(terminal))
+            return self._grid.placed(np, to_host), solution
+
+    def __repr__(self) -> str:
+        size = int(np.count_nonzero(self.network.to_host(self.labels)))
+        side = f"{size:,} of {self.network.size:,} pixels on the source side"
+        return f"<GridCutResult: {self._headline()}, {side}, {self._how()}>"
+
+    def _headline(self) -> str:
+        if self.status == "optimal":
+            return f"value {self.value:,}"
+        return f"stopped at the time limit, between {self.lower_bound:,} and {self.upper_bound:,}"
+
+    def _how(self) -> str:
+        return f"{self.stats.method}, {sum(self.stats.seconds.values()):.3g} s"
