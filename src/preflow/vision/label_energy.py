@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import CapacityOverflowError, InvalidInputError
 from ..generators.parameters import check_integer
-from ..generators.vision import CONNECTIVITIES, _half_neighbourhood, _neighbours
+from ..graph.neighbourhood import Box, half_neighbourhood, pair_boxes
 
 #: Distances between all pairs of labels are stored, and the triangle inequality takes the cube of the number.
 MOST_LABELS = 1024
@@ -70,8 +70,9 @@ class LabelEnergy:
             Factors of the distances: one for all neighbours, or an array of shape
             ``(connectivity // 2, h, w)`` whose entry [k, p] is that of pixel p and its neighbour in the k-th
             of `offsets`; entries of neighbours outside are ignored.
-        connectivity : int, optional
-            4 or 8 neighbours in an image, 6 or 26 in a volume; default: what `weights` has, else 4 and 6.
+        connectivity : int or list of offsets, optional
+            4 or 8 neighbours in an image, 6, 18 or 26 in a volume, or a list of forward offsets; default: what
+            `weights` has, else 4 and 6.
         label_costs : array_like of integers, shape (labels,), optional
             What using each label costs, however many pixels have it.
 
@@ -90,7 +91,7 @@ class LabelEnergy:
         (4, 5)
         """
         costs = _integers("data", data)
-        if costs.ndim - 1 not in CONNECTIVITIES or 0 in costs.shape[1:]:
+        if costs.ndim not in (3, 4) or 0 in costs.shape[1:]:
             raise InvalidInputError(f"data has shape (labels, height, width) or a volume's, got {costs.shape}")
         labels, *shape = costs.shape
         if labels == 0:
@@ -99,9 +100,8 @@ class LabelEnergy:
             raise InvalidInputError(f"there are {labels:,} labels, at most {MOST_LABELS:,} are supported")
         factors = _integers("weights", weights)
         if connectivity is None:
-            nearest = CONNECTIVITIES[len(shape)][0]
-            connectivity = 2 * len(factors) if factors.ndim == costs.ndim else nearest
-        offsets = _half_neighbourhood(len(shape), connectivity)
+            connectivity = 2 * (len(factors) if factors.ndim == costs.ndim else len(shape))
+        offsets = half_neighbourhood(len(shape), connectivity)
         expected = (len(offsets), *shape)
         if factors.ndim and factors.shape != expected:
             raise InvalidInputError(f"weights is a number or has shape {expected}, got {factors.shape}")
@@ -148,10 +148,10 @@ class LabelEnergy:
             total += int((weight * self.distance[chosen[here], chosen[there]]).sum())
         return total + int(self.label_costs[np.unique(chosen)].sum())
 
-    def directions(self) -> Iterator[tuple[NDArray[Any], tuple[slice, ...], tuple[slice, ...]]]:
+    def directions(self) -> Iterator[tuple[NDArray[Any], Box, Box]]:
         """Yield for each direction the weights, and the slices of all pixels and of their neighbours there."""
         for weight, offset in zip(self.weights, self.offsets, strict=True):
-            here, there = _neighbours(offset)
+            here, there = pair_boxes(self.shape, offset)
             yield weight[here], here, there
 
     def is_metric(self) -> bool:

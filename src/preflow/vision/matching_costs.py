@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidInputError
-from ..generators.vision import _half_neighbourhood, _neighbours
+from ..graph.neighbourhood import half_neighbourhood, pair_boxes
 
 #: The largest cost of a pair of pixels: half from the census, half from colour.
 LARGEST_COST = 100
@@ -129,10 +129,10 @@ def smoothness_weights(
 
     They go from `strength` where colours are equal down to a share of it, WEIGHT_ACROSS_EDGES.
     """
-    offsets = _half_neighbourhood(2, connectivity)
+    offsets = half_neighbourhood(2, connectivity)
     weights = np.zeros((len(offsets), *frame.shape), np.int32)
     for weight, offset in zip(weights, offsets, strict=True):
-        here, there = _neighbours(offset)
+        here, there = pair_boxes(frame.shape, offset)
         contrast = np.abs(frame.pixels[here] - frame.pixels[there]).mean(axis=-1)
         share = WEIGHT_ACROSS_EDGES + (1 - WEIGHT_ACROSS_EDGES) * np.exp(contrast / -sigma)
         weight[here] = np.rint(strength / math.hypot(*offset) * share)

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..generators.vision import _neighbours
+from ..graph.neighbourhood import Box, pair_boxes
 from ..graph.network import FlowNetwork, MaxFlowProblem
+from ..gridcut.api import grid_cut
 from ..maxflow.api import min_cut
 from .label_energy import LabelEnergy
 
@@ -45,7 +46,7 @@ class Move(NamedTuple):
     offsets : tuple of tuples of int
     """
 
-    box: tuple[slice, ...]
+    box: Box
     current: NDArray[np.bool_]
     free: NDArray[np.bool_] | None
     unary: NDArray[Any]
@@ -58,7 +59,7 @@ class Move(NamedTuple):
         """Return the change of twice the energy if these pixels switch and the others stay."""
         total = int(self.unary[switched].sum(dtype=np.int64))
         for pair, offset in zip(self.pairs, self.offsets, strict=True):
-            here, there = _neighbours(offset)
+            here, there = pair_boxes(self.unary.shape, offset)
             total += int(pair[here][switched[here] != switched[there]].sum(dtype=np.int64))
         if self.entry and switched.any():
             total += self.entry
@@ -118,7 +119,7 @@ class State:
         for k, (weight, here, there) in enumerate(energy.directions()):
             pull[here] += weight * outer[there]
             pull[there] += weight * outer[here]
-            inside_here, inside_there = _neighbours(energy.offsets[k])
+            inside_here, inside_there = pair_boxes(free.shape, energy.offsets[k])
             both = free[inside_here] & free[inside_there]
             inside = energy.weights[k][box][inside_here]
             pairs[k][inside_here] = 2 * inside * self.distance[alpha, beta] * both
@@ -137,7 +138,7 @@ class State:
         self.used = np.bincount(self.labels.ravel(), minlength=self.terms.num_labels)
         self._refresh((slice(None),) * self.labels.ndim)
 
-    def _refresh(self, box: tuple[slice, ...]) -> None:
+    def _refresh(self, box: Box) -> None:
         """Look up what pixels and pairs pay."""
         self.paid[...] = np.take_along_axis(self.terms.data, self.labels[np.newaxis], axis=0)[0]
         for k, (weight, here, there) in enumerate(self.terms.directions()):
@@ -187,14 +188,26 @@ class Cuts:
 
     def _cut(self, move: Move) -> NDArray[np.bool_]:
         """Return which pixels switch in a minimum cut."""
-        problem = _network(move)
         limit = None if self.deadline is None else max(self.deadline - time.monotonic(), 1e-3)
-        cut = min_cut(
-            problem, method=self.method, device=self.device, threads=self.threads, time_limit=limit
+        placement: dict[str, Any] = {"device": self.device, "threads": self.threads, "time_limit": limit}
+        if move.groups:
+            # What ties any number of pixels together is no grid.
+            general = min_cut(_network(move), **placement)
+            if self.prove:
+                general.verify()
+            return general.sink_side[: move.unary.size].reshape(move.unary.shape)
+        cut = grid_cut(
+            np.maximum(move.unary, 0),
+            np.maximum(-move.unary, 0),
+            move.pairs,
+            connectivity=move.offsets,
+            method=self.method,
+            **placement,
         )
         if self.prove:
             cut.verify()
-        return cut.sink_side[: move.unary.size].reshape(move.unary.shape)
+        switched: NDArray[np.bool_] = ~cut.labels
+        return switched
 
 
 def _network(move: Move) -> MaxFlowProblem:
@@ -209,7 +222,7 @@ def _network(move: Move) -> MaxFlowProblem:
     capacities = [unary[to_switch], -unary[to_stay]]
     reverses = [np.zeros(len(to_switch) + len(to_stay), np.int64)]
     for pair, offset in zip(move.pairs, move.offsets, strict=True):
-        here, there = _neighbours(offset)
+        here, there = pair_boxes(shape, offset)
         joined = pair[here].ravel() > 0
         tails.append(pixel[here].ravel()[joined])
         heads.append(pixel[there].ravel()[joined])
@@ -226,7 +239,7 @@ def _network(move: Move) -> MaxFlowProblem:
     return MaxFlowProblem(FlowNetwork.from_arrays(*arrays, num_vertices=sink + 1), source, sink, "move")
 
 
-def _bounding_box(mask: NDArray[np.bool_]) -> tuple[slice, ...]:
+def _bounding_box(mask: NDArray[np.bool_]) -> Box:
     """Return the smallest box around all True entries; an empty one where there is none."""
     box = []
     for axis in range(mask.ndim):

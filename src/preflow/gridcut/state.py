@@ -1,0 +1,221 @@
+"""What solvers on the CPU keep of a grid: all residual capacities of a pixel side by side, arcs implied.
+
+Pixels have numbers in C order. In front of the first and behind the last one stand as many that do not
+exist as the longest step to a neighbour takes, so that ``p + step[d]`` always is a number of an array. An arc
+that leaves the grid has residual 0, and so has its opposite, also where the number of its head belongs to a
+pixel on the other side of the grid: no kernel asks where a pixel lies.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.kernel import kernel
+
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+#: Pixels whose capacities are converted at once: they and what is made of them stay in a core's cache.
+CHUNK = 1 << 14
+
+
+class GridState(NamedTuple):
+    """A pseudoflow on a grid.
+
+    Attributes
+    ----------
+    residual : ndarray of int16, int32 or int64, shape (size * D,)
+        ``residual[p * D + d]`` is the residual capacity of the arc from p in direction d.
+    terminal : ndarray of int32 or int64, shape (size,)
+        Excess of a pixel where positive, what it can still send to the sink where negative.
+    step : ndarray of uint64, shape (D,)
+        By how much the number of the neighbour in a direction is larger, modulo 2**64.
+    directions : tuple of D zeros
+        Tells the compiler D, which makes loops over directions straight code.
+    """
+
+    residual: NDArray[Any]
+    terminal: NDArray[Any]
+    step: NDArray[np.uint64]
+    directions: tuple[Any, ...]
+
+
+class Chunks(NamedTuple):
+    """How a grid is cut into runs of whole rows.
+
+    Attributes
+    ----------
+    axis : int
+        A run has some indices of this axis, one of each axis before, and all of each axis after.
+    length : int
+        How many indices of `axis`, at most.
+    pixels : int
+        Pixels of the longest run.
+    """
+
+    axis: int
+    length: int
+    pixels: int
+
+
+def plan_chunks(shape: tuple[int, ...]) -> Chunks:
+    """Return how to cut a grid into runs of about CHUNK pixels."""
+    axis, below = len(shape) - 1, shape[-1]
+    while axis > 0 and below * shape[axis - 1] <= CHUNK:
+        axis -= 1
+        below *= shape[axis]
+    if axis == len(shape) - 1:
+        if axis == 0:
+            return Chunks(0, shape[0], shape[0])
+        axis -= 1
+        return Chunks(axis, 1, below)
+    if axis == 0:
+        return Chunks(0, shape[0], below)
+    length = max(1, CHUNK // below)
+    return Chunks(axis - 1, length, min(length, shape[axis - 1]) * below)
+
+
+def chunks(shape: tuple[int, ...]) -> Iterator[tuple[tuple[Any, ...], int, int]]:
+    """Yield the index of each run of whole rows, its first pixel and the number of its pixels."""
+    axis, length, _ = plan_chunks(shape)
+    below = math.prod(shape[axis + 1 :])
+    first = 0
+    for lead in np.ndindex(shape[:axis]):
+        for begin in range(0, shape[axis], length):
+            end = min(begin + length, shape[axis])
+            yield (*lead, slice(begin, end)), first, (end - begin) * below
+            first += (end - begin) * below
+
+
+@kernel
+def add_capacities(
+    state: GridState,
+    pad: Any,
+    capacity: Any,
+    shape: Any,
+    offsets: Any,
+    first: Any,
+    count: Any,
+    symmetric: bool,
+) -> None:
+    """Write the capacities of the arcs from a run of whole rows, and with K of them those of their opposites.
+
+    `capacity` has a row for each direction, or for each two opposite ones; `first` is the first pixel.
+    """
+    residual, step = state.residual, state.step
+    degree = np.uint64(len(state.directions))
+    axes = len(shape)
+    width = np.uint64(shape[axes - 1])
+    begin = ZERO
+    while begin < count:
+        for row in range(len(capacity)):
+            d = np.uint64(row)
+            if symmetric:
+                d += d
+            left = np.int64((first + begin) // width)
+            inside = True
+            for i in range(axes - 1):
+                axis = axes - 2 - i
+                there = left % shape[axis] + offsets[d, axis]
+                left //= shape[axis]
+                inside &= there >= 0 and there < shape[axis]
+            reach = offsets[d, axes - 1]
+            if not inside or reach >= shape[axes - 1] or -reach >= shape[axes - 1]:
+                continue
+            x = np.uint64(max(0, -reach))
+            last = np.uint64(min(shape[axes - 1], shape[axes - 1] - reach))
+            arc = (pad + first + begin + x) * degree + d
+            if symmetric:
+                opposite = (pad + first + begin + x + step[d]) * degree + d + ONE
+                while x < last:
+                    amount = capacity[row, begin + x]
+                    residual[arc] = amount
+                    residual[opposite] = amount
+                    arc += degree
+                    opposite += degree
+                    x += ONE
+            else:
+                while x < last:
+                    residual[arc] = capacity[row, begin + x]
+                    arc += degree
+                    x += ONE
+        begin += width
+
+
+@kernel
+def add_flow(state: GridState, pad: Any, flow: Any, d: Any, first: Any, count: Any) -> None:
+    """Send a flow from a run of pixels in direction `d`, as much of it as the capacities take."""
+    residual, terminal = state.residual, state.terminal
+    degree = np.uint64(len(state.directions))
+    p = pad + first
+    i = ZERO
+    while i < count:
+        wanted = np.int64(flow[i])
+        if wanted != 0:
+            q = p + state.step[d]
+            arc = p * degree + d
+            opposite = q * degree + d + ONE
+            amount = max(min(wanted, np.int64(residual[arc])), -np.int64(residual[opposite]))
+            residual[arc] -= amount
+            residual[opposite] += amount
+            terminal[p] -= amount
+            terminal[q] += amount
+        p += ONE
+        i += ONE
+
+
+def grid_state(grid: Any, start: Any | None = None) -> GridState:
+    """Return the state of a grid: no flow, or as much of the flow of an earlier solve as fits.
+
+    Capacities are converted run by run, so that arrays of any integers and strides, also of 0, are read once
+    and never copied as a whole.
+    """
+    shape = tuple(grid.shape)
+    offsets = np.ascontiguousarray(grid.offsets, dtype=np.int64)
+    pixels, degree = math.prod(shape), len(offsets)
+    strides = np.array([math.prod(shape[axis + 1 :]) for axis in range(len(shape))], dtype=np.int64)
+    step = offsets @ strides
+    pad = padding(grid)
+    size = pixels + 2 * pad
+    state = GridState(
+        np.zeros(size * degree, dtype=grid.residual_dtype),
+        np.zeros(size, dtype=grid.excess_dtype),
+        step.astype(np.uint64),
+        (np.uint8(0),) * degree,
+    )
+    inner = state.terminal[pad : pad + pixels].reshape(shape)
+    np.subtract(grid.source, grid.sink, out=inner, dtype=np.int64, casting="unsafe")
+    lengths = np.array(shape, dtype=np.int64)
+    capacity = np.empty((len(grid.neighbor), plan_chunks(shape).pixels), dtype=grid.residual_dtype)
+    for index, first, count in chunks(shape):
+        for values, row in zip(grid.neighbor, capacity, strict=True):
+            part = values[index]
+            np.copyto(row[:count].reshape(part.shape), part, casting="unsafe")
+        add_capacities(
+            state,
+            np.uint64(pad),
+            capacity,
+            lengths,
+            offsets,
+            np.uint64(first),
+            np.uint64(count),
+            bool(grid.symmetric),
+        )
+    if start is not None:
+        for pair in range(degree // 2):
+            flow = start.flow(pair)
+            for index, first, count in chunks(shape):
+                part = np.ascontiguousarray(flow[index], dtype=np.int64).ravel()
+                add_flow(state, np.uint64(pad), part, np.uint64(2 * pair), np.uint64(first), np.uint64(count))
+    return state
+
+
+def padding(grid: Any) -> int:
+    """Return how many pixels that do not exist are in front of the first one."""
+    reach = np.abs(np.asarray(grid.offsets)).astype(np.int64)
+    strides = [math.prod(grid.shape[axis + 1 :]) for axis in range(len(grid.shape))]
+    return int((reach @ np.array(strides, dtype=np.int64)).max(initial=0))
