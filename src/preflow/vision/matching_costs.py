@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidInputError
-from ..graph.neighbourhood import half_neighbourhood, pair_boxes
+from ..graph.neighbourhood import Box, half_neighbourhood, pair_boxes
 
 #: The largest cost of a pair of pixels: half from the census, half from colour.
 LARGEST_COST = 100
@@ -72,18 +72,21 @@ class Frame:
         self.census = _census(pixels.mean(axis=-1))
         self.low, self.high = _range_around(pixels, axes)
 
-    def costs(self, other: Frame, dy: int, dx: int) -> NDArray[np.int16]:
-        """Return for every pixel what it costs to match the one at (dy, dx) from it in another frame.
+    def costs(self, other: Frame, dy: int, dx: int, box: Box | None = None) -> NDArray[np.int16]:
+        """Return for the pixels in a box what it costs to match the one at (dy, dx) from it in another frame.
 
         Of what would lie outside of the other frame nothing is known: the cost is OUTSIDE_COST.
         """
-        (height, width), (rows, columns) = self.shape, other.shape
-        y0, y1 = max(0, -dy), min(height, rows - dy)
-        x0, x1 = max(0, -dx), min(width, columns - dx)
-        costs = np.full(self.shape, OUTSIDE_COST, np.int16)
+        own = self if box is None else self._part(box)
+        top, left = (0, 0) if box is None else (box[0].start, box[1].start)
+        (height, width), (rows, columns) = own.shape, other.shape
+        y0, y1 = max(0, -dy - top), min(height, rows - dy - top)
+        x0, x1 = max(0, -dx - left), min(width, columns - dx - left)
+        costs = np.full(own.shape, OUTSIDE_COST, np.int16)
         if y0 < y1 and x0 < x1:
-            costs[y0:y1, x0:x1] = self._part((slice(y0, y1), slice(x0, x1))).unlike(
-                other._part((slice(y0 + dy, y1 + dy), slice(x0 + dx, x1 + dx)))
+            y, x = top + dy, left + dx
+            costs[y0:y1, x0:x1] = own._part((slice(y0, y1), slice(x0, x1))).unlike(
+                other._part((slice(y0 + y, y1 + y), slice(x0 + x, x1 + x)))
             )
         return costs
 

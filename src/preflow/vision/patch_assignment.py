@@ -10,7 +10,8 @@ taking medians over neighbouring patches alternate, from coarse frames to fine o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,8 @@ from numpy.typing import NDArray
 from ..assignment.api import linear_assignment
 from .matching_costs import LARGEST_COST, Frame
 
+#: Height and width of a patch, at most.
+LARGEST_PATCH = 30
 #: Costs of one stack, at most: larger frames are matched piece by piece.
 COSTS_AT_ONCE = 4_000_000
 #: Costs are averaged over windows of this size.
@@ -42,6 +45,8 @@ class PatchMatcher:
         As for :func:`preflow.linear_assignment`.
     solved : int
         Assignments solved so far.
+    seconds : dict of str to float
+        Spent on "costs" and on "assignments".
     """
 
     patch: int
@@ -50,6 +55,7 @@ class PatchMatcher:
     device: str = "auto"
     threads: int | None = None
     solved: int = 0
+    seconds: dict[str, float] = field(default_factory=lambda: {"costs": 0.0, "assignments": 0.0})
 
     def displacements(self, reference: Frame, moving: Frame, levels: int) -> NDArray[np.int64]:
         """Return for every pixel by how much it moves, shape (2, h, w), first down and then to the right."""
@@ -60,12 +66,16 @@ class PatchMatcher:
             coarse = self.displacements(reference.half(), moving.half(), levels - 1)
             finer = 2 * coarse.repeat(2, axis=1).repeat(2, axis=2)[:, :height, :width]
             base = _median_around(self._medians(finer))
+        start = time.perf_counter()
         costs = self._unlikeness(reference, moving, base)
+        self.seconds["costs"] += time.perf_counter() - start
         motion = prior = base
+        start = time.perf_counter()
         for turn in range(ROUNDS):
             penalty = PENALTY if turn or levels > 1 else 0
             motion = self._matched(costs, base, prior, penalty)
             prior = _median_around(self._medians(motion))
+        self.seconds["assignments"] += time.perf_counter() - start
         return motion[:, :height, :width]
 
     def _unlikeness(self, reference: Frame, moving: Frame, base: NDArray[np.int64]) -> NDArray[np.int16]:
