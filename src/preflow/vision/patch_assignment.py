@@ -11,7 +11,9 @@ taking medians over neighbouring patches alternate, from coarse frames to fine o
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +27,8 @@ LARGEST_PATCH = 30
 COSTS_AT_ONCE = 4_000_000
 #: Costs are averaged over windows of this size.
 WINDOW = 3
+#: Windows by which a pixel compares its own motion with those of the patches around.
+SETTLING_WINDOW = 5
 #: Each level matches its patches so many times; from the second time on with a penalty.
 ROUNDS = 3
 #: What a pixel pays for each step away from the motion of the patches around, and at most.
@@ -65,7 +69,7 @@ class PatchMatcher:
         if levels > 1:
             coarse = self.displacements(reference.half(), moving.half(), levels - 1)
             finer = 2 * coarse.repeat(2, axis=1).repeat(2, axis=2)[:, :height, :width]
-            base = _median_around(self._medians(finer))
+            base = self._best_around(reference, moving, self._medians(finer))
         start = time.perf_counter()
         costs = self._unlikeness(reference, moving, base)
         self.seconds["costs"] += time.perf_counter() - start
@@ -76,7 +80,41 @@ class PatchMatcher:
             motion = self._matched(costs, base, prior, penalty)
             prior = _median_around(self._medians(motion))
         self.seconds["assignments"] += time.perf_counter() - start
-        return motion[:, :height, :width]
+        start = time.perf_counter()
+        motion = self._settled(reference, moving, motion[:, :height, :width])
+        self.seconds["costs"] += time.perf_counter() - start
+        return motion
+
+    def _best_around(
+        self, reference: Frame, moving: Frame, motion: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Return for every patch which of its own and its 8 neighbours' motions makes it match best."""
+        height, width = reference.shape
+        best, least = motion, np.full(motion.shape[1:], np.inf)
+        for tried in _around(motion):
+            costs = reference.costs_along(moving, *self._spread(tried)[:, :height, :width])
+            total = self._by_patch(costs).sum(axis=1, dtype=np.int64).reshape(least.shape)
+            better = total < least
+            best, least = np.where(better, tried, best), np.where(better, total, least)
+        return best
+
+    def _settled(self, reference: Frame, moving: Frame, motion: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the motion of every pixel, or one of the patches around if its surroundings match better by it.
+
+        At the edge of what moves, a patch has pixels whose partners are in no window of its own.
+        """
+        from scipy.ndimage import median_filter, uniform_filter
+
+        height, width = reference.shape
+        smooth = np.stack([median_filter(component, SETTLING_WINDOW, mode="nearest") for component in motion])
+        best, least = smooth, np.full(reference.shape, np.inf)
+        for tried in (smooth, *map(self._spread, _around(self._medians(motion)))):
+            here = tried[:, :height, :width]
+            costs = reference.costs_along(moving, *here).astype(np.float32)
+            cost = uniform_filter(costs, SETTLING_WINDOW, mode="nearest")
+            better = cost < least
+            best, least = np.where(better, here, best), np.where(better, cost, least)
+        return best
 
     def _unlikeness(self, reference: Frame, moving: Frame, base: NDArray[np.int64]) -> NDArray[np.int16]:
         """Return the costs of each pixel's partners around its patch's `base`: (steps, patches, pixels)."""
@@ -123,7 +161,7 @@ class PatchMatcher:
         size = 2 * self.radius + 1
         return np.stack(np.divmod(np.arange(size * size), size), axis=-1) - self.radius
 
-    def _by_patch(self, values: NDArray[np.int16]) -> NDArray[np.int16]:
+    def _by_patch(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return values of pixels, shape (h, w), as (patches, pixels of a patch), the last ones repeated."""
         side = self.patch
         whole = np.pad(values, [(0, -size % side) for size in values.shape], mode="edge")
@@ -146,8 +184,18 @@ class PatchMatcher:
         medians = []
         for component in motion:
             grid = tuple(-(-size // self.patch) for size in component.shape)
-            medians.append(np.rint(np.median(self._by_patch(component), axis=1)).reshape(grid))
-        return np.stack(medians).astype(np.int64)
+            # The lower of two middle values: their mean may be a motion that nothing makes.
+            middle = (self.patch * self.patch - 1) // 2
+            medians.append(np.partition(self._by_patch(component), middle, axis=1)[:, middle].reshape(grid))
+        return np.stack(medians)
+
+
+def _around(motion: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    """Yield every patch's motion, then that of each of its 8 neighbours; at the border, of the nearest one."""
+    framed = np.pad(motion, [(0, 0), (1, 1), (1, 1)], mode="edge")
+    _, rows, columns = motion.shape
+    for y, x in sorted(np.ndindex(3, 3), key=lambda step: step != (1, 1)):
+        yield framed[:, y : y + rows, x : x + columns]
 
 
 def _median_around(motion: NDArray[np.int64]) -> NDArray[np.int64]:
