@@ -97,7 +97,7 @@ def solve(
     if threads < 2 or not isinstance(costs, DenseCosts):
         return serial_shortest_path.solve(costs, options, control, go_on)
     solution = unsolved(items, n, m, number_dtype(costs))
-    starts = [make_start(costs, options) for _ in range(threads)]
+    starts: dict[int, tuple[Lists, State, Work]] = {}
     control.excess[:] = items * n / threads  # of the first thread's share
     flat = costs.values.reshape(-1)
     turns = np.zeros(1, dtype=np.uint64)
@@ -105,6 +105,7 @@ def solve(
 
     def share(thread: int) -> None:
         progress = control.excess if thread == 0 else np.zeros(2)
+        starts[thread] = make_start(costs, options)
         solve_runs(
             flat, *starts[thread], solution.match, solution.u, solution.v, solution.ending, go_on,
             control.stop, control.thread_counts[thread], progress, turns, runs,

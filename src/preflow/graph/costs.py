@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..cuda import runtime
 from ..cuda.runtime import importer_of, is_on_gpu
 from ..errors import InvalidInputError
+from ..parallel.pieces import run_pieces
 from .placement import HostArrays, taken
 from .point_costs import PointCosts
 
@@ -225,7 +226,7 @@ def as_costs(
     except (BufferError, ValueError) as error:
         raise InvalidInputError(f"cost is not an array: {error}") from None
     leading, items, n, m = stack_shape(values)
-    values = _as_numbers(values)
+    values = _as_numbers(values, threads)
     checked = checked_sizes(sizes, leading, n, m)
     stack = _for_kernels(values).reshape(items, n, m)
     _check(stack if checked is None else stack[within(np, checked, n, m)], bool(maximize), min(n, m), threads)
@@ -296,20 +297,35 @@ def _from_scipy(matrix: Any, maximize: bool) -> SparseCosts:
     return SparseCosts(first, column.astype(np.uint32), _for_kernels(values), m, maximize)
 
 
-def _as_numbers(values: NDArray[Any]) -> NDArray[Any]:
+def _as_numbers(values: NDArray[Any], threads: int = 1) -> NDArray[Any]:
     """Return numbers as int64, float64 or float32."""
     dtype = values.dtype.newbyteorder("=")
     if dtype.kind == "b" or (dtype.kind == "i" and dtype.itemsize <= 8):
-        return values.astype(np.int64, copy=False)
+        return _converted(values, np.int64, threads)
     if dtype.kind == "u":
         if values.size and int(values.max()) > LARGEST_INTEGER:
             raise InvalidInputError(f"integer costs are at most 2**59, got {int(values.max())}")
-        return values.astype(np.int64)
+        return _converted(values, np.int64, threads)
     if dtype in (np.float64, np.float32):
-        return values.astype(dtype, copy=False)
+        return _converted(values, dtype, threads)
     if dtype == np.float16:
-        return values.astype(np.float32)
+        return _converted(values, np.float32, threads)
     raise InvalidInputError(f"costs are integers or floats of up to 64 bits, got dtype {dtype}")
+
+
+def _converted(values: NDArray[Any], dtype: Any, threads: int) -> NDArray[Any]:
+    """Return values of another dtype: what is slow about it is memory touched for the first time."""
+    threads = min(threads, values.size // LEAST_SHARE)
+    if threads < 2 or values.dtype == dtype or not values.flags.c_contiguous:
+        return values.astype(dtype, copy=False)
+    converted = np.empty(values.shape, dtype)
+    target, source = converted.reshape(-1), values.reshape(-1)
+
+    def convert(begin: int, end: int) -> None:
+        target[begin:end] = source[begin:end]
+
+    run_pieces(convert, len(source), threads, each=1)
+    return converted
 
 
 class _Writable:
@@ -336,19 +352,16 @@ def _ends(values: NDArray[Any], threads: int) -> tuple[Any, Any]:
     threads = min(threads, values.size // LEAST_SHARE)
     if threads < 2 or not values.flags.c_contiguous:
         return values.min(), values.max()
-    from ..parallel.team import run_together  # loads Numba
-
     flat = values.reshape(-1)
 
-    def extent(thread: int) -> tuple[Any, Any]:
-        share = flat[flat.size * thread // threads : flat.size * (thread + 1) // threads]
-        least, most = share[0], share[0]
-        for begin in range(0, len(share), CHUNK):
-            part = share[begin : begin + CHUNK]
+    def extent(begin: int, end: int) -> tuple[Any, Any]:
+        least, most = flat[begin], flat[begin]
+        for start in range(begin, end, CHUNK):
+            part = flat[start : min(start + CHUNK, end)]
             least, most = np.minimum(least, part.min()), np.maximum(most, part.max())
         return least, most
 
-    least, most = zip(*run_together(extent, threads, lambda: None), strict=True)
+    least, most = zip(*run_pieces(extent, len(flat), threads, each=1), strict=True)
     return np.min(least), np.max(most)
 
 

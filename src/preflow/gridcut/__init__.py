@@ -1,1 +1,1 @@
-"""Minimum cuts on grids."""
+"""Minimum cuts of grids: images and volumes."""

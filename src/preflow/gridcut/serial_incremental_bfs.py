@@ -1,4 +1,38 @@
-"""Incremental breadth-first search on a grid."""
+"""Incremental breadth-first search on a grid.
+
+Goldberg, Hed, Kaplan, Tarjan and Werneck, "Maximum Flows by Incremental Breadth-First Search", ESA 2011, and
+with Kohli, "Faster and More Dynamic Maximum Flow by Incremental Breadth-First Search", ESA 2015. Two forests
+of shortest paths grow towards each other: the source's from all pixels with excess, over arcs with residual
+capacity, the sink's from all pixels with a deficit, against such arcs. Where they meet, flow is pushed along
+both paths. A pixel that loses its parent by that is an orphan and takes another one at the same distance, or
+moves away from its root until one is found, or leaves the forest. As in the second paper a root is a pixel
+with excess or with a deficit, whatever its capacities were: a flow to start from needs nothing else.
+
+The state of a pixel is a signed label (its distance to a root, from 1 on: positive in the source's forest,
+negative in the sink's, 0 in none) and the direction of its parent. Nobody lists children: those of a pixel
+are its neighbours whose parent it is. A forest is the source's or the sink's by an argument, not by a copy of
+the code: `sign` turns labels, and a residual capacity is looked up at the end where it is.
+
+Departures, measured in docs/performance.md:
+
+- The two forests grow by levels in turn, the shallower one first. By the smaller number of pixels to grow
+  from, as in the papers, one forest often never grows: twice the orphans.
+- Excess goes to neighbours with a deficit before there is a forest, in one sweep over memory.
+- There is no current arc: an orphan looks at its few neighbours once, for a parent at the old distance and
+  for the nearest one together.
+- What a pixel that leaves its forest could be reached from is grown from again, as with Boykov and
+  Kolmogorov. So nothing depends on labels being exact, which lets forests of parts of a grid be put together.
+
+Parts of a grid
+---------------
+A search works on those pixels that it is given roots of (`plant`) and on what they reach. It allocates
+nothing and has no state beside its arguments; what it keeps of pixels (`label`, `parent`, `queued`,
+`next_orphan`) may be shared by searches of several threads on parts that no residual arc joins: store the
+residual capacities over the border elsewhere, and 0 in their place, at both ends. Neighbours over the border
+are read, but nothing follows from what is read as long as the arc between has no residual capacity. To put
+two parts together: restore these capacities, make a :class:`Forests` for both with `share`, take over both
+queues with `take_over`, put the pixels at the border on the queue of their forest with `enqueue`, and search.
+"""
 
 from __future__ import annotations
 
@@ -10,188 +44,278 @@ from numpy.typing import NDArray
 
 from ..kernels.atomics import relaxed_load
 from ..kernels.kernel import kernel
+from ..solving.options import check_flag
+from ..solving.run import Control
 from ..stats import ARC_SCANS, PUSHES, RELABELS
-from .state import GridState, grid_state, padding
+from .state import GridState, grid_solution, grid_state, interior
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
 SOURCE, SINK = 0, 1
-#: Places in `Trees.cursor`: of each tree the head and the length of its queue and its depth; orphans waiting.
+#: Places in `Forests.cursor`, of the source's forest and behind it of the sink's: where its queue starts, how
+#: long that is, and the largest label; then how many orphans wait, and the least of their levels.
 HEAD, LENGTH, DEPTH, ORPHANS, LOWEST = 0, 2, 4, 6, 7
 CURSORS = 8
+#: Levels there is room for at first.
+LEVELS = 1024
 
 
-class Trees(NamedTuple):
+@dataclass(frozen=True)
+class IncrementalBfsOptions:
+    """Options of incremental breadth-first search.
+
+    Attributes
+    ----------
+    sweep : bool
+        Push excess to neighbours with a deficit before the search.
+    """
+
+    sweep: bool = True
+
+    def __post_init__(self) -> None:
+        check_flag("sweep", self.sweep)
+
+
+class Forests(NamedTuple):
+    """The source's and the sink's forest.
+
+    Attributes
+    ----------
+    label : ndarray of int32, shape (size,)
+        Distance to a root, that of a root being 1; negative in the sink's forest; 0 in none.
+    parent : ndarray of uint8 or uint16, shape (size,)
+        Direction of the parent; D of a root, D + 1 of an orphan.
+    queued : ndarray of uint8, shape (size,)
+        Bit 0: on the queue of the source's forest; bit 1: on that of the sink's.
+    next_orphan : ndarray of uint32 or uint64, shape (size,)
+        The orphan behind one on the list of its level.
+    queue : ndarray of uint32 or uint64, shape (2, pixels)
+        Of each forest the pixels to grow from; rings.
+    first_orphan : ndarray of uint32 or uint64, shape (levels,)
+        Of each level the first orphan; the number of all pixels where there is none.
+    cursor : ndarray of uint64, shape (CURSORS,)
+    """
+
     label: NDArray[np.int32]
-    parent: NDArray[np.uint8]
+    parent: NDArray[Any]
     queued: NDArray[np.uint8]
-    queue: NDArray[Any]
     next_orphan: NDArray[Any]
+    queue: NDArray[Any]
     first_orphan: NDArray[Any]
     cursor: NDArray[np.uint64]
 
 
+def make_forests(state: GridState, pixels: int) -> Forests:
+    """Allocate empty forests of all pixels of a state, with queues for so many of them."""
+    size, degree = len(state.terminal), len(state.directions)
+    index = np.uint32 if size < 2**32 else np.uint64
+    code = np.uint8 if degree + 1 < 2**8 else np.uint16
+    return share(
+        Forests(
+            label=np.zeros(size, dtype=np.int32),
+            parent=np.full(size, degree + 1, dtype=code),
+            queued=np.zeros(size, dtype=np.uint8),
+            next_orphan=np.empty(size, dtype=index),
+            queue=np.empty((2, 0), dtype=index),
+            first_orphan=np.empty(0, dtype=index),
+            cursor=np.zeros(CURSORS, dtype=np.uint64),
+        ),
+        pixels,
+    )
+
+
+def share(forests: Forests, pixels: int) -> Forests:
+    """Return empty forests that keep what they keep of pixels in the same arrays, for a part of the pixels."""
+    size = len(forests.label)
+    cursor = np.zeros(CURSORS, dtype=np.uint64)
+    cursor[DEPTH : DEPTH + 2] = 1
+    cursor[LOWEST] = size
+    return forests._replace(
+        queue=np.empty((2, pixels), dtype=forests.next_orphan.dtype),
+        first_orphan=np.full(LEVELS, size, dtype=forests.next_orphan.dtype),
+        cursor=cursor,
+    )
+
+
+def with_levels(forests: Forests) -> Forests:
+    """Return the same forests with room for twice as many levels; no orphan waits."""
+    levels = 2 * len(forests.first_orphan)
+    none = len(forests.label)
+    return forests._replace(first_orphan=np.full(levels, none, dtype=forests.first_orphan.dtype))
+
+
 @kernel
-def enqueue(trees: Trees, v: Any, tree: Any) -> None:
-    """Append a pixel to the queue of a tree unless it is there."""
-    bit = np.uint8(1 << tree)
-    if trees.queued[v] & bit == 0:
-        trees.queued[v] |= bit
-        size = np.uint64(trees.queue.shape[1])
-        place = trees.cursor[HEAD + tree] + trees.cursor[LENGTH + tree]
+def enqueue(forests: Forests, v: Any, forest: Any) -> None:
+    """Append a pixel to the queue of a forest unless it is there."""
+    bit = np.uint8(1 << forest)
+    if forests.queued[v] & bit == 0:
+        forests.queued[v] |= bit
+        size = np.uint64(forests.queue.shape[1])
+        place = forests.cursor[HEAD + forest] + forests.cursor[LENGTH + forest]
         if place >= size:
             place -= size
-        trees.queue[tree, place] = v
-        trees.cursor[LENGTH + tree] += ONE
+        forests.queue[forest, place] = v
+        forests.cursor[LENGTH + forest] += ONE
 
 
 @kernel
-def dequeue(trees: Trees, tree: Any) -> Any:
-    """Take the first pixel from the queue of a tree."""
-    size = np.uint64(trees.queue.shape[1])
-    head = trees.cursor[HEAD + tree]
-    v = np.uint64(trees.queue[tree, head])
+def dequeue(forests: Forests, forest: Any) -> Any:
+    """Take the first pixel from the queue of a forest."""
+    size = np.uint64(forests.queue.shape[1])
+    head = forests.cursor[HEAD + forest]
+    v = np.uint64(forests.queue[forest, head])
     head += ONE
-    trees.cursor[HEAD + tree] = head if head < size else ZERO
-    trees.cursor[LENGTH + tree] -= ONE
-    trees.queued[v] &= np.uint8(~(1 << tree) & 3)
+    forests.cursor[HEAD + forest] = head if head < size else ZERO
+    forests.cursor[LENGTH + forest] -= ONE
+    forests.queued[v] &= np.uint8(2 >> forest)
     return v
 
 
 @kernel
-def orphan(trees: Trees, v: Any, level: Any, orphan_code: Any) -> None:
-    """Put a pixel that has lost its parent on the list of its level."""
-    trees.parent[v] = orphan_code
-    trees.next_orphan[v] = trees.first_orphan[level]
-    trees.first_orphan[level] = v
-    trees.cursor[ORPHANS] += ONE
-    trees.cursor[LOWEST] = min(trees.cursor[LOWEST], level)
+def take_over(forests: Forests, part: Forests) -> None:
+    """Append the queues of forests that keep pixels in the same arrays, and be at least as deep as they are."""
+    size = np.uint64(part.queue.shape[1])
+    room = np.uint64(forests.queue.shape[1])
+    for forest in range(2):
+        head = part.cursor[HEAD + forest]
+        place = forests.cursor[HEAD + forest] + forests.cursor[LENGTH + forest]
+        i = ZERO
+        while i < part.cursor[LENGTH + forest]:
+            forests.queue[forest, (place + i) % room] = part.queue[forest, (head + i) % size]
+            i += ONE
+        forests.cursor[LENGTH + forest] += part.cursor[LENGTH + forest]
+        part.cursor[LENGTH + forest] = ZERO
+        forests.cursor[DEPTH + forest] = max(forests.cursor[DEPTH + forest], part.cursor[DEPTH + forest])
 
 
 @kernel
-def plant(state: GridState, trees: Trees, first: Any, last: Any) -> None:
-    """Make every pixel with excess a root of the source's tree, every one with a deficit one of the sink's."""
+def plant(state: GridState, forests: Forests, first: Any, last: Any) -> None:
+    """Make the pixels with excess roots of the source's forest, those with a deficit of the sink's."""
     root = len(state.directions)
     p = first
     while p < last:
         amount = state.terminal[p]
         if amount != 0:
-            trees.parent[p] = root
-            if amount > 0:
-                trees.label[p] = 1
-                enqueue(trees, p, SOURCE)
-            else:
-                trees.label[p] = -1
-                enqueue(trees, p, SINK)
+            forests.parent[p] = root
+            forests.label[p] = 1 if amount > 0 else -1
+            enqueue(forests, p, SOURCE if amount > 0 else SINK)
         p += ONE
-    trees.cursor[DEPTH + SOURCE] = ONE
-    trees.cursor[DEPTH + SINK] = ONE
 
 
 @kernel
-def push_direct(state: GridState, first: Any, last: Any) -> None:
-    """Push excess to neighbours that have a deficit."""
+def sweep(state: GridState, first: Any, last: Any) -> Any:
+    """Push excess of a run of pixels to neighbours that have a deficit; return the pushes made."""
     residual, terminal, step = state.residual, state.terminal, state.step
     degree = np.uint64(len(state.directions))
+    pushes = ZERO
     p = first
     while p < last:
         excess = terminal[p]
         if excess > 0:
-            base = p * degree
             for direction in range(len(state.directions)):
                 d = np.uint64(direction)
                 q = p + step[d]
                 if terminal[q] < 0:
-                    r = residual[base + d]
-                    if r > 0:
-                        amount = min(min(r, -terminal[q]), excess)
-                        residual[base + d] = r - amount
+                    capacity = residual[p * degree + d]
+                    if capacity > 0:
+                        amount = min(min(capacity, -terminal[q]), excess)
+                        residual[p * degree + d] = capacity - amount
                         residual[q * degree + (d ^ ONE)] += amount
                         terminal[q] += amount
                         excess -= amount
+                        pushes += ONE
                         if excess == 0:
                             break
             terminal[p] = excess
         p += ONE
+    return pushes
 
 
 @kernel
-def path_capacity(state: GridState, trees: Trees, v: Any, source: bool, amount: Any) -> Any:
-    """Return how much of an amount the tree path between a pixel and its root takes."""
-    residual, step, parent = state.residual, state.step, trees.parent
+def path_capacity(state: GridState, forests: Forests, v: Any, source: bool, amount: Any) -> Any:
+    """Return how much of an amount the path between a pixel and its root takes."""
+    residual, step, parent = state.residual, state.step, forests.parent
     degree = np.uint64(len(state.directions))
     p = v
-    c = np.uint64(parent[p])
-    while c != degree:
-        q = p + step[c]
-        arc = q * degree + (c ^ ONE) if source else p * degree + c
+    d = np.uint64(parent[p])
+    while d != degree:
+        q = p + step[d]
+        arc = q * degree + (d ^ ONE) if source else p * degree + d
         amount = min(amount, np.int64(residual[arc]))
         p = q
-        c = np.uint64(parent[p])
-    t = np.int64(state.terminal[p])
-    return min(amount, t if source else -t)
+        d = np.uint64(parent[p])
+    root = np.int64(state.terminal[p])
+    return min(amount, root if source else -root)
 
 
 @kernel
-def push_path(state: GridState, trees: Trees, v: Any, source: bool, amount: Any) -> None:
-    """Push along the tree path between a pixel and its root; who loses its parent by that is an orphan."""
-    residual, step, parent, terminal = state.residual, state.step, trees.parent, state.terminal
+def push_path(state: GridState, forests: Forests, v: Any, source: bool, amount: Any) -> None:
+    """Push along the path between a pixel and its root; a pixel that loses its parent becomes an orphan."""
+    residual, step, parent, terminal = state.residual, state.step, forests.parent, state.terminal
     degree = np.uint64(len(state.directions))
     p = v
-    c = np.uint64(parent[p])
-    while c != degree:
-        q = p + step[c]
-        down = p * degree + c
-        up = q * degree + (c ^ ONE)
-        if not source:
-            down, up = up, down
-        left = residual[up] - amount
-        residual[up] = left
-        residual[down] += amount
+    d = np.uint64(parent[p])
+    while d != degree:
+        q = p + step[d]
+        used, opposite = p * degree + d, q * degree + (d ^ ONE)
+        if source:
+            used, opposite = opposite, used
+        left = residual[used] - amount
+        residual[used] = left
+        residual[opposite] += amount
         if left == 0:
-            orphan(trees, p, np.uint64(abs(trees.label[p])), degree + ONE)
+            make_orphan(forests, p, np.uint64(abs(forests.label[p])), degree)
         p = q
-        c = np.uint64(parent[p])
+        d = np.uint64(parent[p])
     terminal[p] -= amount if source else -amount
     if terminal[p] == 0:
-        orphan(trees, p, np.uint64(abs(trees.label[p])), degree + ONE)
+        make_orphan(forests, p, np.uint64(abs(forests.label[p])), degree)
 
 
 @kernel
-def adopt(state: GridState, trees: Trees, source: bool, deepest: Any) -> Any:
-    """Find new parents for all orphans, nearest to the roots first; return how many there were."""
-    residual, step, parent, label = state.residual, state.step, trees.parent, trees.label
+def make_orphan(forests: Forests, v: Any, level: Any, degree: Any) -> None:
+    """Put a pixel that has lost its parent on the list of its level."""
+    forests.parent[v] = degree + ONE
+    forests.next_orphan[v] = forests.first_orphan[level]
+    forests.first_orphan[level] = v
+    forests.cursor[ORPHANS] += ONE
+    forests.cursor[LOWEST] = min(forests.cursor[LOWEST], level)
+
+
+@kernel
+def adopt(state: GridState, forests: Forests, source: bool, deepest: Any) -> Any:
+    """Find a parent for every orphan, nearest to the roots first, or take it out; return their number."""
+    residual, step, parent, label = state.residual, state.step, forests.parent, forests.label
     degree = np.uint64(len(state.directions))
-    tree = SOURCE if source else SINK
+    forest = SOURCE if source else SINK
     sign = np.int64(1) if source else np.int64(-1)
     none = np.uint64(len(label))
-    level = trees.cursor[LOWEST]
-    waiting = trees.cursor[ORPHANS]
-    adopted = ZERO
+    level = forests.cursor[LOWEST]
+    waiting = forests.cursor[ORPHANS]
+    orphans = ZERO
     while waiting > ZERO:
-        v = np.uint64(trees.first_orphan[level])
+        v = np.uint64(forests.first_orphan[level])
         if v == none:
             level += ONE
             continue
-        trees.first_orphan[level] = trees.next_orphan[v]
+        forests.first_orphan[level] = forests.next_orphan[v]
         waiting -= ONE
-        adopted += ONE
-        base = v * degree
-        old = np.int64(level)
+        orphans += ONE
         least = np.int64(deepest)
         found = degree
         for direction in range(len(state.directions)):
             d = np.uint64(direction)
             q = v + step[d]
-            h = sign * np.int64(label[q])
-            if h > 0 and h < least and residual[q * degree + (d ^ ONE) if source else base + d] > 0:
-                least = h
-                found = d
-                if h < old:
-                    break
+            there = sign * np.int64(label[q])
+            if there > 0 and there < least:
+                if residual[q * degree + (d ^ ONE) if source else v * degree + d] > 0:
+                    least = there
+                    found = d
+                    if there < np.int64(level):
+                        break
         if found < degree:
             parent[v] = found
-            if least < old:
+            if least < np.int64(level):
                 continue
             label[v] = sign * (least + 1)
         else:
@@ -199,109 +323,143 @@ def adopt(state: GridState, trees: Trees, source: bool, deepest: Any) -> Any:
         for direction in range(len(state.directions)):
             d = np.uint64(direction)
             q = v + step[d]
-            h = sign * np.int64(label[q])
-            if h <= 0:
+            there = sign * np.int64(label[q])
+            if there <= 0:
                 continue
             if np.uint64(parent[q]) == d ^ ONE:
                 parent[q] = degree + ONE
-                h = np.uint64(h)
-                trees.next_orphan[q] = trees.first_orphan[h]
-                trees.first_orphan[h] = q
+                forests.next_orphan[q] = forests.first_orphan[there]
+                forests.first_orphan[there] = q
                 waiting += ONE
-            if found == degree and residual[q * degree + (d ^ ONE) if source else base + d] > 0:
-                enqueue(trees, q, tree)
-    trees.cursor[ORPHANS] = ZERO
-    trees.cursor[LOWEST] = none
-    return adopted
+            if found == degree:
+                if residual[q * degree + (d ^ ONE) if source else v * degree + d] > 0:
+                    enqueue(forests, q, forest)
+    forests.cursor[ORPHANS] = ZERO
+    forests.cursor[LOWEST] = none
+    return orphans
 
 
 @kernel
-def grow(state: GridState, trees: Trees, source: bool, stop: Any, counts: Any) -> None:
-    """Grow a tree by one level, pushing wherever it meets the other."""
-    residual, step, parent, label = state.residual, state.step, trees.parent, trees.label
+def grow(state: GridState, forests: Forests, source: bool, stop: Any, counts: Any) -> None:
+    """Grow a forest by one level, and push wherever it meets the other one."""
+    residual, step, parent, label = state.residual, state.step, forests.parent, forests.label
     degree = np.uint64(len(state.directions))
-    tree = SOURCE if source else SINK
-    other = SINK if source else SOURCE
+    forest = SOURCE if source else SINK
     sign = np.int64(1) if source else np.int64(-1)
-    trees.cursor[DEPTH + tree] += ONE
-    deepest = np.int64(trees.cursor[DEPTH + tree])
-    deepest_other = np.int64(trees.cursor[DEPTH + other])
-    waiting = trees.cursor[LENGTH + tree]
+    forests.cursor[DEPTH + forest] += ONE
+    deepest = np.int64(forests.cursor[DEPTH + forest])
+    deepest_other = np.int64(forests.cursor[DEPTH + 1 - forest])
+    waiting = forests.cursor[LENGTH + forest]
     scans = ZERO
     pushes = ZERO
-    adoptions = ZERO
+    orphans = ZERO
     while waiting > ZERO and relaxed_load(stop, 0) == 0:
         waiting -= ONE
-        v = dequeue(trees, tree)
+        v = dequeue(forests, forest)
         here = sign * np.int64(label[v])
         if here <= 0:
             continue
         if here >= deepest:
-            enqueue(trees, v, tree)
+            enqueue(forests, v, forest)
             continue
-        base = v * degree
-        d = ZERO
         scans += degree
+        d = ZERO
         while d < degree:
             q = v + step[d]
-            h = sign * np.int64(label[q])
-            if h > 0:
+            there = sign * np.int64(label[q])
+            if there > 0:
                 d += ONE
                 continue
-            r = np.int64(residual[base + d if source else q * degree + (d ^ ONE)])
-            if r == 0:
+            arc, opposite = v * degree + d, q * degree + (d ^ ONE)
+            if not source:
+                arc, opposite = opposite, arc
+            amount = np.int64(residual[arc])
+            if amount == 0:
                 d += ONE
                 continue
-            if h == 0:
+            if there == 0:
                 label[q] = sign * (here + 1)
                 parent[q] = d ^ ONE
-                enqueue(trees, q, tree)
+                enqueue(forests, q, forest)
                 d += ONE
                 continue
-            amount = path_capacity(state, trees, v, source, r)
-            amount = path_capacity(state, trees, q, not source, amount)
-            residual[base + d] -= sign * amount
-            residual[q * degree + (d ^ ONE)] += sign * amount
+            amount = path_capacity(state, forests, v, source, amount)
+            amount = path_capacity(state, forests, q, not source, amount)
+            residual[arc] -= amount
+            residual[opposite] += amount
             pushes += ONE
-            push_path(state, trees, q, not source, amount)
-            if trees.cursor[ORPHANS] > ZERO:
-                adoptions += adopt(state, trees, not source, deepest_other)
-            push_path(state, trees, v, source, amount)
-            if trees.cursor[ORPHANS] > ZERO:
-                adoptions += adopt(state, trees, source, deepest)
+            push_path(state, forests, q, not source, amount)
+            if forests.cursor[ORPHANS] > ZERO:
+                orphans += adopt(state, forests, not source, deepest_other)
+            push_path(state, forests, v, source, amount)
+            if forests.cursor[ORPHANS] > ZERO:
+                orphans += adopt(state, forests, source, deepest)
                 if sign * np.int64(label[v]) != here:
                     if sign * np.int64(label[v]) > 0:
-                        enqueue(trees, v, tree)
+                        enqueue(forests, v, forest)
                     break
     counts[ARC_SCANS] += scans
     counts[PUSHES] += pushes
-    counts[RELABELS] += adoptions
+    counts[RELABELS] += orphans
 
 
 @kernel
-def search(state: GridState, trees: Trees, stop: Any, counts: Any) -> None:
-    """Grow both trees until one cannot grow, then that of the sink until it cannot either."""
-    cursor = trees.cursor
+def search(state: GridState, forests: Forests, stop: Any, counts: Any) -> bool:
+    """Grow both forests until that of the sink cannot grow; return whether there was room for the levels."""
+    cursor = forests.cursor
+    room = np.uint64(len(forests.first_orphan))
     while cursor[LENGTH + SINK] > ZERO and relaxed_load(stop, 0) == 0:
-        if ZERO < cursor[LENGTH + SOURCE] <= cursor[LENGTH + SINK]:
-            grow(state, trees, True, stop, counts)
-        else:
-            grow(state, trees, False, stop, counts)
+        source = cursor[LENGTH + SOURCE] > ZERO and cursor[DEPTH + SOURCE] <= cursor[DEPTH + SINK]
+        if cursor[DEPTH + (SOURCE if source else SINK)] + ONE >= room:
+            return False
+        grow(state, forests, source, stop, counts)
+    return True
 
 
-def make_trees(size: int, pixels: int, degree: int) -> Trees:
-    index = np.uint32 if size < 2**32 else np.uint64
-    code = np.uint8 if degree < 254 else np.uint16
-    first_orphan = np.empty(pixels + 3, dtype=index)
-    first_orphan[:] = size
-    trees = Trees(
-        np.zeros(size, dtype=np.int32),
-        np.zeros(size, dtype=code),
-        np.zeros(size, dtype=np.uint8),
-        np.empty((2, pixels), dtype=index),
-        np.empty(size, dtype=index),
-        first_orphan,
-        np.zeros(CURSORS, dtype=np.uint64),
-    )
-    trees.cursor[LOWEST] = size
-    return trees
+@kernel
+def plant_deficits(state: GridState, forests: Forests, first: Any, last: Any) -> None:
+    """Clear a run of pixels and make those with a deficit roots."""
+    root = len(state.directions)
+    p = first
+    while p < last:
+        forests.queued[p] = 0
+        forests.label[p] = 0
+        if state.terminal[p] < 0:
+            forests.parent[p] = root
+            forests.label[p] = -1
+            enqueue(forests, p, SINK)
+        p += ONE
+
+
+def search_all(state: GridState, forests: Forests, stop: Any, counts: Any) -> Forests:
+    """Search with as much room for levels as it takes; return the forests."""
+    while not search(state, forests, stop, counts):
+        forests = with_levels(forests)
+    return forests
+
+
+def solve(grid: Any, start: Any | None, options: IncrementalBfsOptions, control: Control) -> Any:
+    """Solve a grid on one thread.
+
+    Returns
+    -------
+    GridSolution
+        Of a solve that was stopped it has the pixels from which a deficit can be reached, too.
+
+    Notes
+    -----
+    O(pixels**2 * arcs) time; with D neighbours D residual capacities a pixel and about 23 bytes.
+    """
+    state = grid_state(grid, start)
+    first, last = interior(grid)
+    if options.sweep:
+        control.counts[PUSHES] += sweep(state, first, last)
+    forests = make_forests(state, int(last - first))
+    plant(state, forests, first, last)
+    forests = search_all(state, forests, control.stop, control.counts)
+    finished = not control.stopped
+    if not finished:
+        forests = share(forests, int(last - first))
+        plant_deficits(state, forests, first, last)
+        search_all(state, forests, np.zeros(1, dtype=np.int64), control.counts)
+    return grid_solution(grid, state, forests.label[first:last] < 0, finished)

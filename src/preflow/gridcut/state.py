@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.kernel import kernel
+from .solution import GridSolution
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -216,6 +217,25 @@ def grid_state(grid: Any, start: Any | None = None) -> GridState:
 
 def padding(grid: Any) -> int:
     """Return how many pixels that do not exist are in front of the first one."""
-    reach = np.abs(np.asarray(grid.offsets)).astype(np.int64)
     strides = [math.prod(grid.shape[axis + 1 :]) for axis in range(len(grid.shape))]
-    return int((reach @ np.array(strides, dtype=np.int64)).max(initial=0))
+    reach = np.asarray(grid.offsets, dtype=np.int64) @ np.array(strides, dtype=np.int64)
+    return int(np.abs(reach).max(initial=0))
+
+
+def interior(grid: Any) -> tuple[Any, Any]:
+    """Return the number of the first pixel, and one more than that of the last."""
+    pad = padding(grid)
+    return np.uint64(pad), np.uint64(pad + math.prod(grid.shape))
+
+
+def grid_solution(grid: Any, state: GridState, sink_side: NDArray[np.bool_], finished: bool) -> GridSolution:
+    """Return the solution that a state holds, without a copy of it."""
+    first, last = interior(grid)
+    shape, degree = tuple(grid.shape), len(state.directions)
+    residual = state.residual.reshape(-1, degree)[first:last].reshape(*shape, degree)
+    return GridSolution(
+        sink_side=sink_side.reshape(shape),
+        finished=finished,
+        residual=np.moveaxis(residual, -1, 0),
+        terminal=state.terminal[first:last].reshape(shape),
+    )

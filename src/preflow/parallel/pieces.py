@@ -12,17 +12,20 @@ PIECES = 8
 Result = TypeVar("Result")
 
 
-def run_pieces(work: Callable[[int, int], Result], size: int, num_threads: int) -> list[Result]:
+def run_pieces(
+    work: Callable[[int, int], Result], size: int, num_threads: int, each: int = PIECES
+) -> list[Result]:
     """Run ``work(begin, end)`` on pieces of ``0 .. size - 1`` and return what it returns, in order.
 
-    Threads take one piece after the other, since some may be more work than others; one thread takes all.
+    Threads take one of `each` pieces a thread after the other, since some may be more work than others; one
+    thread takes all.
     """
     if num_threads == 1:
         return [work(0, size)]
 
     from .team import run_team  # 10 ms to import
 
-    pieces = PIECES * num_threads
+    pieces = each * num_threads
     bounds = [size * piece // pieces for piece in range(pieces + 1)]
     turns = itertools.count()
     results: dict[int, Result] = {}
