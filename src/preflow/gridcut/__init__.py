@@ -1,1 +1,1 @@
-"""Minimum cuts of grids: images and volumes."""
+"""Minimum cuts on grids."""

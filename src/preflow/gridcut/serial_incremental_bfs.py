@@ -107,7 +107,7 @@ class Forests(NamedTuple):
 
 def make_forests(state: GridState, pixels: int) -> Forests:
     """Allocate empty forests of all pixels of a state, with queues for so many of them."""
-    size, degree = len(state.terminal), len(state.directions)
+    size, degree = len(state.terminal), len(state.step)
     index = np.uint32 if size < 2**32 else np.uint64
     code = np.uint8 if degree + 1 < 2**8 else np.uint16
     return share(
@@ -125,7 +125,7 @@ def make_forests(state: GridState, pixels: int) -> Forests:
 
 
 def share(forests: Forests, pixels: int) -> Forests:
-    """Return empty forests that keep what they keep of pixels in the same arrays, for a part of the pixels."""
+    """Return empty forests for a part of the pixels; what is kept of pixels is in the same arrays."""
     size = len(forests.label)
     cursor = np.zeros(CURSORS, dtype=np.uint64)
     cursor[DEPTH : DEPTH + 2] = 1
@@ -173,7 +173,7 @@ def dequeue(forests: Forests, forest: Any) -> Any:
 
 @kernel
 def take_over(forests: Forests, part: Forests) -> None:
-    """Append the queues of forests that keep pixels in the same arrays, and be at least as deep as they are."""
+    """Append the queues of forests that share the arrays of pixels, and be at least as deep as they are."""
     size = np.uint64(part.queue.shape[1])
     room = np.uint64(forests.queue.shape[1])
     for forest in range(2):
@@ -191,7 +191,7 @@ def take_over(forests: Forests, part: Forests) -> None:
 @kernel
 def plant(state: GridState, forests: Forests, first: Any, last: Any) -> None:
     """Make the pixels with excess roots of the source's forest, those with a deficit of the sink's."""
-    root = len(state.directions)
+    root = len(state.step)
     p = first
     while p < last:
         amount = state.terminal[p]
@@ -206,13 +206,13 @@ def plant(state: GridState, forests: Forests, first: Any, last: Any) -> None:
 def sweep(state: GridState, first: Any, last: Any) -> Any:
     """Push excess of a run of pixels to neighbours that have a deficit; return the pushes made."""
     residual, terminal, step = state.residual, state.terminal, state.step
-    degree = np.uint64(len(state.directions))
+    degree = np.uint64(len(state.step))
     pushes = ZERO
     p = first
     while p < last:
         excess = terminal[p]
         if excess > 0:
-            for direction in range(len(state.directions)):
+            for direction in range(degree):
                 d = np.uint64(direction)
                 q = p + step[d]
                 if terminal[q] < 0:
@@ -235,7 +235,7 @@ def sweep(state: GridState, first: Any, last: Any) -> Any:
 def path_capacity(state: GridState, forests: Forests, v: Any, source: bool, amount: Any) -> Any:
     """Return how much of an amount the path between a pixel and its root takes."""
     residual, step, parent = state.residual, state.step, forests.parent
-    degree = np.uint64(len(state.directions))
+    degree = np.uint64(len(state.step))
     p = v
     d = np.uint64(parent[p])
     while d != degree:
@@ -252,7 +252,7 @@ def path_capacity(state: GridState, forests: Forests, v: Any, source: bool, amou
 def push_path(state: GridState, forests: Forests, v: Any, source: bool, amount: Any) -> None:
     """Push along the path between a pixel and its root; a pixel that loses its parent becomes an orphan."""
     residual, step, parent, terminal = state.residual, state.step, forests.parent, state.terminal
-    degree = np.uint64(len(state.directions))
+    degree = np.uint64(len(state.step))
     p = v
     d = np.uint64(parent[p])
     while d != degree:
@@ -286,7 +286,7 @@ def make_orphan(forests: Forests, v: Any, level: Any, degree: Any) -> None:
 def adopt(state: GridState, forests: Forests, source: bool, deepest: Any) -> Any:
     """Find a parent for every orphan, nearest to the roots first, or take it out; return their number."""
     residual, step, parent, label = state.residual, state.step, forests.parent, forests.label
-    degree = np.uint64(len(state.directions))
+    degree = np.uint64(len(state.step))
     forest = SOURCE if source else SINK
     sign = np.int64(1) if source else np.int64(-1)
     none = np.uint64(len(label))
@@ -303,16 +303,15 @@ def adopt(state: GridState, forests: Forests, source: bool, deepest: Any) -> Any
         orphans += ONE
         least = np.int64(deepest)
         found = degree
-        for direction in range(len(state.directions)):
+        for direction in range(degree):
             d = np.uint64(direction)
             q = v + step[d]
             there = sign * np.int64(label[q])
-            if there > 0 and there < least:
-                if residual[q * degree + (d ^ ONE) if source else v * degree + d] > 0:
-                    least = there
-                    found = d
-                    if there < np.int64(level):
-                        break
+            if 0 < there < least and residual[q * degree + (d ^ ONE) if source else v * degree + d] > 0:
+                least = there
+                found = d
+                if there < np.int64(level):
+                    break
         if found < degree:
             parent[v] = found
             if least < np.int64(level):
@@ -320,7 +319,7 @@ def adopt(state: GridState, forests: Forests, source: bool, deepest: Any) -> Any
             label[v] = sign * (least + 1)
         else:
             label[v] = 0
-        for direction in range(len(state.directions)):
+        for direction in range(degree):
             d = np.uint64(direction)
             q = v + step[d]
             there = sign * np.int64(label[q])
@@ -331,9 +330,8 @@ def adopt(state: GridState, forests: Forests, source: bool, deepest: Any) -> Any
                 forests.next_orphan[q] = forests.first_orphan[there]
                 forests.first_orphan[there] = q
                 waiting += ONE
-            if found == degree:
-                if residual[q * degree + (d ^ ONE) if source else v * degree + d] > 0:
-                    enqueue(forests, q, forest)
+            if found == degree and residual[q * degree + (d ^ ONE) if source else v * degree + d] > 0:
+                enqueue(forests, q, forest)
     forests.cursor[ORPHANS] = ZERO
     forests.cursor[LOWEST] = none
     return orphans
@@ -343,7 +341,7 @@ def adopt(state: GridState, forests: Forests, source: bool, deepest: Any) -> Any
 def grow(state: GridState, forests: Forests, source: bool, stop: Any, counts: Any) -> None:
     """Grow a forest by one level, and push wherever it meets the other one."""
     residual, step, parent, label = state.residual, state.step, forests.parent, forests.label
-    degree = np.uint64(len(state.directions))
+    degree = np.uint64(len(state.step))
     forest = SOURCE if source else SINK
     sign = np.int64(1) if source else np.int64(-1)
     forests.cursor[DEPTH + forest] += ONE
@@ -419,7 +417,7 @@ def search(state: GridState, forests: Forests, stop: Any, counts: Any) -> bool:
 @kernel
 def plant_deficits(state: GridState, forests: Forests, first: Any, last: Any) -> None:
     """Clear a run of pixels and make those with a deficit roots."""
-    root = len(state.directions)
+    root = len(state.step)
     p = first
     while p < last:
         forests.queued[p] = 0

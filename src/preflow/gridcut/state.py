@@ -29,60 +29,35 @@ class GridState(NamedTuple):
 
     Attributes
     ----------
-    residual : ndarray of int16, int32 or int64, shape (size * D,)
+    residual : ndarray of int32 or int64, shape (size * D,)
         ``residual[p * D + d]`` is the residual capacity of the arc from p in direction d.
-    terminal : ndarray of int32 or int64, shape (size,)
+    terminal : ndarray of the same dtype, shape (size,)
         Excess of a pixel where positive, what it can still send to the sink where negative.
     step : ndarray of uint64, shape (D,)
         By how much the number of the neighbour in a direction is larger, modulo 2**64.
-    directions : tuple of D zeros
-        Tells the compiler D, which makes loops over directions straight code.
     """
 
     residual: NDArray[Any]
     terminal: NDArray[Any]
     step: NDArray[np.uint64]
-    directions: tuple[Any, ...]
 
 
-class Chunks(NamedTuple):
-    """How a grid is cut into runs of whole rows.
+def plan_chunks(shape: tuple[int, ...]) -> tuple[int, int]:
+    """Return how to cut a grid into runs of whole rows, about CHUNK pixels each: along which axis, how far.
 
-    Attributes
-    ----------
-    axis : int
-        A run has some indices of this axis, one of each axis before, and all of each axis after.
-    length : int
-        How many indices of `axis`, at most.
-    pixels : int
-        Pixels of the longest run.
+    A run has so many indices of that axis, one of each axis before, and all of each axis after.
     """
-
-    axis: int
-    length: int
-    pixels: int
-
-
-def plan_chunks(shape: tuple[int, ...]) -> Chunks:
-    """Return how to cut a grid into runs of about CHUNK pixels."""
-    axis, below = len(shape) - 1, shape[-1]
-    while axis > 0 and below * shape[axis - 1] <= CHUNK:
-        axis -= 1
-        below *= shape[axis]
-    if axis == len(shape) - 1:
-        if axis == 0:
-            return Chunks(0, shape[0], shape[0])
-        axis -= 1
-        return Chunks(axis, 1, below)
-    if axis == 0:
-        return Chunks(0, shape[0], below)
-    length = max(1, CHUNK // below)
-    return Chunks(axis - 1, length, min(length, shape[axis - 1]) * below)
+    if len(shape) == 1:
+        return 0, shape[0]
+    axis = 0
+    while axis < len(shape) - 2 and math.prod(shape[axis + 1 :]) > CHUNK:
+        axis += 1
+    return axis, min(max(1, CHUNK // math.prod(shape[axis + 1 :])), shape[axis])
 
 
 def chunks(shape: tuple[int, ...]) -> Iterator[tuple[tuple[Any, ...], int, int]]:
     """Yield the index of each run of whole rows, its first pixel and the number of its pixels."""
-    axis, length, _ = plan_chunks(shape)
+    axis, length = plan_chunks(shape)
     below = math.prod(shape[axis + 1 :])
     first = 0
     for lead in np.ndindex(shape[:axis]):
@@ -108,7 +83,7 @@ def add_capacities(
     `capacity` has a row for each direction, or for each two opposite ones; `first` is the first pixel.
     """
     residual, step = state.residual, state.step
-    degree = np.uint64(len(state.directions))
+    degree = np.uint64(len(state.step))
     axes = len(shape)
     width = np.uint64(shape[axes - 1])
     begin = ZERO
@@ -151,7 +126,7 @@ def add_capacities(
 def add_flow(state: GridState, pad: Any, flow: Any, d: Any, first: Any, count: Any) -> None:
     """Send a flow from a run of pixels in direction `d`, as much of it as the capacities take."""
     residual, terminal = state.residual, state.terminal
-    degree = np.uint64(len(state.directions))
+    degree = np.uint64(len(state.step))
     p = pad + first
     i = ZERO
     while i < count:
@@ -182,16 +157,17 @@ def grid_state(grid: Any, start: Any | None = None) -> GridState:
     step = offsets @ strides
     pad = padding(grid)
     size = pixels + 2 * pad
+    number = state_dtype(grid)
     state = GridState(
-        np.zeros(size * degree, dtype=grid.residual_dtype),
-        np.zeros(size, dtype=grid.excess_dtype),
+        np.zeros(size * degree, dtype=number),
+        np.zeros(size, dtype=number),
         step.astype(np.uint64),
-        (np.uint8(0),) * degree,
     )
     inner = state.terminal[pad : pad + pixels].reshape(shape)
     np.subtract(grid.source, grid.sink, out=inner, dtype=np.int64, casting="unsafe")
     lengths = np.array(shape, dtype=np.int64)
-    capacity = np.empty((len(grid.neighbor), plan_chunks(shape).pixels), dtype=grid.residual_dtype)
+    axis, length = plan_chunks(shape)
+    capacity = np.empty((len(grid.neighbor), length * math.prod(shape[axis + 1 :])), dtype=number)
     for index, first, count in chunks(shape):
         for values, row in zip(grid.neighbor, capacity, strict=True):
             part = values[index]
@@ -215,6 +191,14 @@ def grid_state(grid: Any, start: Any | None = None) -> GridState:
     return state
 
 
+def state_dtype(grid: Any) -> Any:
+    """Return the one dtype of residual capacities and of excess.
+
+    So kernels are compiled for int32 and int64, not for all pairs; int16 was measured to save no time.
+    """
+    return np.promote_types(np.promote_types(grid.residual_dtype, grid.excess_dtype), np.int32)
+
+
 def padding(grid: Any) -> int:
     """Return how many pixels that do not exist are in front of the first one."""
     strides = [math.prod(grid.shape[axis + 1 :]) for axis in range(len(grid.shape))]
@@ -231,7 +215,7 @@ def interior(grid: Any) -> tuple[Any, Any]:
 def grid_solution(grid: Any, state: GridState, sink_side: NDArray[np.bool_], finished: bool) -> GridSolution:
     """Return the solution that a state holds, without a copy of it."""
     first, last = interior(grid)
-    shape, degree = tuple(grid.shape), len(state.directions)
+    shape, degree = tuple(grid.shape), len(state.step)
     residual = state.residual.reshape(-1, degree)[first:last].reshape(*shape, degree)
     return GridSolution(
         sink_side=sink_side.reshape(shape),
