@@ -9,6 +9,7 @@ import typer
 from .. import __version__
 from .assignment import assign
 from .benchmarks import bench
+from .correspondence import optical_flow, stereo
 from .images import segment
 from .instances import generate
 from .matching import match
@@ -72,5 +73,5 @@ def preflow(
 
 # What unknown options of `generate` mean depends on the family.
 app.command(context_settings={"ignore_unknown_options": True})(generate)
-for command in (info, solve, verify, match, assign, segment, methods, bench):
+for command in (info, solve, verify, match, assign, segment, stereo, optical_flow, methods, bench):
     app.command()(command)

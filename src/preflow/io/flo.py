@@ -1,8 +1,8 @@
-"""Optical flow in Middlebury's .flo files (Baker et al., "A database and evaluation methodology for optical
-flow", IJCV 2011): the number 202021.25, width and height, then u (to the right) and v (down) of every pixel.
+"""Optical flow in Middlebury's .flo files.
 
-All numbers are little-endian, 32 bits. Unknown flow is written as 1e10 and recognised by any component beyond
-1e9, or NaN.
+Baker et al., "A database and evaluation methodology for optical flow", IJCV 2011: the number 202021.25, width
+and height, then u (to the right) and v (down) of every pixel, all little-endian and of 32 bits. Unknown flow
+is written as 1e10 and recognised by a component beyond 1e9, or NaN.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ def read_flo(path: str | Path) -> NDArray[np.float32]:
         raise ParseError(path, None, f"says that the flow is {width} x {height} pixels")
     if len(content) != 12 + 8 * width * height:
         raise ParseError(
-            path, None, f"{width} x {height} pixels take {12 + 8 * width * height} bytes, it has {len(content)}"
+            path,
+            None,
+            f"{width} x {height} pixels take {12 + 8 * width * height} bytes, it has {len(content)}",
         )
     pairs = np.frombuffer(content, "<f4", offset=12).reshape(height, width, 2)
     flow = np.stack([pairs[..., 1], pairs[..., 0]]).astype(np.float32)

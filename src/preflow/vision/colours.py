@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidInputError
 
-#: Hues of the wheel of Baker et al., IJCV 2011: so many colours from each of red, yellow, green, cyan, blue and
-#: magenta to the next, because eyes tell some hues apart better than others.
+#: Hues of the wheel of Baker et al., IJCV 2011: so many colours from each of red, yellow, green, cyan, blue
+#: and magenta to the next, because eyes tell some hues apart better than others.
 WHEEL_STEPS = (15, 6, 4, 11, 13, 6)
 WHEEL_CORNERS = ((1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 1, 1), (0, 0, 1), (1, 0, 1), (1, 0, 0))
 #: Brightness of motions beyond the largest that the wheel shows.
@@ -58,7 +58,9 @@ def disparity_picture(
     place = np.where(known, (values - first) / (last - first if last > first else 1.0), 0.0)
     anchors = np.linspace(0, 1, len(NEARNESS))
     channels = [np.interp(place, anchors, channel) for channel in np.array(NEARNESS).T]
-    return (np.rint(np.stack(channels, axis=-1)) * known[..., np.newaxis]).astype(np.uint8)
+    picture: NDArray[np.uint8] = np.rint(np.stack(channels, axis=-1)).astype(np.uint8)
+    picture[~known] = 0
+    return picture
 
 
 def flow_picture(flow: ArrayLike, largest: float | None = None, wheel: int = 0) -> NDArray[np.uint8]:
@@ -91,7 +93,8 @@ def flow_picture(flow: ArrayLike, largest: float | None = None, wheel: int = 0) 
     if largest is None:
         largest = float(speed[known].max(initial=0.0))
     unit = np.where(known, field, 0.0) / (largest or 1.0)
-    picture = _colours(unit) * known[..., np.newaxis].astype(np.uint8)
+    picture = _colours(unit)
+    picture[~known] = 0
     size = min(wheel, *picture.shape[:2])
     if size > 0:
         axis = np.linspace(-1, 1, size)
@@ -110,4 +113,5 @@ def _colours(unit: NDArray[np.float64]) -> NDArray[np.uint8]:
     hue = np.stack([np.interp(turn, ends, channel) for channel in corners.T], axis=-1)
     slow = speed[..., np.newaxis] <= 1
     colour = np.where(slow, 1 - speed[..., np.newaxis] * (1 - hue), BEYOND * hue)
-    return np.rint(255 * colour).astype(np.uint8)
+    picture: NDArray[np.uint8] = np.rint(255 * colour).astype(np.uint8)
+    return picture

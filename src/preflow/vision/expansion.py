@@ -5,10 +5,10 @@ A move lets any pixels change at once: to one label alpha (expansion), or betwee
 move is a minimum cut, and a labelling that no move improves is within a known factor of the least energy
 (expansion). Label costs: Delong, Osokin, Isack and Boykov, IJCV 2012, section 3.
 
-What differs: pairs need no vertices of their own (Kolmogorov and Zabih, PAMI 2004), and the two arcs of a pair
-are given the mean of their capacities, which with doubled energies stays an integer and needs one array for
-both. The cost of alpha itself, and both of a swap, need no vertices either: they only decide between the best
-move and the ones that change everything or nothing. Ties keep labels as they are.
+What differs: pairs need no vertices of their own (Kolmogorov and Zabih, PAMI 2004), and the two arcs of a
+pair are given the mean of their capacities, which with doubled energies stays an integer and needs one array
+for both. The cost of alpha itself, and both of a swap, need no vertices either: they only decide between the
+best move and the ones that change everything or nothing. Ties keep labels as they are.
 """
 
 from __future__ import annotations
@@ -45,6 +45,8 @@ class Labelling:
         Minimum cuts that were solved, and passes over all labels or pairs of labels begun.
     converged : bool
         Whether no move of the kind improves the labelling; False where a limit ended the search.
+    stopped : bool
+        Whether that was the time limit.
     kind : {"expansion", "swap"}
     seconds : dict of str to float
         Where the time went: "arrays" and "cuts".
@@ -57,6 +59,7 @@ class Labelling:
     moves: int
     sweeps: int
     converged: bool
+    stopped: bool
     kind: str
     seconds: dict[str, float]
     energy_terms: LabelEnergy
@@ -83,7 +86,9 @@ class Labelling:
         shape = " x ".join(map(str, self.labels.shape))
         state = "" if self.converged else ", not converged"
         seconds = sum(self.seconds.values())
-        return f"<Labelling: {shape} pixels, energy {self.energy:,}, {self.moves} moves{state}, {seconds:.3g} s>"
+        return (
+            f"<Labelling: {shape} pixels, energy {self.energy:,}, {self.moves} moves{state}, {seconds:.3g} s>"
+        )
 
 
 def alpha_expansion(
@@ -189,7 +194,6 @@ def alpha_beta_swap(
     return _search(energy, "swap", initial, max_sweeps, Cuts(method, device, threads), time_limit)
 
 
-
 class _Search:
     """A labelling on its way down, one move after the other."""
 
@@ -237,14 +241,14 @@ def _search(
     moves = _moves(kind, energy.num_labels)
     tried: dict[tuple[int, ...], int] = {}
     sweeps = 0
-    while not _settled(moves, tried, search) and sweeps < max_sweeps and not cuts.expired:
+    while not _settled(moves, tried, search) and sweeps < max_sweeps and not cuts.expired():
         sweeps += 1
         for move in moves:
             # As many labellings ago as this move was tried, none has changed since.
             if tried.get(move) == len(search.history):
                 continue
             search.lowers_energy(move)
-            if cuts.expired:
+            if cuts.expired():
                 break
             tried[move] = len(search.history)
     final = search.state.labels
@@ -256,6 +260,7 @@ def _search(
         cuts.solved,
         sweeps,
         _settled(moves, tried, search),
+        cuts.expired() and not _settled(moves, tried, search),
         kind,
         search.seconds,
         energy,
@@ -274,7 +279,7 @@ def _moves(kind: str, num_labels: int) -> list[tuple[int, ...]]:
 def _start(energy: LabelEnergy, initial: ArrayLike | None) -> NDArray[np.int64]:
     if initial is not None:
         return energy.checked_labels(initial)
-    labels = energy.data.argmin(axis=0)
+    labels: NDArray[np.int64] = energy.data.argmin(axis=0)
     if energy.label_costs.any():
         totals = energy.data.sum(axis=tuple(range(1, energy.data.ndim)), dtype=np.int64)
         single = np.full(energy.shape, int((totals + energy.label_costs).argmin()))

@@ -3,7 +3,7 @@
 Boykov, Veksler and Zabih, "Fast approximate energy minimization via graph cuts", PAMI 2001, section 8.4: a
 window of displacements, neighbours that pay for moving apart. A window that holds large motions has hundreds
 of displacements, most of which no pixel makes; so the frames are matched window by window at a fraction of
-their size first, and displacements survive to the next size if enough pixels match best there, or beside them.
+their size first, and displacements survive to the next size if enough pixels match best there or beside.
 """
 
 from __future__ import annotations
@@ -36,9 +36,7 @@ def candidate_displacements(
         How many sizes of the frames are looked at, each half of the next.
     """
     if levels > 1:
-        coarse = candidate_displacements(
-            reference.half(), moving.half(), -(-largest // 2), levels - 1, most
-        )
+        coarse = candidate_displacements(reference.half(), moving.half(), -(-largest // 2), levels - 1, most)
         around = np.stack(np.divmod(np.arange(9), 3), axis=-1) - 1
         tried = np.unique((2 * coarse[:, np.newaxis] + around).reshape(-1, 2), axis=0)
         tried = tried[np.abs(tried).max(axis=1) <= largest]
@@ -48,7 +46,8 @@ def candidate_displacements(
     wins = np.bincount(_best(reference, moving, tried).ravel(), minlength=len(tried))
     order = np.argsort(-wins, kind="stable")[:most]
     kept = order[wins[order] >= LEAST_SHARE * wins.sum()]
-    return tried[np.sort(kept if len(kept) else order[:1])]
+    found: NDArray[np.int64] = tried[np.sort(kept if len(kept) else order[:1])]
+    return found
 
 
 def label_displacements(

@@ -1,4 +1,4 @@
-"""Energies of labellings: what every pixel pays for its label, neighbours for differing, labels for being used.
+"""Energies of labellings: what pixels pay for their labels, neighbours for differing, labels for being used.
 
 Boykov, Veksler and Zabih, "Fast approximate energy minimization via graph cuts", PAMI 2001; label costs are
 those of Delong, Osokin, Isack and Boykov, "Fast approximate energy minimization with label costs", IJCV 2012
@@ -28,8 +28,8 @@ LARGEST_ENERGY = 2**61
 class LabelEnergy:
     """An energy over labellings of an image or a volume.
 
-    A labelling f has the energy: the sum over pixels p of ``data[f[p], p]``, plus the sum over neighbours p, q
-    of ``weight[p, q] * distance[f[p], f[q]]``, plus the sum of ``label_costs`` of the labels in use.
+    A labelling f has the energy: the sum over pixels p of ``data[f[p], p]``, plus the sum over neighbours
+    p, q of ``weight[p, q] * distance[f[p], f[q]]``, plus the sum of ``label_costs`` of the labels in use.
 
     Attributes
     ----------
@@ -71,8 +71,8 @@ class LabelEnergy:
             ``(connectivity // 2, h, w)`` whose entry [k, p] is that of pixel p and its neighbour in the k-th
             of `offsets`; entries of neighbours outside are ignored.
         connectivity : int or list of offsets, optional
-            4 or 8 neighbours in an image, 6, 18 or 26 in a volume, or a list of forward offsets; default: what
-            `weights` has, else 4 and 6.
+            4 or 8 neighbours in an image, 6, 18 or 26 in a volume, or a list of forward offsets; default:
+            what `weights` has, else 4 and 6.
         label_costs : array_like of integers, shape (labels,), optional
             What using each label costs, however many pixels have it.
 
@@ -92,7 +92,9 @@ class LabelEnergy:
         """
         costs = _integers("data", data)
         if costs.ndim not in (3, 4) or 0 in costs.shape[1:]:
-            raise InvalidInputError(f"data has shape (labels, height, width) or a volume's, got {costs.shape}")
+            raise InvalidInputError(
+                f"data has shape (labels, height, width) or a volume's, got {costs.shape}"
+            )
         labels, *shape = costs.shape
         if labels == 0:
             raise InvalidInputError("there are no labels: data has shape " + str(costs.shape))
@@ -149,7 +151,7 @@ class LabelEnergy:
         return total + int(self.label_costs[np.unique(chosen)].sum())
 
     def directions(self) -> Iterator[tuple[NDArray[Any], Box, Box]]:
-        """Yield for each direction the weights, and the slices of all pixels and of their neighbours there."""
+        """Yield for each direction the weights, and the boxes of all pixels and of their neighbours."""
         for weight, offset in zip(self.weights, self.offsets, strict=True):
             here, there = pair_boxes(self.shape, offset)
             yield weight[here], here, there
@@ -185,12 +187,13 @@ class LabelEnergy:
         pixels = int(np.prod(self.shape))
         largest = max(abs(int(self.data.min())), abs(int(self.data.max())))
         pairs = len(self.offsets) * pixels * int(self.weights.max(initial=0)) * int(self.distance.max())
-        return pixels * largest + pairs + sum(self.label_costs.tolist())
+        return pixels * largest + pairs + int(sum(self.label_costs.tolist()))
 
     def __repr__(self) -> str:
         shape = " x ".join(map(str, self.shape))
         costs = ", label costs" if self.label_costs.any() else ""
-        return f"<LabelEnergy: {self.num_labels} labels, {shape} pixels, {2 * len(self.offsets)} neighbours{costs}>"
+        size = f"{self.num_labels} labels, {shape} pixels, {2 * len(self.offsets)} neighbours"
+        return f"<LabelEnergy: {size}{costs}>"
 
 
 def potts(labels: int) -> NDArray[np.int64]:
@@ -216,7 +219,8 @@ def truncated_linear(labels: int, limit: int) -> NDArray[np.int64]:
     check_integer("labels", labels)
     check_integer("limit", limit)
     number = np.arange(labels, dtype=np.int64)
-    return np.minimum(np.abs(number[:, np.newaxis] - number), limit)
+    distance: NDArray[np.int64] = np.minimum(np.abs(number[:, np.newaxis] - number), limit)
+    return distance
 
 
 def _broken_triangle(distance: NDArray[np.int64]) -> tuple[int, int, int] | None:

@@ -1,10 +1,10 @@
 """How unlike two pixels of two frames are, as small integers: what stereo and optical flow match by.
 
-Two measures are added, each saturating, as Mei, Sun, Zhou, Jiao, Wang and Zhang do in "On building an accurate
-stereo matching system on graphics hardware", ICCV workshops 2011: the census of the neighbourhood (Zabih and
-Woodfill, ECCV 1994), which forgives changes of brightness, and the difference of colours after Birchfield and
-Tomasi, "A pixel dissimilarity measure that is insensitive to image sampling", PAMI 1998, which tells
-neighbours apart where the census is the same.
+Two measures are added, each saturating, as Mei, Sun, Zhou, Jiao, Wang and Zhang do in "On building an
+accurate stereo matching system on graphics hardware", ICCV workshops 2011: the census of the neighbourhood
+(Zabih and Woodfill, ECCV 1994), which forgives changes of brightness, and the difference of colours after
+Birchfield and Tomasi, "A pixel dissimilarity measure that is insensitive to image sampling", PAMI 1998, which
+tells neighbours apart where the census is the same.
 """
 
 from __future__ import annotations
@@ -77,8 +77,10 @@ class Frame:
 
         Of what would lie outside of the other frame nothing is known: the cost is OUTSIDE_COST.
         """
-        own = self if box is None else self._part(box)
-        top, left = (0, 0) if box is None else (box[0].start, box[1].start)
+        own, top, left = self, 0, 0
+        if box is not None:
+            rows_of, columns_of = box
+            own, top, left = self._part((rows_of, columns_of)), rows_of.start, columns_of.start
         (height, width), (rows, columns) = own.shape, other.shape
         y0, y1 = max(0, -dy - top), min(height, rows - dy - top)
         x0, x1 = max(0, -dx - left), min(width, columns - dx - left)
@@ -104,7 +106,9 @@ class Frame:
         """Return the frame at half its size: means of 2 x 2 pixels, the last one repeated where odd."""
         height, width = self.shape
         even = np.pad(self.pixels, [(0, height % 2), (0, width % 2), (0, 0)], mode="edge")
-        return Frame((even[::2, ::2] + even[1::2, ::2] + even[::2, 1::2] + even[1::2, 1::2]) / 4)
+        return Frame(
+            (even[::2, ::2] + even[1::2, ::2] + even[::2, 1::2] + even[1::2, 1::2]) * np.float32(0.25)
+        )
 
     def unlike(self, other: Frame) -> NDArray[np.int16]:
         """Return the cost of matching each pixel with that at the same place of another frame."""
@@ -121,13 +125,11 @@ class Frame:
         part = object.__new__(Frame)
         part.pixels, part.census = self.pixels[box], self.census[box]
         part.low, part.high = self.low[box], self.high[box]
-        part.shape = part.census.shape  # type: ignore[assignment]
+        part.shape = part.census.shape[0], part.census.shape[1]
         return part
 
 
-def smoothness_weights(
-    frame: Frame, strength: float, sigma: float, connectivity: int
-) -> NDArray[np.int32]:
+def smoothness_weights(frame: Frame, strength: float, sigma: float, connectivity: int) -> NDArray[np.int32]:
     """Return integer weights of neighbours, shape (directions, h, w), that fall with their contrast.
 
     They go from `strength` where colours are equal down to a share of it, WEIGHT_ACROSS_EDGES.
@@ -142,9 +144,7 @@ def smoothness_weights(
     return weights
 
 
-def parabola_vertex(
-    before: NDArray[Any], at: NDArray[Any], after: NDArray[Any]
-) -> NDArray[np.float32]:
+def parabola_vertex(before: NDArray[Any], at: NDArray[Any], after: NDArray[Any]) -> NDArray[np.float32]:
     """Return where, from -1/2 to 1/2, the parabola through costs at -1, 0 and 1 is least.
 
     Where the cost in the middle is not the least it returns 0: there is no valley to refine.

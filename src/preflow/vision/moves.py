@@ -104,7 +104,7 @@ class State:
         return Move(box, np.zeros(energy.shape, np.bool_), None, unary, pairs, entry, groups, energy.offsets)
 
     def swap(self, alpha: int, beta: int) -> Move:
-        """Return the move in which pixels that have one of two labels choose again; to switch is to `alpha`."""
+        """Return the move in which pixels of two labels choose again; those that switch get `alpha`."""
         energy = self.terms
         everywhere = (self.labels == alpha) | (self.labels == beta)
         box = _bounding_box(everywhere)
@@ -164,7 +164,6 @@ class Cuts:
         """Let all cuts together take so many seconds from now on."""
         self.deadline = None if time_limit is None else time.monotonic() + time_limit
 
-    @property
     def expired(self) -> bool:
         """Whether time is up."""
         return self.deadline is not None and time.monotonic() >= self.deadline
@@ -195,7 +194,8 @@ class Cuts:
             general = min_cut(_network(move), **placement)
             if self.prove:
                 general.verify()
-            return general.sink_side[: move.unary.size].reshape(move.unary.shape)
+            side: NDArray[np.bool_] = general.sink_side[: move.unary.size].reshape(move.unary.shape)
+            return side
         cut = grid_cut(
             np.maximum(move.unary, 0),
             np.maximum(-move.unary, 0),
@@ -235,8 +235,14 @@ def _network(move: Move) -> MaxFlowProblem:
         heads += [np.full(len(members), group), np.array([sink])]
         capacities += [np.full(len(members), saved), np.array([saved])]
         reverses.append(np.zeros(len(members) + 1, np.int64))
-    arrays = (np.concatenate(part) for part in (tails, heads, capacities, reverses))
-    return MaxFlowProblem(FlowNetwork.from_arrays(*arrays, num_vertices=sink + 1), source, sink, "move")
+    network = FlowNetwork.from_arrays(
+        np.concatenate(tails),
+        np.concatenate(heads),
+        np.concatenate(capacities),
+        np.concatenate(reverses),
+        num_vertices=sink + 1,
+    )
+    return MaxFlowProblem(network, source, sink, "move")
 
 
 def _bounding_box(mask: NDArray[np.bool_]) -> Box:

@@ -104,8 +104,8 @@ def find_optical_flow(
     max_labels : int
         Of expansion: displacements that are candidates, at most.
     patch, radius : int
-        Of assignment: height and width of a patch, from 2 to 30 pixels, and by how much its window is wider on
-        each side.
+        Of assignment: height and width of a patch, from 2 to 30 pixels, and by how much its window is wider
+        on each side.
     solver, device, threads
         A name from ``preflow.methods("grid_cut")`` (expansion) or ``preflow.methods("linear_assignment")``
         (assignment), or "auto", and where it runs.

@@ -1,11 +1,11 @@
 """Motion by assignment: pixels of a patch are matched with those of a window, each with one of its own.
 
 Łupińska's motive for assignments on a GPU is optical flow in real time: complete bipartite graphs of small
-patches, costs of at most 100 (section 5 of her paper, which leaves the rest open). Here a frame is cut into
-patches; the rows of a patch's matrix are its pixels, the columns those of the window around where the patch is
-expected in the other frame, and its costs are unlikeness plus a penalty for moving otherwise than the patches
-around. All matrices of a frame are one stack for :func:`preflow.linear_assignment`. Rounds of matching and of
-taking medians over neighbouring patches alternate, from coarse frames to fine ones.
+patches, costs of at most 100 (her introduction and section 5 leave the rest open). Here a frame is cut into
+patches; the rows of a patch's matrix are its pixels, the columns those of the window around where the patch
+is expected in the other frame, and its costs are unlikeness plus a penalty for moving otherwise than the
+patches around. The matrices of a frame are stacks for :func:`preflow.linear_assignment`. Rounds of matching
+and of taking medians over neighbouring patches alternate, from coarse frames to fine ones.
 """
 
 from __future__ import annotations
@@ -85,9 +85,7 @@ class PatchMatcher:
         self.seconds["costs"] += time.perf_counter() - start
         return motion
 
-    def _best_around(
-        self, reference: Frame, moving: Frame, motion: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
+    def _best_around(self, reference: Frame, moving: Frame, motion: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return for every patch which of its own and its 8 neighbours' motions makes it match best."""
         height, width = reference.shape
         best, least = motion, np.full(motion.shape[1:], np.inf)
@@ -99,7 +97,7 @@ class PatchMatcher:
         return best
 
     def _settled(self, reference: Frame, moving: Frame, motion: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the motion of every pixel, or one of the patches around if its surroundings match better by it.
+        """Return the motion of every pixel, or one of the patches around if it matches better by that.
 
         At the edge of what moves, a patch has pixels whose partners are in no window of its own.
         """
@@ -132,7 +130,7 @@ class PatchMatcher:
     def _matched(
         self, costs: NDArray[np.int16], base: NDArray[np.int64], prior: NDArray[np.int64], penalty: int
     ) -> NDArray[np.int64]:
-        """Return the motion of every pixel by one assignment a patch; `prior` is what moving by costs least."""
+        """Return the motion of every pixel by one assignment a patch; to move by `prior` costs nothing."""
         side, reach = self.patch, self.patch + 2 * self.radius
         steps = self._steps()
         away = np.abs(base[:, np.newaxis] + steps.T[:, :, np.newaxis, np.newaxis] - prior[:, np.newaxis])
@@ -147,9 +145,7 @@ class PatchMatcher:
             # Partners further away than the radius cost as much as the worst.
             matrices = np.full((total.shape[1], side * side, reach * reach), LARGEST_COST, np.int64)
             matrices[:, np.arange(side * side)[:, np.newaxis], partner] = total.transpose(1, 2, 0)
-            result = linear_assignment(
-                matrices, method=self.method, device=self.device, threads=self.threads
-            )
+            result = linear_assignment(matrices, method=self.method, device=self.device, threads=self.threads)
             self.solved += len(matrices)
             motion.append(np.stack(np.divmod(result.column, reach), axis=-1) - self.radius - pixel)
         chosen = np.concatenate(motion)
@@ -191,7 +187,7 @@ class PatchMatcher:
 
 
 def _around(motion: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """Yield every patch's motion, then that of each of its 8 neighbours; at the border, of the nearest one."""
+    """Yield every patch's motion, then that of each of its 8 neighbours, or of the nearest patch there is."""
     framed = np.pad(motion, [(0, 0), (1, 1), (1, 1)], mode="edge")
     _, rows, columns = motion.shape
     for y, x in sorted(np.ndindex(3, 3), key=lambda step: step != (1, 1)):

@@ -1,17 +1,16 @@
 """Depth from two views: the disparity of every pixel of a rectified pair, by alpha-expansion.
 
-Boykov, Veksler and Zabih, "Fast approximate energy minimization via graph cuts", PAMI 2001, section 8.3: labels
-are disparities, neighbours pay for differing by a truncated linear distance, less across edges of the image.
-What differs: costs of pixels are those of :mod:`preflow.vision.matching_costs`; pixels that only one view sees
-are found by labelling the other view as well and comparing, and take the disparity of the background beside
-them (Hirschmüller, PAMI 2008, section 2.5); integers are refined by a parabola through the costs around them.
+Boykov, Veksler and Zabih, "Fast approximate energy minimization via graph cuts", PAMI 2001, section 8.3:
+labels are disparities, neighbours pay for differing by a truncated linear distance, less across edges of the
+image. What differs: costs of pixels are those of :mod:`preflow.vision.matching_costs`; pixels that only one
+view sees are found by labelling the other view as well and comparing, and take the disparity of the
+background beside them (Hirschmüller, PAMI 2008, section 2.5); integers are refined by parabolas.
 """
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -103,8 +102,8 @@ def match_stereo(
         What neighbours of one colour pay for each step of disparity between them, at most 5; the cost of
         matching two pixels goes from 0 to 100.
     sigma : float
-        Difference of colours, on a scale of 255, at which that has fallen by a factor of e, though never below
-        a tenth.
+        Difference of colours, on a scale of 255, at which that has fallen by a factor of e, though never
+        below a tenth.
     connectivity : int
         4 or 8 neighbours.
     occlusions : bool
@@ -240,18 +239,20 @@ def _occluded(left: NDArray[np.int64], right: NDArray[np.int64], low: int) -> ND
     inside = (partner >= 0) & (partner < width)
     row = np.arange(height)[:, np.newaxis]
     theirs = right[row, np.clip(partner, 0, width - 1)]
-    return ~inside | (np.abs(theirs - left) > TOLERANCE)
+    unseen: NDArray[np.bool_] = ~inside | (np.abs(theirs - left) > TOLERANCE)
+    return unseen
 
 
 def _refined(costs: NDArray[np.int16], labels: NDArray[np.int64]) -> NDArray[np.float32]:
     """Return labels moved to the least of a parabola through the costs around them."""
     from scipy.ndimage import uniform_filter
 
-    def cost(of: NDArray[np.int64]) -> NDArray[Any]:
-        # Each pixel's window is averaged at that pixel's own disparity, so label by label.
-        return np.take_along_axis(smooth, of[np.newaxis], axis=0)[0]
+    def cost(of: NDArray[np.int64]) -> NDArray[np.float32]:
+        chosen: NDArray[np.float32] = np.take_along_axis(smooth, of[np.newaxis], axis=0)[0]
+        return chosen
 
-    smooth = np.stack([uniform_filter(cost.astype(np.float32), REFINING_WINDOW, mode="nearest") for cost in costs])
+    # Windows are averaged label by label: each pixel's at its own disparity.
+    smooth = uniform_filter(costs, (0, REFINING_WINDOW, REFINING_WINDOW), np.float32, mode="nearest")
     last = len(costs) - 1
     below, above = np.maximum(labels - 1, 0), np.minimum(labels + 1, last)
     offset = parabola_vertex(cost(below), cost(labels), cost(above))
