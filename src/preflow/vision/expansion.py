@@ -118,8 +118,8 @@ def alpha_expansion(
     max_sweeps : int
         How many times all labels may have their move.
     method, device, threads
-        As for :func:`preflow.grid_cut`; with label costs, which are no grid's, as for
-        :func:`preflow.min_cut`.
+        As for :func:`preflow.grid_cut`. Moves that label costs concern are no grids: for them the method is
+        what :func:`preflow.min_cut` chooses.
     time_limit : float, optional
         Seconds for all moves; on expiry `converged` is False.
 
@@ -148,7 +148,7 @@ def alpha_expansion(
     >>> data = np.abs(image - np.array([1, 9]).reshape(2, 1, 1))
     >>> result = alpha_expansion(data, potts(2), 3)
     >>> result.labels.tolist(), result.energy
-    ([[0, 0, 1, 1], [0, 0, 1, 1]], 16)
+    ([[0, 0, 1, 1], [0, 1, 1, 1]], 15)
     >>> result.verify()
     """
     energy = _as_energy(data, distance, weights, connectivity, label_costs)

@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 from ..graph.neighbourhood import Box, pair_boxes
 from ..graph.network import FlowNetwork, MaxFlowProblem
 from ..gridcut.api import grid_cut
+from ..gridcut.methods import METHODS
 from ..maxflow.api import min_cut
+from ..solving.dispatch import check_method, check_placement, find_method
 from .label_energy import LabelEnergy
 
 #: Terms of a move are int32 where no sum of those of a pixel can exceed this, else int64.
@@ -159,6 +161,11 @@ class Cuts:
     solved: int = 0
     seconds: float = 0.0
     deadline: float | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        check_placement(METHODS, self.device, self.threads)
+        if self.method != "auto":
+            check_method(find_method(METHODS, self.method), self.device, self.threads)
 
     def set_deadline(self, time_limit: float | None) -> None:
         """Let all cuts together take so many seconds from now on."""

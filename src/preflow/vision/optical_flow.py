@@ -131,7 +131,7 @@ def find_optical_flow(
     >>> import numpy as np
     >>> texture = np.random.default_rng(0).random((40, 48))
     >>> result = find_optical_flow(texture[4:36, 4:44], texture[3:35, 6:46], max_displacement=4)
-    >>> np.median(result.flow, axis=(1, 2)).tolist()
+    >>> np.median(result.displacement, axis=(1, 2)).tolist()
     [1.0, -2.0]
     """
     if method not in METHODS:
