@@ -190,7 +190,10 @@ def _wide(values: Any) -> Any:
 
 
 def _scaled(values: Any, exponent: int) -> Any:
-    return np.ldexp(_wide(values).astype(np.float64), exponent) if exponent else values
+    if not exponent:
+        return values
+    with np.errstate(over="ignore"):
+        return np.ldexp(values.astype(np.float64), exponent)
 
 
 def _blocks(grid: IntegerGrid | GridNetwork, here: Box, there: Box) -> Iterator[tuple[Box, Box]]:

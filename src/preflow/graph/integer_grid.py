@@ -158,10 +158,11 @@ class IntegerGrid:
 def incident_capacity(grid: IntegerGrid | GridNetwork, dtype: Any) -> Any:
     """Return, for every pixel, what arcs to neighbours or from them can carry, whichever is more."""
     total = grid.xp.zeros((2, *grid.shape), dtype=dtype)
-    for pair in grid.pairs():
-        for side, way in ((pair.here, 0), (pair.there, 1)):
-            total[way][side] += pair.forward
-            total[1 - way][side] += pair.backward
+    with np.errstate(over="ignore"):
+        for pair in grid.pairs():
+            for side, way in ((pair.here, 0), (pair.there, 1)):
+                total[way][side] += pair.forward
+                total[1 - way][side] += pair.backward
     return total.max(axis=0)
 
 
@@ -239,7 +240,8 @@ def _reduced(network: GridNetwork, neighbor: Any, exponent: int | None) -> Integ
     if incident_capacity(grid, np.float64).max() * ROUNDING > INT64_MAX // 2:
         raise CapacityOverflowError("the capacities between a pixel and its neighbours sum past int64")
     if is_float or exponent:
-        scaled = xp.ldexp(net.astype(np.float64), exponent or 0)
+        with np.errstate(over="ignore"):
+            scaled = xp.ldexp(net.astype(np.float64), exponent or 0)
         net = xp.clip(scaled, -MOST_FLOAT, MOST_FLOAT).astype(np.int64)
     most = incident_capacity(grid, np.int64) + 1
     net = xp.clip(net, -most, most)

@@ -103,7 +103,7 @@ def grid_cut(
     >>> import numpy as np, preflow
     >>> result = preflow.grid_cut(np.array([[9, 4, 0], [9, 1, 0]]), np.array([[0, 3, 9], [0, 6, 9]]), 2)
     >>> result.value, result.labels.tolist()
-    (8, [[True, True, False], [True, False, False]])
+    (9, [[True, False, False], [True, False, False]])
     >>> result.verify()
     """
     network = as_grid_network(source_capacity, sink_capacity, neighbor_capacity, connectivity)
