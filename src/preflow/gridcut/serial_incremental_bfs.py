@@ -45,17 +45,18 @@ from numpy.typing import NDArray
 from ..kernels.atomics import relaxed_load
 from ..kernels.kernel import kernel
 from ..solving.options import check_flag
-from ..solving.run import Control
+from ..solving.run import COUNTER_ROW, Control
 from ..stats import ARC_SCANS, PUSHES, RELABELS
 from .state import GridState, grid_solution, grid_state, interior
+from .tree_paths import path_capacity, push_path
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
 SOURCE, SINK = 0, 1
 #: Places in `Forests.cursor`, of the source's forest and behind it of the sink's: where its queue starts, how
-#: long that is, and the largest label; then how many orphans wait, and the least of their levels.
-HEAD, LENGTH, DEPTH, ORPHANS, LOWEST = 0, 2, 4, 6, 7
-CURSORS = 8
+#: long that is, and the largest label.
+HEAD, LENGTH, DEPTH = 0, 2, 4
+CURSORS = 6
 #: Levels there is room for at first.
 LEVELS = 1024
 
@@ -88,7 +89,7 @@ class Forests(NamedTuple):
     queued : ndarray of uint8, shape (size,)
         Bit 0: on the queue of the source's forest; bit 1: on that of the sink's.
     next_orphan : ndarray of uint32 or uint64, shape (size,)
-        The orphan behind one on the list of its level.
+        The orphan behind one on a list.
     queue : ndarray of uint32 or uint64, shape (2, pixels)
         Of each forest the pixels to grow from; rings.
     first_orphan : ndarray of uint32 or uint64, shape (levels,)
@@ -129,7 +130,6 @@ def share(forests: Forests, pixels: int) -> Forests:
     size = len(forests.label)
     cursor = np.zeros(CURSORS, dtype=np.uint64)
     cursor[DEPTH : DEPTH + 2] = 1
-    cursor[LOWEST] = size
     return forests._replace(
         queue=np.empty((2, pixels), dtype=forests.next_orphan.dtype),
         first_orphan=np.full(LEVELS, size, dtype=forests.next_orphan.dtype),
@@ -232,66 +232,27 @@ def sweep(state: GridState, first: Any, last: Any) -> Any:
 
 
 @kernel
-def path_capacity(state: GridState, forests: Forests, v: Any, source: bool, amount: Any) -> Any:
-    """Return how much of an amount the path between a pixel and its root takes."""
-    residual, step, parent = state.residual, state.step, forests.parent
-    degree = np.uint64(len(state.step))
-    p = v
-    d = np.uint64(parent[p])
-    while d != degree:
-        q = p + step[d]
-        arc = q * degree + (d ^ ONE) if source else p * degree + d
-        amount = min(amount, np.int64(residual[arc]))
-        p = q
-        d = np.uint64(parent[p])
-    root = np.int64(state.terminal[p])
-    return min(amount, root if source else -root)
+def adopt(state: GridState, forests: Forests, source: bool, deepest: Any, first: Any) -> Any:
+    """Find a parent for the orphans of a list, nearest to the roots first, or take them out; return how many.
 
-
-@kernel
-def push_path(state: GridState, forests: Forests, v: Any, source: bool, amount: Any) -> None:
-    """Push along the path between a pixel and its root; a pixel that loses its parent becomes an orphan."""
-    residual, step, parent, terminal = state.residual, state.step, forests.parent, state.terminal
-    degree = np.uint64(len(state.step))
-    p = v
-    d = np.uint64(parent[p])
-    while d != degree:
-        q = p + step[d]
-        used, opposite = p * degree + d, q * degree + (d ^ ONE)
-        if source:
-            used, opposite = opposite, used
-        left = residual[used] - amount
-        residual[used] = left
-        residual[opposite] += amount
-        if left == 0:
-            make_orphan(forests, p, np.uint64(abs(forests.label[p])), degree)
-        p = q
-        d = np.uint64(parent[p])
-    terminal[p] -= amount if source else -amount
-    if terminal[p] == 0:
-        make_orphan(forests, p, np.uint64(abs(forests.label[p])), degree)
-
-
-@kernel
-def make_orphan(forests: Forests, v: Any, level: Any, degree: Any) -> None:
-    """Put a pixel that has lost its parent on the list of its level."""
-    forests.parent[v] = degree + ONE
-    forests.next_orphan[v] = forests.first_orphan[level]
-    forests.first_orphan[level] = v
-    forests.cursor[ORPHANS] += ONE
-    forests.cursor[LOWEST] = min(forests.cursor[LOWEST], level)
-
-
-@kernel
-def adopt(state: GridState, forests: Forests, source: bool, deepest: Any) -> Any:
-    """Find a parent for every orphan, nearest to the roots first, or take it out; return their number."""
+    The children of one that moves away from its root become orphans, too.
+    """
     residual, step, parent, label = state.residual, state.step, forests.parent, forests.label
-    degree = np.uint64(len(state.step))
+    degree = np.uint64(len(step))
     forest = SOURCE if source else SINK
     sign = np.int64(1) if source else np.int64(-1)
     none = np.uint64(len(label))
-    level = forests.cursor[LOWEST]
-    waiting = forests.cursor[ORPHANS]
+    waiting = ZERO
+    level = none
+    v = first
+    while v != none:
+        following = np.uint64(forests.next_orphan[v])
+        its_level = np.uint64(abs(label[v]))
+        level = min(level, its_level)
+        forests.next_orphan[v] = forests.first_orphan[its_level]
+        forests.first_orphan[its_level] = v
+        waiting += ONE
+        v = following
     orphans = ZERO
     while waiting > ZERO:
         v = np.uint64(forests.first_orphan[level])
@@ -332,8 +293,6 @@ def adopt(state: GridState, forests: Forests, source: bool, deepest: Any) -> Any
                 waiting += ONE
             if found == degree and residual[q * degree + (d ^ ONE) if source else v * degree + d] > 0:
                 enqueue(forests, q, forest)
-    forests.cursor[ORPHANS] = ZERO
-    forests.cursor[LOWEST] = none
     return orphans
 
 
@@ -348,6 +307,7 @@ def grow(state: GridState, forests: Forests, source: bool, stop: Any, counts: An
     deepest = np.int64(forests.cursor[DEPTH + forest])
     deepest_other = np.int64(forests.cursor[DEPTH + 1 - forest])
     waiting = forests.cursor[LENGTH + forest]
+    none = np.uint64(len(label))
     scans = ZERO
     pushes = ZERO
     orphans = ZERO
@@ -381,17 +341,17 @@ def grow(state: GridState, forests: Forests, source: bool, stop: Any, counts: An
                 enqueue(forests, q, forest)
                 d += ONE
                 continue
-            amount = path_capacity(state, forests, v, source, amount)
-            amount = path_capacity(state, forests, q, not source, amount)
+            amount = path_capacity(state, parent, v, source, amount)
+            amount = path_capacity(state, parent, q, not source, amount)
             residual[arc] -= amount
             residual[opposite] += amount
             pushes += ONE
-            push_path(state, forests, q, not source, amount)
-            if forests.cursor[ORPHANS] > ZERO:
-                orphans += adopt(state, forests, not source, deepest_other)
-            push_path(state, forests, v, source, amount)
-            if forests.cursor[ORPHANS] > ZERO:
-                orphans += adopt(state, forests, source, deepest)
+            first = push_path(state, parent, forests.next_orphan, q, not source, amount)
+            if first != none:
+                orphans += adopt(state, forests, not source, deepest_other, first)
+            first = push_path(state, parent, forests.next_orphan, v, source, amount)
+            if first != none:
+                orphans += adopt(state, forests, source, deepest, first)
                 if sign * np.int64(label[v]) != here:
                     if sign * np.int64(label[v]) > 0:
                         enqueue(forests, v, forest)
@@ -412,21 +372,6 @@ def search(state: GridState, forests: Forests, stop: Any, counts: Any) -> bool:
             return False
         grow(state, forests, source, stop, counts)
     return True
-
-
-@kernel
-def plant_deficits(state: GridState, forests: Forests, first: Any, last: Any) -> None:
-    """Clear a run of pixels and make those with a deficit roots."""
-    root = len(state.step)
-    p = first
-    while p < last:
-        forests.queued[p] = 0
-        forests.label[p] = 0
-        if state.terminal[p] < 0:
-            forests.parent[p] = root
-            forests.label[p] = -1
-            enqueue(forests, p, SINK)
-        p += ONE
 
 
 def search_all(state: GridState, forests: Forests, stop: Any, counts: Any) -> Forests:
@@ -455,9 +400,18 @@ def solve(grid: Any, start: Any | None, options: IncrementalBfsOptions, control:
     forests = make_forests(state, int(last - first))
     plant(state, forests, first, last)
     forests = search_all(state, forests, control.stop, control.counts)
-    finished = not control.stopped
-    if not finished:
-        forests = share(forests, int(last - first))
-        plant_deficits(state, forests, first, last)
-        search_all(state, forests, np.zeros(1, dtype=np.int64), control.counts)
-    return grid_solution(grid, state, forests.label[first:last] < 0, finished)
+    if control.stopped:
+        return grid_solution(grid, state, deficits_reach(grid, state), False)
+    return grid_solution(grid, state, forests.label[first:last] < 0, True)
+
+
+def deficits_reach(grid: Any, state: GridState) -> NDArray[np.bool_]:
+    """Return for every pixel whether one with a deficit can be reached from it."""
+    first, last = interior(grid)
+    forests = make_forests(state, int(last - first))
+    plant(state._replace(terminal=np.minimum(state.terminal, 0)), forests, first, last)
+    # Where no pixel has excess nothing is pushed: the search ends with what deficits are reached from.
+    nothing = np.zeros(COUNTER_ROW, dtype=np.uint64)
+    forests = search_all(state, forests, np.zeros(1, dtype=np.int64), nothing)
+    reach: NDArray[np.bool_] = forests.label[first:last] < 0
+    return reach

@@ -1,0 +1,271 @@
+"""The search of Boykov and Kolmogorov on a grid.
+
+Boykov and Kolmogorov, "An Experimental Comparison of Min-Cut/Max-Flow Algorithms for Energy Minimization in
+Vision", IEEE PAMI 26 (2004). A tree grows from the source and one from the sink, from any active pixel, first
+in first out; where they meet, flow is pushed along the path. A pixel that loses its parent by that takes any
+neighbour of its tree whose path leads to the root, the nearest if there are more, or leaves the tree. Paths
+are not the shortest: there is no bound on their number that does not depend on capacities.
+
+How far a pixel is from its root is known from a distance with a time: it holds if the time, which counts
+augmentations, is now. What is learnt of a path while looking for its root is kept so (section 3.2 of the
+paper leaves it to implementations; this is their usual rule). When a pixel is grown from, a neighbour in the
+same tree that was known to be farther away than it becomes its child.
+
+Departures: as in serial_incremental_bfs.py a root is a pixel with excess or with a deficit, children are not
+listed, and the sign of the distance tells the tree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.atomics import relaxed_load
+from ..kernels.kernel import kernel
+from ..solving.run import Control
+from ..stats import ARC_SCANS, PUSHES, RELABELS
+from .serial_incremental_bfs import deficits_reach
+from .state import GridState, grid_solution, grid_state, interior
+from .tree_paths import path_capacity, push_path
+
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+#: Places in `Trees.cursor`: where the queue starts, how long it is, and the time.
+HEAD, LENGTH, TIME = 0, 1, 2
+CURSORS = 3
+
+
+@dataclass(frozen=True)
+class BoykovKolmogorovOptions:
+    """Options of Boykov and Kolmogorov's search: none."""
+
+
+class Trees(NamedTuple):
+    """The source's tree and the sink's.
+
+    Attributes
+    ----------
+    distance : ndarray of int32, shape (size,)
+        From the root as of `time`, that of a root being 1; negative in the sink's tree; 0 in none.
+    time : ndarray of uint32, shape (size,)
+        No ancestor has an earlier one.
+    parent : ndarray of uint8 or uint16, shape (size,)
+        Direction of the parent; D of a root, D + 1 of an orphan.
+    active : ndarray of bool, shape (size,)
+        Whether on the queue.
+    next_orphan : ndarray of uint32 or uint64, shape (size,)
+        The orphan behind one on a list.
+    queue : ndarray of uint32 or uint64, shape (pixels,)
+        Pixels to grow from, a ring.
+    cursor : ndarray of uint64, shape (CURSORS,)
+    """
+
+    distance: NDArray[np.int32]
+    time: NDArray[np.uint32]
+    parent: NDArray[Any]
+    active: NDArray[np.bool_]
+    next_orphan: NDArray[Any]
+    queue: NDArray[Any]
+    cursor: NDArray[np.uint64]
+
+
+def make_trees(state: GridState, pixels: int) -> Trees:
+    """Allocate empty trees."""
+    size, degree = len(state.terminal), len(state.step)
+    index = np.uint32 if size < 2**32 else np.uint64
+    return Trees(
+        distance=np.zeros(size, dtype=np.int32),
+        time=np.zeros(size, dtype=np.uint32),
+        parent=np.full(size, degree + 1, dtype=np.uint8 if degree + 1 < 2**8 else np.uint16),
+        active=np.zeros(size, dtype=np.bool_),
+        next_orphan=np.empty(size, dtype=index),
+        queue=np.empty(pixels, dtype=index),
+        cursor=np.zeros(CURSORS, dtype=np.uint64),
+    )
+
+
+@kernel
+def activate(trees: Trees, v: Any) -> None:
+    """Append a pixel to the queue unless it is there."""
+    if not trees.active[v]:
+        trees.active[v] = True
+        size = np.uint64(len(trees.queue))
+        place = trees.cursor[HEAD] + trees.cursor[LENGTH]
+        trees.queue[place if place < size else place - size] = v
+        trees.cursor[LENGTH] += ONE
+
+
+@kernel
+def plant(state: GridState, trees: Trees, first: Any, last: Any) -> None:
+    """Make the pixels with excess children of the source, those with a deficit of the sink."""
+    p = first
+    while p < last:
+        amount = state.terminal[p]
+        if amount != 0:
+            trees.parent[p] = len(state.step)
+            trees.distance[p] = 1 if amount > 0 else -1
+            activate(trees, p)
+        p += ONE
+
+
+@kernel
+def distance_to_root(state: GridState, trees: Trees, v: Any) -> Any:
+    """Return how far a pixel is from its root, 0 if its path ends in an orphan; keep what is learnt."""
+    distance, time, parent, step = trees.distance, trees.time, trees.parent, state.step
+    degree = np.uint64(len(step))
+    now = np.uint32(trees.cursor[TIME])
+    p = v
+    length = np.int64(0)
+    while time[p] != now:
+        length += 1
+        d = np.uint64(parent[p])
+        if d >= degree:
+            if d != degree:
+                return np.int64(0)
+            time[p] = now
+            distance[p] = 1 if distance[p] > 0 else -1
+            break
+        p += step[d]
+    else:
+        length += abs(np.int64(distance[p]))
+    left = length
+    p = v
+    while time[p] != now:
+        time[p] = now
+        distance[p] = left if distance[p] > 0 else -left
+        left -= 1
+        p += step[np.uint64(parent[p])]
+    return length
+
+
+@kernel
+def adopt(state: GridState, trees: Trees, source: bool, first: Any) -> Any:
+    """Find a parent for the orphans of a list and those that makes, or take them out; return how many."""
+    residual, step, distance, parent = state.residual, state.step, trees.distance, trees.parent
+    degree = np.uint64(len(step))
+    sign = np.int64(1) if source else np.int64(-1)
+    none = np.uint64(len(parent))
+    last = first
+    while np.uint64(trees.next_orphan[last]) != none:
+        last = np.uint64(trees.next_orphan[last])
+    orphans = ZERO
+    v = first
+    while v != none:
+        orphans += ONE
+        nearest = np.int64(0)
+        found = degree
+        d = ZERO
+        while d < degree:
+            q = v + step[d]
+            if (
+                sign * np.int64(distance[q]) > 0
+                and residual[q * degree + (d ^ ONE) if source else v * degree + d] > 0
+            ):
+                there = distance_to_root(state, trees, q)
+                if there > 0 and (nearest == 0 or there < nearest):
+                    nearest = there
+                    found = d
+            d += ONE
+        if found < degree:
+            parent[v] = found
+            distance[v] = sign * (nearest + 1)
+            trees.time[v] = trees.cursor[TIME]
+        else:
+            d = ZERO
+            while d < degree:
+                q = v + step[d]
+                if sign * np.int64(distance[q]) > 0:
+                    if residual[q * degree + (d ^ ONE) if source else v * degree + d] > 0:
+                        activate(trees, q)
+                    if np.uint64(parent[q]) == d ^ ONE:
+                        parent[q] = degree + ONE
+                        trees.next_orphan[q] = none
+                        trees.next_orphan[last] = q
+                        last = q
+                d += ONE
+            distance[v] = 0
+        v = np.uint64(trees.next_orphan[v])
+    return orphans
+
+
+@kernel
+def grow(state: GridState, trees: Trees, stop: Any, counts: Any) -> None:
+    """Grow both trees until neither can, pushing wherever they meet."""
+    residual, step, distance, parent = state.residual, state.step, trees.distance, trees.parent
+    degree = np.uint64(len(step))
+    size = np.uint64(len(trees.queue))
+    none = np.uint64(len(parent))
+    scans = ZERO
+    pushes = ZERO
+    orphans = ZERO
+    while trees.cursor[LENGTH] > ZERO and relaxed_load(stop, 0) == 0:
+        head = trees.cursor[HEAD]
+        v = np.uint64(trees.queue[head])
+        trees.cursor[HEAD] = head + ONE if head + ONE < size else ZERO
+        trees.cursor[LENGTH] -= ONE
+        trees.active[v] = False
+        source = distance[v] > 0
+        sign = np.int64(1) if source else np.int64(-1)
+        d = ZERO
+        scans += degree
+        while d < degree and distance[v] != 0:
+            q = v + step[d]
+            arc, opposite = v * degree + d, q * degree + (d ^ ONE)
+            if not source:
+                arc, opposite = opposite, arc
+            amount = np.int64(residual[arc])
+            if amount == 0:
+                d += ONE
+                continue
+            here = sign * np.int64(distance[v])
+            there = sign * np.int64(distance[q])
+            if there >= 0:
+                if there == 0 or (there > here and trees.time[q] <= trees.time[v]):
+                    parent[q] = d ^ ONE
+                    distance[q] = sign * (here + 1)
+                    trees.time[q] = trees.time[v]
+                    if there == 0:
+                        activate(trees, q)
+                d += ONE
+                continue
+            amount = path_capacity(state, parent, v, source, amount)
+            amount = path_capacity(state, parent, q, not source, amount)
+            residual[arc] -= amount
+            residual[opposite] += amount
+            pushes += ONE
+            trees.cursor[TIME] += ONE
+            first = push_path(state, parent, trees.next_orphan, v, source, amount)
+            if first != none:
+                orphans += adopt(state, trees, source, first)
+            first = push_path(state, parent, trees.next_orphan, q, not source, amount)
+            if first != none:
+                orphans += adopt(state, trees, not source, first)
+    counts[ARC_SCANS] += scans
+    counts[PUSHES] += pushes
+    counts[RELABELS] += orphans
+
+
+def solve(grid: Any, start: Any | None, options: BoykovKolmogorovOptions, control: Control) -> Any:
+    """Solve a grid on one thread.
+
+    Returns
+    -------
+    GridSolution
+        Of a solve that was stopped it has the pixels from which a deficit can be reached, too.
+
+    Notes
+    -----
+    O(pixels * arcs * value of the cut) time; with D neighbours D residual capacities a pixel and about 22
+    bytes.
+    """
+    state = grid_state(grid, start)
+    first, last = interior(grid)
+    trees = make_trees(state, int(last - first))
+    plant(state, trees, first, last)
+    grow(state, trees, control.stop, control.counts)
+    if control.stopped:
+        return grid_solution(grid, state, deficits_reach(grid, state), False)
+    return grid_solution(grid, state, trees.distance[first:last] < 0, True)

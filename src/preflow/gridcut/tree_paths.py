@@ -1,0 +1,69 @@
+"""Flow along the paths between the pixels of a tree and its root, for solvers that search from both sides.
+
+A pixel has the direction of its parent: D says that it is a root, D + 1 that it is an orphan, whose parent is
+lost. Trees of the source are rooted at pixels with excess, and flow comes down from there; those of the sink
+at pixels with a deficit, and flow goes up.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..kernels.kernel import kernel
+from .state import GridState
+
+ONE = np.uint64(1)
+
+
+@kernel
+def path_capacity(state: GridState, parent: Any, v: Any, source: bool, amount: Any) -> Any:
+    """Return how much of an amount the path between a pixel and its root takes."""
+    residual, step = state.residual, state.step
+    degree = np.uint64(len(step))
+    p = v
+    d = np.uint64(parent[p])
+    while d != degree:
+        q = p + step[d]
+        arc = q * degree + (d ^ ONE) if source else p * degree + d
+        amount = min(amount, np.int64(residual[arc]))
+        p = q
+        d = np.uint64(parent[p])
+    root = np.int64(state.terminal[p])
+    return min(amount, root if source else -root)
+
+
+@kernel
+def push_path(state: GridState, parent: Any, next_orphan: Any, v: Any, source: bool, amount: Any) -> Any:
+    """Push along the path between a pixel and its root; pixels that lose their parent by that become orphans.
+
+    Returns
+    -------
+    The orphan nearest to the root, the first of a list by `next_orphan`; the number of all pixels ends it.
+    """
+    residual, step, terminal = state.residual, state.step, state.terminal
+    degree = np.uint64(len(step))
+    first = np.uint64(len(parent))
+    p = v
+    d = np.uint64(parent[p])
+    while d != degree:
+        q = p + step[d]
+        used, opposite = p * degree + d, q * degree + (d ^ ONE)
+        if source:
+            used, opposite = opposite, used
+        left = residual[used] - amount
+        residual[used] = left
+        residual[opposite] += amount
+        if left == 0:
+            parent[p] = degree + ONE
+            next_orphan[p] = first
+            first = p
+        p = q
+        d = np.uint64(parent[p])
+    terminal[p] -= amount if source else -amount
+    if terminal[p] == 0:
+        parent[p] = degree + ONE
+        next_orphan[p] = first
+        first = p
+    return first
