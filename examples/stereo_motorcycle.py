@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 
 from preflow.vision import bad_pixels, disparity_picture, match_stereo, read_image, write_image
 
-#: What a pixel may be wrong by, in pixels of the maps at half size. Middlebury's "bad 2.0" counts in pixels of
-#: the original size, so that for this pair it is the second of these.
+#: What a pixel may be wrong by, in pixels of the maps as they are matched.
 THRESHOLDS = (2.0, 1.0)
 MOTORCYCLE_DISPARITIES = 32
 

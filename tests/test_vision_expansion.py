@@ -185,7 +185,9 @@ def test_a_wrong_result_is_not_verified():
 
 def test_expansion_refuses_what_is_no_metric_and_names_it():
     data = np.zeros((3, 4, 4), int)
-    with pytest.raises(InvalidInputError, match=r"labels 0 and 2 is 4, more than the 1 \+ 1 by way of label 1"):
+    with pytest.raises(
+        InvalidInputError, match=r"labels 0 and 2 is 4, more than the 1 \+ 1 by way of label 1"
+    ):
         alpha_expansion(data, SQUARED)
     assert not LabelEnergy.from_arrays(data, SQUARED).is_metric()
     alpha_beta_swap(data, SQUARED).verify()

@@ -27,7 +27,7 @@ METHODS = ("assignment", "expansion")
 #: Displacements that the coarsest frames are searched for, in their pixels.
 COARSE_REACH = 4
 #: Costs are averaged over windows of this size before parabolas are fitted, ...
-REFINING_WINDOW = 5
+REFINING_WINDOW = 7
 #: ... and a pixel's flow then is the median over such a window, which smooths but keeps edges.
 MEDIAN_WINDOW = 5
 

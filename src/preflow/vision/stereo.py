@@ -34,7 +34,7 @@ STEP = 5
 #: A pixel is seen by both views if their disparities differ by at most this.
 TOLERANCE = 1
 #: Costs are averaged over windows of this size before a parabola is fitted.
-REFINING_WINDOW = 3
+REFINING_WINDOW = 7
 #: The first sweeps over all labels win nearly all that further ones do.
 SWEEPS = 3
 
@@ -194,7 +194,8 @@ def bad_pixels(disparity: ArrayLike, truth: ArrayLike, threshold: float = 2.0) -
     disparity, truth : array_like, shape (h, w)
         Pixels where the truth is not finite are left out.
     threshold : float
-        In pixels of these maps; Middlebury's "bad 2.0" of maps at half size is a `threshold` of 1.
+        In pixels of these maps. Middlebury counts in pixels of the full size: for maps of half the size give
+        half of its threshold.
 
     Examples
     --------
