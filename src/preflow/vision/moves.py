@@ -18,6 +18,7 @@ from ..graph.neighbourhood import Box, pair_boxes
 from ..graph.network import FlowNetwork, MaxFlowProblem
 from ..gridcut.api import grid_cut
 from ..gridcut.methods import METHODS
+from ..gridcut.result import GridCutResult
 from ..maxflow.api import min_cut
 from ..solving.dispatch import check_method, check_placement, find_method
 from .label_energy import LabelEnergy
@@ -78,10 +79,10 @@ class State:
         narrow = 4 * largest + 8 * len(energy.offsets) * far * weight <= LARGEST_NARROW
         self.dtype = np.dtype(np.int32 if narrow else np.int64)
         self.distance = energy.distance.astype(self.dtype)
-        self.paid = np.empty(energy.shape, self.dtype)
+        self.paid = np.take_along_axis(energy.data, labels[np.newaxis], axis=0)[0].astype(self.dtype)
         self.apart = np.zeros(energy.weights.shape, self.dtype)
         self.used = np.bincount(labels.ravel(), minlength=energy.num_labels)
-        self._refresh((slice(None),) * labels.ndim)
+        self._look_up_pairs()
 
     def expansion(self, alpha: int) -> Move:
         """Return the move in which any pixels may switch to `alpha`."""
@@ -109,23 +110,19 @@ class State:
         """Return the move in which pixels of two labels choose again; those that switch get `alpha`."""
         energy = self.terms
         everywhere = (self.labels == alpha) | (self.labels == beta)
-        box = _bounding_box(everywhere)
+        # Neighbours with other labels have a say, but no choice.
+        box = _grown(_bounding_box(everywhere), energy.offsets)
         free, labels = everywhere[box], self.labels[box]
         unary = 2 * (energy.data[alpha][box].astype(self.dtype) - energy.data[beta][box])
         pairs = np.zeros((len(energy.offsets), *free.shape), self.dtype)
-        # Others beyond the box count as well: their labels are not up for choice.
-        prefer = 2 * (self.distance[alpha] - self.distance[beta])
-        outer = prefer.take(self.labels)
-        outer[everywhere] = 0
-        pull = np.zeros(energy.shape, self.dtype)
-        for k, (weight, here, there) in enumerate(energy.directions()):
-            pull[here] += weight * outer[there]
-            pull[there] += weight * outer[here]
-            inside_here, inside_there = pair_boxes(free.shape, energy.offsets[k])
-            both = free[inside_here] & free[inside_there]
-            inside = energy.weights[k][box][inside_here]
-            pairs[k][inside_here] = 2 * inside * self.distance[alpha, beta] * both
-        unary += pull[box]
+        prefer = (2 * (self.distance[alpha] - self.distance[beta])).take(labels)
+        prefer[free] = 0
+        for k, offset in enumerate(energy.offsets):
+            here, there = pair_boxes(free.shape, offset)
+            weight = energy.weights[k][box][here]
+            unary[here] += weight * prefer[there]
+            unary[there] += weight * prefer[here]
+            pairs[k][here] = 2 * weight * self.distance[alpha, beta] * (free[here] & free[there])
         unary[~free] = 0
         groups = [(free, 2 * int(energy.label_costs[beta]))] if energy.label_costs[beta] else []
         entry = 2 * int(energy.label_costs[alpha])
@@ -134,15 +131,15 @@ class State:
     def change(self, move: Move, switched: NDArray[np.bool_], labels: tuple[int, ...]) -> None:
         """Make a move: pixels that switch get the first of `labels`, others of a swap the second."""
         part = self.labels[move.box]
-        if len(labels) == 2:
-            part[move.free & ~switched] = labels[1]  # type: ignore[operator]
-        part[switched] = labels[0]
+        changed = [switched] if move.free is None else [switched, move.free & ~switched]
+        for label, mask in zip(labels, changed, strict=True):
+            part[mask] = label
+            np.copyto(self.paid[move.box], self.terms.data[label][move.box], where=mask)
         self.used = np.bincount(self.labels.ravel(), minlength=self.terms.num_labels)
-        self._refresh((slice(None),) * self.labels.ndim)
+        self._look_up_pairs()
 
-    def _refresh(self, box: Box) -> None:
-        """Look up what pixels and pairs pay."""
-        self.paid[...] = np.take_along_axis(self.terms.data, self.labels[np.newaxis], axis=0)[0]
+    def _look_up_pairs(self) -> None:
+        """Set what pairs pay."""
         for k, (weight, here, there) in enumerate(self.terms.directions()):
             self.apart[k][here] = weight * self.distance[self.labels[here], self.labels[there]]
 
@@ -151,16 +148,25 @@ class State:
 class Cuts:
     """How moves are solved, and what that took.
 
-    `prove` has every cut verified.
+    Attributes
+    ----------
+    method, device, threads
+        As for :func:`preflow.grid_cut`.
+    prove : bool
+        Have every cut verified.
+    recycle : bool
+        Start moves from the flow of the last one to the same label, if there is one, and keep their flows.
     """
 
     method: str = "auto"
     device: str = "auto"
     threads: int | None = None
     prove: bool = False
+    recycle: bool = False
     solved: int = 0
     seconds: float = 0.0
     deadline: float | None = field(default=None, init=False)
+    earlier: dict[tuple[int, ...], GridCutResult] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         check_placement(METHODS, self.device, self.threads)
@@ -188,11 +194,12 @@ class Cuts:
                 yield np.zeros_like(move.current)
             return
         start = time.perf_counter()
-        yield self._cut(move)
+        switched = self._cut(move, labels)
         self.solved += 1
         self.seconds += time.perf_counter() - start
+        yield switched
 
-    def _cut(self, move: Move) -> NDArray[np.bool_]:
+    def _cut(self, move: Move, labels: tuple[int, ...]) -> NDArray[np.bool_]:
         """Return which pixels switch in a minimum cut."""
         limit = None if self.deadline is None else max(self.deadline - time.monotonic(), 1e-3)
         placement: dict[str, Any] = {"device": self.device, "threads": self.threads, "time_limit": limit}
@@ -209,8 +216,11 @@ class Cuts:
             move.pairs,
             connectivity=move.offsets,
             method=self.method,
+            warm_start=self.earlier.get(labels),
             **placement,
         )
+        if self.recycle:
+            self.earlier[labels] = cut
         if self.prove:
             cut.verify()
         switched: NDArray[np.bool_] = ~cut.labels
@@ -250,6 +260,14 @@ def _network(move: Move) -> MaxFlowProblem:
         num_vertices=sink + 1,
     )
     return MaxFlowProblem(network, source, sink, "move")
+
+
+def _grown(box: Box, offsets: tuple[tuple[int, ...], ...]) -> Box:
+    """Return a box and the neighbours of its pixels; like slices, it may end beyond the grid."""
+    reach = np.abs(offsets).max(axis=0).tolist()
+    return tuple(
+        slice(max(0, side.start - step), side.stop + step) for side, step in zip(box, reach, strict=True)
+    )
 
 
 def _bounding_box(mask: NDArray[np.bool_]) -> Box:
