@@ -110,7 +110,7 @@ def test_crops_of_real_frames(shared_instances, name, method, most):
 
 
 def test_candidates_are_few_and_hold_the_motions(frames):
-    first, second = (Frame(checked_frame("frame", frame)) for frame in frames[:2])
+    first, second = (Frame.of(checked_frame("frame", frame)) for frame in frames[:2])
     found = candidate_displacements(first, second, 8, 2, 50)
     assert len(found) < 40
     assert {WALL, FRONT} <= set(map(tuple, found.tolist()))

@@ -76,7 +76,7 @@ def test_motorcycle_crop(demo):
 def test_costs_of_matching():
     rng = np.random.default_rng(1)
     pixels = checked_frame("image", rng.random((12, 14, 3)))
-    frame, moved = Frame(pixels), Frame(np.roll(pixels, (1, 2), axis=(0, 1)))
+    frame, moved = Frame.of(pixels), Frame.of(np.roll(pixels, (1, 2), axis=(0, 1)))
     costs = frame.costs(moved, 1, 2)
     assert (costs[:-1, :-2][4:-4, 5:-5] == 0).all()
     assert (costs[-1] == OUTSIDE_COST).all()

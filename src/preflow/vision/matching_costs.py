@@ -10,6 +10,7 @@ tells neighbours apart where the census is the same.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -60,17 +61,32 @@ def check_same_shape(first: NDArray[Any], second: NDArray[Any], names: tuple[str
         raise InvalidInputError(f"{names[0]} has shape {shapes[0]}, {names[1]} has shape {shapes[1]}")
 
 
+@dataclass(frozen=True, eq=False)
 class Frame:
     """A frame with what is compared: its census, and the range of its colours around every pixel.
 
-    `axes` are those along which sampling may have moved colours: both for motion, that of x for stereo.
+    Attributes
+    ----------
+    pixels, low, high : ndarray of float32, shape (h, w, channels)
+        Colours, and the least and the largest half way to neighbours.
+    census : ndarray of uint64, shape (h, w)
     """
 
-    def __init__(self, pixels: NDArray[np.float32], axes: tuple[int, ...] = (0, 1)) -> None:
-        self.pixels = pixels
-        self.shape: tuple[int, int] = pixels.shape[0], pixels.shape[1]
-        self.census = _census(pixels.mean(axis=-1))
-        self.low, self.high = _range_around(pixels, axes)
+    pixels: NDArray[np.float32]
+    low: NDArray[np.float32]
+    high: NDArray[np.float32]
+    census: NDArray[np.uint64]
+
+    @classmethod
+    def of(cls, pixels: NDArray[np.float32], axes: tuple[int, ...] = (0, 1)) -> Frame:
+        """Return a frame; `axes` are those along which another may be sampled elsewhere: x alone in stereo."""
+        return cls(pixels, *_range_around(pixels, axes), _census(pixels.mean(axis=-1)))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Height and width."""
+        height, width = self.census.shape
+        return height, width
 
     def costs(self, other: Frame, dy: int, dx: int, box: Box | None = None) -> NDArray[np.int16]:
         """Return for the pixels in a box what it costs to match the one at (dy, dx) from it in another frame.
@@ -106,7 +122,7 @@ class Frame:
         """Return the frame at half its size: means of 2 x 2 pixels, the last one repeated where odd."""
         height, width = self.shape
         even = np.pad(self.pixels, [(0, height % 2), (0, width % 2), (0, 0)], mode="edge")
-        return Frame(
+        return Frame.of(
             (even[::2, ::2] + even[1::2, ::2] + even[::2, 1::2] + even[1::2, 1::2]) * np.float32(0.25)
         )
 
@@ -122,11 +138,7 @@ class Frame:
         return cost
 
     def _part(self, box: tuple[Any, Any]) -> Frame:
-        part = object.__new__(Frame)
-        part.pixels, part.census = self.pixels[box], self.census[box]
-        part.low, part.high = self.low[box], self.high[box]
-        part.shape = part.census.shape[0], part.census.shape[1]
-        return part
+        return Frame(self.pixels[box], self.low[box], self.high[box], self.census[box])
 
 
 def smoothness_weights(frame: Frame, strength: float, sigma: float, connectivity: int) -> NDArray[np.int32]:

@@ -142,7 +142,7 @@ def find_optical_flow(
     check_time_limit(time_limit)
     seconds: dict[str, float] = {}
     placement: dict[str, Any] = {"method": solver, "device": device, "threads": threads}
-    reference, moving = (Frame(frame) for frame in pixels)
+    reference, moving = (Frame.of(frame) for frame in pixels)
     labelling, candidates, assignments = None, None, 0
     start = time.perf_counter()
     if method == "assignment":

@@ -147,7 +147,7 @@ def match_stereo(
     check_time_limit(time_limit)
     seconds: dict[str, float] = {}
     start = time.perf_counter()
-    first, second = (Frame(pixels, axes=(1,)) for pixels in frames)
+    first, second = (Frame.of(pixels, axes=(1,)) for pixels in frames)
     costs = np.stack([first.costs(second, 0, -disparity) for disparity in disparities])
     seconds["costs"] = time.perf_counter() - start
 
