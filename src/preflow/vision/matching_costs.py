@@ -79,7 +79,7 @@ class Frame:
 
     @classmethod
     def of(cls, pixels: NDArray[np.float32], axes: tuple[int, ...] = (0, 1)) -> Frame:
-        """Return a frame; `axes` are those along which another may be sampled elsewhere: x alone in stereo."""
+        """Return a frame; along `axes` others may be sampled elsewhere: in stereo that of x alone."""
         return cls(pixels, *_range_around(pixels, axes), _census(pixels.mean(axis=-1)))
 
     @property
