@@ -109,6 +109,12 @@ def test_crops_of_real_frames(shared_instances, name, method, most):
     assert endpoint_error(np.zeros_like(truth), truth) > 1
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_what_has_no_texture_does_not_move(method):
+    blank = np.full((40, 45, 3), 90, np.uint8)
+    assert not find_optical_flow(blank, blank, method=method).flow.any()
+
+
 def test_candidates_are_few_and_hold_the_motions(frames):
     first, second = (Frame.of(checked_frame("frame", frame)) for frame in frames[:2])
     found = candidate_displacements(first, second, 8, 2, 50)
@@ -125,6 +131,7 @@ def test_candidates_are_few_and_hold_the_motions(frames):
         ({"reference_image": np.zeros((0, 60))}, "reference_image has shape"),
         ({"method": "guess"}, "method is one of assignment, expansion, got 'guess'"),
         ({"max_displacement": 0}, "max_displacement is at least 1"),
+        ({"max_displacement": 50}, "max_displacement 50 is not less than the images' shorter side, 50"),
         ({"max_labels": 0}, "max_labels is at least 1"),
         ({"max_labels": 1025}, "max_labels is at most 1,024"),
         ({"smoothness": -1.0}, "smoothness is finite and at least 0"),

@@ -60,6 +60,8 @@ class LabelEnergy:
     ) -> LabelEnergy:
         """Check the terms of an energy and return it.
 
+        Arrays of 16, 32 or 64 bits are not copied: leave them unchanged as long as the energy is used.
+
         Parameters
         ----------
         data : array_like of integers, shape (labels, h, w) or (labels, d, h, w)

@@ -126,6 +126,11 @@ class Frame:
             (even[::2, ::2] + even[1::2, ::2] + even[::2, 1::2] + even[1::2, 1::2]) * np.float32(0.25)
         )
 
+    def framed(self, margin: int) -> Frame:
+        """Return the frame with its border repeated so many times all around."""
+        row, column = (np.arange(-margin, size + margin).clip(0, size - 1) for size in self.shape)
+        return self._part((row[:, np.newaxis], column))
+
     def unlike(self, other: Frame) -> NDArray[np.int16]:
         """Return the cost of matching each pixel with that at the same place of another frame."""
         apart = np.minimum(

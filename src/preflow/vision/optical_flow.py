@@ -97,7 +97,7 @@ def find_optical_flow(
         How displacements are chosen: by one labelling of the frame, or patch by patch, each pixel of a patch
         with a partner of its own.
     max_displacement : int
-        The largest motion along rows or columns that is looked for.
+        The largest motion along rows or columns that is looked for, less than the images are wide and high.
     smoothness, sigma, max_sweeps
         Of expansion: what neighbours pay for each step between their displacements, and how that falls with
         their contrast, as for :func:`match_stereo`; sweeps over all labels.
@@ -138,7 +138,8 @@ def find_optical_flow(
         raise InvalidInputError(f"method is one of {', '.join(METHODS)}, got {method!r}")
     pixels = checked_frame("reference_image", reference_image), checked_frame("moving_image", moving_image)
     check_same_shape(*pixels, ("reference_image", "moving_image"))
-    _check_parameters(max_displacement, smoothness, sigma, max_labels, max_sweeps, patch, radius)
+    shape = pixels[0].shape[0], pixels[0].shape[1]
+    _check_parameters(shape, max_displacement, smoothness, sigma, max_labels, max_sweeps, patch, radius)
     check_time_limit(time_limit)
     seconds: dict[str, float] = {}
     placement: dict[str, Any] = {"method": solver, "device": device, "threads": threads}
@@ -203,6 +204,9 @@ def refined(reference: Frame, moving: Frame, displacement: NDArray[np.int64]) ->
     distinct, label = np.unique(displacement.reshape(2, -1), axis=1, return_inverse=True)
     label = label.reshape(height, width)
     flow = displacement.astype(np.float32)
+    # A border that is not known would pull at the parabolas of all pixels whose windows see it.
+    margin = int(np.abs(displacement).max()) + 1
+    beyond = moving.framed(margin)
     reach = REFINING_WINDOW // 2
     for number, inner in enumerate(find_objects(label + 1)):
         box = tuple(
@@ -214,7 +218,9 @@ def refined(reference: Frame, moving: Frame, displacement: NDArray[np.int64]) ->
 
         def cost(y: int, x: int, box: Any = box) -> NDArray[np.float32]:
             near: NDArray[np.float32] = uniform_filter(
-                reference.costs(moving, y, x, box).astype(np.float32), REFINING_WINDOW, mode="nearest"
+                reference.costs(beyond, y + margin, x + margin, box).astype(np.float32),
+                REFINING_WINDOW,
+                mode="nearest",
             )
             return near
 
@@ -234,6 +240,7 @@ def _levels(ratio: float, shape: tuple[int, int], smallest: int) -> int:
 
 
 def _check_parameters(
+    shape: tuple[int, int],
     max_displacement: int,
     smoothness: float,
     sigma: float,
@@ -243,6 +250,10 @@ def _check_parameters(
     radius: int,
 ) -> None:
     check_integer("max_displacement", max_displacement)
+    if max_displacement >= min(shape):
+        raise InvalidInputError(
+            f"max_displacement {max_displacement} is not less than the images' shorter side, {min(shape)}"
+        )
     check_number("smoothness", smoothness)
     if not sigma > 0:
         raise InvalidInputError(f"sigma is positive, got {sigma}")

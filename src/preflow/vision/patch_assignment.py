@@ -33,6 +33,8 @@ SETTLING_WINDOW = 5
 ROUNDS = 3
 #: What a pixel pays for each step away from the motion of the patches around, and at most.
 PENALTY, MOST_PENALTY = 6, 40
+#: The same where nothing is known of motions yet: what has no texture stays.
+LEAST_PENALTY = 1
 
 
 @dataclass
@@ -76,7 +78,7 @@ class PatchMatcher:
         motion = prior = base
         start = time.perf_counter()
         for turn in range(ROUNDS):
-            penalty = PENALTY if turn or levels > 1 else 0
+            penalty = PENALTY if turn or levels > 1 else LEAST_PENALTY
             motion = self._matched(costs, base, prior, penalty)
             prior = _median_around(self._medians(motion))
         self.seconds["assignments"] += time.perf_counter() - start
