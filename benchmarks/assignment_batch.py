@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import cupy
 import numpy as np
+from records import write_rows
 from scipy.optimize import linear_sum_assignment
 
 import preflow
-from preflow.bench.machine import describe_machine, package_versions
 from preflow.cuda.runtime import Device
 
 #: Of larger stacks the CPU solves a quarter, and its time counts four times.
@@ -53,8 +51,8 @@ def median_seconds(call: Callable[[], Any], repeats: int) -> float:
     return float(np.median(seconds))
 
 
-def kernel_seconds(call: Callable[[], Any]) -> float:
-    """Return the median time of the solver's kernels alone within a call."""
+def kernel_seconds(call: Callable[[], Any]) -> float | None:
+    """Return the median time of the kernel of cuda-batch in a call; None where another is chosen."""
     events = [cupy.cuda.Event() for _ in range(2)]
     launch = Device.launch
     seconds = []
@@ -67,6 +65,8 @@ def kernel_seconds(call: Callable[[], Any]) -> float:
         if counts:
             events[1].record()
 
+    if call().stats.method != "cuda-batch":
+        return None
     Device.launch = timed  # type: ignore[method-assign]
     try:
         for _ in range(REPEATS):
@@ -76,6 +76,26 @@ def kernel_seconds(call: Callable[[], Any]) -> float:
     finally:
         Device.launch = launch  # type: ignore[method-assign]
     return float(np.median(seconds[1:]))
+
+
+def peer_seconds(there: Any, expected: np.ndarray) -> float | None:
+    """Return what torch-linear-assignment takes for a stack on the GPU, answers checked; None without it."""
+    try:
+        import torch
+        from torch_linear_assignment import batch_linear_assignment
+    except ImportError:
+        return None
+    costs = torch.from_dlpack(there)
+
+    def solve() -> Any:
+        columns = batch_linear_assignment(costs)
+        torch.cuda.synchronize()
+        return columns
+
+    columns = solve()[: len(expected)]
+    found = torch.gather(costs[: len(expected)], 2, columns[..., None]).sum(dim=(1, 2), dtype=torch.float64)
+    assert np.allclose(found.cpu().numpy(), expected, rtol=1e-6)
+    return median_seconds(solve, REPEATS)
 
 
 def measured(name: str, costs: np.ndarray) -> dict[str, Any]:
@@ -99,13 +119,14 @@ def measured(name: str, costs: np.ndarray) -> dict[str, Any]:
         "items_on_cpu": len(some),
         "seconds": {
             "cuda-batch, kernel": kernel_seconds(lambda: preflow.linear_assignment(there)),
-            "cuda-batch, costs on the GPU": median_seconds(lambda: preflow.linear_assignment(there), REPEATS),
-            "cuda-batch, costs on the host": median_seconds(
+            "auto, costs on the GPU": median_seconds(lambda: preflow.linear_assignment(there), REPEATS),
+            "on the GPU, costs on the host": median_seconds(
                 lambda: preflow.linear_assignment(costs, device="cuda"), REPEATS_FROM_HOST
             ),
             "verify on the GPU": median_seconds(result.verify, REPEATS_FROM_HOST),
             "serial-shortest-path": (middle - start) * scale,
             "scipy": (end - middle) * scale,
+            "torch-linear-assignment": peer_seconds(there, np.array(expected)),
         },
         "searches": result.stats.augmentations,
         "costs_looked_at": result.stats.arc_scans,
@@ -117,19 +138,10 @@ def main() -> None:
     rows = []
     for name, costs in stacks():
         rows.append(measured(name, costs))
-        seconds = {what: f"{1e3 * each:.3f}" for what, each in rows[-1]["seconds"].items()}
+        taken = rows[-1]["seconds"].items()
+        seconds = {what: f"{1e3 * each:.3f}" for what, each in taken if each is not None}
         print(name, "ms:", seconds, flush=True)
-    record = {
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "machine": describe_machine(),
-        "versions": {
-            **package_versions(("numpy", "scipy", "numba")),
-            "cupy": cupy.__version__,
-            "cuda": cupy.cuda.runtime.runtimeGetVersion(),
-        },
-        "rows": rows,
-    }
-    Path(sys.argv[1]).write_text(json.dumps(record, indent=1) + "\n")
+    write_rows(sys.argv[1], rows, ("numpy", "scipy", "numba", "torch", "torch-linear-assignment"))
 
 
 if __name__ == "__main__":

@@ -109,7 +109,7 @@ class SmallGrid:
         return GridNetwork.from_arrays(self.source, self.sink, self.neighbor, connectivity=self.connectivity)
 
 
-#: Neighbourhoods of one, two and three dimensions: few numbers of directions, kernels are compiled for each.
+#: Neighbourhoods of one, two and three dimensions: few numbers of directions, for each is compiled.
 NEIGHBOURHOODS: dict[int, list[int | list[tuple[int, ...]]]] = {
     1: [[(1,), (3,)]],
     2: [4, 8, [(0, 2), (1, -3)], [(2, -1), (0, 1), (3, 3)]],

@@ -174,6 +174,13 @@ def test_arrays_are_not_copied() -> None:
     assert not any(integer_grid(GridNetwork.from_arrays(ZEROS, 0, 1.0)).neighbor.strides[1:])
 
 
+def test_limits_come_from_a_gpu_together() -> None:
+    network = GridNetwork.from_arrays(np.arange(6).reshape(2, 3), 2.5, [1, 2**62])
+    assert network.limits == ((0, 5), (2.5, 2.5), (1, 1), (2**62, 2**62))
+    pairs = [np.array([0, 5], np.int16), np.array([2.5, np.nan]), np.array([1, 2**62])]
+    assert [pair.tolist() for pair in network._fetched(pairs)[::2]] == [[0, 5], [1, 2**62]]
+
+
 def test_dtypes_are_as_small_as_the_numbers() -> None:
     def dtypes(source: Any, neighbor: Any) -> tuple[str, str]:
         grid = integer_grid(GridNetwork.from_arrays(np.full((3, 3), source), 0, neighbor))

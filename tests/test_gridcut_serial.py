@@ -109,8 +109,9 @@ def test_warm_start_changes_nothing(grid: SmallGrid, other: int, sweep: bool) ->
         assert np.array_equal(warm.labels, cold.labels)
 
 
-def test_larger_grids_agree() -> None:
+def test_larger_grids_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forests deeper than there is room for at first, and rings that wrap around."""
+    monkeypatch.setattr(ibfs, "LEVELS", 8)
     rng = np.random.default_rng(3)
     wall = np.zeros((60, 61), dtype=np.int64)
     wall[1::4, :-1] = wall[3::4, 1:] = 1

@@ -26,9 +26,11 @@ from exploration import (
 )
 from preflow.graph.residual import ResidualArrays
 from preflow.kernels import atomics
-from preflow.kernels.atomics import compare_exchange, relaxed_store
+from preflow.kernels.atomics import PADDING, compare_exchange, relaxed_store
+from preflow.maxflow import held_vertices as held
 from preflow.maxflow import multicore_paths as paths
-from preflow.maxflow.multicore_paths import GAP, PADDING, WORK_QUANTUM, State, start_phase
+from preflow.maxflow.held_vertices import GAP, State
+from preflow.maxflow.multicore_paths import WORK_QUANTUM, start_phase
 from preflow.parallel import idle, queues
 from preflow.parallel import search as searching
 from preflow.parallel.queues import Queues, make_queues
@@ -133,8 +135,8 @@ def phase(
             begin, seen = stacks, touched
             if climb and me == ZERO and compare_exchange(net.excess, ZERO, 0, 1):
                 relaxed_store(state.height, ZERO, 4)
-                paths.change_level(state, me, num_threads, TWO, FOUR)
-                begin, seen = paths.release(net, state, me, ZERO, np.int64(-1), begin), FOUR
+                held.change_level(state, me, num_threads, TWO, FOUR)
+                begin, seen = held.release(net, state, me, ZERO, np.int64(-1), begin), FOUR
             return paths.run_phase(
                 search, gifts, me, net, state, np.uint64(length), limit, stop, counts[me], begin, seen
             )
@@ -158,7 +160,7 @@ def phase(
         kept = min(2 if climb else n + 1, *state.exact_below[::PADDING])
         for v, (before, after) in enumerate(zip(exact, distances(net), strict=True)):
             assert before == after == height[v] or min(before, after, height[v]) >= kept, f"height of {v}"
-        if state.shared[paths.WORK] < limit and shared.stop[0] == 0:
+        if state.shared[held.WORK] < limit and shared.stop[0] == 0:
             for v in np.flatnonzero(net.excess > 0):
                 lies_above = height[v] > min(n, state.shared[GAP])
                 assert lies_above, f"vertex {v} is lost at height {height[v]}"
@@ -238,7 +240,7 @@ MUTANTS: Mutants = {
     ),
     "path: an inner vertex that others pushed to is not kept": (
         "phase-return",
-        edit(paths.release, "return put_on_stack(state, thread, v, h, stacks)", "return stacks"),
+        edit(held.release, "return put_on_stack(state, thread, v, h, stacks)", "return stacks"),
         "is lost",
     ),
     "path: who pushes last holds the vertex too": (
@@ -248,18 +250,18 @@ MUTANTS: Mutants = {
     ),
     "stacks: their top does not rise": (
         "phase-past",
-        edit(paths.put_on_stack, "max(stacks.top, h)", "stacks.top if stacks.top > ZERO else h"),
+        edit(held.put_on_stack, "max(stacks.top, h)", "stacks.top if stacks.top > ZERO else h"),
         "is lost",
     ),
     "gift: a vertex is given and kept": (
         "phase-give-all",
-        edit(paths.give_highest, "state.active_next[kept] = following", "pass"),
+        edit(held.give_highest, "state.active_next[kept] = following", "pass"),
         "data race",
     ),
     "gift: is said before it is there": (
         "phase-give",
         edit(
-            paths.give_highest,
+            held.give_highest,
             "    given = ZERO\n",
             "    given = ZERO\n    say_given(queues.idle, other)\n",
         ),
@@ -267,7 +269,7 @@ MUTANTS: Mutants = {
     ),
     "gift: is not taken": (
         "phase-give",
-        edit(paths.take_gift, "while size(queues, thread) > ZERO:", "while False:"),
+        edit(held.take_gift, "while size(queues, thread) > ZERO:", "while False:"),
         "is lost",
     ),
     "exact heights: an arc saturated on the way is not seen": (
@@ -287,7 +289,7 @@ MUTANTS: Mutants = {
     ),
     "counts: a vertex is not counted at its new height": (
         "phase-return",
-        edit(paths.change_level, "if h <= n:", "if h < n:"),
+        edit(held.change_level, "if h <= n:", "if h < n:"),
         "wrong counts",
     ),
 }

@@ -200,7 +200,11 @@ def _bars(title: str, labels: Sequence[str], y: str, path: Path) -> Iterator[Any
     axes = figure.add_subplot()
     yield axes
     axes.set_title(title, loc="left")
-    axes.set_xticks(range(len(labels)), labels, rotation=60 if len(labels) > 8 else 0)
+    axes.set_xticks(range(len(labels)), labels)
+    if len(labels) > 8:
+        axes.tick_params("x", rotation=60)
+        for label in axes.get_xticklabels():
+            label.set(ha="right", rotation_mode="anchor")
     axes.set_ylabel(y)
     axes.grid(axis="y", color="0.9")
     axes.set_axisbelow(True)

@@ -48,13 +48,11 @@ def lower_bound(grid: IntegerGrid, terminal: Any) -> int:
     The flow turns the energy of every labelling into a constant and terms that are not negative: this
     constant.
     """
-    total = 0
     everything = tuple(slice(0, length) for length in grid.shape)
-    for here, _ in _blocks(grid, everything, everything):
-        total += _exact(grid.sink[here])
-        part = terminal[here]
-        total += _exact(part[part < 0])
-    return total
+    return sum(
+        _exact(grid.sink[here]) + _exact(np.minimum(terminal[here], 0))
+        for here, _ in _blocks(grid, everything, everything)
+    )
 
 
 def check_grid_flow(grid: IntegerGrid, residual: Any, terminal: Any) -> None:
@@ -182,6 +180,8 @@ class _Total:
 
 
 def _exact(values: Any) -> int:
+    if values.dtype.itemsize < 8 and values.size < 2**31:
+        return int(values.sum(dtype=np.int64))
     return int(exact_sum(values.astype(np.int64)))
 
 

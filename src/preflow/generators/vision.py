@@ -89,7 +89,7 @@ def grid_2d(
     )
     check_integer("height", height)
     check_integer("width", width)
-    image = _noisy_field((height, width), smoothing, noise, seed)
+    image = noisy_field((height, width), smoothing, noise, seed)
     return _synthetic_grid(image, connectivity, contrast, strength, data_weight, name)
 
 
@@ -150,7 +150,7 @@ def grid_3d(
     check_integer("depth", depth)
     check_integer("height", height)
     check_integer("width", width)
-    image = _noisy_field((depth, height, width), smoothing, noise, seed)
+    image = noisy_field((depth, height, width), smoothing, noise, seed)
     return _synthetic_grid(image, connectivity, contrast, strength, data_weight, name)
 
 
@@ -242,7 +242,7 @@ def grid_from_image(
     return MaxFlowProblem(network, source, sink, name)
 
 
-def _noisy_field(shape: tuple[int, ...], smoothing: float, noise: float, seed: int) -> NDArray[np.float32]:
+def noisy_field(shape: tuple[int, ...], smoothing: float, noise: float, seed: int) -> NDArray[np.float32]:
     """Return a smoothed Gaussian field of standard deviation 1 plus white noise."""
     from scipy.ndimage import gaussian_filter
 

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 LARGEST_INTEGER = 2**59
 #: Sums of n costs up to this over n stay finite.
 LARGEST_FLOAT = 1e300
-#: Values that a further thread is worth, and that one looks at twice while they are in a cache. Not few:
-#: Python makes threads wait for each other between two looks.
-LEAST_SHARE, CHUNK = 1 << 18, 1 << 20
+#: Values that a further thread is worth, and that one looks at twice while they are in a cache; of several
+#: threads each looks at more, since Python makes them wait for each other between two looks.
+LEAST_SHARE, CHUNK, CHUNK_ALONE = 1 << 18, 1 << 20, 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -349,15 +349,16 @@ def _wide(values: NDArray[Any]) -> NDArray[Any]:
 
 def _ends(values: NDArray[Any], threads: int) -> tuple[Any, Any]:
     """Return the least and the greatest value; NaN where one is."""
-    threads = min(threads, values.size // LEAST_SHARE)
-    if threads < 2 or not values.flags.c_contiguous:
+    if not values.flags.c_contiguous:
         return values.min(), values.max()
     flat = values.reshape(-1)
+    threads = max(1, min(threads, len(flat) // LEAST_SHARE))
+    chunk = CHUNK if threads > 1 else CHUNK_ALONE
 
     def extent(begin: int, end: int) -> tuple[Any, Any]:
         least, most = flat[begin], flat[begin]
-        for start in range(begin, end, CHUNK):
-            part = flat[start : min(start + CHUNK, end)]
+        for start in range(begin, end, chunk):
+            part = flat[start : min(start + chunk, end)]
             least, most = np.minimum(least, part.min()), np.maximum(most, part.max())
         return least, most
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +35,23 @@ class Pair(NamedTuple):
     there: Box
     forward: Any
     backward: Any
+
+
+class Part(NamedTuple):
+    """Capacities of one kind.
+
+    Attributes
+    ----------
+    name : str
+    values : array
+        Those that count, without what leaves the grid; one where all are the same number in memory.
+    first : tuple of int
+        The pixel of the first one.
+    """
+
+    name: str
+    values: Any
+    first: tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,15 +128,16 @@ class GridNetwork(HostArrays):
             from .device_grid import grid_on_device
 
             return grid_on_device(source_capacity, sink_capacity, neighbor_capacity, connectivity)
-        return cls(
-            *checked_parts(
-                as_capacities(source_capacity, "source_capacity"),
-                as_capacities(sink_capacity, "sink_capacity"),
-                as_capacities(neighbor_capacity, "neighbor_capacity"),
-                connectivity,
-                np,
-            )
+        arrays = grid_arrays(
+            as_capacities(source_capacity, "source_capacity"),
+            as_capacities(sink_capacity, "sink_capacity"),
+            as_capacities(neighbor_capacity, "neighbor_capacity"),
+            connectivity,
+            np,
         )
+        network = cls(*arrays)
+        network.check()
+        return network
 
     @property
     def size(self) -> int:
@@ -133,6 +152,57 @@ class GridNetwork(HostArrays):
     def pairs(self) -> Iterator[Pair]:
         """Yield the arcs between neighbours, two opposite directions at a time."""
         return grid_pairs(self.shape, self.offsets, self.neighbor_capacity, self.symmetric)
+
+    def parts(self) -> Iterator[Part]:
+        """Yield the capacities from the source, to the sink, and of each row of those between neighbours."""
+        corner = (0,) * len(self.shape)
+        yield Part("source_capacity", compact(self.source_capacity), corner)
+        yield Part("sink_capacity", compact(self.sink_capacity), corner)
+        for row, values in enumerate(self.neighbor_capacity):
+            box = pair_boxes(self.shape, self.offsets[2 * row if self.symmetric else row])[0]
+            first = tuple(side.start for side in box)
+            yield Part(f"neighbor_capacity[{row}]", compact(values[box]), first)
+
+    @cached_property
+    def limits(self) -> tuple[tuple[Any, Any], ...]:
+        """The least and the largest capacity of each of the :meth:`parts`, 0 where there is none."""
+        xp, pairs = self.xp, []
+        for part in self.parts():
+            values = part.values if part.values.size else xp.zeros(1, dtype=np.int64)
+            pairs.append(xp.stack([values.min(), values.max()]))
+        if xp is not np:
+            pairs = self._fetched(pairs)
+        return tuple((least, largest) for least, largest in (pair.tolist() for pair in pairs))
+
+    def _fetched(self, pairs: list[Any]) -> list[Any]:
+        """Return small arrays on the host, all of one kind at once: each way from a GPU takes its time."""
+        found = list(pairs)
+        for kind, wide in (("i", np.int64), ("f", np.float64)):
+            chosen = [i for i, pair in enumerate(pairs) if pair.dtype.kind == kind]
+            if chosen:
+                together = self.to_host(self.xp.stack([pairs[i].astype(wide) for i in chosen]))
+                for i, pair in zip(chosen, together, strict=True):
+                    found[i] = pair
+        return found
+
+    def check(self) -> None:
+        """Check that no capacity is negative or NaN, and that those between neighbours are finite.
+
+        Raises
+        ------
+        InvalidInputError
+            Names the first one that is not.
+        """
+        for number, (part, (least, largest)) in enumerate(zip(self.parts(), self.limits, strict=True)):
+            if np.isnan(least):
+                raise InvalidInputError(f"{part.name} is NaN{_place(part, self.xp.isnan(part.values))}")
+            if least < 0:
+                raise InvalidInputError(f"{part.name} is negative: {least}{_place(part, part.values < 0)}")
+            if number >= 2 and largest == np.inf:
+                raise InvalidInputError(
+                    f"{part.name} is infinite{_place(part, self.xp.isinf(part.values))}: only those of the "
+                    "source and the sink may be; give a large number"
+                )
 
     def on_host(self) -> GridNetwork:
         """Return the network with its arrays in the host's memory: itself, or a copy from a GPU."""
@@ -190,28 +260,22 @@ def grid_pairs(
             yield Pair(here, there, neighbor[2 * pair][here], neighbor[2 * pair + 1][there])
 
 
-def checked_parts(source: Any, sink: Any, neighbor: Any, connectivity: Any, xp: Any) -> tuple[Any, ...]:
-    """Check the arrays of a grid, NumPy's or CuPy's as `xp` says; return the network's attributes."""
+def grid_arrays(source: Any, sink: Any, neighbor: Any, connectivity: Any, xp: Any) -> tuple[Any, ...]:
+    """Return the attributes of a network with these arrays, NumPy's or CuPy's as `xp` says; checks shapes."""
     shape = _grid_shape(source, sink)
     neighbor, half = _with_neighbourhood(neighbor, shape, connectivity, xp)
-    source, sink = (_of_kept_dtype(values, name) for values, name in _named(source, sink))
     neighbor = _of_kept_dtype(neighbor, "neighbor_capacity")
-    for values, name in _named(source, sink):
-        _check_values(values, name, xp, infinite=True)
-    offsets = both_ways(half)
-    symmetric = len(neighbor) == len(half)
-    neighbor = xp.broadcast_to(neighbor, (len(neighbor), *shape))
-    for number, pair in enumerate(grid_pairs(shape, offsets, neighbor, symmetric)):
-        rows = (pair.forward,) if symmetric else (pair.forward, pair.backward)
-        for way, values in enumerate(rows):
-            name = f"neighbor_capacity[{number * len(rows) + way}]"
-            _check_values(values, name, xp, (pair.here, pair.there)[way], infinite=False)
-    arrays = xp.broadcast_to(source, shape), xp.broadcast_to(sink, shape), neighbor
-    return shape, offsets, *map(_read_only, arrays)
+    arrays = (
+        xp.broadcast_to(_of_kept_dtype(source, "source_capacity"), shape),
+        xp.broadcast_to(_of_kept_dtype(sink, "sink_capacity"), shape),
+        xp.broadcast_to(neighbor, (len(neighbor), *shape)),
+    )
+    return shape, both_ways(half), *map(_read_only, arrays)
 
 
-def _named(source: Any, sink: Any) -> tuple[tuple[Any, str], ...]:
-    return (source, "source_capacity"), (sink, "sink_capacity")
+def compact(values: Any) -> Any:
+    """Return an array with length 1 along axes on which it is the same number in memory all along."""
+    return values[tuple(slice(0, 1) if stride == 0 else slice(None) for stride in values.strides)]
 
 
 def _read_only(values: Any) -> Any:
@@ -311,23 +375,8 @@ def _of_kept_dtype(values: Any, name: str) -> Any:
     raise AssertionError(f"{values.dtype} is not a dtype of capacities")
 
 
-def _check_values(values: Any, name: str, xp: Any, box: Box | None = None, *, infinite: bool) -> None:
-    """Check the capacities in a box of the grid: not negative nor NaN, infinite only where allowed."""
-    if not values.size:
-        return
-
-    def place(wrong: Any) -> str:
-        index = np.unravel_index(int(wrong.argmax()), values.shape)
-        begin = [side.start for side in box] if box else [0] * len(index)
-        return f" at {tuple(int(i) + first for i, first in zip(index, begin, strict=True))}" if index else ""
-
-    least = float(values.min())
-    if np.isnan(least):
-        raise InvalidInputError(f"{name} is NaN{place(xp.isnan(values))}")
-    if least < 0:
-        raise InvalidInputError(f"{name} is negative: {values.min()}{place(values < 0)}")
-    if not infinite and values.dtype.kind == "f" and float(values.max()) == np.inf:
-        raise InvalidInputError(
-            f"{name} is infinite{place(xp.isinf(values))}: only those of the source and the sink may "
-            "be; give a large number"
-        )
+def _place(part: Part, wrong: Any) -> str:
+    """Return where the first capacity of a part is that is wrong."""
+    index = np.unravel_index(int(wrong.argmax()), wrong.shape)
+    pixel = tuple(int(i) + first for i, first in zip(index, part.first, strict=True))
+    return f" at {pixel}"

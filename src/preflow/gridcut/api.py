@@ -19,6 +19,7 @@ from ..graph.integer_grid import IntegerGrid, integer_grid
 from ..progress import Reporter
 from ..solving.dispatch import check_method, check_placement, find_method, most_threads, thread_count
 from ..solving.method import Method
+from ..solving.result import Status
 from ..solving.run import Control, check_time_limit, run_interruptibly
 from ..solving.timing import timed
 from ..stats import COUNTERS, RELABEL_NANOSECONDS, SolveStats
@@ -204,8 +205,16 @@ class _Solve:
     def grid_cut(self) -> GridCutResult:
         with self.current_device():
             grid, solution, device = self.solve()
-            with self.timed("build"):
-                return self.result(grid, solution, device)
+            with self.timed("recover"):
+                parts = self.parts(grid, solution, device)
+            return GridCutResult(
+                **parts,
+                stats=self.stats(),
+                network=self.network,
+                _grid=grid,
+                _solution=solution,
+                _device=device,
+            )
 
     def solve(self) -> tuple[IntegerGrid, GridSolution, Device | None]:
         """Return the grid as it was solved, the solution, and the GPU where these are if on one."""
@@ -220,8 +229,11 @@ class _Solve:
         on_host = not isinstance(self.network, DeviceGridNetwork)
         if on_host and bytes_on_gpu(self.network) > self.device.free_bytes and self.method.streams:
             return grid, self.run(grid, self.method.solve), None
-        with self.timed("upload"):
-            grid = grid.placed(self.device.xp, self.device.xp.asarray)
+        if on_host:
+            with self.timed("upload"):
+                grid = grid.placed(self.device.xp, self.device.xp.asarray)
+        else:
+            grid = grid.contiguous()
         device = self.device
 
         def solve(*arguments: Any) -> GridSolution:
@@ -236,7 +248,8 @@ class _Solve:
             solution: GridSolution = solve(grid, start, self.options, self.control)
         return solution
 
-    def result(self, grid: IntegerGrid, solution: GridSolution, device: Device | None) -> GridCutResult:
+    def parts(self, grid: IntegerGrid, solution: GridSolution, device: Device | None) -> dict[str, Any]:
+        """Return what the result says of the cut."""
         network = self.network
         lower = grid.in_network_units(lower_bound(grid, solution.terminal))
         labels = ~solution.sink_side
@@ -252,17 +265,13 @@ class _Solve:
             lower = upper = labelling_energy(network, labels)
         if isinstance(labels, np.ndarray):
             labels.flags.writeable = False
-        return GridCutResult(
-            status="optimal" if solution.finished else "time-limit",
-            lower_bound=lower,
-            upper_bound=upper,
-            stats=self.stats(),
-            labels=network.give(labels),
-            network=network,
-            _grid=grid,
-            _solution=solution,
-            _device=device,
-        )
+        stopped: Status = "time-limit" if self.control.stopped else "unproved"
+        return {
+            "status": "optimal" if solution.finished else stopped,
+            "lower_bound": lower,
+            "upper_bound": upper,
+            "labels": network.give(labels),
+        }
 
     def best_labels(self, labels: Any) -> tuple[Any, int | float]:
         """Return the cheapest of three labellings after an unfinished solve, and its energy."""

@@ -15,7 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels.atomics import add
 from ..kernels.kernel import kernel
+from ..parallel.pieces import run_pieces
 from .solution import GridSolution
 
 ZERO = np.uint64(0)
@@ -123,8 +125,11 @@ def add_capacities(
 
 
 @kernel
-def add_flow(state: GridState, pad: Any, flow: Any, d: Any, first: Any, count: Any) -> None:
-    """Send a flow from a run of pixels in direction `d`, as much of it as the capacities take."""
+def add_flow(state: GridState, pad: Any, flow: Any, d: Any, first: Any, count: Any, alone: bool) -> None:
+    """Send a flow from a run of pixels in direction `d`, as much of it as the capacities take.
+
+    Unless it is `alone`, other threads send from other pixels meanwhile.
+    """
     residual, terminal = state.residual, state.terminal
     degree = np.uint64(len(state.step))
     p = pad + first
@@ -138,13 +143,13 @@ def add_flow(state: GridState, pad: Any, flow: Any, d: Any, first: Any, count: A
             amount = max(min(wanted, np.int64(residual[arc])), -np.int64(residual[opposite]))
             residual[arc] -= amount
             residual[opposite] += amount
-            terminal[p] -= amount
-            terminal[q] += amount
+            add(alone, terminal, p, -amount)
+            add(alone, terminal, q, amount)
         p += ONE
         i += ONE
 
 
-def grid_state(grid: Any, start: Any | None = None) -> GridState:
+def grid_state(grid: Any, start: Any | None = None, threads: int = 1) -> GridState:
     """Return the state of a grid: no flow, or as much of the flow of an earlier solve as fits.
 
     Capacities are converted run by run, so that arrays of any integers and strides, also of 0, are read once
@@ -164,31 +169,47 @@ def grid_state(grid: Any, start: Any | None = None) -> GridState:
         step.astype(np.uint64),
     )
     inner = state.terminal[pad : pad + pixels].reshape(shape)
-    np.subtract(grid.source, grid.sink, out=inner, dtype=np.int64, casting="unsafe")
     lengths = np.array(shape, dtype=np.int64)
     axis, length = plan_chunks(shape)
-    capacity = np.empty((len(grid.neighbor), length * math.prod(shape[axis + 1 :])), dtype=number)
-    for index, first, count in chunks(shape):
-        for values, row in zip(grid.neighbor, capacity, strict=True):
-            part = values[index]
-            np.copyto(row[:count].reshape(part.shape), part, casting="unsafe")
-        add_capacities(
-            state,
-            np.uint64(pad),
-            capacity,
-            lengths,
-            offsets,
-            np.uint64(first),
-            np.uint64(count),
-            bool(grid.symmetric),
-        )
+    longest = length * math.prod(shape[axis + 1 :])
+    runs = list(chunks(shape))
+
+    def convert(begin: int, end: int) -> None:
+        capacity = np.empty((len(grid.neighbor), longest), dtype=number)
+        for index, first, count in runs[begin:end]:
+            net = inner[index]
+            np.subtract(grid.source[index], grid.sink[index], out=net, dtype=np.int64, casting="unsafe")
+            for values, row in zip(grid.neighbor, capacity, strict=True):
+                part = values[index]
+                np.copyto(row[:count].reshape(part.shape), part, casting="unsafe")
+            add_capacities(
+                state,
+                np.uint64(pad),
+                capacity,
+                lengths,
+                offsets,
+                np.uint64(first),
+                np.uint64(count),
+                bool(grid.symmetric),
+            )
+
+    run_pieces(convert, len(runs), threads)
     if start is not None:
         for pair in range(degree // 2):
-            flow = start.flow(pair)
-            for index, first, count in chunks(shape):
-                part = np.ascontiguousarray(flow[index], dtype=np.int64).ravel()
-                add_flow(state, np.uint64(pad), part, np.uint64(2 * pair), np.uint64(first), np.uint64(count))
+            send(state, pad, start.flow(pair), pair, runs, threads)
     return state
+
+
+def send(state: GridState, pad: int, flow: Any, pair: int, runs: list[Any], threads: int) -> None:
+    """Send a flow in direction ``2 * pair`` from all pixels, as much of it as the capacities take."""
+
+    def send_runs(begin: int, end: int) -> None:
+        for index, first, count in runs[begin:end]:
+            part = np.ascontiguousarray(flow[index], dtype=np.int64).ravel()
+            place = np.uint64(pad), part, np.uint64(2 * pair), np.uint64(first), np.uint64(count)
+            add_flow(state, *place, threads == 1)
+
+    run_pieces(send_runs, len(runs), threads)
 
 
 def state_dtype(grid: Any) -> Any:

@@ -33,7 +33,7 @@ may be invalid for a moment, it is not declared dead but left alone until the ne
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +43,6 @@ from ..kernels.atomics import (
     PADDING,
     compare_exchange,
     fetch_add,
-    fetch_min,
     load,
     prefetch,
     relaxed_load,
@@ -54,8 +53,8 @@ from ..kernels.kernel import kernel
 from ..kernels.relabel import RELABEL_WORK
 from ..parallel.barrier import wait
 from ..parallel.delays import delay
-from ..parallel.idle import claim_idle, say_given, wait_for_gift
-from ..parallel.queues import Queues, append, clear, make_queues, pop, size
+from ..parallel.idle import wait_for_gift
+from ..parallel.queues import Queues, clear, make_queues
 from ..parallel.search import has_wide_level, height_not_reached, search_again
 from ..parallel.search_state import Search, first_own, make_search, next_own
 from ..parallel.team import run_solver
@@ -63,6 +62,19 @@ from ..solving.options import check_count, check_positive
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS, STEALS, WAITS
 from . import serial_highest_label
+from .held_vertices import (
+    GAP,
+    GIFT,
+    STOPPING,
+    WORK,
+    Stacks,
+    State,
+    change_level,
+    give_highest,
+    put_on_stack,
+    release,
+    take_gift,
+)
 from .options import check_relabel_rule, relabel_limits
 
 ZERO = np.uint64(0)
@@ -70,10 +82,6 @@ ONE = np.uint64(1)
 TWO = np.uint64(2)
 #: Work that a thread keeps to itself before it adds it to the common count.
 WORK_QUANTUM = np.uint64(4096)
-#: Vertices that are given at once, at most.
-GIFT = 16
-#: Positions in State.shared.
-WORK, GAP, STOPPING = (np.uint64(k) * PADDING for k in range(3))
 #: The share of all vertices among which a level must be wide.
 PROBED = 1 / 16
 
@@ -100,89 +108,6 @@ class PathsOptions:
         check_relabel_rule("work", self.relabel_period)
         check_positive("path_length", self.path_length)
         check_count("narrow", self.narrow)
-
-
-class State(NamedTuple):
-    """What the threads share beside the residual network and their team.
-
-    Attributes
-    ----------
-    height, current : ndarray, shape (n,)
-        Distance labels and current arcs.
-    active_first : ndarray, shape (threads, n + 2)
-        For each thread the top of its stack of active vertices of a height; n where empty.
-    active_next : ndarray, shape (n,)
-    population : ndarray of int64, shape (threads * (n + 2),)
-        How many vertices each thread has counted at a height, less those it has moved away from there.
-    spare : ndarray of int64, shape (threads, n + 2)
-        How many vertices a thread may move away from a height before the counts are added up.
-    scarce : ndarray of uint32, shape (n + 2,)
-        Whether the counts of a height are added up every time.
-    path : ndarray, shape (threads, at least path_length)
-    active : ndarray of float64, shape (threads * PADDING,)
-        Excess that each thread found on active vertices after the last global relabel.
-    exact_below : ndarray of uint64, shape (threads * PADDING,)
-        The least height, of the last global relabel, at which a thread has since changed a distance.
-    shared : ndarray of int64
-        WORK since the last global relabel; GAP: the lowest height found empty; STOPPING: the solve ends.
-    over : ndarray of int64
-        Whether the phase is over.
-    delays : ndarray of uint64, or None
-        For stress tests, see parallel/delays.py.
-    """
-
-    height: NDArray[Any]
-    current: NDArray[Any]
-    active_first: NDArray[Any]
-    active_next: NDArray[Any]
-    population: NDArray[Any]
-    spare: NDArray[Any]
-    scarce: NDArray[Any]
-    path: NDArray[Any]
-    active: NDArray[Any]
-    exact_below: NDArray[Any]
-    shared: NDArray[Any]
-    over: NDArray[Any]
-    delays: Any = None
-
-
-class Stacks(NamedTuple):
-    """Where a thread's stacks of active vertices stand.
-
-    Attributes
-    ----------
-    opened : the greatest height whose stack is valid
-    held : the number of vertices on the stacks
-    top : the greatest height whose stack may hold a vertex
-    """
-
-    opened: Any
-    held: Any
-    top: Any
-
-
-@kernel
-def put_on_stack(state: State, thread: Any, v: Any, h: Any, stacks: Stacks) -> Stacks:
-    """Put a vertex that the thread holds, of height `h`, on its stack."""
-    first = state.active_first
-    opened = stacks.opened
-    while opened < h:
-        opened += ONE
-        first[thread, opened] = len(state.height)
-    state.active_next[v] = first[thread, h]
-    first[thread, h] = v
-    return Stacks(opened, stacks.held + ONE, max(stacks.top, h))
-
-
-@kernel
-def release(net: ResidualArrays, state: State, thread: Any, v: Any, amount: Any, stacks: Stacks) -> Stacks:
-    """Add to the excess of a vertex that the thread holds; keep it on a stack if it then has any."""
-    delay(state.delays, thread)
-    if fetch_add(net.excess, v, amount) + amount > 0:
-        h = np.uint64(state.height[v])
-        if h <= np.uint64(len(state.height)):
-            return put_on_stack(state, thread, v, h, stacks)
-    return stacks
 
 
 @kernel
@@ -239,76 +164,6 @@ def push_along_path(
             break
         i += ONE
     return sent, exact_below, stacks
-
-
-@kernel
-def change_level(state: State, thread: Any, num_threads: Any, previous: Any, h: Any) -> None:
-    """Count a vertex at its new height; where it was the last one of the previous, lower the gap to there."""
-    n = np.uint64(len(state.height))
-    stride = n + TWO
-    row = thread * stride
-    if h <= n:
-        relaxed_store(state.population, row + h, state.population[row + h] + 1)
-    relaxed_store(state.population, row + previous, state.population[row + previous] - 1)
-    state.spare[thread, previous] -= 1
-    if previous >= np.uint64(relaxed_load(state.shared, GAP)):
-        return
-    scarce = relaxed_load(state.scarce, previous) != 0
-    if scarce or state.spare[thread, previous] <= 0:
-        left = np.int64(0)
-        place = previous
-        for _ in range(num_threads):
-            left += relaxed_load(state.population, place)
-            place += stride
-        if left <= 0:
-            fetch_min(state.shared, GAP, previous)
-        few = left <= np.int64(num_threads)
-        if scarce != few:
-            relaxed_store(state.scarce, previous, few)
-        state.spare[thread, previous] = left // np.int64(num_threads)
-
-
-@kernel
-def give_highest(state: State, queues: Queues, thread: Any, level: Any, stacks: Stacks) -> Stacks:
-    """Hand active vertices to an idle thread: keep as many of the highest, up to half, and give what follows.
-
-    Neighbours on a stack are often neighbours in the network, so they stay together.
-    """
-    n = np.uint64(len(state.height))
-    other = claim_idle(queues.idle, thread)
-    if other == thread:
-        return stacks
-    most = min(stacks.held // TWO, np.uint64(GIFT))
-    given = ZERO
-    seen = ZERO
-    while level > ZERO and given < most:
-        v = np.uint64(state.active_first[thread, level])
-        kept = n
-        while v != n and given < most:
-            following = np.uint64(state.active_next[v])
-            if seen < most:
-                kept = v
-            else:
-                append(queues, other, v)
-                given += ONE
-                if kept == n:
-                    state.active_first[thread, level] = following
-                else:
-                    state.active_next[kept] = following
-            seen += ONE
-            v = following
-        level -= ONE
-    say_given(queues.idle, other)
-    return Stacks(stacks.opened, stacks.held - given, stacks.top)
-
-
-@kernel
-def take_gift(state: State, queues: Queues, thread: Any, stacks: Stacks) -> Stacks:
-    """Put what was given to the thread on its stacks."""
-    while size(queues, thread) > ZERO:
-        v = pop(queues, thread)
-        stacks = put_on_stack(state, thread, v, np.uint64(relaxed_load(state.height, v)), stacks)
-    return stacks
 
 
 @kernel

@@ -1,0 +1,372 @@
+// The persistent kernel of cuda_tiled.py: searches and discharges of tiles alternate until no excess can reach the sink.
+#ifndef MOST_WARPS
+#define MOST_WARPS 16  // of a block
+#endif
+#define KERNEL_BOUNDS MOST_WARPS * 32, 1
+
+#include "cuda_tiled_push.cuh"
+
+// Words of the state.
+constexpr u32 IS_DONE = 0, ACTIVE_TILES = 1, RELABELS = 2, SEARCH_ROUNDS = 3, PHASES = 4, NANOSECONDS = 5,
+              SEARCH_STAMP = 6, ROUND = 7, FAILED = 8, TOLD = 9, LAST_SEARCH = 10, STATE_WORDS = 11;
+constexpr u32 PUSHES = 0, SEARCHES = 1, VISITS = 2, WAVES = 3;  // what is counted
+
+struct Counted {
+    u64 pushes = 0, searches = 0, visits = 0, waves = 0;
+};
+
+// What a launch does; all threads of it have the same `state`.
+struct Solver {
+    const Arguments& args;
+    const Shape shape;
+    const TileLists lists;
+    const Slot slot;
+    Counted counted;
+    bool failed = false;
+
+    __device__ explicit Solver(const Arguments& args)
+        : args(args), shape(args), lists{args.lists, args.counters, args.stamps, shape.num_tiles()} {}
+
+    // Labels a tile given the labels around it, in the first round without these, and lists the tiles around it where
+    // its own labels at the border changed.
+    __device__ __noinline__ void search(u32 index, u32 round, u32 stamp) {
+        const Tile tile(shape, index);
+        u32 mask[DIRECTIONS][ROWS_A_LANE];
+        Rows root;
+#pragma unroll
+        for (u32 k = 0; k < ROWS_A_LANE; ++k) {
+            root[k] = tile.words(args, ROOT)[row_of(k)];
+#pragma unroll
+            for (u32 d = 0; d < DIRECTIONS; ++d) mask[d][k] = tile.words(args, d)[row_of(k)];
+        }
+        Levels levels;
+        const Ending ending = search_tile<true>(args.label, shape, tile, mask, root, round == 0, levels,
+                                                [&](u32 k, u32 bits, u32 level) {
+                                                    for (bits &= outer_pixels(row_of(k)); bits != 0; bits &= bits - 1)
+                                                        slot.label(row_of(k), __ffs(bits) - 1) = level;
+                                                });
+        if (ending == Ending::UNCHANGED) return;
+        failed |= ending == Ending::FAILED;
+        ++counted.searches;
+        __syncwarp();
+        Rows changed;
+#pragma unroll
+        for (u32 k = 0; k < ROWS_A_LANE; ++k) {
+            const u32 row = row_of(k);
+            changed[k] = 0;
+            tile.words(args, REACHED)[row] = levels.reached[k];
+            if (is_outer_row(row)) continue;
+#pragma unroll
+            for (u32 i = 0; i < 2 * REACH_X; ++i) {
+                const u32 x = i < REACH_X ? i : WIDTH - 1 - (i - REACH_X);
+                const u32 now = levels.reached[k] >> x & 1 ? slot.label(row, x) : NONE;
+                u32* const at = args.label + tile.pixel(row) + x;
+                if (round > 0 && relaxed_load(at) == now) continue;
+                relaxed_store(at, now);
+                changed[k] |= 1u << x;
+            }
+        }
+#pragma unroll
+        for (u32 r = 0; r < ROWS; ++r) {
+            if (!is_outer_row(r)) continue;
+            const u32 bits = __shfl_sync(ALL_LANES, levels.reached[r / WARP], r % WARP);
+            const u32 now = bits >> lane_id() & 1 ? slot.label(r, lane_id()) : NONE;
+            u32* const at = args.label + tile.pixel(r) + lane_id();
+            const bool is_new = round == 0 || relaxed_load(at) != now;
+            if (is_new) relaxed_store(at, now);
+            const u32 these = __ballot_sync(ALL_LANES, is_new);
+            if (lane_id() == r % WARP) changed[r / WARP] = these;
+        }
+        if (round > 0) list_around(tile, changed, round, stamp);
+        __syncwarp();
+    }
+
+    // Lists the tiles next to changed pixels.
+    __device__ __forceinline__ void list_around(const Tile& tile, const Rows& changed, u32 round, u32 stamp) {
+#pragma unroll
+        for (int number = 0; number < 27; ++number) {
+            const int z = number / 9 - 1, y = number / 3 % 3 - 1, x = number % 3 - 1;
+            if (!leads_to(z, y, x)) continue;
+            bool is_near = false;
+#pragma unroll
+            for (u32 k = 0; k < ROWS_A_LANE; ++k) {
+                const int row_z = static_cast<int>(row_of(k) / TILE_Y), row_y = static_cast<int>(row_of(k) % TILE_Y);
+                const bool has_row = (z < 0 ? row_z < REACH_Z : z == 0 || row_z >= TILE_Z - REACH_Z) &&
+                                     (y < 0 ? row_y < REACH_Y : y == 0 || row_y >= TILE_Y - REACH_Y);
+                is_near |= has_row && (changed[k] & (x < 0 ? LOW_SIDE : x > 0 ? HIGH_SIDE : ~0u)) != 0;
+            }
+            is_near = __any_sync(ALL_LANES, is_near) && tile.has_neighbor(shape, number);
+            if (is_near && lane_id() == 0)
+                lists.append(SEARCH_LIST, round + 1, stamp, tile.neighbor(shape, number));
+        }
+    }
+
+    // Pushes the excess of a tile as far as it goes, in up to so many waves from all levels down, then lists the tiles
+    // that got some, and the tile itself if it has some left that can go on.
+    __device__ __noinline__ void discharge(u32 index, u32 round) {
+        const Tile tile(shape, index);
+        u32 mask[DIRECTIONS][ROWS_A_LANE];
+        Rows root;
+#pragma unroll
+        for (u32 k = 0; k < ROWS_A_LANE; ++k) {
+            const u32 row = row_of(k);
+            slot.root()[row] = tile.words(args, ROOT)[row];
+            slot.active()[row] = tile.words(args, ACTIVE)[row];
+#pragma unroll
+            for (u32 d = 0; d < DIRECTIONS; ++d) {
+                slot.mask(d, row) = tile.words(args, d)[row];
+                slot.crossed(d, row) = 0;
+            }
+        }
+        Pusher pusher{args, shape, tile, slot};
+        bool is_here = false, goes_on;
+        ++counted.visits;
+        Levels levels;
+        for (u64 wave = 0;; ++wave) {
+#pragma unroll
+            for (u32 k = 0; k < ROWS_A_LANE; ++k) {
+                root[k] = slot.root()[row_of(k)];
+#pragma unroll
+                for (u32 d = 0; d < DIRECTIONS; ++d) mask[d][k] = slot.mask(d, row_of(k));
+            }
+            ++counted.searches;
+            failed |= Ending::FAILED ==
+                      search_tile<false>(args.label, shape, tile, mask, root, false, levels,
+                                         [&](u32 k, u32 bits, u32 level) {
+                                             u32* const label = args.label + tile.pixel(row_of(k));
+                                             for (bits &= outer_pixels(row_of(k)); bits != 0; bits &= bits - 1)
+                                                 label[__ffs(bits) - 1] = level;
+                                         });
+            Rows work;
+#pragma unroll
+            for (u32 k = 0; k < ROWS_A_LANE; ++k) work[k] = slot.active()[row_of(k)] & levels.reached[k];
+            goes_on = any_of_warp(work);
+            if (!goes_on || wave == args.waves) break;
+            if (!is_here) copy_tile(args, tile, slot, [](u32* here, const u32* there) { *here = *there; });
+            is_here = true;
+            __syncwarp();
+            ++counted.waves;
+            pusher.move_down(mask, root, levels);
+            __syncwarp();
+        }
+        counted.pushes += pusher.pushes;
+        u32 touched = 0;
+        if (is_here) {
+            HandOver hand_over{args, shape, tile, slot};
+            hand_over.all();
+            touched = hand_over.touched;
+            __syncwarp();
+            copy_tile(args, tile, slot, [](const u32* here, u32* there) { *there = *here; });
+        }
+        leave(tile, levels);
+        if (lane_id() == 0) {
+            if (goes_on) list(tile, round, tile.index);
+            for (; touched != 0; touched &= touched - 1)
+                list(tile, round, tile.neighbor(shape, __ffs(touched) - 1));
+        }
+        __syncwarp();
+    }
+
+    // Writes the bits of a tile, and that pixels at its border which were not reached have no label.
+    __device__ __forceinline__ void leave(const Tile& tile, const Levels& levels) {
+#pragma unroll
+        for (u32 k = 0; k < ROWS_A_LANE; ++k) {
+            const u32 row = row_of(k);
+            tile.words(args, ROOT)[row] = slot.root()[row];
+            tile.words(args, ACTIVE)[row] = slot.active()[row];
+            tile.words(args, REACHED)[row] = levels.reached[k];
+#pragma unroll
+            for (u32 d = 0; d < DIRECTIONS; ++d) tile.words(args, d)[row] = slot.mask(d, row);
+            if (is_outer_row(row)) continue;
+            u32* const label = args.label + tile.pixel(row);
+            for (u32 bits = outer_pixels(row) & ~levels.reached[k]; bits != 0; bits &= bits - 1)
+                label[__ffs(bits) - 1] = NONE;
+        }
+#pragma unroll
+        for (u32 r = 0; r < ROWS; ++r) {
+            if (!is_outer_row(r)) continue;
+            const u32 bits = __shfl_sync(ALL_LANES, levels.reached[r / WARP], r % WARP);
+            if ((bits >> lane_id() & 1) == 0) args.label[tile.pixel(r) + lane_id()] = NONE;
+        }
+    }
+
+    // Lists a tile for its color's next turn, as seen from the turn of another tile.
+    __device__ __forceinline__ void list(const Tile& from, u32 round, u32 index) {
+        const u32 color = Tile(shape, index).color();
+        const u32 when = round + (color <= from.color());
+        if (args.first_tile <= index && index < args.end_tile)
+            lists.append(color, when, when + 1, index);
+    }
+
+    template <class Team>
+    __device__ void search_listed(const Team& team, u32 round, u32 size, u32 stamp) {
+        if (team.warp() == 0 && lane_id() == 0) relaxed_store(lists.size(SEARCH_LIST, round + 2), 0u);
+        for (u32 i = team.warp(); i < size; i += team.num_warps())
+            search(lists.list(SEARCH_LIST, round)[i], round, stamp);
+    }
+
+    // Labels all tiles with exact distances to the sink, while nothing moves.
+    __device__ void search_all(GridTeam& team, u64* state) {
+        const u64 began = nanoseconds();
+        if (team.is_first())
+            for (u32 i = 0; i < 3 * (MOST_COLORS + 1); ++i) relaxed_store(&lists.counters[i * 32], 0u);
+        u32 stamp = static_cast<u32>(state[SEARCH_STAMP]);
+        u32 round = 0;
+        for (; round < 2; ++round) {
+            ++stamp;
+            for (u32 t = team.warp(); t < shape.num_tiles(); t += team.num_warps()) search(t, round, stamp);
+            team.wait([] {});
+        }
+        while (true) {
+            u32 size = relaxed_load(lists.size(SEARCH_LIST, round));
+            if (size == 0) break;
+            ++stamp;
+            if (size > few()) {
+                search_listed(team, round, size, stamp);
+                team.wait([] {});
+                ++round;
+                continue;
+            }
+            // A few tiles are for the warps of one block, which wait for each other only.
+            if (blockIdx.x == 0) {
+                BlockTeam block;
+                u32 now = round, mark = stamp;
+                while (size > 0 && size <= few()) {
+                    search_listed(block, now, size, mark);
+                    block.wait([] {});
+                    ++now;
+                    ++mark;
+                    size = relaxed_load(lists.size(SEARCH_LIST, now));
+                    block.wait([] {});
+                }
+                if (threadIdx.x == 0) tell(now);
+            }
+            team.wait([] {});
+            const u32 now = static_cast<u32>(relaxed_load(&args.state[TOLD]));
+            stamp += now - round - 1;
+            round = now;
+            team.wait([] {});
+        }
+        state[SEARCH_STAMP] = stamp;
+        state[SEARCH_ROUNDS] += round;
+        state[LAST_SEARCH] = round;
+        ++state[RELABELS];
+        state[NANOSECONDS] += nanoseconds() - began;
+    }
+
+    // Tiles that are left to one block.
+    __device__ u32 few() const { return 2 * (blockDim.x / WARP); }
+    __device__ u32 few_discharges() const { return 2 * static_cast<u32>(args.dischargers); }
+    __device__ void tell(u64 what) const { relaxed_store(&args.state[TOLD], what); }
+
+    // Lists the tiles with excess that can reach the sink.
+    __device__ void list_active(GridTeam& team, u32 round) {
+        for (u32 t = team.warp(); t < shape.num_tiles(); t += team.num_warps()) {
+            const Tile tile(shape, t);
+            Rows work;
+#pragma unroll
+            for (u32 k = 0; k < ROWS_A_LANE; ++k)
+                work[k] = tile.words(args, ACTIVE)[row_of(k)] & tile.words(args, REACHED)[row_of(k)];
+            if (!any_of_warp(work) || lane_id() != 0) continue;
+            relaxed_fetch_add(&args.state[ACTIVE_TILES], 1ull);
+            if (args.first_tile <= t && t < args.end_tile) lists.append(tile.color(), round, round + 1, t);
+        }
+    }
+
+    template <class Team>
+    __device__ void discharge_listed(const Team& team, u32 color, u32 round, u32 size) {
+        const u32 dischargers = static_cast<u32>(args.dischargers), all = blockDim.x / WARP;
+        if (threadIdx.x / WARP >= dischargers) return;
+        for (u32 i = team.warp(); i < size; i += team.num_warps() / all * dischargers)
+            discharge(lists.list(color, round)[i], round);
+    }
+
+    // Whose turn it is: color after color, round after round, until there is nothing left or `end` comes.
+    struct Turn {
+        u32 color, round;
+
+        __device__ void next() { color = color + 1 < COLORS ? color + 1 : (++round, 0); }
+    };
+    // Finds the next list that is not empty; returns its size.
+    __device__ u32 find_work(Turn& turn, u32 end, bool clears) const {
+        u32 idle = 0;
+        while (turn.round < end && idle <= COLORS) {
+            if (clears) relaxed_store(lists.size(turn.color, turn.round + 2), 0u);
+            const u32 size = relaxed_load(lists.size(turn.color, turn.round));
+            if (size > 0) return size;
+            turn.next();
+            ++idle;
+        }
+        return 0;
+    }
+
+    // Discharges tiles, color by color, for some rounds or until none has work. Returns how many were discharged.
+    __device__ u64 discharge_all(GridTeam& team, u64* state) {
+        Turn turn{0, static_cast<u32>(state[ROUND])};
+        // As many rounds as a search takes are worth one.
+        const u64 rounds = args.rounds + args.rounds_percent * state[LAST_SEARCH] / 100;
+        const u32 end = turn.round + static_cast<u32>(rounds);
+        u64 work = 0;
+        while (true) {
+            u32 size = find_work(turn, end, team.is_first());
+            if (size == 0) break;
+            if (size > few_discharges()) {
+                discharge_listed(team, turn.color, turn.round, size);
+                work += size;
+                ++state[PHASES];
+                turn.next();
+                team.wait([] {});
+                continue;
+            }
+            if (blockIdx.x == 0) {
+                BlockTeam block;
+                Turn mine = turn;
+                while (size > 0 && size <= few_discharges()) {
+                    discharge_listed(block, mine.color, mine.round, size);
+                    mine.next();
+                    block.wait([] {});
+                    size = find_work(mine, end, threadIdx.x == 0);
+                    block.wait([] {});
+                }
+                if (threadIdx.x == 0) tell(static_cast<u64>(mine.round) * COLORS + mine.color);
+            }
+            team.wait([] {});
+            const u64 told = relaxed_load(&args.state[TOLD]);
+            const u64 turns = told - (static_cast<u64>(turn.round) * COLORS + turn.color);
+            work += turns;
+            state[PHASES] += turns;
+            turn = {static_cast<u32>(told % COLORS), static_cast<u32>(told / COLORS)};
+            team.wait([] {});
+        }
+        // Lists that are left are emptied by the next search; nobody uses their rounds again.
+        state[ROUND] = turn.round + 3;
+        return work;
+    }
+};
+
+KERNEL(push_relabel_tiles, Arguments) {
+    Solver solver(args);
+    GridTeam team(args.arrivals);
+    u64 state[STATE_WORDS];
+    for (u32 i = 0; i < STATE_WORDS; ++i) state[i] = args.state[i];
+    team.wait([] {});
+    u64 work = 0;
+    while (true) {
+        if (team.is_first()) relaxed_store(&args.state[ACTIVE_TILES], u64{0});
+        solver.search_all(team, state);
+        solver.list_active(team, static_cast<u32>(state[ROUND]));
+        team.wait([] {});
+        state[ACTIVE_TILES] = relaxed_load(&args.state[ACTIVE_TILES]);
+        state[IS_DONE] = state[ACTIVE_TILES] == 0;
+        if (state[IS_DONE] != 0 || args.rounds == 0 || work > args.work_of_launch) break;
+        work += 1 + solver.discharge_all(team, state);
+    }
+    if (solver.failed) relaxed_store(&args.state[FAILED], u64{1});
+    const u64 counted[] = {sum_of_warp(solver.counted.pushes), solver.counted.searches, solver.counted.visits,
+                           solver.counted.waves};
+    for (u32 i = 0; i < 4; ++i)
+        if (lane_id() == 0 && counted[i] != 0) relaxed_fetch_add(&args.counts[i], counted[i]);
+    if (team.is_first())
+        for (u32 i = 0; i < STATE_WORDS; ++i)
+            if (i != FAILED && i != ACTIVE_TILES) args.state[i] = state[i];
+}

@@ -1,0 +1,385 @@
+"""Excess on its way from block to block: waves that all threads drive together, before regions are merged.
+
+After the blocks of a grid were solved alone, excess is left that can reach deficits in other blocks only.
+Merging alone carries it there with ever fewer threads. Here, as in region discharge (Delong and Boykov, CVPR
+2008; Shekhovtsov and Hlavac, IJCV 2013), blocks stay closed and pass excess on over their faces.
+
+The distance of a pixel is the least number of faces on a way to a deficit: 0 where one is reached within the
+block. A wave first finds all distances, then lets excess flow from the largest distance down: within a block,
+excess at distance k goes to arcs that lead to distance k - 1, by the incremental search, as if these arcs
+were deficits; what arrived there is handed over when all blocks are done with k. So a wave is a blocking
+flow, about, of the network of blocks, and distances grow from wave to wave. Departure: waves end when there
+is little left for them to do; the merges, which are exact from any flow on, do the rest.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.atomics import PADDING, fetch_add, fetch_or, relaxed_load, relaxed_store
+from ..kernels.kernel import kernel
+from ..parallel.barrier import wait
+from ..parallel.delays import delay
+from .blocks import Blocks, Faces, block_box, row_of, rows_of
+from .serial_incremental_bfs import DEPTH, HEAD, LENGTH, SINK, SOURCE, Forests, dequeue, enqueue, search
+from .state import GridState
+
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+#: The distance of a pixel that reaches no deficit.
+FAR = np.uint16(2**16 - 1)
+#: Positions in Waves.shared: the next block, of two turns; what was found, of three turns.
+NEXT, BUSY = np.uint64(0), np.uint64(2) * PADDING
+
+
+class Waves(NamedTuple):
+    """What the threads share in waves.
+
+    Attributes
+    ----------
+    distance : ndarray of uint16, shape (size,)
+    first_at, faces_at : ndarrays of uint64
+        The faces at a block: ``faces_at[first_at[b]:first_at[b + 1]]``, twice the number of a face, plus one
+        where the block has the heads.
+    levels_at : ndarray of uint64, shape (blocks,)
+        The distances at which a block has excess, as bits; the last one stands for all from there on.
+    moved : ndarray, shape (arcs between blocks,)
+        What flows over an arc and has not arrived; negative from head to tail.
+    shared : ndarray of uint64
+    """
+
+    distance: NDArray[np.uint16]
+    first_at: NDArray[np.uint64]
+    faces_at: NDArray[np.uint64]
+    levels_at: NDArray[np.uint64]
+    moved: NDArray[Any]
+    shared: NDArray[np.uint64]
+
+
+def make_waves(num_blocks: int, faces: Faces, state: GridState) -> Waves:
+    """Return what waves need, before the first one."""
+    ends = faces.ends.ravel().astype(np.int64)
+    first_at = np.zeros(num_blocks + 1, dtype=np.uint64)
+    first_at[1:] = np.bincount(ends, minlength=num_blocks).cumsum()
+    return Waves(
+        np.empty(len(state.terminal), dtype=np.uint16),
+        first_at,
+        np.argsort(ends, kind="stable").astype(np.uint64),
+        np.zeros(num_blocks, dtype=np.uint64),
+        np.zeros(len(faces.kept), dtype=state.terminal.dtype),
+        np.zeros(5 * int(PADDING), dtype=np.uint64),
+    )
+
+
+@kernel
+def next_block(waves: Waves, turn: Any) -> Any:
+    """Take the next block of a turn."""
+    return np.uint64(fetch_add(waves.shared, NEXT + (turn % np.uint64(2)) * PADDING, 1))
+
+
+@kernel
+def end_turn(waves: Waves, turn: Any, barrier: Any, num_threads: Any, thread: Any, busy: Any) -> Any:
+    """Add up what threads were busy with in a turn, and wait for them; return the sum, or less than 0."""
+    place = BUSY + (turn % np.uint64(3)) * PADDING
+    if busy > ZERO:
+        fetch_add(waves.shared, place, busy)
+    if not wait(barrier, num_threads):
+        return np.int64(-1)
+    if thread == ZERO:
+        # Nobody uses these before the next barrier.
+        relaxed_store(waves.shared, NEXT + (turn % np.uint64(2)) * PADDING, ZERO)
+        relaxed_store(waves.shared, BUSY + ((turn + ONE + ONE) % np.uint64(3)) * PADDING, ZERO)
+    return np.int64(relaxed_load(waves.shared, place))
+
+
+@kernel
+def flood(state: GridState, distance: Any, level: Any, queue: Any, end: Any) -> None:
+    """Give a distance to all pixels of a block that reach those in a queue."""
+    residual, step = state.residual, state.step
+    degree = np.uint64(len(step))
+    k = ZERO
+    while k < end:
+        p = np.uint64(queue[k])
+        for direction in range(degree):
+            d = np.uint64(direction)
+            q = p + step[d]
+            if residual[q * degree + (d ^ ONE)] > 0 and distance[q] == FAR:
+                distance[q] = level
+                queue[end] = q
+                end += ONE
+        k += ONE
+
+
+@kernel
+def find_near(state: GridState, blocks: Blocks, waves: Waves, queue: Any, box: Any, block: Any) -> None:
+    """Find the pixels of a block that reach a deficit in it."""
+    distance = waves.distance
+    block_box(blocks, block, box)
+    end = ZERO
+    for row in range(rows_of(box)):
+        p, last = row_of(blocks, box, row)
+        while p < last:
+            distance[p] = FAR
+            if state.terminal[p] < 0:
+                distance[p] = 0
+                queue[end] = p
+                end += ONE
+            p += ONE
+    flood(state, distance, ZERO, queue, end)
+
+
+@kernel
+def find_farther(
+    state: GridState, blocks: Blocks, faces: Faces, waves: Waves, queue: Any, block: Any, level: Any
+) -> Any:
+    """Find the pixels of a block at a distance, those nearer being known; return how many lead there."""
+    distance, step = waves.distance, state.step
+    end = ZERO
+    at = waves.first_at[block]
+    while at < waves.first_at[block + ONE]:
+        face = waves.faces_at[at] // np.uint64(2)
+        side = waves.faces_at[at] % np.uint64(2)
+        k = faces.first[face]
+        for row in range(rows_of(faces.box[face])):
+            p, last = row_of(blocks, faces.box[face], row)
+            while p < last:
+                q = p + step[faces.direction[face]]
+                here, there = (q, p) if side == ONE else (p, q)
+                if (
+                    faces.kept[k, side] > 0
+                    and distance[here] == FAR
+                    and relaxed_load(distance, there) == level - ONE
+                ):
+                    relaxed_store(distance, here, level)
+                    queue[end] = here
+                    end += ONE
+                k += ONE
+                p += ONE
+        at += ONE
+    flood(state, distance, level, queue, end)
+    return end
+
+
+@kernel
+def bit_of(level: Any) -> Any:
+    """Return the bit that stands for a distance in Waves.levels_at."""
+    return ONE << min(np.uint64(level), np.uint64(63))
+
+
+@kernel
+def note_excess(state: GridState, blocks: Blocks, waves: Waves, box: Any, block: Any) -> Any:
+    """Note at which distances a block has excess; return how many of its pixels have some that can flow."""
+    block_box(blocks, block, box)
+    found, levels = ZERO, ZERO
+    for row in range(rows_of(box)):
+        p, last = row_of(blocks, box, row)
+        while p < last:
+            if state.terminal[p] > 0 and waves.distance[p] != FAR:
+                found += ONE
+                levels |= bit_of(waves.distance[p])
+            p += ONE
+    waves.levels_at[block] = levels
+    return found
+
+
+@kernel
+def lend(
+    state: GridState, blocks: Blocks, faces: Faces, waves: Waves, block: Any, level: Any, sign: Any
+) -> None:
+    """Make deficits of what arcs of a block take to the next distance; or with ``sign = 1`` undo that."""
+    distance, terminal, step = waves.distance, state.terminal, state.step
+    at = waves.first_at[block]
+    while at < waves.first_at[block + ONE]:
+        face = waves.faces_at[at] // np.uint64(2)
+        side = waves.faces_at[at] % np.uint64(2)
+        k = faces.first[face]
+        for row in range(rows_of(faces.box[face])):
+            p, last = row_of(blocks, faces.box[face], row)
+            while p < last:
+                q = p + step[faces.direction[face]]
+                here, there = (q, p) if side == ONE else (p, q)
+                if np.uint64(distance[here]) == level and np.uint64(distance[there]) + ONE == level:
+                    terminal[here] += sign * faces.kept[k, side]
+                k += ONE
+                p += ONE
+        at += ONE
+
+
+@kernel
+def hand_on(state: GridState, blocks: Blocks, faces: Faces, waves: Waves, block: Any, level: Any) -> None:
+    """Send excess over the arcs of a block that lead to the next distance."""
+    distance, terminal, step = waves.distance, state.terminal, state.step
+    at = waves.first_at[block]
+    while at < waves.first_at[block + ONE]:
+        face = waves.faces_at[at] // np.uint64(2)
+        side = waves.faces_at[at] % np.uint64(2)
+        k = faces.first[face]
+        sent = False
+        for row in range(rows_of(faces.box[face])):
+            p, last = row_of(blocks, faces.box[face], row)
+            while p < last:
+                q = p + step[faces.direction[face]]
+                here, there = (q, p) if side == ONE else (p, q)
+                if (
+                    terminal[here] > 0
+                    and np.uint64(distance[here]) == level
+                    and np.uint64(distance[there]) + ONE == level
+                ):
+                    amount = min(terminal[here], faces.kept[k, side])
+                    if amount > 0:
+                        faces.kept[k, side] -= amount
+                        faces.kept[k, ONE - side] += amount
+                        terminal[here] -= amount
+                        waves.moved[k] = amount if side == ZERO else -amount
+                        sent = True
+                k += ONE
+                p += ONE
+        if sent:
+            fetch_or(waves.levels_at, faces.ends[face, ONE - side], bit_of(level - ONE))
+        at += ONE
+
+
+@kernel
+def receive(state: GridState, blocks: Blocks, faces: Faces, waves: Waves, block: Any) -> None:
+    """Take in what other blocks have sent to a block."""
+    terminal, step = state.terminal, state.step
+    at = waves.first_at[block]
+    while at < waves.first_at[block + ONE]:
+        face = waves.faces_at[at] // np.uint64(2)
+        side = waves.faces_at[at] % np.uint64(2)
+        k = faces.first[face]
+        for row in range(rows_of(faces.box[face])):
+            p, last = row_of(blocks, faces.box[face], row)
+            while p < last:
+                amount = relaxed_load(waves.moved, k)
+                if side == ONE and amount > 0:
+                    terminal[p + step[faces.direction[face]]] += amount
+                    relaxed_store(waves.moved, k, 0)
+                elif side == ZERO and amount < 0:
+                    terminal[p] -= amount
+                    relaxed_store(waves.moved, k, 0)
+                k += ONE
+                p += ONE
+        at += ONE
+
+
+@kernel
+def push_down(
+    state: GridState,
+    blocks: Blocks,
+    faces: Faces,
+    waves: Waves,
+    forests: Forests,
+    box: Any,
+    block: Any,
+    level: Any,
+    stop: Any,
+    counts: Any,
+) -> None:
+    """Let the excess of a block at a distance flow to deficits, or over its faces to the next distance."""
+    label, parent = forests.label, forests.parent
+    root = len(state.step)
+    block_box(blocks, block, box)
+    if level > ZERO:
+        lend(state, blocks, faces, waves, block, level, -1)
+    sources = False
+    for row in range(rows_of(box)):
+        p, last = row_of(blocks, box, row)
+        while p < last:
+            label[p] = 0
+            forests.queued[p] = 0
+            amount = state.terminal[p]
+            if amount != 0 and np.uint64(waves.distance[p]) == level:
+                parent[p] = root
+                label[p] = 1 if amount > 0 else -1
+                sources |= amount > 0
+                if amount < 0:
+                    enqueue(forests, p, SINK)
+            p += ONE
+    forests.cursor[DEPTH + SOURCE] = ONE
+    forests.cursor[DEPTH + SINK] = ONE
+    if sources:
+        search(state, forests, stop, counts)  # where it lacks room for levels, some excess stays
+    for forest in (SOURCE, SINK):
+        while forests.cursor[LENGTH + forest] > ZERO:
+            dequeue(forests, forest)
+        forests.cursor[HEAD + forest] = ZERO
+    if level > ZERO:
+        lend(state, blocks, faces, waves, block, level, 1)
+        hand_on(state, blocks, faces, waves, block, level)
+
+
+@kernel
+def drive_waves(
+    state: GridState,
+    blocks: Blocks,
+    faces: Faces,
+    waves: Waves,
+    forests: Forests,
+    box: Any,
+    thread: Any,
+    num_threads: Any,
+    most: Any,
+    barrier: Any,
+    stop: Any,
+    counts: Any,
+    delays: Any,
+) -> Any:
+    """Drive up to `most` waves, one thread's share; return how many, less than 0 if the barrier is broken."""
+    num_blocks = np.uint64(len(waves.levels_at))
+    queue = forests.queue[ZERO]
+    turn = ZERO
+    wave = 0
+    while wave < most:
+        top = ZERO
+        found = np.int64(1)
+        while found > 0:
+            busy = ZERO
+            block = next_block(waves, turn)
+            while block < num_blocks:
+                delay(delays, thread)
+                if top == ZERO:
+                    find_near(state, blocks, waves, queue, box, block)
+                    busy = ONE
+                else:
+                    busy += find_farther(state, blocks, faces, waves, queue, block, top)
+                block = next_block(waves, turn)
+            found = end_turn(waves, turn, barrier, num_threads, thread, busy)
+            turn += ONE
+            if found < 0:
+                return -1
+            top += ONE
+            if top == np.uint64(FAR):
+                break
+        busy = ZERO
+        block = next_block(waves, turn)
+        while block < num_blocks:
+            busy += note_excess(state, blocks, waves, box, block)
+            block = next_block(waves, turn)
+        if relaxed_load(stop, ZERO) != 0:
+            busy = ZERO
+        left = end_turn(waves, turn, barrier, num_threads, thread, busy)
+        turn += ONE
+        if left < 0:
+            return -1
+        if left == 0:
+            break
+        level = top
+        while level > ZERO:
+            level -= ONE
+            block = next_block(waves, turn)
+            while block < num_blocks:
+                delay(delays, thread)
+                if relaxed_load(waves.levels_at, block) & bit_of(level) != ZERO:
+                    receive(state, blocks, faces, waves, block)
+                    if relaxed_load(stop, ZERO) == 0:
+                        push_down(state, blocks, faces, waves, forests, box, block, level, stop, counts)
+                block = next_block(waves, turn)
+            if end_turn(waves, turn, barrier, num_threads, thread, ZERO) < 0:
+                return -1
+            turn += ONE
+        wave += 1
+    return wave
