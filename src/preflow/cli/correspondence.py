@@ -110,7 +110,7 @@ def optical_flow(
     smoothness: Annotated[
         float, typer.Option(help="Of expansion: weight of smoothness against likeness.")
     ] = 50.0,
-    patch: Annotated[int, typer.Option(metavar="PIXELS", help="Of assignment: side, 2 to 30.")] = 6,
+    patch: Annotated[int, typer.Option(metavar="PIXELS", help="Of assignment: side, 2 to 30.")] = 8,
     solver: Solver = "auto",
     device: Device = "auto",
     threads: Threads = None,

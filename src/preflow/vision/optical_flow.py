@@ -80,7 +80,7 @@ def find_optical_flow(
     sigma: float = 8.0,
     max_labels: int = 150,
     max_sweeps: int = 2,
-    patch: int = 6,
+    patch: int = 8,
     radius: int = 3,
     solver: str = "auto",
     device: str = "auto",
