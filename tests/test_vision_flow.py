@@ -75,6 +75,16 @@ def test_flow_is_what_scikit_image_means_by_it(frames, method):
     assert (back == first).mean() > 0.8
 
 
+def test_flow_agrees_with_scikit_image():
+    registration = pytest.importorskip("skimage.registration")
+    texture = smooth_texture(np.random.default_rng(5), (50, 50), 2.0)
+    first, second = texture[5:45, 5:45], texture[4:44, 7:47]
+    ours = find_optical_flow(first, second, max_displacement=4).flow
+    theirs = registration.optical_flow_tvl1(first, second)
+    middle = np.s_[:, 8:-8, 8:-8]
+    assert endpoint_error(ours[middle], theirs[middle]) < 0.3
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_parts_of_pixels(method):
     texture = smooth_texture(np.random.default_rng(2), (60, 60), 1.5)

@@ -82,7 +82,9 @@ def stereo(
         if array is not None:
             with replacing(array) as file:
                 np.save(file, result.disparity)
-    labellings = [found for found in (result.left, result.right) if found is not None]
+    labellings = {"left": result.left}
+    if result.right is not None:
+        labellings["right"] = result.right
     low, high = float(result.disparity.min()), float(result.disparity.max())
     rows = [("disparity", f"{low:.2f} to {high:.2f} pixels")]
     if occlusions:
@@ -162,7 +164,7 @@ def optical_flow(
         write_image(out, flow_picture(result.flow, wheel=round(WHEEL * min(result.flow.shape[1:]))))
         if flo is not None:
             write_flo(flo, result.flow)
-    labellings = [] if result.labelling is None else [result.labelling]
+    labellings = {} if result.labelling is None else {"labelling": result.labelling}
     speed = (result.flow**2).sum(axis=0) ** 0.5
     rows = [("motion", f"{speed.mean():.2f} pixels on average, {speed.max():.2f} at most")]
     if right is not None:
@@ -190,11 +192,11 @@ def _check_outputs(
             check_writable(name)
 
 
-def _sizes(shape: tuple[int, ...], labellings: Iterable[Labelling]) -> list[tuple[str, str]]:
+def _sizes(shape: tuple[int, ...], labellings: Mapping[str, Labelling]) -> list[tuple[str, str]]:
     rows = [("image", f"{shape[1]:,} x {shape[0]:,} pixels")]
-    for labelling in labellings:
+    for name, labelling in labellings.items():
         text = f"{labelling.energy_terms.num_labels} labels, {labelling.moves} minimum cuts"
-        rows.append(("labelling", f"{text} in {labelling.sweeps} sweeps, energy {labelling.energy:,}"))
+        rows.append((name, f"{text} in {labelling.sweeps} sweeps, energy {labelling.energy:,}"))
     return rows
 
 
@@ -206,12 +208,12 @@ def _times(outside: Mapping[str, float], inside: Mapping[str, float]) -> list[tu
 def _report(
     rows: list[tuple[str, str]],
     written: Iterable[str | None],
-    labellings: Iterable[Labelling],
+    labellings: Mapping[str, Labelling],
     time_limit: float | None,
 ) -> None:
     from .reports import aligned
 
-    stopped = any(labelling.stopped for labelling in labellings)
+    stopped = any(labelling.stopped for labelling in labellings.values())
     if stopped:
         rows.append(("status", f"stopped at the time limit of {time_limit:g} s"))
     typer.echo("\n".join(aligned([*rows, ("wrote", ", ".join(filter(None, written)))])))
