@@ -101,10 +101,23 @@ class State:
         groups = [
             (self.labels == label, 2 * int(costs[label]))
             for label in np.flatnonzero((costs > 0) & (self.used > 0)).tolist()
-            if label != alpha
+            if label != alpha and self._may_vanish(label, unary, pairs)
         ]
         box = (slice(None),) * unary.ndim
         return Move(box, np.zeros(energy.shape, np.bool_), None, unary, pairs, entry, groups, energy.offsets)
+
+    def _may_vanish(self, label: int, unary: NDArray[Any], pairs: NDArray[Any]) -> bool:
+        """Whether a move may pay in which all pixels of a label switch, and none of them would otherwise.
+
+        For all of them to switch costs least if all others do as well, because energies are submodular. If
+        even then it costs more than it saves, the label stays, and a plain grid finds the best move.
+        """
+        mask = self.labels == label
+        cost = int(unary[mask].sum(dtype=np.int64))
+        for pair, offset in zip(pairs, self.terms.offsets, strict=True):
+            here, there = pair_boxes(mask.shape, offset)
+            cost -= int(pair[here][mask[here] != mask[there]].sum(dtype=np.int64))
+        return cost < 2 * int(self.terms.label_costs[label])
 
     def swap(self, alpha: int, beta: int) -> Move:
         """Return the move in which pixels of two labels choose again; those that switch get `alpha`."""
