@@ -22,11 +22,19 @@ from preflow.errors import DeviceUnavailableError, InvalidInputError, NotOptimal
 from preflow.generators import grid_2d
 from preflow.gridcut import policy
 from preflow.gridcut.api import _Solve
-from strategies import SmallGrid, small_grids
+from strategies import NEIGHBOURHOODS, SmallGrid, small_grids
 
 ON_CPU = [method.name for method in preflow.methods("grid_cut") if method.device == "cpu"]
 PARALLEL = {method.name for method in preflow.methods("grid_cut") if method.parallel}
 SOURCE, SINK = np.array([[9, 4, 0], [9, 1, 0]]), np.array([[0, 3, 9], [0, 6, 9]])
+
+
+#: Kernels are compiled for every number of directions: two of them here.
+FEW_KERNELS = {
+    1: NEIGHBOURHOODS[1],
+    2: [4, [(0, 2), (1, -3)], [(2, -1), (0, 1), (3, 3)]],
+    3: NEIGHBOURHOODS[3],
+}
 
 
 def arguments_for(method: str) -> dict[str, Any]:
@@ -45,19 +53,11 @@ def noisy_image(side: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 class TestEverySolver:
     """What holds for all of them."""
 
-    @given(grid=small_grids())
+    @given(data=st.data())
     @settings(max_examples=60)
-    def test_value_and_labels_are_those_of_the_general_solver(self, method: str, grid: SmallGrid) -> None:
+    def test_value_and_labels_are_those_of_the_general_solver(self, method: str, data: st.DataObject) -> None:
+        grid = data.draw(small_grids(neighbourhoods=FEW_KERNELS if method in PARALLEL else NEIGHBOURHOODS))
         check_grid_against_oracle(grid, **arguments_for(method))
-
-    @pytest.mark.parametrize("connectivity", [18, 26])
-    def test_volumes_with_many_neighbours(self, method: str, connectivity: int) -> None:
-        rng = np.random.default_rng(connectivity)
-        for shape, rows in (((1, 1, 1), 1), ((5, 4, 3), 1), ((5, 4, 3), 2), ((2, 5, 5), 1)):
-            source, sink = rng.integers(0, 40, (2, *shape))
-            neighbor = rng.integers(0, 6, (connectivity // 2 * rows, *shape))
-            grid = SmallGrid(source, sink, neighbor, connectivity)
-            check_grid_against_oracle(grid, **arguments_for(method))
 
     @pytest.mark.parametrize("factor", [1000, 10**13])
     def test_capacities_of_every_width(self, method: str, factor: int) -> None:
@@ -74,7 +74,11 @@ class TestEverySolver:
         general = preflow.min_cut(grid.network.to_flow_problem(), method="serial-hi-pr")
         assert result.value == pytest.approx(general.value, rel=1e-12)
 
-    @given(grid=small_grids(), seed=st.integers(0, 2**32), share=st.sampled_from([0.02, 0.5]))
+    @given(
+        grid=small_grids(neighbourhoods=FEW_KERNELS),
+        seed=st.integers(0, 2**32),
+        share=st.sampled_from([0.02, 0.5]),
+    )
     @settings(max_examples=25)
     def test_a_warm_start_changes_nothing_but_the_time(
         self, method: str, grid: SmallGrid, seed: int, share: float
@@ -107,8 +111,8 @@ class TestEverySolver:
     def test_an_image_of_some_size(self, method: str) -> None:
         source, sink = noisy_image(150)
         image = np.random.default_rng(1).random(source.shape)
-        neighbor = preflow.contrast_capacity(image, strength=40, connectivity=8)
-        result = check_grid_against_oracle(SmallGrid(source, sink, neighbor, 8), **arguments_for(method))
+        neighbor = preflow.contrast_capacity(image, strength=40)
+        result = check_grid_against_oracle(SmallGrid(source, sink, neighbor, 4), **arguments_for(method))
         assert result.stats.method == method
 
     def test_time_limit(self, method: str) -> None:
@@ -173,11 +177,26 @@ def test_ctrl_c(method: str) -> None:
     assert process.returncode == 0
 
 
+@pytest.mark.parametrize("connectivity", [18, 26])
+def test_volumes_with_many_neighbours(connectivity: int) -> None:
+    rng = np.random.default_rng(connectivity)
+    for shape, rows in (((1, 1, 1), 1), ((5, 4, 3), 1), ((5, 4, 3), 2), ((2, 5, 5), 1)):
+        source, sink = rng.integers(0, 40, (2, *shape))
+        neighbor = rng.integers(0, 6, (connectivity // 2 * rows, *shape))
+        grid = SmallGrid(source, sink, neighbor, connectivity)
+        check_grid_against_oracle(grid, method="serial-incremental-bfs")
+
+
 def test_min_cut_takes_grids() -> None:
     result = preflow.min_cut(GridNetwork.from_arrays(SOURCE, SINK, 2))
     assert isinstance(result, GridCutResult)
     assert result.value == 9
     assert "2 of 6 pixels on the source side" in repr(result)
+    with pytest.raises(InvalidInputError, match="give none"):
+        preflow.max_flow(GridNetwork.from_arrays(SOURCE, SINK, 2), 0, 1)
+    flow = preflow.max_flow(GridNetwork.from_arrays(SOURCE, SINK, 2))
+    assert flow.value == 9
+    flow.verify()
     with pytest.raises(InvalidInputError, match="give none"):
         preflow.min_cut(GridNetwork.from_arrays(SOURCE, SINK, 2), 0, 1)
 

@@ -265,6 +265,23 @@ class TestOnDevice:
         result.verify()
         assert result.value == result.energy == 5
 
+    def test_flow_goes_from_host_to_device_and_back(self) -> None:
+        source, sink = np.random.default_rng(0).integers(0, 20, (2, 5, 6))
+        network = GridNetwork.from_arrays(source, sink, 7)
+        there = GridNetwork.from_arrays(OnGpu(source), OnGpu(sink), 7)  # type: ignore[arg-type]
+        first = preflow.grid_cut(network)
+        second = preflow.grid_cut(network, method="cuda-lockfree", warm_start=first)
+        third = preflow.grid_cut(there, method="cuda-lockfree", warm_start=second)
+        fourth = preflow.grid_cut(there, device="cpu", warm_start=third)
+        assert isinstance(second.labels, np.ndarray)
+        assert set(second.stats.seconds) == {"build", "upload", "solve", "download", "recover"}
+        for result in (first, second, third, fourth):
+            result.verify()
+            assert result.value == first.value
+            assert (network.to_host(getattr(result.labels, "values", result.labels)) == first.labels).all()
+        assert not second.stats.pushes
+        assert isinstance(third.labels, OnGpu)
+
     def test_arrays_elsewhere_are_an_error(self) -> None:
         with pytest.raises(InvalidInputError, match="sink_capacity is not on the GPU"):
             GridNetwork.from_arrays(OnGpu(ZEROS), ZEROS, 1)  # type: ignore[arg-type]

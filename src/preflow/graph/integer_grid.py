@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import CapacityOverflowError, UnboundedFlowError
-from .grid import GridNetwork, Pair, compact, grid_pairs
+from .grid import GridNetwork, Pair, grid_pairs
+from .grid_input import compact
 from .neighbourhood import Box, pair_boxes
 from .network import EXACT_FLOAT, INT64_MAX, exact_sum
 
@@ -253,7 +254,8 @@ def _reduced(network: GridNetwork, neighbor: Any, largest_neighbor: int, exponen
     constant = float(lesser.sum(dtype=np.float64)) if exponent is not None else _exact_total(lesser)
     net = source.astype(wide) - sink
     grid = _grid(network, source, sink, neighbor, (0, largest_neighbor))
-    if incident_capacity(grid, np.float64).max() * ROUNDING > INT64_MAX // 2:
+    bound = float(len(grid.offsets) * largest_neighbor)
+    if bound > INT64_MAX // 2 and incident_capacity(grid, np.float64).max() * ROUNDING > INT64_MAX // 2:
         raise CapacityOverflowError("the capacities between a pixel and its neighbours sum past int64")
     if is_float or exponent:
         with np.errstate(over="ignore"):

@@ -15,12 +15,45 @@ struct Counted {
     u64 pushes = 0, searches = 0, visits = 0, waves = 0;
 };
 
+// Who works on a list: all blocks, or where it has few tiles the first block alone, which then waits for nobody else.
+struct Workers {
+    GridTeam team;
+    u64* told;
+    bool alone = false;
+
+    __device__ explicit Workers(const Arguments& args) : team(args.arrivals), told(&args.state[TOLD]) {}
+
+    __device__ bool is_first() const { return alone ? threadIdx.x == 0 : team.is_first(); }
+    __device__ u32 warp() const { return alone ? threadIdx.x / WARP : team.warp(); }
+    __device__ u32 num_warps(u32 of_block) const { return alone ? of_block : of_block * team.num_blocks; }
+    __device__ void wait() {
+        if (alone) __syncthreads();
+        else team.wait([] {});
+    }
+    // Whether those who work now are to work on a list of so many tiles; else they are to agree on how far the first
+    // block has come, which begins to work alone before or after that.
+    __device__ bool have(u32 size, u32 warps_of_block) {
+        const bool is_short = size > 0 && size <= 2 * warps_of_block;
+        if (alone) return is_short;
+        if (is_short && blockIdx.x == 0) alone = true;
+        return !is_short || alone;
+    }
+    // Tells where the first block is, once it does not work alone any more, to all.
+    __device__ u64 agree(u64 where) {
+        if (alone && threadIdx.x == 0) relaxed_store(told, where);
+        alone = false;
+        team.wait([] {});
+        where = relaxed_load(told);
+        team.wait([] {});  // before anything else is told
+        return where;
+    }
+};
+
 // What a launch does; all threads of it have the same `state`.
 struct Solver {
     const Arguments& args;
     const Shape shape;
     const TileLists lists;
-    const Slot slot;
     Counted counted;
     bool failed = false;
 
@@ -29,7 +62,7 @@ struct Solver {
 
     // Labels a tile given the labels around it, in the first round without these, and lists the tiles around it where
     // its own labels at the border changed.
-    __device__ __noinline__ void search(u32 index, u32 round, u32 stamp) {
+    __device__ __forceinline__ void search(u32 index, u32 round, u32 stamp) {
         const Tile tile(shape, index);
         u32 mask[DIRECTIONS][ROWS_A_LANE];
         Rows root;
@@ -43,7 +76,7 @@ struct Solver {
         const Ending ending = search_tile<true>(args.label, shape, tile, mask, root, round == 0, levels,
                                                 [&](u32 k, u32 bits, u32 level) {
                                                     for (bits &= outer_pixels(row_of(k)); bits != 0; bits &= bits - 1)
-                                                        slot.label(row_of(k), __ffs(bits) - 1) = level;
+                                                        Slot::label(row_of(k), __ffs(bits) - 1) = level;
                                                 });
         if (ending == Ending::UNCHANGED) return;
         failed |= ending == Ending::FAILED;
@@ -59,7 +92,7 @@ struct Solver {
 #pragma unroll
             for (u32 i = 0; i < 2 * REACH_X; ++i) {
                 const u32 x = i < REACH_X ? i : WIDTH - 1 - (i - REACH_X);
-                const u32 now = levels.reached[k] >> x & 1 ? slot.label(row, x) : NONE;
+                const u32 now = levels.reached[k] >> x & 1 ? Slot::label(row, x) : NONE;
                 u32* const at = args.label + tile.pixel(row) + x;
                 if (round > 0 && relaxed_load(at) == now) continue;
                 relaxed_store(at, now);
@@ -70,7 +103,7 @@ struct Solver {
         for (u32 r = 0; r < ROWS; ++r) {
             if (!is_outer_row(r)) continue;
             const u32 bits = __shfl_sync(ALL_LANES, levels.reached[r / WARP], r % WARP);
-            const u32 now = bits >> lane_id() & 1 ? slot.label(r, lane_id()) : NONE;
+            const u32 now = bits >> lane_id() & 1 ? Slot::label(r, lane_id()) : NONE;
             u32* const at = args.label + tile.pixel(r) + lane_id();
             const bool is_new = round == 0 || relaxed_load(at) != now;
             if (is_new) relaxed_store(at, now);
@@ -103,31 +136,31 @@ struct Solver {
 
     // Pushes the excess of a tile as far as it goes, in up to so many waves from all levels down, then lists the tiles
     // that got some, and the tile itself if it has some left that can go on.
-    __device__ __noinline__ void discharge(u32 index, u32 round) {
+    __device__ __forceinline__ void discharge(u32 index, u32 round) {
         const Tile tile(shape, index);
         u32 mask[DIRECTIONS][ROWS_A_LANE];
         Rows root;
 #pragma unroll
         for (u32 k = 0; k < ROWS_A_LANE; ++k) {
             const u32 row = row_of(k);
-            slot.root()[row] = tile.words(args, ROOT)[row];
-            slot.active()[row] = tile.words(args, ACTIVE)[row];
+            Slot::root(row) = tile.words(args, ROOT)[row];
+            Slot::active(row) = tile.words(args, ACTIVE)[row];
 #pragma unroll
             for (u32 d = 0; d < DIRECTIONS; ++d) {
-                slot.mask(d, row) = tile.words(args, d)[row];
-                slot.crossed(d, row) = 0;
+                Slot::mask(d, row) = tile.words(args, d)[row];
+                Slot::crossed(d, row) = 0;
             }
         }
-        Pusher pusher{args, shape, tile, slot};
+        Pusher pusher{args, shape, tile};
         bool is_here = false, goes_on;
         ++counted.visits;
         Levels levels;
         for (u64 wave = 0;; ++wave) {
 #pragma unroll
             for (u32 k = 0; k < ROWS_A_LANE; ++k) {
-                root[k] = slot.root()[row_of(k)];
+                root[k] = Slot::root(row_of(k));
 #pragma unroll
-                for (u32 d = 0; d < DIRECTIONS; ++d) mask[d][k] = slot.mask(d, row_of(k));
+                for (u32 d = 0; d < DIRECTIONS; ++d) mask[d][k] = Slot::mask(d, row_of(k));
             }
             ++counted.searches;
             failed |= Ending::FAILED ==
@@ -139,10 +172,10 @@ struct Solver {
                                          });
             Rows work;
 #pragma unroll
-            for (u32 k = 0; k < ROWS_A_LANE; ++k) work[k] = slot.active()[row_of(k)] & levels.reached[k];
+            for (u32 k = 0; k < ROWS_A_LANE; ++k) work[k] = Slot::active(row_of(k)) & levels.reached[k];
             goes_on = any_of_warp(work);
             if (!goes_on || wave == args.waves) break;
-            if (!is_here) copy_tile(args, tile, slot, [](u32* here, const u32* there) { *here = *there; });
+            if (!is_here) copy_tile(args, tile, [](u32* here, const u32* there) { *here = *there; });
             is_here = true;
             __syncwarp();
             ++counted.waves;
@@ -152,11 +185,11 @@ struct Solver {
         counted.pushes += pusher.pushes;
         u32 touched = 0;
         if (is_here) {
-            HandOver hand_over{args, shape, tile, slot};
+            HandOver hand_over{args, shape, tile};
             hand_over.all();
             touched = hand_over.touched;
             __syncwarp();
-            copy_tile(args, tile, slot, [](const u32* here, u32* there) { *there = *here; });
+            copy_tile(args, tile, [](const u32* here, u32* there) { *there = *here; });
         }
         leave(tile, levels);
         if (lane_id() == 0) {
@@ -172,11 +205,11 @@ struct Solver {
 #pragma unroll
         for (u32 k = 0; k < ROWS_A_LANE; ++k) {
             const u32 row = row_of(k);
-            tile.words(args, ROOT)[row] = slot.root()[row];
-            tile.words(args, ACTIVE)[row] = slot.active()[row];
+            tile.words(args, ROOT)[row] = Slot::root(row);
+            tile.words(args, ACTIVE)[row] = Slot::active(row);
             tile.words(args, REACHED)[row] = levels.reached[k];
 #pragma unroll
-            for (u32 d = 0; d < DIRECTIONS; ++d) tile.words(args, d)[row] = slot.mask(d, row);
+            for (u32 d = 0; d < DIRECTIONS; ++d) tile.words(args, d)[row] = Slot::mask(d, row);
             if (is_outer_row(row)) continue;
             u32* const label = args.label + tile.pixel(row);
             for (u32 bits = outer_pixels(row) & ~levels.reached[k]; bits != 0; bits &= bits - 1)
@@ -198,69 +231,37 @@ struct Solver {
             lists.append(color, when, when + 1, index);
     }
 
-    template <class Team>
-    __device__ void search_listed(const Team& team, u32 round, u32 size, u32 stamp) {
-        if (team.warp() == 0 && lane_id() == 0) relaxed_store(lists.size(SEARCH_LIST, round + 2), 0u);
-        for (u32 i = team.warp(); i < size; i += team.num_warps())
-            search(lists.list(SEARCH_LIST, round)[i], round, stamp);
-    }
-
     // Labels all tiles with exact distances to the sink, while nothing moves.
-    __device__ void search_all(GridTeam& team, u64* state) {
+    __device__ __forceinline__ void search_all(Workers& workers, u64* state) {
         const u64 began = nanoseconds();
-        if (team.is_first())
+        if (workers.team.is_first())
             for (u32 i = 0; i < 3 * (MOST_COLORS + 1); ++i) relaxed_store(&lists.counters[i * 32], 0u);
-        u32 stamp = static_cast<u32>(state[SEARCH_STAMP]);
+        const u32 stamp = static_cast<u32>(state[SEARCH_STAMP]) + 1;
         u32 round = 0;
-        for (; round < 2; ++round) {
-            ++stamp;
-            for (u32 t = team.warp(); t < shape.num_tiles(); t += team.num_warps()) search(t, round, stamp);
-            team.wait([] {});
-        }
         while (true) {
-            u32 size = relaxed_load(lists.size(SEARCH_LIST, round));
-            if (size == 0) break;
-            ++stamp;
-            if (size > few()) {
-                search_listed(team, round, size, stamp);
-                team.wait([] {});
-                ++round;
+            // In the first two rounds all tiles are searched: without the labels around them, then with these.
+            const u32 size = round < 2 ? shape.num_tiles() : relaxed_load(lists.size(SEARCH_LIST, round));
+            if (!workers.have(size, blockDim.x / WARP)) {
+                round = static_cast<u32>(workers.agree(round));
                 continue;
             }
-            // A few tiles are for the warps of one block, which wait for each other only.
-            if (blockIdx.x == 0) {
-                BlockTeam block;
-                u32 now = round, mark = stamp;
-                while (size > 0 && size <= few()) {
-                    search_listed(block, now, size, mark);
-                    block.wait([] {});
-                    ++now;
-                    ++mark;
-                    size = relaxed_load(lists.size(SEARCH_LIST, now));
-                    block.wait([] {});
-                }
-                if (threadIdx.x == 0) tell(now);
-            }
-            team.wait([] {});
-            const u32 now = static_cast<u32>(relaxed_load(&args.state[TOLD]));
-            stamp += now - round - 1;
-            round = now;
-            team.wait([] {});
+            if (size == 0) break;
+            if (round >= 2 && workers.is_first()) relaxed_store(lists.size(SEARCH_LIST, round + 2), 0u);
+            const u32 step = workers.num_warps(blockDim.x / WARP);
+            for (u32 i = workers.warp(); i < size; i += step)
+                search(round < 2 ? i : lists.list(SEARCH_LIST, round)[i], round, stamp + round);
+            workers.wait();
+            ++round;
         }
-        state[SEARCH_STAMP] = stamp;
+        state[SEARCH_STAMP] = stamp + round;
         state[SEARCH_ROUNDS] += round;
         state[LAST_SEARCH] = round;
         ++state[RELABELS];
         state[NANOSECONDS] += nanoseconds() - began;
     }
 
-    // Tiles that are left to one block.
-    __device__ u32 few() const { return 2 * (blockDim.x / WARP); }
-    __device__ u32 few_discharges() const { return 2 * static_cast<u32>(args.dischargers); }
-    __device__ void tell(u64 what) const { relaxed_store(&args.state[TOLD], what); }
-
     // Lists the tiles with excess that can reach the sink.
-    __device__ void list_active(GridTeam& team, u32 round) {
+    __device__ __forceinline__ void list_active(const GridTeam& team, u32 round) {
         for (u32 t = team.warp(); t < shape.num_tiles(); t += team.num_warps()) {
             const Tile tile(shape, t);
             Rows work;
@@ -273,19 +274,15 @@ struct Solver {
         }
     }
 
-    template <class Team>
-    __device__ void discharge_listed(const Team& team, u32 color, u32 round, u32 size) {
-        const u32 dischargers = static_cast<u32>(args.dischargers), all = blockDim.x / WARP;
-        if (threadIdx.x / WARP >= dischargers) return;
-        for (u32 i = team.warp(); i < size; i += team.num_warps() / all * dischargers)
-            discharge(lists.list(color, round)[i], round);
-    }
-
     // Whose turn it is: color after color, round after round, until there is nothing left or `end` comes.
     struct Turn {
         u32 color, round;
 
         __device__ void next() { color = color + 1 < COLORS ? color + 1 : (++round, 0); }
+        __device__ u64 number() const { return static_cast<u64>(round) * COLORS + color; }
+        __device__ static Turn numbered(u64 number) {
+            return {static_cast<u32>(number % COLORS), static_cast<u32>(number / COLORS)};
+        }
     };
     // Finds the next list that is not empty; returns its size.
     __device__ u32 find_work(Turn& turn, u32 end, bool clears) const {
@@ -300,43 +297,37 @@ struct Solver {
         return 0;
     }
 
-    // Discharges tiles, color by color, for some rounds or until none has work. Returns how many were discharged.
-    __device__ u64 discharge_all(GridTeam& team, u64* state) {
+    // Discharges tiles, color by color, for some rounds or until none has work. Returns how many lists there were,
+    // or how many tiles where all blocks worked.
+    __device__ __forceinline__ u64 discharge_all(Workers& workers, u64* state) {
+        const u32 dischargers = static_cast<u32>(args.dischargers);
         Turn turn{0, static_cast<u32>(state[ROUND])};
-        // As many rounds as a search takes are worth one.
-        const u64 rounds = args.rounds + args.rounds_percent * state[LAST_SEARCH] / 100;
+        // Where a search takes many rounds, so does excess to go the same way.
+        const u64 as_searched = args.rounds_percent * state[LAST_SEARCH] / 100;
+        const u64 rounds = as_searched > args.rounds ? as_searched : args.rounds;
         const u32 end = turn.round + static_cast<u32>(rounds);
         u64 work = 0;
         while (true) {
-            u32 size = find_work(turn, end, team.is_first());
-            if (size == 0) break;
-            if (size > few_discharges()) {
-                discharge_listed(team, turn.color, turn.round, size);
-                work += size;
-                ++state[PHASES];
-                turn.next();
-                team.wait([] {});
+            const u32 size = find_work(turn, end, workers.is_first());
+            if (!workers.have(size, dischargers)) {
+                const u64 before = turn.number();
+                turn = Turn::numbered(workers.agree(before));
+                work += turn.number() - before;
+                state[PHASES] += turn.number() - before;
                 continue;
             }
-            if (blockIdx.x == 0) {
-                BlockTeam block;
-                Turn mine = turn;
-                while (size > 0 && size <= few_discharges()) {
-                    discharge_listed(block, mine.color, mine.round, size);
-                    mine.next();
-                    block.wait([] {});
-                    size = find_work(mine, end, threadIdx.x == 0);
-                    block.wait([] {});
-                }
-                if (threadIdx.x == 0) tell(static_cast<u64>(mine.round) * COLORS + mine.color);
+            if (size == 0) break;
+            if (threadIdx.x / WARP < dischargers) {
+                const u32 step = workers.num_warps(dischargers);
+                for (u32 i = workers.warp(); i < size; i += step)
+                    discharge(lists.list(turn.color, turn.round)[i], turn.round);
             }
-            team.wait([] {});
-            const u64 told = relaxed_load(&args.state[TOLD]);
-            const u64 turns = told - (static_cast<u64>(turn.round) * COLORS + turn.color);
-            work += turns;
-            state[PHASES] += turns;
-            turn = {static_cast<u32>(told % COLORS), static_cast<u32>(told / COLORS)};
-            team.wait([] {});
+            turn.next();
+            if (!workers.alone) {
+                work += size;
+                ++state[PHASES];
+            }
+            workers.wait();
         }
         // Lists that are left are emptied by the next search; nobody uses their rounds again.
         state[ROUND] = turn.round + 3;
@@ -346,20 +337,21 @@ struct Solver {
 
 KERNEL(push_relabel_tiles, Arguments) {
     Solver solver(args);
-    GridTeam team(args.arrivals);
+    Workers workers(args);
+    GridTeam& team = workers.team;
     u64 state[STATE_WORDS];
     for (u32 i = 0; i < STATE_WORDS; ++i) state[i] = args.state[i];
     team.wait([] {});
     u64 work = 0;
     while (true) {
         if (team.is_first()) relaxed_store(&args.state[ACTIVE_TILES], u64{0});
-        solver.search_all(team, state);
+        solver.search_all(workers, state);
         solver.list_active(team, static_cast<u32>(state[ROUND]));
         team.wait([] {});
         state[ACTIVE_TILES] = relaxed_load(&args.state[ACTIVE_TILES]);
         state[IS_DONE] = state[ACTIVE_TILES] == 0;
         if (state[IS_DONE] != 0 || args.rounds == 0 || work > args.work_of_launch) break;
-        work += 1 + solver.discharge_all(team, state);
+        work += 1 + solver.discharge_all(workers, state);
     }
     if (solver.failed) relaxed_store(&args.state[FAILED], u64{1});
     const u64 counted[] = {sum_of_warp(solver.counted.pushes), solver.counted.searches, solver.counted.visits,

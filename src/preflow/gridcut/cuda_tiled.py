@@ -58,8 +58,8 @@ class TiledOptions:
     waves : int
         How often the excess of a tile is moved down before the tiles around it get their turn.
     rounds, rounds_percent : int
-        Turns of every color between two global relabels: so many, and so many for each hundred rounds that the
-        last relabel took.
+        Turns of every color between two global relabels: so many, or so many for each hundred rounds that the
+        last relabel took if that is more.
     slab_bytes : int
         Memory of the GPU for capacities and excess: a grid that needs more is streamed from the host, so many
         of its planes at a time. 0 is as much as is free.

@@ -7,37 +7,47 @@ constexpr u32 RESIDUAL_LINE = RESIDUAL_BYTES == 2 ? 34 : 33, EXCESS_LINE = 33;
 
 constexpr u32 rounded(u32 bytes) { return (bytes + 15) / 16 * 16; }
 constexpr u32 MASK_BYTES = rounded(DIRECTIONS * ROWS * 4), BITS_BYTES = rounded(ROWS * 4);
+constexpr u32 LIST_SIZE = 256, LIST_BYTES = 2 * LIST_SIZE;
 constexpr u32 EXCESS_BYTES_OF_TILE = rounded(ROWS * EXCESS_LINE * EXCESS_BYTES);
 constexpr u32 RESIDUAL_BYTES_OF_TILE = rounded(DIRECTIONS * ROWS * RESIDUAL_LINE * RESIDUAL_BYTES);
-constexpr u32 SLOT_BYTES = EXCESS_BYTES_OF_TILE + RESIDUAL_BYTES_OF_TILE + 2 * MASK_BYTES + 2 * BITS_BYTES;
+constexpr u32 SLOT_BYTES =
+    EXCESS_BYTES_OF_TILE + RESIDUAL_BYTES_OF_TILE + 3 * MASK_BYTES + 4 * BITS_BYTES + LIST_BYTES;
 
 constexpr u32 LABEL_LINE = 33, LABEL_BYTES = rounded(ROWS * LABEL_LINE * 4);
 
-// The shared memory of a warp. Searches at rest keep labels there, and more warps have room.
+// The shared memory of a warp, found anew at each use: so the compiler knows that it is shared memory. Searches at rest
+// keep labels there, and more warps have room.
 struct Slot {
-    char* begin;
-    u32* labels;
+    static constexpr u32 RESIDUAL = EXCESS_BYTES_OF_TILE, MASK = RESIDUAL + RESIDUAL_BYTES_OF_TILE,
+                         CROSSED = MASK + MASK_BYTES, ADMISSIBLE = CROSSED + MASK_BYTES,
+                         ACTIVE_ROWS = ADMISSIBLE + MASK_BYTES, ROOT_ROWS = ACTIVE_ROWS + BITS_BYTES,
+                         ROOTS_BEFORE = ROOT_ROWS + BITS_BYTES, OVER_BORDER = ROOTS_BEFORE + BITS_BYTES,
+                         LIST = OVER_BORDER + BITS_BYTES;
 
-    __device__ explicit Slot()
-        : begin(shared_memory() + threadIdx.x / WARP * SLOT_BYTES),
-          labels(reinterpret_cast<u32*>(shared_memory() + threadIdx.x / WARP * LABEL_BYTES)) {}
-
-    __device__ Excess* excess() const { return reinterpret_cast<Excess*>(begin); }
-    __device__ Residual* residual() const { return reinterpret_cast<Residual*>(begin + EXCESS_BYTES_OF_TILE); }
-    __device__ u32* mask() const {
-        return reinterpret_cast<u32*>(begin + EXCESS_BYTES_OF_TILE + RESIDUAL_BYTES_OF_TILE);
+    template <class T>
+    __device__ static __forceinline__ T* at(u32 begin) {
+        return reinterpret_cast<T*>(shared_memory() + threadIdx.x / WARP * SLOT_BYTES + begin);
     }
-    __device__ u32* crossed() const { return mask() + MASK_BYTES / 4; }
-    __device__ u32* active() const { return crossed() + MASK_BYTES / 4; }
-    __device__ u32* root() const { return active() + BITS_BYTES / 4; }
-
-    __device__ Excess& excess(u32 row, u32 x) const { return excess()[row * EXCESS_LINE + x]; }
-    __device__ Residual& residual(u32 d, u32 row, u32 x) const {
+    __device__ static __forceinline__ Excess* excess() { return at<Excess>(0); }
+    __device__ static __forceinline__ Residual* residual() { return at<Residual>(RESIDUAL); }
+    __device__ static __forceinline__ Excess& excess(u32 row, u32 x) { return excess()[row * EXCESS_LINE + x]; }
+    __device__ static __forceinline__ Residual& residual(u32 d, u32 row, u32 x) {
         return residual()[(d * ROWS + row) * RESIDUAL_LINE + x];
     }
-    __device__ u32& mask(u32 d, u32 row) const { return mask()[d * ROWS + row]; }
-    __device__ u32& crossed(u32 d, u32 row) const { return crossed()[d * ROWS + row]; }
-    __device__ u32& label(u32 row, u32 x) const { return labels[row * LABEL_LINE + x]; }
+    __device__ static __forceinline__ u32& mask(u32 d, u32 row) { return at<u32>(MASK)[d * ROWS + row]; }
+    __device__ static __forceinline__ u32& crossed(u32 d, u32 row) { return at<u32>(CROSSED)[d * ROWS + row]; }
+    __device__ static __forceinline__ u32& active(u32 row) { return at<u32>(ACTIVE_ROWS)[row]; }
+    __device__ static __forceinline__ u32& root(u32 row) { return at<u32>(ROOT_ROWS)[row]; }
+    // What a wave goes by: admissible arcs of a level, pixels that could send to the sink when the tile was searched,
+    // and those that a shortest path leaves the tile from; and a list of pixels.
+    __device__ static __forceinline__ u32& admissible(u32 d, u32 row) { return at<u32>(ADMISSIBLE)[d * ROWS + row]; }
+    __device__ static __forceinline__ u32& root_before(u32 row) { return at<u32>(ROOTS_BEFORE)[row]; }
+    __device__ static __forceinline__ u32& over_border(u32 row) { return at<u32>(OVER_BORDER)[row]; }
+    __device__ static __forceinline__ unsigned short& listed(u32 i) { return at<unsigned short>(LIST)[i]; }
+
+    __device__ static __forceinline__ u32& label(u32 row, u32 x) {
+        return reinterpret_cast<u32*>(shared_memory() + threadIdx.x / WARP * LABEL_BYTES)[row * LABEL_LINE + x];
+    }
 };
 
 __device__ __forceinline__ int fetch_add_excess(int* at, int value) {
@@ -51,21 +61,22 @@ __device__ __forceinline__ void add_excess(T* at, T value) { static_cast<void>(f
 template <class T, u32 LINE, class Copy>
 __device__ __forceinline__ void for_all_words(const Tile& tile, T* there, T* here, Copy copy) {
     constexpr u32 WORDS = WIDTH * sizeof(T) / 4, LINE_WORDS = LINE * sizeof(T) / 4;
+    u32* const tile_there = reinterpret_cast<u32*>(there + tile.first);
+    u32* const tile_here = reinterpret_cast<u32*>(here);
 #pragma unroll 8
     for (u32 i = lane_id(); i < ROWS * WORDS; i += WARP) {
         const u32 row = i / WORDS, column = i % WORDS;
-        copy(reinterpret_cast<u32*>(here) + row * LINE_WORDS + column,
-             reinterpret_cast<u32*>(there + tile.pixel(row)) + column);
+        copy(tile_here + row * LINE_WORDS + column, tile_there + (tile.offset(row) / WIDTH * WORDS + column));
     }
 }
 
 template <class Copy>
-__device__ __forceinline__ void copy_tile(const Arguments& args, const Tile& tile, const Slot& slot, Copy copy) {
-    for_all_words<Excess, EXCESS_LINE>(tile, args.terminal - args.first_pixel, slot.excess(), copy);
+__device__ __forceinline__ void copy_tile(const Arguments& args, const Tile& tile, Copy copy) {
+    for_all_words<Excess, EXCESS_LINE>(tile, args.terminal - args.first_pixel, Slot::excess(), copy);
 #pragma unroll
     for (u32 d = 0; d < DIRECTIONS; ++d)
         for_all_words<Residual, RESIDUAL_LINE>(tile, args.residual + d * args.direction_stride - args.first_pixel,
-                                               slot.residual() + d * ROWS * RESIDUAL_LINE, copy);
+                                               Slot::residual() + d * ROWS * RESIDUAL_LINE, copy);
 }
 
 // Where a pixel is pushed to in its tile.
@@ -76,20 +87,11 @@ struct Inside {
         : row(from_row + dz(d) * TILE_Y + dy(d)), x(from_x + dx(d)), bit(1u << (x & 31)) {}
 };
 
-// Returns a lane's word of one of its rows.
-__device__ __forceinline__ u32 word_of(const Rows& bits, u32 k) {
-    u32 word = bits[0];
-#pragma unroll
-    for (u32 i = 1; i < ROWS_A_LANE; ++i) word = i == k ? bits[i] : word;
-    return word;
-}
-
 // Moves the excess of a tile down.
 struct Pusher {
     const Arguments& args;
     const Shape& shape;
     const Tile& tile;
-    const Slot& slot;
     u32 pushes = 0;
 
     // Pushes from a pixel over the arcs of its tile in `directions`. What depends on each other are four accesses to
@@ -98,9 +100,9 @@ struct Pusher {
     __device__ __forceinline__ Excess push_inside(u32 directions, u32 row, u32 x) {
         Residual capacity[DIRECTIONS];
         Excess amount[DIRECTIONS];
-        Excess excess = slot.excess(row, x);
+        Excess excess = Slot::excess(row, x);
 #pragma unroll
-        for (u32 d = 0; d < DIRECTIONS; ++d) capacity[d] = directions >> d & 1 ? slot.residual(d, row, x) : 0;
+        for (u32 d = 0; d < DIRECTIONS; ++d) capacity[d] = directions >> d & 1 ? Slot::residual(d, row, x) : 0;
 #pragma unroll
         for (u32 d = 0; d < DIRECTIONS; ++d) {
             const Excess most = excess > 0 ? excess : 0;
@@ -111,19 +113,19 @@ struct Pusher {
 #pragma unroll
         for (u32 d = 0; d < DIRECTIONS; ++d) {
             const Inside to(d, row, x);
-            back[d] = amount[d] > 0 ? slot.residual(d ^ 1, to.row, to.x) : 0;
+            back[d] = amount[d] > 0 ? Slot::residual(d ^ 1, to.row, to.x) : 0;
         }
 #pragma unroll
         for (u32 d = 0; d < DIRECTIONS; ++d) {
             if (amount[d] <= 0) continue;
             const Inside to(d, row, x);
             ++pushes;
-            slot.residual(d, row, x) = static_cast<Residual>(capacity[d] - amount[d]);
-            slot.residual(d ^ 1, to.row, to.x) = static_cast<Residual>(back[d] + amount[d]);
-            if (amount[d] == static_cast<Excess>(capacity[d])) relaxed_fetch_and(&slot.mask(d, row), ~(1u << x));
-            if (back[d] == 0) relaxed_fetch_or(&slot.mask(d ^ 1, to.row), to.bit);
-            add_excess(&slot.excess(to.row, to.x), amount[d]);
-            relaxed_fetch_or(&slot.active()[to.row], to.bit);
+            Slot::residual(d, row, x) = static_cast<Residual>(capacity[d] - amount[d]);
+            Slot::residual(d ^ 1, to.row, to.x) = static_cast<Residual>(back[d] + amount[d]);
+            if (amount[d] == static_cast<Excess>(capacity[d])) relaxed_fetch_and(&Slot::mask(d, row), ~(1u << x));
+            if (back[d] == 0) relaxed_fetch_or(&Slot::mask(d ^ 1, to.row), to.bit);
+            add_excess(&Slot::excess(to.row, to.x), amount[d]);
+            relaxed_fetch_or(&Slot::active(to.row), to.bit);
         }
         return excess;
     }
@@ -133,12 +135,12 @@ struct Pusher {
     }
 
     // Pushes to the lowest neighbours in other tiles; returns what is left.
-    __device__ __noinline__ Excess push_over_border(u32 residual_directions, u32 row, u32 x, Excess excess) {
+    __device__ __forceinline__ Excess push_over_border(u32 row, u32 x, Excess excess) {
         const u32* const label = args.label + tile.pixel(row) + x;
         u32 there[DIRECTIONS], least = NONE;
 #pragma unroll
         for (u32 d = 0; d < DIRECTIONS; ++d) {
-            const bool is_possible = (residual_directions >> d & 1) != 0 && leaves(d, row, x);
+            const bool is_possible = leaves(d, row, x) && Slot::residual(d, row, x) > 0;
             there[d] = is_possible ? label[shape.step(d)] : NONE;
         }
 #pragma unroll
@@ -146,28 +148,63 @@ struct Pusher {
 #pragma unroll
         for (u32 d = 0; d < DIRECTIONS; ++d) {
             if (there[d] != least || least == NONE || excess <= 0) continue;
-            Residual& residual = slot.residual(d, row, x);
+            Residual& residual = Slot::residual(d, row, x);
             const Excess capacity = residual, amount = excess < capacity ? excess : capacity;
             residual = static_cast<Residual>(capacity - amount);
-            if (amount == capacity) relaxed_fetch_and(&slot.mask(d, row), ~(1u << x));
-            slot.crossed(d, row) |= 1u << x;
+            if (amount == capacity) relaxed_fetch_and(&Slot::mask(d, row), ~(1u << x));
+            relaxed_fetch_or(&Slot::crossed(d, row), 1u << x);
             excess -= amount;
             ++pushes;
         }
         return excess;
     }
 
-    // Moves excess from the highest level down to the first.
+    // Pushes from a pixel wherever it may.
+    __device__ __forceinline__ void discharge(u32 row, u32 x) {
+        const u32 bit = 1u << x;
+        u32 directions = 0;
+#pragma unroll
+        for (u32 d = 0; d < DIRECTIONS; ++d) directions |= (Slot::admissible(d, row) >> x & 1) << d;
+        Excess excess = push_inside(directions, row, x);
+        if (excess > 0 && (Slot::over_border(row) & bit) != 0) excess = push_over_border(row, x, excess);
+        Slot::excess(row, x) = excess;
+        if (excess <= 0) relaxed_fetch_and(&Slot::active(row), ~bit);
+        if (excess >= 0 && (Slot::root_before(row) & bit) != 0) relaxed_fetch_and(&Slot::root(row), ~bit);
+    }
+
+    // Lists pixels of all rows, as many as there is room for, and takes them out; returns how many.
+    __device__ __forceinline__ u32 list_pixels(Rows& work) const {
+        u32 size = 0;
+#pragma unroll
+        for (u32 k = 0; k < ROWS_A_LANE; ++k) {
+            while (size + WARP <= LIST_SIZE) {
+                const u32 voters = __ballot_sync(ALL_LANES, work[k] != 0);
+                if (voters == 0) break;
+                if (work[k] != 0) {
+                    const u32 place = size + __popc(voters & ((1u << lane_id()) - 1));
+                    Slot::listed(place) = static_cast<unsigned short>(row_of(k) * WIDTH + __ffs(work[k]) - 1);
+                    work[k] &= work[k] - 1;
+                }
+                size += __popc(voters);
+            }
+        }
+        return size;
+    }
+
+    // Moves excess from the highest level down to the first. The pixels of a level are shared evenly among the lanes.
     __device__ __forceinline__ void move_down(const u32 (&mask)[DIRECTIONS][ROWS_A_LANE], const Rows& root,
                                               const Levels& levels) {
+#pragma unroll
+        for (u32 k = 0; k < ROWS_A_LANE; ++k) {
+            Slot::root_before(row_of(k)) = root[k];
+            Slot::over_border(row_of(k)) = levels.over_border[k];
+        }
         for (u32 level = levels.size; level-- > 0;) {
             Rows work;
 #pragma unroll
-            for (u32 k = 0; k < ROWS_A_LANE; ++k) work[k] = levels.at(level, k) & slot.active()[row_of(k)];
+            for (u32 k = 0; k < ROWS_A_LANE; ++k) work[k] = levels.at(level, k) & Slot::active(row_of(k));
             if (!any_of_warp(work)) continue;
-            __syncwarp();  // all have read which are active before any of them changes it
             Rows below;
-            u32 admissible[DIRECTIONS][ROWS_A_LANE];
 #pragma unroll
             for (u32 k = 0; k < ROWS_A_LANE; ++k) below[k] = level > 0 ? levels.at(level - 1, k) : 0;
 #pragma unroll
@@ -175,32 +212,19 @@ struct Pusher {
 #pragma unroll
                 for (u32 k = 0; k < ROWS_A_LANE; ++k) {
                     const u32 bits = neighbor_bits(below, d, k);
-                    admissible[d][k] = row_is_inside(d, row_of(k)) ? bits & mask[d][k] : 0;
+                    Slot::admissible(d, row_of(k)) = row_is_inside(d, row_of(k)) ? bits & mask[d][k] : 0;
                 }
             }
             while (true) {
-                u32 k = 0;
-#pragma unroll
-                for (u32 i = 0; i < ROWS_A_LANE; ++i) k = work[i] != 0 ? i : k;
-                const u32 word = word_of(work, k);
-                if (word == 0) break;
-                const u32 x = __ffs(word) - 1, bit = 1u << x, row = row_of(k);
-#pragma unroll
-                for (u32 i = 0; i < ROWS_A_LANE; ++i) work[i] &= i == k ? ~bit : ~0u;
-                u32 directions = 0, residual = 0;
-#pragma unroll
-                for (u32 d = 0; d < DIRECTIONS; ++d) {
-                    directions |= (word_of(admissible[d], k) >> x & 1) << d;
-                    residual |= (word_of(mask[d], k) >> x & 1) << d;
+                const u32 size = list_pixels(work);
+                if (size == 0) break;
+                __syncwarp();
+                for (u32 i = lane_id(); i < size; i += WARP) {
+                    const u32 pixel = Slot::listed(i);
+                    discharge(pixel / WIDTH, pixel % WIDTH);
                 }
-                Excess excess = push_inside(directions, row, x);
-                if (excess > 0 && (word_of(levels.over_border, k) & bit) != 0)
-                    excess = push_over_border(residual, row, x, excess);
-                slot.excess(row, x) = excess;
-                if (excess <= 0) relaxed_fetch_and(&slot.active()[row], ~bit);
-                if (excess >= 0 && (word_of(root, k) & bit) != 0) relaxed_fetch_and(&slot.root()[row], ~bit);
+                __syncwarp();
             }
-            __syncwarp();
         }
     }
 };
@@ -211,7 +235,6 @@ struct HandOver {
     const Arguments& args;
     const Shape& shape;
     const Tile& tile;
-    const Slot& slot;
     u32 touched = 0;
 
     // An arc over which something crossed.
@@ -225,7 +248,7 @@ struct HandOver {
     __device__ __forceinline__ Crossing look(u32 d, u32 row, u32 x) const {
         const u64 p = here(row, x);
         const Residual amount = static_cast<Residual>(args.residual[d * args.direction_stride + p] -
-                                                      slot.residual(d, row, x));
+                                                      Slot::residual(d, row, x));
         return {amount, args.residual[(d ^ 1) * args.direction_stride + p + shape.step(d)], 0};
     }
     __device__ __forceinline__ void add(u32 d, u32 row, u32 x, Crossing& crossing) const {
@@ -252,7 +275,7 @@ struct HandOver {
 #pragma unroll
         for (u32 k = 0; k < ROWS_A_LANE; ++k) {
             const u32 row = row_of(k);
-            u32 bits = row_is_inside(d, row) ? slot.crossed(d, row) : 0;
+            u32 bits = row_is_inside(d, row) ? Slot::crossed(d, row) : 0;
             for (; bits != 0; bits &= bits - 1) {
                 const u32 x = __ffs(bits) - 1;
                 Crossing crossing = look(d, row, x);
@@ -275,7 +298,7 @@ struct HandOver {
                 for (u32 i = 0; i < TOGETHER; ++i) {
                     const u32 row = along_z ? (begin + i) * TILE_Y + face : face * TILE_Y + begin + i;
                     if (begin + i >= rows || row_is_inside(d, row)) continue;
-                    if ((slot.crossed(d, row) >> lane_id() & 1) == 0) continue;
+                    if ((Slot::crossed(d, row) >> lane_id() & 1) == 0) continue;
                     crosses |= 1u << i;
                     crossing[i] = look(d, row, lane_id());
                 }

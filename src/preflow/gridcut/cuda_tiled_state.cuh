@@ -102,29 +102,28 @@ struct Arguments {
 // The grid's measures.
 struct Shape {
     u32 tiles_z, tiles_y, tiles_x;
-    u64 line, plane;
+    u32 line, plane;  // steps inside of a tile fit 31 bits
 
     __device__ explicit Shape(const Arguments& args)
         : tiles_z(static_cast<u32>(args.tiles_z)), tiles_y(static_cast<u32>(args.tiles_y)),
-          tiles_x(static_cast<u32>(args.tiles_x)), line(args.tiles_x * WIDTH), plane(line * args.tiles_y * TILE_Y) {}
+          tiles_x(static_cast<u32>(args.tiles_x)), line(tiles_x * WIDTH), plane(line * tiles_y * TILE_Y) {}
 
     __device__ u32 num_tiles() const { return tiles_z * tiles_y * tiles_x; }
-    __device__ i64 step(u32 d) const {
-        return dz(d) * static_cast<i64>(plane) + dy(d) * static_cast<i64>(line) + dx(d);
-    }
+    __device__ int step(u32 d) const { return dz(d) * static_cast<int>(plane) + dy(d) * static_cast<int>(line) + dx(d); }
 };
 
 struct Tile {
     u32 index, z, y, x;
-    u64 line, plane;
+    u32 line, plane;
     u64 first;  // its first pixel
 
     __device__ Tile(const Shape& shape, u32 index)
         : index(index), z(index / shape.tiles_x / shape.tiles_y), y(index / shape.tiles_x % shape.tiles_y),
           x(index % shape.tiles_x), line(shape.line), plane(shape.plane),
-          first(z * TILE_Z * plane + y * TILE_Y * line + x * WIDTH) {}
+          first(static_cast<u64>(z * TILE_Z) * plane + static_cast<u64>(y * TILE_Y) * line + x * WIDTH) {}
 
-    __device__ u64 pixel(u32 row) const { return first + row / TILE_Y * plane + row % TILE_Y * line; }
+    __device__ u32 offset(u32 row) const { return row / TILE_Y * plane + row % TILE_Y * line; }
+    __device__ u64 pixel(u32 row) const { return first + offset(row); }
     __device__ u32 color() const { return ALONG_AXES ? (z + y + x) & 1 : (z & 1) * 4 + (y & 1) * 2 + (x & 1); }
     __device__ u32* words(const Arguments& args, u32 kind) const {
         return args.words + (static_cast<u64>(index) * KINDS + kind) * ROWS;

@@ -24,6 +24,8 @@ LEAST_LARGE_TILES = 4
 MOST_WARPS = 16
 #: Offsets are handed to the kernels in four bits, of up to so many pairs of opposite directions.
 MOST_REACH, MOST_PAIRS = 7, 15
+#: Bytes of a list of pixels in shared memory.
+LIST_BYTES = 512
 #: Bits of a pixel beside one for each direction.
 MORE_KINDS = 3
 
@@ -106,8 +108,9 @@ class Tiling:
         parts = (
             self.rows * 33 * excess,
             self.directions * self.rows * line * residual,
-            *(4 * self.directions * self.rows,) * 2,
-            *(4 * self.rows,) * 2,
+            *(4 * self.directions * self.rows,) * 3,
+            *(4 * self.rows,) * 4,
+            LIST_BYTES,
         )
         return sum(-(-part // 16) * 16 for part in parts)
 

@@ -31,6 +31,8 @@ ZERO = np.uint64(0)
 ONE = np.uint64(1)
 #: The distance of a pixel that reaches no deficit.
 FAR = np.uint16(2**16 - 1)
+#: The label of pixels that take no part: as if in the sink's forest, farther than any parent may be.
+OUT = np.int32(-(2**30))
 #: Positions in Waves.shared: the next block, of two turns; what was found, of three turns.
 NEXT, BUSY = np.uint64(0), np.uint64(2) * PADDING
 
@@ -279,7 +281,11 @@ def push_down(
     stop: Any,
     counts: Any,
 ) -> None:
-    """Let the excess of a block at a distance flow to deficits, or over its faces to the next distance."""
+    """Let the excess of a block at a distance flow to deficits, or over its faces to the next distance.
+
+    No pixel at another distance can be on the way. Only the sink's forest grows: pixels with excess are marked
+    as if on the other queue already, those that take no part as if on both.
+    """
     label, parent = forests.label, forests.parent
     root = len(state.step)
     block_box(blocks, block, box)
@@ -289,14 +295,16 @@ def push_down(
     for row in range(rows_of(box)):
         p, last = row_of(blocks, box, row)
         while p < last:
-            label[p] = 0
-            forests.queued[p] = 0
-            amount = state.terminal[p]
-            if amount != 0 and np.uint64(waves.distance[p]) == level:
-                parent[p] = root
-                label[p] = 1 if amount > 0 else -1
-                sources |= amount > 0
-                if amount < 0:
+            if np.uint64(waves.distance[p]) != level:
+                label[p], parent[p], forests.queued[p] = OUT, root + 1, 3
+            else:
+                amount = state.terminal[p]
+                label[p], parent[p], forests.queued[p] = 0, root, 0
+                if amount > 0:
+                    label[p], forests.queued[p] = 1, 1
+                    sources = True
+                elif amount < 0:
+                    label[p] = -1
                     enqueue(forests, p, SINK)
             p += ONE
     forests.cursor[DEPTH + SOURCE] = ONE
@@ -365,6 +373,9 @@ def drive_waves(
         turn += ONE
         if left < 0:
             return -1
+        if thread == ZERO:
+            counts[14] = np.uint64(left)
+            counts[15] = top
         if left == 0:
             break
         level = top
