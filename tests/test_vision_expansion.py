@@ -53,7 +53,7 @@ def noisy_stripes(labels=4, shape=(24, 30), seed=0):
 def test_expansion_makes_the_best_move(case):
     energy, start = case
     for alpha in range(energy.num_labels):
-        result = alpha_expansion_once(energy, start, (alpha,))
+        result = energy_after_move(energy, start, (alpha,))
         reachable = [
             energy.energy(found)
             for found in all_labellings(energy)
@@ -73,10 +73,10 @@ def test_swap_makes_the_best_move(case):
             for found in all_labellings(energy)
             if (np.where(either, (found == alpha) | (found == beta), found == start)).all()
         ]
-        assert alpha_expansion_once(energy, start, (alpha, beta)) == min(reachable)
+        assert energy_after_move(energy, start, (alpha, beta)) == min(reachable)
 
 
-def alpha_expansion_once(energy, start, move):
+def energy_after_move(energy, start, move):
     """Return the energy after one move, checked against that of the labels."""
     state, cuts = State(energy, start), Cuts(prove=True)
     choice = state.expansion(*move) if len(move) == 1 else state.swap(*move)

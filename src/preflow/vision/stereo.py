@@ -125,8 +125,9 @@ def match_stereo(
 
     Notes
     -----
-    Memory: 2 bytes a pixel and disparity for each view, and the minimum cut's. The disparities have their own
-    errors where nothing has texture and at the border of the image that the other view does not see.
+    Memory: 2 bytes a pixel and disparity for each view, and the minimum cuts'. Nothing tells the disparity of
+    what has no texture, or of the strip at the left border that the right view does not show: it is that of
+    the neighbours.
 
     Examples
     --------
