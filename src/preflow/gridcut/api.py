@@ -235,10 +235,9 @@ class _Solve:
         with self.timed("build"):
             grid = integer_grid(self.network)
         solve_on_device = self.method.solve_on_device
-        on_host = not isinstance(self.network, DeviceGridNetwork)
-        if on_host and bytes_on_gpu(self.network) > self.device.free_bytes and self.method.streams:
-            return grid, self.run(grid, self.method.solve), None
-        if on_host:
+        if not isinstance(self.network, DeviceGridNetwork):
+            if self.method.streams and bytes_on_gpu(grid) > self.device.free_bytes:
+                return grid, self.run(grid, self.method.solve), None
             with self.timed("upload"):
                 grid = grid.placed(self.device.xp, self.device.xp.asarray)
         else:

@@ -8,7 +8,7 @@
 
 // Words of the state.
 constexpr u32 IS_DONE = 0, ACTIVE_TILES = 1, RELABELS = 2, SEARCH_ROUNDS = 3, PHASES = 4, NANOSECONDS = 5,
-              SEARCH_STAMP = 6, ROUND = 7, FAILED = 8, TOLD = 9, LAST_SEARCH = 10, STATE_WORDS = 11;
+              SEARCH_STAMP = 6, ROUND = 7, FAILED = 8, TOLD = 9, LAST_SEARCH = 10, ACTIVE_HERE = 11, STATE_WORDS = 12;
 constexpr u32 PUSHES = 0, SEARCHES = 1, VISITS = 2, WAVES = 3;  // what is counted
 
 struct Counted {
@@ -270,7 +270,9 @@ struct Solver {
                 work[k] = tile.words(args, ACTIVE)[row_of(k)] & tile.words(args, REACHED)[row_of(k)];
             if (!any_of_warp(work) || lane_id() != 0) continue;
             relaxed_fetch_add(&args.state[ACTIVE_TILES], 1ull);
-            if (args.first_tile <= t && t < args.end_tile) lists.append(tile.color(), round, round + 1, t);
+            if (t < args.first_tile || t >= args.end_tile) continue;
+            relaxed_fetch_add(&args.state[ACTIVE_HERE], 1ull);
+            lists.append(tile.color(), round, round + 1, t);
         }
     }
 
@@ -344,13 +346,17 @@ KERNEL(push_relabel_tiles, Arguments) {
     team.wait([] {});
     u64 work = 0;
     while (true) {
-        if (team.is_first()) relaxed_store(&args.state[ACTIVE_TILES], u64{0});
+        if (team.is_first()) {
+            relaxed_store(&args.state[ACTIVE_TILES], u64{0});
+            relaxed_store(&args.state[ACTIVE_HERE], u64{0});
+        }
         solver.search_all(workers, state);
         solver.list_active(team, static_cast<u32>(state[ROUND]));
         team.wait([] {});
         state[ACTIVE_TILES] = relaxed_load(&args.state[ACTIVE_TILES]);
         state[IS_DONE] = state[ACTIVE_TILES] == 0;
-        if (state[IS_DONE] != 0 || args.rounds == 0 || work > args.work_of_launch) break;
+        state[ACTIVE_HERE] = relaxed_load(&args.state[ACTIVE_HERE]);
+        if (state[ACTIVE_HERE] == 0 || args.rounds == 0 || work > args.work_of_launch) break;
         work += 1 + solver.discharge_all(workers, state);
     }
     if (solver.failed) relaxed_store(&args.state[FAILED], u64{1});
@@ -360,5 +366,5 @@ KERNEL(push_relabel_tiles, Arguments) {
         if (lane_id() == 0 && counted[i] != 0) relaxed_fetch_add(&args.counts[i], counted[i]);
     if (team.is_first())
         for (u32 i = 0; i < STATE_WORDS; ++i)
-            if (i != FAILED && i != ACTIVE_TILES) args.state[i] = state[i];
+            if (i != FAILED) args.state[i] = state[i];
 }

@@ -16,14 +16,16 @@ from .solution import GridFlow
 SOURCE = Path(__file__).with_suffix(".cu")
 #: Pixels of a row of a tile, and threads of a warp: a row is a word.
 WARP = WIDTH = 32
-#: Rows of a tile in an image, and planes and rows of a plane in a volume, large and small. The large ones where
-#: so many of them fit into shared memory.
+#: Rows of a tile in an image, and planes and rows of a plane in a volume, large and small. The large ones
+#: where so many of them fit into shared memory.
 TILE_OF_IMAGE, LARGE_TILE, SMALL_TILE = (1, 32), (8, 8), (4, 8)
 LEAST_LARGE_TILES = 4
 #: Warps of a block: what the kernels have registers for.
 MOST_WARPS = 16
 #: Offsets are handed to the kernels in four bits, of up to so many pairs of opposite directions.
 MOST_REACH, MOST_PAIRS = 7, 15
+#: Steps inside of a tile fit 31 bits.
+MOST_PLANE = 2**28
 #: Bytes of a list of pixels in shared memory.
 LIST_BYTES = 512
 #: Bits of a pixel beside one for each direction.
@@ -120,9 +122,24 @@ class Tiling:
         return self.directions * self.residual.itemsize + self.excess.itemsize
 
     @property
+    def bytes_kept(self) -> int:
+        """Memory on the GPU for labels and bits, which stay there."""
+        return self.padded_size * 4 + self.num_tiles * 4 * (self.words_of_tile + 29)
+
+    @property
     def bytes_on_device(self) -> int:
         """Memory that a solve takes on the GPU."""
-        return self.padded_size * (self.capacity_bytes + 4) + self.num_tiles * 4 * (self.words_of_tile + 29)
+        return self.padded_size * self.capacity_bytes + self.bytes_kept
+
+    @property
+    def layers(self) -> int:
+        """Along how many tiles a grid can be cut into slabs: those along its first axis."""
+        return self.tiles[0] if len(self.grid_shape) == 3 else self.tiles[1]
+
+    def image(self, padded: Any) -> Any:
+        """Return the part of an array that is the grid, without what fills its last tiles."""
+        part = padded[(..., *self.inside)]
+        return part if len(self.grid_shape) == 3 else part[..., 0, :, :]
 
     @property
     def constants(self) -> tuple[tuple[str, int], ...]:
@@ -174,15 +191,17 @@ def tiling_of(device: Device, grid: IntegerGrid) -> Tiling:
     for tile in (LARGE_TILE, SMALL_TILE) if is_volume else (TILE_OF_IMAGE,):
         tiling = Tiling(grid.shape, tile, offsets, grid.residual_dtype, excess)
         within = reach[0] <= max(tile[0], 1) and reach[1] <= tile[1] and max(reach) <= MOST_REACH
-        if not within or len(offsets) > MOST_PAIRS:
+        padded_plane = tiling.padded[1] * tiling.padded[2] if is_volume else 0
+        if not within or len(offsets) > MOST_PAIRS or padded_plane > MOST_PLANE:
             break
         together = device.shared_bytes // tiling.slot_bytes
         if together >= (LEAST_LARGE_TILES if tile == LARGE_TILE else 1):
             return tiling
     raise UnsuitableMethodError(
-        f"cuda-tiled has room for neighbours up to {MOST_REACH} apart, {SMALL_TILE[0]} from plane to plane, in "
-        f"up to {2 * MOST_PAIRS} directions, whose capacities in a tile fit into {device.shared_bytes:,} bytes; "
-        f"these are {2 * len(offsets)} up to {max(reach)} apart, capacities of {grid.residual_dtype}"
+        f"cuda-tiled has room for neighbours up to {MOST_REACH} apart, {SMALL_TILE[0]} from plane to plane, "
+        f"in up to {2 * MOST_PAIRS} directions, if a tile's capacities fit into {device.shared_bytes:,} bytes "
+        f"and a plane has up to {MOST_PLANE:,} pixels; these are {len(offsets) * 2} directions up to "
+        f"{max(reach)} apart, capacities of {grid.residual_dtype} and planes of {padded_plane:,}"
     )
 
 
@@ -220,8 +239,7 @@ def fill_tiles(
     xp = device.xp
     residual = xp.empty((tiling.directions, *tiling.padded), dtype=tiling.residual)
     terminal = xp.zeros(tiling.padded, dtype=tiling.excess)
-    inside = terminal[tiling.inside].reshape(grid.shape)
-    xp.subtract(grid.source, grid.sink, out=inside, dtype=tiling.excess, casting="unsafe")
+    xp.subtract(grid.source, grid.sink, out=tiling.image(terminal), dtype=tiling.excess, casting="unsafe")
     # Axes along which a view has the same values are kept once.
     neighbor = grid.neighbor[tuple(slice(None, None if step else 1) for step in grid.neighbor.strides)]
     neighbor = xp.ascontiguousarray(neighbor)
@@ -244,7 +262,7 @@ def fill_tiles(
         tiling.shape,
         neighbor,
         steps[0],
-        (0,) * (4 - len(steps)) + tuple(steps[1:]),  # type: ignore[arg-type]
+        (0,) * (4 - len(steps)) + tuple(steps[1:]),
         flow,
         residual,
         terminal,
@@ -266,3 +284,31 @@ def write_sides(device: Device, tiling: Tiling, words: Any) -> Any:
     arguments = SidesArguments(tiling.tiles, tiling.shape, words, sink_side.view(np.uint8))
     device.share(SOURCE, "write_sides", sink_side.size, arguments, tiling.constants)
     return sink_side
+
+
+def mark_tiles(
+    device: Device,
+    tiling: Tiling,
+    tiles: tuple[int, int],
+    first_pixel: int,
+    residual: Any,
+    terminal: Any,
+    words: Any,
+) -> None:
+    """Write the bits of some tiles, whose capacities and excess are on the GPU from `first_pixel` on."""
+    arguments = InputArguments(
+        tiling.tiles,
+        *tiles,
+        first_pixel,
+        terminal.size,
+        tiling.shape,
+        residual,
+        0,
+        (0, 0, 0),
+        terminal,
+        residual,
+        terminal,
+        words,
+    )
+    num_items = (tiles[1] - tiles[0]) * tiling.rows * WARP
+    device.share(SOURCE, "mark_tiles", num_items, arguments, tiling.constants)
