@@ -9,6 +9,7 @@ import typer
 from .. import __version__
 from .assignment import assign
 from .benchmarks import bench
+from .correspondence import optical_flow, stereo
 from .denoising import denoise
 from .images import segment
 from .instances import generate
@@ -73,5 +74,18 @@ def preflow(
 
 # What unknown options of `generate` mean depends on the family.
 app.command(context_settings={"ignore_unknown_options": True})(generate)
-for command in (info, solve, verify, match, assign, segment, denoise, methods, bench):
+COMMANDS = (
+    info,
+    solve,
+    verify,
+    match,
+    assign,
+    segment,
+    denoise,
+    stereo,
+    optical_flow,
+    methods,
+    bench,
+)
+for command in COMMANDS:
     app.command()(command)

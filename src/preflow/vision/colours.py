@@ -1,0 +1,117 @@
+"""Disparities and motions as colours."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import InvalidInputError
+
+#: Hues of the wheel of Baker et al., IJCV 2011: so many colours from each of red, yellow, green, cyan, blue
+#: and magenta to the next, because eyes tell some hues apart better than others.
+WHEEL_STEPS = (15, 6, 4, 11, 13, 6)
+WHEEL_CORNERS = ((1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 1, 1), (0, 0, 1), (1, 0, 1), (1, 0, 0))
+#: Brightness of motions beyond the largest that the wheel shows.
+BEYOND = 0.75
+#: From far to near: dark blue, green, yellow, as even in brightness as perceptual maps are.
+NEARNESS = (
+    (68, 1, 84),
+    (71, 44, 122),
+    (59, 81, 139),
+    (44, 113, 142),
+    (33, 144, 141),
+    (39, 173, 129),
+    (92, 200, 99),
+    (170, 220, 50),
+    (253, 231, 37),
+)
+
+
+def disparity_picture(
+    disparity: ArrayLike, low: float | None = None, high: float | None = None
+) -> NDArray[np.uint8]:
+    """Return a disparity map as a picture: what is near is yellow, what is far is blue, unknown is black.
+
+    Parameters
+    ----------
+    disparity : array_like, shape (h, w)
+    low, high : float, optional
+        Disparities that get the first and the last colour; default: the least and the largest.
+
+    Returns
+    -------
+    ndarray of uint8, shape (h, w, 3)
+
+    Examples
+    --------
+    >>> disparity_picture([[0, 8, float("nan")]]).tolist()
+    [[[68, 1, 84], [253, 231, 37], [0, 0, 0]]]
+    """
+    values = np.asarray(disparity, np.float64)
+    if values.ndim != 2 or values.size == 0:
+        raise InvalidInputError(f"disparity has shape (height, width), got {values.shape}")
+    known = np.isfinite(values)
+    if not known.any():
+        return np.zeros((*values.shape, 3), np.uint8)
+    first = values[known].min() if low is None else low
+    last = values[known].max() if high is None else high
+    place = np.where(known, (values - first) / (last - first if last > first else 1.0), 0.0)
+    anchors = np.linspace(0, 1, len(NEARNESS))
+    channels = [np.interp(place, anchors, channel) for channel in np.array(NEARNESS).T]
+    picture: NDArray[np.uint8] = np.rint(np.stack(channels, axis=-1)).astype(np.uint8)
+    picture[~known] = 0
+    return picture
+
+
+def flow_picture(flow: ArrayLike, largest: float | None = None, wheel: int = 0) -> NDArray[np.uint8]:
+    """Return an optical flow as a picture: hue is the direction, saturation the speed, unknown is black.
+
+    Parameters
+    ----------
+    flow : array_like, shape (2, h, w)
+        Down and to the right, as :class:`OpticalFlow` has it.
+    largest : float, optional
+        Speed, in pixels, of full colour; default: the largest that is known.
+    wheel : int
+        Diameter in pixels of a colour wheel drawn into the lower right corner: what moves to the right has
+        its colour on the right.
+
+    Returns
+    -------
+    ndarray of uint8, shape (h, w, 3)
+
+    Examples
+    --------
+    >>> flow_picture([[[0.0, 0.0]], [[0.0, 3.0]]]).tolist()
+    [[[255, 255, 255], [255, 0, 0]]]
+    """
+    field = np.asarray(flow, np.float64)
+    if field.ndim != 3 or len(field) != 2 or field.size == 0:
+        raise InvalidInputError(f"flow has shape (2, height, width), got {field.shape}")
+    speed = np.hypot(*field)
+    known = np.isfinite(speed)
+    if largest is None:
+        largest = float(speed[known].max(initial=0.0))
+    unit = np.where(known, field, 0.0) / (largest or 1.0)
+    picture = _colours(unit)
+    picture[~known] = 0
+    size = min(wheel, *picture.shape[:2])
+    if size > 0:
+        axis = np.linspace(-1, 1, size)
+        disc = np.stack(np.meshgrid(axis, axis, indexing="ij"))
+        inside = np.hypot(*disc) <= 1
+        picture[-size:, -size:][inside] = _colours(disc)[inside]
+    return picture
+
+
+def _colours(unit: NDArray[np.float64]) -> NDArray[np.uint8]:
+    """Return the colours of motions (down, right), those of length 1 in full colour."""
+    corners = np.array(WHEEL_CORNERS, np.float64)
+    ends = np.concatenate([[0], np.cumsum(WHEEL_STEPS)])
+    speed = np.hypot(*unit)
+    turn = np.mod(np.arctan2(unit[0], unit[1]) / (2 * np.pi), 1.0) * ends[-1]
+    hue = np.stack([np.interp(turn, ends, channel) for channel in corners.T], axis=-1)
+    slow = speed[..., np.newaxis] <= 1
+    colour = np.where(slow, 1 - speed[..., np.newaxis] * (1 - hue), BEYOND * hue)
+    picture: NDArray[np.uint8] = np.rint(255 * colour).astype(np.uint8)
+    return picture

@@ -1,0 +1,199 @@
+"""How unlike two pixels of two frames are, as small integers: what stereo and optical flow match by.
+
+Two measures are added, each saturating, as Mei, Sun, Zhou, Jiao, Wang and Zhang do in "On building an
+accurate stereo matching system on graphics hardware", ICCV workshops 2011: the census of the neighbourhood
+(Zabih and Woodfill, ECCV 1994), which forgives changes of brightness, and the difference of colours after
+Birchfield and Tomasi, "A pixel dissimilarity measure that is insensitive to image sampling", PAMI 1998, which
+tells neighbours apart where the census is the same.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import InvalidInputError
+from ..graph.neighbourhood import Box, half_neighbourhood, pair_boxes
+
+#: The largest cost of a pair of pixels: half from the census, half from colour.
+LARGEST_COST = 100
+#: What a match costs that cannot be looked at, because it is outside of the frame.
+OUTSIDE_COST = 40
+#: Share of the weight of smoothness that is left between pixels of very different colours.
+WEIGHT_ACROSS_EDGES = 0.1
+#: Height and width of the window of the census: its 62 neighbours fit 64 bits.
+CENSUS_WINDOW = (7, 9)
+#: Differing bits, and a difference of colours on a scale of 255, at which a measure reaches 1 - 1/e of its
+#: limit (Mei et al., table 1).
+CENSUS_SCALE, COLOUR_SCALE = 30.0, 10.0
+#: Costs by the number of bits of the census that differ.
+CENSUS_COSTS = np.rint(LARGEST_COST / 2 * -np.expm1(np.arange(65) / -CENSUS_SCALE)).astype(np.int16)
+
+
+def checked_frame(name: str, image: ArrayLike) -> NDArray[np.float32]:
+    """Return an image as float32 of shape (h, w, channels) on a scale of 255.
+
+    Integers are taken on the scale of their type, floats on the scale from 0 to 1, as scikit-image does.
+    """
+    try:
+        pixels = np.asarray(image)
+    except ValueError as error:
+        raise InvalidInputError(f"{name} is not an array: {error}") from None
+    if pixels.ndim not in (2, 3) or pixels.shape[2:] not in ((), (1,), (2,), (3,)) or pixels.size == 0:
+        raise InvalidInputError(f"{name} has shape (h, w) or (h, w, channels of 1 to 3), got {pixels.shape}")
+    if pixels.dtype.kind not in "biuf":
+        raise InvalidInputError(f"{name} holds numbers, got dtype {pixels.dtype}")
+    if not np.isfinite(pixels).all():
+        raise InvalidInputError(f"{name} has values that are not finite")
+    scale = 255.0 / np.iinfo(pixels.dtype).max if pixels.dtype.kind in "iu" else 255.0
+    frame = pixels.astype(np.float32) * np.float32(scale)
+    return frame[..., np.newaxis] if frame.ndim == 2 else frame
+
+
+def check_same_shape(first: NDArray[Any], second: NDArray[Any], names: tuple[str, str]) -> None:
+    """Raise InvalidInputError unless two frames have the same shape."""
+    if first.shape != second.shape:
+        shapes = [image.shape[:2] if image.shape[2] == 1 else image.shape for image in (first, second)]
+        raise InvalidInputError(f"{names[0]} has shape {shapes[0]}, {names[1]} has shape {shapes[1]}")
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """A frame with what is compared: its census, and the range of its colours around every pixel.
+
+    Attributes
+    ----------
+    pixels, low, high : ndarray of float32, shape (h, w, channels)
+        Colours, and the least and the largest half way to neighbours.
+    census : ndarray of uint64, shape (h, w)
+    """
+
+    pixels: NDArray[np.float32]
+    low: NDArray[np.float32]
+    high: NDArray[np.float32]
+    census: NDArray[np.uint64]
+
+    @classmethod
+    def of(cls, pixels: NDArray[np.float32], axes: tuple[int, ...] = (0, 1)) -> Frame:
+        """Return a frame; along `axes` others may be sampled elsewhere: in stereo that of x alone."""
+        return cls(pixels, *_range_around(pixels, axes), _census(pixels.mean(axis=-1)))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Height and width."""
+        height, width = self.census.shape
+        return height, width
+
+    def costs(self, other: Frame, dy: int, dx: int, box: Box | None = None) -> NDArray[np.int16]:
+        """Return for the pixels in a box what it costs to match the one at (dy, dx) from it in another frame.
+
+        Of what would lie outside of the other frame nothing is known: the cost is OUTSIDE_COST.
+        """
+        own, top, left = self, 0, 0
+        if box is not None:
+            rows_of, columns_of = box
+            own, top, left = self._part((rows_of, columns_of)), rows_of.start, columns_of.start
+        (height, width), (rows, columns) = own.shape, other.shape
+        y0, y1 = max(0, -dy - top), min(height, rows - dy - top)
+        x0, x1 = max(0, -dx - left), min(width, columns - dx - left)
+        costs = np.full(own.shape, OUTSIDE_COST, np.int16)
+        if y0 < y1 and x0 < x1:
+            y, x = top + dy, left + dx
+            costs[y0:y1, x0:x1] = own._part((slice(y0, y1), slice(x0, x1))).unlike(
+                other._part((slice(y0 + y, y1 + y), slice(x0 + x, x1 + x)))
+            )
+        return costs
+
+    def costs_along(self, other: Frame, dy: NDArray[Any], dx: NDArray[Any]) -> NDArray[np.int16]:
+        """Return the costs of :meth:`costs` with a displacement of its own for every pixel."""
+        height, width = other.shape
+        row, column = np.indices(self.shape, sparse=True)
+        y, x = row + dy, column + dx
+        inside = (y >= 0) & (y < height) & (x >= 0) & (x < width)
+        costs = self.unlike(other._part((np.clip(y, 0, height - 1), np.clip(x, 0, width - 1))))
+        costs[~inside] = OUTSIDE_COST
+        return costs
+
+    def half(self) -> Frame:
+        """Return the frame at half its size: means of 2 x 2 pixels, the last one repeated where odd."""
+        height, width = self.shape
+        even = np.pad(self.pixels, [(0, height % 2), (0, width % 2), (0, 0)], mode="edge")
+        return Frame.of(
+            (even[::2, ::2] + even[1::2, ::2] + even[::2, 1::2] + even[1::2, 1::2]) * np.float32(0.25)
+        )
+
+    def framed(self, margin: int) -> Frame:
+        """Return the frame with its border repeated so many times all around."""
+        row, column = (np.arange(-margin, size + margin).clip(0, size - 1) for size in self.shape)
+        return self._part((row[:, np.newaxis], column))
+
+    def unlike(self, other: Frame) -> NDArray[np.int16]:
+        """Return the cost of matching each pixel with that at the same place of another frame."""
+        apart = np.minimum(
+            np.maximum(self.pixels - other.high, other.low - self.pixels),
+            np.maximum(other.pixels - self.high, self.low - other.pixels),
+        )
+        colour = np.maximum(apart, 0).mean(axis=-1)
+        colour_cost = np.rint(LARGEST_COST / 2 * -np.expm1(colour / -COLOUR_SCALE)).astype(np.int16)
+        cost: NDArray[np.int16] = CENSUS_COSTS[np.bitwise_count(self.census ^ other.census)] + colour_cost
+        return cost
+
+    def _part(self, box: tuple[Any, Any]) -> Frame:
+        return Frame(self.pixels[box], self.low[box], self.high[box], self.census[box])
+
+
+def smoothness_weights(frame: Frame, strength: float, sigma: float, connectivity: int) -> NDArray[np.int32]:
+    """Return integer weights of neighbours, shape (directions, h, w), that fall with their contrast.
+
+    They go from `strength` where colours are equal down to a share of it, WEIGHT_ACROSS_EDGES.
+    """
+    offsets = half_neighbourhood(2, connectivity)
+    weights = np.zeros((len(offsets), *frame.shape), np.int32)
+    for weight, offset in zip(weights, offsets, strict=True):
+        here, there = pair_boxes(frame.shape, offset)
+        contrast = np.abs(frame.pixels[here] - frame.pixels[there]).mean(axis=-1)
+        share = WEIGHT_ACROSS_EDGES + (1 - WEIGHT_ACROSS_EDGES) * np.exp(contrast / -sigma)
+        weight[here] = np.rint(strength / math.hypot(*offset) * share)
+    return weights
+
+
+def parabola_vertex(before: NDArray[Any], at: NDArray[Any], after: NDArray[Any]) -> NDArray[np.float32]:
+    """Return where, from -1/2 to 1/2, the parabola through costs at -1, 0 and 1 is least.
+
+    Where the cost in the middle is not the least it returns 0: there is no valley to refine.
+    """
+    slope = before.astype(np.float32) - after
+    bend = 2 * (before.astype(np.float32) + after - 2 * at.astype(np.float32))
+    valley = (before >= at) & (after >= at) & (bend > 0)
+    return np.where(valley, np.clip(slope / np.where(valley, bend, 1), -0.5, 0.5), 0).astype(np.float32)
+
+
+def _census(grey: NDArray[np.float32]) -> NDArray[np.uint64]:
+    """Return for each pixel one bit a neighbour in the window: whether that is darker."""
+    reach = CENSUS_WINDOW[0] // 2, CENSUS_WINDOW[1] // 2
+    padded = np.pad(grey, [(reach[0],) * 2, (reach[1],) * 2], mode="edge")
+    bits = np.zeros(grey.shape, np.uint64)
+    height, width = grey.shape
+    for y, x in np.ndindex(CENSUS_WINDOW):
+        if (y, x) != reach:
+            bits = (bits << np.uint64(1)) | (padded[y : y + height, x : x + width] < grey)
+    return bits
+
+
+def _range_around(
+    pixels: NDArray[np.float32], axes: tuple[int, ...]
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return the least and the largest colour on the way half to the neighbours along some axes."""
+    low, high = pixels.copy(), pixels.copy()
+    for axis in axes:
+        first = np.moveaxis(pixels, axis, 0)
+        half = (first[1:] + first[:-1]) / 2
+        for bound, extreme in ((low, np.minimum), (high, np.maximum)):
+            along = np.moveaxis(bound, axis, 0)
+            extreme(along[1:], half, out=along[1:])
+            extreme(along[:-1], half, out=along[:-1])
+    return low, high

@@ -1,0 +1,293 @@
+"""One move of expansion or swap as a minimum cut: build it, solve it, apply it.
+
+Pixels on the sink's side switch. The sink's side of a cut of preflow is the smallest, so pixels for which
+switching makes no difference keep their label.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..graph.neighbourhood import Box, pair_boxes
+from ..graph.network import FlowNetwork, MaxFlowProblem
+from ..gridcut.api import grid_cut
+from ..gridcut.methods import METHODS
+from ..gridcut.result import GridCutResult
+from ..maxflow.api import min_cut
+from ..solving.dispatch import check_method, check_placement, find_method
+from .label_energy import LabelEnergy
+
+#: Terms of a move are int32 where no sum of those of a pixel can exceed this, else int64.
+LARGEST_NARROW = 2**31 - 1
+
+
+class Move(NamedTuple):
+    """Switch or stay: the change of twice the energy against all pixels staying.
+
+    Attributes
+    ----------
+    box : tuple of slices
+        Where in the image; all else has the shape of this box.
+    current : ndarray of bool
+        Who has switched as labels are now.
+    free : ndarray of bool, or None
+        Who may switch; None where all may.
+    unary : ndarray of int
+        What a pixel pays to switch.
+    pairs : ndarray of int, shape (directions, *box)
+        What neighbours pay if one of the two switches.
+    entry : int
+        What is paid if any pixel switches.
+    groups : list of (mask, int)
+        What is saved if all pixels of the mask switch.
+    offsets : tuple of tuples of int
+    """
+
+    box: Box
+    current: NDArray[np.bool_]
+    free: NDArray[np.bool_] | None
+    unary: NDArray[Any]
+    pairs: NDArray[Any]
+    entry: int
+    groups: list[tuple[NDArray[np.bool_], int]]
+    offsets: tuple[tuple[int, ...], ...]
+
+    def energy(self, switched: NDArray[np.bool_]) -> int:
+        """Return the change of twice the energy if these pixels switch and the others stay."""
+        total = int(self.unary[switched].sum(dtype=np.int64))
+        for pair, offset in zip(self.pairs, self.offsets, strict=True):
+            here, there = pair_boxes(self.unary.shape, offset)
+            total += int(pair[here][switched[here] != switched[there]].sum(dtype=np.int64))
+        if self.entry and switched.any():
+            total += self.entry
+        return total - sum(saved for mask, saved in self.groups if switched[mask].all())
+
+
+class State:
+    """A labelling with what moves need of it: each pixel's data term and each pair's distance."""
+
+    def __init__(self, energy: LabelEnergy, labels: NDArray[np.int64]) -> None:
+        self.terms, self.labels = energy, labels.copy()
+        far, weight = int(energy.distance.max()), int(energy.weights.max(initial=0))
+        largest = max(abs(int(energy.data.min())), abs(int(energy.data.max())))
+        narrow = 4 * largest + 8 * len(energy.offsets) * far * weight <= LARGEST_NARROW
+        self.dtype = np.dtype(np.int32 if narrow else np.int64)
+        self.distance = energy.distance.astype(self.dtype)
+        self.paid = np.take_along_axis(energy.data, labels[np.newaxis], axis=0)[0].astype(self.dtype)
+        self.apart = np.zeros(energy.weights.shape, self.dtype)
+        self.used = np.bincount(labels.ravel(), minlength=energy.num_labels)
+        self._look_up_pairs()
+
+    def expansion(self, alpha: int) -> Move:
+        """Return the move in which any pixels may switch to `alpha`."""
+        energy = self.terms
+        to_alpha = self.distance[alpha].take(self.labels)
+        unary = 2 * (energy.data[alpha].astype(self.dtype) - self.paid)
+        pairs = np.zeros_like(self.apart)
+        for k, (weight, here, there) in enumerate(energy.directions()):
+            first, second, apart = weight * to_alpha[here], weight * to_alpha[there], self.apart[k][here]
+            difference = second - first
+            unary[here] += difference - apart
+            unary[there] -= difference + apart
+            pairs[k][here] = first + second - apart
+        costs = energy.label_costs
+        entry = 0 if self.used[alpha] else 2 * int(costs[alpha])
+        groups = [
+            (self.labels == label, 2 * int(costs[label]))
+            for label in np.flatnonzero((costs > 0) & (self.used > 0)).tolist()
+            if label != alpha and self._may_vanish(label, unary, pairs)
+        ]
+        box = (slice(None),) * unary.ndim
+        return Move(box, np.zeros(energy.shape, np.bool_), None, unary, pairs, entry, groups, energy.offsets)
+
+    def _may_vanish(self, label: int, unary: NDArray[Any], pairs: NDArray[Any]) -> bool:
+        """Whether a move may pay in which all pixels of a label switch, and none of them would otherwise.
+
+        For all of them to switch costs least if all others do as well, because energies are submodular. If
+        even then it costs more than it saves, the label stays, and a plain grid finds the best move.
+        """
+        mask = self.labels == label
+        cost = int(unary[mask].sum(dtype=np.int64))
+        for pair, offset in zip(pairs, self.terms.offsets, strict=True):
+            here, there = pair_boxes(mask.shape, offset)
+            cost -= int(pair[here][mask[here] != mask[there]].sum(dtype=np.int64))
+        return cost < 2 * int(self.terms.label_costs[label])
+
+    def swap(self, alpha: int, beta: int) -> Move:
+        """Return the move in which pixels of two labels choose again; those that switch get `alpha`."""
+        energy = self.terms
+        everywhere = (self.labels == alpha) | (self.labels == beta)
+        # Neighbours with other labels have a say, but no choice.
+        box = _grown(_bounding_box(everywhere), energy.offsets)
+        free, labels = everywhere[box], self.labels[box]
+        unary = 2 * (energy.data[alpha][box].astype(self.dtype) - energy.data[beta][box])
+        pairs = np.zeros((len(energy.offsets), *free.shape), self.dtype)
+        prefer = (2 * (self.distance[alpha] - self.distance[beta])).take(labels)
+        prefer[free] = 0
+        for k, offset in enumerate(energy.offsets):
+            here, there = pair_boxes(free.shape, offset)
+            weight = energy.weights[k][box][here]
+            unary[here] += weight * prefer[there]
+            unary[there] += weight * prefer[here]
+            pairs[k][here] = 2 * weight * self.distance[alpha, beta] * (free[here] & free[there])
+        unary[~free] = 0
+        groups = [(free, 2 * int(energy.label_costs[beta]))] if energy.label_costs[beta] else []
+        entry = 2 * int(energy.label_costs[alpha])
+        return Move(box, labels == alpha, free, unary, pairs, entry, groups, energy.offsets)
+
+    def change(self, move: Move, switched: NDArray[np.bool_], labels: tuple[int, ...]) -> None:
+        """Make a move: pixels that switch get the first of `labels`, others of a swap the second."""
+        part = self.labels[move.box]
+        changed = [switched] if move.free is None else [switched, move.free & ~switched]
+        for label, mask in zip(labels, changed, strict=True):
+            part[mask] = label
+            np.copyto(self.paid[move.box], self.terms.data[label][move.box], where=mask)
+        self.used = np.bincount(self.labels.ravel(), minlength=self.terms.num_labels)
+        self._look_up_pairs()
+
+    def _look_up_pairs(self) -> None:
+        """Set what pairs pay."""
+        for k, (weight, here, there) in enumerate(self.terms.directions()):
+            self.apart[k][here] = weight * self.distance[self.labels[here], self.labels[there]]
+
+
+@dataclass
+class Cuts:
+    """How moves are solved, and what that took.
+
+    Attributes
+    ----------
+    method, device, threads
+        As for :func:`preflow.grid_cut`.
+    prove : bool
+        Have every cut verified.
+    recycle : bool
+        Start moves from the flow of the last one to the same label, if there is one, and keep their flows.
+    """
+
+    method: str = "auto"
+    device: str = "auto"
+    threads: int | None = None
+    prove: bool = False
+    recycle: bool = False
+    solved: int = 0
+    seconds: float = 0.0
+    deadline: float | None = field(default=None, init=False)
+    earlier: dict[tuple[int, ...], GridCutResult] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        check_placement(METHODS, self.device, self.threads)
+        if self.method != "auto":
+            check_method(find_method(METHODS, self.method), self.device, self.threads)
+
+    def set_deadline(self, time_limit: float | None) -> None:
+        """Let all cuts together take so many seconds from now on."""
+        self.deadline = None if time_limit is None else time.monotonic() + time_limit
+
+    def expired(self) -> bool:
+        """Whether time is up."""
+        return self.deadline is not None and time.monotonic() >= self.deadline
+
+    def candidates(self, move: Move, labels: tuple[int, ...]) -> Iterator[NDArray[np.bool_]]:
+        """Yield choices among which the best is a best one of all."""
+        if len(labels) == 2 and (move.entry or move.groups):
+            assert move.free is not None
+            yield np.zeros_like(move.free)
+            yield move.free
+            move = move._replace(groups=[])
+        # Nobody gains by switching, so nobody does.
+        if not move.groups and int(move.unary.min(initial=0)) >= 0:
+            if len(labels) == 2:
+                yield np.zeros_like(move.current)
+            return
+        start = time.perf_counter()
+        switched = self._cut(move, labels)
+        self.solved += 1
+        self.seconds += time.perf_counter() - start
+        yield switched
+
+    def _cut(self, move: Move, labels: tuple[int, ...]) -> NDArray[np.bool_]:
+        """Return which pixels switch in a minimum cut."""
+        limit = None if self.deadline is None else max(self.deadline - time.monotonic(), 1e-3)
+        placement: dict[str, Any] = {"device": self.device, "threads": self.threads, "time_limit": limit}
+        if move.groups:
+            # What ties any number of pixels together is no grid.
+            general = min_cut(_network(move), **placement)
+            if self.prove:
+                general.verify()
+            side: NDArray[np.bool_] = general.sink_side[: move.unary.size].reshape(move.unary.shape)
+            return side
+        cut = grid_cut(
+            np.maximum(move.unary, 0),
+            np.maximum(-move.unary, 0),
+            move.pairs,
+            connectivity=move.offsets,
+            method=self.method,
+            warm_start=self.earlier.get(labels),
+            **placement,
+        )
+        if self.recycle:
+            self.earlier[labels] = cut
+        if self.prove:
+            cut.verify()
+        switched: NDArray[np.bool_] = ~cut.labels
+        return switched
+
+
+def _network(move: Move) -> MaxFlowProblem:
+    """Return a move as a general network: pixels in C order, a vertex for each group, source, sink."""
+    shape, size = move.unary.shape, move.unary.size
+    pixel = np.arange(size).reshape(shape)
+    source, sink = size + len(move.groups), size + len(move.groups) + 1
+    unary = move.unary.astype(np.int64).ravel()
+    to_switch, to_stay = np.flatnonzero(unary > 0), np.flatnonzero(unary < 0)
+    tails = [np.full(len(to_switch), source), to_stay]
+    heads = [to_switch, np.full(len(to_stay), sink)]
+    capacities = [unary[to_switch], -unary[to_stay]]
+    reverses = [np.zeros(len(to_switch) + len(to_stay), np.int64)]
+    for pair, offset in zip(move.pairs, move.offsets, strict=True):
+        here, there = pair_boxes(shape, offset)
+        joined = pair[here].ravel() > 0
+        tails.append(pixel[here].ravel()[joined])
+        heads.append(pixel[there].ravel()[joined])
+        capacities.append(pair[here].ravel()[joined].astype(np.int64))
+        reverses.append(capacities[-1])
+    for group, (mask, saved) in enumerate(move.groups, start=size):
+        # The vertex of a group stays with any of its pixels that stays, and then the group's cost is paid.
+        members = pixel[mask]
+        tails += [members, np.array([group])]
+        heads += [np.full(len(members), group), np.array([sink])]
+        capacities += [np.full(len(members), saved), np.array([saved])]
+        reverses.append(np.zeros(len(members) + 1, np.int64))
+    network = FlowNetwork.from_arrays(
+        np.concatenate(tails),
+        np.concatenate(heads),
+        np.concatenate(capacities),
+        np.concatenate(reverses),
+        num_vertices=sink + 1,
+    )
+    return MaxFlowProblem(network, source, sink, "move")
+
+
+def _grown(box: Box, offsets: tuple[tuple[int, ...], ...]) -> Box:
+    """Return a box and the neighbours of its pixels; like slices, it may end beyond the grid."""
+    reach = np.abs(offsets).max(axis=0).tolist()
+    return tuple(
+        slice(max(0, side.start - step), side.stop + step) for side, step in zip(box, reach, strict=True)
+    )
+
+
+def _bounding_box(mask: NDArray[np.bool_]) -> Box:
+    """Return the smallest box around all True entries; an empty one where there is none."""
+    box = []
+    for axis in range(mask.ndim):
+        others = tuple(other for other in range(mask.ndim) if other != axis)
+        present = np.flatnonzero(mask.any(axis=others))
+        box.append(slice(int(present[0]), int(present[-1]) + 1) if len(present) else slice(0, 0))
+    return tuple(box)

@@ -1,0 +1,267 @@
+"""The motion of every pixel from one frame to the next: by assignment of patches, or by alpha-expansion.
+
+Both find displacements of whole pixels, see :mod:`preflow.vision.patch_assignment` and
+:mod:`preflow.vision.flow_expansion`, which are then refined by parabolas through the costs around them.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import InvalidInputError
+from ..generators.parameters import check_integer, check_number
+from ..solving.run import check_time_limit
+from .expansion import Labelling
+from .flow_expansion import candidate_displacements, label_displacements
+from .label_energy import MOST_LABELS
+from .matching_costs import Frame, check_same_shape, checked_frame, parabola_vertex
+from .patch_assignment import LARGEST_PATCH, PatchMatcher
+
+METHODS = ("assignment", "expansion")
+#: Displacements that the coarsest frames are searched for, in their pixels.
+COARSE_REACH = 4
+#: Costs are averaged over windows of this size before parabolas are fitted, ...
+REFINING_WINDOW = 7
+#: ... and a pixel's flow then is the median over such a window, which smooths but keeps edges.
+MEDIAN_WINDOW = 5
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OpticalFlow:
+    """The motion of every pixel of a frame.
+
+    Attributes
+    ----------
+    flow : ndarray of float32, shape (2, h, w)
+        As :func:`skimage.registration.optical_flow_tvl1` returns it: ``flow[0]`` goes down along rows (v),
+        ``flow[1]`` to the right along columns (u), and pixel (y, x) of the reference is found at
+        ``(y + flow[0], x + flow[1])`` in the moving image.
+    displacement : ndarray of int64, shape (2, h, w)
+        Before it was refined.
+    method : {"assignment", "expansion"}
+    labelling : Labelling or None
+        What expansion found; label k stands for ``candidates[k]``.
+    candidates : ndarray of int64, shape (labels, 2), or None
+    assignments : int
+        Assignments solved, one a patch, round and level.
+    seconds : dict of str to float
+    """
+
+    flow: NDArray[np.float32]
+    displacement: NDArray[np.int64]
+    method: str
+    labelling: Labelling | None
+    candidates: NDArray[np.int64] | None
+    assignments: int
+    seconds: dict[str, float]
+
+    def __repr__(self) -> str:
+        _, height, width = self.flow.shape
+        mean = float(np.hypot(*self.flow).mean())
+        seconds = sum(self.seconds.values())
+        return (
+            f"<OpticalFlow: {height} x {width} pixels, {mean:.3g} on average, {self.method}, {seconds:.3g} s>"
+        )
+
+
+def find_optical_flow(
+    reference_image: ArrayLike,
+    moving_image: ArrayLike,
+    *,
+    method: str = "expansion",
+    max_displacement: int = 16,
+    smoothness: float = 50.0,
+    sigma: float = 8.0,
+    max_labels: int = 150,
+    max_sweeps: int = 2,
+    patch: int = 8,
+    radius: int = 3,
+    solver: str = "auto",
+    device: str = "auto",
+    threads: int | None = None,
+    time_limit: float | None = None,
+) -> OpticalFlow:
+    """Find by how much every pixel of an image moves to where it is in another.
+
+    Parameters
+    ----------
+    reference_image, moving_image : array_like, shape (h, w) or (h, w, channels)
+        Two frames: integers on the scale of their type, floats from 0 to 1.
+    method : {"expansion", "assignment"}
+        How displacements are chosen: by one labelling of the frame, or patch by patch, each pixel of a patch
+        with a partner of its own.
+    max_displacement : int
+        The largest motion along rows or columns that is looked for, less than the images are wide and high.
+    smoothness, sigma, max_sweeps
+        Of expansion: what neighbours pay for each step between their displacements, and how that falls with
+        their contrast, as for :func:`match_stereo`; sweeps over all labels.
+    max_labels : int
+        Of expansion: displacements that are candidates, at most.
+    patch, radius : int
+        Of assignment: height and width of a patch, from 2 to 30 pixels, and by how much its window is wider
+        on each side.
+    solver, device, threads
+        A name from ``preflow.methods("grid_cut")`` (expansion) or ``preflow.methods("linear_assignment")``
+        (assignment), or "auto", and where it runs.
+    time_limit : float, optional
+        Seconds for all minimum cuts of expansion.
+
+    Returns
+    -------
+    OpticalFlow
+
+    Raises
+    ------
+    InvalidInputError
+        Images of different shapes, values that are not finite, or a parameter out of its range.
+
+    Notes
+    -----
+    Costs are integers up to 100, assignments of n pixels and m partners take O(n**2 m) at worst; memory of
+    expansion: 2 bytes a pixel and candidate.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> texture = np.random.default_rng(0).random((40, 48))
+    >>> result = find_optical_flow(texture[4:36, 4:44], texture[3:35, 6:46], max_displacement=4)
+    >>> np.median(result.displacement, axis=(1, 2)).tolist()
+    [1.0, -2.0]
+    """
+    if method not in METHODS:
+        raise InvalidInputError(f"method is one of {', '.join(METHODS)}, got {method!r}")
+    pixels = checked_frame("reference_image", reference_image), checked_frame("moving_image", moving_image)
+    check_same_shape(*pixels, ("reference_image", "moving_image"))
+    shape = pixels[0].shape[0], pixels[0].shape[1]
+    _check_parameters(shape, max_displacement, smoothness, sigma, max_labels, max_sweeps, patch, radius)
+    check_time_limit(time_limit)
+    seconds: dict[str, float] = {}
+    placement: dict[str, Any] = {"method": solver, "device": device, "threads": threads}
+    reference, moving = (Frame.of(frame) for frame in pixels)
+    labelling, candidates, assignments = None, None, 0
+    start = time.perf_counter()
+    if method == "assignment":
+        levels = _levels(max_displacement / radius + 1, reference.shape, 2 * patch)
+        matcher = PatchMatcher(patch, radius, **placement)
+        displacement = matcher.displacements(reference, moving, levels)
+        assignments = matcher.solved
+        seconds |= {"costs": matcher.seconds["costs"], "assignments": matcher.seconds["assignments"]}
+    else:
+        levels = _levels(2 * max_displacement / COARSE_REACH, reference.shape, 2 * COARSE_REACH)
+        candidates = candidate_displacements(reference, moving, max_displacement, levels, max_labels)
+        seconds["candidates"] = time.perf_counter() - start
+        labelling = label_displacements(
+            reference,
+            moving,
+            candidates,
+            smoothness,
+            sigma,
+            max_sweeps=max_sweeps,
+            time_limit=time_limit,
+            **placement,
+        )
+        displacement = candidates[labelling.labels].transpose(2, 0, 1)
+        seconds["expansion"] = time.perf_counter() - start - seconds["candidates"]
+    start = time.perf_counter()
+    flow = refined(reference, moving, displacement)
+    seconds["refine"] = time.perf_counter() - start
+    return OpticalFlow(flow, displacement, method, labelling, candidates, assignments, seconds)
+
+
+def endpoint_error(flow: ArrayLike, truth: ArrayLike) -> float:
+    """Return the mean distance of where two flows lead, in pixels.
+
+    Parameters
+    ----------
+    flow, truth : array_like, shape (2, h, w)
+        Pixels where the truth is not finite are left out.
+
+    Examples
+    --------
+    >>> endpoint_error([[[0, 3]], [[0, 4]]], [[[0, 0]], [[0, 0]]])
+    2.5
+    """
+    found, right = np.asarray(flow, np.float64), np.asarray(truth, np.float64)
+    if found.shape != right.shape or found.ndim != 3 or len(found) != 2:
+        raise InvalidInputError(f"both have shape (2, height, width), got {found.shape} and {right.shape}")
+    known = np.isfinite(right).all(axis=0)
+    if not known.any():
+        raise InvalidInputError("truth is not known anywhere")
+    return float(np.hypot(*(found - right)[:, known]).mean())
+
+
+def refined(reference: Frame, moving: Frame, displacement: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Return displacements moved to the least of parabolas along rows and columns, and smoothed."""
+    from scipy.ndimage import find_objects, median_filter, uniform_filter
+
+    height, width = reference.shape
+    distinct, label = np.unique(displacement.reshape(2, -1), axis=1, return_inverse=True)
+    label = label.reshape(height, width)
+    flow = displacement.astype(np.float32)
+    # A border that is not known would pull at the parabolas of all pixels whose windows see it.
+    margin = int(np.abs(displacement).max()) + 1
+    beyond = moving.framed(margin)
+    reach = REFINING_WINDOW // 2
+    for number, inner in enumerate(find_objects(label + 1)):
+        box = tuple(
+            slice(max(0, side.start - reach), min(size, side.stop + reach))
+            for side, size in zip(inner, reference.shape, strict=True)
+        )
+        pixels = label[box] == number
+        dy, dx = distinct[:, number].tolist()
+
+        def cost(y: int, x: int, box: Any = box) -> NDArray[np.float32]:
+            near: NDArray[np.float32] = uniform_filter(
+                reference.costs(beyond, y + margin, x + margin, box).astype(np.float32),
+                REFINING_WINDOW,
+                mode="nearest",
+            )
+            return near
+
+        at = cost(dy, dx)
+        down = parabola_vertex(cost(dy - 1, dx), at, cost(dy + 1, dx))
+        right = parabola_vertex(cost(dy, dx - 1), at, cost(dy, dx + 1))
+        flow[0][box][pixels] += down[pixels]
+        flow[1][box][pixels] += right[pixels]
+    return np.stack([median_filter(component, MEDIAN_WINDOW, mode="nearest") for component in flow])
+
+
+def _levels(ratio: float, shape: tuple[int, int], smallest: int) -> int:
+    """Return how many sizes of the frames to look at: 2 to this power is the ratio, but none is too small."""
+    needed = max(1, math.ceil(math.log2(max(ratio, 1))))
+    possible = 1 + max(0, math.floor(math.log2(max(1, min(shape) / smallest))))
+    return min(needed, possible)
+
+
+def _check_parameters(
+    shape: tuple[int, int],
+    max_displacement: int,
+    smoothness: float,
+    sigma: float,
+    max_labels: int,
+    max_sweeps: int,
+    patch: int,
+    radius: int,
+) -> None:
+    check_integer("max_displacement", max_displacement)
+    if max_displacement >= min(shape):
+        raise InvalidInputError(
+            f"max_displacement {max_displacement} is not less than the images' shorter side, {min(shape)}"
+        )
+    check_number("smoothness", smoothness)
+    if not sigma > 0:
+        raise InvalidInputError(f"sigma is positive, got {sigma}")
+    check_integer("max_labels", max_labels)
+    if max_labels > MOST_LABELS:
+        raise InvalidInputError(f"max_labels is at most {MOST_LABELS:,}, got {max_labels:,}")
+    check_integer("max_sweeps", max_sweeps)
+    check_integer("patch", patch, minimum=2)
+    if patch > LARGEST_PATCH:
+        raise InvalidInputError(f"patch is at most {LARGEST_PATCH}, got {patch}")
+    check_integer("radius", radius)

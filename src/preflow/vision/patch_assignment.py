@@ -1,0 +1,203 @@
+"""Motion by assignment: pixels of a patch are matched with those of a window, each with one of its own.
+
+Łupińska's motive for assignments on a GPU is optical flow in real time: complete bipartite graphs of small
+patches, costs of at most 100 (her introduction and section 5 leave the rest open). Here a frame is cut into
+patches; the rows of a patch's matrix are its pixels, the columns those of the window around where the patch
+is expected in the other frame, and its costs are unlikeness plus a penalty for moving otherwise than the
+patches around. The matrices of a frame are stacks for :func:`preflow.linear_assignment`. Rounds of matching
+and of taking medians over neighbouring patches alternate, from coarse frames to fine ones.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..assignment.api import linear_assignment
+from .matching_costs import LARGEST_COST, Frame
+
+#: Height and width of a patch, at most.
+LARGEST_PATCH = 30
+#: Costs of one stack, at most: larger frames are matched piece by piece.
+COSTS_AT_ONCE = 4_000_000
+#: Costs are averaged over windows of this size.
+WINDOW = 3
+#: Windows by which a pixel compares its own motion with those of the patches around.
+SETTLING_WINDOW = 5
+#: Each level matches its patches so many times; from the second time on with a penalty.
+ROUNDS = 3
+#: What a pixel pays for each step away from the motion of the patches around, and at most.
+PENALTY, MOST_PENALTY = 6, 40
+#: The same where nothing is known of motions yet: what has no texture stays.
+LEAST_PENALTY = 1
+
+
+@dataclass
+class PatchMatcher:
+    """Matches the patches of one frame with another frame.
+
+    Attributes
+    ----------
+    patch : int
+        Height and width of a patch in pixels.
+    radius : int
+        A window is so many pixels wider than its patch on every side.
+    method, device, threads
+        As for :func:`preflow.linear_assignment`.
+    solved : int
+        Assignments solved so far.
+    seconds : dict of str to float
+        Spent on "costs" and on "assignments".
+    """
+
+    patch: int
+    radius: int
+    method: str = "auto"
+    device: str = "auto"
+    threads: int | None = None
+    solved: int = 0
+    seconds: dict[str, float] = field(default_factory=lambda: {"costs": 0.0, "assignments": 0.0})
+
+    def displacements(self, reference: Frame, moving: Frame, levels: int) -> NDArray[np.int64]:
+        """Return for every pixel by how much it moves, shape (2, h, w), first down and then to the right."""
+        height, width = reference.shape
+        grid = -(-height // self.patch), -(-width // self.patch)
+        base = np.zeros((2, *grid), np.int64)
+        if levels > 1:
+            coarse = self.displacements(reference.half(), moving.half(), levels - 1)
+            finer = 2 * coarse.repeat(2, axis=1).repeat(2, axis=2)[:, :height, :width]
+            base = self._best_around(reference, moving, self._medians(finer))
+        start = time.perf_counter()
+        costs = self._unlikeness(reference, moving, base)
+        self.seconds["costs"] += time.perf_counter() - start
+        motion = prior = base
+        start = time.perf_counter()
+        for turn in range(ROUNDS):
+            penalty = PENALTY if turn or levels > 1 else LEAST_PENALTY
+            motion = self._matched(costs, base, prior, penalty)
+            prior = _median_around(self._medians(motion))
+        self.seconds["assignments"] += time.perf_counter() - start
+        start = time.perf_counter()
+        motion = self._settled(reference, moving, motion[:, :height, :width])
+        self.seconds["costs"] += time.perf_counter() - start
+        return motion
+
+    def _best_around(self, reference: Frame, moving: Frame, motion: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return for every patch which of its own and its 8 neighbours' motions makes it match best."""
+        height, width = reference.shape
+        best, least = motion, np.full(motion.shape[1:], np.inf)
+        for tried in _around(motion):
+            costs = reference.costs_along(moving, *self._spread(tried)[:, :height, :width])
+            total = self._by_patch(costs).sum(axis=1, dtype=np.int64).reshape(least.shape)
+            better = total < least
+            best, least = np.where(better, tried, best), np.where(better, total, least)
+        return best
+
+    def _settled(self, reference: Frame, moving: Frame, motion: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the motion of every pixel, or one of the patches around if it matches better by that.
+
+        At the edge of what moves, a patch has pixels whose partners are in no window of its own.
+        """
+        from scipy.ndimage import median_filter, uniform_filter
+
+        height, width = reference.shape
+        smooth = np.stack([median_filter(component, SETTLING_WINDOW, mode="nearest") for component in motion])
+        best, least = smooth, np.full(reference.shape, np.inf)
+        for tried in (smooth, *map(self._spread, _around(self._medians(motion)))):
+            here = tried[:, :height, :width]
+            costs = reference.costs_along(moving, *here).astype(np.float32)
+            cost = uniform_filter(costs, SETTLING_WINDOW, mode="nearest")
+            better = cost < least
+            best, least = np.where(better, here, best), np.where(better, cost, least)
+        return best
+
+    def _unlikeness(self, reference: Frame, moving: Frame, base: NDArray[np.int64]) -> NDArray[np.int16]:
+        """Return the costs of each pixel's partners around its patch's `base`: (steps, patches, pixels)."""
+        from scipy.ndimage import uniform_filter
+
+        height, width = reference.shape
+        dy, dx = self._spread(base)[:, :height, :width]
+        costs = []
+        for y, x in self._steps().tolist():
+            # Single pixels are too much alike: each is compared with those beside it.
+            near = uniform_filter(reference.costs_along(moving, dy + y, dx + x), WINDOW, mode="nearest")
+            costs.append(self._by_patch(near))
+        return np.stack(costs)
+
+    def _matched(
+        self, costs: NDArray[np.int16], base: NDArray[np.int64], prior: NDArray[np.int64], penalty: int
+    ) -> NDArray[np.int64]:
+        """Return the motion of every pixel by one assignment a patch; to move by `prior` costs nothing."""
+        side, reach = self.patch, self.patch + 2 * self.radius
+        steps = self._steps()
+        away = np.abs(base[:, np.newaxis] + steps.T[:, :, np.newaxis, np.newaxis] - prior[:, np.newaxis])
+        extra = np.minimum(penalty * away.sum(axis=0), MOST_PENALTY).reshape(len(steps), -1)
+        pixel = np.stack(np.divmod(np.arange(side * side), side), axis=-1)
+        partner = (pixel[:, np.newaxis] + steps + self.radius) @ np.array([reach, 1])
+        motion = []
+        at_once = max(1, COSTS_AT_ONCE // (side * side * reach * reach))
+        for first in range(0, costs.shape[1], at_once):
+            part = slice(first, first + at_once)
+            total = np.minimum(costs[:, part] + extra[:, part, np.newaxis], LARGEST_COST)
+            # Partners further away than the radius cost as much as the worst.
+            matrices = np.full((total.shape[1], side * side, reach * reach), LARGEST_COST, np.int64)
+            matrices[:, np.arange(side * side)[:, np.newaxis], partner] = total.transpose(1, 2, 0)
+            result = linear_assignment(matrices, method=self.method, device=self.device, threads=self.threads)
+            self.solved += len(matrices)
+            motion.append(np.stack(np.divmod(result.column, reach), axis=-1) - self.radius - pixel)
+        chosen = np.concatenate(motion)
+        chosen = np.where(np.abs(chosen) <= self.radius, chosen, 0)
+        return self._spread(base) + self._by_pixel(chosen, base.shape[1:])
+
+    def _steps(self) -> NDArray[np.int64]:
+        """Return all displacements (dy, dx) within the radius."""
+        size = 2 * self.radius + 1
+        return np.stack(np.divmod(np.arange(size * size), size), axis=-1) - self.radius
+
+    def _by_patch(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return values of pixels, shape (h, w), as (patches, pixels of a patch), the last ones repeated."""
+        side = self.patch
+        whole = np.pad(values, [(0, -size % side) for size in values.shape], mode="edge")
+        height, width = whole.shape
+        blocks = whole.reshape(height // side, side, width // side, side).swapaxes(1, 2)
+        return blocks.reshape(-1, side * side)
+
+    def _by_pixel(self, values: NDArray[np.int64], grid: tuple[int, ...]) -> NDArray[np.int64]:
+        """Return motions of (patches, pixels, 2) as an image (2, rows, columns)."""
+        side = self.patch
+        blocks = values.reshape(*grid, side, side, 2).transpose(4, 0, 2, 1, 3)
+        return blocks.reshape(2, grid[0] * side, grid[1] * side)
+
+    def _spread(self, motion: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return motions of patches as motions of their pixels."""
+        return motion.repeat(self.patch, axis=1).repeat(self.patch, axis=2)
+
+    def _medians(self, motion: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return each patch's median motion."""
+        medians = []
+        for component in motion:
+            grid = tuple(-(-size // self.patch) for size in component.shape)
+            # The lower of two middle values: their mean may be a motion that nothing makes.
+            middle = (self.patch * self.patch - 1) // 2
+            medians.append(np.partition(self._by_patch(component), middle, axis=1)[:, middle].reshape(grid))
+        return np.stack(medians)
+
+
+def _around(motion: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    """Yield every patch's motion, then that of each of its 8 neighbours, or of the nearest patch there is."""
+    framed = np.pad(motion, [(0, 0), (1, 1), (1, 1)], mode="edge")
+    _, rows, columns = motion.shape
+    for y, x in sorted(np.ndindex(3, 3), key=lambda step: step != (1, 1)):
+        yield framed[:, y : y + rows, x : x + columns]
+
+
+def _median_around(motion: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return for every patch the median of its own motion and its 8 neighbours'."""
+    from scipy.ndimage import median_filter
+
+    return np.stack([median_filter(component, 3, mode="nearest") for component in motion])

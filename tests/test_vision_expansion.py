@@ -1,0 +1,245 @@
+"""Expansion and swap: every move against all labellings, energies that never rise, and what is refused."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from preflow.errors import CapacityOverflowError, InvalidInputError, VerificationError
+from preflow.vision import LabelEnergy, alpha_beta_swap, alpha_expansion, potts, truncated_linear
+from preflow.vision.expansion import Labelling
+from preflow.vision.moves import Cuts, State
+
+SQUARED = (np.arange(3) - np.arange(3)[:, np.newaxis]) ** 2
+
+
+@st.composite
+def energies(draw, metric=True):
+    """A small energy and a labelling of it."""
+    shape = draw(st.sampled_from([(1, 1), (1, 4), (2, 2), (2, 3), (1, 2, 2)]))
+    labels = draw(st.integers(1, 3))
+    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
+    distances = [potts(labels), truncated_linear(labels, 2)]
+    if not metric and labels == 3:
+        distances.append(SQUARED)
+    directions = draw(st.sampled_from([2, 4] if len(shape) == 2 else [3, 13]))
+    energy = LabelEnergy.from_arrays(
+        rng.integers(-5, 20, (labels, *shape)),
+        draw(st.sampled_from(distances)),
+        rng.integers(0, 6, (directions, *shape)),
+        label_costs=rng.integers(0, 12, labels) if draw(st.booleans()) else None,
+    )
+    return energy, rng.integers(0, labels, shape)
+
+
+def all_labellings(energy):
+    pixels = int(np.prod(energy.shape))
+    for labels in itertools.product(range(energy.num_labels), repeat=pixels):
+        yield np.array(labels).reshape(energy.shape)
+
+
+def noisy_stripes(labels=4, shape=(24, 30), seed=0):
+    """Return costs of labels for an image of stripes seen through noise, and the stripes."""
+    truth = np.broadcast_to(np.arange(shape[1]) * labels // shape[1], shape)
+    image = truth + np.random.default_rng(seed).normal(scale=0.4, size=shape)
+    costs = np.abs(image - np.arange(labels)[:, np.newaxis, np.newaxis])
+    return np.rint(20 * costs).astype(np.int16), truth
+
+
+@settings(max_examples=40)
+@given(energies())
+def test_expansion_makes_the_best_move(case):
+    energy, start = case
+    for alpha in range(energy.num_labels):
+        result = energy_after_move(energy, start, (alpha,))
+        reachable = [
+            energy.energy(found)
+            for found in all_labellings(energy)
+            if ((found == start) | (found == alpha)).all()
+        ]
+        assert result == min(reachable)
+
+
+@settings(max_examples=40)
+@given(energies(metric=False))
+def test_swap_makes_the_best_move(case):
+    energy, start = case
+    for alpha, beta in itertools.combinations(range(energy.num_labels), 2):
+        either = (start == alpha) | (start == beta)
+        reachable = [
+            energy.energy(found)
+            for found in all_labellings(energy)
+            if (np.where(either, (found == alpha) | (found == beta), found == start)).all()
+        ]
+        assert energy_after_move(energy, start, (alpha, beta)) == min(reachable)
+
+
+def energy_after_move(energy, start, move):
+    """Return the energy after one move, checked against that of the labels."""
+    state, cuts = State(energy, start), Cuts(prove=True)
+    choice = state.expansion(*move) if len(move) == 1 else state.swap(*move)
+    now = choice.energy(choice.current)
+    changes = [(choice.energy(candidate) - now, candidate) for candidate in cuts.candidates(choice, move)]
+    change, switched = min(changes, key=lambda pair: pair[0], default=(0, None))
+    if change >= 0:
+        return energy.energy(start)
+    state.change(choice, switched, move)
+    assert energy.energy(state.labels) == energy.energy(start) + change // 2
+    return energy.energy(state.labels)
+
+
+@settings(max_examples=25)
+@given(energies())
+def test_energy_falls_to_a_labelling_that_is_proved(case):
+    energy, start = case
+    least = min(map(energy.energy, all_labellings(energy)))
+    for solve in (alpha_expansion, alpha_beta_swap):
+        result = solve(energy, initial=start)
+        result.verify()
+        assert result.history[0] == energy.energy(start)
+        assert all(after < before for before, after in itertools.pairwise(result.history))
+        assert result.history[-1] == result.energy == energy.energy(result.labels) >= least
+    if energy.num_labels == 2:
+        assert result.energy == least
+
+
+def test_expansion_stays_within_its_bound():
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        energy = LabelEnergy.from_arrays(rng.integers(0, 9, (3, 2, 4)), truncated_linear(3, 2), 3)
+        least = min(map(energy.energy, all_labellings(energy)))
+        assert alpha_expansion(energy, initial=np.zeros((2, 4), int)).energy <= 4 * least
+
+
+@pytest.mark.parametrize("solve", [alpha_expansion, alpha_beta_swap])
+@pytest.mark.parametrize("directions", [2, 4])
+def test_stripes(solve, directions):
+    data, truth = noisy_stripes()
+    result = solve(data, truncated_linear(4, 2), np.full((directions, *truth.shape), 6))
+    result.verify()
+    assert (data.argmin(axis=0) != truth).mean() > 0.1
+    assert (result.labels != truth).mean() < 0.03
+    assert result.converged
+    assert not result.stopped
+
+
+def test_volume():
+    data, truth = noisy_stripes(shape=(12, 12))
+    result = alpha_expansion(np.stack([data] * 3, axis=1), potts(4), 8)
+    result.verify()
+    assert result.labels.shape == (3, 12, 12)
+    assert (result.labels != truth).mean() < 0.05
+
+
+def test_label_costs_leave_fewer_labels():
+    data, _ = noisy_stripes(labels=6)
+    used = [
+        len(np.unique(alpha_expansion(data, potts(6), 2, label_costs=np.full(6, cost)).labels))
+        for cost in (0, 2000, 10**6)
+    ]
+    assert used[0] == 6 > used[1] > used[2] == 1
+
+
+def test_weights_move_the_boundary():
+    data = np.zeros((2, 1, 8), int)
+    data[1, 0, 0] = data[0, 0, -1] = 50
+    weights = np.full((2, 1, 8), 5)
+    weights[0, 0, 4] = 1
+    result = alpha_expansion(data, potts(2), weights)
+    assert result.labels.tolist() == [[0] * 5 + [1] * 3]
+    assert result.energy == 1
+
+
+def test_moves_that_can_change_nothing_are_skipped():
+    data, _ = noisy_stripes()
+    result = alpha_expansion(data, potts(4), 3)
+    assert result.moves < 4 * result.sweeps
+    again = alpha_expansion(data, potts(4), 3, initial=result.labels)
+    assert again.history == (result.energy,)
+    assert again.sweeps == 1
+
+
+def test_limits():
+    data, _ = noisy_stripes()
+    untouched = alpha_expansion(data, potts(4), 3, max_sweeps=0)
+    assert (untouched.labels == data.argmin(axis=0)).all()
+    assert not untouched.converged
+    stopped = alpha_expansion(data, potts(4), 3, time_limit=1e-9)
+    assert stopped.stopped
+    assert stopped.energy == stopped.energy_terms.energy(stopped.labels)
+    stopped.verify()
+
+
+def test_a_wrong_result_is_not_verified():
+    data, _ = noisy_stripes()
+    result = alpha_expansion(data, potts(4), 3)
+    terms = result.energy_terms
+    worse = data.argmin(axis=0)
+    for labels, energy in ((result.labels, result.energy - 1), (worse, terms.energy(worse))):
+        wrong = Labelling(labels, energy, (), 0, 1, True, False, "expansion", {}, terms)
+        with pytest.raises(VerificationError):
+            wrong.verify()
+
+
+def test_expansion_refuses_what_is_no_metric_and_names_it():
+    data = np.zeros((3, 4, 4), int)
+    with pytest.raises(
+        InvalidInputError, match=r"labels 0 and 2 is 4, more than the 1 \+ 1 by way of label 1"
+    ):
+        alpha_expansion(data, SQUARED)
+    assert not LabelEnergy.from_arrays(data, SQUARED).is_metric()
+    alpha_beta_swap(data, SQUARED).verify()
+
+
+@pytest.mark.parametrize(
+    ("terms", "message"),
+    [
+        ({"data": np.zeros((0, 4, 4), int)}, "there are no labels"),
+        ({"data": np.zeros((1025, 1, 1), int)}, "1,025 labels, at most 1,024"),
+        ({"data": np.zeros((2, 4), int)}, "data has shape"),
+        ({"data": np.zeros((2, 0, 4), int)}, "data has shape"),
+        ({"data": np.full((2, 4, 4), np.nan)}, "data has values that are not finite"),
+        ({"data": np.full((2, 4, 4), 0.5)}, "data holds integers: scale"),
+        ({"data": np.full((2, 4, 4), "a")}, "data holds integers, got dtype"),
+        ({"distance": potts(3)}, r"distance has shape \(2, 2\)"),
+        ({"distance": [[0, 1], [2, 0]]}, r"symmetric, but \[0, 1\] is 1 and \[1, 0\] is 2"),
+        ({"distance": [[0, -1], [-1, 0]]}, "distances are not negative"),
+        ({"distance": [[1, 1], [1, 0]]}, "to itself is zero"),
+        ({"distance": None}, "distance is missing"),
+        ({"weights": -1}, "weights are not negative, got -1"),
+        ({"weights": np.ones((2, 4, 5), int)}, "weights is a number or has shape"),
+        ({"connectivity": 5}, "connectivity is 4 or 8"),
+        ({"label_costs": [1]}, r"label_costs has shape \(2,\)"),
+        ({"label_costs": [1, -1]}, "label_costs are not negative"),
+        ({"initial": np.zeros((4, 5), int)}, "labels are integers of shape"),
+        ({"initial": np.full((4, 4), 2)}, "labels go from 0 to 1"),
+        ({"max_sweeps": -1}, "max_sweeps is at least 0"),
+        ({"time_limit": 0}, "time_limit is a positive number"),
+        ({"method": "none"}, "none"),
+    ],
+)
+def test_bad_terms_are_named(terms, message):
+    given_terms = {"data": np.eye(4, dtype=int)[np.newaxis] * [[[1]], [[0]]], "distance": potts(2)} | terms
+    for solve in (alpha_expansion, alpha_beta_swap):
+        with pytest.raises(InvalidInputError, match=message):
+            solve(**given_terms)
+
+
+def test_large_terms():
+    data = np.array([[[0, 2**58]], [[2**58, 0]]])
+    result = alpha_expansion(data, potts(2), 2**57)
+    result.verify()
+    assert result.energy == 2**57
+    with pytest.raises(CapacityOverflowError, match="2\\*\\*61"):
+        alpha_expansion(data, potts(2), 2**61)
+    with pytest.raises(CapacityOverflowError, match="2\\*\\*61"):
+        alpha_expansion(data.astype(float) * 100, potts(2))
+
+
+def test_an_energy_has_all_of_its_terms():
+    energy = LabelEnergy.from_arrays(np.zeros((2, 3, 3), int), potts(2))
+    assert repr(energy) == "<LabelEnergy: 2 labels, 3 x 3 pixels, 4 neighbours>"
+    with pytest.raises(InvalidInputError, match="has all terms"):
+        alpha_expansion(energy, potts(2))
