@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import signal
 import subprocess
 import sys
@@ -175,6 +176,12 @@ def test_ctrl_c(method: str) -> None:
         process.send_signal(signal.SIGINT)
         assert process.stdout.readline() == "interrupted optimal\n"
     assert process.returncode == 0
+
+
+def test_results_can_be_pickled() -> None:
+    result = pickle.loads(pickle.dumps(preflow.grid_cut(SOURCE, SINK, 2)))
+    result.verify()
+    assert preflow.grid_cut(SOURCE, SINK, 3, warm_start=result).value == 11
 
 
 @pytest.mark.parametrize("connectivity", [18, 26])

@@ -15,8 +15,9 @@ from oracles import edmonds_karp
 from preflow.certify.grid import labelling_energy, lower_bound
 from preflow.errors import InvalidInputError
 from preflow.graph.integer_grid import integer_grid
+from preflow.gridcut import forests as ibfs
 from preflow.gridcut import serial_boykov_kolmogorov as bk
-from preflow.gridcut import serial_incremental_bfs as ibfs
+from preflow.gridcut import serial_incremental_bfs as serial
 from preflow.gridcut import state as states
 from preflow.gridcut.solution import initial_state
 from preflow.gridcut.state import GridState, grid_state, interior
@@ -80,12 +81,14 @@ def oracle(network: preflow.GridNetwork) -> tuple[float, NDArray[np.bool_]]:
     return value, labels.reshape(network.shape)
 
 
-@given(grid=small_grids())
+@given(grid=small_grids(), box=st.integers(1, 20), levels=st.integers(0, 4))
 @settings(max_examples=60)
-def test_cut_is_the_oracles(grid: SmallGrid) -> None:
+def test_cut_is_the_oracles(grid: SmallGrid, box: int, levels: int) -> None:
     value, labels = oracle(grid.network)
-    for method in METHODS:
-        result = preflow.grid_cut(grid.network, method=method)
+    for method, options in zip(METHODS, ({"box_levels": levels}, None), strict=True):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(serial, "BOX", box)
+            result = preflow.grid_cut(grid.network, method=method, options=options)
         result.verify()
         assert result.value == value
         assert np.array_equal(result.labels, labels)
@@ -156,13 +159,13 @@ def test_state_is_the_direct_one(shape: tuple[int, ...], chunk: int, monkeypatch
             assert np.array_equal(built.terminal, terminal)
 
 
-@pytest.mark.parametrize("module", [ibfs, bk])
+@pytest.mark.parametrize("module", [serial, bk])
 def test_stop_leaves_bounds(module: Any) -> None:
     rng = np.random.default_rng(5)
     terminals, neighbor = rng.integers(0, 30, (2, 20, 20)), rng.integers(0, 9, (2, 20, 20))
     network = preflow.GridNetwork.from_arrays(*terminals, neighbor)
     grid = integer_grid(network)
-    options = ibfs.IncrementalBfsOptions() if module is ibfs else bk.BoykovKolmogorovOptions()
+    options = serial.IncrementalBfsOptions() if module is serial else bk.BoykovKolmogorovOptions()
     value = preflow.grid_cut(network, method=METHODS[0]).value
     control = Control()
     control.stop[0] = 1

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import VerificationError
-from ..graph.grid import GridNetwork
+from ..graph.grid import PARALLEL_SIZE, GridNetwork
 from ..graph.integer_grid import IntegerGrid
 from ..graph.neighbourhood import Box
 from ..graph.network import exact_sum
+from ..parallel.pieces import run_pieces
 
 #: Pixels on the host that are looked at together: they fit a cache.
 BLOCK = 1 << 16
@@ -42,17 +43,23 @@ def labelling_energy(network: GridNetwork, labels: Any) -> int | float:
     return total.amount
 
 
-def lower_bound(grid: IntegerGrid, terminal: Any) -> int:
+def lower_bound(grid: IntegerGrid, terminal: Any, threads: int = 1) -> int:
     """Return what no labelling of a grid costs less than, as a flow that left `terminal` proves it.
 
     The flow turns the energy of every labelling into a constant and terms that are not negative: this
     constant.
     """
-    everything = tuple(slice(0, length) for length in grid.shape)
-    return sum(
-        _exact(grid.sink[here]) + _exact(np.minimum(terminal[here], 0))
-        for here, _ in _blocks(grid, everything, everything)
-    )
+
+    def of_rows(begin: int, end: int) -> int:
+        rows = (slice(begin, end), *(slice(0, length) for length in grid.shape[1:]))
+        return sum(
+            _exact(grid.sink[here]) + _exact(np.minimum(terminal[here], 0))
+            for here, _ in _blocks(grid, rows, rows)
+        )
+
+    if grid.xp is not np or grid.size < PARALLEL_SIZE:
+        threads = 1
+    return sum(run_pieces(of_rows, grid.shape[0], threads))
 
 
 def check_grid_flow(grid: IntegerGrid, residual: Any, terminal: Any) -> None:

@@ -9,7 +9,8 @@ from typing import Any
 from ..cuda import runtime
 from ..cuda.runtime import Device, is_on_gpu
 from ..errors import InvalidInputError
-from .grid import GridNetwork, as_capacities, grid_arrays
+from .grid import GridNetwork
+from .grid_input import as_capacities, grid_arrays
 from .placement import DeviceArrays, restorer, taken
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import CapacityOverflowError, UnboundedFlowError
-from .grid import GridNetwork, Pair, compact, grid_pairs
+from .grid import GridNetwork, Pair, grid_pairs
+from .grid_input import compact
 from .neighbourhood import Box, pair_boxes
 from .network import EXACT_FLOAT, INT64_MAX, exact_sum
 
@@ -44,8 +46,6 @@ class IntegerGrid:
         Whether `neighbor` has K rows.
     largest_terminal, largest_neighbor : int
         The largest capacity from the source or to the sink, and that between neighbours.
-    xp : module
-        NumPy, or CuPy where the arrays are on a GPU.
     scale_exponent : int or None
         The power of two that capacities were multiplied by; None where they are those of the network.
     constant_flow : int or float
@@ -63,10 +63,14 @@ class IntegerGrid:
     symmetric: bool
     largest_terminal: int
     largest_neighbor: int
-    xp: Any
     scale_exponent: int | None = None
     constant_flow: int | float = 0
     reduced: bool = False
+
+    @property
+    def xp(self) -> Any:
+        """The module that the arrays belong to: NumPy, or CuPy where they are on a GPU."""
+        return import_module(type(self.source).__module__.partition(".")[0])
 
     @property
     def size(self) -> int:
@@ -154,7 +158,6 @@ class IntegerGrid:
             source=moved(self.source, self.largest_terminal),
             sink=moved(self.sink, self.largest_terminal),
             neighbor=moved(self.neighbor, self.largest_neighbor),
-            xp=xp,
         )
 
     def contiguous(self) -> IntegerGrid:
@@ -253,7 +256,8 @@ def _reduced(network: GridNetwork, neighbor: Any, largest_neighbor: int, exponen
     constant = float(lesser.sum(dtype=np.float64)) if exponent is not None else _exact_total(lesser)
     net = source.astype(wide) - sink
     grid = _grid(network, source, sink, neighbor, (0, largest_neighbor))
-    if incident_capacity(grid, np.float64).max() * ROUNDING > INT64_MAX // 2:
+    bound = float(len(grid.offsets) * largest_neighbor)
+    if bound > INT64_MAX // 2 and incident_capacity(grid, np.float64).max() * ROUNDING > INT64_MAX // 2:
         raise CapacityOverflowError("the capacities between a pixel and its neighbours sum past int64")
     if is_float or exponent:
         with np.errstate(over="ignore"):
@@ -294,7 +298,6 @@ def _grid(
         neighbor,
         network.symmetric,
         *largest,
-        network.xp,
         exponent,
         constant,
         reduced,

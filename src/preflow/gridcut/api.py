@@ -17,7 +17,14 @@ from ..graph.device_grid import DeviceGridNetwork
 from ..graph.grid import GridNetwork
 from ..graph.integer_grid import IntegerGrid, integer_grid
 from ..progress import Reporter
-from ..solving.dispatch import check_method, check_placement, find_method, most_threads, thread_count
+from ..solving.dispatch import (
+    check_method,
+    check_placement,
+    find_method,
+    most_threads,
+    thread_count,
+    usable_cpus,
+)
 from ..solving.method import Method
 from ..solving.result import Status
 from ..solving.run import Control, check_time_limit, run_interruptibly
@@ -107,13 +114,16 @@ def grid_cut(
     (9, [[True, False, False], [True, False, False]])
     >>> result.verify()
     """
-    network = as_grid_network(source_capacity, sink_capacity, neighbor_capacity, connectivity)
+    check_placement(METHODS, device, threads)
+    several = method == "auto" or find_method(METHODS, method).parallel
+    looking = min(most_threads(threads), usable_cpus()) if several else 1
+    network = as_grid_network(source_capacity, sink_capacity, neighbor_capacity, connectivity, looking)
     solve = _Solve.prepare(network, method, device, threads, time_limit, options, warm_start)
     return run_interruptibly(solve.grid_cut, solve.control, time_limit, progress)
 
 
-def as_grid_network(source: Any, sink: Any, neighbor: Any, connectivity: Any) -> GridNetwork:
-    """Return the network that the first arguments of grid_cut describe."""
+def as_grid_network(source: Any, sink: Any, neighbor: Any, connectivity: Any, threads: int) -> GridNetwork:
+    """Return the network that the first arguments of grid_cut describe; `threads` look at its capacities."""
     if isinstance(source, GridNetwork):
         if not (sink is None and neighbor is None and connectivity is None):
             raise InvalidInputError(
@@ -123,7 +133,7 @@ def as_grid_network(source: Any, sink: Any, neighbor: Any, connectivity: Any) ->
     for values, name in ((sink, "sink_capacity"), (neighbor, "neighbor_capacity")):
         if values is None:
             raise InvalidInputError(f"{name} is missing")
-    return GridNetwork.from_arrays(source, sink, neighbor, connectivity=connectivity)
+    return GridNetwork.from_arrays(source, sink, neighbor, connectivity=connectivity, threads=threads)
 
 
 def _check_warm_start(warm_start: Any, network: GridNetwork) -> None:
@@ -177,7 +187,6 @@ class _Solve:
         warm_start: GridCutResult | None,
     ) -> _Solve:
         check_time_limit(time_limit)
-        check_placement(METHODS, device, threads)
         _check_warm_start(warm_start, network)
         if method == "auto":
             if options:
@@ -226,10 +235,9 @@ class _Solve:
         with self.timed("build"):
             grid = integer_grid(self.network)
         solve_on_device = self.method.solve_on_device
-        on_host = not isinstance(self.network, DeviceGridNetwork)
-        if on_host and bytes_on_gpu(self.network) > self.device.free_bytes and self.method.streams:
-            return grid, self.run(grid, self.method.solve), None
-        if on_host:
+        if not isinstance(self.network, DeviceGridNetwork):
+            if self.method.streams and bytes_on_gpu(grid) > self.device.free_bytes:
+                return grid, self.run(grid, self.method.solve), None
             with self.timed("upload"):
                 grid = grid.placed(self.device.xp, self.device.xp.asarray)
         else:
@@ -251,7 +259,7 @@ class _Solve:
     def parts(self, grid: IntegerGrid, solution: GridSolution, device: Device | None) -> dict[str, Any]:
         """Return what the result says of the cut."""
         network = self.network
-        lower = grid.in_network_units(lower_bound(grid, solution.terminal))
+        lower = grid.in_network_units(lower_bound(grid, solution.terminal, self.threads))
         labels = ~solution.sink_side
         if device is not None and not isinstance(network, DeviceGridNetwork):
             with self.timed("download"):

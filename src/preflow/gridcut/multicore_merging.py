@@ -9,6 +9,9 @@ Departures. The search is the incremental breadth-first one of serial_incrementa
 block lead from one region to another is merged first; the authors count arcs only, but small regions first
 keeps all threads busy for longer. A closed arc has no residual capacity, so that the search need not know its
 region. It leaves the sink's tree complete, so that in the end that is the sink's side, without a search.
+
+multicore-regions is this with ``waves``: where flow goes far, merges of large regions are long, and fewer and
+fewer threads have work. Then excess is passed on between closed blocks before, see waves.py.
 """
 
 from __future__ import annotations
@@ -40,13 +43,12 @@ from .serial_incremental_bfs import (
     SINK,
     SOURCE,
     Forests,
+    deficits_reach,
     dequeue,
     enqueue,
     make_forests,
     plant,
-    plant_deficits,
     search,
-    search_all,
     share,
     sweep,
     with_levels,
@@ -208,32 +210,14 @@ def solve_blocks(merging: Merging, thread: Any, forests: Forests, box: Any, regi
 
 @kernel
 def send_waves(merging: Merging, waves: Waves, thread: Any, forests: Forests, box: Any, most: Any) -> None:
-    """Send excess over closed faces, one thread's share; blocks have then to be searched anew, if any was."""
+    """Send excess over closed faces, one thread's share; if any was, blocks are to be searched anew."""
     regions = merging.regions
-    num_threads = np.uint64(len(merging.counts))
-    started = now()
-    sent = drive_waves(
-        merging.state,
-        merging.blocks,
-        merging.faces,
-        waves,
-        forests,
-        box,
-        thread,
-        num_threads,
-        most,
-        merging.barrier,
-        merging.stop,
-        merging.counts[thread],
-        merging.delays,
-    )
+    sent = drive_waves(waves, thread, forests, box, most)
     if thread == ZERO:
-        merging.counts[thread, 12] = now() - started
-        merging.counts[thread, 13] = np.uint64(sent)
         regions.shared[BLOCKS_TAKEN] = len(regions.state) if sent == 0 else 0
         for block in range(len(regions.state)):
             regions.state[block] = IDLE if sent == 0 else NOT_SEARCHED
-    wait(merging.barrier, num_threads)
+    wait(merging.barrier, np.uint64(len(merging.counts)))
 
 
 @kernel
@@ -280,9 +264,10 @@ def blocks_wanted(pixels: int, threads: int, asked: int | None) -> int:
     return max(1, min(max(BLOCKS_PER_THREAD * threads, pixels // BLOCK), pixels // LEAST_BLOCK))
 
 
-def merge(merging: Merging, forests: Forests, pixels: int, most_waves: int, control: Control) -> None:
+def merge(
+    merging: Merging, waves: Waves | None, most_waves: int, forests: Forests, pixels: int, control: Control
+) -> None:
     """Make the flow maximal and the sink's forest complete, unless the solve is stopped."""
-    waves = make_waves(len(merging.regions.state), merging.faces, merging.state) if most_waves else None
     num_threads = np.uint64(control.threads)
     none, axes = np.uint64(len(merging.regions.state)), len(merging.blocks.shape)
 
@@ -303,7 +288,6 @@ def merge(merging: Merging, forests: Forests, pixels: int, most_waves: int, cont
             if not wait(merging.barrier, num_threads):
                 return
             send_waves(merging, waves, thread, own, box, most_waves)
-        region = none
         while (region := np.uint64(work(merging, thread, own, box, region))) != none:
             own = with_levels(own)
         open_faces(merging, thread, num_threads)
@@ -330,18 +314,18 @@ def solve(
     shared = Merging(
         state, blocks, faces, regions, barrier, control.stop, control.thread_counts, control.delays
     )
+    waves = make_waves(state, blocks, faces, barrier, control) if options.waves else None
     forests = make_forests(state, 0)
-    merge(shared, forests, last - first, options.waves, control)
+    merge(shared, waves, options.waves, forests, last - first, control)
     if control.stopped:
-        forests = share(forests, last - first)
-        plant_deficits(state, forests, np.uint64(first), np.uint64(last))
-        search_all(state, forests, np.zeros(1, dtype=np.int64), control.counts)
+        sink_side = deficits_reach(grid, state)
+        settled = not bool((state.terminal[first:last][sink_side] > 0).any())
+        return grid_solution(grid, state, sink_side, settled)
+    label = forests.label[first:last]
     sink_side = np.empty(last - first, dtype=np.bool_)
-    label, terminal = forests.label[first:last], state.terminal[first:last]
 
-    def is_settled(begin: int, end: int) -> bool:
+    def mark(begin: int, end: int) -> None:
         np.less(label[begin:end], 0, out=sink_side[begin:end])
-        return not bool((terminal[begin:end][sink_side[begin:end]] > 0).any())
 
-    finished = all(run_pieces(is_settled, last - first, control.threads))
-    return grid_solution(grid, state, sink_side, finished)
+    run_pieces(mark, last - first, control.threads)
+    return grid_solution(grid, state, sink_side, True)

@@ -23,7 +23,7 @@ from .solution import GridSolution
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
 #: Pixels whose capacities are converted at once: they and what is made of them stay in a core's cache.
-CHUNK = 1 << 14
+CHUNK = 1 << 16
 
 
 class GridState(NamedTuple):
@@ -125,28 +125,30 @@ def add_capacities(
 
 
 @kernel
-def add_flow(state: GridState, pad: Any, flow: Any, d: Any, first: Any, count: Any, alone: bool) -> None:
-    """Send a flow from a run of pixels in direction `d`, as much of it as the capacities take.
+def add_flow(state: GridState, pad: Any, flow: Any, first: Any, count: Any, alone: bool) -> None:
+    """Send flows from a run of pixels, in every forward direction as much as the capacities take.
 
     Unless it is `alone`, other threads send from other pixels meanwhile.
     """
     residual, terminal = state.residual, state.terminal
     degree = np.uint64(len(state.step))
-    p = pad + first
-    i = ZERO
-    while i < count:
-        wanted = np.int64(flow[i])
-        if wanted != 0:
-            q = p + state.step[d]
-            arc = p * degree + d
-            opposite = q * degree + d + ONE
-            amount = max(min(wanted, np.int64(residual[arc])), -np.int64(residual[opposite]))
-            residual[arc] -= amount
-            residual[opposite] += amount
-            add(alone, terminal, p, -amount)
-            add(alone, terminal, q, amount)
-        p += ONE
-        i += ONE
+    for pair in range(len(flow)):
+        d = np.uint64(2 * pair)
+        p = pad + first
+        i = ZERO
+        while i < count:
+            wanted = flow[pair, i]
+            if wanted != 0:
+                q = p + state.step[d]
+                arc = p * degree + d
+                opposite = q * degree + d + ONE
+                amount = max(min(wanted, np.int64(residual[arc])), -np.int64(residual[opposite]))
+                residual[arc] -= amount
+                residual[opposite] += amount
+                add(alone, terminal, p, -amount)
+                add(alone, terminal, q, amount)
+            p += ONE
+            i += ONE
 
 
 def grid_state(grid: Any, start: Any | None = None, threads: int = 1) -> GridState:
@@ -195,21 +197,18 @@ def grid_state(grid: Any, start: Any | None = None, threads: int = 1) -> GridSta
 
     run_pieces(convert, len(runs), threads)
     if start is not None:
-        for pair in range(degree // 2):
-            send(state, pad, start.flow(pair), pair, runs, threads)
+        flows = [start.flow(pair) for pair in range(degree // 2)]
+
+        def send(begin: int, end: int) -> None:
+            flow = np.empty((len(flows), longest), dtype=np.int64)
+            for index, first, count in runs[begin:end]:
+                for values, row in zip(flows, flow, strict=True):
+                    part = values[index]
+                    np.copyto(row[:count].reshape(part.shape), part)
+                add_flow(state, np.uint64(pad), flow, np.uint64(first), np.uint64(count), threads == 1)
+
+        run_pieces(send, len(runs), threads)
     return state
-
-
-def send(state: GridState, pad: int, flow: Any, pair: int, runs: list[Any], threads: int) -> None:
-    """Send a flow in direction ``2 * pair`` from all pixels, as much of it as the capacities take."""
-
-    def send_runs(begin: int, end: int) -> None:
-        for index, first, count in runs[begin:end]:
-            part = np.ascontiguousarray(flow[index], dtype=np.int64).ravel()
-            place = np.uint64(pad), part, np.uint64(2 * pair), np.uint64(first), np.uint64(count)
-            add_flow(state, *place, threads == 1)
-
-    run_pieces(send_runs, len(runs), threads)
 
 
 def state_dtype(grid: Any) -> Any:

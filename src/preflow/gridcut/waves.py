@@ -14,25 +14,34 @@ is little left for them to do; the merges, which are exact from any flow on, do 
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.atomics import PADDING, fetch_add, fetch_or, relaxed_load, relaxed_store
+from ..kernels.clock import now
 from ..kernels.kernel import kernel
 from ..parallel.barrier import wait
 from ..parallel.delays import delay
+from ..solving.run import Control
 from .blocks import Blocks, Faces, block_box, row_of, rows_of
 from .serial_incremental_bfs import DEPTH, HEAD, LENGTH, SINK, SOURCE, Forests, dequeue, enqueue, search
 from .state import GridState
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
+TWO = np.uint64(2)
+THREE = np.uint64(3)
 #: The distance of a pixel that reaches no deficit.
 FAR = np.uint16(2**16 - 1)
+#: The label of pixels that take no part: as if in the sink's forest, farther than any parent may be.
+OUT = np.int32(-(2**30))
+#: Position in a row of Control.thread_counts: nanoseconds that waves took, counted by the first thread.
+WAVE_NANOSECONDS = 12
 #: Positions in Waves.shared: the next block, of two turns; what was found, of three turns.
-NEXT, BUSY = np.uint64(0), np.uint64(2) * PADDING
+NEXT, FOUND = np.uint64(0), np.uint64(2) * PADDING
 
 
 class Waves(NamedTuple):
@@ -49,49 +58,70 @@ class Waves(NamedTuple):
     moved : ndarray, shape (arcs between blocks,)
         What flows over an arc and has not arrived; negative from head to tail.
     shared : ndarray of uint64
+    delays : ndarray of uint64, or None
+        For stress tests, see parallel/delays.py.
     """
 
+    state: GridState
+    blocks: Blocks
+    faces: Faces
     distance: NDArray[np.uint16]
     first_at: NDArray[np.uint64]
     faces_at: NDArray[np.uint64]
     levels_at: NDArray[np.uint64]
     moved: NDArray[Any]
     shared: NDArray[np.uint64]
+    barrier: NDArray[np.int64]
+    stop: NDArray[np.int64]
+    counts: NDArray[np.uint64]
+    delays: Any = None
 
 
-def make_waves(num_blocks: int, faces: Faces, state: GridState) -> Waves:
+def make_waves(
+    state: GridState, blocks: Blocks, faces: Faces, barrier: NDArray[np.int64], control: Control
+) -> Waves:
     """Return what waves need, before the first one."""
+    num_blocks = math.prod(blocks.counts.tolist())
     ends = faces.ends.ravel().astype(np.int64)
     first_at = np.zeros(num_blocks + 1, dtype=np.uint64)
     first_at[1:] = np.bincount(ends, minlength=num_blocks).cumsum()
     return Waves(
-        np.empty(len(state.terminal), dtype=np.uint16),
-        first_at,
-        np.argsort(ends, kind="stable").astype(np.uint64),
-        np.zeros(num_blocks, dtype=np.uint64),
-        np.zeros(len(faces.kept), dtype=state.terminal.dtype),
-        np.zeros(5 * int(PADDING), dtype=np.uint64),
+        state=state,
+        blocks=blocks,
+        faces=faces,
+        distance=np.empty(len(state.terminal), dtype=np.uint16),
+        first_at=first_at,
+        faces_at=np.argsort(ends, kind="stable").astype(np.uint64),
+        levels_at=np.zeros(num_blocks, dtype=np.uint64),
+        moved=np.zeros(len(faces.kept), dtype=state.terminal.dtype),
+        shared=np.zeros(5 * int(PADDING), dtype=np.uint64),
+        barrier=barrier,
+        stop=control.stop,
+        counts=control.thread_counts,
+        delays=control.delays,
     )
 
 
 @kernel
 def next_block(waves: Waves, turn: Any) -> Any:
     """Take the next block of a turn."""
-    return np.uint64(fetch_add(waves.shared, NEXT + (turn % np.uint64(2)) * PADDING, 1))
+    return np.uint64(fetch_add(waves.shared, NEXT + (turn % TWO) * PADDING, 1))
 
 
 @kernel
-def end_turn(waves: Waves, turn: Any, barrier: Any, num_threads: Any, thread: Any, busy: Any) -> Any:
-    """Add up what threads were busy with in a turn, and wait for them; return the sum, or less than 0."""
-    place = BUSY + (turn % np.uint64(3)) * PADDING
-    if busy > ZERO:
-        fetch_add(waves.shared, place, busy)
-    if not wait(barrier, num_threads):
+def end_turn(waves: Waves, turn: Any, thread: Any, found: Any) -> Any:
+    """Wait for all threads; return what they found together, less than 0 if the barrier is broken.
+
+    What the turn used is cleared for a later one after this barrier, and used after the next.
+    """
+    place = FOUND + (turn % THREE) * PADDING
+    if found > ZERO:
+        fetch_add(waves.shared, place, found)
+    if not wait(waves.barrier, np.uint64(len(waves.counts))):
         return np.int64(-1)
     if thread == ZERO:
-        # Nobody uses these before the next barrier.
-        relaxed_store(waves.shared, NEXT + (turn % np.uint64(2)) * PADDING, ZERO)
-        relaxed_store(waves.shared, BUSY + ((turn + ONE + ONE) % np.uint64(3)) * PADDING, ZERO)
+        relaxed_store(waves.shared, NEXT + (turn % TWO) * PADDING, ZERO)
+        relaxed_store(waves.shared, FOUND + ((turn + TWO) % THREE) * PADDING, ZERO)
     return np.int64(relaxed_load(waves.shared, place))
 
 
@@ -114,8 +144,9 @@ def flood(state: GridState, distance: Any, level: Any, queue: Any, end: Any) -> 
 
 
 @kernel
-def find_near(state: GridState, blocks: Blocks, waves: Waves, queue: Any, box: Any, block: Any) -> None:
+def find_near(waves: Waves, queue: Any, box: Any, block: Any) -> None:
     """Find the pixels of a block that reach a deficit in it."""
+    state, blocks = waves.state, waves.blocks
     distance = waves.distance
     block_box(blocks, block, box)
     end = ZERO
@@ -132,16 +163,15 @@ def find_near(state: GridState, blocks: Blocks, waves: Waves, queue: Any, box: A
 
 
 @kernel
-def find_farther(
-    state: GridState, blocks: Blocks, faces: Faces, waves: Waves, queue: Any, block: Any, level: Any
-) -> Any:
+def find_farther(waves: Waves, queue: Any, block: Any, level: Any) -> Any:
     """Find the pixels of a block at a distance, those nearer being known; return how many lead there."""
+    state, blocks, faces = waves.state, waves.blocks, waves.faces
     distance, step = waves.distance, state.step
     end = ZERO
     at = waves.first_at[block]
     while at < waves.first_at[block + ONE]:
-        face = waves.faces_at[at] // np.uint64(2)
-        side = waves.faces_at[at] % np.uint64(2)
+        face = waves.faces_at[at] // TWO
+        side = waves.faces_at[at] % TWO
         k = faces.first[face]
         for row in range(rows_of(faces.box[face])):
             p, last = row_of(blocks, faces.box[face], row)
@@ -170,8 +200,9 @@ def bit_of(level: Any) -> Any:
 
 
 @kernel
-def note_excess(state: GridState, blocks: Blocks, waves: Waves, box: Any, block: Any) -> Any:
+def note_excess(waves: Waves, box: Any, block: Any) -> Any:
     """Note at which distances a block has excess; return how many of its pixels have some that can flow."""
+    state, blocks = waves.state, waves.blocks
     block_box(blocks, block, box)
     found, levels = ZERO, ZERO
     for row in range(rows_of(box)):
@@ -186,15 +217,14 @@ def note_excess(state: GridState, blocks: Blocks, waves: Waves, box: Any, block:
 
 
 @kernel
-def lend(
-    state: GridState, blocks: Blocks, faces: Faces, waves: Waves, block: Any, level: Any, sign: Any
-) -> None:
+def lend(waves: Waves, block: Any, level: Any, sign: Any) -> None:
     """Make deficits of what arcs of a block take to the next distance; or with ``sign = 1`` undo that."""
-    distance, terminal, step = waves.distance, state.terminal, state.step
+    blocks, faces = waves.blocks, waves.faces
+    distance, terminal, step = waves.distance, waves.state.terminal, waves.state.step
     at = waves.first_at[block]
     while at < waves.first_at[block + ONE]:
-        face = waves.faces_at[at] // np.uint64(2)
-        side = waves.faces_at[at] % np.uint64(2)
+        face = waves.faces_at[at] // TWO
+        side = waves.faces_at[at] % TWO
         k = faces.first[face]
         for row in range(rows_of(faces.box[face])):
             p, last = row_of(blocks, faces.box[face], row)
@@ -209,13 +239,14 @@ def lend(
 
 
 @kernel
-def hand_on(state: GridState, blocks: Blocks, faces: Faces, waves: Waves, block: Any, level: Any) -> None:
+def hand_on(waves: Waves, block: Any, level: Any) -> None:
     """Send excess over the arcs of a block that lead to the next distance."""
-    distance, terminal, step = waves.distance, state.terminal, state.step
+    blocks, faces = waves.blocks, waves.faces
+    distance, terminal, step = waves.distance, waves.state.terminal, waves.state.step
     at = waves.first_at[block]
     while at < waves.first_at[block + ONE]:
-        face = waves.faces_at[at] // np.uint64(2)
-        side = waves.faces_at[at] % np.uint64(2)
+        face = waves.faces_at[at] // TWO
+        side = waves.faces_at[at] % TWO
         k = faces.first[face]
         sent = False
         for row in range(rows_of(faces.box[face])):
@@ -243,13 +274,14 @@ def hand_on(state: GridState, blocks: Blocks, faces: Faces, waves: Waves, block:
 
 
 @kernel
-def receive(state: GridState, blocks: Blocks, faces: Faces, waves: Waves, block: Any) -> None:
+def receive(waves: Waves, block: Any) -> None:
     """Take in what other blocks have sent to a block."""
-    terminal, step = state.terminal, state.step
+    blocks, faces = waves.blocks, waves.faces
+    terminal, step = waves.state.terminal, waves.state.step
     at = waves.first_at[block]
     while at < waves.first_at[block + ONE]:
-        face = waves.faces_at[at] // np.uint64(2)
-        side = waves.faces_at[at] % np.uint64(2)
+        face = waves.faces_at[at] // TWO
+        side = waves.faces_at[at] % TWO
         k = faces.first[face]
         for row in range(rows_of(faces.box[face])):
             p, last = row_of(blocks, faces.box[face], row)
@@ -267,119 +299,120 @@ def receive(state: GridState, blocks: Blocks, faces: Faces, waves: Waves, block:
 
 
 @kernel
-def push_down(
-    state: GridState,
-    blocks: Blocks,
-    faces: Faces,
-    waves: Waves,
-    forests: Forests,
-    box: Any,
-    block: Any,
-    level: Any,
-    stop: Any,
-    counts: Any,
-) -> None:
-    """Let the excess of a block at a distance flow to deficits, or over its faces to the next distance."""
+def push_down(waves: Waves, thread: Any, forests: Forests, box: Any, block: Any, level: Any) -> None:
+    """Let the excess of a block at a distance flow to deficits, or over its faces to the next distance.
+
+    No pixel at another distance can be on the way. Only the sink's forest grows: pixels with excess are
+    marked as if on the other queue already, those that take no part as if on both.
+    """
+    state, blocks = waves.state, waves.blocks
     label, parent = forests.label, forests.parent
     root = len(state.step)
     block_box(blocks, block, box)
     if level > ZERO:
-        lend(state, blocks, faces, waves, block, level, -1)
+        lend(waves, block, level, -1)
     sources = False
     for row in range(rows_of(box)):
         p, last = row_of(blocks, box, row)
         while p < last:
-            label[p] = 0
-            forests.queued[p] = 0
-            amount = state.terminal[p]
-            if amount != 0 and np.uint64(waves.distance[p]) == level:
-                parent[p] = root
-                label[p] = 1 if amount > 0 else -1
-                sources |= amount > 0
-                if amount < 0:
+            if np.uint64(waves.distance[p]) != level:
+                label[p], parent[p], forests.queued[p] = OUT, root + 1, 3
+            else:
+                amount = state.terminal[p]
+                label[p], parent[p], forests.queued[p] = 0, root, 0
+                if amount > 0:
+                    label[p], forests.queued[p] = 1, 1
+                    sources = True
+                elif amount < 0:
+                    label[p] = -1
                     enqueue(forests, p, SINK)
             p += ONE
     forests.cursor[DEPTH + SOURCE] = ONE
     forests.cursor[DEPTH + SINK] = ONE
     if sources:
-        search(state, forests, stop, counts)  # where it lacks room for levels, some excess stays
+        search(
+            state, forests, waves.stop, waves.counts[thread]
+        )  # where it lacks room for levels, some excess stays
     for forest in (SOURCE, SINK):
         while forests.cursor[LENGTH + forest] > ZERO:
             dequeue(forests, forest)
         forests.cursor[HEAD + forest] = ZERO
     if level > ZERO:
-        lend(state, blocks, faces, waves, block, level, 1)
-        hand_on(state, blocks, faces, waves, block, level)
+        lend(waves, block, level, 1)
+        hand_on(waves, block, level)
 
 
 @kernel
-def drive_waves(
-    state: GridState,
-    blocks: Blocks,
-    faces: Faces,
-    waves: Waves,
-    forests: Forests,
-    box: Any,
-    thread: Any,
-    num_threads: Any,
-    most: Any,
-    barrier: Any,
-    stop: Any,
-    counts: Any,
-    delays: Any,
-) -> Any:
-    """Drive up to `most` waves, one thread's share; return how many, less than 0 if the barrier is broken."""
+def find_distances(waves: Waves, thread: Any, forests: Forests, box: Any, turn: Any) -> Any:
+    """Find all distances, one thread's share; return how many turns it took, 0 if the barrier is broken."""
     num_blocks = np.uint64(len(waves.levels_at))
     queue = forests.queue[ZERO]
-    turn = ZERO
-    wave = 0
-    while wave < most:
-        top = ZERO
-        found = np.int64(1)
-        while found > 0:
-            busy = ZERO
-            block = next_block(waves, turn)
-            while block < num_blocks:
-                delay(delays, thread)
-                if top == ZERO:
-                    find_near(state, blocks, waves, queue, box, block)
-                    busy = ONE
-                else:
-                    busy += find_farther(state, blocks, faces, waves, queue, block, top)
-                block = next_block(waves, turn)
-            found = end_turn(waves, turn, barrier, num_threads, thread, busy)
-            turn += ONE
-            if found < 0:
-                return -1
-            top += ONE
-            if top == np.uint64(FAR):
-                break
-        busy = ZERO
-        block = next_block(waves, turn)
+    level = ZERO
+    while level < np.uint64(FAR):
+        found = ZERO
+        block = next_block(waves, turn + level)
         while block < num_blocks:
-            busy += note_excess(state, blocks, waves, box, block)
-            block = next_block(waves, turn)
-        if relaxed_load(stop, ZERO) != 0:
-            busy = ZERO
-        left = end_turn(waves, turn, barrier, num_threads, thread, busy)
-        turn += ONE
-        if left < 0:
-            return -1
-        if left == 0:
+            delay(waves.delays, thread)
+            if level == ZERO:
+                find_near(waves, queue, box, block)
+                found = ONE
+            else:
+                found += find_farther(waves, queue, block, level)
+            block = next_block(waves, turn + level)
+        total = end_turn(waves, turn + level, thread, found)
+        if total < 0:
+            return ZERO
+        level += ONE
+        if total == 0:
             break
-        level = top
-        while level > ZERO:
-            level -= ONE
+    return level
+
+
+@kernel
+def send_down(waves: Waves, thread: Any, forests: Forests, box: Any, turn: Any, level: Any) -> bool:
+    """Let all excess at a distance flow, one thread's share; False if the barrier is broken.
+
+    What was sent arrives also where the solve is to stop.
+    """
+    block = next_block(waves, turn)
+    while block < np.uint64(len(waves.levels_at)):
+        delay(waves.delays, thread)
+        if relaxed_load(waves.levels_at, block) & bit_of(level) != ZERO:
+            receive(waves, block)
+            if relaxed_load(waves.stop, ZERO) == 0:
+                push_down(waves, thread, forests, box, block, level)
+        block = next_block(waves, turn)
+    return bool(end_turn(waves, turn, thread, ZERO) >= 0)
+
+
+@kernel
+def drive_waves(waves: Waves, thread: Any, forests: Forests, box: Any, most: Any) -> Any:
+    """Drive up to `most` waves, one thread's share; return how many, less than 0 if the barrier is broken."""
+    started = now()
+    turn, sent = ZERO, 0
+    while sent < most:
+        levels = find_distances(waves, thread, forests, box, turn)
+        if levels == ZERO:
+            return -1
+        turn += levels
+        found = ZERO
+        block = next_block(waves, turn)
+        while block < np.uint64(len(waves.levels_at)):
+            if relaxed_load(waves.stop, ZERO) == 0:
+                found += note_excess(waves, box, block)
             block = next_block(waves, turn)
-            while block < num_blocks:
-                delay(delays, thread)
-                if relaxed_load(waves.levels_at, block) & bit_of(level) != ZERO:
-                    receive(state, blocks, faces, waves, block)
-                    if relaxed_load(stop, ZERO) == 0:
-                        push_down(state, blocks, faces, waves, forests, box, block, level, stop, counts)
-                block = next_block(waves, turn)
-            if end_turn(waves, turn, barrier, num_threads, thread, ZERO) < 0:
+        total = end_turn(waves, turn, thread, found)
+        turn += ONE
+        if total < 0:
+            return -1
+        if total == 0:
+            break
+        while levels > ZERO:
+            levels -= ONE
+            if not send_down(waves, thread, forests, box, turn, levels):
                 return -1
             turn += ONE
-        wave += 1
-    return wave
+        sent += 1
+    if thread == ZERO:
+        waves.counts[thread, WAVE_NANOSECONDS] += now() - started
+    return sent

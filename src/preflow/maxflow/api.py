@@ -131,21 +131,7 @@ def min_cut(
     progress: bool | Reporter = False,
     options: Mapping[str, Any] | None = None,
 ) -> MinCutResult:
-    """Find a minimum cut; cheaper than :func:`max_flow`, whose parameters and errors it shares.
-
-    Only the first stage runs: it yields a maximum preflow, which proves the cut minimum.
-
-    Returns
-    -------
-    MinCutResult
-
-    Examples
-    --------
-    >>> import preflow
-    >>> result = preflow.min_cut(([0, 0, 1, 2], [1, 2, 3, 3], [3, 2, 2, 4]), 0, 3)
-    >>> result.value, result.sink_side.tolist(), result.cut_arcs.tolist()
-    (4, [False, False, True, True], [1, 2])
-    """
+    """Find a minimum cut of a network of arcs: see :func:`preflow.min_cut`."""
     solve = _Solve.prepare(network, source, sink, method, device, threads, time_limit, options)
     return run_interruptibly(solve.min_cut, solve.control, time_limit, progress)
 
