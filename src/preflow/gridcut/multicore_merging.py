@@ -36,8 +36,7 @@ from ..solving.run import Control
 from ..stats import PUSHES
 from .blocks import Blocks, Faces, block_box, close_face, make_faces, open_face, plan_blocks, row_of, rows_of
 from .distances import Waves, make_waves
-from .regions import BLOCKS_TAKEN, CLOSED, IDLE, NOT_SEARCHED, Regions, make_regions, next_region
-from .serial_incremental_bfs import (
+from .forests import (
     DEPTH,
     HEAD,
     LENGTH,
@@ -54,6 +53,7 @@ from .serial_incremental_bfs import (
     sweep,
     with_levels,
 )
+from .regions import BLOCKS_TAKEN, CLOSED, IDLE, NOT_SEARCHED, Regions, make_regions, next_region
 from .solution import GridFlow, GridSolution
 from .state import GridState, grid_solution, grid_state, interior, padding
 from .waves import drive_waves

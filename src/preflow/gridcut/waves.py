@@ -24,7 +24,7 @@ from ..kernels.kernel import kernel
 from ..parallel.delays import delay
 from .blocks import block_box, row_of, rows_of
 from .distances import FAR, Waves, end_turn, find_distances, next_block
-from .serial_incremental_bfs import DEPTH, HEAD, LENGTH, SINK, SOURCE, Forests, dequeue, enqueue, search
+from .forests import DEPTH, HEAD, LENGTH, SINK, SOURCE, Forests, dequeue, enqueue, search
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
