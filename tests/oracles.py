@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 import preflow
+from preflow.gridcut.result import GridCutResult
 from preflow.maxflow.result import MaxFlowResult
-from strategies import SmallGraph, SmallProblem
+from strategies import SmallGraph, SmallGrid, SmallProblem
 
 INFINITY = float("inf")
 
@@ -74,6 +75,19 @@ def check_against_oracle(problem: SmallProblem, **arguments: Any) -> MaxFlowResu
     assert result.value == value
     assert set(np.flatnonzero(result.sink_side)) == sink_side
     assert set(np.flatnonzero(result.source_side())) == source_side
+    return result
+
+
+def check_grid_against_oracle(grid: SmallGrid, **arguments: Any) -> GridCutResult:
+    """Cut `grid` with these arguments; value and labels are those of the network of its arcs."""
+    network = grid.network
+    result = preflow.grid_cut(network, **arguments)
+    result.verify()
+    general = preflow.min_cut(network.to_flow_problem(), method="serial-hi-pr")
+    assert result.value == general.value
+    assert result.energy == general.value
+    assert result.labels.shape == network.shape
+    assert (result.labels.ravel() == ~general.sink_side[: network.size]).all()
     return result
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
-from preflow import BipartiteGraph, FlowNetwork
+from preflow import BipartiteGraph, FlowNetwork, GridNetwork
 
 
 @dataclass(frozen=True)
@@ -90,3 +93,59 @@ def small_graphs(draw: st.DrawFn, max_vertices: int = 9) -> SmallGraph:
     rows, columns = draw(st.integers(1, max_vertices)), draw(st.integers(1, max_vertices))
     edge = st.tuples(st.integers(0, rows - 1), st.integers(0, columns - 1))
     return SmallGraph(rows, columns, draw(st.lists(edge, max_size=3 * max(rows, columns))))
+
+
+@dataclass(frozen=True)
+class SmallGrid:
+    """A grid as arrays."""
+
+    source: NDArray[Any]
+    sink: NDArray[Any]
+    neighbor: NDArray[Any]
+    connectivity: int | list[tuple[int, ...]]
+
+    @property
+    def network(self) -> GridNetwork:
+        return GridNetwork.from_arrays(self.source, self.sink, self.neighbor, connectivity=self.connectivity)
+
+
+#: Neighbourhoods of one, two and three dimensions: few numbers of directions, for each is compiled.
+NEIGHBOURHOODS: dict[int, list[int | list[tuple[int, ...]]]] = {
+    1: [[(1,), (3,)]],
+    2: [4, 8, [(0, 2), (1, -3)], [(2, -1), (0, 1), (3, 3)]],
+    3: [6, [(0, 0, 1), (1, -1, 1)]],
+}
+
+
+@st.composite
+def small_grids(
+    draw: st.DrawFn,
+    kinds: tuple[str, ...] = ("few", "many", "one-way", "whole-floats"),
+    most: tuple[int, ...] = (40, 40, 5),
+    neighbourhoods: dict[int, list[int | list[tuple[int, ...]]]] = NEIGHBOURHOODS,
+) -> SmallGrid:
+    """Grids of all shapes up to `most`, with zero capacities, seeds, and arcs one way only."""
+    ndim = draw(st.sampled_from(sorted(neighbourhoods)))
+    shape = tuple(draw(st.integers(1, most[ndim - 1])) for _ in range(ndim))
+    connectivity = draw(st.sampled_from(neighbourhoods[ndim]))
+    kind = draw(st.sampled_from(kinds))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    pairs = connectivity // 2 if isinstance(connectivity, int) else len(connectivity)
+    rows = draw(st.sampled_from([pairs, 2 * pairs])) if kind != "one-way" else 2 * pairs
+    largest = {"few": 3, "one-way": 20}.get(kind, 1000)
+    terminal = draw(st.sampled_from([largest, 3 * largest]))
+    source, sink = (rng.integers(0, terminal, shape, endpoint=True) for _ in range(2))
+    for values in (source, sink):
+        values[rng.random(shape) < draw(st.sampled_from([0.0, 0.5, 0.95]))] = 0
+    neighbor = rng.integers(0, largest, (rows, *shape), endpoint=True)
+    if kind == "one-way":
+        way = rng.random((pairs, *shape)) < 0.5
+        neighbor[0::2][way] = 0
+        neighbor[1::2][~way] = 0
+    if kind in ("whole-floats", "fractional"):
+        divisor = 1.0 if kind == "whole-floats" else 7.0
+        source, sink, neighbor = (values / divisor for values in (source, sink, neighbor))
+        seeded = rng.random(shape)
+        source[seeded < 0.1] = np.inf
+        sink[seeded > 0.9] = np.inf
+    return SmallGrid(source, sink, neighbor, connectivity)

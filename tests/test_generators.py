@@ -356,7 +356,7 @@ class TestEveryFamily:
         (lambda: generators.ac_dense(5, max_capacity=0), "max_capacity is at least 1"),
         (lambda: generators.ac_dense(5, seed=-1), "seed is at least 0"),
         (lambda: generators.grid_2d(4, 4, connectivity=6), "connectivity is 4 or 8"),
-        (lambda: generators.grid_3d(4, 4, 4, connectivity=8), "connectivity is 6 or 26"),
+        (lambda: generators.grid_3d(4, 4, 4, connectivity=8), "connectivity is 6, 18 or 26"),
         (lambda: generators.grid_2d(4, 4, noise=-1.0), "noise is finite and at least 0"),
         (lambda: generators.grid_2d(4, 4, smoothing=math.nan), "smoothing is finite"),
         (lambda: generators.family("nonsense"), "unknown family"),

@@ -23,8 +23,7 @@ from exploration import (
 from preflow.graph.residual import ResidualArrays
 from preflow.kernels import atomics, relabel
 from preflow.kernels.bfs import distances_to_sink
-from preflow.maxflow import multicore_lockfree as lockfree
-from preflow.parallel import inboxes
+from preflow.parallel import inboxes, lockfree
 from preflow.parallel.inboxes import Inboxes, append, is_empty, make_inboxes, pop, receive, send
 from preflow.solving.options import UNLIMITED
 from preflow.solving.run import COUNTER_ROW

@@ -12,7 +12,8 @@ from oracles import check_against_oracle
 from preflow.errors import InvalidInputError
 from preflow.generators import FAMILIES
 from preflow.graph.residual import ResidualArrays, build_residual
-from preflow.maxflow.multicore_lockfree import CONCURRENT_PUSHES, LockFreeOptions, solve
+from preflow.maxflow.multicore_lockfree import LockFreeOptions, solve
+from preflow.parallel.lockfree import CONCURRENT_PUSHES
 from preflow.solving.run import Control
 from preflow.stats import GLOBAL_RELABELS, PUSHES
 from strategies import SmallProblem, small_problems

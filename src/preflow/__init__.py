@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .assignment.api import linear_assignment
     from .assignment.result import AssignmentResult
     from .cuts import min_cut
+    from .generators.contrast import contrast_capacity
     from .graph.bipartite import BipartiteGraph
     from .graph.grid import GridNetwork
     from .graph.network import FlowNetwork, MaxFlowProblem
@@ -47,6 +48,7 @@ _HOME = {
     "MinCutResult": "maxflow.result",
     "PointCosts": "graph.point_costs",
     "bipartite_matching": "matching.api",
+    "contrast_capacity": "generators.contrast",
     "dulmage_mendelsohn": "matching.decomposition",
     "grid_cut": "gridcut.api",
     "linear_assignment": "assignment.api",
@@ -75,6 +77,7 @@ __all__ = [
     "PointCosts",
     "__version__",
     "bipartite_matching",
+    "contrast_capacity",
     "dulmage_mendelsohn",
     "grid_cut",
     "linear_assignment",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, overload
 
 from .errors import InvalidInputError
 from .graph.grid import GridNetwork
@@ -14,6 +14,32 @@ from .maxflow.result import MinCutResult
 from .progress import Reporter
 
 
+@overload
+def min_cut(
+    network: GridNetwork,
+    source: None = None,
+    sink: None = None,
+    *,
+    method: str = "auto",
+    device: str = "auto",
+    threads: int | None = None,
+    time_limit: float | None = None,
+    progress: bool | Reporter = False,
+    options: Mapping[str, Any] | None = None,
+) -> GridCutResult: ...
+@overload
+def min_cut(
+    network: Any,
+    source: Any = None,
+    sink: Any = None,
+    *,
+    method: str = "auto",
+    device: str = "auto",
+    threads: int | None = None,
+    time_limit: float | None = None,
+    progress: bool | Reporter = False,
+    options: Mapping[str, Any] | None = None,
+) -> MinCutResult: ...
 def min_cut(
     network: Any,
     source: Any = None,

@@ -11,6 +11,7 @@ from ..assignment.api import linear_assignment
 from ..assignment.solve import QUICK_COSTS
 from ..errors import InvalidInputError
 from ..graph.network import FlowNetwork
+from ..gridcut.api import grid_cut
 from ..matching.api import QUICK_EDGES, bipartite_matching
 from ..maxflow import api
 from ..registry import methods
@@ -19,6 +20,9 @@ from .assignment_instance import AssignmentInstance
 from .assignment_peers import ASSIGNMENT_PEERS
 from .assignment_suites import ASSIGNMENT_SUITES
 from .flow_instance import FlowInstance
+from .grid_instance import GridInstance
+from .grid_peers import GRID_PEERS
+from .grid_suites import GRID_SUITES
 from .matching_instance import MatchingInstance
 from .matching_peers import MATCHING_PEERS
 from .matching_suites import MATCHING_SUITES
@@ -170,6 +174,39 @@ def _assignment_contestant(name: str, settings: SolverSettings) -> Contestant:
     )
 
 
+def _grid_contestant(name: str, settings: SolverSettings) -> Contestant:
+    call = _call("grid_cut", name, settings)
+
+    def run(instance: GridInstance) -> Outcome:
+        start = time.perf_counter()
+        result = grid_cut(
+            instance.source,
+            instance.sink,
+            instance.neighbor,
+            connectivity=instance.half,
+            method=call.method,
+            threads=call.threads,
+            options=call.options,
+            time_limit=settings.stop_after,
+        )
+        wall = time.perf_counter() - start
+        if result.status != "optimal":
+            raise TimeLimitReached(f"{result.lower_bound} <= optimum <= {result.upper_bound}")
+        detail = result.stats.to_dict()
+        phases = detail.pop("seconds")
+        wall -= phases.pop("compile", 0.0)
+        return Outcome(result.value, {**phases, "other": wall - sum(phases.values())}, detail)
+
+    return Contestant(
+        f"preflow:{name}",
+        "preflow.gridcut.api",
+        "preflow",
+        run,
+        lambda instance: instance,
+        device=call.device,
+    )
+
+
 #: Every problem by the name of its public function.
 PROBLEMS: Mapping[str, Problem] = MappingProxyType(
     {
@@ -188,6 +225,14 @@ PROBLEMS: Mapping[str, Problem] = MappingProxyType(
             lambda method, settings: _flow_contestant("min_cut", method, settings),
             flow_peers(recover_flow=False),
             FLOW_SUITES,
+        ),
+        "grid_cut": Problem(
+            "grid_cut",
+            TOTAL,
+            "arrays in, labels out",
+            _grid_contestant,
+            GRID_PEERS,
+            GRID_SUITES,
         ),
         "bipartite_matching": Problem(
             "bipartite_matching",

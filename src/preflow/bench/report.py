@@ -18,6 +18,8 @@ from .thesis import Published
 
 #: Changes when a reader of the JSON has to.
 FORMAT = 1
+#: Stands among the phases for the peak memory.
+MEMORY = "peak memory"
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,7 @@ class BenchReport:
         return {name: row for name, row in rows.items() if any(t is not None for t in row)}
 
     def ratios(self, problem: str, contestant: str, phase: str) -> list[float]:
-        """Return the contestant's median times over the baseline's, where both have one."""
+        """Return the contestant's median times, or peak memory, over the baseline's, where both have one."""
         ratios = (_ratio(record, contestant, self.baseline, phase) for record in self.of_problem(problem))
         return [ratio for ratio in ratios if ratio is not None]
 
@@ -119,7 +121,7 @@ class BenchReport:
         """Return, by contestant and phase, the statistics of the ratios to the baseline."""
         summaries: dict[str, dict[str, Any]] = {}
         for name in self.contestants(problem):
-            for phase in (TOTAL, "solve"):
+            for phase in (TOTAL, "solve", MEMORY):
                 if name != self.baseline and (ratios := self.ratios(problem, name, phase)):
                     summaries.setdefault(name, {})[phase] = {
                         "instances": len(ratios),
@@ -148,7 +150,9 @@ class BenchReport:
         parts += [f"![{Path(name).stem.replace('-', ' ')}]({name})" for name in pictures]
         if rows := self._summary_rows(heading.problem):
             header = ["contestant", "phase", "instances", "median", "geometric mean", "best", "worst"]
-            parts.append(f"Times over those of {self.baseline}, below 1 is faster:\n\n{_table(header, rows)}")
+            parts.append(
+                f"Times and memory over those of {self.baseline}, below 1 is less:\n\n{_table(header, rows)}"
+            )
         names = self.contestants(heading.problem)
         rows = [
             [record.name, *(self._cell(record, name, heading.score) for name in names)] for record in records
@@ -188,7 +192,9 @@ class BenchReport:
 
 def _median(record: InstanceRecord, contestant: str, phase: str) -> float | None:
     measurement = record.of(contestant)
-    return None if measurement is None else measurement.median(phase)
+    if measurement is None:
+        return None
+    return measurement.peak_bytes if phase == MEMORY else measurement.median(phase)
 
 
 def _ratio(record: InstanceRecord, contestant: str, baseline: str | None, phase: str) -> float | None:

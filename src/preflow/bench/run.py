@@ -50,9 +50,9 @@ def run_bench(
     Parameters
     ----------
     suites : sequence of str
-        "papers", "vision", "real", "cihan", "cihan-small", "wu-he-hong", "tiny"; "matching",
-        "matching-tiny", "deveci28", "deveci28-small"; "assignment", "assignment-small". An instance of
-        several suites is measured once.
+        "papers", "vision", "real", "cihan", "cihan-small", "wu-he-hong", "tiny"; "grids", "grids-large",
+        "grids-small"; "matching", "matching-tiny", "deveci28", "deveci28-small"; "assignment",
+        "assignment-small". An instance of several suites is measured once.
     out : str or Path, optional
         Folder that gets ``bench.json``, ``bench.md`` and the pictures of each problem.
     problems : sequence of str, optional

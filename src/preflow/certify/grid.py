@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import VerificationError
-from ..graph.grid import GridNetwork
+from ..graph.grid import PARALLEL_SIZE, GridNetwork
 from ..graph.integer_grid import IntegerGrid
 from ..graph.neighbourhood import Box
 from ..graph.network import exact_sum
+from ..parallel.pieces import run_pieces
 
 #: Pixels on the host that are looked at together: they fit a cache.
 BLOCK = 1 << 16
@@ -42,19 +43,23 @@ def labelling_energy(network: GridNetwork, labels: Any) -> int | float:
     return total.amount
 
 
-def lower_bound(grid: IntegerGrid, terminal: Any) -> int:
+def lower_bound(grid: IntegerGrid, terminal: Any, threads: int = 1) -> int:
     """Return what no labelling of a grid costs less than, as a flow that left `terminal` proves it.
 
     The flow turns the energy of every labelling into a constant and terms that are not negative: this
     constant.
     """
-    total = 0
-    everything = tuple(slice(0, length) for length in grid.shape)
-    for here, _ in _blocks(grid, everything, everything):
-        total += _exact(grid.sink[here])
-        part = terminal[here]
-        total += _exact(part[part < 0])
-    return total
+
+    def of_rows(begin: int, end: int) -> int:
+        rows = (slice(begin, end), *(slice(0, length) for length in grid.shape[1:]))
+        return sum(
+            _exact(grid.sink[here]) + _exact(np.minimum(terminal[here], 0))
+            for here, _ in _blocks(grid, rows, rows)
+        )
+
+    if grid.xp is not np or grid.size < PARALLEL_SIZE:
+        threads = 1
+    return sum(run_pieces(of_rows, grid.shape[0], threads))
 
 
 def check_grid_flow(grid: IntegerGrid, residual: Any, terminal: Any) -> None:
@@ -182,6 +187,8 @@ class _Total:
 
 
 def _exact(values: Any) -> int:
+    if values.dtype.itemsize < 8 and values.size < 2**31:
+        return int(values.sum(dtype=np.int64))
     return int(exact_sum(values.astype(np.int64)))
 
 
@@ -190,7 +197,10 @@ def _wide(values: Any) -> Any:
 
 
 def _scaled(values: Any, exponent: int) -> Any:
-    return np.ldexp(_wide(values).astype(np.float64), exponent) if exponent else values
+    if not exponent:
+        return values
+    with np.errstate(over="ignore"):
+        return np.ldexp(values.astype(np.float64), exponent)
 
 
 def _blocks(grid: IntegerGrid | GridNetwork, here: Box, there: Box) -> Iterator[tuple[Box, Box]]:

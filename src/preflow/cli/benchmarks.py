@@ -17,7 +17,8 @@ def bench(
         typer.Argument(
             metavar="SUITE",
             help="papers (the default), vision, real, cihan, cihan-small, wu-he-hong, tiny, "
-            "matching, matching-tiny, deveci28, deveci28-small, assignment, assignment-small.",
+            "grids, grids-large, grids-small, matching, matching-tiny, deveci28, deveci28-small, assignment, "
+            "assignment-small.",
         ),
     ] = None,
     out: Annotated[
@@ -28,7 +29,7 @@ def bench(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="max_flow, min_cut, bipartite_matching or linear_assignment; may be repeated. "
+            help="max_flow, min_cut, grid_cut, bipartite_matching or linear_assignment; may be repeated. "
             "All if not given.",
         ),
     ] = None,
@@ -99,6 +100,7 @@ def bench(
       preflow bench papers --out bench-output
       preflow bench papers --instance 'rmf*' --peer ortools --repeats 3
       preflow bench real --file 'instances/*.max.gz' --out bench-output
+      preflow bench grids --baseline pymaxflow
       preflow bench matching --baseline scipy --no-memory --out bench-output
       preflow bench assignment --repeats 7 --out bench-output
       preflow bench cihan --instance '* seed 0' --threads 1,8 --out bench-output

@@ -1,9 +1,9 @@
 """Generators of the classic maximum-flow instances, of vision grids, of bipartite graphs and of costs.
 
 Every function takes numbers and a seed and returns a :class:`~preflow.graph.network.MaxFlowProblem`, a
-:class:`~preflow.graph.bipartite.BipartiteGraph` or a matrix of costs; the same arguments give the same
-instance. :data:`FAMILIES` and :data:`BIPARTITE_FAMILIES` have them by the names that the command line
-``preflow generate`` uses, :data:`COST_FAMILIES` has those of costs.
+:class:`~preflow.graph.grid.GridNetwork`, a :class:`~preflow.graph.bipartite.BipartiteGraph` or a matrix of
+costs; the same arguments give the same instance. :data:`FAMILIES` and :data:`BIPARTITE_FAMILIES` have them by
+the names that the command line ``preflow generate`` uses, :data:`COST_FAMILIES` has those of costs.
 """
 
 from .acyclic_dense import ac_dense
@@ -29,6 +29,7 @@ from .costs import (
     uniform_integer_costs,
 )
 from .genrmf import rmf
+from .grids import noisy_grid, spiral, vessel_tree
 from .registry import BIPARTITE_FAMILIES, FAMILIES, Family, Parameter, bipartite_family, family
 from .triangulations import delaunay, hugetrace_like, triangulation_dual
 from .vision import grid_2d, grid_3d, grid_from_image
@@ -68,15 +69,18 @@ __all__ = [
     "mesh",
     "nearest_costs",
     "neighbor_costs",
+    "noisy_grid",
     "power_law",
     "random_level",
     "rmat",
     "rmf",
     "road_like",
+    "spiral",
     "square_mesh",
     "triangulation_dual",
     "two_costs",
     "two_level",
     "uniform_costs",
     "uniform_integer_costs",
+    "vessel_tree",
 ]

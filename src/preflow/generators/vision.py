@@ -8,18 +8,19 @@ source, to the sink, then the n-links, direction after direction, each time in C
 
 from __future__ import annotations
 
-import itertools
 import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import CapacityOverflowError, InvalidInputError
+from ..graph.neighbourhood import half_neighbourhood, pair_boxes
 from ..graph.network import EXACT_FLOAT, FlowNetwork, MaxFlowProblem
+from .contrast import contrast_of_channels, finite_array
 from .parameters import check_integer, check_number, instance_name, seeded
 
 #: Neighbours of a pixel that have a name in the field: nearest ones, or all that share a corner.
-CONNECTIVITIES = {2: (4, 8), 3: (6, 26)}
+CONNECTIVITIES = {2: (4, 8), 3: (6, 18, 26)}
 
 
 def grid_2d(
@@ -88,7 +89,7 @@ def grid_2d(
     )
     check_integer("height", height)
     check_integer("width", width)
-    image = _noisy_field((height, width), smoothing, noise, seed)
+    image = noisy_field((height, width), smoothing, noise, seed)
     return _synthetic_grid(image, connectivity, contrast, strength, data_weight, name)
 
 
@@ -112,7 +113,7 @@ def grid_3d(
     depth, height, width : int
         Shape of the volume.
     connectivity : int
-        6 or 26 neighbours.
+        6, 18 or 26 neighbours.
     contrast, strength, data_weight, smoothing, noise, seed
         As for :func:`grid_2d`.
 
@@ -149,7 +150,7 @@ def grid_3d(
     check_integer("depth", depth)
     check_integer("height", height)
     check_integer("width", width)
-    image = _noisy_field((depth, height, width), smoothing, noise, seed)
+    image = noisy_field((depth, height, width), smoothing, noise, seed)
     return _synthetic_grid(image, connectivity, contrast, strength, data_weight, name)
 
 
@@ -173,7 +174,7 @@ def grid_from_image(
         capacity, rounded to integers. Where it is positive the source has an arc to the pixel, where it
         is negative the pixel has one to the sink, where it is zero there is none.
     connectivity : int
-        4 or 8 for an image, 6 or 26 for a volume.
+        4 or 8 for an image, 6, 18 or 26 for a volume.
     strength : float
         An n-link has the capacity ``strength * exp(-d**2 / (2 * sigma**2)) / length``, rounded, in both
         directions; d is the difference of the two pixels' values (Euclidean over channels), length the
@@ -204,23 +205,18 @@ def grid_from_image(
     >>> grid_from_image([[0, 0, 9], [0, 9, 9]], [[-5, -5, 5], [-5, 5, 5]], connectivity=4, sigma=3).network
     FlowNetwork(8 vertices, 13 arcs, int64)
     """
-    data = np.rint(_finite("data_term", data_term))
-    values = _finite("image", image)
+    data = np.rint(finite_array("data_term", data_term))
+    values = finite_array("image", image)
     shape = data.shape
     if data.ndim not in CONNECTIVITIES or data.size == 0:
         raise InvalidInputError(f"data_term is an image or a volume that is not empty, got shape {shape}")
     if values.shape[: data.ndim] != shape or values.ndim > data.ndim + 1:
         raise InvalidInputError(f"image has shape {values.shape}, data_term has shape {shape}")
-    offsets = _half_neighbourhood(data.ndim, connectivity)
-    check_number("strength", strength)
-    if sigma is not None and not sigma > 0:
-        raise InvalidInputError(f"sigma is positive, got {sigma}")
-    if max(float(np.abs(data).max()), strength) > EXACT_FLOAT:
+    half = half_neighbourhood(data.ndim, connectivity)
+    if float(np.abs(data).max()) > EXACT_FLOAT:
         raise CapacityOverflowError("a capacity is above 2**53, where float64 skips integers")
+    contrast = contrast_of_channels(values.reshape(*shape, -1), half, strength, sigma)
 
-    channels = values.reshape(*shape, -1)
-    if sigma is None:
-        sigma = _typical_difference(channels, offsets)
     data = data.astype(np.int64).ravel()
     pixel = np.arange(data.size, dtype=np.int64).reshape(shape)
     source, sink = data.size, data.size + 1
@@ -229,9 +225,9 @@ def grid_from_image(
     heads = [of_source, np.full(len(of_sink), sink)]
     capacities = [data[of_source], -data[of_sink]]
     reverses = [np.zeros(len(of_source) + len(of_sink), dtype=np.int64)]
-    for offset in offsets:
-        here, there = _neighbours(offset)
-        links = _n_links(channels[here], channels[there], strength / math.hypot(*offset), sigma)
+    for row, offset in zip(contrast, half, strict=True):
+        here, there = pair_boxes(shape, offset)
+        links = row[here].ravel().astype(np.int64)
         tails.append(pixel[here].ravel())
         heads.append(pixel[there].ravel())
         capacities.append(links)
@@ -246,7 +242,7 @@ def grid_from_image(
     return MaxFlowProblem(network, source, sink, name)
 
 
-def _noisy_field(shape: tuple[int, ...], smoothing: float, noise: float, seed: int) -> NDArray[np.float32]:
+def noisy_field(shape: tuple[int, ...], smoothing: float, noise: float, seed: int) -> NDArray[np.float32]:
     """Return a smoothed Gaussian field of standard deviation 1 plus white noise."""
     from scipy.ndimage import gaussian_filter
 
@@ -282,59 +278,3 @@ def _synthetic_grid(
         sigma=None if contrast else math.inf,
         name=name,
     )
-
-
-def _finite(name: str, values: ArrayLike) -> NDArray[np.float64]:
-    try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidInputError(f"{name} is not an array of numbers: {error}") from None
-    if not np.isfinite(array).all():
-        raise InvalidInputError(f"{name} has values that are not finite")
-    return array
-
-
-def _half_neighbourhood(ndim: int, connectivity: int) -> list[tuple[int, ...]]:
-    """Return one of every two opposite directions to a neighbour."""
-    nearest, all_around = CONNECTIVITIES[ndim]
-    if connectivity not in (nearest, all_around):
-        raise InvalidInputError(
-            f"connectivity is {nearest} or {all_around} in {ndim} dimensions, got {connectivity}"
-        )
-    reach = ndim if connectivity == all_around else 1
-    directions = itertools.product((-1, 0, 1), repeat=ndim)
-    return [step for step in directions if step > (0,) * ndim and sum(map(abs, step)) <= reach]
-
-
-def _neighbours(offset: tuple[int, ...]) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
-    """Return the slices of all pixels with a neighbour at ``offset``, and of these neighbours."""
-    here = tuple(slice(max(0, -step), -step if step > 0 else None) for step in offset)
-    there = tuple(slice(max(0, step), step if step < 0 else None) for step in offset)
-    return here, there
-
-
-def _squared_difference(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return squared Euclidean distances over the last axis, flat."""
-    difference = (first - second).reshape(-1, first.shape[-1])
-    squared: NDArray[np.float64] = np.einsum("ij,ij->i", difference, difference)
-    return squared
-
-
-def _typical_difference(channels: NDArray[np.float64], offsets: list[tuple[int, ...]]) -> float:
-    """Return the root mean square difference of neighbours; inf where all are equal."""
-    total, count = 0.0, 0
-    for here, there in map(_neighbours, offsets):
-        squares = _squared_difference(channels[here], channels[there])
-        total += float(squares.sum())
-        count += squares.size
-    return math.sqrt(total / count) if total > 0 else math.inf
-
-
-def _n_links(
-    here: NDArray[np.float64], there: NDArray[np.float64], strength: float, sigma: float
-) -> NDArray[np.int64]:
-    """Return the capacities between pixels and their neighbours in one direction."""
-    if math.isinf(sigma):
-        return np.full(here[..., 0].size, round(strength), dtype=np.int64)
-    fall = np.exp(_squared_difference(here, there) / (-2.0 * sigma * sigma))
-    return np.rint(strength * fall).astype(np.int64)

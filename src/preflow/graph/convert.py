@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import InvalidInputError
+from .grid import GridNetwork
 from .network import FlowNetwork, MaxFlowProblem
 
 
@@ -14,9 +15,14 @@ def as_flow_problem(network: Any, source: Any, sink: Any) -> tuple[FlowNetwork, 
     Parameters
     ----------
     network : FlowNetwork, MaxFlowProblem, scipy sparse matrix, NetworkX graph or (tail, head, capacity)
+        Or a GridNetwork, whose arcs are spelled out.
     source, sink : vertex, collection of vertices, or None
         None takes those of a MaxFlowProblem.
     """
+    if isinstance(network, GridNetwork):
+        if source is not None or sink is not None:
+            raise InvalidInputError("a grid has its source and its sink in its capacities: give none")
+        network = network.to_flow_problem()
     if isinstance(network, MaxFlowProblem):
         return (
             network.network,

@@ -9,7 +9,8 @@ from typing import Any
 from ..cuda import runtime
 from ..cuda.runtime import Device, is_on_gpu
 from ..errors import InvalidInputError
-from .grid import GridNetwork, as_capacities, checked_parts
+from .grid import GridNetwork
+from .grid_input import as_capacities, grid_arrays
 from .placement import DeviceArrays, restorer, taken
 
 
@@ -47,8 +48,10 @@ def grid_on_device(source: Any, sink: Any, neighbor: Any, connectivity: Any) -> 
     named = ((source, "source_capacity"), (sink, "sink_capacity"), (neighbor, "neighbor_capacity"))
     source, sink, neighbor = (_on_device(device, values, name) for values, name in named)
     kind = next(values for values, _ in named if is_on_gpu(values))
-    parts = checked_parts(source, sink, neighbor, connectivity, device.xp)
-    return DeviceGridNetwork(*parts, device=device, restore=restorer(device, kind))
+    arrays = grid_arrays(source, sink, neighbor, connectivity, device.xp)
+    network = DeviceGridNetwork(*arrays, device=device, restore=restorer(device, kind))
+    network.check()
+    return network
 
 
 def _on_device(device: Device, values: Any, name: str) -> Any:

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..cuda.runtime import is_on_gpu
-from ..errors import CapacityOverflowError, InvalidInputError
-from .neighbourhood import Box, both_ways, half_neighbourhood, named_neighbourhoods, pair_boxes
-from .network import INT64_MAX, FlowNetwork, MaxFlowProblem
+from ..errors import InvalidInputError
+from ..parallel.pieces import run_pieces
+from .grid_input import as_capacities, compact, grid_arrays
+from .neighbourhood import Box, pair_boxes
+from .network import FlowNetwork, MaxFlowProblem
 from .placement import HostArrays
 
-#: Dtypes that capacities are kept in; smaller ones become the next of these.
-KEPT = {"i": (np.int16, np.int32, np.int64), "f": (np.float32, np.float64)}
+#: Fewer capacities than this one thread looks at sooner than several.
+PARALLEL_SIZE = 1 << 20
+
+#: The least and the largest number of several arrays.
+Limits = tuple[tuple[Any, Any], ...]
 
 
 class Pair(NamedTuple):
@@ -34,6 +40,23 @@ class Pair(NamedTuple):
     there: Box
     forward: Any
     backward: Any
+
+
+class Part(NamedTuple):
+    """Capacities of one kind.
+
+    Attributes
+    ----------
+    name : str
+    values : array
+        Those that count, without what leaves the grid; one where all are the same number in memory.
+    first : tuple of int
+        The pixel of the first one.
+    """
+
+    name: str
+    values: Any
+    first: tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +95,7 @@ class GridNetwork(HostArrays):
         neighbor_capacity: ArrayLike,
         *,
         connectivity: Any = None,
+        threads: int = 1,
     ) -> GridNetwork:
         """Build a network from one entry per pixel.
 
@@ -87,6 +111,8 @@ class GridNetwork(HostArrays):
             4 or 8 neighbours in an image, 6, 18 or 26 in a volume; or any neighbourhood as a list of forward
             offsets, those whose first entry that is not 0 is positive. Opposites are added. Default: what
             `neighbor_capacity` has capacities for, 4 or 6 where it is a scalar.
+        threads : int
+            CPU threads that look at the capacities.
 
         Returns
         -------
@@ -110,15 +136,16 @@ class GridNetwork(HostArrays):
             from .device_grid import grid_on_device
 
             return grid_on_device(source_capacity, sink_capacity, neighbor_capacity, connectivity)
-        return cls(
-            *checked_parts(
-                as_capacities(source_capacity, "source_capacity"),
-                as_capacities(sink_capacity, "sink_capacity"),
-                as_capacities(neighbor_capacity, "neighbor_capacity"),
-                connectivity,
-                np,
-            )
+        arrays = grid_arrays(
+            as_capacities(source_capacity, "source_capacity"),
+            as_capacities(sink_capacity, "sink_capacity"),
+            as_capacities(neighbor_capacity, "neighbor_capacity"),
+            connectivity,
+            np,
         )
+        network = cls(*arrays)
+        network.check(threads)
+        return network
 
     @property
     def size(self) -> int:
@@ -133,6 +160,64 @@ class GridNetwork(HostArrays):
     def pairs(self) -> Iterator[Pair]:
         """Yield the arcs between neighbours, two opposite directions at a time."""
         return grid_pairs(self.shape, self.offsets, self.neighbor_capacity, self.symmetric)
+
+    def parts(self) -> Iterator[Part]:
+        """Yield the capacities from the source, to the sink, and of each row of those between neighbours."""
+        corner = (0,) * len(self.shape)
+        yield Part("source_capacity", compact(self.source_capacity), corner)
+        yield Part("sink_capacity", compact(self.sink_capacity), corner)
+        for row, values in enumerate(self.neighbor_capacity):
+            box = pair_boxes(self.shape, self.offsets[2 * row if self.symmetric else row])[0]
+            first = tuple(side.start for side in box)
+            yield Part(f"neighbor_capacity[{row}]", compact(values[box]), first)
+
+    @cached_property
+    def limits(self) -> Limits:
+        """The least and the largest capacity of each of the :meth:`parts`, 0 where there is none."""
+        return self._limits(1)
+
+    def _limits(self, threads: int) -> Limits:
+        xp, pairs = self.xp, []
+        for part in self.parts():
+            values = part.values if part.values.size else xp.zeros(1, dtype=np.int64)
+            if xp is np and threads > 1 and values.size >= PARALLEL_SIZE:
+                pieces = run_pieces(partial(_limits_of_rows, values), len(values), threads)
+                values = np.array([limit for piece in pieces for limit in piece])
+            pairs.append(xp.stack([values.min(), values.max()]))
+        if xp is not np:
+            pairs = self._fetched(pairs)
+        return tuple((least, largest) for least, largest in (pair.tolist() for pair in pairs))
+
+    def _fetched(self, pairs: list[Any]) -> list[Any]:
+        """Return small arrays on the host, all of one kind at once: each way from a GPU takes its time."""
+        found = list(pairs)
+        for kind, wide in (("i", np.int64), ("f", np.float64)):
+            chosen = [i for i, pair in enumerate(pairs) if pair.dtype.kind == kind]
+            if chosen:
+                together = self.to_host(self.xp.stack([pairs[i].astype(wide) for i in chosen]))
+                for i, pair in zip(chosen, together, strict=True):
+                    found[i] = pair
+        return found
+
+    def check(self, threads: int = 1) -> None:
+        """Check that no capacity is negative or NaN, and that those between neighbours are finite.
+
+        Raises
+        ------
+        InvalidInputError
+            Names the first one that is not.
+        """
+        self.__dict__["limits"] = self._limits(threads)  # what the property would find with one thread
+        for number, (part, (least, largest)) in enumerate(zip(self.parts(), self.limits, strict=True)):
+            if np.isnan(least):
+                raise InvalidInputError(f"{part.name} is NaN{_place(part, self.xp.isnan(part.values))}")
+            if least < 0:
+                raise InvalidInputError(f"{part.name} is negative: {least}{_place(part, part.values < 0)}")
+            if number >= 2 and largest == np.inf:
+                raise InvalidInputError(
+                    f"{part.name} is infinite{_place(part, self.xp.isinf(part.values))}: only those of the "
+                    "source and the sink may be; give a large number"
+                )
 
     def on_host(self) -> GridNetwork:
         """Return the network with its arrays in the host's memory: itself, or a copy from a GPU."""
@@ -190,144 +275,13 @@ def grid_pairs(
             yield Pair(here, there, neighbor[2 * pair][here], neighbor[2 * pair + 1][there])
 
 
-def checked_parts(source: Any, sink: Any, neighbor: Any, connectivity: Any, xp: Any) -> tuple[Any, ...]:
-    """Check the arrays of a grid, NumPy's or CuPy's as `xp` says; return the network's attributes."""
-    shape = _grid_shape(source, sink)
-    neighbor, half = _with_neighbourhood(neighbor, shape, connectivity, xp)
-    source, sink = (_of_kept_dtype(values, name) for values, name in _named(source, sink))
-    neighbor = _of_kept_dtype(neighbor, "neighbor_capacity")
-    for values, name in _named(source, sink):
-        _check_values(values, name, xp, infinite=True)
-    offsets = both_ways(half)
-    symmetric = len(neighbor) == len(half)
-    neighbor = xp.broadcast_to(neighbor, (len(neighbor), *shape))
-    for number, pair in enumerate(grid_pairs(shape, offsets, neighbor, symmetric)):
-        rows = (pair.forward,) if symmetric else (pair.forward, pair.backward)
-        for way, values in enumerate(rows):
-            name = f"neighbor_capacity[{number * len(rows) + way}]"
-            _check_values(values, name, xp, (pair.here, pair.there)[way], infinite=False)
-    arrays = xp.broadcast_to(source, shape), xp.broadcast_to(sink, shape), neighbor
-    return shape, offsets, *map(_read_only, arrays)
+def _limits_of_rows(values: Any, begin: int, end: int) -> list[Any]:
+    """Return the least and the largest entry of some rows, nothing of none."""
+    return [values[begin:end].min(), values[begin:end].max()] if end > begin else []
 
 
-def _named(source: Any, sink: Any) -> tuple[tuple[Any, str], ...]:
-    return (source, "source_capacity"), (sink, "sink_capacity")
-
-
-def _read_only(values: Any) -> Any:
-    view = values.view()
-    if isinstance(view, np.ndarray):
-        view.flags.writeable = False
-    return view
-
-
-def as_capacities(values: ArrayLike, name: str) -> NDArray[Any]:
-    """Return what is array-like as an array of numbers of at most 64 bits."""
-    if hasattr(values, "mask") and np.ma.is_masked(values):  # numpy.ma is slow to import
-        raise InvalidInputError(f"{name} is a masked array: fill it")
-    try:
-        array = np.asarray(values)
-    except (ValueError, OverflowError) as error:
-        raise InvalidInputError(f"{name} is not an array: {error}") from None
-    if array.dtype.kind not in "iuf" or array.dtype.itemsize > 8:
-        raise InvalidInputError(
-            f"{name} holds integers or floats of at most 64 bits, got dtype {array.dtype}"
-        )
-    return array
-
-
-def _grid_shape(source: Any, sink: Any) -> tuple[int, ...]:
-    shapes = {values.shape for values in (source, sink) if values.ndim}
-    if not shapes:
-        raise InvalidInputError(
-            "source_capacity and sink_capacity are scalars: one has the shape of the grid"
-        )
-    if len(shapes) > 1:
-        raise InvalidInputError(
-            f"source_capacity has shape {source.shape}, sink_capacity has shape {sink.shape}"
-        )
-    shape: tuple[int, ...] = shapes.pop()
-    if 0 in shape:
-        raise InvalidInputError(f"the grid is empty: source_capacity and sink_capacity have shape {shape}")
-    return shape
-
-
-def _with_neighbourhood(
-    neighbor: Any, shape: tuple[int, ...], connectivity: Any, xp: Any
-) -> tuple[Any, list[tuple[int, ...]]]:
-    """Return neighbour capacities with one axis for directions and the grid's own, and the offsets."""
-    ndim = len(shape)
-    if neighbor.ndim == 1:
-        neighbor = neighbor.reshape(-1, *(1,) * ndim)
-    if neighbor.ndim not in (0, ndim + 1):
-        raise InvalidInputError(
-            f"neighbor_capacity has shape {neighbor.shape}: expected a scalar, a number for every direction, "
-            f"or (directions, {', '.join(map(str, shape))})"
-        )
-    rows = len(neighbor) if neighbor.ndim else None
-    half = half_neighbourhood(ndim, _told(ndim, rows) if connectivity is None else connectivity)
-    if rows is None:
-        return xp.broadcast_to(neighbor, (len(half), *(1,) * ndim)), half
-    if rows not in (len(half), 2 * len(half)):
-        raise InvalidInputError(
-            f"neighbor_capacity has {rows} directions: expected {len(half)}, one for every two opposite "
-            f"ones, or {2 * len(half)}"
-        )
-    if any(length not in (1, full) for length, full in zip(neighbor.shape[1:], shape, strict=True)):
-        raise InvalidInputError(f"neighbor_capacity has shape {neighbor.shape}, the grid has shape {shape}")
-    return neighbor, half
-
-
-def _told(ndim: int, rows: int | None) -> int:
-    """Return the number of neighbours that so many rows of capacities are for."""
-    sizes = list(named_neighbourhoods(ndim))
-    if rows is None:
-        return sizes[0]
-    fitting = [size for size in sizes if rows in (size // 2, size)]
-    if len(fitting) == 1:
-        return fitting[0]
-    if fitting:
-        raise InvalidInputError(
-            f"{rows} capacities a pixel are for {fitting[0]} neighbours, one each way, or for {fitting[1]}, "
-            "both ways alike: say connectivity"
-        )
-    raise InvalidInputError(
-        f"neighbor_capacity has {rows} directions, which is no named neighbourhood in {ndim} dimensions: "
-        "give connectivity as a list of offsets"
-    )
-
-
-def _of_kept_dtype(values: Any, name: str) -> Any:
-    """Return an array in the smallest dtype that networks keep and that holds all of its dtype."""
-    kind, itemsize = values.dtype.kind, values.dtype.itemsize
-    if kind == "u" and itemsize == 8:
-        if values.size and int(values.max()) > INT64_MAX:
-            raise CapacityOverflowError(f"{name} {int(values.max())} does not fit int64")
-        return values.astype(np.int64)
-    for dtype in KEPT["f" if kind == "f" else "i"]:
-        if np.can_cast(values.dtype, dtype):
-            native = np.dtype(dtype)
-            return values if values.dtype == native and values.dtype.isnative else values.astype(native)
-    raise AssertionError(f"{values.dtype} is not a dtype of capacities")
-
-
-def _check_values(values: Any, name: str, xp: Any, box: Box | None = None, *, infinite: bool) -> None:
-    """Check the capacities in a box of the grid: not negative nor NaN, infinite only where allowed."""
-    if not values.size:
-        return
-
-    def place(wrong: Any) -> str:
-        index = np.unravel_index(int(wrong.argmax()), values.shape)
-        begin = [side.start for side in box] if box else [0] * len(index)
-        return f" at {tuple(int(i) + first for i, first in zip(index, begin, strict=True))}" if index else ""
-
-    least = float(values.min())
-    if np.isnan(least):
-        raise InvalidInputError(f"{name} is NaN{place(xp.isnan(values))}")
-    if least < 0:
-        raise InvalidInputError(f"{name} is negative: {values.min()}{place(values < 0)}")
-    if not infinite and values.dtype.kind == "f" and float(values.max()) == np.inf:
-        raise InvalidInputError(
-            f"{name} is infinite{place(xp.isinf(values))}: only those of the source and the sink may "
-            "be; give a large number"
-        )
+def _place(part: Part, wrong: Any) -> str:
+    """Return where the first capacity of a part is that is wrong."""
+    index = np.unravel_index(int(wrong.argmax()), wrong.shape)
+    pixel = tuple(int(i) + first for i, first in zip(index, part.first, strict=True))
+    return f" at {pixel}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..errors import CapacityOverflowError, UnboundedFlowError
 from .grid import GridNetwork, Pair, grid_pairs
+from .grid_input import compact
 from .neighbourhood import Box, pair_boxes
 from .network import EXACT_FLOAT, INT64_MAX, exact_sum
 
@@ -42,8 +44,8 @@ class IntegerGrid:
         May be such a view; entries of arcs that leave the grid are to be ignored.
     symmetric : bool
         Whether `neighbor` has K rows.
-    xp : module
-        NumPy, or CuPy where the arrays are on a GPU.
+    largest_terminal, largest_neighbor : int
+        The largest capacity from the source or to the sink, and that between neighbours.
     scale_exponent : int or None
         The power of two that capacities were multiplied by; None where they are those of the network.
     constant_flow : int or float
@@ -59,10 +61,16 @@ class IntegerGrid:
     sink: Any
     neighbor: Any
     symmetric: bool
-    xp: Any
+    largest_terminal: int
+    largest_neighbor: int
     scale_exponent: int | None = None
     constant_flow: int | float = 0
     reduced: bool = False
+
+    @property
+    def xp(self) -> Any:
+        """The module that the arrays belong to: NumPy, or CuPy where they are on a GPU."""
+        return import_module(type(self.source).__module__.partition(".")[0])
 
     @property
     def size(self) -> int:
@@ -88,16 +96,6 @@ class IntegerGrid:
     def pairs(self) -> Iterator[Pair]:
         """Yield the arcs, two opposite directions at a time."""
         return grid_pairs(self.shape, self.offsets, self.neighbor, self.symmetric)
-
-    @cached_property
-    def largest_neighbor(self) -> int:
-        """The largest capacity of an arc between neighbours."""
-        return max(_largest(values) for pair in self.pairs() for values in (pair.forward, pair.backward))
-
-    @cached_property
-    def largest_terminal(self) -> int:
-        """The largest capacity from the source or to the sink."""
-        return max(_largest(self.source), _largest(self.sink))
 
     @cached_property
     def residual_dtype(self) -> np.dtype[Any]:
@@ -149,19 +147,35 @@ class IntegerGrid:
 
     def placed(self, xp: Any, place: Callable[[Any], Any]) -> IntegerGrid:
         """Return the grid with its arrays brought elsewhere by `place`, in C order and of the module `xp`."""
+
+        def moved(values: Any, largest: int) -> Any:
+            # The way between host and device is the narrowest there is.
+            narrow = compact(values).astype(_fitting(RESIDUAL_DTYPES, largest), copy=False)
+            return xp.ascontiguousarray(xp.broadcast_to(place(narrow), values.shape))
+
+        return replace(
+            self,
+            source=moved(self.source, self.largest_terminal),
+            sink=moved(self.sink, self.largest_terminal),
+            neighbor=moved(self.neighbor, self.largest_neighbor),
+        )
+
+    def contiguous(self) -> IntegerGrid:
+        """Return the grid with its arrays where they are, in C order."""
         arrays = {
-            name: xp.ascontiguousarray(place(getattr(self, name))) for name in ("source", "sink", "neighbor")
+            name: self.xp.ascontiguousarray(getattr(self, name)) for name in ("source", "sink", "neighbor")
         }
-        return replace(self, xp=xp, **arrays)
+        return replace(self, **arrays)
 
 
 def incident_capacity(grid: IntegerGrid | GridNetwork, dtype: Any) -> Any:
     """Return, for every pixel, what arcs to neighbours or from them can carry, whichever is more."""
     total = grid.xp.zeros((2, *grid.shape), dtype=dtype)
-    for pair in grid.pairs():
-        for side, way in ((pair.here, 0), (pair.there, 1)):
-            total[way][side] += pair.forward
-            total[1 - way][side] += pair.backward
+    with np.errstate(over="ignore"):
+        for pair in grid.pairs():
+            for side, way in ((pair.here, 0), (pair.there, 1)):
+                total[way][side] += pair.forward
+                total[1 - way][side] += pair.backward
     return total.max(axis=0)
 
 
@@ -182,20 +196,25 @@ def integer_grid(network: GridNetwork) -> IntegerGrid:
         The capacities at a pixel sum past int64.
     """
     arrays = network.source_capacity, network.sink_capacity, network.neighbor_capacity
-    floats = [values for values in arrays if values.dtype.kind == "f"]
+    largest = [limit for _, limit in network.limits]
+    largest_neighbor = max(largest[2:])
+    floats = [part.values for part in network.parts() if part.values.dtype.kind == "f"]
     if floats:
-        _check_mixed(network, arrays)
-    bits = max((_fraction_bits(values) for values in _parts(network)), default=0)
-    finite = max((_largest_finite(values) for values in _parts(network)), default=0.0)
-    if bits or (floats and finite > EXACT_FLOAT):
-        return _scaled(network, bits)
-    neighbor = _whole_neighbor(network)
-    if all(_is_finite(values) for values in floats):
-        source, sink = (_whole(values, _largest(values)) for values in arrays[:2])
-        plain = _grid(network, source, sink, neighbor)
+        _check_mixed(arrays, (*largest[:2], largest_neighbor))
+        bits = max(map(_fraction_bits, floats))
+        if bits or max(map(_largest_finite, floats)) > EXACT_FLOAT:
+            return _scaled(network, bits)
+    largest_neighbor = int(largest_neighbor)
+    neighbor = network.neighbor_capacity
+    if neighbor.dtype.kind == "f":
+        dtype = _fitting(RESIDUAL_DTYPES, largest_neighbor)
+        neighbor = _converted_neighbor(network, lambda part: part, dtype)
+    if max(largest[:2]) < np.inf:
+        source, sink = (_whole(*pair, network.xp) for pair in zip(arrays[:2], largest[:2], strict=True))
+        plain = _grid(network, source, sink, neighbor, (int(max(largest[:2])), largest_neighbor))
         if plain.excess_bound <= np.iinfo(EXCESS_DTYPES[0]).max:
             return plain
-    return _reduced(network, neighbor, None)
+    return _reduced(network, neighbor, largest_neighbor, None)
 
 
 def _scaled(network: GridNetwork, bits: int) -> IntegerGrid:
@@ -214,12 +233,13 @@ def _scaled(network: GridNetwork, bits: int) -> IntegerGrid:
     def scaled(values: Any) -> Any:
         return xp.floor(xp.ldexp(values.astype(np.float64), exponent))
 
-    largest = int(np.ldexp(bound, exponent))
-    neighbor = _converted_neighbor(network, scaled, _fitting(RESIDUAL_DTYPES, largest))
-    return _reduced(network, neighbor, exponent)
+    dtype = _fitting(RESIDUAL_DTYPES, int(np.ldexp(bound, exponent)))
+    neighbor = _converted_neighbor(network, scaled, dtype)
+    largest = int(np.ldexp(float(max(limit for _, limit in network.limits[2:])), exponent))
+    return _reduced(network, neighbor, largest, exponent)
 
 
-def _reduced(network: GridNetwork, neighbor: Any, exponent: int | None) -> IntegerGrid:
+def _reduced(network: GridNetwork, neighbor: Any, largest_neighbor: int, exponent: int | None) -> IntegerGrid:
     """Return the grid with what cannot matter of its terminal capacities taken off.
 
     The lesser of the two flows from the source to the sink at once. What is left matters up to what the
@@ -235,20 +255,24 @@ def _reduced(network: GridNetwork, neighbor: Any, exponent: int | None) -> Integ
         raise UnboundedFlowError(f"pixel {index} has infinite capacity from the source and to the sink")
     constant = float(lesser.sum(dtype=np.float64)) if exponent is not None else _exact_total(lesser)
     net = source.astype(wide) - sink
-    grid = _grid(network, source, sink, neighbor)
-    if incident_capacity(grid, np.float64).max() * ROUNDING > INT64_MAX // 2:
+    grid = _grid(network, source, sink, neighbor, (0, largest_neighbor))
+    bound = float(len(grid.offsets) * largest_neighbor)
+    if bound > INT64_MAX // 2 and incident_capacity(grid, np.float64).max() * ROUNDING > INT64_MAX // 2:
         raise CapacityOverflowError("the capacities between a pixel and its neighbours sum past int64")
     if is_float or exponent:
-        scaled = xp.ldexp(net.astype(np.float64), exponent or 0)
+        with np.errstate(over="ignore"):
+            scaled = xp.ldexp(net.astype(np.float64), exponent or 0)
         net = xp.clip(scaled, -MOST_FLOAT, MOST_FLOAT).astype(np.int64)
     most = incident_capacity(grid, np.int64) + 1
     net = xp.clip(net, -most, most)
-    dtype = _fitting(RESIDUAL_DTYPES, int(most.max()))
+    largest = int(abs(net).max())
+    dtype = _fitting(RESIDUAL_DTYPES, largest)
     return _grid(
         network,
         xp.maximum(net, 0).astype(dtype),
         xp.maximum(-net, 0).astype(dtype),
         neighbor,
+        (largest, largest_neighbor),
         exponent=exponent,
         constant=constant,
         reduced=True,
@@ -260,6 +284,7 @@ def _grid(
     source: Any,
     sink: Any,
     neighbor: Any,
+    largest: tuple[int, int],
     *,
     exponent: int | None = None,
     constant: int | float = 0,
@@ -272,32 +297,11 @@ def _grid(
         sink,
         neighbor,
         network.symmetric,
-        network.xp,
+        *largest,
         exponent,
         constant,
         reduced,
     )
-
-
-def _parts(network: GridNetwork) -> Iterator[Any]:
-    """Yield the float arrays that capacities are in, neighbours' without what leaves the grid."""
-    for values in (network.source_capacity, network.sink_capacity):
-        if values.dtype.kind == "f":
-            yield values
-    if network.neighbor_capacity.dtype.kind == "f":
-        for pair in network.pairs():
-            yield pair.forward
-            if not network.symmetric:
-                yield pair.backward
-
-
-def _whole_neighbor(network: GridNetwork) -> Any:
-    """Return the neighbour capacities, whole floats among them as integers."""
-    values = network.neighbor_capacity
-    if values.dtype.kind == "i":
-        return values
-    largest = max(_largest(part) for pair in network.pairs() for part in (pair.forward, pair.backward))
-    return _converted_neighbor(network, lambda part: part, _fitting(RESIDUAL_DTYPES, largest))
 
 
 def _converted_neighbor(network: GridNetwork, convert: Any, dtype: Any) -> Any:
@@ -319,19 +323,17 @@ def _converted_neighbor(network: GridNetwork, convert: Any, dtype: Any) -> Any:
     return xp.broadcast_to(out, values.shape)
 
 
-def _whole(values: Any, largest: int) -> Any:
+def _whole(values: Any, largest: float, xp: Any) -> Any:
     """Return an array of whole numbers as one of integers; itself where it is."""
     if values.dtype.kind == "i":
         return values
-    dtype = _fitting(RESIDUAL_DTYPES, largest)
-    if not any(values.strides):
-        return values[(slice(0, 1),) * values.ndim].astype(dtype)
-    return values.astype(dtype)
+    whole = compact(values).astype(_fitting(RESIDUAL_DTYPES, largest))
+    return whole if whole.shape == values.shape else xp.broadcast_to(whole, values.shape)
 
 
-def _check_mixed(network: GridNetwork, arrays: tuple[Any, ...]) -> None:
-    for values in arrays:
-        if values.dtype.kind == "i" and _largest(values) > EXACT_FLOAT:
+def _check_mixed(arrays: tuple[Any, ...], largest: tuple[Any, ...]) -> None:
+    for values, limit in zip(arrays, largest, strict=True):
+        if values.dtype.kind == "i" and limit > EXACT_FLOAT:
             raise CapacityOverflowError(
                 "capacities mix floats with integers past 2**53, which float64 cannot hold exactly"
             )
@@ -340,10 +342,6 @@ def _check_mixed(network: GridNetwork, arrays: tuple[Any, ...]) -> None:
 def _fitting(dtypes: tuple[Any, ...], largest: float) -> np.dtype[Any] | None:
     """Return the first of these dtypes that holds a number, None if none does."""
     return next((np.dtype(dtype) for dtype in dtypes if largest <= np.iinfo(dtype).max), None)
-
-
-def _largest(values: Any) -> int:
-    return int(values.max()) if values.size else 0
 
 
 def _largest_sum(first: Any, second: Any) -> int:

@@ -17,8 +17,16 @@ from ..graph.device_grid import DeviceGridNetwork
 from ..graph.grid import GridNetwork
 from ..graph.integer_grid import IntegerGrid, integer_grid
 from ..progress import Reporter
-from ..solving.dispatch import check_method, check_placement, find_method, most_threads, thread_count
+from ..solving.dispatch import (
+    check_method,
+    check_placement,
+    find_method,
+    most_threads,
+    thread_count,
+    usable_cpus,
+)
 from ..solving.method import Method
+from ..solving.result import Status
 from ..solving.run import Control, check_time_limit, run_interruptibly
 from ..solving.timing import timed
 from ..stats import COUNTERS, RELABEL_NANOSECONDS, SolveStats
@@ -103,16 +111,19 @@ def grid_cut(
     >>> import numpy as np, preflow
     >>> result = preflow.grid_cut(np.array([[9, 4, 0], [9, 1, 0]]), np.array([[0, 3, 9], [0, 6, 9]]), 2)
     >>> result.value, result.labels.tolist()
-    (8, [[True, True, False], [True, False, False]])
+    (9, [[True, False, False], [True, False, False]])
     >>> result.verify()
     """
-    network = as_grid_network(source_capacity, sink_capacity, neighbor_capacity, connectivity)
+    check_placement(METHODS, device, threads)
+    several = method == "auto" or find_method(METHODS, method).parallel
+    looking = min(most_threads(threads), usable_cpus()) if several else 1
+    network = as_grid_network(source_capacity, sink_capacity, neighbor_capacity, connectivity, looking)
     solve = _Solve.prepare(network, method, device, threads, time_limit, options, warm_start)
     return run_interruptibly(solve.grid_cut, solve.control, time_limit, progress)
 
 
-def as_grid_network(source: Any, sink: Any, neighbor: Any, connectivity: Any) -> GridNetwork:
-    """Return the network that the first arguments of grid_cut describe."""
+def as_grid_network(source: Any, sink: Any, neighbor: Any, connectivity: Any, threads: int) -> GridNetwork:
+    """Return the network that the first arguments of grid_cut describe; `threads` look at its capacities."""
     if isinstance(source, GridNetwork):
         if not (sink is None and neighbor is None and connectivity is None):
             raise InvalidInputError(
@@ -122,7 +133,7 @@ def as_grid_network(source: Any, sink: Any, neighbor: Any, connectivity: Any) ->
     for values, name in ((sink, "sink_capacity"), (neighbor, "neighbor_capacity")):
         if values is None:
             raise InvalidInputError(f"{name} is missing")
-    return GridNetwork.from_arrays(source, sink, neighbor, connectivity=connectivity)
+    return GridNetwork.from_arrays(source, sink, neighbor, connectivity=connectivity, threads=threads)
 
 
 def _check_warm_start(warm_start: Any, network: GridNetwork) -> None:
@@ -176,7 +187,6 @@ class _Solve:
         warm_start: GridCutResult | None,
     ) -> _Solve:
         check_time_limit(time_limit)
-        check_placement(METHODS, device, threads)
         _check_warm_start(warm_start, network)
         if method == "auto":
             if options:
@@ -204,8 +214,16 @@ class _Solve:
     def grid_cut(self) -> GridCutResult:
         with self.current_device():
             grid, solution, device = self.solve()
-            with self.timed("build"):
-                return self.result(grid, solution, device)
+            with self.timed("recover"):
+                parts = self.parts(grid, solution, device)
+            return GridCutResult(
+                **parts,
+                stats=self.stats(),
+                network=self.network,
+                _grid=grid,
+                _solution=solution,
+                _device=device,
+            )
 
     def solve(self) -> tuple[IntegerGrid, GridSolution, Device | None]:
         """Return the grid as it was solved, the solution, and the GPU where these are if on one."""
@@ -217,11 +235,13 @@ class _Solve:
         with self.timed("build"):
             grid = integer_grid(self.network)
         solve_on_device = self.method.solve_on_device
-        on_host = not isinstance(self.network, DeviceGridNetwork)
-        if on_host and bytes_on_gpu(self.network) > self.device.free_bytes and self.method.streams:
-            return grid, self.run(grid, self.method.solve), None
-        with self.timed("upload"):
-            grid = grid.placed(self.device.xp, self.device.xp.asarray)
+        if not isinstance(self.network, DeviceGridNetwork):
+            if self.method.streams and bytes_on_gpu(grid) > self.device.free_bytes:
+                return grid, self.run(grid, self.method.solve), None
+            with self.timed("upload"):
+                grid = grid.placed(self.device.xp, self.device.xp.asarray)
+        else:
+            grid = grid.contiguous()
         device = self.device
 
         def solve(*arguments: Any) -> GridSolution:
@@ -236,9 +256,10 @@ class _Solve:
             solution: GridSolution = solve(grid, start, self.options, self.control)
         return solution
 
-    def result(self, grid: IntegerGrid, solution: GridSolution, device: Device | None) -> GridCutResult:
+    def parts(self, grid: IntegerGrid, solution: GridSolution, device: Device | None) -> dict[str, Any]:
+        """Return what the result says of the cut."""
         network = self.network
-        lower = grid.in_network_units(lower_bound(grid, solution.terminal))
+        lower = grid.in_network_units(lower_bound(grid, solution.terminal, self.threads))
         labels = ~solution.sink_side
         if device is not None and not isinstance(network, DeviceGridNetwork):
             with self.timed("download"):
@@ -252,17 +273,13 @@ class _Solve:
             lower = upper = labelling_energy(network, labels)
         if isinstance(labels, np.ndarray):
             labels.flags.writeable = False
-        return GridCutResult(
-            status="optimal" if solution.finished else "time-limit",
-            lower_bound=lower,
-            upper_bound=upper,
-            stats=self.stats(),
-            labels=network.give(labels),
-            network=network,
-            _grid=grid,
-            _solution=solution,
-            _device=device,
-        )
+        stopped: Status = "time-limit" if self.control.stopped else "unproved"
+        return {
+            "status": "optimal" if solution.finished else stopped,
+            "lower_bound": lower,
+            "upper_bound": upper,
+            "labels": network.give(labels),
+        }
 
     def best_labels(self, labels: Any) -> tuple[Any, int | float]:
         """Return the cheapest of three labellings after an unfinished solve, and its energy."""

@@ -32,6 +32,15 @@ METHODS = (
         parallel=True,
     ),
     Method(
+        "multicore-regions",
+        "gridcut.multicore_merging",
+        "MergingOptions",
+        "blocks pass excess on to one another before they are merged: for flow that goes far",
+        "preflow; Delong and Boykov 2008; Shekhovtsov and Hlavac 2013",
+        parallel=True,
+        preset={"waves": 8},
+    ),
+    Method(
         "multicore-lockfree",
         "gridcut.multicore_lockfree",
         "GridLockFreeOptions",

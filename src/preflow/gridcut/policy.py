@@ -8,6 +8,7 @@ from __future__ import annotations
 from ..cuda.runtime import Device
 from ..graph.device_grid import DeviceGridNetwork
 from ..graph.grid import GridNetwork
+from ..graph.integer_grid import IntegerGrid
 
 #: From so many pixels on several threads pay.
 PIXELS_FOR_THREADS = 250_000
@@ -16,7 +17,9 @@ PIXELS_FOR_GPU = 250_000
 #: The first use of a GPU in a process takes about a second, or 10 once, to compile kernels: from so many
 #: pixels for each CPU thread a solve takes about as long without it.
 PIXELS_A_THREAD_FOR_FIRST_USE = 4_000_000
-#: What a solve takes on a GPU, at most: bytes of a pixel, and of each of its arcs.
+#: What a solve takes on a GPU beside capacities, residual capacities and excess: bytes of a pixel.
+BYTES_A_PIXEL = 8
+#: The same with all of these where they have 32 bits: bytes of a pixel, and of each of its arcs.
 BYTES_ON_GPU = 24, 8
 
 
@@ -26,10 +29,16 @@ def pays_to_look_for_gpu(network: GridNetwork, threads: int, in_use: bool) -> bo
     return network.size >= (PIXELS_FOR_GPU if in_use else first)
 
 
-def bytes_on_gpu(network: GridNetwork) -> int:
-    """Return what memory of a GPU a solve of a grid takes, at most."""
+def bytes_on_gpu(grid: IntegerGrid) -> int:
+    """Return about what memory of a GPU a solve of a grid takes, its capacities included."""
+    residual, excess = grid.residual_dtype.itemsize, grid.excess_dtype.itemsize
+    arcs = (len(grid.offsets) + len(grid.neighbor)) * residual
+    return grid.size * (arcs + 3 * excess + BYTES_A_PIXEL)
+
+
+def _fits(network: GridNetwork, gpu: Device) -> bool:
     pixel, arc = BYTES_ON_GPU
-    return network.size * (pixel + arc * len(network.offsets))
+    return network.size * (pixel + arc * len(network.offsets)) <= gpu.free_bytes
 
 
 def choose(network: GridNetwork, device: str, threads: int, gpu: Device | None = None) -> tuple[str, str]:
@@ -42,7 +51,7 @@ def choose(network: GridNetwork, device: str, threads: int, gpu: Device | None =
     if device == "auto" and isinstance(network, DeviceGridNetwork):
         return "cuda-tiled", "the grid is on a GPU: the fastest method there"
     size = network.size
-    if gpu is not None and bytes_on_gpu(network) <= gpu.free_bytes:
+    if gpu is not None and _fits(network, gpu):
         return "cuda-tiled", f"{size:,} pixels are enough work for the GPU, the way there and back included"
     if threads > 1 and size >= PIXELS_FOR_THREADS:
         return "multicore-merging", f"{size:,} pixels are enough work for {threads} threads"

@@ -114,7 +114,8 @@ class GridCutResult(BoundedResult):
     def _headline(self) -> str:
         if self.status == "optimal":
             return f"value {self.value:,}"
-        return f"stopped at the time limit, between {self.lower_bound:,} and {self.upper_bound:,}"
+        why = "stopped at the time limit" if self.status == "time-limit" else "not proved optimal"
+        return f"{why}, between {self.lower_bound:,} and {self.upper_bound:,}"
 
     def _how(self) -> str:
         return f"{self.stats.method}, {sum(self.stats.seconds.values()):.3g} s"

@@ -23,7 +23,7 @@ from .solution import GridSolution
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
 #: Pixels whose capacities are converted at once: they and what is made of them stay in a core's cache.
-CHUNK = 1 << 14
+CHUNK = 1 << 16
 
 
 class GridState(NamedTuple):

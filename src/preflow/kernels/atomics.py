@@ -295,7 +295,11 @@ overload(compare_exchange)(
     lambda array, index, old, new: lambda array, index, old, new: _compare_exchange(array, index, old, new)
 )
 overload(fetch_min)(lambda array, index, new: lambda array, index, new: _fetch_min(array, index, new))
-overload(prefetch)(lambda array, index: lambda array, index: _prefetch(array, index))
+overload(prefetch)(
+    lambda array, index: (
+        (lambda array, index: _prefetch(array, index)) if isinstance(array, types.Array) else None
+    )
+)
 overload(pause)(lambda: lambda: _pause())
 
 

@@ -59,7 +59,8 @@ def max_flow(
     Parameters
     ----------
     network : FlowNetwork, MaxFlowProblem, scipy sparse matrix, NetworkX graph or (tail, head, capacity)
-        What :func:`preflow.read_dimacs` returns is a MaxFlowProblem and brings its source and sink. Arrays
+        What :func:`preflow.read_dimacs` returns is a MaxFlowProblem and brings its source and sink; so does a
+        :class:`preflow.GridNetwork`, whose arcs are numbered as its `to_flow_problem` has them. Arrays
         may be on a GPU: CuPy's, or others with ``__dlpack__`` such as Torch tensors. Results are then of the
         same kind, and "auto" takes a method that runs there; one that runs on the CPU gets a copy.
     source, sink : vertex, or collection of vertices
@@ -130,21 +131,7 @@ def min_cut(
     progress: bool | Reporter = False,
     options: Mapping[str, Any] | None = None,
 ) -> MinCutResult:
-    """Find a minimum cut; cheaper than :func:`max_flow`, whose parameters and errors it shares.
-
-    Only the first stage runs: it yields a maximum preflow, which proves the cut minimum.
-
-    Returns
-    -------
-    MinCutResult
-
-    Examples
-    --------
-    >>> import preflow
-    >>> result = preflow.min_cut(([0, 0, 1, 2], [1, 2, 3, 3], [3, 2, 2, 4]), 0, 3)
-    >>> result.value, result.sink_side.tolist(), result.cut_arcs.tolist()
-    (4, [False, False, True, True], [1, 2])
-    """
+    """Find a minimum cut of a network of arcs: see :func:`preflow.min_cut`."""
     solve = _Solve.prepare(network, source, sink, method, device, threads, time_limit, options)
     return run_interruptibly(solve.min_cut, solve.control, time_limit, progress)
 

@@ -162,7 +162,7 @@ def start_search(
 @kernel
 def may_be_few_left(net: Any) -> bool:
     """Return whether the network is dense."""
-    return len(net.head) >= len(net.excess) * MANY_ARCS
+    return len(net.residual) >= len(net.excess) * MANY_ARCS
 
 
 @kernel
@@ -178,7 +178,7 @@ def search_back(search: Search, thread: Any, net: Any, height: Any, next_height:
     pushes = ZERO
     v = first_own(search, thread)
     while v < n:
-        a = np.uint64(net.first_out[v]) if np.uint64(height[v]) > n else np.uint64(len(net.head))
+        a = np.uint64(net.first_out[v]) if np.uint64(height[v]) > n else np.uint64(len(net.residual))
         last = np.uint64(net.first_out[v + ONE])
         while a < last:
             if net.residual[a] > 0 and np.uint64(relaxed_load(height, net.head[a])) + ONE == next_height:

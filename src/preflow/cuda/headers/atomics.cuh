@@ -20,6 +20,7 @@ inline double relaxed_fetch_add(double* at, double value) {
     return old;
 }
 template <class T> T relaxed_fetch_or(T* at, T value) { return __atomic_fetch_or(at, value, __ATOMIC_RELAXED); }
+template <class T> T relaxed_fetch_and(T* at, T value) { return __atomic_fetch_and(at, value, __ATOMIC_RELAXED); }
 template <class T> T fetch_add(T* at, T value) { return __atomic_fetch_add(at, value, __ATOMIC_ACQ_REL); }
 template <class T> T relaxed_compare_exchange(T* at, T expected, T value) {
     __atomic_compare_exchange_n(at, &expected, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
@@ -100,6 +101,7 @@ __device__ __forceinline__ i64 release_fetch_add(i64* at, i64 value) {
 }
 __device__ __forceinline__ double relaxed_fetch_add(double* at, double value) { return atomicAdd(at, value); }
 __device__ __forceinline__ u32 relaxed_fetch_or(u32* at, u32 value) { return atomicOr(at, value); }
+__device__ __forceinline__ u32 relaxed_fetch_and(u32* at, u32 value) { return atomicAnd(at, value); }
 __device__ __forceinline__ u32 fetch_add(u32* at, u32 value) {
     u32 old;
     asm volatile("atom.acq_rel.gpu.add.u32 %0, [%1], %2;" : "=r"(old) : "l"(at), "r"(value) : "memory");

@@ -1,0 +1,67 @@
+"""Grids as the benchmark holds them: arrays of capacities, from which every contestant starts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..graph.grid import GridNetwork
+
+
+@dataclass(frozen=True)
+class GridInstance:
+    """A grid by its capacities.
+
+    Attributes
+    ----------
+    source, sink : ndarray of integers, shape of the grid
+    neighbor : ndarray of integers, shape (rows,) or (rows, *shape)
+        A row for every two opposite directions, or for every direction; one number a row where the capacity
+        is the same everywhere.
+    half : tuple of tuples of int
+        The forward offsets.
+    """
+
+    source: NDArray[Any]
+    sink: NDArray[Any]
+    neighbor: NDArray[Any]
+    half: tuple[tuple[int, ...], ...]
+
+    @classmethod
+    def from_network(cls, network: GridNetwork) -> GridInstance:
+        """Return the arrays of a grid."""
+        neighbor = network.neighbor_capacity
+        if not any(neighbor.strides[1:]):
+            neighbor = neighbor[(slice(None), *(0,) * len(network.shape))]
+        half = tuple(tuple(offset) for offset in network.offsets[0::2].tolist())
+        return cls(network.source_capacity, network.sink_capacity, neighbor, half)
+
+    @property
+    def sizes(self) -> Mapping[str, int]:
+        """Pixels, and arcs between them."""
+        arcs = sum(2 * pair.forward.size for pair in self.network().pairs())
+        return {"pixels": self.source.size, "arcs": arcs}
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether every two opposite arcs have one capacity."""
+        return len(self.neighbor) == len(self.half)
+
+    def network(self) -> GridNetwork:
+        """Return the grid as preflow takes it."""
+        return GridNetwork.from_arrays(self.source, self.sink, self.neighbor, connectivity=self.half)
+
+    def miniature(self) -> GridInstance:
+        """Return the first few pixels of the grid, with capacities of the same width."""
+        corner = (slice(0, 3),) * self.source.ndim
+        source, sink, neighbor = self.source[corner].copy(), self.sink[corner].copy(), self.neighbor
+        # The largest numbers decide the dtypes that kernels are compiled for.
+        source.flat[0], sink.flat[-1] = self.source.max(), self.sink.max()
+        if self.neighbor.ndim > 1:
+            neighbor = np.stack([row[corner] for row in neighbor])
+            neighbor.reshape(len(neighbor), -1)[:, 0] = self.neighbor.max()
+        return GridInstance(source, sink, neighbor, self.half)

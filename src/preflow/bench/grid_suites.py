@@ -1,0 +1,72 @@
+"""The grids that are benchmarked, suite by suite."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
+
+from ..generators import noisy_grid, spiral, vessel_tree
+from ..graph.grid import GridNetwork
+from .grid_instance import GridInstance
+from .problem import Case, Suite
+
+#: Methods on the CPU that take part, and auto.
+GRID_METHODS = ("serial-incremental-bfs", "serial-boykov-kolmogorov", "multicore-merging", "auto")
+#: Numbers of threads that speed-ups are shown for.
+SCALING_THREADS = (1, 2, 4, 8, 16)
+
+
+def _case(name: str, generate: Callable[[], GridNetwork]) -> Case:
+    return Case(name, lambda: GridInstance.from_network(generate()))
+
+
+def grids(files: Sequence[str]) -> list[Case]:
+    """Return images and volumes of the project's targets, and regions so thin that flow travels far."""
+    return [
+        *(
+            _case(f"image {side}x{side} {neighbours}n", partial(_image, side, neighbours))
+            for side in (1000, 2000)
+            for neighbours in (4, 8)
+        ),
+        *(_case(f"volume {side}^3 6n", partial(_volume, side)) for side in (100, 160)),
+        _case("spiral 500x500", partial(spiral, 500)),
+        _case("vessel tree 100^3", partial(vessel_tree, 100)),
+    ]
+
+
+def grids_large(files: Sequence[str]) -> list[Case]:
+    """Return the image and the volume on which many threads are measured."""
+    return [
+        _case("image 4000x4000 4n", partial(_image, 4000, 4)),
+        _case("volume 300^3 6n", partial(_volume, 300)),
+    ]
+
+
+def grids_small(files: Sequence[str]) -> list[Case]:
+    """Return grids like those of `grids` that take moments."""
+    return [
+        _case("image 60x60 4n", partial(_image, 60, 4)),
+        _case("image 60x60 8n", partial(_image, 60, 8)),
+        _case("volume 16^3 6n", partial(_volume, 16)),
+        _case("spiral 64x64", partial(spiral, 64, turns=4)),
+        _case("vessel tree 24^3", partial(vessel_tree, 24, branchings=3)),
+    ]
+
+
+def _image(side: int, neighbours: int) -> GridNetwork:
+    return noisy_grid((side, side), connectivity=neighbours)
+
+
+def _volume(side: int) -> GridNetwork:
+    return noisy_grid((side,) * 3, smoothing=4.0)
+
+
+#: Suites of grid cuts.
+GRID_SUITES: Mapping[str, Suite] = MappingProxyType(
+    {
+        "grids": Suite(grids, GRID_METHODS),
+        "grids-large": Suite(grids_large, ("multicore-merging", "auto"), SCALING_THREADS),
+        "grids-small": Suite(grids_small, GRID_METHODS),
+    }
+)

@@ -1,0 +1,130 @@
+"""Turn whatever describes the capacities of a grid into arrays of one shape."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import CapacityOverflowError, InvalidInputError
+from .neighbourhood import both_ways, half_neighbourhood, named_neighbourhoods
+from .network import INT64_MAX
+
+#: Dtypes that capacities are kept in; smaller ones become the next of these.
+KEPT = {"i": (np.int16, np.int32, np.int64), "f": (np.float32, np.float64)}
+
+
+def grid_arrays(source: Any, sink: Any, neighbor: Any, connectivity: Any, xp: Any) -> tuple[Any, ...]:
+    """Return the attributes of a network with these arrays, NumPy's or CuPy's as `xp` says; checks shapes."""
+    shape = _grid_shape(source, sink)
+    neighbor, half = _with_neighbourhood(neighbor, shape, connectivity, xp)
+    neighbor = _of_kept_dtype(neighbor, "neighbor_capacity")
+    arrays = (
+        xp.broadcast_to(_of_kept_dtype(source, "source_capacity"), shape),
+        xp.broadcast_to(_of_kept_dtype(sink, "sink_capacity"), shape),
+        xp.broadcast_to(neighbor, (len(neighbor), *shape)),
+    )
+    return shape, both_ways(half), *map(_read_only, arrays)
+
+
+def compact(values: Any) -> Any:
+    """Return an array with length 1 along axes on which it is the same number in memory all along."""
+    return values[tuple(slice(0, 1) if stride == 0 else slice(None) for stride in values.strides)]
+
+
+def _read_only(values: Any) -> Any:
+    view = values.view()
+    if isinstance(view, np.ndarray):
+        view.flags.writeable = False
+    return view
+
+
+def as_capacities(values: ArrayLike, name: str) -> NDArray[Any]:
+    """Return what is array-like as an array of numbers of at most 64 bits."""
+    if hasattr(values, "mask") and np.ma.is_masked(values):  # numpy.ma is slow to import
+        raise InvalidInputError(f"{name} is a masked array: fill it")
+    try:
+        array = np.asarray(values)
+    except (ValueError, OverflowError) as error:
+        raise InvalidInputError(f"{name} is not an array: {error}") from None
+    if array.dtype.kind not in "iuf" or array.dtype.itemsize > 8:
+        raise InvalidInputError(
+            f"{name} holds integers or floats of at most 64 bits, got dtype {array.dtype}"
+        )
+    return array
+
+
+def _grid_shape(source: Any, sink: Any) -> tuple[int, ...]:
+    shapes = {values.shape for values in (source, sink) if values.ndim}
+    if not shapes:
+        raise InvalidInputError(
+            "source_capacity and sink_capacity are scalars: one has the shape of the grid"
+        )
+    if len(shapes) > 1:
+        raise InvalidInputError(
+            f"source_capacity has shape {source.shape}, sink_capacity has shape {sink.shape}"
+        )
+    shape: tuple[int, ...] = shapes.pop()
+    if 0 in shape:
+        raise InvalidInputError(f"the grid is empty: source_capacity and sink_capacity have shape {shape}")
+    return shape
+
+
+def _with_neighbourhood(
+    neighbor: Any, shape: tuple[int, ...], connectivity: Any, xp: Any
+) -> tuple[Any, list[tuple[int, ...]]]:
+    """Return neighbour capacities with one axis for directions and the grid's own, and the offsets."""
+    ndim = len(shape)
+    if neighbor.ndim == 1:
+        neighbor = neighbor.reshape(-1, *(1,) * ndim)
+    if neighbor.ndim not in (0, ndim + 1):
+        raise InvalidInputError(
+            f"neighbor_capacity has shape {neighbor.shape}: expected a scalar, a number for every direction, "
+            f"or (directions, {', '.join(map(str, shape))})"
+        )
+    rows = len(neighbor) if neighbor.ndim else None
+    half = half_neighbourhood(ndim, _told(ndim, rows) if connectivity is None else connectivity)
+    if rows is None:
+        return xp.broadcast_to(neighbor, (len(half), *(1,) * ndim)), half
+    if rows not in (len(half), 2 * len(half)):
+        raise InvalidInputError(
+            f"neighbor_capacity has {rows} directions: expected {len(half)}, one for every two opposite "
+            f"ones, or {2 * len(half)}"
+        )
+    if any(length not in (1, full) for length, full in zip(neighbor.shape[1:], shape, strict=True)):
+        raise InvalidInputError(f"neighbor_capacity has shape {neighbor.shape}, the grid has shape {shape}")
+    return neighbor, half
+
+
+def _told(ndim: int, rows: int | None) -> int:
+    """Return the number of neighbours that so many rows of capacities are for."""
+    sizes = list(named_neighbourhoods(ndim))
+    if rows is None:
+        return sizes[0]
+    fitting = [size for size in sizes if rows in (size // 2, size)]
+    if len(fitting) == 1:
+        return fitting[0]
+    if fitting:
+        raise InvalidInputError(
+            f"{rows} capacities a pixel are for {fitting[0]} neighbours, one each way, or for {fitting[1]}, "
+            "both ways alike: say connectivity"
+        )
+    raise InvalidInputError(
+        f"neighbor_capacity has {rows} directions, which is no named neighbourhood in {ndim} dimensions: "
+        "give connectivity as a list of offsets"
+    )
+
+
+def _of_kept_dtype(values: Any, name: str) -> Any:
+    """Return an array in the smallest dtype that networks keep and that holds all of its dtype."""
+    kind, itemsize = values.dtype.kind, values.dtype.itemsize
+    if kind == "u" and itemsize == 8:
+        if values.size and int(values.max()) > INT64_MAX:
+            raise CapacityOverflowError(f"{name} {int(values.max())} does not fit int64")
+        return values.astype(np.int64)
+    for dtype in KEPT["f" if kind == "f" else "i"]:
+        if np.can_cast(values.dtype, dtype):
+            native = np.dtype(dtype)
+            return values if values.dtype == native and values.dtype.isnative else values.astype(native)
+    raise AssertionError(f"{values.dtype} is not a dtype of capacities")

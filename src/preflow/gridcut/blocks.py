@@ -1,0 +1,222 @@
+"""A grid cut into blocks, and the arcs between blocks, which can be closed and opened again.
+
+A closed arc has no residual capacity, nor has its opposite; what they had is kept aside. So a search that
+starts in a block stays there, and no kernel asks where a block ends. The arcs of one direction between two
+blocks are a face; its arcs lead from a box of pixels.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.kernel import kernel
+
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+TWO = np.uint64(2)
+
+
+class Blocks(NamedTuple):
+    """How a grid is cut.
+
+    Attributes
+    ----------
+    shape, counts, strides : ndarray of int64, shape (ndim,)
+        The lengths of the grid, how many blocks there are along each axis, and by how much the number of a
+        pixel grows along it.
+    pad : uint64
+        Number of the first pixel.
+    """
+
+    shape: NDArray[np.int64]
+    counts: NDArray[np.int64]
+    strides: NDArray[np.int64]
+    pad: Any
+
+
+class Faces(NamedTuple):
+    """The arcs between blocks, face by face; those of forward directions, and with each its opposite.
+
+    Attributes
+    ----------
+    ends : ndarray of uint32, shape (faces, 2)
+        Block of the tails and of the heads.
+    direction : ndarray of uint64, shape (faces,)
+    box : ndarray of int64, shape (faces, 2, ndim)
+        The tails: least index along each axis, and one past the largest.
+    first : ndarray of uint64, shape (faces + 1,)
+        Where the arcs of a face are in `kept`.
+    kept : ndarray, shape (arcs, 2)
+        Residual capacities of closed arcs and of their opposites.
+    """
+
+    ends: NDArray[np.uint32]
+    direction: NDArray[np.uint64]
+    box: NDArray[np.int64]
+    first: NDArray[np.uint64]
+    kept: NDArray[Any]
+
+
+def plan_blocks(shape: tuple[int, ...], pad: int, wanted: int) -> Blocks:
+    """Cut a grid into about so many blocks, as near to cubes as can be."""
+    counts = np.ones(len(shape), dtype=np.int64)
+    pixels, axes = math.prod(shape), len(shape)
+    # Short axes come first: what they cannot be cut into is left to the longer ones.
+    for axis in sorted(range(len(shape)), key=lambda axis: shape[axis]):
+        edge = (pixels / max(1, wanted)) ** (1 / axes)
+        counts[axis] = min(shape[axis], max(1, round(shape[axis] / edge)))
+        pixels, wanted, axes = pixels // shape[axis], -(-wanted // int(counts[axis])), axes - 1
+        if axes == 0:
+            break
+    strides = np.array([math.prod(shape[axis + 1 :]) for axis in range(len(shape))], dtype=np.int64)
+    return Blocks(np.array(shape, dtype=np.int64), counts, strides, np.uint64(pad))
+
+
+@kernel
+def block_box(blocks: Blocks, block: Any, box: Any) -> None:
+    """Write the box of a block."""
+    left = np.int64(block)
+    for i in range(len(blocks.shape)):
+        axis = len(blocks.shape) - 1 - i
+        place = left % blocks.counts[axis]
+        left //= blocks.counts[axis]
+        box[0, axis] = blocks.shape[axis] * place // blocks.counts[axis]
+        box[1, axis] = blocks.shape[axis] * (place + 1) // blocks.counts[axis]
+
+
+@kernel
+def rows_of(box: Any) -> Any:
+    """Return how many rows a box has."""
+    rows = 1
+    for axis in range(box.shape[1] - 1):
+        rows *= box[1, axis] - box[0, axis]
+    return rows
+
+
+@kernel
+def row_of(blocks: Blocks, box: Any, row: Any) -> tuple[Any, Any]:
+    """Return the first pixel of a row of a box, and one past the last."""
+    last = len(blocks.shape) - 1
+    left = row
+    number = box[0, last]
+    for i in range(last):
+        axis = last - 1 - i
+        length = box[1, axis] - box[0, axis]
+        number += (box[0, axis] + left % length) * blocks.strides[axis]
+        left //= length
+    first = blocks.pad + np.uint64(number)
+    return first, first + np.uint64(box[1, last] - box[0, last])
+
+
+@kernel
+def list_faces(
+    blocks: Blocks, offsets: Any, ends: Any, direction: Any, box: Any, first: Any, scratch: Any
+) -> int:
+    """Write the faces into arrays that are long enough, or only return how many there are if they are empty.
+
+    `offsets` has a row for each direction; `scratch` has seven rows.
+    """
+    shape, counts = blocks.shape, blocks.counts
+    axes = len(shape)
+    own, other, place, least, most = scratch[0:2], scratch[2:4], scratch[4], scratch[5], scratch[6]
+    faces, arcs = 0, 0
+    num_blocks = 1
+    for axis in range(axes):
+        num_blocks *= counts[axis]
+    for block in range(num_blocks):
+        block_box(blocks, block, own)
+        for pair in range(len(offsets) // 2):
+            offset = offsets[2 * pair]
+            inside = True
+            for axis in range(axes):
+                low = max(own[0, axis] + offset[axis], 0)
+                high = min(own[1, axis] + offset[axis], shape[axis])
+                inside &= low < high
+                least[axis] = ((low + 1) * counts[axis] - 1) // shape[axis]
+                most[axis] = (high * counts[axis] - 1) // shape[axis]
+                place[axis] = least[axis]
+            while inside:
+                head = 0
+                for axis in range(axes):
+                    head = head * counts[axis] + place[axis]
+                if head != block:
+                    if len(first) > 0:
+                        block_box(blocks, head, other)
+                        amount = 1
+                        for axis in range(axes):
+                            box[faces, 0, axis] = max(own[0, axis], other[0, axis] - offset[axis])
+                            box[faces, 1, axis] = min(own[1, axis], other[1, axis] - offset[axis])
+                            amount *= box[faces, 1, axis] - box[faces, 0, axis]
+                        ends[faces, 0], ends[faces, 1] = block, head
+                        direction[faces] = 2 * pair
+                        first[faces] = arcs
+                        arcs += amount
+                        first[faces + 1] = arcs
+                    faces += 1
+                axis = axes - 1
+                while axis >= 0 and place[axis] == most[axis]:
+                    place[axis] = least[axis]
+                    axis -= 1
+                if axis < 0:
+                    break
+                place[axis] += 1
+    return faces
+
+
+def make_faces(blocks: Blocks, offsets: NDArray[np.int64], residual_dtype: Any) -> Faces:
+    """Return the faces of a grid's blocks, all of them open."""
+    axes = len(blocks.shape)
+    scratch = np.empty((7, axes), dtype=np.int64)
+    count = 0
+    for fill in (False, True):
+        arrays = (
+            np.zeros((count, 2), dtype=np.uint32),
+            np.zeros(count, dtype=np.uint64),
+            np.zeros((count, 2, axes), dtype=np.int64),
+            np.zeros(count + 1 if fill else 0, dtype=np.uint64),
+        )
+        count = list_faces(blocks, offsets, *arrays, scratch)
+    return Faces(*arrays, np.empty((int(arrays[-1][-1]), 2), dtype=residual_dtype))
+
+
+@kernel
+def close_face(state: Any, blocks: Blocks, faces: Faces, face: Any) -> Any:
+    """Close the arcs of a face; return how many of them and of their opposites were not saturated."""
+    residual = state.residual
+    degree = np.uint64(len(state.step))
+    d = faces.direction[face]
+    k = faces.first[face]
+    unsaturated = ZERO
+    for row in range(rows_of(faces.box[face])):
+        p, end = row_of(blocks, faces.box[face], row)
+        while p < end:
+            arc = p * degree + d
+            opposite = (p + state.step[d]) * degree + d + ONE
+            faces.kept[k, 0] = residual[arc]
+            faces.kept[k, 1] = residual[opposite]
+            unsaturated += np.uint64(residual[arc] > 0) + np.uint64(residual[opposite] > 0)
+            residual[arc] = 0
+            residual[opposite] = 0
+            k += ONE
+            p += ONE
+    return unsaturated
+
+
+@kernel
+def open_face(state: Any, blocks: Blocks, faces: Faces, face: Any) -> None:
+    """Give the arcs of a face the capacities back that they had."""
+    residual = state.residual
+    degree = np.uint64(len(state.step))
+    d = faces.direction[face]
+    k = faces.first[face]
+    for row in range(rows_of(faces.box[face])):
+        p, end = row_of(blocks, faces.box[face], row)
+        while p < end:
+            residual[p * degree + d] = faces.kept[k, 0]
+            residual[(p + state.step[d]) * degree + d + ONE] = faces.kept[k, 1]
+            k += ONE
+            p += ONE

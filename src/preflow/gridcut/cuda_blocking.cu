@@ -1,0 +1,188 @@
+// The persistent kernel of cuda_blocking.py: phases of pushes, of pulls and of relabels, a barrier after each.
+#define KERNEL_BOUNDS 256, 4
+
+#include "cuda_blocking_tiles.cuh"
+#include "grid.cuh"
+#include "lanes.cuh"
+#include "worklist.cuh"
+
+// What the threads of a launch did; how many rounds there were, how many at the end in which nothing moved, and whether
+// nothing can any more.
+enum Count : u32 { PUSHES, RELABELS, ARC_SCANS, SEARCHES, ROUNDS, QUIET_ROUNDS, IS_OVER, COUNTS };
+
+// What happened in a round, as bits.
+enum Change : u32 { PUSHED = 1, LIFTED = 2 };
+
+// The masks: a pixel that may push; one with excess that is to rise first; one without excess.
+enum Mask : u8 { ACTIVE = 1, PASSIVE = 0, INACTIVE = 2 };
+
+struct Arguments {
+    Grid grid;
+    Tiling tiling;
+    u32* height;
+    u8* mask;
+    CapacityWord* pushed;  // without atomic operations: what goes over each arc, on its way from push to pull
+    u32* counters;         // arrivals at the barrier, and what rotates; zero before the launch
+    u64* counts;           // zero before the launch
+    u64 atomic;
+    u64 lockstep;
+    u64 pushes;            // push phases of a round
+    u64 most_rounds;
+    u64 most_levels;       // of lockstep searches, after which no round begins
+    u64 patience;          // rounds without a push after which the launch ends
+};
+
+// Pushes to all lower neighbours. No other thread pushes over the same arcs, either way: heights stay as they are.
+// So only what several neighbours may add to at once, excess, takes atomic operations.
+__device__ void push(const Arguments& args, u32 p, const u32* height, u64 (&counts)[COUNTS]) {
+    const Grid& grid = args.grid;
+    const i64 excess = grid.terminal_at(p);
+    const u32 h = *height;
+    i64 left = excess;
+    for (u32 d = 0; d < DIRECTIONS && left > 0; ++d) {
+        if (height[static_cast<int>(args.tiling.shift[d])] + 1 != h) continue;
+        const i64 residual = grid.residual_of(p, d);
+        if (residual <= 0) continue;
+        const u32 q = grid.neighbor(p, d);
+        const i64 amount = min(left, residual);
+        CapacityWord* const back = grid.arc(q, d ^ 1);
+        relaxed_store(grid.arc(p, d), static_cast<CapacityWord>(residual - amount));
+        relaxed_store(back, relaxed_load(back) + static_cast<CapacityWord>(amount));
+        if (args.atomic)
+            relaxed_fetch_add(&grid.terminal[q], static_cast<TerminalWord>(amount));
+        else
+            relaxed_store(&args.pushed[d * grid.num_pixels + p], static_cast<CapacityWord>(amount));
+        left -= amount;
+        ++counts[PUSHES];
+    }
+    if (left == excess) return;
+    if (args.atomic)
+        relaxed_fetch_add(&grid.terminal[p], static_cast<TerminalWord>(left - excess));
+    else
+        relaxed_store(&grid.terminal[p], static_cast<TerminalWord>(left));
+}
+
+// Adds to the excess of each pixel what its neighbours have pushed.
+__device__ void pull(const Arguments& args, const GridTeam& team) {
+    const Grid& grid = args.grid;
+    const u32 n = grid.size();
+    for (u32 p = team.thread(); p < n; p += team.num_threads()) {
+        i64 sum = 0;
+        for (u32 d = 0; d < DIRECTIONS; ++d) {
+            const u32 q = grid.neighbor(p, d ^ 1);
+            if (q >= n) continue;
+            CapacityWord* const pushed = &args.pushed[d * grid.num_pixels + q];
+            const i64 amount = capacity_of(relaxed_load(pushed));
+            if (amount == 0) continue;
+            relaxed_store(pushed, static_cast<CapacityWord>(0));
+            sum += amount;
+        }
+        if (sum > 0) relaxed_store(&grid.terminal[p], static_cast<TerminalWord>(grid.terminal_at(p) + sum));
+    }
+}
+
+// Sets the mask of a pixel with excess, and lifts it to just above its lowest neighbour if it is passive. Neighbours in
+// other blocks may have risen already: labels stay valid, since they only rise.
+__device__ void relabel(const Arguments& args, u32 p, const u32* height, u64 (&counts)[COUNTS]) {
+    u32 low = args.grid.size();
+    for (u32 d = 0; d < DIRECTIONS; ++d)
+        if (args.grid.residual_of(p, d) > 0) low = min(low, height[static_cast<int>(args.tiling.shift[d])]);
+    counts[ARC_SCANS] += DIRECTIONS;
+    const bool is_passive = low >= *height;
+    args.mask[p] = is_passive ? PASSIVE : ACTIVE;
+    if (!is_passive) return;
+    relaxed_store(&args.height[p], low + 1);
+    ++counts[RELABELS];
+}
+
+// Makes all heights exact: level by level, every pixel that was not reached looks for a neighbour that was, all in
+// lockstep and without lists. Returns the number of levels; `turn` counts them, over all searches of a launch.
+__device__ u32 search_in_lockstep(const Arguments& args, GridTeam& team, const RotatingSizes& found, u32& turn) {
+    const Grid& grid = args.grid;
+    const u32 n = grid.size();
+    for (u32 p = team.thread(); p < n; p += team.num_threads())
+        relaxed_store(&args.height[p], grid.terminal_at(p) < 0 ? 1u : UNREACHED);
+    team.wait([] {});
+    u32 level = 0;
+    do {
+        ++level, ++turn;
+        bool any = false;
+        for (u32 p = team.thread(); p < n; p += team.num_threads()) {
+            if (relaxed_load(&args.height[p]) != UNREACHED) continue;
+            bool is_next = false;
+            for (u32 d = 0; d < DIRECTIONS && !is_next; ++d) {
+                const u32 q = grid.neighbor(p, d);
+                is_next = q < n && relaxed_load(&args.height[q]) == level && grid.residual_of(p, d) > 0;
+            }
+            if (is_next) relaxed_store(&args.height[p], level + 1);
+            any |= is_next;
+        }
+        if (__any_sync(ALL_LANES, any) && lane_id() == 0) relaxed_store(found.of(turn), 1u);
+        if (team.is_first()) found.clear(turn + 1);
+        team.wait([] {});
+    } while (found.read(turn) != 0);
+    for (u32 p = team.thread(); p < n; p += team.num_threads()) {
+        const bool is_reached = relaxed_load(&args.height[p]) != UNREACHED;
+        if (!is_reached) relaxed_store(&args.height[p], n + 1);
+        args.mask[p] = is_reached ? ACTIVE : grid.terminal_at(p) > 0 ? PASSIVE : INACTIVE;
+    }
+    return level;
+}
+
+// Notes what a phase of a round did: one thread of a warp for all of them, which call it together.
+__device__ void note(const RotatingSizes& changes, u32 round, Change change, bool happened) {
+    const bool any = __any_sync(ALL_LANES, happened);
+    if (any && lane_id() == 0) relaxed_fetch_or(changes.of(round), static_cast<u32>(change));
+}
+
+// Alternates relabels and pushes until nothing has moved for some rounds, or for as many rounds as there may be; or
+// until nothing has changed at all, which means that nothing ever will.
+KERNEL(push_relabel_rounds, Arguments) {
+    const Grid& grid = args.grid;
+    GridTeam team(args.counters);
+    const RotatingSizes changes{args.counters + 32}, found{args.counters + 4 * 32};
+    Tiles tiles(args.tiling, args.height);
+    u64 counts[COUNTS] = {};
+    u32 round = 0, quiet = 0, levels = 0, turn = 0;
+    bool is_over = false;
+    for (; !is_over && round < args.most_rounds && quiet < args.patience && levels < args.most_levels; ++round) {
+        if (args.lockstep) {
+            levels += search_in_lockstep(args, team, found, turn);
+            if (team.is_first()) ++counts[SEARCHES];
+        } else {
+            const u64 before = counts[RELABELS];
+            tiles.visit(
+                [&](u32 p) {
+                    const bool has_excess = grid.terminal_at(p) > 0 && relaxed_load(&args.height[p]) <= grid.size();
+                    if (!has_excess) args.mask[p] = INACTIVE;
+                    return has_excess;
+                },
+                [&](u32 p, const u32* height) { relabel(args, p, height, counts); });
+            note(changes, round, LIFTED, counts[RELABELS] > before);
+        }
+        if (team.is_first()) changes.clear(round + 1);
+        team.wait([] {});
+        for (u64 k = 0; k < args.pushes; ++k) {
+            const u64 before = counts[PUSHES];
+            tiles.visit([&](u32 p) { return args.mask[p] == ACTIVE && grid.terminal_at(p) > 0; },
+                        [&](u32 p, const u32* height) { push(args, p, height, counts); });
+            note(changes, round, PUSHED, counts[PUSHES] > before);
+            team.wait([] {});
+            if (args.atomic) continue;
+            pull(args, team);
+            team.wait([] {});
+        }
+        const u32 change = changes.read(round);
+        quiet = change & PUSHED ? 0 : quiet + 1;
+        is_over = change == 0;
+    }
+    if (team.is_first()) {
+        counts[ROUNDS] = round;
+        counts[QUIET_ROUNDS] = quiet;
+        counts[IS_OVER] = is_over;
+    }
+    for (u32 k = 0; k < COUNTS; ++k) {
+        const u64 count = sum_of_warp(counts[k]);
+        if (count > 0 && lane_id() == 0) relaxed_fetch_add(&args.counts[k], count);
+    }
+}

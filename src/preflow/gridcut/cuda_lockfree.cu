@@ -1,0 +1,62 @@
+// The kernel of cuda_lockfree.py: pushes and relabels without locks, one thread a pixel.
+#include "direction_major.cuh"
+#include "lanes.cuh"
+
+// What the threads of a launch did.
+enum Count : u32 { PUSHES, RELABELS, ARC_SCANS, COUNTS };
+
+struct StepArguments {
+    Grid grid;
+    u32* height;
+    u64* counts;
+    u64 cycles;  // steps of each pixel
+};
+
+// Pushes once, to the lowest neighbour, or relabels, if `p` is active. Its excess is read before its arcs, and a
+// receiver gets the way back before the excess: so who reads the excess knows all arcs that it may take, also those
+// that a push opened after he was lifted; the first look, which is most pixels' last, needs no order. The receiver is credited before the sender is debited: excess is never out
+// of sight.
+__device__ void step(const StepArguments& args, u32 p, u64 (&counts)[COUNTS]) {
+    const Grid& grid = args.grid;
+    const u32 n = grid.size();
+    if (grid.terminal_at(p) <= 0) return;
+    const i64 excess = terminal_of(acquire_load(&grid.terminal[p]));
+    const u32 h = relaxed_load(&args.height[p]);
+    if (h > n) return;
+    u32 low = n, lowest = DIRECTIONS;
+    i64 capacity = 0;
+#pragma unroll
+    for (u32 d = 0; d < DIRECTIONS; ++d) {
+        const i64 residual = grid.residual_of(p, d);
+        if (residual <= 0) continue;
+        const u32 height = relaxed_load(&args.height[grid.neighbor(p, d)]);
+        if (height >= low) continue;
+        low = height;
+        lowest = d;
+        capacity = residual;
+    }
+    counts[ARC_SCANS] += DIRECTIONS;
+    if (low >= h) {
+        relaxed_store(&args.height[p], low + 1);
+        ++counts[RELABELS];
+        return;
+    }
+    const i64 amount = min(excess, capacity);
+    const u32 q = grid.neighbor(p, lowest);
+    relaxed_fetch_add(grid.arc(q, lowest ^ 1), static_cast<CapacityWord>(amount));
+    relaxed_fetch_add(grid.arc(p, lowest), static_cast<CapacityWord>(-amount));
+    fetch_add(&grid.terminal[q], static_cast<TerminalWord>(amount));
+    relaxed_fetch_add(&grid.terminal[p], static_cast<TerminalWord>(-amount));
+    ++counts[PUSHES];
+}
+
+KERNEL(take_steps, StepArguments) {
+    const u32 n = args.grid.size();
+    u64 counts[COUNTS] = {};
+    for (u64 cycle = 0; cycle < args.cycles; ++cycle)
+        for (u32 p = grid_thread(); p < n; p += grid_threads()) step(args, p, counts);
+    for (u32 k = 0; k < COUNTS; ++k) {
+        const u64 count = sum_of_warp(counts[k]);
+        if (count > 0 && lane_id() == 0) relaxed_fetch_add(&args.counts[k], count);
+    }
+}

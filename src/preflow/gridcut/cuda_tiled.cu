@@ -1,0 +1,370 @@
+// The persistent kernel of cuda_tiled.py: searches and discharges of tiles alternate until no excess can reach the sink.
+#ifndef MOST_WARPS
+#define MOST_WARPS 16  // of a block
+#endif
+#define KERNEL_BOUNDS MOST_WARPS * 32, 1
+
+#include "cuda_tiled_push.cuh"
+
+// Words of the state.
+constexpr u32 IS_DONE = 0, ACTIVE_TILES = 1, RELABELS = 2, SEARCH_ROUNDS = 3, PHASES = 4, NANOSECONDS = 5,
+              SEARCH_STAMP = 6, ROUND = 7, FAILED = 8, TOLD = 9, LAST_SEARCH = 10, ACTIVE_HERE = 11, STATE_WORDS = 12;
+constexpr u32 PUSHES = 0, SEARCHES = 1, VISITS = 2, WAVES = 3;  // what is counted
+
+struct Counted {
+    u64 pushes = 0, searches = 0, visits = 0, waves = 0;
+};
+
+// Who works on a list: all blocks, or where it has few tiles the first block alone, which then waits for nobody else.
+struct Workers {
+    GridTeam team;
+    u64* told;
+    bool alone = false;
+
+    __device__ explicit Workers(const Arguments& args) : team(args.arrivals), told(&args.state[TOLD]) {}
+
+    __device__ bool is_first() const { return alone ? threadIdx.x == 0 : team.is_first(); }
+    __device__ u32 warp() const { return alone ? threadIdx.x / WARP : team.warp(); }
+    __device__ u32 num_warps(u32 of_block) const { return alone ? of_block : of_block * team.num_blocks; }
+    __device__ void wait() {
+        if (alone) __syncthreads();
+        else team.wait([] {});
+    }
+    // Whether those who work now are to work on a list of so many tiles; else they are to agree on how far the first
+    // block has come, which begins to work alone before or after that.
+    __device__ bool have(u32 size, u32 warps_of_block) {
+        const bool is_short = size > 0 && size <= 2 * warps_of_block;
+        if (alone) return is_short;
+        if (is_short && blockIdx.x == 0) alone = true;
+        return !is_short || alone;
+    }
+    // Tells where the first block is, once it does not work alone any more, to all.
+    __device__ u64 agree(u64 where) {
+        if (alone && threadIdx.x == 0) relaxed_store(told, where);
+        alone = false;
+        team.wait([] {});
+        where = relaxed_load(told);
+        team.wait([] {});  // before anything else is told
+        return where;
+    }
+};
+
+// What a launch does; all threads of it have the same `state`.
+struct Solver {
+    const Arguments& args;
+    const Shape shape;
+    const TileLists lists;
+    Counted counted;
+    bool failed = false;
+
+    __device__ explicit Solver(const Arguments& args)
+        : args(args), shape(args), lists{args.lists, args.counters, args.stamps, shape.num_tiles()} {}
+
+    // Labels a tile given the labels around it, in the first round without these, and lists the tiles around it where
+    // its own labels at the border changed.
+    __device__ __forceinline__ void search(u32 index, u32 round, u32 stamp) {
+        const Tile tile(shape, index);
+        u32 mask[DIRECTIONS][ROWS_A_LANE];
+        Rows root;
+#pragma unroll
+        for (u32 k = 0; k < ROWS_A_LANE; ++k) {
+            root[k] = tile.words(args, ROOT)[row_of(k)];
+#pragma unroll
+            for (u32 d = 0; d < DIRECTIONS; ++d) mask[d][k] = tile.words(args, d)[row_of(k)];
+        }
+        Levels levels;
+        const Ending ending = search_tile<true>(args.label, shape, tile, mask, root, round == 0, levels,
+                                                [&](u32 k, u32 bits, u32 level) {
+                                                    for (bits &= outer_pixels(row_of(k)); bits != 0; bits &= bits - 1)
+                                                        Slot::label(row_of(k), __ffs(bits) - 1) = level;
+                                                });
+        if (ending == Ending::UNCHANGED) return;
+        failed |= ending == Ending::FAILED;
+        ++counted.searches;
+        __syncwarp();
+        Rows changed;
+#pragma unroll
+        for (u32 k = 0; k < ROWS_A_LANE; ++k) {
+            const u32 row = row_of(k);
+            changed[k] = 0;
+            tile.words(args, REACHED)[row] = levels.reached[k];
+            if (is_outer_row(row)) continue;
+#pragma unroll
+            for (u32 i = 0; i < 2 * REACH_X; ++i) {
+                const u32 x = i < REACH_X ? i : WIDTH - 1 - (i - REACH_X);
+                const u32 now = levels.reached[k] >> x & 1 ? Slot::label(row, x) : NONE;
+                u32* const at = args.label + tile.pixel(row) + x;
+                if (round > 0 && relaxed_load(at) == now) continue;
+                relaxed_store(at, now);
+                changed[k] |= 1u << x;
+            }
+        }
+#pragma unroll
+        for (u32 r = 0; r < ROWS; ++r) {
+            if (!is_outer_row(r)) continue;
+            const u32 bits = __shfl_sync(ALL_LANES, levels.reached[r / WARP], r % WARP);
+            const u32 now = bits >> lane_id() & 1 ? Slot::label(r, lane_id()) : NONE;
+            u32* const at = args.label + tile.pixel(r) + lane_id();
+            const bool is_new = round == 0 || relaxed_load(at) != now;
+            if (is_new) relaxed_store(at, now);
+            const u32 these = __ballot_sync(ALL_LANES, is_new);
+            if (lane_id() == r % WARP) changed[r / WARP] = these;
+        }
+        if (round > 0) list_around(tile, changed, round, stamp);
+        __syncwarp();
+    }
+
+    // Lists the tiles next to changed pixels.
+    __device__ __forceinline__ void list_around(const Tile& tile, const Rows& changed, u32 round, u32 stamp) {
+#pragma unroll
+        for (int number = 0; number < 27; ++number) {
+            const int z = number / 9 - 1, y = number / 3 % 3 - 1, x = number % 3 - 1;
+            if (!leads_to(z, y, x)) continue;
+            bool is_near = false;
+#pragma unroll
+            for (u32 k = 0; k < ROWS_A_LANE; ++k) {
+                const int row_z = static_cast<int>(row_of(k) / TILE_Y), row_y = static_cast<int>(row_of(k) % TILE_Y);
+                const bool has_row = (z < 0 ? row_z < REACH_Z : z == 0 || row_z >= TILE_Z - REACH_Z) &&
+                                     (y < 0 ? row_y < REACH_Y : y == 0 || row_y >= TILE_Y - REACH_Y);
+                is_near |= has_row && (changed[k] & (x < 0 ? LOW_SIDE : x > 0 ? HIGH_SIDE : ~0u)) != 0;
+            }
+            is_near = __any_sync(ALL_LANES, is_near) && tile.has_neighbor(shape, number);
+            if (is_near && lane_id() == 0)
+                lists.append(SEARCH_LIST, round + 1, stamp, tile.neighbor(shape, number));
+        }
+    }
+
+    // Pushes the excess of a tile as far as it goes, in up to so many waves from all levels down, then lists the tiles
+    // that got some, and the tile itself if it has some left that can go on.
+    __device__ __forceinline__ void discharge(u32 index, u32 round) {
+        const Tile tile(shape, index);
+        u32 mask[DIRECTIONS][ROWS_A_LANE];
+        Rows root;
+#pragma unroll
+        for (u32 k = 0; k < ROWS_A_LANE; ++k) {
+            const u32 row = row_of(k);
+            Slot::root(row) = tile.words(args, ROOT)[row];
+            Slot::active(row) = tile.words(args, ACTIVE)[row];
+#pragma unroll
+            for (u32 d = 0; d < DIRECTIONS; ++d) {
+                Slot::mask(d, row) = tile.words(args, d)[row];
+                Slot::crossed(d, row) = 0;
+            }
+        }
+        Pusher pusher{args, shape, tile};
+        bool is_here = false, goes_on;
+        ++counted.visits;
+        Levels levels;
+        for (u64 wave = 0;; ++wave) {
+#pragma unroll
+            for (u32 k = 0; k < ROWS_A_LANE; ++k) {
+                root[k] = Slot::root(row_of(k));
+#pragma unroll
+                for (u32 d = 0; d < DIRECTIONS; ++d) mask[d][k] = Slot::mask(d, row_of(k));
+            }
+            ++counted.searches;
+            failed |= Ending::FAILED ==
+                      search_tile<false>(args.label, shape, tile, mask, root, false, levels,
+                                         [&](u32 k, u32 bits, u32 level) {
+                                             u32* const label = args.label + tile.pixel(row_of(k));
+                                             for (bits &= outer_pixels(row_of(k)); bits != 0; bits &= bits - 1)
+                                                 label[__ffs(bits) - 1] = level;
+                                         });
+            Rows work;
+#pragma unroll
+            for (u32 k = 0; k < ROWS_A_LANE; ++k) work[k] = Slot::active(row_of(k)) & levels.reached[k];
+            goes_on = any_of_warp(work);
+            if (!goes_on || wave == args.waves) break;
+            if (!is_here) copy_tile(args, tile, [](u32* here, const u32* there) { *here = *there; });
+            is_here = true;
+            __syncwarp();
+            ++counted.waves;
+            pusher.move_down(mask, root, levels);
+            __syncwarp();
+        }
+        counted.pushes += pusher.pushes;
+        u32 touched = 0;
+        if (is_here) {
+            HandOver hand_over{args, shape, tile};
+            hand_over.all();
+            touched = hand_over.touched;
+            __syncwarp();
+            copy_tile(args, tile, [](const u32* here, u32* there) { *there = *here; });
+        }
+        leave(tile, levels);
+        if (lane_id() == 0) {
+            if (goes_on) list(tile, round, tile.index);
+            for (; touched != 0; touched &= touched - 1)
+                list(tile, round, tile.neighbor(shape, __ffs(touched) - 1));
+        }
+        __syncwarp();
+    }
+
+    // Writes the bits of a tile, and that pixels at its border which were not reached have no label.
+    __device__ __forceinline__ void leave(const Tile& tile, const Levels& levels) {
+#pragma unroll
+        for (u32 k = 0; k < ROWS_A_LANE; ++k) {
+            const u32 row = row_of(k);
+            tile.words(args, ROOT)[row] = Slot::root(row);
+            tile.words(args, ACTIVE)[row] = Slot::active(row);
+            tile.words(args, REACHED)[row] = levels.reached[k];
+#pragma unroll
+            for (u32 d = 0; d < DIRECTIONS; ++d) tile.words(args, d)[row] = Slot::mask(d, row);
+            if (is_outer_row(row)) continue;
+            u32* const label = args.label + tile.pixel(row);
+            for (u32 bits = outer_pixels(row) & ~levels.reached[k]; bits != 0; bits &= bits - 1)
+                label[__ffs(bits) - 1] = NONE;
+        }
+#pragma unroll
+        for (u32 r = 0; r < ROWS; ++r) {
+            if (!is_outer_row(r)) continue;
+            const u32 bits = __shfl_sync(ALL_LANES, levels.reached[r / WARP], r % WARP);
+            if ((bits >> lane_id() & 1) == 0) args.label[tile.pixel(r) + lane_id()] = NONE;
+        }
+    }
+
+    // Lists a tile for its color's next turn, as seen from the turn of another tile.
+    __device__ __forceinline__ void list(const Tile& from, u32 round, u32 index) {
+        const u32 color = Tile(shape, index).color();
+        const u32 when = round + (color <= from.color());
+        if (args.first_tile <= index && index < args.end_tile)
+            lists.append(color, when, when + 1, index);
+    }
+
+    // Labels all tiles with exact distances to the sink, while nothing moves.
+    __device__ __forceinline__ void search_all(Workers& workers, u64* state) {
+        const u64 began = nanoseconds();
+        if (workers.team.is_first())
+            for (u32 i = 0; i < 3 * (MOST_COLORS + 1); ++i) relaxed_store(&lists.counters[i * 32], 0u);
+        const u32 stamp = static_cast<u32>(state[SEARCH_STAMP]) + 1;
+        u32 round = 0;
+        while (true) {
+            // In the first two rounds all tiles are searched: without the labels around them, then with these.
+            const u32 size = round < 2 ? shape.num_tiles() : relaxed_load(lists.size(SEARCH_LIST, round));
+            if (!workers.have(size, blockDim.x / WARP)) {
+                round = static_cast<u32>(workers.agree(round));
+                continue;
+            }
+            if (size == 0) break;
+            if (round >= 2 && workers.is_first()) relaxed_store(lists.size(SEARCH_LIST, round + 2), 0u);
+            const u32 step = workers.num_warps(blockDim.x / WARP);
+            for (u32 i = workers.warp(); i < size; i += step)
+                search(round < 2 ? i : lists.list(SEARCH_LIST, round)[i], round, stamp + round);
+            workers.wait();
+            ++round;
+        }
+        state[SEARCH_STAMP] = stamp + round;
+        state[SEARCH_ROUNDS] += round;
+        state[LAST_SEARCH] = round;
+        ++state[RELABELS];
+        state[NANOSECONDS] += nanoseconds() - began;
+    }
+
+    // Lists the tiles with excess that can reach the sink.
+    __device__ __forceinline__ void list_active(const GridTeam& team, u32 round) {
+        for (u32 t = team.warp(); t < shape.num_tiles(); t += team.num_warps()) {
+            const Tile tile(shape, t);
+            Rows work;
+#pragma unroll
+            for (u32 k = 0; k < ROWS_A_LANE; ++k)
+                work[k] = tile.words(args, ACTIVE)[row_of(k)] & tile.words(args, REACHED)[row_of(k)];
+            if (!any_of_warp(work) || lane_id() != 0) continue;
+            relaxed_fetch_add(&args.state[ACTIVE_TILES], 1ull);
+            if (t < args.first_tile || t >= args.end_tile) continue;
+            relaxed_fetch_add(&args.state[ACTIVE_HERE], 1ull);
+            lists.append(tile.color(), round, round + 1, t);
+        }
+    }
+
+    // Whose turn it is: color after color, round after round, until there is nothing left or `end` comes.
+    struct Turn {
+        u32 color, round;
+
+        __device__ void next() { color = color + 1 < COLORS ? color + 1 : (++round, 0); }
+        __device__ u64 number() const { return static_cast<u64>(round) * COLORS + color; }
+        __device__ static Turn numbered(u64 number) {
+            return {static_cast<u32>(number % COLORS), static_cast<u32>(number / COLORS)};
+        }
+    };
+    // Finds the next list that is not empty; returns its size.
+    __device__ u32 find_work(Turn& turn, u32 end, bool clears) const {
+        u32 idle = 0;
+        while (turn.round < end && idle <= COLORS) {
+            if (clears) relaxed_store(lists.size(turn.color, turn.round + 2), 0u);
+            const u32 size = relaxed_load(lists.size(turn.color, turn.round));
+            if (size > 0) return size;
+            turn.next();
+            ++idle;
+        }
+        return 0;
+    }
+
+    // Discharges tiles, color by color, for some rounds or until none has work. Returns how many lists there were,
+    // or how many tiles where all blocks worked.
+    __device__ __forceinline__ u64 discharge_all(Workers& workers, u64* state) {
+        const u32 dischargers = static_cast<u32>(args.dischargers);
+        Turn turn{0, static_cast<u32>(state[ROUND])};
+        // Where a search takes many rounds, so does excess to go the same way.
+        const u64 as_searched = args.rounds_percent * state[LAST_SEARCH] / 100;
+        const u64 rounds = as_searched > args.rounds ? as_searched : args.rounds;
+        const u32 end = turn.round + static_cast<u32>(rounds);
+        u64 work = 0;
+        while (true) {
+            const u32 size = find_work(turn, end, workers.is_first());
+            if (!workers.have(size, dischargers)) {
+                const u64 before = turn.number();
+                turn = Turn::numbered(workers.agree(before));
+                work += turn.number() - before;
+                state[PHASES] += turn.number() - before;
+                continue;
+            }
+            if (size == 0) break;
+            if (threadIdx.x / WARP < dischargers) {
+                const u32 step = workers.num_warps(dischargers);
+                for (u32 i = workers.warp(); i < size; i += step)
+                    discharge(lists.list(turn.color, turn.round)[i], turn.round);
+            }
+            turn.next();
+            if (!workers.alone) {
+                work += size;
+                ++state[PHASES];
+            }
+            workers.wait();
+        }
+        // Lists that are left are emptied by the next search; nobody uses their rounds again.
+        state[ROUND] = turn.round + 3;
+        return work;
+    }
+};
+
+KERNEL(push_relabel_tiles, Arguments) {
+    Solver solver(args);
+    Workers workers(args);
+    GridTeam& team = workers.team;
+    u64 state[STATE_WORDS];
+    for (u32 i = 0; i < STATE_WORDS; ++i) state[i] = args.state[i];
+    team.wait([] {});
+    u64 work = 0;
+    while (true) {
+        if (team.is_first()) {
+            relaxed_store(&args.state[ACTIVE_TILES], u64{0});
+            relaxed_store(&args.state[ACTIVE_HERE], u64{0});
+        }
+        solver.search_all(workers, state);
+        solver.list_active(team, static_cast<u32>(state[ROUND]));
+        team.wait([] {});
+        state[ACTIVE_TILES] = relaxed_load(&args.state[ACTIVE_TILES]);
+        state[IS_DONE] = state[ACTIVE_TILES] == 0;
+        state[ACTIVE_HERE] = relaxed_load(&args.state[ACTIVE_HERE]);
+        if (state[ACTIVE_HERE] == 0 || args.rounds == 0 || work > args.work_of_launch) break;
+        work += 1 + solver.discharge_all(workers, state);
+    }
+    if (solver.failed) relaxed_store(&args.state[FAILED], u64{1});
+    const u64 counted[] = {sum_of_warp(solver.counted.pushes), solver.counted.searches, solver.counted.visits,
+                           solver.counted.waves};
+    for (u32 i = 0; i < 4; ++i)
+        if (lane_id() == 0 && counted[i] != 0) relaxed_fetch_add(&args.counts[i], counted[i]);
+    if (team.is_first())
+        for (u32 i = 0; i < STATE_WORDS; ++i)
+            if (i != FAILED && i != ACTIVE_TILES && i != ACTIVE_HERE) args.state[i] = state[i];
+}

@@ -1,0 +1,140 @@
+"""Push-relabel on a grid, tile after tile, in one persistent kernel on a GPU.
+
+preflow's own; what it takes from papers: regions are discharged in turn, each as far as it goes by itself,
+with exact distances inside given those around it (Delong and Boykov, "A Scalable Graph-Cut Algorithm for
+N-D Grids", CVPR 2008; Shekhovtsov and Hlavac, "A Distributed Mincut/Maxflow Algorithm Combining Path
+Augmentation and Push-Relabel", 2011), and global relabels that are exact (Cherkassky and Goldberg 1997).
+
+A warp works on a tile, and a row of 32 pixels is a word. Residual arcs of a tile are words as well, one a
+row and direction, so that a level of a breadth-first search over 1,024 pixels is a handful of instructions:
+a shuffle, a shift and a mask for each direction. Distances are therefore exact whenever excess moves, and a
+global relabel, which searches tiles until no label at a border changes, takes about as long as reading a
+bit for every arc. A discharge repeats: search, then move excess from the highest level down to the first,
+in shared memory, each lane the pixels of its rows; what reaches the border crosses to the lowest neighbours
+there and is handed over at the end. Tiles of one color are discharged at the same time: none of their
+neighbours is, so that a tile needs no atomic operations on its own memory on the device. Tiles that have
+nothing to do are not looked at: those that have are listed, color by color; a few are left to one block,
+which waits for nobody else. The kernel ends with a global relabel that finds no excess that can reach the
+sink: its search is the one that proves the cut.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..cuda import runtime
+from ..cuda.runtime import Device
+from ..errors import DeviceMemoryError
+from ..graph.integer_grid import IntegerGrid
+from ..solving.options import check_count, check_positive
+from ..solving.run import Control
+from .slabs import solve_in_slabs
+from .solution import GridFlow, GridSolution
+from .tile_launches import IS_DONE, Launcher, Turns, make_arrays
+from .tiling import fill_tiles, tiling_of, write_sides
+
+
+@dataclass(frozen=True)
+class TiledOptions:
+    """Options of push-relabel by tiles.
+
+    Attributes
+    ----------
+    waves : int
+        How often the excess of a tile is moved down before the tiles around it get their turn.
+    rounds, rounds_percent : int
+        Turns of every color between two global relabels: so many, or so many for each hundred rounds that the
+        last relabel took if that is more.
+    slab_bytes : int
+        Memory of the GPU for capacities and excess: of a grid that needs more the host keeps them, and slabs
+        of planes, or of rows of an image, come to the GPU one at a time. 0 is as much as is free.
+    """
+
+    waves: int = 2
+    rounds: int = 4
+    rounds_percent: int = 50
+    slab_bytes: int = 0
+
+    def __post_init__(self) -> None:
+        check_positive("waves", self.waves)
+        check_positive("rounds", self.rounds)
+        check_count("rounds_percent", self.rounds_percent)
+        check_count("slab_bytes", self.slab_bytes)
+
+    @property
+    def turns(self) -> Turns:
+        """What the kernel is told."""
+        return Turns(self.waves, self.rounds, self.rounds_percent)
+
+
+def solve_on_device(
+    device: Device, grid: IntegerGrid, start: GridFlow | None, options: TiledOptions, control: Control
+) -> GridSolution:
+    """Solve a grid that is on the GPU.
+
+    Raises
+    ------
+    UnsuitableMethodError
+        Arcs lead too far for tiles, or in too many directions.
+    DeviceMemoryError
+        Capacities and excess do not fit.
+
+    Notes
+    -----
+    Memory on the device, beside the input: for each pixel 2, 4 or 8 bytes a direction, 4 or 8 of excess, 4 of
+    label and (directions + 3) / 8 of bits; rounded up to whole tiles.
+    """
+    tiling = tiling_of(device, grid)
+    if options.slab_bytes and tiling.padded_size * tiling.capacity_bytes > options.slab_bytes:
+        on_host = grid.placed(np, device.to_host)
+        solution = solve_in_slabs(device, tiling, on_host, start, options.slab_bytes, options.turns, control)
+        return _mapped(device.xp.asarray, solution)
+    needed = tiling.bytes_on_device
+    if needed > device.free_bytes:
+        raise DeviceMemoryError(
+            f"{grid.size:,} pixels with {tiling.directions} neighbours take {needed:,} bytes, "
+            f"{device.name} has {device.free_bytes:,} free"
+        )
+    arrays = make_arrays(device, tiling)
+    residual, terminal = fill_tiles(device, tiling, grid, start, arrays.words)
+    launcher = Launcher(device, tiling, arrays, options.turns, control)
+    while True:
+        discharges = not control.stopped
+        state = launcher.launch((0, tiling.num_tiles, 0), residual, terminal, discharges)
+        if state[IS_DONE] or not discharges:
+            break
+    return GridSolution(
+        write_sides(device, tiling, arrays.words),
+        bool(state[IS_DONE]),
+        tiling.image(residual),
+        tiling.image(terminal),
+    )
+
+
+def _mapped(place: Any, solution: GridSolution) -> GridSolution:
+    """Return a solution with its arrays brought elsewhere."""
+    return GridSolution(
+        place(solution.sink_side), solution.finished, place(solution.residual), place(solution.terminal)
+    )
+
+
+def solve(grid: IntegerGrid, start: GridFlow | None, options: TiledOptions, control: Control) -> GridSolution:
+    """Solve a grid that is on the host, and bring the outcome back; slab by slab where it does not fit.
+
+    Raises
+    ------
+    DeviceMemoryError
+        Not even the thinnest slab fits.
+    """
+    device = runtime.find_device()
+    tiling = tiling_of(device, grid)
+    given = grid.source.nbytes + grid.sink.nbytes + grid.neighbor.nbytes
+    fits = tiling.bytes_on_device + given <= device.free_bytes
+    if fits and tiling.padded_size * tiling.capacity_bytes <= (options.slab_bytes or device.free_bytes):
+        on_device = grid.placed(device.xp, device.xp.asarray)
+        return _mapped(device.to_host, solve_on_device(device, on_device, start, options, control))
+    slab_bytes = options.slab_bytes or max(0, device.free_bytes - tiling.bytes_kept) * 9 // 10
+    return solve_in_slabs(device, tiling, grid, start, slab_bytes, options.turns, control)

@@ -1,0 +1,195 @@
+// Tiles of a grid, and what is kept of them: see cuda_tiled.py.
+//
+// A tile is 32 pixels wide and has ROWS rows, each of which is the bits of one word: which pixels have excess, which
+// can still send some to the sink, which have residual capacity in a direction. A warp works on a tile; its lanes own
+// the rows, ROWS_A_LANE each. Neighbours of all pixels of a tile are then a shuffle and a shift.
+#include "grid.cuh"
+#include "lanes.cuh"
+
+#ifndef DIRECTIONS
+#define DIRECTIONS 4      // of arcs; opposite ones differ in the last bit
+#define OFFSETS_Z 0       // of the even directions, four bits each
+#define OFFSETS_Y 0x10
+#define OFFSETS_X 0x01
+#define TILE_Z 1
+#define TILE_Y 32
+#define RESIDUAL_BYTES 2
+#define EXCESS_BYTES 4
+#endif
+
+template <u32 BYTES> struct SignedOf { using Type = i64; };
+template <> struct SignedOf<4> { using Type = int; };
+template <> struct SignedOf<2> { using Type = short; };
+using Residual = SignedOf<RESIDUAL_BYTES>::Type;
+using Excess = SignedOf<EXCESS_BYTES>::Type;
+
+#define CONSTANT __host__ __device__ constexpr
+
+constexpr u32 WIDTH = 32, ROWS = TILE_Z * TILE_Y, ROWS_A_LANE = ROWS / WARP;
+constexpr u32 NONE = 0xffffffffu;  // the label of a pixel that cannot reach the sink
+
+CONSTANT int offset_of(u64 packed, u32 direction) {
+    const int word = static_cast<int>(packed >> direction / 2 * 4 & 15);
+    const int offset = word < 8 ? word : word - 16;
+    return direction % 2 ? -offset : offset;
+}
+CONSTANT int dz(u32 direction) { return offset_of(OFFSETS_Z, direction); }
+CONSTANT int dy(u32 direction) { return offset_of(OFFSETS_Y, direction); }
+CONSTANT int dx(u32 direction) { return offset_of(OFFSETS_X, direction); }
+CONSTANT int size_of(int offset) { return offset < 0 ? -offset : offset; }
+CONSTANT int sign_of(int offset) { return offset < 0 ? -1 : offset > 0; }
+
+// Returns how far arcs lead along an axis.
+CONSTANT int reach_of(u64 packed) {
+    int reach = 0;
+    for (u32 d = 0; d < DIRECTIONS; ++d) reach = reach < offset_of(packed, d) ? offset_of(packed, d) : reach;
+    return reach;
+}
+constexpr int REACH_Z = reach_of(OFFSETS_Z), REACH_Y = reach_of(OFFSETS_Y), REACH_X = reach_of(OFFSETS_X);
+constexpr int SIDES_X = REACH_X > 0 ? REACH_X : 1;  // arrays of no entries are not C++
+
+// Whether an arc may lead to the tile at (z, y, x) from this one, each -1, 0 or 1.
+CONSTANT bool leads_to(int z, int y, int x) {
+    for (u32 d = 0; d < DIRECTIONS; ++d)
+        if ((z == 0 || sign_of(dz(d)) == z) && (y == 0 || sign_of(dy(d)) == y) && (x == 0 || sign_of(dx(d)) == x))
+            return z != 0 || y != 0 || x != 0;
+    return false;
+}
+CONSTANT bool leads_along_axes_only() {
+    for (u32 d = 0; d < DIRECTIONS; ++d)
+        if ((dz(d) != 0) + (dy(d) != 0) + (dx(d) != 0) > 1) return false;
+    return true;
+}
+// Tiles of one color have no arcs between them.
+constexpr bool ALONG_AXES = leads_along_axes_only();
+constexpr u32 COLORS = ALONG_AXES ? 2 : REACH_Z > 0 ? 8 : 4;
+constexpr u32 MOST_COLORS = 8;
+constexpr u32 SEARCH_LIST = MOST_COLORS;  // the list of tiles to be searched, beside one for each color
+
+CONSTANT bool row_is_inside(u32 direction, u32 row) {
+    const int z = static_cast<int>(row / TILE_Y) + dz(direction), y = static_cast<int>(row % TILE_Y) + dy(direction);
+    return 0 <= z && z < TILE_Z && 0 <= y && y < TILE_Y;
+}
+// Whether arcs lead from the row to rows of other tiles.
+CONSTANT bool is_outer_row(u32 row) {
+    const int z = static_cast<int>(row / TILE_Y), y = static_cast<int>(row % TILE_Y);
+    return z < REACH_Z || z >= TILE_Z - REACH_Z || y < REACH_Y || y >= TILE_Y - REACH_Y;
+}
+constexpr u32 LOW_SIDE = (1u << REACH_X) - 1, HIGH_SIDE = LOW_SIDE << (WIDTH - REACH_X) % WIDTH;
+CONSTANT u32 outer_pixels(u32 row) { return is_outer_row(row) ? ~0u : LOW_SIDE | HIGH_SIDE; }
+
+// Words of a tile, ROWS of each kind: pixels with residual capacity in each direction, and these.
+constexpr u32 ROOT = DIRECTIONS, ACTIVE = DIRECTIONS + 1, REACHED = DIRECTIONS + 2, KINDS = DIRECTIONS + 3;
+
+struct Arguments {
+    u64 tiles_z, tiles_y, tiles_x;
+    u64 first_tile, end_tile;           // whose capacities and excess are here, and may be discharged
+    u64 first_pixel, direction_stride;  // of what is here
+    Residual* residual;
+    Excess* terminal;  // excess, less what can go to the sink
+    u32* label;
+    u32* words;
+    u32* stamps;  // when a tile was last listed, by searches and by discharges
+    u32* lists;
+    u32* counters;
+    u32* arrivals;
+    u64* state;
+    u64* counts;
+    u64 waves, rounds, rounds_percent, work_of_launch;
+    u64 dischargers;  // warps of a block with room for a tile's capacities
+};
+
+// The grid's measures.
+struct Shape {
+    u32 tiles_z, tiles_y, tiles_x;
+    u32 line, plane;  // steps inside of a tile fit 31 bits
+
+    __device__ explicit Shape(const Arguments& args)
+        : tiles_z(static_cast<u32>(args.tiles_z)), tiles_y(static_cast<u32>(args.tiles_y)),
+          tiles_x(static_cast<u32>(args.tiles_x)), line(tiles_x * WIDTH), plane(line * tiles_y * TILE_Y) {}
+
+    __device__ u32 num_tiles() const { return tiles_z * tiles_y * tiles_x; }
+    __device__ int step(u32 d) const { return dz(d) * static_cast<int>(plane) + dy(d) * static_cast<int>(line) + dx(d); }
+};
+
+struct Tile {
+    u32 index, z, y, x;
+    u32 line, plane;
+    u64 first;  // its first pixel
+
+    __device__ Tile(const Shape& shape, u32 index)
+        : index(index), z(index / shape.tiles_x / shape.tiles_y), y(index / shape.tiles_x % shape.tiles_y),
+          x(index % shape.tiles_x), line(shape.line), plane(shape.plane),
+          first(static_cast<u64>(z * TILE_Z) * plane + static_cast<u64>(y * TILE_Y) * line + x * WIDTH) {}
+
+    __device__ u32 offset(u32 row) const { return row / TILE_Y * plane + row % TILE_Y * line; }
+    __device__ u64 pixel(u32 row) const { return first + offset(row); }
+    __device__ u32 color() const { return ALONG_AXES ? (z + y + x) & 1 : (z & 1) * 4 + (y & 1) * 2 + (x & 1); }
+    __device__ u32* words(const Arguments& args, u32 kind) const {
+        return args.words + (static_cast<u64>(index) * KINDS + kind) * ROWS;
+    }
+    // The tiles around it have numbers from 0 to 26.
+    __device__ u32 neighbor(const Shape& shape, u32 number) const {
+        return index + static_cast<u32>(((static_cast<int>(number / 9) - 1) * static_cast<int>(shape.tiles_y) +
+                                         static_cast<int>(number / 3 % 3) - 1) *
+                                            static_cast<int>(shape.tiles_x) +
+                                        static_cast<int>(number % 3) - 1);
+    }
+    __device__ bool has_neighbor(const Shape& shape, u32 number) const {
+        return z + number / 9 - 1 < shape.tiles_z && y + number / 3 % 3 - 1 < shape.tiles_y &&
+               x + number % 3 - 1 < shape.tiles_x;
+    }
+};
+
+// Bits of a lane's rows.
+using Rows = u32[ROWS_A_LANE];
+
+__device__ __forceinline__ u32 row_of(u32 k) { return k * WARP + lane_id(); }
+
+// Returns, for each pixel, the bit of its neighbour in a direction; garbage in rows whose neighbours are not inside.
+__device__ __forceinline__ u32 neighbor_bits(const Rows& bits, u32 d, u32 k) {
+    const int rows = dz(d) * TILE_Y + dy(d);
+    u32 word = bits[k];
+    if (rows != 0) {
+        const int lane = static_cast<int>(lane_id()), receiver = (lane - rows) & 31;
+        const int source = static_cast<int>(k) + (receiver + rows - lane) / 32;
+        word = 0;
+#pragma unroll
+        for (int i = 0; i < static_cast<int>(ROWS_A_LANE); ++i) word = source == i ? bits[i] : word;
+        word = __shfl_sync(ALL_LANES, word, (lane + rows) & 31);
+    }
+    return dx(d) >= 0 ? word >> dx(d) : word << -dx(d);
+}
+
+__device__ __forceinline__ bool any_of_warp(const Rows& bits) {
+    u32 all = 0;
+#pragma unroll
+    for (u32 k = 0; k < ROWS_A_LANE; ++k) all |= bits[k];
+    return __any_sync(ALL_LANES, all != 0);
+}
+
+__device__ __forceinline__ u32 union_of_warp(u32 bits) {
+#pragma unroll
+    for (u32 distance = WARP / 2; distance > 0; distance /= 2) bits |= __shfl_xor_sync(ALL_LANES, bits, distance);
+    return bits;
+}
+
+// Lists of tiles. In each round of searches, and of discharges for each color, tiles are appended to the list of the
+// next, and the list after it is emptied: see RotatingSizes in worklist.cuh.
+struct TileLists {
+    u32* lists;
+    u32* counters;
+    u32* stamps;
+    u32 num_tiles;
+
+    __device__ u32* size(u32 which, u32 round) const { return &counters[(which * 3 + round % 3) * 32]; }
+    __device__ u32* list(u32 which, u32 round) const {
+        return lists + static_cast<u64>(which * 3 + round % 3) * num_tiles;
+    }
+    // Appends a tile unless it is there; `stamp` grows from list to list that it may be in: searches have stamps of
+    // their own. One lane calls it.
+    __device__ void append(u32 which, u32 round, u32 stamp, u32 tile) const {
+        if (relaxed_fetch_max(&stamps[which == SEARCH_LIST ? num_tiles + tile : tile], stamp) < stamp)
+            list(which, round)[relaxed_fetch_add(size(which, round), 1u)] = tile;
+    }
+};

@@ -1,0 +1,129 @@
+"""The state of the published grid solvers on a GPU, direction after direction, and its exact search.
+
+No arc is stored: what there is are residual capacities, one array for each direction, and for every pixel its
+excess or, negative, what it can still send to the sink. Numbers have 32 bits where they fit, else 64: atomic
+operations of the GPU know no less. Global relabel and gap relabel are one search here, backwards from all
+pixels with a deficit: what it does not reach is dead.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..cuda.runtime import Device
+from ..errors import InvalidInputError, SolverError
+from ..graph.integer_grid import IntegerGrid
+from ..solving.run import Control
+from ..stats import GLOBAL_RELABELS, RELABEL_NANOSECONDS
+from .solution import GridFlow, GridSolution, initial_state
+
+SOURCE = Path(__file__).with_suffix(".cu")
+#: Pixels are numbered with 31 bits: so what leads past either end of the grid is seen to.
+MOST_PIXELS = 2**31 - 1
+#: Words of 64 bits that the counters of a search take.
+COUNTER_WORDS = 64
+#: More exact searches than any grid needs.
+MOST_SEARCHES = 10_000_000
+
+
+class DeviceGrid(NamedTuple):
+    """``Grid`` in direction_major.cuh."""
+
+    residual: Any
+    terminal: Any
+    step: Any
+    num_pixels: int
+
+    @property
+    def constants(self) -> tuple[tuple[str, int], ...]:
+        """What kernels on this grid are compiled with."""
+        return (
+            ("DIRECTIONS", len(self.residual)),
+            ("CAPACITY_BITS", 8 * self.residual.dtype.itemsize),
+            ("TERMINAL_BITS", 8 * self.terminal.dtype.itemsize),
+        )
+
+
+class Search(NamedTuple):
+    """``SearchArguments`` in the ``.cu`` file."""
+
+    grid: DeviceGrid
+    height: Any
+    order: Any
+    counters: Any
+    active: Any
+
+
+def make_state(device: Device, grid: IntegerGrid, start: GridFlow | None) -> DeviceGrid:
+    """Return the state of a grid on the device before a solve.
+
+    Raises
+    ------
+    InvalidInputError
+        The grid has 2**31 pixels or more.
+    """
+    if grid.size > MOST_PIXELS:
+        raise InvalidInputError(f"the method takes at most {MOST_PIXELS:,} pixels, got {grid.size:,}")
+    residual, terminal = initial_state(grid, start)
+    if residual.dtype.itemsize < 4:
+        residual = residual.astype(np.int32)
+    step = device.xp.asarray((grid.steps % 2**32).astype(np.uint32))
+    return DeviceGrid(residual.reshape(len(residual), -1), terminal.reshape(-1), step, grid.size)
+
+
+def make_search(device: Device, grid: DeviceGrid) -> Search:
+    """Return the arguments of an exact search; the heights are yet to be set."""
+    xp, n = device.xp, grid.num_pixels
+    return Search(
+        grid,
+        xp.empty(n, dtype=np.uint32),
+        xp.empty(n, dtype=np.uint32),
+        xp.zeros(COUNTER_WORDS, dtype=np.uint64),
+        xp.zeros(1, dtype=np.uint64),
+    )
+
+
+def search_at_rest(device: Device, search: Search, control: Control, method: str) -> int:
+    """Make the heights exact; return the excess on pixels from which a deficit can be reached.
+
+    Raises
+    ------
+    SolverError
+        There were more searches than any grid needs.
+    """
+    began = time.perf_counter_ns()
+    search.counters[:] = 0
+    search.active[:] = 0
+    device.launch(
+        SOURCE,
+        "search_at_rest",
+        device.num_multiprocessors,
+        device.block_threads,
+        search,
+        constants=search.grid.constants,
+        cooperative=True,
+    )
+    active = int(device.to_host(search.active)[0])
+    control.counts[RELABEL_NANOSECONDS] += time.perf_counter_ns() - began
+    control.counts[GLOBAL_RELABELS] += 1
+    control.excess[0] = active
+    if control.counts[GLOBAL_RELABELS] > MOST_SEARCHES:
+        raise SolverError(f"{method} gave up after {MOST_SEARCHES:,} global relabels")
+    return active
+
+
+def note_total_excess(grid: DeviceGrid, control: Control) -> None:
+    """Tell the progress report how much excess there is before the solve."""
+    control.excess[:] = float(grid.terminal.clip(0).sum(dtype=np.float64))
+
+
+def solution(shape: tuple[int, ...], search: Search, finished: bool) -> GridSolution:
+    """Return what a solve has come to, on the device, after a search at rest."""
+    grid = search.grid
+    sink_side = (search.height <= grid.num_pixels).reshape(shape)
+    residual = grid.residual.reshape(len(grid.residual), *shape)
+    return GridSolution(sink_side, finished, residual, grid.terminal.reshape(shape))

@@ -1,0 +1,58 @@
+"""Lock-free push-relabel on a grid: Hong's algorithm on many cores, with global relabels.
+
+Hong (IPDPS 2008), as in Łupińska, section 4.4: the lowest residual neighbour of an active pixel gets its
+excess if it is lower, else the pixel is lifted to just above it. The kernels are those for general networks
+(parallel/lockfree.py); here arcs are computed, not stored. For the record: on images searches for paths are
+several times as fast, see multicore_merging.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..graph.integer_grid import IntegerGrid
+from ..parallel.lockfree import push_relabel
+from ..solving.options import check_positive_number
+from ..solving.run import Control
+from .implicit_arcs import implicit_network
+from .solution import GridFlow, GridSolution
+from .state import grid_solution, grid_state, interior
+
+
+@dataclass(frozen=True)
+class GridLockFreeOptions:
+    """Options of the lock-free solver.
+
+    Attributes
+    ----------
+    relabel_period : float or None
+        A global relabel is due after ``relabel_period * n`` relabels of all threads together; None: never.
+    """
+
+    relabel_period: float | None = 1.0
+
+    def __post_init__(self) -> None:
+        if self.relabel_period is not None:
+            check_positive_number("relabel_period", self.relabel_period)
+
+
+def solve(
+    grid: IntegerGrid, start: GridFlow | None, options: GridLockFreeOptions, control: Control
+) -> GridSolution:
+    """Find a minimum cut of a grid.
+
+    Notes
+    -----
+    O(n^2) pushes and relabels a pixel; memory of the state, three indices a pixel and 16 bytes of excess.
+    """
+    state = grid_state(grid, start, control.threads)
+    net = implicit_network(state)
+    index = np.uint32 if len(net.excess) + 1 < 2**32 else np.uint64
+    height = push_relabel(net, index, options.relabel_period, False, control)
+    np.subtract(net.excess, net.sink_residual, out=state.terminal, casting="unsafe")
+    first, last = interior(grid)
+    sink_side = height[first:last] <= len(height)
+    finished = not bool(net.excess[first:last][sink_side].any())
+    return grid_solution(grid, state, sink_side, finished)

@@ -1,0 +1,135 @@
+"""The persistent kernel of :mod:`.cuda_tiled` and what it keeps: launch it, and read how far it came."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..cuda.runtime import Device
+from ..errors import SolverError
+from ..solving.run import Control
+from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS
+from .tiling import WARP, Tiling
+
+SOURCE = Path(__file__).with_name("cuda_tiled.cu")
+#: Words of the kernel's state and of what it counts, and where they are.
+STATE_WORDS, COUNT_WORDS = 12, 4
+IS_DONE, ACTIVE_TILES, NUM_RELABELS, SEARCH_ROUNDS, PHASES, NANOSECONDS = range(6)
+FAILED, ACTIVE_HERE = 8, 11
+NUM_PUSHES, NUM_SEARCHES, NUM_VISITS, NUM_WAVES = range(4)
+#: Lists of tiles: three in turn for each of up to eight colors and for searches; a counter has a line.
+LISTS, COUNTER_WORDS = 3 * 9, 32
+#: Tiles that a launch may discharge before it comes back: some 0.2 s on an H200.
+WORK_OF_LAUNCH = 2**20
+#: More global relabels than any grid needs.
+MOST_RELABELS = 10_000_000
+
+
+class TileArrays(NamedTuple):
+    """What is on the GPU for every tile, whether its capacities are there or not."""
+
+    label: Any
+    words: Any
+    stamps: Any
+    lists: Any
+    counters: Any
+    arrivals: Any
+    state: Any
+    counts: Any
+
+
+class Arguments(NamedTuple):
+    """``Arguments`` in the ``.cu`` files."""
+
+    tiles: tuple[int, int, int]
+    first_tile: int
+    end_tile: int
+    first_pixel: int
+    direction_stride: int
+    residual: Any
+    terminal: Any
+    arrays: TileArrays
+    waves: int
+    rounds: int
+    rounds_percent: int
+    work_of_launch: int
+    dischargers: int
+
+
+def make_arrays(device: Device, tiling: Tiling) -> TileArrays:
+    """Return what the kernels keep beside capacities and excess."""
+    xp, n = device.xp, tiling.num_tiles
+    return TileArrays(
+        xp.empty(tiling.padded_size, dtype=np.uint32),
+        xp.empty(n * tiling.words_of_tile, dtype=np.uint32),
+        xp.zeros(2 * n, dtype=np.uint32),
+        xp.empty(LISTS * n, dtype=np.uint32),
+        xp.zeros(LISTS * COUNTER_WORDS, dtype=np.uint32),
+        xp.zeros(1, dtype=np.uint32),
+        xp.zeros(STATE_WORDS, dtype=np.uint64),
+        xp.zeros(COUNT_WORDS, dtype=np.uint64),
+    )
+
+
+class Turns(NamedTuple):
+    """When a tile, or a color, is not to go on: see :class:`.cuda_tiled.TiledOptions`."""
+
+    waves: int
+    rounds: int
+    rounds_percent: int
+
+
+class Launcher:
+    """Launches the persistent kernel until it is done, or has no more work in the tiles that are there."""
+
+    def __init__(
+        self, device: Device, tiling: Tiling, arrays: TileArrays, turns: Turns, control: Control
+    ) -> None:
+        self.device, self.tiling, self.arrays, self.control = device, tiling, arrays, control
+        self.turns = turns
+        self.warps, self.dischargers = tiling.warps_of_block(device)
+        control.excess[:] = tiling.num_tiles
+
+    def launch(self, window: tuple[int, int, int], residual: Any, terminal: Any, discharges: bool) -> Any:
+        """Run the kernel once and return its state.
+
+        `window` is the first and end tile that may be discharged, and the first pixel that is there. Without
+        discharges distances are made exact, no more.
+        """
+        first_tile, end_tile, first_pixel = window
+        self.arrays.arrivals[:] = 0
+        arguments = Arguments(
+            self.tiling.tiles,
+            first_tile,
+            end_tile,
+            first_pixel,
+            terminal.size,
+            residual,
+            terminal,
+            self.arrays,
+            self.turns.waves,
+            self.turns.rounds if discharges else 0,
+            self.turns.rounds_percent,
+            WORK_OF_LAUNCH,
+            self.dischargers,
+        )
+        self.device.launch(
+            SOURCE,
+            "push_relabel_tiles",
+            self.device.num_multiprocessors,
+            WARP * self.warps,
+            arguments,
+            shared_bytes=self.tiling.shared_bytes(self.warps, self.dischargers),
+            constants=self.tiling.constants,
+            cooperative=True,
+        )
+        state = self.device.to_host(self.arrays.state)
+        counts = self.device.to_host(self.arrays.counts)
+        if state[FAILED] or state[NUM_RELABELS] > MOST_RELABELS:
+            raise SolverError(f"cuda-tiled gave up: state {state.tolist()}, counts {counts.tolist()}")
+        self.control.counts[[PUSHES, RELABELS, ARC_SCANS]] = counts[[NUM_PUSHES, NUM_SEARCHES, NUM_VISITS]]
+        self.control.counts[[GLOBAL_RELABELS, RELABEL_NANOSECONDS]] = state[[NUM_RELABELS, NANOSECONDS]]
+        self.control.excess[0] = state[ACTIVE_TILES]
+        return state

@@ -1,0 +1,314 @@
+"""How a grid is cut into tiles, and what these take: what :mod:`.cuda_tiled` and its kernels agree on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..cuda.runtime import Device
+from ..errors import UnsuitableMethodError
+from ..graph.integer_grid import IntegerGrid
+from .solution import GridFlow
+
+SOURCE = Path(__file__).with_suffix(".cu")
+#: Pixels of a row of a tile, and threads of a warp: a row is a word.
+WARP = WIDTH = 32
+#: Rows of a tile in an image, and planes and rows of a plane in a volume, large and small. The large ones
+#: where so many of them fit into shared memory.
+TILE_OF_IMAGE, LARGE_TILE, SMALL_TILE = (1, 32), (8, 8), (4, 8)
+LEAST_LARGE_TILES = 4
+#: Warps of a block: what the kernels have registers for.
+MOST_WARPS = 16
+#: Offsets are handed to the kernels in four bits, of up to so many pairs of opposite directions.
+MOST_REACH, MOST_PAIRS = 7, 15
+#: Steps inside of a tile fit 31 bits.
+MOST_PLANE = 2**28
+#: Bytes of a list of pixels in shared memory.
+LIST_BYTES = 512
+#: Bits of a pixel beside one for each direction.
+MORE_KINDS = 3
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """The tiles of a grid.
+
+    Attributes
+    ----------
+    grid_shape : tuple of int
+        Shape of the grid, in two or three dimensions.
+    tile : tuple of int
+        Planes of a tile, and rows of a plane.
+    offsets : tuple of tuples of int
+        Even directions, (z, y, x).
+    residual, excess : dtype
+    """
+
+    grid_shape: tuple[int, ...]
+    tile: tuple[int, int]
+    offsets: tuple[tuple[int, ...], ...]
+    residual: np.dtype[Any]
+    excess: np.dtype[Any]
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """The grid's shape as a volume."""
+        return (1,) * (3 - len(self.grid_shape)) + self.grid_shape  # type: ignore[return-value]
+
+    @property
+    def directions(self) -> int:
+        """Number of directions."""
+        return 2 * len(self.offsets)
+
+    @property
+    def tiles(self) -> tuple[int, int, int]:
+        """How many tiles there are along each axis."""
+        sizes = (*self.tile, WIDTH)
+        z, y, x = (-(-length // size) for length, size in zip(self.shape, sizes, strict=True))
+        return z, y, x
+
+    @property
+    def num_tiles(self) -> int:
+        """How many tiles there are."""
+        return int(np.prod(self.tiles, dtype=np.int64))
+
+    @property
+    def padded(self) -> tuple[int, int, int]:
+        """Shape of what the tiles cover."""
+        (z, y, x), (planes, rows) = self.tiles, self.tile
+        return z * planes, y * rows, x * WIDTH
+
+    @property
+    def padded_size(self) -> int:
+        """Pixels that the tiles cover."""
+        return int(np.prod(self.padded, dtype=np.int64))
+
+    @property
+    def inside(self) -> tuple[slice, slice, slice]:
+        """Where the grid is in that."""
+        z, y, x = (slice(0, length) for length in self.shape)
+        return z, y, x
+
+    @property
+    def rows(self) -> int:
+        """Rows of a tile."""
+        return self.tile[0] * self.tile[1]
+
+    @property
+    def words_of_tile(self) -> int:
+        """Words of the bits of a tile."""
+        return (self.directions + MORE_KINDS) * self.rows
+
+    @property
+    def slot_bytes(self) -> int:
+        """Shared memory of a warp; ``SLOT_BYTES`` in cuda_tiled_push.cuh."""
+        residual, excess = self.residual.itemsize, self.excess.itemsize
+        line = 34 if residual == 2 else 33
+        parts = (
+            self.rows * 33 * excess,
+            self.directions * self.rows * line * residual,
+            *(4 * self.directions * self.rows,) * 3,
+            *(4 * self.rows,) * 4,
+            LIST_BYTES,
+        )
+        return sum(-(-part // 16) * 16 for part in parts)
+
+    @property
+    def capacity_bytes(self) -> int:
+        """Memory for the capacities and the excess of a pixel."""
+        return self.directions * self.residual.itemsize + self.excess.itemsize
+
+    @property
+    def bytes_kept(self) -> int:
+        """Memory on the GPU for labels and bits, which stay there."""
+        return self.padded_size * 4 + self.num_tiles * 4 * (self.words_of_tile + 29)
+
+    @property
+    def bytes_on_device(self) -> int:
+        """Memory that a solve takes on the GPU."""
+        return self.padded_size * self.capacity_bytes + self.bytes_kept
+
+    @property
+    def layers(self) -> int:
+        """Along how many tiles a grid can be cut into slabs: those along its first axis."""
+        return self.tiles[0] if len(self.grid_shape) == 3 else self.tiles[1]
+
+    def image(self, padded: Any) -> Any:
+        """Return the part of an array that is the grid, without what fills its last tiles."""
+        missing = 3 - len(self.grid_shape)
+        return padded[(..., *(0,) * missing, *self.inside[missing:])]
+
+    @property
+    def constants(self) -> tuple[tuple[str, int], ...]:
+        """What the kernels are compiled with."""
+        packed = [
+            sum((offset[axis] & 15) << 4 * pair for pair, offset in enumerate(self.offsets))
+            for axis in range(3)
+        ]
+        return (
+            ("DIRECTIONS", self.directions),
+            *zip(("OFFSETS_Z", "OFFSETS_Y", "OFFSETS_X"), packed, strict=True),
+            ("TILE_Z", self.tile[0]),
+            ("TILE_Y", self.tile[1]),
+            ("RESIDUAL_BYTES", self.residual.itemsize),
+            ("EXCESS_BYTES", self.excess.itemsize),
+            ("MOST_WARPS", self.most_warps),
+        )
+
+    @property
+    def most_warps(self) -> int:
+        """Warps of a block that there are registers for."""
+        return MOST_WARPS if self.rows == WARP else MOST_WARPS // 2
+
+    def warps_of_block(self, device: Device) -> tuple[int, int]:
+        """Return how many tiles a block of the GPU works on at a time in searches, and in discharges."""
+        warps = min(self.most_warps, device.block_threads // WARP)
+        return warps, min(warps, device.shared_bytes // self.slot_bytes)
+
+    def shared_bytes(self, warps: int, dischargers: int) -> int:
+        """Return the shared memory of a block."""
+        return max(dischargers * self.slot_bytes, warps * self.rows * 33 * 4)
+
+
+def tiling_of(device: Device, grid: IntegerGrid) -> Tiling:
+    """Return the tiles for a grid.
+
+    Raises
+    ------
+    UnsuitableMethodError
+        Arcs lead too far for tiles, or in too many directions.
+    """
+    half = grid.offsets[::2]
+    missing = 3 - half.shape[1]
+    offsets = tuple((0,) * missing + tuple(int(entry) for entry in row) for row in half)
+    # A residual capacity goes to an excess and back.
+    excess = np.dtype(np.int64) if grid.residual_dtype.itemsize == 8 else grid.excess_dtype
+    is_volume = len(grid.shape) == 3
+    reach = [max(abs(offset[axis]) for offset in offsets) for axis in range(3)]
+    for tile in (LARGE_TILE, SMALL_TILE) if is_volume else (TILE_OF_IMAGE,):
+        tiling = Tiling(grid.shape, tile, offsets, grid.residual_dtype, excess)
+        within = reach[0] <= max(tile[0], 1) and reach[1] <= tile[1] and max(reach) <= MOST_REACH
+        padded_plane = tiling.padded[1] * tiling.padded[2] if is_volume else 0
+        if not within or len(offsets) > MOST_PAIRS or padded_plane > MOST_PLANE:
+            break
+        together = device.shared_bytes // tiling.slot_bytes
+        if together >= (LEAST_LARGE_TILES if tile == LARGE_TILE else 1):
+            return tiling
+    raise UnsuitableMethodError(
+        f"cuda-tiled has room for neighbours up to {MOST_REACH} apart, {SMALL_TILE[0]} from plane to plane, "
+        f"in up to {2 * MOST_PAIRS} directions, if a tile's capacities fit {device.shared_bytes:,} bytes "
+        f"and a plane has up to {MOST_PLANE:,} pixels; these are {len(offsets) * 2} directions up to "
+        f"{max(reach)} apart, capacities of {grid.residual_dtype} and planes of {padded_plane:,}"
+    )
+
+
+class InputArguments(NamedTuple):
+    """``InputArguments`` in the ``.cu`` file."""
+
+    tiles: tuple[int, int, int]
+    first_tile: int
+    end_tile: int
+    first_pixel: int
+    direction_stride: int
+    shape: tuple[int, int, int]
+    neighbor: Any
+    direction_step: int
+    steps: tuple[int, int, int]
+    flow: Any
+    residual: Any
+    terminal: Any
+    words: Any
+
+
+class SidesArguments(NamedTuple):
+    """``SidesArguments`` in the ``.cu`` file."""
+
+    tiles: tuple[int, int, int]
+    shape: tuple[int, int, int]
+    words: Any
+    sink_side: Any
+
+
+def fill_tiles(
+    device: Device, tiling: Tiling, grid: IntegerGrid, start: GridFlow | None, words: Any
+) -> tuple[Any, Any]:
+    """Return residual capacities and excess before the solve, with what fills the last tiles."""
+    xp = device.xp
+    residual = xp.empty((tiling.directions, *tiling.padded), dtype=tiling.residual)
+    terminal = xp.zeros(tiling.padded, dtype=tiling.excess)
+    xp.subtract(grid.source, grid.sink, out=tiling.image(terminal), dtype=tiling.excess, casting="unsafe")
+    # Axes along which a view has the same values are kept once.
+    neighbor = grid.neighbor[tuple(slice(None, None if step else 1) for step in grid.neighbor.strides)]
+    neighbor = xp.ascontiguousarray(neighbor)
+    steps = [
+        step // neighbor.itemsize if length > 1 else 0
+        for step, length in zip(neighbor.strides, neighbor.shape, strict=True)
+    ]
+    flow: Any = neighbor
+    if start is not None:
+        most = np.iinfo(tiling.residual).max
+        flow = xp.empty((tiling.directions // 2, *grid.shape), dtype=tiling.excess)
+        for pair, row in enumerate(flow):
+            row[...] = xp.clip(start.flow(pair), -most, most)
+    arguments = InputArguments(
+        tiling.tiles,
+        0,
+        tiling.num_tiles,
+        0,
+        tiling.padded_size,
+        tiling.shape,
+        neighbor,
+        steps[0],
+        (0,) * (4 - len(steps)) + tuple(steps[1:]),
+        flow,
+        residual,
+        terminal,
+        words,
+    )
+    constants = (
+        *tiling.constants,
+        ("NEIGHBOR_BYTES", neighbor.itemsize),
+        ("IS_SYMMETRIC", int(grid.symmetric)),
+        ("HAS_FLOW", int(start is not None)),
+    )
+    device.share(SOURCE, "fill_tiles", tiling.padded_size, arguments, constants)
+    return residual, terminal
+
+
+def write_sides(device: Device, tiling: Tiling, words: Any) -> Any:
+    """Return which pixels the last search reached, shape of the grid."""
+    sink_side = device.xp.empty(tiling.grid_shape, dtype=np.bool_)
+    arguments = SidesArguments(tiling.tiles, tiling.shape, words, sink_side.view(np.uint8))
+    device.share(SOURCE, "write_sides", sink_side.size, arguments, tiling.constants)
+    return sink_side
+
+
+def mark_tiles(
+    device: Device,
+    tiling: Tiling,
+    tiles: tuple[int, int],
+    first_pixel: int,
+    residual: Any,
+    terminal: Any,
+    words: Any,
+) -> None:
+    """Write the bits of some tiles, whose capacities and excess are on the GPU from `first_pixel` on."""
+    arguments = InputArguments(
+        tiling.tiles,
+        *tiles,
+        first_pixel,
+        terminal.size,
+        tiling.shape,
+        residual,
+        0,
+        (0, 0, 0),
+        terminal,
+        residual,
+        terminal,
+        words,
+    )
+    num_items = (tiles[1] - tiles[0]) * tiling.rows * WARP
+    device.share(SOURCE, "mark_tiles", num_items, arguments, tiling.constants)

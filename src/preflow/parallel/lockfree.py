@@ -1,0 +1,348 @@
+"""Lock-free push-relabel by a team of threads: Hong's algorithm, on any residual network.
+
+The lowest residual neighbour gets a vertex's excess if it is lower, else the vertex is lifted to just above
+it, without locks, and without barriers between operations.
+
+Why no flow is lost. Only its holder lowers a vertex's excess and the residuals of its arcs, so what it has
+read is still there when it takes it. The fetch-and-add that raises an excess from zero puts the vertex into a
+list, whose thread is its holder; the one that lowers it to zero ends that. So a vertex is in one list or at
+work in one thread. A push credits the receiver before the sender is debited, and each look at a vertex ends
+with a debit of all that was pushed, whether or not a relabel succeeded.
+
+Labels are hints, which no flow depends on. A receiver that was lifted after the push was prepared gets a
+steep arc; it reads its excess before its arcs, so it sends that back. A concurrent search lifts labels to
+distances in a network that never was, since flow moves behind its back: they may get too high, or dead where
+the sink can be reached. Only an exact search while nothing moves declares vertices dead. It comes when nobody
+has a vertex below the dead label, or a concurrent search meets a dead one. If it finds excess that can reach
+the sink, another epoch begins; after some that brought nothing there one thread works alone, so their number
+is finite.
+
+Threads list active vertices instead of looking at all they own; a vertex goes to its owner, but stays with a
+thread that has nothing else, or a last few would wander among sleeping threads. One scan serves all pushes to
+the lowest level. What is handed out and settled is counted (inboxes.py).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kernels.atomics import PADDING, compare_exchange, fetch_add, load, relaxed_load, relaxed_store, store
+from ..kernels.clock import now
+from ..kernels.kernel import kernel
+from ..kernels.relabel import lowest_neighbour_now
+from ..solving.options import UNLIMITED, limit
+from ..solving.run import COUNTER_ROW, Control
+from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS, WAITS
+from . import inboxes
+from .barrier import wait
+from .delays import delay
+from .search import search_together
+from .search_state import Search, make_search
+from .team import run_solver
+
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+#: Blocks of consecutive vertices that a thread owns, at least: few, since neighbours in number tend to be
+#: neighbours in the network (16 took 1.2 to 1.6 times as long on two threads), but active ones may gather.
+BLOCKS = 2
+#: Relabels that a thread counts for itself before it adds them to the total, at most.
+UNREPORTED = 64
+#: Epochs in a row that bring nothing to the sink, after which one thread works alone.
+FRUITLESS = 8
+#: Vertices from which a concurrent search goes on between two looks at whether it is still wanted.
+SEARCH_BATCH = np.uint64(256)
+#: Positions in State.signals.
+OVER, RELABELED, SEARCHING, STOPPING, OWNERS = (np.uint64(k) * PADDING for k in range(5))
+#: Positions in a thread's row of State.found.
+REMAINING, ACTIVE = ZERO, ONE
+#: Position in a row of State.counts: pushes by discharges that began while another thread searched.
+CONCURRENT_PUSHES = COUNTER_ROW - 1
+
+
+class State(NamedTuple):
+    """What the threads share beside the residual network.
+
+    Attributes
+    ----------
+    relabel_limit, block_bits : uint64
+        Relabels until a global one; blocks of two to the power of `block_bits` vertices have one owner.
+    height : ndarray, shape (n,)
+        Distance labels.
+    seen : ndarray of uint8, shape (n,)
+        What a concurrent search has reached; empty if there is none.
+    found : ndarray of int64
+        A row a thread: excess on all its vertices, and on the active ones, as the epoch began.
+    signals : ndarray of uint64
+        The epoch is over; relabels since the last search; a thread searches; the solve ends; owners now.
+    delays : ndarray of uint64, or None
+        For stress tests, see parallel/delays.py.
+    """
+
+    search: Search
+    lists: inboxes.Inboxes
+    stop: NDArray[Any]
+    progress: NDArray[Any]
+    counts: NDArray[Any]
+    relabel_limit: Any
+    block_bits: Any
+    height: NDArray[Any]
+    seen: NDArray[Any]
+    found: NDArray[Any]
+    signals: NDArray[Any]
+    delays: Any = None
+
+
+@kernel
+def over(state: State) -> bool:
+    """Return whether the epoch is over, or the solve is to stop."""
+    return bool(relaxed_load(state.signals, OVER) != ZERO or relaxed_load(state.stop, ZERO) != 0)
+
+
+@kernel
+def activate(state: State, thread: Any, v: Any) -> None:
+    """List `v`, which had no excess before: with its owner, or here if there is nothing else."""
+    delay(state.delays, thread)
+    owner = (v >> state.block_bits) % state.signals[OWNERS]
+    if owner == thread or inboxes.is_empty(state.lists, thread):
+        inboxes.append(state.lists, thread, v)
+    else:
+        inboxes.send(state.lists, thread, owner, v)
+
+
+@kernel
+def discharge(net: Any, state: State, thread: Any, v: Any) -> Any:
+    """Push and relabel until `v` has no excess or is dead, or the epoch is over; return the relabels."""
+    height = state.height
+    n = np.uint64(len(height))
+    last = np.uint64(net.first_out[v + ONE])
+    pushes, relabels, scans = ZERO, ZERO, ZERO
+    while not over(state):
+        h = np.uint64(relaxed_load(height, v))
+        if h > n:
+            break
+        excess = load(net.excess, v)
+        delay(state.delays, thread)
+        left = excess
+        capacity_to_sink = relaxed_load(net.sink_residual, v)
+        if capacity_to_sink > 0:
+            amount = min(left, capacity_to_sink)
+            relaxed_store(net.sink_residual, v, capacity_to_sink - amount)
+            left -= amount
+            pushes += ONE
+        if left > 0:
+            low, a = lowest_neighbour_now(net, height, v, n)
+            scans += last - np.uint64(net.first_out[v])
+            delay(state.delays, thread)
+            if h <= low and compare_exchange(height, v, h, low + ONE):
+                relabels += ONE
+                h = low + ONE
+            while low < h and left > 0 and a < last:
+                capacity = np.int64(relaxed_load(net.residual, a))
+                if capacity > 0:
+                    w = np.uint64(net.head[a])
+                    if np.uint64(relaxed_load(height, w)) <= low:
+                        amount = min(left, capacity)
+                        delay(state.delays, thread)
+                        fetch_add(net.residual, a, -amount)
+                        fetch_add(net.residual, net.reverse[a], amount)
+                        if fetch_add(net.excess, w, amount) == 0:
+                            activate(state, thread, w)
+                        left -= amount
+                        pushes += ONE
+                a += ONE
+        delay(state.delays, thread)
+        if left < excess and fetch_add(net.excess, v, left - excess) == excess - left:
+            break
+    state.counts[thread, PUSHES] += pushes
+    state.counts[thread, RELABELS] += relabels
+    state.counts[thread, ARC_SCANS] += scans
+    return relabels
+
+
+@kernel
+def lift(height: Any, v: Any, least: Any) -> Any:
+    """Raise the label of `v` to at least `least`, whoever else raises it; return what it was."""
+    h = np.uint64(relaxed_load(height, v))
+    while h < least and not compare_exchange(height, v, h, least):
+        h = np.uint64(relaxed_load(height, v))
+    return h
+
+
+@kernel
+def search_concurrently(net: Any, state: State, thread: Any) -> None:
+    """Lift labels to distances to the sink while others push, until the epoch is over."""
+    order, seen = state.search.order, state.seen
+    n = np.uint64(len(seen))
+    begin, end, v = ZERO, ZERO, ZERO
+    while v < n:
+        capacity_to_sink = relaxed_load(net.sink_residual, v)
+        seen[v] = capacity_to_sink > 0
+        if capacity_to_sink > 0:
+            order[end] = v
+            end += ONE
+        v += ONE
+    level, level_end = ONE, end
+    while begin < end:
+        if over(state):
+            return
+        batch_end = min(level_end, begin + SEARCH_BATCH)
+        while begin < batch_end:
+            delay(state.delays, thread)
+            a = np.uint64(net.first_out[order[begin]])
+            last = np.uint64(net.first_out[order[begin] + ONE])
+            while a < last:
+                w = np.uint64(net.head[a])
+                if seen[w] == 0 and relaxed_load(net.residual, net.reverse[a]) > 0:
+                    seen[w] = 1
+                    if lift(state.height, w, level + ONE) > n:
+                        relaxed_store(state.signals, OVER, ONE)
+                    order[end] = w
+                    end += ONE
+                a += ONE
+            begin += ONE
+        if begin == level_end:
+            level, level_end = level + ONE, end
+    v = ZERO
+    while v < n:
+        if seen[v] == 0:
+            lift(state.height, v, n + ONE)
+        v += ONE
+
+
+@kernel
+def work_through_epoch(net: Any, state: State, thread: Any) -> None:
+    """Discharge vertices until nobody holds one, an exact search is due, or the solve is to stop."""
+    signals, counts = state.signals, state.counts
+    owners = signals[OWNERS]
+    report_limit = min(np.uint64(UNREPORTED), state.relabel_limit // (np.uint64(8) * owners))
+    relabels = ZERO
+    while not over(state):
+        inboxes.receive(state.lists, thread)
+        if inboxes.is_empty(state.lists, thread):
+            counts[thread, WAITS] += ONE
+            delay(state.delays, thread)
+            if not inboxes.wait_for_items(state.lists, thread, owners, signals, state.stop):
+                relaxed_store(signals, OVER, ONE)
+            continue
+        searching = relaxed_load(signals, SEARCHING) != ZERO
+        pushes = counts[thread, PUSHES]
+        relabels += discharge(net, state, thread, inboxes.pop(state.lists, thread))
+        if searching:
+            counts[thread, CONCURRENT_PUSHES] += counts[thread, PUSHES] - pushes
+        if relabels <= report_limit:
+            continue
+        due = fetch_add(signals, RELABELED, relabels) + relabels >= state.relabel_limit
+        relabels = ZERO
+        if due and len(state.seen) == 0:
+            relaxed_store(signals, OVER, ONE)
+        elif due and compare_exchange(signals, SEARCHING, ZERO, ONE):
+            search_concurrently(net, state, thread)
+            counts[thread, GLOBAL_RELABELS] += ONE
+            relaxed_store(signals, RELABELED, ZERO)
+            store(signals, SEARCHING, ZERO)
+
+
+@kernel
+def begin_epoch(net: Any, state: State, thread: Any, owners: Any) -> None:
+    """List the thread's active vertices, and sum up excess, while nothing moves."""
+    n = np.uint64(len(state.height))
+    inboxes.clear(state.lists, thread)
+    remaining, active = np.int64(0), np.int64(0)
+    block = thread if thread < owners else n
+    while block << state.block_bits < n:
+        v = block << state.block_bits
+        while v < min(n, (block + ONE) << state.block_bits):
+            remaining += net.excess[v]
+            if net.excess[v] > 0 and np.uint64(state.height[v]) <= n:
+                active += net.excess[v]
+                inboxes.append(state.lists, thread, v)
+            v += ONE
+        block += owners
+    state.found[thread * PADDING + REMAINING] = remaining
+    state.found[thread * PADDING + ACTIVE] = active
+    if thread == ZERO:
+        state.counts[thread, GLOBAL_RELABELS] += ONE
+        relaxed_store(state.signals, OVER, ZERO)
+        relaxed_store(state.signals, RELABELED, ZERO)
+        relaxed_store(state.signals, STOPPING, np.uint64(relaxed_load(state.stop, ZERO)))
+        state.signals[OWNERS] = owners
+
+
+@kernel
+def first_stage(net: Any, state: State, thread: Any) -> None:
+    """Push excess until none can reach the sink; one thread's share.
+
+    On return the heights are exact, also when the solve was to stop, unless the barrier is broken.
+    """
+    num_threads, before, fruitless = state.search.num_threads[0], np.int64(-1), 0
+    while True:
+        started = now()
+        search_together(state.search, thread, net, state.height, False)
+        if thread == ZERO:
+            state.counts[thread, RELABEL_NANOSECONDS] += now() - started
+        begin_epoch(net, state, thread, num_threads if fruitless < FRUITLESS else ONE)
+        if not wait(state.search.barrier, num_threads):
+            return
+        remaining, active, row = np.int64(0), np.int64(0), ZERO
+        while row < num_threads * PADDING:
+            remaining += state.found[row + REMAINING]
+            active += state.found[row + ACTIVE]
+            row += PADDING
+        if thread == ZERO:
+            state.progress[0] = active
+        if active == 0 or relaxed_load(state.signals, STOPPING) != ZERO:
+            return
+        fruitless = fruitless + 1 if remaining == before else 0
+        before = remaining
+        if thread < state.signals[OWNERS]:
+            work_through_epoch(net, state, thread)
+        if not wait(state.search.barrier, num_threads):
+            return
+
+
+def push_relabel(
+    net: Any, dtype: Any, relabel_period: float | None, concurrent_relabel: bool, control: Control
+) -> NDArray[Any]:
+    """Run the first stage in place.
+
+    Parameters
+    ----------
+    net : ResidualArrays, or what has arrays like them
+    dtype : dtype
+        uint32 or uint64, in which vertices and heights fit.
+    relabel_period : float or None
+        A global relabel is due after ``relabel_period * n`` relabels of all threads together; None: never.
+    concurrent_relabel : bool
+        Relabel globally while others push and relabel.
+    control : Control
+
+    Returns
+    -------
+    height : ndarray, shape (n,)
+        Exact residual distances to the sink; ``n + 1`` where the sink cannot be reached.
+
+    Notes
+    -----
+    O(n^2 m) operations; memory of three indices a vertex, and a byte for concurrent searches.
+    """
+    n, num_threads = len(net.excess), control.threads
+    state = State(
+        search=make_search(num_threads, n, len(net.residual), dtype),
+        lists=inboxes.make_inboxes(num_threads, n, dtype),
+        stop=control.stop,
+        progress=control.excess,
+        counts=control.thread_counts,
+        relabel_limit=UNLIMITED if relabel_period is None else limit(relabel_period * n),
+        block_bits=np.uint64(max(1, n // (BLOCKS * num_threads)).bit_length() - 1),
+        height=np.full(n, n + 1, dtype=dtype),
+        seen=np.zeros(n if concurrent_relabel else 0, dtype=np.uint8),
+        found=np.zeros(num_threads * PADDING, dtype=np.int64),
+        signals=np.zeros(5 * PADDING, dtype=np.uint64),
+        delays=control.delays,
+    )
+    control.excess[:] = net.excess.sum(dtype=np.float64)
+    run_solver(lambda thread: first_stage(net, state, np.uint64(thread)), control, state.search.barrier)
+    return state.height

@@ -1,0 +1,220 @@
+"""Who has which region of a grid, in every state that two or three threads can reach in tiny cases."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exploration import (
+    Cases,
+    Mutants,
+    edit,
+    exchange_for,
+    exploration_tests,
+    hold_constant,
+    impatient_barrier,
+    look_then_set,
+    serve,
+)
+from preflow.gridcut import distances, regions
+from preflow.gridcut.regions import CLOSED, Regions, make_regions
+from preflow.kernels import atomics
+from scheduler import Outcome, Thread, explore, hidden_values
+
+ZERO, ONE = np.uint64(0), np.uint64(1)
+
+#: Faces as pairs of blocks: rows of blocks, a square, and two pairs that nothing joins.
+PAIR = [(0, 1)]
+ROW = [(0, 1), (1, 2)]
+LONG_ROW = [(0, 1), (1, 2), (2, 3)]
+SQUARE = [(0, 1), (2, 3), (0, 2), (1, 3)]
+APART = [(0, 1), (2, 3)]
+
+
+class Work(NamedTuple):
+    """What the threads share.
+
+    Attributes
+    ----------
+    joined : the blocks of the region of each block, as bits
+    owner : one more than the thread that has a block, 0 if none has
+    fresh : how often a block was handed out as one that nobody has searched
+    """
+
+    regions: Regions
+    joined: NDArray[np.int64]
+    owner: NDArray[np.int64]
+    fresh: NDArray[np.int64]
+    stop: NDArray[np.int64]
+
+
+def hand_over(shared: Work, blocks: int, before: int, after: int) -> None:
+    for number in range(len(shared.owner)):
+        if blocks >> number & 1:
+            block = np.uint64(number)
+            assert shared.owner[block] == before, "another thread has it"
+            shared.owner[block] = after
+            shared.joined[block] = blocks
+
+
+def joined_by(shared: Work, begin: np.uint64, end: np.uint64) -> int:
+    """Return the blocks of the two regions between which faces are opened."""
+    blocks = 0
+    while begin < end:
+        face = shared.regions.closed[begin]
+        tails = int(shared.joined[shared.regions.ends[face, ZERO]])
+        heads = int(shared.joined[shared.regions.ends[face, ONE]])
+        assert tails & heads == 0, "a face within a region"
+        assert blocks in (0, tails | heads), "faces of more than two regions"
+        blocks = tails | heads
+        begin += ONE
+    return blocks
+
+
+def work(num_blocks: int, faces: list[tuple[int, int]], num_threads: int, parts: int = 1) -> Outcome:
+    """Nobody has a block that another thread has; in the end all faces are open."""
+
+    def member(thread: int) -> Thread:
+        def run(shared: Work) -> None:
+            none = np.uint64(num_blocks)
+            region, blocks = none, 0
+            while True:
+                hand_over(shared, blocks, thread + 1, 0)
+                region, begin, end, fresh = regions.next_region(shared.regions, region, 0, shared.stop)
+                if region == none:
+                    return
+                blocks = 1 << int(region) if fresh else joined_by(shared, begin, end)
+                hand_over(shared, blocks, 0, thread + 1)
+                if fresh:
+                    shared.fresh[region] += 1
+
+        return run
+
+    def make_case() -> tuple[Work, list[Thread]]:
+        made = make_regions(num_blocks, np.array(faces, dtype=np.uint32))
+        made.weight[:] = 1
+        stop = np.zeros(1, np.int64)
+        hold_constant((made.ends, made.weight, stop))
+        nothing = np.zeros((2, num_blocks), np.int64)
+        shared = Work(made, 1 << np.arange(num_blocks), nothing[0].copy(), nothing[1].copy(), stop)
+        return shared, [member(thread) for thread in range(num_threads)]
+
+    def check_end(shared: Work, results: list[None]) -> None:
+        assert shared.regions.shared[CLOSED] == 0, "a face is closed"
+        assert (shared.fresh == 1).all(), "a block was not searched once"
+        assert len(set(shared.regions.region_of.tolist())) == parts
+
+    return explore(make_case, check_end=check_end)
+
+
+# Turns
+
+
+class Turns(NamedTuple):
+    """What threads share that take blocks turn after turn; the first three as in distances.Waves."""
+
+    shared: NDArray[np.uint64]
+    barrier: NDArray[np.int64]
+    counts: NDArray[np.uint64]
+    taken: NDArray[np.int64]
+
+
+def take_turns(num_blocks: int, num_turns: int, num_threads: int) -> Outcome:
+    """Every block is taken once a turn, and all threads get to know how much all have found."""
+
+    def member(thread: int) -> Thread:
+        def run(turns: Turns) -> None:
+            for number in range(num_turns):
+                turn, found = np.uint64(number), ZERO
+                block = distances.next_block(turns, turn)
+                while block < num_blocks:
+                    turns.taken[turn, block] += 1
+                    found += turn + ONE
+                    block = distances.next_block(turns, turn)
+                total = distances.end_turn(turns, turn, np.uint64(thread), found)
+                assert total == num_blocks * (number + 1), "not all that was found"
+
+        return run
+
+    def make_case() -> tuple[Turns, list[Thread]]:
+        turns = Turns(
+            np.zeros(5 * int(atomics.PADDING), np.uint64),
+            impatient_barrier(num_threads),
+            np.zeros((num_threads, 1), np.uint64),
+            np.zeros((num_turns, num_blocks), np.int64),
+        )
+        hold_constant((turns.counts,))
+        return turns, [member(thread) for thread in range(num_threads)]
+
+    def check_end(turns: Turns, results: list[None]) -> None:
+        assert (turns.taken == 1).all(), "a block was not taken once a turn"
+
+    return explore(make_case, check_end=check_end)
+
+
+CASES: Cases = {
+    "turns": lambda: take_turns(2, 4, 2),
+    "turns-3": lambda: take_turns(1, 2, 3),
+    "row": lambda: work(3, ROW, 2),
+    "pair-3": lambda: work(2, PAIR, 3),
+    "long-row": lambda: work(4, LONG_ROW, 2),
+    "square": lambda: work(4, SQUARE, 2),
+    "apart": lambda: work(4, APART, 2, parts=2),
+}
+
+MUTANTS: Mutants = {
+    "takes the lock in two steps": (
+        "row",
+        exchange_for(atomics.compare_exchange, look_then_set),
+        "data race",
+    ),
+    "leaves while another thread is at work": (
+        "row",
+        edit(regions.next_region, "if at_work == ZERO:", "if at_work == ONE:"),
+        "deadlock",
+    ),
+    "merges with a region that somebody has": (
+        "row",
+        edit(
+            regions.best_face,
+            "regions.state[a] == IDLE and regions.state[b] == IDLE",
+            "regions.state[a] == IDLE",
+        ),
+        "data race",
+    ),
+    "turns: clears what the next turn uses": (
+        "turns",
+        edit(distances.end_turn, "(turn + TWO) % THREE", "(turn + ONE) % THREE"),
+        "not all that was found",
+    ),
+    "turns: two share one place": (
+        "turns",
+        edit(distances.next_block, "(turn % TWO) * PADDING", "ZERO * PADDING"),
+        "not all that was found",
+    ),
+    "keeps a region": (
+        "square",
+        edit(regions.next_region, "regions.state[had] = IDLE", "pass"),
+        "a face is closed",
+    ),
+}
+
+
+test_every_state, test_mutant_is_found = exploration_tests(CASES, MUTANTS)
+
+
+def test_expressions_hide_no_value() -> None:
+    """What the explorer's states rely on."""
+    stepping = {
+        name
+        for module in (atomics, regions, distances)
+        for name, value in vars(module).items()
+        if callable(value) and name[0].islower() and not name.startswith("make")
+    }
+    assert hidden_values(regions, stepping) == []
+
+
+if __name__ == "__main__":
+    serve(CASES, MUTANTS)
