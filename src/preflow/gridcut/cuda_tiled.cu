@@ -366,5 +366,5 @@ KERNEL(push_relabel_tiles, Arguments) {
         if (lane_id() == 0 && counted[i] != 0) relaxed_fetch_add(&args.counts[i], counted[i]);
     if (team.is_first())
         for (u32 i = 0; i < STATE_WORDS; ++i)
-            if (i != FAILED) args.state[i] = state[i];
+            if (i != FAILED && i != ACTIVE_TILES && i != ACTIVE_HERE) args.state[i] = state[i];
 }

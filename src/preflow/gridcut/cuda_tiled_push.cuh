@@ -199,14 +199,17 @@ struct Pusher {
             Slot::root_before(row_of(k)) = root[k];
             Slot::over_border(row_of(k)) = levels.over_border[k];
         }
+        Rows below;
+#pragma unroll
+        for (u32 k = 0; k < ROWS_A_LANE; ++k) below[k] = levels.at(levels.size - 1, k);
         for (u32 level = levels.size; level-- > 0;) {
             Rows work;
 #pragma unroll
-            for (u32 k = 0; k < ROWS_A_LANE; ++k) work[k] = levels.at(level, k) & Slot::active(row_of(k));
+            for (u32 k = 0; k < ROWS_A_LANE; ++k) {
+                work[k] = below[k] & Slot::active(row_of(k));
+                below[k] = level > 0 ? levels.at(level - 1, k) : 0;
+            }
             if (!any_of_warp(work)) continue;
-            Rows below;
-#pragma unroll
-            for (u32 k = 0; k < ROWS_A_LANE; ++k) below[k] = level > 0 ? levels.at(level - 1, k) : 0;
 #pragma unroll
             for (u32 d = 0; d < DIRECTIONS; ++d) {
 #pragma unroll

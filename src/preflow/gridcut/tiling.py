@@ -138,8 +138,8 @@ class Tiling:
 
     def image(self, padded: Any) -> Any:
         """Return the part of an array that is the grid, without what fills its last tiles."""
-        part = padded[(..., *self.inside)]
-        return part if len(self.grid_shape) == 3 else part[..., 0, :, :]
+        missing = 3 - len(self.grid_shape)
+        return padded[(..., *(0,) * missing, *self.inside[missing:])]
 
     @property
     def constants(self) -> tuple[tuple[str, int], ...]:
@@ -199,7 +199,7 @@ def tiling_of(device: Device, grid: IntegerGrid) -> Tiling:
             return tiling
     raise UnsuitableMethodError(
         f"cuda-tiled has room for neighbours up to {MOST_REACH} apart, {SMALL_TILE[0]} from plane to plane, "
-        f"in up to {2 * MOST_PAIRS} directions, if a tile's capacities fit into {device.shared_bytes:,} bytes "
+        f"in up to {2 * MOST_PAIRS} directions, if a tile's capacities fit {device.shared_bytes:,} bytes "
         f"and a plane has up to {MOST_PLANE:,} pixels; these are {len(offsets) * 2} directions up to "
         f"{max(reach)} apart, capacities of {grid.residual_dtype} and planes of {padded_plane:,}"
     )
