@@ -303,7 +303,8 @@ def solve(
 
     Notes
     -----
-    Memory beside the state: 14 bytes a pixel, and for each thread up to 8 for each pixel of its region.
+    Memory beside the state: 10 bytes a pixel, 2 more with waves, those of closed arcs, and for each thread up
+    to 8 for each pixel of its region.
     """
     state = grid_state(grid, start, control.threads)
     first, last = map(int, interior(grid))
