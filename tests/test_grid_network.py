@@ -119,6 +119,7 @@ def test_shapes_of_neighbour_capacities(
         ((ZEROS, 0, 1), 6, "connectivity is 4 or 8 in 2 dimensions"),
         ((ZEROS, 0, 1), "4", "number of neighbours or a list"),
         ((ZEROS, 0, 1), True, "number of neighbours or a list"),
+        ((ZEROS, 0, 1), np.array(4), "number of neighbours or a list"),
         ((ZEROS, 0, 1), [], "at least one"),
         ((ZEROS, 0, 1), [(0, 1, 0)], "2 integers"),
         ((ZEROS, 0, 1), [(0, 1.5)], "2 integers"),
@@ -137,13 +138,29 @@ def test_shapes_of_neighbour_capacities(
         ((ZEROS, 0, np.inf), None, "infinite"),
         ((ZEROS, 0, [[1], [1, 2]]), None, "not an array"),
         ((ZEROS.astype(complex), 0, 1), None, "complex128"),
-        ((ZEROS == 0, 0, 1), None, "bool"),
         ((np.ma.masked_equal(ZEROS, 0), 0, 1), None, "masked"),
     ],
 )
 def test_bad_input(arguments: Any, connectivity: Any, message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         GridNetwork.from_arrays(*arguments, connectivity=connectivity)
+
+
+def test_masks_are_capacities_of_one() -> None:
+    mask = np.array([[True, True, False, False]])
+    result = preflow.grid_cut(mask, ~mask, [mask, mask])
+    result.verify()
+    assert result.value == result.energy == 1
+    assert result.labels.tolist() == [[True, True, True, False]]
+
+
+@pytest.mark.parametrize("method", ["serial-incremental-bfs", "multicore-merging"])
+def test_offsets_beyond_the_grid_take_no_memory(method: str) -> None:
+    source, sink = np.random.default_rng(0).integers(0, 9, (2, 6, 7))
+    far = [(2**30, 1), (0, 1), (0, 2**31 - 1), (1, 0), (6, 0), (0, 7)]
+    result = preflow.grid_cut(source, sink, 3, connectivity=far, method=method)
+    result.verify()
+    assert result.value == preflow.grid_cut(source, sink, 3).value
 
 
 def test_what_leaves_the_grid_may_be_anything() -> None:
@@ -157,7 +174,16 @@ def test_what_leaves_the_grid_may_be_anything() -> None:
 
 @pytest.mark.parametrize(
     ("dtype", "kept"),
-    [("u1", "i2"), ("i1", "i2"), ("u2", "i4"), ("u4", "i8"), ("u8", "i8"), ("f2", "f4"), (">i4", "i4")],
+    [
+        ("?", "i2"),
+        ("u1", "i2"),
+        ("i1", "i2"),
+        ("u2", "i4"),
+        ("u4", "i8"),
+        ("u8", "i8"),
+        ("f2", "f4"),
+        (">i4", "i4"),
+    ],
 )
 def test_dtypes_are_kept_or_widened(dtype: str, kept: str) -> None:
     network = GridNetwork.from_arrays(ZEROS.astype(dtype), 0, 1)
@@ -220,6 +246,7 @@ def test_terminals_beyond_all_arcs_are_cut_off() -> None:
         (([[1, 1]], 0, np.array([2**63, 1], np.uint64)), CapacityOverflowError, "does not fit int64"),
         (([[0.5, 1.0]], 0, 2**60), CapacityOverflowError, "mix floats with integers"),
         (([[0.5] * 3] * 3, 0, 1.7e308), CapacityOverflowError, "sum past float64"),
+        (([[1e308] * 3], [[1e308] * 3], 1), CapacityOverflowError, "of all pixels sum past float64"),
     ],
 )
 def test_what_fits_no_integers(arguments: Any, error: type[Exception], message: str) -> None:
@@ -259,6 +286,8 @@ class TestOnDevice:
 
     def test_results_are_of_the_same_kind(self) -> None:
         source, sink = np.array([[9, 4, 0]]), np.array([[0, 3, 9]])
+        ones = preflow.grid_cut(OnGpu(source > 3), OnGpu(sink > 3), True, device="cpu")
+        assert ones.value == 1
         result = preflow.grid_cut(OnGpu(source), OnGpu(sink), 2, device="cpu")
         assert isinstance(result.labels, OnGpu)
         assert result.labels.values.tolist() == [[True, True, False]]
@@ -305,6 +334,8 @@ def test_contrast_capacity() -> None:
     expected = 1e5 * np.exp(-difference @ difference / 0.5) / np.sqrt(2)
     assert capacity[1, 1, 2] == round(expected)
     assert not capacity[1, :, 0].any()
+    steps = preflow.contrast_capacity([[0, 0, 1]], sigma=1e-300)
+    assert steps[0].tolist() == [[100, 0, 0]]
     flat = preflow.contrast_capacity(np.ones((3, 4, 5)), connectivity=26)
     assert flat.shape == (13, 3, 4, 5)
     assert flat.dtype == np.int16
@@ -320,6 +351,11 @@ def test_contrast_capacity() -> None:
         ({"image": [[1, 2]], "strength": -1}, "strength"),
         ({"image": [[1, 2]], "connectivity": 6}, "connectivity is 4 or 8"),
         ({"image": [[1, 2]], "channel_axis": 2}, "no axis 2"),
+        ({"image": [[1, 2]], "channel_axis": "last"}, "channel_axis is an integer"),
+        ({"image": [[1, 2]], "sigma": "wide"}, "sigma is a positive number"),
+        ({"image": [[1j, 2]]}, "not an array of numbers"),
+        ({"image": np.ma.masked_equal([[1, 2]], 1)}, "masked"),
+        ({"image": [[1e200, 2]]}, "whose squares overflow"),
     ],
 )
 def test_bad_contrast(arguments: dict[str, Any], message: str) -> None:

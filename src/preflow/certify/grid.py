@@ -175,7 +175,8 @@ class _Total:
 
     def add(self, values: Any) -> None:
         if values.dtype.kind == "f":
-            self._floats.append(float(values.sum(dtype=np.float64)))
+            with np.errstate(over="ignore"):
+                self._floats.append(float(values.sum(dtype=np.float64)))
         else:
             self._integers += _exact(values)
 
@@ -183,7 +184,10 @@ class _Total:
     def amount(self) -> int | float:
         if not self._floats:
             return self._integers
-        return math.fsum([*self._floats, float(self._integers)])
+        try:
+            return math.fsum([*self._floats, float(self._integers)])
+        except OverflowError:
+            return math.inf
 
 
 def _exact(values: Any) -> int:

@@ -10,7 +10,7 @@ from ..cuda import runtime
 from ..cuda.runtime import Device, is_on_gpu
 from ..errors import InvalidInputError
 from .grid import GridNetwork
-from .grid_input import as_capacities, grid_arrays
+from .grid_input import as_capacities, check_numbers, grid_arrays
 from .placement import DeviceArrays, restorer, taken
 
 
@@ -61,8 +61,5 @@ def _on_device(device: Device, values: Any, name: str) -> Any:
             raise InvalidInputError(f"{name} is not on the GPU, where other arrays of the grid are")
         return device.xp.asarray(on_host)
     array = taken(device, values, name, "grid")
-    if array.dtype.kind not in "iuf" or array.dtype.itemsize > 8:
-        raise InvalidInputError(
-            f"{name} holds integers or floats of at most 64 bits, got dtype {array.dtype}"
-        )
+    check_numbers(array, name)
     return array

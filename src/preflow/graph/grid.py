@@ -102,8 +102,8 @@ class GridNetwork(HostArrays):
         Parameters
         ----------
         source_capacity, sink_capacity : array_like of the grid's shape, or scalar
-            Not negative; integers, or floats that may be ``inf``: a pixel with an infinite capacity from the
-            source is always on its side ("hard seed"). One of the two has the grid's shape.
+            Not negative; integers, bools (0 and 1), or floats that may be ``inf``: a pixel with an infinite
+            capacity from the source is always on its side ("hard seed"). One of the two has the grid's shape.
         neighbor_capacity : array_like, shape (K, *shape) or (2 K, *shape), or scalar
             As in :attr:`neighbor_capacity`; axes of the grid may have length 1, or be missing, where the
             capacity is the same along them.

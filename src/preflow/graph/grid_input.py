@@ -40,19 +40,29 @@ def _read_only(values: Any) -> Any:
     return view
 
 
-def as_capacities(values: ArrayLike, name: str) -> NDArray[Any]:
-    """Return what is array-like as an array of numbers of at most 64 bits."""
+def check_not_masked(values: Any, name: str) -> None:
+    """Raise InvalidInputError if entries of an array are masked out."""
     if hasattr(values, "mask") and np.ma.is_masked(values):  # numpy.ma is slow to import
         raise InvalidInputError(f"{name} is a masked array: fill it")
+
+
+def as_capacities(values: ArrayLike, name: str) -> NDArray[Any]:
+    """Return what is array-like as an array of numbers of at most 64 bits."""
+    check_not_masked(values, name)
     try:
         array = np.asarray(values)
     except (ValueError, OverflowError) as error:
         raise InvalidInputError(f"{name} is not an array: {error}") from None
-    if array.dtype.kind not in "iuf" or array.dtype.itemsize > 8:
+    check_numbers(array, name)
+    return array
+
+
+def check_numbers(array: Any, name: str) -> None:
+    """Raise InvalidInputError unless an array has bools, or integers or floats of at most 64 bits."""
+    if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         raise InvalidInputError(
             f"{name} holds integers or floats of at most 64 bits, got dtype {array.dtype}"
         )
-    return array
 
 
 def _grid_shape(source: Any, sink: Any) -> tuple[int, ...]:

@@ -236,7 +236,10 @@ def _scaled(network: GridNetwork, bits: int) -> IntegerGrid:
     dtype = _fitting(RESIDUAL_DTYPES, int(np.ldexp(bound, exponent)))
     neighbor = _converted_neighbor(network, scaled, dtype)
     largest = int(np.ldexp(float(max(limit for _, limit in network.limits[2:])), exponent))
-    return _reduced(network, neighbor, largest, exponent)
+    grid = _reduced(network, neighbor, largest, exponent)
+    if not grid.constant_flow + bound * network.size < np.inf:
+        raise CapacityOverflowError("the capacities of all pixels sum past float64")
+    return grid
 
 
 def _reduced(network: GridNetwork, neighbor: Any, largest_neighbor: int, exponent: int | None) -> IntegerGrid:
@@ -253,7 +256,8 @@ def _reduced(network: GridNetwork, neighbor: Any, largest_neighbor: int, exponen
     if not _is_finite(lesser):
         index = tuple(int(i) for i in np.unravel_index(int(lesser.argmax()), network.shape))
         raise UnboundedFlowError(f"pixel {index} has infinite capacity from the source and to the sink")
-    constant = float(lesser.sum(dtype=np.float64)) if exponent is not None else _exact_total(lesser)
+    with np.errstate(over="ignore"):
+        constant = float(lesser.sum(dtype=np.float64)) if exponent is not None else _exact_total(lesser)
     net = source.astype(wide) - sink
     grid = _grid(network, source, sink, neighbor, (0, largest_neighbor))
     bound = float(len(grid.offsets) * largest_neighbor)

@@ -48,11 +48,15 @@ def half_neighbourhood(ndim: int, connectivity: Any) -> list[tuple[int, ...]]:
                 f"offsets; got {connectivity}"
             )
         return named[int(connectivity)]
-    if isinstance(connectivity, str | bytes | bool) or not isinstance(connectivity, Iterable):
+    try:
+        if isinstance(connectivity, str | bytes | bool):
+            raise TypeError
+        listed = list(connectivity)
+    except TypeError:
         raise InvalidInputError(
             f"connectivity is a number of neighbours or a list of offsets, got {connectivity!r}"
-        )
-    return _listed(ndim, [_offset(ndim, offset) for offset in connectivity])
+        ) from None
+    return _listed(ndim, [_offset(ndim, offset) for offset in listed])
 
 
 def both_ways(half: Iterable[tuple[int, ...]]) -> NDArray[np.int64]:

@@ -160,8 +160,7 @@ def grid_state(grid: Any, start: Any | None = None, threads: int = 1) -> GridSta
     shape = tuple(grid.shape)
     offsets = np.ascontiguousarray(grid.offsets, dtype=np.int64)
     pixels, degree = math.prod(shape), len(offsets)
-    strides = np.array([math.prod(shape[axis + 1 :]) for axis in range(len(shape))], dtype=np.int64)
-    step = offsets @ strides
+    step = steps_within(grid)
     pad = padding(grid)
     size = pixels + 2 * pad
     number = state_dtype(grid)
@@ -219,11 +218,18 @@ def state_dtype(grid: Any) -> Any:
     return np.promote_types(np.promote_types(grid.residual_dtype, grid.excess_dtype), np.int32)
 
 
+def steps_within(grid: Any) -> NDArray[np.int64]:
+    """Return how far each direction leads in C order; 0 for one that leaves the grid from every pixel."""
+    strides = np.array([math.prod(grid.shape[axis + 1 :]) for axis in range(len(grid.shape))], dtype=np.int64)
+    offsets = np.asarray(grid.offsets, dtype=np.int64)
+    within = (np.abs(offsets) < np.array(grid.shape)).all(axis=1, keepdims=True)
+    steps: NDArray[np.int64] = np.where(within, offsets, 0) @ strides
+    return steps
+
+
 def padding(grid: Any) -> int:
     """Return how many pixels that do not exist are in front of the first one."""
-    strides = [math.prod(grid.shape[axis + 1 :]) for axis in range(len(grid.shape))]
-    reach = np.asarray(grid.offsets, dtype=np.int64) @ np.array(strides, dtype=np.int64)
-    return int(np.abs(reach).max(initial=0))
+    return int(np.abs(steps_within(grid)).max(initial=0))
 
 
 def interior(grid: Any) -> tuple[Any, Any]:
