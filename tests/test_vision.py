@@ -205,6 +205,8 @@ GOOD = seeds_at((4, 5), (0, 0), (3, 4))
         (np.zeros((4, 5, 0)), *GOOD, {}, "up to 3 channels"),
         (np.full((4, 5), np.nan), *GOOD, {}, "not finite"),
         ([["a"]], *GOOD, {}, "not an array of numbers"),
+        (np.full((4, 5), 1j), *GOOD, {}, "not an array of numbers"),
+        (np.ma.masked_equal(np.zeros((4, 5)), 0), *GOOD, {}, "masked"),
         (np.zeros((4, 5)), GOOD[0], GOOD[0], {}, r"foreground and background seeds at once.*\(0, 0\)"),
         (np.zeros((4, 5)), GOOD[0], ~GOOD[0] & GOOD[0], {}, "no background seeds"),
         (np.zeros((4, 5)), ~GOOD[1] & GOOD[1], GOOD[1], {}, "no foreground seeds"),
@@ -282,6 +284,9 @@ def test_wrong_strokes_are_refused():
         stroke((5, 5), [])
     with pytest.raises(InvalidInputError, match="brush"):
         stroke((5, 5), [(1, 1)], brush=0)
+    for points in ("ab", [(1, 2, 3)], [(0, 0, 0), (1, 1, 1)], [(1, 1), (2,)]):
+        with pytest.raises(InvalidInputError, match="a point is 2 numbers"):
+            stroke((5, 5), points)
 
 
 @pytest.mark.parametrize(
@@ -312,6 +317,8 @@ def test_overlay_refuses_what_does_not_fit():
     mask = np.zeros((4, 5), dtype=bool)
     with pytest.raises(InvalidInputError, match="image has shape"):
         overlay(np.zeros((5, 4)), mask)
+    with pytest.raises(InvalidInputError, match="not finite"):
+        overlay(np.full((4, 5), np.nan), mask)
     with pytest.raises(InvalidInputError, match="seeds have shape"):
         overlay(np.zeros((4, 5)), mask, (mask.T, mask.T))
     with pytest.raises(InvalidInputError, match="an overlay shows an image"):

@@ -238,6 +238,13 @@ def test_large_terms():
         alpha_expansion(data.astype(float) * 100, potts(2))
 
 
+def test_masked_data_and_too_many_labels():
+    with pytest.raises(InvalidInputError, match="data is a masked array"):
+        alpha_expansion(np.ma.masked_equal([[[0, 1]], [[2, 3]]], 1), potts(2))
+    with pytest.raises(InvalidInputError, match="at most 1,024"):
+        potts(10**6)
+
+
 def test_an_energy_has_all_of_its_terms():
     energy = LabelEnergy.from_arrays(np.zeros((2, 3, 3), int), potts(2))
     assert repr(energy) == "<LabelEnergy: 2 labels, 3 x 3 pixels, 4 neighbours>"

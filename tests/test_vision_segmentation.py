@@ -193,6 +193,7 @@ def test_grabcut_ends_where_nothing_is_left():
         ((0, 0, 36, 44), {}, "covers the whole image"),
         ((1, 2, 3), {}, "box is"),
         ((1.5, 2, 3, 4), {}, "box is"),
+        ([(1, 2), (3,)], {}, "box is not an array"),
         ((0, 0, 0, 5, 5, 5), {}, "leaves the image"),
         (np.zeros((36, 44), dtype=bool), {}, "box is empty"),
         (np.ones((36, 43), dtype=bool), {}, "image has shape"),
@@ -208,6 +209,14 @@ def test_grabcut_ends_where_nothing_is_left():
 def test_wrong_arguments_of_grabcut_are_named(box, options, message):
     with pytest.raises(InvalidInputError, match=message):
         grabcut(two_colours()[0], box, **options)
+
+
+def test_neighbours_may_be_a_list_of_offsets():
+    image, *seeds = np.eye(4), *masks_at((4, 4), (0, 0), (3, 0))
+    listed = segment(image, *seeds, connectivity=[(0, 1), (1, 0)])
+    listed.cut.verify()
+    assert listed.energy == segment(image, *seeds, connectivity=4).energy
+    assert grabcut(image, (0, 0, 3, 3), connectivity=[(0, 1)]).cut.status == "optimal"
 
 
 def test_image_that_is_no_image_is_refused_by_grabcut():

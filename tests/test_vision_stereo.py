@@ -110,7 +110,10 @@ def test_parabola():
         ({"max_disparity": 60}, "not less than the width of the views, 60"),
         ({"max_disparity": 3.5}, "max_disparity is an integer"),
         ({"smoothness": -1}, "smoothness is finite and at least 0"),
+        ({"smoothness": 1e20}, "smoothness 1e.20 does not fit int32"),
         ({"sigma": 0}, "sigma is positive"),
+        ({"sigma": None}, "sigma is a positive number"),
+        ({"left": np.full((40, 60, 3), 1e39)}, "left has floats above"),
         ({"time_limit": -1}, "time_limit"),
     ],
 )

@@ -14,10 +14,16 @@ import numpy as np
 from ..cuda import runtime
 from ..cuda.runtime import is_on_gpu
 from ..errors import CapacityOverflowError, InvalidInputError
+from ..graph.grid_input import check_not_masked
 from ..graph.neighbourhood import Box, half_neighbourhood, named_neighbourhoods, pair_boxes
 from ..graph.network import EXACT_FLOAT
 from ..graph.placement import restorer
-from .parameters import check_number
+from .parameters import check_integer, check_number, check_positive
+
+#: Squares of differences of larger values, or sums of them, may be beyond float64.
+LARGEST_VALUE = 1e140
+#: What is less is no divisor.
+LEAST_FLOAT = float(np.finfo(np.float64).tiny)
 
 
 def contrast_capacity(
@@ -77,7 +83,8 @@ def contrast_capacity(
     if channel_axis is None:
         channels = values[..., np.newaxis]
     else:
-        if not -values.ndim <= channel_axis < values.ndim:
+        check_integer("channel_axis", channel_axis, minimum=-values.ndim)
+        if channel_axis >= values.ndim:
             raise InvalidInputError(f"image has no axis {channel_axis}, its shape is {values.shape}")
         channels = xp.moveaxis(values, channel_axis, -1)
     shape = channels.shape[:-1]
@@ -94,10 +101,8 @@ def contrast_of_channels(
 ) -> Any:
     """Return the capacities of :func:`contrast_capacity` for an image whose last axis is that of channels."""
     check_number("strength", strength)
-    if isinstance(sigma, bool) or not (
-        sigma is None or (isinstance(sigma, int | float | np.number) and sigma > 0)
-    ):
-        raise InvalidInputError(f"sigma is positive, got {sigma}")
+    if sigma is not None:
+        check_positive("sigma", sigma)
     if strength > EXACT_FLOAT:
         raise CapacityOverflowError("a capacity is above 2**53, where float64 skips integers")
     if sigma is None:
@@ -111,8 +116,9 @@ def contrast_of_channels(
         if math.isinf(sigma):
             row[here] = round(longest)
         else:
-            fall = xp.exp(_squared_difference(channels, here, there, xp) / (-2.0 * sigma * sigma))
-            row[here] = xp.rint(longest * fall)
+            with np.errstate(over="ignore"):
+                ratio = _squared_difference(channels, here, there, xp) / max(2.0 * sigma * sigma, LEAST_FLOAT)
+            row[here] = xp.rint(longest * xp.exp(-ratio))
     return capacities
 
 
@@ -122,14 +128,20 @@ def finite_array(name: str, values: Any, xp: Any = np) -> Any:
     Raises
     ------
     InvalidInputError
-        It is no array of numbers, or one of them is not finite.
+        It is no array of numbers, some are masked out, not finite, or so large that squares overflow.
     """
+    check_not_masked(values, name)
     try:
-        array = xp.asarray(values, dtype=np.float64)
+        array = xp.asarray(values)
     except (TypeError, ValueError) as error:
         raise InvalidInputError(f"{name} is not an array of numbers: {error}") from None
+    if array.dtype.kind not in "biuf":
+        raise InvalidInputError(f"{name} is not an array of numbers: its dtype is {array.dtype}")
+    array = array.astype(np.float64, copy=False)
     if not xp.isfinite(array).all():
         raise InvalidInputError(f"{name} has values that are not finite")
+    if array.size and float(abs(array).max()) > LARGEST_VALUE:
+        raise InvalidInputError(f"{name} has values above {LARGEST_VALUE:g}, whose squares overflow")
     return array
 
 

@@ -28,6 +28,14 @@ def check_number(name: str, value: float, minimum: float = 0.0) -> None:
         raise InvalidInputError(f"{name} is finite and at least {minimum:g}, got {value}")
 
 
+def check_positive(name: str, value: float) -> None:
+    """Raise InvalidInputError unless ``value`` is a positive number, which may be infinite."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        raise InvalidInputError(f"{name} is a positive number, got {value!r}")
+    if not value > 0:
+        raise InvalidInputError(f"{name} is positive, got {value}")
+
+
 def check_capacity(name: str, value: int, factor: int = 1) -> None:
     """Raise unless ``value`` is an integer of at least 1 and ``factor * value`` fits int64."""
     check_integer(name, value)

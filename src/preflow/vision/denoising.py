@@ -24,6 +24,7 @@ from ..errors import InvalidInputError
 from ..generators.contrast import finite_array
 from ..generators.parameters import check_integer, check_number
 from ..graph.neighbourhood import half_neighbourhood, pair_boxes
+from ..graph.network import EXACT_FLOAT
 from ..gridcut.api import grid_cut
 from ..gridcut.result import GridCutResult
 from ..progress import Reporter
@@ -36,6 +37,8 @@ LARGEST_FORCE = 2**20
 
 #: Integers of an image that become grey values unless it is said how many: those of 16 bits.
 MOST_LEVELS = 2**16
+#: Grey values that may be asked for: steps between more of them are finer than the rounding of forces.
+MOST_ASKED = LARGEST_FORCE
 
 Data = Literal["squared", "absolute"]
 
@@ -117,8 +120,8 @@ def denoise(
         Squared for Gaussian noise, absolute for outliers ("salt and pepper"), which leaves what is broad
         enough at its grey value. In a binary image the first are half of the second.
     levels : int, optional
-        Grey values that pixels of the result may have, evenly spaced over the range of `image`. Default: all
-        integers in that range, 256 values for floats.
+        Grey values that pixels of the result may have, evenly spaced over the range of `image`, at most
+        2**20. Default: all integers in that range, 256 values for floats.
     connectivity : int, optional
         4 or 8 neighbours in an image, 6, 18 or 26 in a volume; default: 8 and 26.
     channel_axis : int, optional
@@ -154,13 +157,17 @@ def denoise(
            [1, 1, 1, 1]])
     >>> result.verify()
     """
+    values = finite_array("image", image)
     given = np.asarray(image)
-    values = finite_array("image", given)
+    if given.dtype.kind in "iu" and given.size and np.abs(values).max() > EXACT_FLOAT:
+        raise InvalidInputError("image has integers past 2**53, which float64 cannot hold exactly")
     check_number("weight", weight)
     if data not in ("squared", "absolute"):
         raise InvalidInputError(f"data is 'squared' or 'absolute', got {data!r}")
     if levels is not None:
         check_integer("levels", levels, minimum=2)
+        if levels > MOST_ASKED:
+            raise InvalidInputError(f"levels is at most {MOST_ASKED:,}, got {levels:,}")
     planes = _planes(values, channel_axis)
     ndim = planes[0].ndim
     half = half_neighbourhood(ndim, ALL_AROUND[ndim] if connectivity is None else connectivity)

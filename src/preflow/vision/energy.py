@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import CapacityOverflowError, InvalidInputError, VerificationError
-from ..graph.network import FlowNetwork, MaxFlowProblem, exact_sum
+from ..graph.grid_input import check_not_masked
+from ..graph.network import EXACT_FLOAT, FlowNetwork, MaxFlowProblem, exact_sum
 from ..maxflow.api import min_cut
 from ..maxflow.result import MinCutResult
 from ..progress import Reporter
@@ -88,6 +89,11 @@ class BinaryEnergy:
         if costs[0].ndim != 2 or costs[0].shape[1] != 2:
             raise InvalidInputError(f"unary has shape (variables, 2), got {costs[0].shape}")
         dtype = np.result_type(*costs)
+        whole = [table for table in costs if table.dtype.kind == "i" and table.size]
+        if dtype.kind == "f" and any(_largest(table) > EXACT_FLOAT for table in whole):
+            raise CapacityOverflowError(
+                "costs mix floats with integers past 2**53, which float64 cannot hold exactly"
+            )
         num_variables = len(costs[0])
         own = {"unary": costs[0].astype(dtype)}
         for order, name, members, table in ((2, "pair", pairs, costs[1]), (3, "triple", triples, costs[2])):
@@ -95,7 +101,10 @@ class BinaryEnergy:
             own[f"{name}s"] = variables
             own[f"{name}_costs"] = _tables(f"{name}_costs", table, order, len(variables), dtype)
         tables = (own["unary"], own["pair_costs"], own["triple_costs"])
-        size = sum(float(np.abs(table, dtype=np.float64).sum()) for table in tables)
+        with np.errstate(over="ignore"):
+            size = sum(float(np.abs(table, dtype=np.float64).sum()) for table in tables)
+        if not np.isfinite(size):
+            raise CapacityOverflowError("the costs sum past float64")
         if dtype.kind != "f" and size >= LARGEST_SUM:
             raise CapacityOverflowError(f"the costs sum to {size:.3g}: beyond 2**60 int64 would overflow")
         for name, values in own.items():
@@ -266,6 +275,8 @@ def minimize_energy(
     (1, [True, True])
     >>> result.verify()
     """
+    if not isinstance(energy, BinaryEnergy):
+        raise InvalidInputError(f"energy is a BinaryEnergy, got {type(energy).__name__}")
     problem, constant = energy._network()
     cut = min_cut(
         problem, method=method, device=device, threads=threads, time_limit=time_limit, progress=progress
@@ -365,9 +376,22 @@ def _gain(
     return gain
 
 
+def _largest(table: NDArray[np.int64]) -> int:
+    """Return the largest absolute value of a table that is not empty."""
+    return max(-int(table.min()), int(table.max()))
+
+
+def _array(name: str, values: ArrayLike) -> NDArray[Any]:
+    check_not_masked(values, name)
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        raise InvalidInputError(f"{name} is not an array: {error}") from None
+
+
 def _costs(name: str, values: ArrayLike) -> NDArray[Any]:
     """Return costs as int64 or float64."""
-    array = np.asarray(values)
+    array = _array(name, values)
     if array.dtype.kind not in "biuf":
         raise InvalidInputError(f"{name} is an array of numbers, got {array.dtype}")
     if array.dtype.kind == "f" and array.size:
@@ -380,7 +404,7 @@ def _costs(name: str, values: ArrayLike) -> NDArray[Any]:
 
 
 def _variables(name: str, members: ArrayLike, order: int, num_variables: int) -> NDArray[np.int64]:
-    array = np.asarray(members)
+    array = _array(name, members)
     if array.size == 0:
         return np.empty((0, order), dtype=np.int64)
     if array.dtype.kind not in "iu" or array.ndim != 2 or array.shape[1] != order:

@@ -52,7 +52,7 @@ def grabcut(
     components: int = 5,
     smoothness: float = 50.0,
     sigma: float | None = None,
-    connectivity: int | None = None,
+    connectivity: Any = None,
     iterations: int = 10,
     warm_start: Segmentation | None = None,
     method: str = "auto",
@@ -153,7 +153,11 @@ def grabcut(
 
 def _checked_box(image: ArrayLike, box: ArrayLike) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
     """Return the mask of a box, and the image with an axis of channels."""
-    given, values = np.asarray(box), finite_array("image", image)
+    values = finite_array("image", image)
+    try:
+        given = np.asarray(box)
+    except ValueError as error:
+        raise InvalidInputError(f"box is not an array: {error}") from None
     if given.dtype == np.bool_:
         check_mask("box", given)
         inside = given

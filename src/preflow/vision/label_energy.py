@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import CapacityOverflowError, InvalidInputError
 from ..generators.parameters import check_integer
+from ..graph.grid_input import check_not_masked
 from ..graph.neighbourhood import Box, half_neighbourhood, pair_boxes
 
 #: Distances between all pairs of labels are stored, and the triangle inequality takes the cube of the number.
@@ -100,8 +101,7 @@ class LabelEnergy:
         labels, *shape = costs.shape
         if labels == 0:
             raise InvalidInputError("there are no labels: data has shape " + str(costs.shape))
-        if labels > MOST_LABELS:
-            raise InvalidInputError(f"there are {labels:,} labels, at most {MOST_LABELS:,} are supported")
+        _check_count(labels)
         factors = _integers("weights", weights)
         if connectivity is None:
             connectivity = 2 * (len(factors) if factors.ndim == costs.ndim else len(shape))
@@ -206,7 +206,7 @@ def potts(labels: int) -> NDArray[np.int64]:
     >>> potts(3).tolist()
     [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
     """
-    check_integer("labels", labels)
+    _check_count(labels)
     return 1 - np.eye(labels, dtype=np.int64)
 
 
@@ -218,11 +218,18 @@ def truncated_linear(labels: int, limit: int) -> NDArray[np.int64]:
     >>> truncated_linear(4, 2).tolist()
     [[0, 1, 2, 2], [1, 0, 1, 2], [2, 1, 0, 1], [2, 2, 1, 0]]
     """
-    check_integer("labels", labels)
+    _check_count(labels)
     check_integer("limit", limit)
     number = np.arange(labels, dtype=np.int64)
     distance: NDArray[np.int64] = np.minimum(np.abs(number[:, np.newaxis] - number), limit)
     return distance
+
+
+def _check_count(labels: int) -> None:
+    """Raise InvalidInputError unless there can be so many labels."""
+    check_integer("labels", labels)
+    if labels > MOST_LABELS:
+        raise InvalidInputError(f"there are {labels:,} labels, at most {MOST_LABELS:,} are supported")
 
 
 def _broken_triangle(distance: NDArray[np.int64]) -> tuple[int, int, int] | None:
@@ -253,6 +260,7 @@ def _checked_distance(distance: ArrayLike, labels: int) -> NDArray[np.int64]:
 
 def _integers(name: str, values: ArrayLike) -> NDArray[Any]:
     """Return integers as int16, int32 or int64; floats are taken where they are exact integers."""
+    check_not_masked(values, name)
     try:
         array = np.asarray(values)
     except ValueError as error:

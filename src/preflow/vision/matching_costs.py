@@ -16,15 +16,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import InvalidInputError
+from ..errors import CapacityOverflowError, InvalidInputError
+from ..graph.grid_input import check_not_masked
 from ..graph.neighbourhood import Box, half_neighbourhood, pair_boxes
 
 #: The largest cost of a pair of pixels: half from the census, half from colour.
 LARGEST_COST = 100
 #: What a match costs that cannot be looked at, because it is outside of the frame.
 OUTSIDE_COST = 40
+#: Below it all differences of colours are large alike.
+LEAST_SIGMA = 1e-6
 #: Share of the weight of smoothness that is left between pixels of very different colours.
 WEIGHT_ACROSS_EDGES = 0.1
+#: Floats go from 0 to 1; larger ones only saturate costs, up to where sums of float32 overflow.
+LARGEST_FLOAT = 1e30
 #: Height and width of the window of the census: its 62 neighbours fit 64 bits.
 CENSUS_WINDOW = (7, 9)
 #: Differing bits, and a difference of colours on a scale of 255, at which a measure reaches 1 - 1/e of its
@@ -39,6 +44,7 @@ def checked_frame(name: str, image: ArrayLike) -> NDArray[np.float32]:
 
     Integers are taken on the scale of their type, floats on the scale from 0 to 1, as scikit-image does.
     """
+    check_not_masked(image, name)
     try:
         pixels = np.asarray(image)
     except ValueError as error:
@@ -50,6 +56,8 @@ def checked_frame(name: str, image: ArrayLike) -> NDArray[np.float32]:
     if not np.isfinite(pixels).all():
         raise InvalidInputError(f"{name} has values that are not finite")
     scale = 255.0 / np.iinfo(pixels.dtype).max if pixels.dtype.kind in "iu" else 255.0
+    if pixels.dtype.kind == "f" and np.abs(pixels).max() > LARGEST_FLOAT:
+        raise InvalidInputError(f"{name} has floats above {LARGEST_FLOAT:g}: they go from 0 to 1")
     frame = pixels.astype(np.float32) * np.float32(scale)
     return frame[..., np.newaxis] if frame.ndim == 2 else frame
 
@@ -149,14 +157,18 @@ class Frame:
 def smoothness_weights(frame: Frame, strength: float, sigma: float, connectivity: int) -> NDArray[np.int32]:
     """Return integer weights of neighbours, shape (directions, h, w), that fall with their contrast.
 
-    They go from `strength` where colours are equal down to a share of it, WEIGHT_ACROSS_EDGES.
+    They go from `strength` where colours are equal, which is to fit int32, down to a share of it,
+    WEIGHT_ACROSS_EDGES.
     """
     offsets = half_neighbourhood(2, connectivity)
+    if strength > np.iinfo(np.int32).max:
+        raise CapacityOverflowError(f"smoothness {strength:g} does not fit int32")
     weights = np.zeros((len(offsets), *frame.shape), np.int32)
     for weight, offset in zip(weights, offsets, strict=True):
         here, there = pair_boxes(frame.shape, offset)
         contrast = np.abs(frame.pixels[here] - frame.pixels[there]).mean(axis=-1)
-        share = WEIGHT_ACROSS_EDGES + (1 - WEIGHT_ACROSS_EDGES) * np.exp(contrast / -sigma)
+        fall = np.exp(-(contrast / max(sigma, LEAST_SIGMA)))
+        share = WEIGHT_ACROSS_EDGES + (1 - WEIGHT_ACROSS_EDGES) * fall
         weight[here] = np.rint(strength / math.hypot(*offset) * share)
     return weights
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidInputError
-from ..generators.parameters import check_integer, check_number
+from ..generators.parameters import check_integer, check_number, check_positive
 from ..solving.run import check_time_limit
 from .expansion import Labelling
 from .flow_expansion import candidate_displacements, label_displacements
@@ -255,8 +255,7 @@ def _check_parameters(
             f"max_displacement {max_displacement} is not less than the images' shorter side, {min(shape)}"
         )
     check_number("smoothness", smoothness)
-    if not sigma > 0:
-        raise InvalidInputError(f"sigma is positive, got {sigma}")
+    check_positive("sigma", sigma)
     check_integer("max_labels", max_labels)
     if max_labels > MOST_LABELS:
         raise InvalidInputError(f"max_labels is at most {MOST_LABELS:,}, got {max_labels:,}")

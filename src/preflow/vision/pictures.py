@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidInputError, MissingDependencyError, ParseError
+from ..generators.contrast import finite_array
 from ..io.files import read_bytes, replacing
 
 #: Colours of an overlay, red, green and blue.
@@ -182,7 +183,7 @@ def _as_rgb(image: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.uint8]:
     if pixels.shape not in (shape, (*shape, 3)):
         raise InvalidInputError(f"image has shape {pixels.shape}, the mask has shape {shape}")
     if pixels.dtype != np.uint8:
-        values = pixels.astype(np.float64)
+        values = finite_array("image", pixels)
         low, high = values.min(), values.max()
         pixels = np.rint((values - low) * (255 / (high - low) if high > low else 0)).astype(np.uint8)
     if pixels.ndim == 2:

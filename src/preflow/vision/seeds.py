@@ -194,9 +194,16 @@ def _coordinates(text: str) -> list[list[float]]:
 
 def _checked_points(shape: tuple[int, ...], points: Sequence[Point]) -> NDArray[np.float64]:
     """Return points as an array with a row (x, y) or (x, y, z) for each, in the order of the image's axes."""
-    path = np.array(points, dtype=np.float64).reshape(-1, len(shape))
-    if not len(path):
+    if not len(points):
         raise InvalidInputError("a stroke needs at least one point")
+    try:
+        path = np.array(points, dtype=np.float64)
+    except (TypeError, ValueError):
+        path = np.empty(0)
+    if path.shape != (len(points), len(shape)):
+        raise InvalidInputError(
+            f"a point is {len(shape)} numbers ({', '.join('xyz'[: len(shape)])}), got {points!r}"
+        )
     most = np.array(shape[::-1]) - 1
     outside = np.flatnonzero(~((path >= 0) & (path <= most)).all(axis=1))
     if len(outside):

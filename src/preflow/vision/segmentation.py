@@ -21,6 +21,7 @@ from ..errors import CapacityOverflowError, InvalidInputError
 from ..generators.contrast import contrast_capacity, finite_array
 from ..generators.parameters import check_integer, check_number
 from ..graph.grid import GridNetwork
+from ..graph.neighbourhood import half_neighbourhood
 from ..graph.network import EXACT_FLOAT
 from ..gridcut.api import grid_cut
 from ..gridcut.result import GridCutResult
@@ -78,7 +79,7 @@ def segment(
     *,
     smoothness: float = 50.0,
     sigma: float | None = None,
-    connectivity: int | None = None,
+    connectivity: Any = None,
     model: Model = "histogram",
     components: int = 5,
     prior: float = 0.5,
@@ -106,8 +107,8 @@ def segment(
         Contrast, in units of `image`, at which a boundary becomes cheap: the n-link between neighbours
         that differ by d has the weight ``smoothness * exp(-d**2 / (2 * sigma**2)) / distance``. Default:
         the root mean square of d over all neighbours. ``inf`` makes all boundaries of one length equal.
-    connectivity : int, optional
-        4 or 8 neighbours in an image, 6, 18 or 26 in a volume; default: 8 and 26.
+    connectivity : int or list of offsets, optional
+        As for :func:`preflow.grid_cut`; default: 8 neighbours in an image, 26 in a volume.
     model : {"histogram", "mixture"}
         What is learned from the colours of the seeds: smoothed histograms, or mixtures of `components`
         Gaussians each, which need fewer seeds where there are several channels.
@@ -198,7 +199,7 @@ def segmentation_network(
     *,
     smoothness: float = 50.0,
     sigma: float | None = None,
-    connectivity: int | None = None,
+    connectivity: Any = None,
     model: Model = "histogram",
     components: int = 5,
     prior: float = 0.5,
@@ -241,17 +242,18 @@ class Links:
         channels: NDArray[np.float64],
         smoothness: float,
         sigma: float | None,
-        connectivity: int | None,
+        connectivity: Any,
     ) -> None:
         check_number("smoothness", smoothness)
         ndim = channels.ndim - 1
-        self.connectivity = ALL_AROUND[ndim] if connectivity is None else connectivity
+        half = half_neighbourhood(ndim, ALL_AROUND[ndim] if connectivity is None else connectivity)
+        self.connectivity = half
         strength = CAPACITY_PER_NAT * smoothness
         self.neighbor_capacity = contrast_capacity(
             channels, strength=strength, sigma=sigma, connectivity=self.connectivity, channel_axis=-1
         )
         # Boykov and Jolly's K: more than all n-links of a pixel, so that no minimum cut parts with a seed.
-        self.more_than_n_links = 1 + self.connectivity * math.ceil(strength)
+        self.more_than_n_links = 1 + 2 * len(half) * math.ceil(strength)
         if self.more_than_n_links > EXACT_FLOAT:
             raise CapacityOverflowError(
                 f"smoothness {smoothness:g} gives capacities above 2**53, where float64 skips integers"

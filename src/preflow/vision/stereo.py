@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidInputError
-from ..generators.parameters import check_integer, check_number
+from ..generators.parameters import check_integer, check_number, check_positive
 from ..solving.run import check_time_limit
 from .expansion import Labelling, alpha_expansion
 from .label_energy import MOST_LABELS, LabelEnergy, truncated_linear
@@ -143,8 +143,7 @@ def match_stereo(
     check_same_shape(*frames, ("left", "right"))
     disparities = _checked_range(min_disparity, max_disparity, frames[0].shape[1])
     check_number("smoothness", smoothness)
-    if not sigma > 0:
-        raise InvalidInputError(f"sigma is positive, got {sigma}")
+    check_positive("sigma", sigma)
     check_time_limit(time_limit)
     seconds: dict[str, float] = {}
     start = time.perf_counter()

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidInputError, MissingDependencyError, ParseError
+from ..generators.contrast import finite_array
 from ..io.files import read_bytes, replacing
 from .pictures import overlay
 
@@ -141,6 +142,7 @@ def volume_overlay(
     if inside.ndim != 3 or values.shape not in (inside.shape, (*inside.shape, 3)):
         raise InvalidInputError(f"volume has shape {values.shape}, the mask has shape {inside.shape}")
     if values.dtype != np.uint8:  # one stretch for all three slices
+        values = finite_array("volume", values)
         low, high = float(values.min()), float(values.max())
         values = np.rint((values - low) * (255 / (high - low) if high > low else 0)).astype(np.uint8)
     arrays = [values, inside, *(np.asarray(painted, dtype=np.bool_) for painted in seeds or ())]
