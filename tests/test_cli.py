@@ -546,6 +546,7 @@ def test_segment_says_what_is_wrong(square: str, tmp_path: Path) -> None:
     assert "seeds are needed" in fail("segment", square, "--out", out)
     assert "a seed is a box" in fail("segment", square, "--out", out, "--foreground", "1,2,3")
     assert "seeds are needed" in fail("segment", square, "--out", out, *SEEDS, "--box", "1,1,5,5")
+    assert '--box is "x0,y0,x1,y1"' in fail("segment", square, "--out", out, "--box", "5,5")
     assert "leave --model" in fail("segment", square, "--out", out, "--box", "1,1,5,5", "--prior", "0.2")
     assert "no range of values" in fail("segment", square, "--out", out, "--foreground", ">bright", *SEEDS)
     assert "ends in .png" in fail("segment", square, "--out", "out.xyz", *SEEDS)

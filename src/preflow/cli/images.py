@@ -179,6 +179,9 @@ class _Seeds(NamedTuple):
         from ..vision import parse_seeds, read_scribbles, read_volume, seeds_from_labels
 
         if self.box is not None:
+            corners = "x0,y0,z0,x1,y1,z1" if len(given.shape) == 3 else "x0,y0,x1,y1"
+            if self.box.count(",") != corners.count(",") or len(self.box.split()) != 1:
+                raise InvalidInputError(f'--box is "{corners}", got {self.box!r}')
             return (parse_seeds(given.shape, [self.box]),)
         if self.scribbles is None:
             return tuple(
