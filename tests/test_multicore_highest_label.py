@@ -48,7 +48,7 @@ ZERO, ONE = np.uint64(0), np.uint64(1)
     threads=st.sampled_from(THREADS),
     period=st.sampled_from([0.01, 1.0, 1e300]),
 )
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_agrees_with_oracle(problem: SmallProblem, threads: int, period: float) -> None:
     check_against_oracle(problem, method=METHOD, threads=threads, options={"relabel_period": period})
 
