@@ -53,9 +53,9 @@ def test_agrees_with_oracle(problem: SmallProblem, threads: int, period: float) 
     check_against_oracle(problem, method=METHOD, threads=threads, options={"relabel_period": period})
 
 
-def test_thousand_random_networks() -> None:
+def test_random_networks() -> None:
     random = np.random.default_rng(11)
-    for _ in range(1000):
+    for _ in range(300):
         n, m = int(random.integers(3, 14)), int(random.integers(0, 60))
         arcs = random.integers(0, n, m), random.integers(0, n, m), random.integers(0, 9, m)
         network = FlowNetwork.from_arrays(*arcs, num_vertices=n)

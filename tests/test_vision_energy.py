@@ -72,7 +72,7 @@ def build(unary, terms, factor=1):
     return BinaryEnergy(np.multiply(unary, factor), *parts)
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(energies(), st.sampled_from([1, 0.1]))
 def test_minimum_is_that_of_all_labellings(energy, factor):
     unary, terms = energy
@@ -89,7 +89,7 @@ def test_minimum_is_that_of_all_labellings(energy, factor):
         assert result.labels.sum() == max(map(sum, least))
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(st.sampled_from([2, 3]).flatmap(tables))
 def test_a_term_is_refused_exactly_where_it_is_not_submodular(table):
     members = [tuple(range(table.ndim))]
