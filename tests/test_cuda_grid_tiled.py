@@ -154,16 +154,20 @@ def test_warm_start(device: CpuDevice) -> None:
     check(later, warm_start=first, options={**IN_SLABS, **HASTY})
 
 
-@pytest.mark.parametrize("sanitizer", ["address", "thread"])
 @pytest.mark.parametrize(
-    ("shape", "connectivity", "options"),
-    [((2, 34), 4, {}), ((97, 1), 4, IN_SLABS), ((1, 2, 33), 6, {})],
+    ("sanitizer", "shape", "connectivity", "options"),
+    [
+        ("address", (2, 34), 4, {}),
+        ("thread", (2, 34), 4, {}),
+        ("thread", (97, 1), 4, IN_SLABS),
+        ("address", (1, 2, 33), 6, {}),
+    ],
 )
 def test_sanitizers_have_nothing_to_report(
+    sanitizer: Sanitizer,
     shape: tuple[int, ...],
     connectivity: Any,
     options: dict[str, Any],
-    sanitizer: Sanitizer,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(runtime, "find_device", lambda: CpuDevice(2, 32, sanitizer=sanitizer))
