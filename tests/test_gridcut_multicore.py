@@ -17,9 +17,8 @@ from preflow.errors import InvalidInputError
 from preflow.graph.grid import GridNetwork
 from preflow.graph.integer_grid import integer_grid
 from preflow.graph.neighbourhood import both_ways
-from preflow.gridcut import multicore_lockfree, multicore_merging
+from preflow.gridcut import multicore_merging
 from preflow.gridcut.blocks import block_box, make_faces, plan_blocks, row_of, rows_of
-from preflow.gridcut.multicore_lockfree import GridLockFreeOptions
 from preflow.gridcut.multicore_merging import MergingOptions, blocks_wanted
 from preflow.parallel.delays import make_delays
 from preflow.solving.run import Control
@@ -107,9 +106,8 @@ def test_a_neighbourhood_of_ones_own(method: str) -> None:
 def test_capacities_of_64_bits() -> None:
     rng = np.random.default_rng(0)
     source, sink, right, down = rng.integers(0, 2**40, (4, 9, 8))
-    for method in METHODS:
-        network = GridNetwork.from_arrays(source, sink, np.stack([right, down]))
-        check(network, method=method, threads=2)
+    network = GridNetwork.from_arrays(source, sink, np.stack([right, down]))
+    check(network, method="multicore-merging", threads=2, options={"blocks": 4})
 
 
 # Blocks
@@ -184,14 +182,9 @@ def test_many_solves_on_more_threads_than_cores(method: str) -> None:
 def test_threads_that_are_held_up(seed: int) -> None:
     grid = integer_grid(smooth_grid((8, 20, 20) if seed % 2 else (40, 50), seed))
     threads = 2 + 3 * (seed % 3)
-    for module, options in (
-        (multicore_merging, MergingOptions(blocks=30)),
-        (multicore_merging, MergingOptions(blocks=30, waves=4)),
-        (multicore_lockfree, GridLockFreeOptions()),
-    ):
-        control = Control(threads=threads)
-        object.__setattr__(control, "delays", make_delays(threads, seed))
-        solution = module.solve(grid, None, options, control)
+    for options in (MergingOptions(blocks=30), MergingOptions(blocks=30, waves=4)):
+        control = Control(threads=threads, delays=make_delays(threads, seed))
+        solution = multicore_merging.solve(grid, None, options, control)
         assert solution.finished
         check_grid_flow(grid, solution.residual, solution.terminal)
         check_grid_labels(grid, solution.residual, solution.terminal, ~solution.sink_side)

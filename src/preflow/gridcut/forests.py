@@ -1,4 +1,4 @@
-"""Two forests of shortest paths that grow towards each other: incremental breadth-first search.
+"""Two forests of short paths that grow towards each other: incremental breadth-first search.
 
 Goldberg, Hed, Kaplan, Tarjan and Werneck, "Maximum Flows by Incremental Breadth-First Search", ESA 2011, and
 with Kohli, "Faster and More Dynamic Maximum Flow by Incremental Breadth-First Search", ESA 2015. The source's
@@ -8,7 +8,7 @@ that is an orphan and takes another one at the same distance, or moves away from
 or leaves the forest. As in the second paper a root is a pixel with excess or with a deficit, whatever its
 capacities were: a flow to start from needs nothing else.
 
-The state of a pixel is a signed label (its distance to a root, from 1 on: positive in the source's forest,
+The state of a pixel is a signed label (its level, from 1 of a root on: positive in the source's forest,
 negative in the sink's, 0 in none) and the direction of its parent. Nobody lists children: those of a pixel
 are its neighbours whose parent it is. A forest is the source's or the sink's by an argument, not by a copy of
 the code: `sign` turns labels, and a residual capacity is looked up at the end where it is.
@@ -19,9 +19,13 @@ Departures, measured in docs/performance.md:
   from, as in the papers, one forest often never grows: twice the orphans.
 - There is no current arc: an orphan looks at its few neighbours once, for a parent at the old distance and
   for the nearest one together.
+- An orphan moves away by one level or two, to a parent that is no child of it and no orphan, or leaves the
+  forest. In the papers it may take a child, and both then climb over each other: where only a few seeds have
+  excess or deficits, that makes two to four times the orphans.
 - When a pixel leaves its forest, that is grown from again wherever it could be reached from, as with Boykov
-  and Kolmogorov. So nothing but speed depends on labels being exact: forests may grow from some roots first,
-  and forests of parts of a grid may be put together.
+  and Kolmogorov. So a label is at least the number of pixels on the path to the root, and mostly but not
+  always the least such number; nothing but speed depends on it. That is why forests may grow from some roots
+  first, and forests of parts of a grid may be put together.
 
 Parts of a grid
 ---------------
@@ -65,7 +69,7 @@ class Forests(NamedTuple):
     Attributes
     ----------
     label : ndarray of int32, shape (size,)
-        Distance to a root, that of a root being 1; negative in the sink's forest; 0 in none.
+        Level: larger than that of the parent, 1 of a root; negative in the sink's forest; 0 in none.
     parent : ndarray of uint8 or uint16, shape (size,)
         Direction of the parent; D of a root, D + 1 of an orphan.
     queued : ndarray of uint8, shape (size,)
@@ -285,6 +289,10 @@ def adopt(state: GridState, forests: Forests, source: bool, deepest: Any, first:
             q = v + step[d]
             there = sign * np.int64(label[q])
             if 0 < there < least and residual[q * degree + (d ^ ONE) if source else v * degree + d] > 0:
+                if there >= np.int64(level):
+                    code = np.uint64(parent[q])
+                    if there > np.int64(level) + 1 or code == d ^ ONE or code > degree:
+                        continue
                 least = there
                 found = d
                 if there < np.int64(level):

@@ -35,8 +35,8 @@ from ..solving.options import check_count, check_positive
 from ..solving.run import Control
 from ..stats import PUSHES
 from .blocks import Blocks, Faces, block_box, close_face, make_faces, open_face, plan_blocks, row_of, rows_of
-from .regions import BLOCKS_TAKEN, CLOSED, IDLE, NOT_SEARCHED, Regions, make_regions, next_region
-from .serial_incremental_bfs import (
+from .distances import Waves, make_waves
+from .forests import (
     DEPTH,
     HEAD,
     LENGTH,
@@ -53,9 +53,10 @@ from .serial_incremental_bfs import (
     sweep,
     with_levels,
 )
+from .regions import BLOCKS_TAKEN, CLOSED, IDLE, NOT_SEARCHED, Regions, make_regions, next_region
 from .solution import GridFlow, GridSolution
 from .state import GridState, grid_solution, grid_state, interior, padding
-from .waves import Waves, drive_waves, make_waves
+from .waves import drive_waves
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
