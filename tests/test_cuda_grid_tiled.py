@@ -210,6 +210,15 @@ def test_neighbourhoods_that_are_too_wide_are_refused(connectivity: Any) -> None
         preflow.grid_cut(random_grid((12, 12), connectivity), method=METHOD)
 
 
+def test_auto_takes_another_method_for_neighbours_too_far_apart() -> None:
+    grid = random_grid((12, 12), [(9, 0)])
+    result = preflow.grid_cut(grid, device="cuda")
+    result.verify()
+    assert result.stats.method == "cuda-lockfree"
+    assert "but cuda-lockfree, since cuda-tiled has room" in result.stats.reason
+    assert result.value == preflow.grid_cut(grid, device="cpu").value
+
+
 def test_a_grid_that_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runtime, "find_device", lambda: CpuDevice(free_bytes=100))
     with pytest.raises(DeviceMemoryError, match="in slabs; CPU threads has 100 free"):
