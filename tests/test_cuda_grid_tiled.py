@@ -117,13 +117,24 @@ def test_agrees_with_general_solver(
     check(random_grid(shape, connectivity), options=options)
 
 
+def test_in_several_launches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a launch leaves is what the next one starts from."""
+    monkeypatch.setattr(tile_launches, "WORK_OF_LAUNCH", 0)
+    check(random_grid((5, 70), 4), options=HASTY)
+
+
+def test_slabs_are_told_of(device: CpuDevice) -> None:
+    result = check(random_grid((70, 3), 4), options=IN_SLABS)
+    assert "3 layers" in result.stats.reason
+
+
 def test_one_capacity_for_both_ways() -> None:
     check(random_grid((9, 34), 4, symmetric=True))
 
 
 def test_distances_beyond_the_bits_of_seeds() -> None:
     """Labels on one side of a tile that differ by more than a search takes at once."""
-    network, value = serpentine(35, 20)
+    network, value = serpentine(34, 18)
     result = check(network)
     assert result.value == value
 
@@ -143,16 +154,20 @@ def test_warm_start(device: CpuDevice) -> None:
     check(later, warm_start=first, options={**IN_SLABS, **HASTY})
 
 
-@pytest.mark.parametrize("sanitizer", ["address", "thread"])
 @pytest.mark.parametrize(
-    ("shape", "connectivity", "options"),
-    [((2, 34), 4, {}), ((97, 1), 4, IN_SLABS), ((1, 2, 33), 6, {})],
+    ("sanitizer", "shape", "connectivity", "options"),
+    [
+        ("address", (2, 34), 4, {}),
+        ("thread", (2, 34), 4, {}),
+        ("thread", (97, 1), 4, IN_SLABS),
+        ("address", (1, 2, 33), 6, {}),
+    ],
 )
 def test_sanitizers_have_nothing_to_report(
+    sanitizer: Sanitizer,
     shape: tuple[int, ...],
     connectivity: Any,
     options: dict[str, Any],
-    sanitizer: Sanitizer,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(runtime, "find_device", lambda: CpuDevice(2, 32, sanitizer=sanitizer))
@@ -193,6 +208,15 @@ def test_impossible_options_are_refused(name: str, value: Any) -> None:
 def test_neighbourhoods_that_are_too_wide_are_refused(connectivity: Any) -> None:
     with pytest.raises(UnsuitableMethodError, match="room for neighbours up to 7 apart"):
         preflow.grid_cut(random_grid((12, 12), connectivity), method=METHOD)
+
+
+def test_auto_takes_another_method_for_neighbours_too_far_apart() -> None:
+    grid = random_grid((12, 12), [(9, 0)])
+    result = preflow.grid_cut(grid, device="cuda")
+    result.verify()
+    assert result.stats.method == "cuda-lockfree"
+    assert "but cuda-lockfree, since cuda-tiled has room" in result.stats.reason
+    assert result.value == preflow.grid_cut(grid, device="cpu").value
 
 
 def test_a_grid_that_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

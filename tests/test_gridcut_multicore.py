@@ -76,7 +76,7 @@ def grids(draw: st.DrawFn) -> GridNetwork:
     blocks=st.sampled_from([None, 2, 7, 1000]),
     waves=st.sampled_from([0, 1, 2, 8]),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_merging_agrees_with_the_general_solver(
     grid: GridNetwork, threads: int, blocks: int | None, waves: int
 ) -> None:
@@ -84,7 +84,7 @@ def test_merging_agrees_with_the_general_solver(
 
 
 @given(grid=grids(), threads=st.sampled_from([1, 2, 3, 9]), period=st.sampled_from([0.01, 1.0, None]))
-@settings(max_examples=75, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_lockfree_agrees_with_the_general_solver(
     grid: GridNetwork, threads: int, period: float | None
 ) -> None:

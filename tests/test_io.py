@@ -367,7 +367,7 @@ def mutations(draw, content):
     return bytes(data)
 
 
-@settings(relaxed, max_examples=1500)
+@settings(relaxed, max_examples=400)
 @given(content=st.one_of(mutations(SMALL), mutations(SMALL.replace(b"1 3 1", b"1 3 1.5")), st.binary()))
 def test_mutated_dimacs_parses_or_raises_parse_error(tmp_path, content):
     path = written(tmp_path, content)
@@ -379,7 +379,7 @@ def test_mutated_dimacs_parses_or_raises_parse_error(tmp_path, content):
     assert_same_network(read_dimacs(path).network, problem.network)
 
 
-@settings(relaxed, max_examples=300)
+@settings(relaxed, max_examples=150)
 @given(content=mutations(SMALL.replace(b"1 3 1", b"1 3 1.5")))
 def test_kernel_stays_within_its_arrays(tmp_path, content):
     """The same as plain Python, where an index out of range is an error, and with the same result."""
@@ -400,7 +400,7 @@ def test_kernel_stays_within_its_arrays(tmp_path, content):
         assert outcome() == compiled
 
 
-@settings(relaxed, max_examples=300)
+@settings(relaxed, max_examples=150)
 @given(data=st.data())
 def test_mutated_gzip_parses_or_raises_parse_error(tmp_path, data):
     path = written(tmp_path, data.draw(mutations(gzip.compress(SMALL, mtime=0))))
@@ -410,7 +410,7 @@ def test_mutated_gzip_parses_or_raises_parse_error(tmp_path, data):
         return
 
 
-@settings(relaxed, max_examples=300)
+@settings(relaxed, max_examples=150)
 @given(data=st.data())
 def test_mutated_npz_loads_or_raises_parse_error(tmp_path, data):
     path = tmp_path / "x.npz"
@@ -423,7 +423,7 @@ def test_mutated_npz_loads_or_raises_parse_error(tmp_path, data):
         return
 
 
-@settings(relaxed, max_examples=500)
+@settings(relaxed, max_examples=200)
 @given(content=mutations(b"c text\ns 12\nf 1 2 5\nf 2 3 -5\nf 1 3 7\n"))
 def test_mutated_solution_parses_or_raises_parse_error(tmp_path, content):
     path = written(tmp_path, content)

@@ -29,7 +29,7 @@ ZERO, ONE = np.uint64(0), np.uint64(1)
     batch=st.sampled_from([1, 2, 64]),
     period=st.sampled_from([0.01, 1.0, 1e300]),
 )
-@settings(max_examples=200)
+@settings(max_examples=80)
 def test_agrees_with_oracle(problem: SmallProblem, threads: int, batch: int, period: float) -> None:
     check_against_oracle(
         problem, method=METHOD, threads=threads, options={"batch": batch, "relabel_period": period}

@@ -48,14 +48,14 @@ ZERO, ONE = np.uint64(0), np.uint64(1)
     threads=st.sampled_from(THREADS),
     period=st.sampled_from([0.01, 1.0, 1e300]),
 )
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_agrees_with_oracle(problem: SmallProblem, threads: int, period: float) -> None:
     check_against_oracle(problem, method=METHOD, threads=threads, options={"relabel_period": period})
 
 
-def test_thousand_random_networks() -> None:
+def test_random_networks() -> None:
     random = np.random.default_rng(11)
-    for _ in range(1000):
+    for _ in range(300):
         n, m = int(random.integers(3, 14)), int(random.integers(0, 60))
         arcs = random.integers(0, n, m), random.integers(0, n, m), random.integers(0, 9, m)
         network = FlowNetwork.from_arrays(*arcs, num_vertices=n)

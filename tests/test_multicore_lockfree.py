@@ -34,7 +34,7 @@ def residual_arrays(family: str, size: str) -> ResidualArrays:
     threads=st.sampled_from(THREADS),
     period=st.sampled_from([0.01, 1.0, None]),
 )
-@settings(max_examples=200)
+@settings(max_examples=80)
 def test_agrees_with_oracle(method: str, problem: SmallProblem, threads: int, period: float | None) -> None:
     check_against_oracle(problem, method=method, threads=threads, options={"relabel_period": period})
 

@@ -713,7 +713,7 @@ def push_down(net: ResidualArrays, height: Any, random: Any) -> int:
     drain=st.booleans(),
     seed=st.integers(0, 2**32 - 1),
 )
-@settings(max_examples=200)
+@settings(max_examples=80)
 def test_search_goes_on_and_stops(
     problem: SmallProblem, threads: int, letters: int, small: int, drain: bool, seed: int
 ) -> None:

@@ -75,7 +75,7 @@ def check_builds(
     problem=small_problems(capacities=integer_capacities | float_capacities, max_vertices=30),
     wide=st.booleans(),
 )
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_any_network(problem: SmallProblem, wide: bool) -> None:
     network, dtype = problem.network, np.uint64 if wide else np.uint32
     sources, sinks = np.array(problem.sources), np.array(problem.sinks)
@@ -85,7 +85,7 @@ def test_any_network(problem: SmallProblem, wide: bool) -> None:
 
 
 @given(ends=st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=200), both_ways=st.booleans())
-@settings(max_examples=200)
+@settings(max_examples=80)
 def test_many_arcs_between_few_vertices(ends: list[tuple[int, int]], both_ways: bool) -> None:
     """Groups past the size from which pairs are found by hashing."""
     arcs = np.array(ends, dtype=np.int64).reshape(-1, 2)

@@ -105,7 +105,7 @@ def test_sort_where_one_key_has_nearly_all_items(threads: int) -> None:
     num_keys=st.integers(0, 40),
     threads=st.sampled_from(THREADS),
 )
-@settings(max_examples=200)
+@settings(max_examples=80)
 def test_sort_of_anything(keys: list[int], num_keys: int, threads: int) -> None:
     array = np.array(keys, dtype=np.uint32)
     check_sorted(array, num_keys, *sort_in_team(array, num_keys, threads))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from ..certify.grid import labelling_energy, lower_bound
 from ..cuda import runtime
 from ..cuda.runtime import Device
-from ..errors import InvalidInputError
+from ..errors import InvalidInputError, UnsuitableMethodError
 from ..graph.device_grid import DeviceGridNetwork
 from ..graph.grid import GridNetwork
 from ..graph.integer_grid import IntegerGrid, integer_grid
@@ -29,9 +30,9 @@ from ..solving.method import Method
 from ..solving.result import Status
 from ..solving.run import Control, check_time_limit, run_interruptibly
 from ..solving.timing import timed
-from ..stats import COUNTERS, RELABEL_NANOSECONDS, SolveStats
+from ..stats import SolveStats
 from .methods import METHODS
-from .policy import bytes_on_gpu, choose, pays_to_look_for_gpu
+from .policy import FOR_ALL_ON_GPU, bytes_on_gpu, choose, pays_to_look_for_gpu
 from .result import GridCutResult
 from .solution import GridSolution
 
@@ -169,6 +170,7 @@ class _Solve:
     threads: int
     device: Device | None
     warm_start: GridCutResult | None
+    automatic: bool
     control: Control = field(init=False)
     seconds: dict[str, float] = field(default_factory=dict)
 
@@ -202,7 +204,7 @@ class _Solve:
             gpu = network.device if isinstance(network, DeviceGridNetwork) else runtime.find_device()
         validated = record.make_options(options)
         count = thread_count(record, threads, network.size)
-        return cls(network, record, reason, validated, count, gpu, warm_start)
+        return cls(network, record, reason, validated, count, gpu, warm_start, method == "auto")
 
     def current_device(self) -> AbstractContextManager[None]:
         """Make the GPU on which to solve, if any, this thread's: each thread has its own current one."""
@@ -234,7 +236,6 @@ class _Solve:
             return grid, self.run(grid, self.method.solve), None
         with self.timed("build"):
             grid = integer_grid(self.network)
-        solve_on_device = self.method.solve_on_device
         if not isinstance(self.network, DeviceGridNetwork):
             if self.method.streams and bytes_on_gpu(grid) > self.device.free_bytes:
                 return grid, self.run(grid, self.method.solve), None
@@ -242,13 +243,26 @@ class _Solve:
                 grid = grid.placed(self.device.xp, self.device.xp.asarray)
         else:
             grid = grid.contiguous()
-        device = self.device
+        return grid, self.run_there(grid, self.device), self.device
 
-        def solve(*arguments: Any) -> GridSolution:
-            solution: GridSolution = solve_on_device(device, *arguments)  # type: ignore[misc]
-            return solution
+    def run_there(self, grid: IntegerGrid, device: Device) -> GridSolution:
+        """Solve a grid on a GPU; where "auto" chose what does not take it, by what takes all."""
+        try:
+            return self.run(grid, partial(self.solve_on_device, device))
+        except UnsuitableMethodError as error:
+            if not self.automatic:
+                raise
+            self.method = find_method(METHODS, FOR_ALL_ON_GPU)
+            self.options = self.method.make_options(None)
+            self.control.remarks.append(f"but {FOR_ALL_ON_GPU}, since {error}")
+        return self.run(grid, partial(self.solve_on_device, device))
 
-        return grid, self.run(grid, solve), device
+    @property
+    def solve_on_device(self) -> Callable[..., GridSolution]:
+        """What the method solves with on a GPU."""
+        solve = self.method.solve_on_device
+        assert solve is not None
+        return solve
 
     def run(self, grid: IntegerGrid, solve: Any) -> GridSolution:
         start = None if self.warm_start is None else self.warm_start.flow(grid)
@@ -289,15 +303,4 @@ class _Solve:
         return best, energy
 
     def stats(self) -> SolveStats:
-        rows = self.control.thread_counts[:, : len(COUNTERS)].tolist()
-        per_thread = tuple(dict(zip(COUNTERS, row, strict=True)) for row in rows)
-        return SolveStats(
-            method=self.method.name,
-            reason="; ".join([self.reason, *self.control.remarks]),
-            device=self.method.device,
-            threads=self.threads,
-            **{name: sum(counts[name] for counts in per_thread) for name in COUNTERS},
-            global_relabel_seconds=float(self.control.counts[RELABEL_NANOSECONDS]) * 1e-9,
-            per_thread=per_thread if self.method.parallel else (),
-            seconds=dict(self.seconds),
-        )
+        return self.control.solve_stats(self.method, self.reason, self.seconds)

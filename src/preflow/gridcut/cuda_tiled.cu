@@ -15,11 +15,17 @@ struct Counted {
     u64 pushes = 0, searches = 0, visits = 0, waves = 0;
 };
 
+// Turns after which a block that works alone meets the others, so that all know how much was done, and what a turn
+// counts for: about as many tiles as all blocks discharge in that time.
+constexpr u32 MOST_TURNS_ALONE = 256;
+constexpr u64 WORK_OF_TURN = 128;
+
 // Who works on a list: all blocks, or where it has few tiles the first block alone, which then waits for nobody else.
 struct Workers {
     GridTeam team;
     u64* told;
     bool alone = false;
+    u32 turns = 0;  // of the first block alone
 
     __device__ explicit Workers(const Arguments& args) : team(args.arrivals), told(&args.state[TOLD]) {}
 
@@ -34,8 +40,11 @@ struct Workers {
     // block has come, which begins to work alone before or after that.
     __device__ bool have(u32 size, u32 warps_of_block) {
         const bool is_short = size > 0 && size <= 2 * warps_of_block;
-        if (alone) return is_short;
-        if (is_short && blockIdx.x == 0) alone = true;
+        if (alone) return is_short && ++turns < MOST_TURNS_ALONE;
+        if (is_short && blockIdx.x == 0) {
+            alone = true;
+            turns = 0;
+        }
         return !is_short || alone;
     }
     // Tells where the first block is, once it does not work alone any more, to all.
@@ -309,13 +318,18 @@ struct Solver {
         const u64 rounds = as_searched > args.rounds ? as_searched : args.rounds;
         const u32 end = turn.round + static_cast<u32>(rounds);
         u64 work = 0;
+        Turn together = turn;
         while (true) {
+            if (!workers.alone) {
+                together = turn;
+                if (work > args.work_of_launch) break;
+            }
             const u32 size = find_work(turn, end, workers.is_first());
             if (!workers.have(size, dischargers)) {
-                const u64 before = turn.number();
-                turn = Turn::numbered(workers.agree(before));
-                work += turn.number() - before;
-                state[PHASES] += turn.number() - before;
+                turn = Turn::numbered(workers.agree(turn.number()));
+                const u64 turns = turn.number() - together.number();
+                work += WORK_OF_TURN * turns;
+                state[PHASES] += turns;
                 continue;
             }
             if (size == 0) break;
@@ -331,8 +345,7 @@ struct Solver {
             }
             workers.wait();
         }
-        // Lists that are left are emptied by the next search; nobody uses their rounds again.
-        state[ROUND] = turn.round + 3;
+        state[ROUND] = turn.round;
         return work;
     }
 };
@@ -351,6 +364,7 @@ KERNEL(push_relabel_tiles, Arguments) {
             relaxed_store(&args.state[ACTIVE_HERE], u64{0});
         }
         solver.search_all(workers, state);
+        state[ROUND] += 3;  // what was listed for the last ones is forgotten, also by the launch before
         solver.list_active(team, static_cast<u32>(state[ROUND]));
         team.wait([] {});
         state[ACTIVE_TILES] = relaxed_load(&args.state[ACTIVE_TILES]);

@@ -320,7 +320,7 @@ struct HandOver {
         }
     }
     __device__ __forceinline__ void all() {
-#pragma unroll
+#pragma unroll 1  // seldom run, and long
         for (u32 d = 0; d < DIRECTIONS; ++d) {
             if (dx(d) != 0) over_sides(d);
             if (dy(d) != 0 || dz(d) != 0) over_outer_rows(d);

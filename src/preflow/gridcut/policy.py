@@ -10,6 +10,8 @@ from ..graph.device_grid import DeviceGridNetwork
 from ..graph.grid import GridNetwork
 from ..graph.integer_grid import IntegerGrid
 
+#: What takes every grid that fits a GPU, for neighbours that are too far apart for the fastest method.
+FOR_ALL_ON_GPU = "cuda-lockfree"
 #: From so many pixels on several threads pay.
 PIXELS_FOR_THREADS = 250_000
 #: From so many pixels a GPU that is in use already pays for a grid on the host, the way there included.

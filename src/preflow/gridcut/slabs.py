@@ -91,6 +91,7 @@ def solve_in_slabs(
             f"{grid.size:,} pixels with {tiling.directions} neighbours take {needed:,} bytes in slabs; "
             f"{device.name} has {device.free_bytes:,} free"
         )
+    control.remarks.append(f"capacities stay on the host and come in slabs of up to {layers} layers of tiles")
     state = _host_state(tiling, grid, start)
     arrays = make_arrays(device, tiling)
     window = Window(device, tiling, state, layers)

@@ -21,8 +21,8 @@ FAILED, ACTIVE_HERE = 8, 11
 NUM_PUSHES, NUM_SEARCHES, NUM_VISITS, NUM_WAVES = range(4)
 #: Lists of tiles: three in turn for each of up to eight colors and for searches; a counter has a line.
 LISTS, COUNTER_WORDS = 3 * 9, 32
-#: Tiles that a launch may discharge before it comes back: some 0.2 s on an H200.
-WORK_OF_LAUNCH = 2**20
+#: Tiles that a launch may discharge before it comes back: 0.2 s on an H200 for those of volumes.
+WORK_OF_LAUNCH = 2**18
 #: More global relabels than any grid needs.
 MOST_RELABELS = 10_000_000
 

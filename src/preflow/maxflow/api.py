@@ -34,7 +34,7 @@ from ..solving.method import Method
 from ..solving.result import Status
 from ..solving.run import Control, check_time_limit, run_interruptibly
 from ..solving.timing import timed
-from ..stats import COUNTERS, RELABEL_NANOSECONDS, SolveStats
+from ..stats import SolveStats
 from .device_flow import DeviceSecondStage, SolveOnDevice
 from .methods import METHODS
 from .policy import choose, pays_to_look_for_gpu
@@ -325,18 +325,7 @@ class _Solve:
         return side, capacity
 
     def stats(self) -> SolveStats:
-        rows = self.control.thread_counts[:, : len(COUNTERS)].tolist()
-        per_thread = tuple(dict(zip(COUNTERS, row, strict=True)) for row in rows)
-        return SolveStats(
-            method=self.method.name,
-            reason="; ".join([self.reason, *self.control.remarks]),
-            device=self.method.device,
-            threads=self.threads,
-            **{name: sum(counts[name] for counts in per_thread) for name in COUNTERS},
-            global_relabel_seconds=float(self.control.counts[RELABEL_NANOSECONDS]) * 1e-9,
-            per_thread=per_thread if self.method.parallel else (),
-            seconds=dict(self.seconds),
-        )
+        return self.control.solve_stats(self.method, self.reason, self.seconds)
 
     def min_cut(self) -> MinCutResult:
         with self.current_device():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from ..errors import InvalidInputError
 from ..progress import ProgressReport, Reporter, reporting
-from ..stats import GLOBAL_RELABELS, RELABELS
+from ..stats import COUNTERS, GLOBAL_RELABELS, RELABEL_NANOSECONDS, RELABELS, SolveStats
+from .method import Method
 from .timing import compile_seconds
 
 Outcome = TypeVar("Outcome")
@@ -65,6 +66,21 @@ class Control:
     def stopped(self) -> bool:
         """Whether the solver was asked to stop."""
         return bool(self.stop[0])
+
+    def solve_stats(self, method: Method, reason: str, seconds: Mapping[str, float]) -> SolveStats:
+        """Return what a method has done, chosen for a reason, and the seconds of its phases."""
+        rows = self.thread_counts[:, : len(COUNTERS)].tolist()
+        per_thread = tuple(dict(zip(COUNTERS, row, strict=True)) for row in rows)
+        return SolveStats(
+            method=method.name,
+            reason="; ".join([reason, *self.remarks]),
+            device=method.device,
+            threads=self.threads,
+            **{name: sum(counts[name] for counts in per_thread) for name in COUNTERS},
+            global_relabel_seconds=float(self.counts[RELABEL_NANOSECONDS]) * 1e-9,
+            per_thread=per_thread if method.parallel else (),
+            seconds=dict(seconds),
+        )
 
     def report(self, elapsed: float) -> ProgressReport:
         """Return the progress as of now."""
