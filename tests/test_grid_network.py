@@ -254,6 +254,17 @@ def test_what_fits_no_integers(arguments: Any, error: type[Exception], message: 
         preflow.grid_cut(*arguments)
 
 
+@pytest.mark.filterwarnings("error")
+def test_flow_of_huge_floats_starts_a_solve_of_tiny_ones() -> None:
+    source, sink = np.random.default_rng(0).integers(0, 20, (2, 5, 6))
+    plain = preflow.grid_cut(source, sink, 3)
+    result = plain
+    for factor in (1e200, 1e-200, 1e200):
+        result = preflow.grid_cut(source * factor, sink * factor, 3 * factor, warm_start=result)
+        result.verify()
+        assert result.value == pytest.approx(plain.value * factor)
+
+
 def test_small_beside_huge_floats_keep_their_digits() -> None:
     result = preflow.grid_cut([[1e300, 0.0, 1e-3]], [[0.0, 1e-3, 1e300]], [1e-3, 1.0])
     result.verify()

@@ -69,7 +69,8 @@ class GridFlow:
         flow[here] = row[here] - self.residual[2 * pair][here]
         flow = self.place(flow)
         if self.shift:
-            scaled = np.trunc(np.ldexp(flow.astype(np.float64), self.shift))
+            with np.errstate(over="ignore"):
+                scaled = np.trunc(np.ldexp(flow.astype(np.float64), self.shift))
             flow = np.clip(scaled, -MOST_FLOW, MOST_FLOW).astype(np.int64)
         return flow
 
