@@ -57,7 +57,7 @@ def grid_cut(
     ----------
     source_capacity, sink_capacity : array_like of the grid's shape, or scalar
         Capacity from the source to each pixel, and from each pixel to the sink: what it costs to put it on
-        the sink's side, and on the source's. Integers, or floats that may be ``inf``: "hard seeds". Instead
+        the sink's side, and on the source's. Integers, bools, or floats, also ``inf``: "hard seeds". Instead
         of these arrays, the first argument may be a :class:`preflow.GridNetwork`. Arrays may be on a GPU:
         CuPy's, or others with ``__dlpack__`` such as Torch tensors; `labels` is then of the same kind, and
         "auto" takes a method that runs there.
