@@ -5,8 +5,7 @@ BIN := $(VENV)/bin
 
 # Tests that keep all cores busy by themselves: two such processes would take each other's turns.
 THREADED := $(wildcard $(addprefix tests/test_,cuda_coloring.py cuda_grid_*.py cuda_lockfree.py cuda_matching.py \
-	cuda_maxflow.py \
-	device_*.py gridcut_multicore.py multicore*.py parallel.py stress.py))
+	cuda_maxflow.py device_*.py gridcut_multicore.py multicore*.py parallel.py stress.py))
 
 .PHONY: demo test lint bench clean
 
