@@ -122,13 +122,14 @@ def contrast_of_channels(
     return capacities
 
 
-def finite_array(name: str, values: Any, xp: Any = np) -> Any:
+def finite_array(name: str, values: Any, xp: Any = np, largest: float = LARGEST_VALUE) -> Any:
     """Return what is array-like as float64.
 
     Raises
     ------
     InvalidInputError
-        It is no array of numbers, some are masked out, not finite, or so large that squares overflow.
+        It is no array of numbers, some are masked out, not finite, or so large that squares overflow:
+        above `largest`.
     """
     check_not_masked(values, name)
     try:
@@ -140,8 +141,8 @@ def finite_array(name: str, values: Any, xp: Any = np) -> Any:
     array = array.astype(np.float64, copy=False)
     if not xp.isfinite(array).all():
         raise InvalidInputError(f"{name} has values that are not finite")
-    if array.size and float(abs(array).max()) > LARGEST_VALUE:
-        raise InvalidInputError(f"{name} has values above {LARGEST_VALUE:g}, whose squares overflow")
+    if array.size and float(abs(array).max()) > largest:
+        raise InvalidInputError(f"{name} has values above {largest:g}, whose squares overflow")
     return array
 
 

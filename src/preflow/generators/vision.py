@@ -205,7 +205,7 @@ def grid_from_image(
     >>> grid_from_image([[0, 0, 9], [0, 9, 9]], [[-5, -5, 5], [-5, 5, 5]], connectivity=4, sigma=3).network
     FlowNetwork(8 vertices, 13 arcs, int64)
     """
-    data = np.rint(finite_array("data_term", data_term))
+    data = np.rint(finite_array("data_term", data_term, largest=math.inf))
     values = finite_array("image", image)
     shape = data.shape
     if data.ndim not in CONNECTIVITIES or data.size == 0:
