@@ -138,7 +138,9 @@ def solve(grid: Any, start: Any | None, options: IncrementalBfsOptions, control:
 
     Notes
     -----
-    O(pixels**2 * arcs) time; with D neighbours D residual capacities a pixel and about 23 bytes.
+    O(pixels * arcs * value of the cut) time: the paper's O(pixels**2 * arcs) wants labels that are exact
+    distances, which boxes and orphans that move by two levels at most do not keep. With D neighbours D
+    residual capacities a pixel and about 23 bytes.
     """
     state = grid_state(grid, start)
     first, last = interior(grid)
