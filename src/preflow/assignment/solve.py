@@ -18,7 +18,7 @@ from ..graph.device_costs import DeviceCosts, copied_to_device
 from ..graph.device_points import DevicePoints, points_on_device
 from ..graph.point_costs import PointCosts
 from ..parallel.pieces import run_pieces
-from ..solving.dispatch import check_method, find_method, most_threads, thread_count
+from ..solving.dispatch import choose_method, find_method, most_threads, thread_count
 from ..solving.method import Method
 from ..solving.run import Control
 from ..solving.timing import timed
@@ -108,15 +108,12 @@ class Solve:
         seconds: dict[str, float] = {}
         with timed(seconds, "build"):
             given = as_costs(cost, maximize, sizes, most_threads(threads))
-        if method == "auto":
-            if options:
-                raise InvalidInputError("options belong to one method: name it, method='auto' takes none")
+
+        def choice() -> tuple[str, str]:
             looks = pays_to_use_gpu(given) and runtime.is_in_use() and _has_room(given)
-            name, reason = choose(given, device, threads, looks)
-            record = find_method(METHODS, name)
-        else:
-            record, reason = find_method(METHODS, method), "asked for"
-            check_method(record, device, threads)
+            return choose(given, device, threads, looks)
+
+        record, reason = choose_method(METHODS, method, options, device, threads, choice)
         if isinstance(given, PointCosts) and not record.points:
             raise InvalidInputError(f"method {record.name!r} takes no PointCosts")
         gpu = None

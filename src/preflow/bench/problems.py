@@ -50,6 +50,22 @@ class Call(NamedTuple):
     device: str
 
 
+def _measured(result: Any, wall: float) -> tuple[dict[str, float], dict[str, Any]]:
+    """Return the seconds of a result's phases and of all else but compiling, and its other statistics.
+
+    Raises
+    ------
+    TimeLimitReached
+        The solve was cut short.
+    """
+    if result.status != "optimal":
+        raise TimeLimitReached(f"{result.lower_bound} <= optimum <= {result.upper_bound}")
+    detail = result.stats.to_dict()
+    phases = detail.pop("seconds")
+    wall -= phases.pop("compile", 0.0)
+    return {**phases, "other": wall - sum(phases.values())}, detail
+
+
 def takes_threads(problem: str, name: str) -> bool:
     """Return whether a method, whose options may follow it in brackets, can use several threads."""
     method, _ = method_and_options(name)
@@ -97,13 +113,8 @@ def _flow_contestant(problem: str, name: str, settings: SolverSettings) -> Conte
             options=call.options,
             time_limit=settings.stop_after,
         )
-        wall = time.perf_counter() - start
-        if result.status != "optimal":
-            raise TimeLimitReached(f"{result.lower_bound} <= optimum <= {result.upper_bound}")
-        detail = result.stats.to_dict()
-        phases = detail.pop("seconds")
-        wall -= phases.pop("compile", 0.0)
-        return Outcome(result.value, {**phases, "other": wall - sum(phases.values())}, detail)
+        phases, detail = _measured(result, time.perf_counter() - start)
+        return Outcome(result.value, phases, detail)
 
     return Contestant(
         f"preflow:{name}",
@@ -125,14 +136,9 @@ def _matching_contestant(name: str, settings: SolverSettings) -> Contestant:
         result = bipartite_matching(
             matrix, method=call.method, threads=call.threads, options=call.options, time_limit=time_limit
         )
-        wall = time.perf_counter() - start
-        if result.status != "optimal":
-            raise TimeLimitReached(f"{result.lower_bound} <= optimum <= {result.upper_bound}")
-        detail = result.stats.to_dict()
-        phases = detail.pop("seconds")
-        wall -= phases.pop("compile", 0.0)
+        phases, detail = _measured(result, time.perf_counter() - start)
         seconds = {"build": phases["build"], "solve": phases.get("initial", 0.0) + phases["solve"]}
-        seconds["other"] = wall - sum(seconds.values())
+        seconds["other"] = sum(phases.values()) - sum(seconds.values())
         return Outcome(result.cardinality, {**seconds, SEARCH: phases["solve"]}, detail)
 
     def prepare(instance: MatchingInstance) -> Any:
@@ -155,14 +161,8 @@ def _assignment_contestant(name: str, settings: SolverSettings) -> Contestant:
             options=call.options,
             time_limit=time_limit,
         )
-        wall = time.perf_counter() - start
-        if result.status != "optimal":
-            raise TimeLimitReached(f"{result.lower_bound} <= optimum <= {result.upper_bound}")
-        detail = result.stats.to_dict()
-        phases = detail.pop("seconds")
-        wall -= phases.pop("compile", 0.0)
-        seconds = {**phases, "other": wall - sum(phases.values())}
-        return Outcome(instance.total(result.column), seconds, detail)
+        phases, detail = _measured(result, time.perf_counter() - start)
+        return Outcome(instance.total(result.column), phases, detail)
 
     return Contestant(
         f"preflow:{name}",
@@ -189,13 +189,8 @@ def _grid_contestant(name: str, settings: SolverSettings) -> Contestant:
             options=call.options,
             time_limit=settings.stop_after,
         )
-        wall = time.perf_counter() - start
-        if result.status != "optimal":
-            raise TimeLimitReached(f"{result.lower_bound} <= optimum <= {result.upper_bound}")
-        detail = result.stats.to_dict()
-        phases = detail.pop("seconds")
-        wall -= phases.pop("compile", 0.0)
-        return Outcome(result.value, {**phases, "other": wall - sum(phases.values())}, detail)
+        phases, detail = _measured(result, time.perf_counter() - start)
+        return Outcome(result.value, phases, detail)
 
     return Contestant(
         f"preflow:{name}",

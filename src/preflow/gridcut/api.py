@@ -19,8 +19,8 @@ from ..graph.grid import GridNetwork
 from ..graph.integer_grid import IntegerGrid, integer_grid
 from ..progress import Reporter
 from ..solving.dispatch import (
-    check_method,
     check_placement,
+    choose_method,
     find_method,
     most_threads,
     thread_count,
@@ -190,15 +190,12 @@ class _Solve:
     ) -> _Solve:
         check_time_limit(time_limit)
         _check_warm_start(warm_start, network)
-        if method == "auto":
-            if options:
-                raise InvalidInputError("options belong to one method: name it, method='auto' takes none")
-            gpu = _gpu_for(network) if device == "auto" and threads is None else None
-            name, reason = choose(network, device, most_threads(threads), gpu)
-            record = find_method(METHODS, name)
-        else:
-            record, reason = find_method(METHODS, method), "asked for"
-            check_method(record, device, threads)
+        may_use_gpu = device == "auto" and threads is None
+
+        def choice() -> tuple[str, str]:
+            return choose(network, device, most_threads(threads), _gpu_for(network) if may_use_gpu else None)
+
+        record, reason = choose_method(METHODS, method, options, device, threads, choice)
         gpu = None
         if record.device == "cuda":
             gpu = network.device if isinstance(network, DeviceGridNetwork) else runtime.find_device()

@@ -18,7 +18,14 @@ from ..graph.bipartite import BipartiteGraph, as_bipartite_graph
 from ..graph.device_bipartite import DeviceBipartiteGraph, graph_on_device
 from ..graph.placement import taken
 from ..progress import Reporter
-from ..solving.dispatch import check_method, check_placement, find_method, most_threads, thread_count
+from ..solving.dispatch import (
+    check_method,
+    check_no_options,
+    check_placement,
+    find_method,
+    most_threads,
+    thread_count,
+)
 from ..solving.method import Method
 from ..solving.run import Control, check_time_limit, run_interruptibly
 from ..solving.timing import timed
@@ -171,8 +178,7 @@ class _Solve:
             bipartite = as_bipartite_graph(graph)
         solved = _by_rows(bipartite)
         if method == "auto":
-            if options:
-                raise InvalidInputError("options belong to one method: name it, method='auto' takes none")
+            check_no_options(options)
             on_cpu = device == "cpu" or threads is not None
             looked_at = solved
             if on_cpu and isinstance(bipartite, DeviceBipartiteGraph):

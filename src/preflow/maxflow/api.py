@@ -23,9 +23,8 @@ from ..graph.network import FlowNetwork, exact_sum, vertex_mask
 from ..graph.residual import build_residual
 from ..progress import Reporter
 from ..solving.dispatch import (
-    check_method,
     check_placement,
-    find_method,
+    choose_method,
     most_threads,
     thread_count,
     usable_cpus,
@@ -193,19 +192,13 @@ class _Solve:
         both = set(sources.tolist()).intersection(sinks.tolist())
         if both:
             raise InvalidInputError(f"vertex {flow_network.name(min(both))} is both source and sink")
-        if method == "auto":
-            if options:
-                raise InvalidInputError("options belong to one method: name it, method='auto' takes none")
-            name, reason = choose(
-                flow_network,
-                device,
-                most_threads(threads),
-                _gpu_for(flow_network) if device == "auto" and threads is None else None,
-            )
-            record = find_method(METHODS, name)
-        else:
-            record, reason = find_method(METHODS, method), "asked for"
-            check_method(record, device, threads)
+        may_use_gpu = device == "auto" and threads is None
+
+        def choice() -> tuple[str, str]:
+            gpu = _gpu_for(flow_network) if may_use_gpu else None
+            return choose(flow_network, device, most_threads(threads), gpu)
+
+        record, reason = choose_method(METHODS, method, options, device, threads, choice)
         gpu = None
         if record.device == "cuda":
             if isinstance(flow_network, DeviceFlowNetwork):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -62,6 +63,36 @@ def check_method(method: Method, device: str, threads: int | None) -> None:
         raise InvalidInputError(f"method {method.name!r} runs on {method.device}, not on device {device!r}")
     if threads is not None and threads > 1 and not method.parallel:
         raise InvalidInputError(f"method {method.name!r} uses one thread, not threads={threads}")
+
+
+def choose_method(
+    methods: Sequence[Method],
+    method: str,
+    options: Mapping[str, Any] | None,
+    device: str,
+    threads: int | None,
+    choice: Callable[[], tuple[str, str]],
+) -> tuple[Method, str]:
+    """Return the method that was named, or that of a `choice`, a name and a reason, for "auto"; and why.
+
+    Raises
+    ------
+    InvalidInputError
+        There is no such method, it contradicts `device` or `threads`, or options are given and no method.
+    """
+    if method != "auto":
+        record = find_method(methods, method)
+        check_method(record, device, threads)
+        return record, "asked for"
+    check_no_options(options)
+    name, reason = choice()
+    return find_method(methods, name), reason
+
+
+def check_no_options(options: Mapping[str, Any] | None) -> None:
+    """Raise InvalidInputError where there are options for "auto"."""
+    if options:
+        raise InvalidInputError("options belong to one method: name it, method='auto' takes none")
 
 
 def most_threads(threads: int | None) -> int:
