@@ -252,7 +252,7 @@ def test_shared_memory_that_is_given_is_what_the_kernels_use(device: CpuDevice) 
     tiling = tiling_of(device, integer_grid(random_grid((2, 2), 4)))  # type: ignore[arg-type]
     warps, dischargers = tiling.warps_of_block(device)  # type: ignore[arg-type]
     assert (warps, dischargers) == (1, 1)
-    assert tiling.shared_bytes(warps, dischargers) == tiling.slot_bytes
+    assert tiling.shared_bytes(dischargers) == tiling.slot_bytes
 
 
 # What only a GPU does in reasonable time.

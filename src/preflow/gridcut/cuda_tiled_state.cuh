@@ -28,7 +28,11 @@ using Excess = SignedOf<EXCESS_BYTES>::Type;
 constexpr u32 WIDTH = 32, ROWS = TILE_Z * TILE_Y, ROWS_A_LANE = ROWS / WARP;
 constexpr u32 NONE = 0xffffffffu;  // the label of a pixel that cannot reach the sink
 
-CONSTANT int offset_of(u64 packed, u32 direction) {
+template <bool SHORT> struct PackedOf { using Type = u64; };
+template <> struct PackedOf<true> { using Type = u32; };
+using Packed = PackedOf<DIRECTIONS <= 16>::Type;
+
+CONSTANT int offset_of(Packed packed, u32 direction) {
     const int word = static_cast<int>(packed >> direction / 2 * 4 & 15);
     const int offset = word < 8 ? word : word - 16;
     return direction % 2 ? -offset : offset;
@@ -40,7 +44,7 @@ CONSTANT int size_of(int offset) { return offset < 0 ? -offset : offset; }
 CONSTANT int sign_of(int offset) { return offset < 0 ? -1 : offset > 0; }
 
 // Returns how far arcs lead along an axis.
-CONSTANT int reach_of(u64 packed) {
+CONSTANT int reach_of(Packed packed) {
     int reach = 0;
     for (u32 d = 0; d < DIRECTIONS; ++d) reach = reach < offset_of(packed, d) ? offset_of(packed, d) : reach;
     return reach;

@@ -26,6 +26,8 @@ MOST_WARPS = 16
 MOST_REACH, MOST_PAIRS = 7, 15
 #: Steps inside of a tile fit 31 bits.
 MOST_PLANE = 2**28
+#: Entries that a row takes in shared memory, by their bytes.
+LINE_OF_ROW = {2: 36, 4: 34, 8: 33}
 #: Bytes of a list of pixels in shared memory.
 LIST_BYTES = 512
 #: Bits of a pixel beside one for each direction.
@@ -62,6 +64,12 @@ class Tiling:
     def directions(self) -> int:
         """Number of directions."""
         return 2 * len(self.offsets)
+
+    @property
+    def reach(self) -> tuple[int, int, int]:
+        """How far arcs lead along each axis."""
+        z, y, x = (max(abs(offset[axis]) for offset in self.offsets) for axis in range(3))
+        return z, y, x
 
     @property
     def tiles(self) -> tuple[int, int, int]:
@@ -106,12 +114,13 @@ class Tiling:
     def slot_bytes(self) -> int:
         """Shared memory of a warp; ``SLOT_BYTES`` in cuda_tiled_push.cuh."""
         residual, excess = self.residual.itemsize, self.excess.itemsize
-        line = 34 if residual == 2 else 33
+        frame = np.prod([size + 2 * reach for size, reach in zip(self.tile, self.reach[:2], strict=True)])
         parts = (
-            self.rows * 33 * excess,
-            self.directions * self.rows * line * residual,
-            *(4 * self.directions * self.rows,) * 3,
+            self.rows * LINE_OF_ROW[excess] * excess,
+            self.directions * self.rows * LINE_OF_ROW[residual] * residual,
+            *(4 * self.directions * self.rows,) * 2,
             *(4 * self.rows,) * 4,
+            4 * int(frame),
             LIST_BYTES,
         )
         return sum(-(-part // 16) * 16 for part in parts)
@@ -168,9 +177,9 @@ class Tiling:
         warps = min(self.most_warps, device.block_threads // WARP)
         return warps, min(warps, device.shared_bytes // self.slot_bytes)
 
-    def shared_bytes(self, warps: int, dischargers: int) -> int:
+    def shared_bytes(self, dischargers: int) -> int:
         """Return the shared memory of a block."""
-        return max(dischargers * self.slot_bytes, warps * self.rows * 33 * 4)
+        return dischargers * self.slot_bytes
 
 
 def tiling_of(device: Device, grid: IntegerGrid) -> Tiling:
@@ -187,9 +196,9 @@ def tiling_of(device: Device, grid: IntegerGrid) -> Tiling:
     # A residual capacity goes to an excess and back.
     excess = np.dtype(np.int64) if grid.residual_dtype.itemsize == 8 else grid.excess_dtype
     is_volume = len(grid.shape) == 3
-    reach = [max(abs(offset[axis]) for offset in offsets) for axis in range(3)]
     for tile in (LARGE_TILE, SMALL_TILE) if is_volume else (TILE_OF_IMAGE,):
         tiling = Tiling(grid.shape, tile, offsets, grid.residual_dtype, excess)
+        reach = tiling.reach
         within = reach[0] <= max(tile[0], 1) and reach[1] <= tile[1] and max(reach) <= MOST_REACH
         padded_plane = tiling.padded[1] * tiling.padded[2] if is_volume else 0
         if not within or len(offsets) > MOST_PAIRS or padded_plane > MOST_PLANE:
