@@ -137,20 +137,18 @@ struct Solver {
     // that got some, and the tile itself if it has some left that can go on.
     __device__ __forceinline__ void discharge(u32 index, u32 round) {
         const Tile tile(shape, index);
-        u32 mask[DIRECTIONS][ROWS_A_LANE];
-        Rows root;
+        TileBits bits;
+        copy_tile(args, tile, begin_copy);
 #pragma unroll
         for (u32 k = 0; k < ROWS_A_LANE; ++k) {
-            const u32 row = row_of(k);
-            Slot::root(row) = tile.words(args, ROOT)[row];
-            Slot::active(row) = tile.words(args, ACTIVE)[row];
+            bits.root[k] = tile.words(args, ROOT)[row_of(k)];
+            bits.active[k] = tile.words(args, ACTIVE)[row_of(k)];
 #pragma unroll
             for (u32 d = 0; d < DIRECTIONS; ++d) {
-                Slot::mask(d, row) = tile.words(args, d)[row];
-                Slot::crossed(d, row) = 0;
+                bits.mask[d][k] = tile.words(args, d)[row_of(k)];
+                bits.crossed[d][k] = 0;
             }
         }
-        copy_tile(args, tile, begin_copy);
         Pusher pusher{args, shape, tile};
         bool goes_on;
         ++counted.visits;
@@ -159,34 +157,28 @@ struct Solver {
         for (;; ++wave) {
             Rows wanted;
 #pragma unroll
-            for (u32 k = 0; k < ROWS_A_LANE; ++k) {
-                root[k] = Slot::root(row_of(k));
-                wanted[k] = wave < args.waves ? Slot::active(row_of(k)) : 0;
-#pragma unroll
-                for (u32 d = 0; d < DIRECTIONS; ++d) mask[d][k] = Slot::mask(d, row_of(k));
-            }
+            for (u32 k = 0; k < ROWS_A_LANE; ++k) wanted[k] = wave < args.waves ? bits.active[k] : 0;
             ++counted.searches;
-            failed |= Ending::FAILED == search_tile<false>(args.label, shape, tile, mask, root, false, wanted, levels,
-                                                           [&] { label_border(tile, levels, false); });
+            failed |= Ending::FAILED == search_tile<false>(args.label, shape, tile, bits.mask, bits.root, false, wanted,
+                                                           levels, [&] { label_border(tile, levels, false); });
             Rows work;
 #pragma unroll
-            for (u32 k = 0; k < ROWS_A_LANE; ++k) work[k] = Slot::active(row_of(k)) & levels.reached[k];
+            for (u32 k = 0; k < ROWS_A_LANE; ++k) work[k] = bits.active[k] & levels.reached[k];
             goes_on = any_of_warp(work);
             if (!goes_on || wave == args.waves) break;
             wait_for_copies();
             __syncwarp();
             ++counted.waves;
-            pusher.move_down(root, levels);
-            __syncwarp();
+            pusher.move_down(bits, levels);
         }
-        leave(tile, levels);
+        leave(tile, bits, levels);
         wait_for_copies();
         __syncwarp();
         counted.pushes += pusher.pushes;
         u32 touched = 0;
         if (wave > 0) {
             HandOver hand_over{args, shape, tile};
-            hand_over.all();
+            hand_over.all(bits);
             touched = hand_over.touched;
             __syncwarp();
             copy_tile(args, tile, [](const u64* here, u64* there) { *there = *here; });
@@ -200,15 +192,15 @@ struct Solver {
     }
 
     // Writes the bits of a tile, and the labels at its border.
-    __device__ __forceinline__ void leave(const Tile& tile, Levels& levels) {
+    __device__ __forceinline__ void leave(const Tile& tile, const TileBits& bits, Levels& levels) {
 #pragma unroll
         for (u32 k = 0; k < ROWS_A_LANE; ++k) {
             const u32 row = row_of(k);
-            tile.words(args, ROOT)[row] = Slot::root(row);
-            tile.words(args, ACTIVE)[row] = Slot::active(row);
+            tile.words(args, ROOT)[row] = bits.root[k];
+            tile.words(args, ACTIVE)[row] = bits.active[k];
             tile.words(args, REACHED)[row] = levels.reached[k];
 #pragma unroll
-            for (u32 d = 0; d < DIRECTIONS; ++d) tile.words(args, d)[row] = Slot::mask(d, row);
+            for (u32 d = 0; d < DIRECTIONS; ++d) tile.words(args, d)[row] = bits.mask[d][k];
         }
         label_border(tile, levels, true);
     }
@@ -340,8 +332,6 @@ struct Solver {
 KERNEL(push_relabel_tiles, Arguments) {
     Solver solver(args);
     Workers workers(args);
-    if (threadIdx.x / WARP < args.dischargers)
-        for (u32 i = lane_id(); i < FRAME; i += WARP) Slot::below()[i] = 0;
     GridTeam& team = workers.team;
     u64 state[STATE_WORDS];
     for (u32 i = 0; i < STATE_WORDS; ++i) state[i] = args.state[i];

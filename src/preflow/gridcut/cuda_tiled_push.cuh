@@ -1,63 +1,40 @@
 // The discharge of one tile: its capacities and excess come to shared memory, excess moves one level down after the
 // other, what crossed the border is handed over.
-#include "copies.cuh"
+#include "shared.cuh"
 #include "cuda_tiled_search.cuh"
 
 // Entries of a row in shared memory: rows begin where 8 bytes can be copied at once, and lanes that are at the same
 // place of their rows are at different banks, or two at one.
 constexpr u32 line_of(u32 bytes) { return bytes == 2 ? 36 : bytes == 4 ? 34 : 33; }
 constexpr u32 RESIDUAL_LINE = line_of(RESIDUAL_BYTES), EXCESS_LINE = line_of(EXCESS_BYTES);
-// A plane of rows with those around it, which stay empty.
-constexpr u32 FRAME_Y = TILE_Y + 2 * REACH_Y, FRAME = (TILE_Z + 2 * REACH_Z) * FRAME_Y;
 
 CONSTANT u32 rounded(u32 bytes) { return (bytes + 15) / 16 * 16; }
-constexpr u32 MASK_BYTES = rounded(DIRECTIONS * ROWS * 4), BITS_BYTES = rounded(ROWS * 4);
 constexpr u32 LIST_SIZE = 256, LIST_BYTES = 2 * LIST_SIZE;
 constexpr u32 EXCESS_BYTES_OF_TILE = rounded(ROWS * EXCESS_LINE * EXCESS_BYTES);
 constexpr u32 RESIDUAL_BYTES_OF_TILE = rounded(DIRECTIONS * ROWS * RESIDUAL_LINE * RESIDUAL_BYTES);
-constexpr u32 SLOT_BYTES = EXCESS_BYTES_OF_TILE + RESIDUAL_BYTES_OF_TILE + 2 * MASK_BYTES + 4 * BITS_BYTES +
-                           rounded(FRAME * 4) + LIST_BYTES;
+constexpr u32 SLOT_BYTES = EXCESS_BYTES_OF_TILE + RESIDUAL_BYTES_OF_TILE + LIST_BYTES;
 
 // The shared memory of a warp, found anew at each use: so the compiler knows that it is shared memory.
 struct Slot {
-    static constexpr u32 RESIDUAL = EXCESS_BYTES_OF_TILE, MASK = RESIDUAL + RESIDUAL_BYTES_OF_TILE,
-                         CROSSED = MASK + MASK_BYTES, ACTIVE_ROWS = CROSSED + MASK_BYTES,
-                         ROOT_ROWS = ACTIVE_ROWS + BITS_BYTES, ROOTS_BEFORE = ROOT_ROWS + BITS_BYTES,
-                         OVER_BORDER = ROOTS_BEFORE + BITS_BYTES, BELOW = OVER_BORDER + BITS_BYTES,
-                         LIST = BELOW + rounded(FRAME * 4);
-
     template <class T>
     __device__ static __forceinline__ T* at(u32 begin) {
         return reinterpret_cast<T*>(shared_memory() + threadIdx.x / WARP * SLOT_BYTES + begin);
     }
     __device__ static __forceinline__ Excess* excess() { return at<Excess>(0); }
-    __device__ static __forceinline__ Residual* residual() { return at<Residual>(RESIDUAL); }
+    __device__ static __forceinline__ Residual* residual() { return at<Residual>(EXCESS_BYTES_OF_TILE); }
     __device__ static __forceinline__ Excess& excess(u32 row, u32 x) { return excess()[row * EXCESS_LINE + x]; }
     __device__ static __forceinline__ Residual& residual(u32 d, u32 row, u32 x) {
         return residual()[(d * ROWS + row) * RESIDUAL_LINE + x];
     }
-    __device__ static __forceinline__ u32& mask(u32 d, u32 row) { return at<u32>(MASK)[d * ROWS + row]; }
-    __device__ static __forceinline__ u32& crossed(u32 d, u32 row) { return at<u32>(CROSSED)[d * ROWS + row]; }
-    __device__ static __forceinline__ u32& active(u32 row) { return at<u32>(ACTIVE_ROWS)[row]; }
-    __device__ static __forceinline__ u32& root(u32 row) { return at<u32>(ROOT_ROWS)[row]; }
-    // What a wave goes by: pixels that could send to the sink when the tile was searched, those that a shortest path
-    // leaves the tile from, those of the next level below in a frame, and a list of pixels.
-    __device__ static __forceinline__ u32& root_before(u32 row) { return at<u32>(ROOTS_BEFORE)[row]; }
-    __device__ static __forceinline__ u32& over_border(u32 row) { return at<u32>(OVER_BORDER)[row]; }
-    __device__ static __forceinline__ u32* below() { return at<u32>(BELOW); }
-    __device__ static __forceinline__ unsigned short& listed(u32 i) { return at<unsigned short>(LIST)[i]; }
+    __device__ static __forceinline__ unsigned short& listed(u32 i) {
+        return at<unsigned short>(EXCESS_BYTES_OF_TILE + RESIDUAL_BYTES_OF_TILE)[i];
+    }
 };
-
-// Where a row is in its frame, and how far a direction leads there.
-CONSTANT u32 place_in_frame(u32 row) { return (row / TILE_Y + REACH_Z) * FRAME_Y + row % TILE_Y + REACH_Y; }
-CONSTANT int step_in_frame(u32 direction) { return dz(direction) * static_cast<int>(FRAME_Y) + dy(direction); }
 
 __device__ __forceinline__ int fetch_add_excess(int* at, int value) {
     return static_cast<int>(relaxed_fetch_add(reinterpret_cast<u32*>(at), static_cast<u32>(value)));
 }
 __device__ __forceinline__ i64 fetch_add_excess(i64* at, i64 value) { return relaxed_fetch_add(at, value); }
-template <class T>
-__device__ __forceinline__ void add_excess(T* at, T value) { static_cast<void>(fetch_add_excess(at, value)); }
 
 // Calls `copy(place in shared memory, place on the device)` for each 8 bytes of a tile's rows of numbers of type T.
 template <class T, u32 LINE, class Copy>
@@ -81,133 +58,115 @@ __device__ __forceinline__ void copy_tile(const Arguments& args, const Tile& til
                                                Slot::residual() + d * ROWS * RESIDUAL_LINE, copy);
 }
 
-// Appends what some lanes have to the list; returns its new size.
-__device__ __forceinline__ u32 append_to_list(u32 size, bool has, u32 entry) {
-    const u32 voters = __ballot_sync(ALL_LANES, has);
-    if (has) Slot::listed(size + __popc(voters & ((1u << lane_id()) - 1))) = static_cast<unsigned short>(entry);
-    return size + __popc(voters);
-}
-
-// Where a pixel is pushed to in its tile.
-struct Inside {
-    u32 row, x, bit;
-
-    __device__ Inside(u32 d, u32 from_row, u32 from_x)
-        : row(from_row + dz(d) * TILE_Y + dy(d)), x(from_x + dx(d)), bit(1u << (x & 31)) {}
+// Bits of a lane's rows while their tile is discharged.
+struct TileBits {
+    u32 mask[DIRECTIONS][ROWS_A_LANE];     // residual capacity in each direction
+    u32 crossed[DIRECTIONS][ROWS_A_LANE];  // arcs to other tiles that something was pushed over
+    Rows root, active;
 };
 
-// Reads a word whose other bits other lanes may change.
-#ifdef PREFLOW_ON_CPU
-inline u32 load_own_bits(const u32* at) { return relaxed_load(at); }
-#else
-__device__ __forceinline__ u32 load_own_bits(const u32* at) { return *at; }
-#endif
-
-// Moves the excess of a tile down.
+// Moves the excess of a tile down. A lane alone changes what belongs to its rows: who pushes to the row of another lane
+// tells that one how much. Lanes do the same at the same time, without branches: parting and meeting takes longer.
 struct Pusher {
     const Arguments& args;
     const Shape& shape;
     const Tile& tile;
     u32 pushes = 0;
 
-    // Returns over which arcs of its tile a pixel may push: those to the level below.
-    __device__ __forceinline__ u32 admissible(u32 row, u32 x) const {
-        const u32* const below = Slot::below() + place_in_frame(row);
-        u32 directions = 0;
+    // Returns over which arcs to other tiles a pixel may push: those to the lowest neighbours there.
+    __device__ __forceinline__ u32 lowest_outside(const TileBits& bits, u32 k, u32 x) const {
+        const u32* const label = args.label + tile.pixel(row_of(k)) + x;
+        u32 there[DIRECTIONS], least = NONE, directions = 0;
 #pragma unroll
         for (u32 d = 0; d < DIRECTIONS; ++d) {
-            const u32 there = below[step_in_frame(d)];
-            const u32 bits = load_own_bits(&Slot::mask(d, row)) & (dx(d) >= 0 ? there >> dx(d) : there << -dx(d));
-            directions |= (bits >> x & 1) << d;
-        }
-        return directions;
-    }
-
-    // Pushes from a pixel over the arcs of its tile in `directions`. Who gets something counts as active until its
-    // turn comes, which is later: it is below. Returns what is left.
-    __device__ __forceinline__ Excess push_inside(u32 directions, u32 row, u32 x, Excess excess) {
-        while (directions != 0 && excess > 0) {
-            const u32 d = __ffs(directions) - 1;
-            directions &= directions - 1;
-            const Inside to(d, row, x);
-            Residual& forth = Slot::residual(d, row, x);
-            Residual& back = Slot::residual(d ^ 1, to.row, to.x);
-            const Residual forth_before = forth, back_before = back;
-            const Excess capacity = forth_before, amount = excess < capacity ? excess : capacity;
-            excess -= amount;
-            ++pushes;
-            forth = static_cast<Residual>(capacity - amount);
-            back = static_cast<Residual>(back_before + amount);
-            if (amount == capacity) relaxed_fetch_and(&Slot::mask(d, row), ~(1u << x));
-            if (back_before == 0) relaxed_fetch_or(&Slot::mask(d ^ 1, to.row), to.bit);
-            add_excess(&Slot::excess(to.row, to.x), amount);
-            relaxed_fetch_or(&Slot::active(to.row), to.bit);
-        }
-        return excess;
-    }
-
-    __device__ static bool leaves(u32 d, u32 row, u32 x) {
-        return !row_is_inside(d, row) || x + static_cast<u32>(dx(d)) >= WIDTH;
-    }
-
-    // Pushes to the lowest neighbours in other tiles; returns what is left.
-    __device__ __forceinline__ Excess push_over_border(u32 row, u32 x, Excess excess) {
-        const u32* const label = args.label + tile.pixel(row) + x;
-        u32 there[DIRECTIONS], least = NONE;
-#pragma unroll
-        for (u32 d = 0; d < DIRECTIONS; ++d) {
-            const bool is_possible = leaves(d, row, x) && Slot::residual(d, row, x) > 0;
-            there[d] = is_possible ? label[shape.step(d)] : NONE;
+            const bool leaves = !row_is_inside(d, row_of(k)) || x + static_cast<u32>(dx(d)) >= WIDTH;
+            const bool leads = leaves && (bits.mask[d][k] >> x & 1) != 0;
+            const u32 at = label[leads ? shape.step(d) : 0];
+            there[d] = leads ? at : NONE;
         }
 #pragma unroll
         for (u32 d = 0; d < DIRECTIONS; ++d) least = min(least, there[d]);
 #pragma unroll
-        for (u32 d = 0; d < DIRECTIONS; ++d) {
-            if (there[d] != least || least == NONE || excess <= 0) continue;
-            Residual& residual = Slot::residual(d, row, x);
-            const Excess capacity = residual, amount = excess < capacity ? excess : capacity;
-            residual = static_cast<Residual>(capacity - amount);
-            if (amount == capacity) relaxed_fetch_and(&Slot::mask(d, row), ~(1u << x));
-            relaxed_fetch_or(&Slot::crossed(d, row), 1u << x);
-            excess -= amount;
-            ++pushes;
-        }
-        return excess;
+        for (u32 d = 0; d < DIRECTIONS; ++d) directions |= u32{there[d] == least && least != NONE} << d;
+        return directions;
     }
 
-    // Pushes from a pixel wherever it may.
-    __device__ __forceinline__ void discharge(u32 row, u32 x) {
-        const u32 bit = 1u << x;
+    // What a lane pushes from one of its pixels.
+    struct Sent {
+        u32 x;
+        Excess inside[DIRECTIONS];
+    };
+
+    // Pushes from a pixel of each lane that has one in `work` wherever it may: over arcs to `lower` pixels of its tile,
+    // and if its shortest path leaves the tile, to other ones.
+    __device__ __forceinline__ Sent send(TileBits& bits, const u32 (&lower)[DIRECTIONS][ROWS_A_LANE], const Rows& over,
+                                         u32 k, u32 work) {
+        const bool has = work != 0;
+        const u32 x = has ? __ffs(work) - 1 : 0, bit = 1u << x, row = row_of(k);
         const Excess before = Slot::excess(row, x);
-        Excess excess = push_inside(admissible(row, x), row, x, before);
-        if (excess > 0 && (Slot::over_border(row) & bit) != 0) excess = push_over_border(row, x, excess);
-        if (excess != before) Slot::excess(row, x) = excess;
-        if (excess <= 0) relaxed_fetch_and(&Slot::active(row), ~bit);
-        if (excess >= 0 && (Slot::root_before(row) & bit) != 0) relaxed_fetch_and(&Slot::root(row), ~bit);
+        Residual capacity[DIRECTIONS];
+#pragma unroll
+        for (u32 d = 0; d < DIRECTIONS; ++d) capacity[d] = Slot::residual(d, row, x);
+        const bool leaves = has && (over[k] & bit) != 0;
+        u32 outside = 0;
+        if (__any_sync(ALL_LANES, leaves)) outside = leaves ? lowest_outside(bits, k, x) : 0;
+        Sent sent;
+        sent.x = x;
+        Excess excess = before;
+#pragma unroll
+        for (u32 d = 0; d < DIRECTIONS; ++d) {
+            const bool goes_inside = (lower[d][k] & bit) != 0, goes = goes_inside || (outside >> d & 1) != 0;
+            const Excess most = has && goes && excess > 0 ? excess : 0;
+            const Excess amount = most < capacity[d] ? most : static_cast<Excess>(capacity[d]);
+            const bool moves = amount > 0;
+            excess -= amount;
+            pushes += moves;
+            store_if(moves, &Slot::residual(d, row, x), static_cast<Residual>(capacity[d] - amount));
+            bits.mask[d][k] &= ~(amount == capacity[d] ? bit : 0);
+            bits.crossed[d][k] |= moves && !goes_inside ? bit : 0;
+            sent.inside[d] = goes_inside ? amount : 0;
+        }
+        store_if(excess != before, &Slot::excess(row, x), excess);
+        bits.active[k] &= ~(has && excess <= 0 ? bit : 0);
+        bits.root[k] &= ~(has && excess >= 0 ? bit : 0);
+        return sent;
     }
 
-    // Lists pixels of all rows, as many as there is room for, and takes them out; returns how many.
-    __device__ __forceinline__ u32 list_pixels(Rows& work) const {
-        u32 size = 0;
+    // Takes what other lanes, or a lane itself, sent to pixels of its rows. Who gets something counts as active until
+    // its turn comes, which is later: it is below.
+    __device__ __forceinline__ void receive(TileBits& bits, const Sent& sent, u32 k) {
+        Excess amount[DIRECTIONS];
+        Residual before[DIRECTIONS];
+        u32 to_row[DIRECTIONS], to_x[DIRECTIONS];
 #pragma unroll
-        for (u32 k = 0; k < ROWS_A_LANE; ++k) {
-            while (size + WARP <= LIST_SIZE) {
-                const u32 more = append_to_list(size, work[k] != 0, row_of(k) * WIDTH + __ffs(work[k]) - 1);
-                if (more == size) break;
-                size = more;
-                work[k] &= work[k] - 1;
+        for (u32 d = 0; d < DIRECTIONS; ++d) {
+            const int rows = dz(d) * TILE_Y + dy(d);
+            const int lane = static_cast<int>(lane_id()), sender = (lane - rows) & 31;
+            amount[d] = rows == 0 ? sent.inside[d] : __shfl_sync(ALL_LANES, sent.inside[d], sender);
+            const u32 from_x = rows == 0 ? sent.x : __shfl_sync(ALL_LANES, sent.x, sender);
+            // Which of its rows is so many rows after the sender's.
+            const u32 own = static_cast<u32>(static_cast<int>(k) + (sender + rows - lane) / 32);
+            to_row[d] = own < ROWS_A_LANE ? row_of(own) : lane_id();
+            to_x[d] = (from_x + static_cast<u32>(dx(d))) & 31;
+            before[d] = Slot::residual(d ^ 1, to_row[d], to_x[d]);
+        }
+#pragma unroll
+        for (u32 d = 0; d < DIRECTIONS; ++d) {
+            const bool gets = amount[d] > 0;
+            const u32 bit = gets ? 1u << to_x[d] : 0;
+            store_if(gets, &Slot::residual(d ^ 1, to_row[d], to_x[d]), static_cast<Residual>(before[d] + amount[d]));
+            add(&Slot::excess(to_row[d], to_x[d]), amount[d]);
+#pragma unroll
+            for (u32 i = 0; i < ROWS_A_LANE; ++i) {
+                const u32 own = ROWS_A_LANE == 1 || to_row[d] / WARP == i ? bit : 0;
+                bits.mask[d ^ 1][i] |= own;
+                bits.active[i] |= own;
             }
         }
-        return size;
     }
 
-    // Moves excess from the highest level down to the first. The pixels of a level are shared evenly among the lanes.
-    __device__ __forceinline__ void move_down(const Rows& root, const Levels& levels) {
-#pragma unroll
-        for (u32 k = 0; k < ROWS_A_LANE; ++k) {
-            Slot::root_before(row_of(k)) = root[k];
-            Slot::over_border(row_of(k)) = levels.over_border[k];
-        }
+    // Moves excess from the highest level down to the first.
+    __device__ __forceinline__ void move_down(TileBits& bits, const Levels& levels) {
         Rows below;
 #pragma unroll
         for (u32 k = 0; k < ROWS_A_LANE; ++k) below[k] = levels.at(levels.size - 1, k);
@@ -215,25 +174,36 @@ struct Pusher {
             Rows work;
 #pragma unroll
             for (u32 k = 0; k < ROWS_A_LANE; ++k) {
-                work[k] = below[k] & Slot::active(row_of(k));
+                work[k] = below[k] & bits.active[k];
                 below[k] = level > 0 ? levels.at(level - 1, k) : 0;
             }
             if (!any_of_warp(work)) continue;
+            u32 lower[DIRECTIONS][ROWS_A_LANE];
 #pragma unroll
-            for (u32 k = 0; k < ROWS_A_LANE; ++k) Slot::below()[place_in_frame(row_of(k))] = below[k];
-            while (true) {
-                const u32 size = list_pixels(work);
-                if (size == 0) break;
-                __syncwarp();
-                for (u32 i = lane_id(); i < size; i += WARP) {
-                    const u32 pixel = Slot::listed(i);
-                    discharge(pixel / WIDTH, pixel % WIDTH);
+            for (u32 d = 0; d < DIRECTIONS; ++d) {
+#pragma unroll
+                for (u32 k = 0; k < ROWS_A_LANE; ++k) {
+                    const u32 there = neighbor_bits(below, d, k);
+                    lower[d][k] = row_is_inside(d, row_of(k)) ? there & bits.mask[d][k] : 0;
                 }
-                __syncwarp();
+            }
+#pragma unroll
+            for (u32 k = 0; k < ROWS_A_LANE; ++k) {
+                while (__any_sync(ALL_LANES, work[k] != 0)) {
+                    receive(bits, send(bits, lower, levels.over_border, k, work[k]), k);
+                    work[k] &= work[k] - 1;
+                }
             }
         }
     }
 };
+
+// Appends what some lanes have to the list; returns its new size.
+__device__ __forceinline__ u32 append_to_list(u32 size, bool has, u32 entry) {
+    const u32 voters = __ballot_sync(ALL_LANES, has);
+    if (has) Slot::listed(size + __popc(voters & ((1u << lane_id()) - 1))) = static_cast<unsigned short>(entry);
+    return size + __popc(voters);
+}
 
 // Hands what crossed the border to the tiles there, which rest; returns their numbers as bits. The capacities on the
 // device are still those from before.
@@ -279,15 +249,15 @@ struct HandOver {
         __syncwarp();
     }
     // Lists the arcs over which something crossed, so that the lanes share them evenly.
-    __device__ __forceinline__ void all() {
+    __device__ __forceinline__ void all(const TileBits& tile_bits) {
         static_assert(DIRECTIONS * ROWS * WIDTH <= 1u << 16, "an arc is a number of 16 bits");
         u32 size = 0;
-#pragma unroll 1  // seldom run, and long
+#pragma unroll
         for (u32 d = 0; d < DIRECTIONS; ++d) {
 #pragma unroll
             for (u32 k = 0; k < ROWS_A_LANE; ++k) {
                 const u32 first = (d * ROWS + row_of(k)) * WIDTH;
-                for (u32 bits = Slot::crossed(d, row_of(k)); __any_sync(ALL_LANES, bits != 0); bits &= bits - 1) {
+                for (u32 bits = tile_bits.crossed[d][k]; __any_sync(ALL_LANES, bits != 0); bits &= bits - 1) {
                     if (size + WARP > LIST_SIZE) {
                         cross_listed(size);
                         size = 0;

@@ -14,7 +14,7 @@ __device__ __forceinline__ u32 label_at(const u32* at) { return LIVE ? relaxed_l
 __device__ __forceinline__ u32 after(u32 label) { return label == NONE ? NONE : label + 1; }
 
 // Returns the last bit of a number in all 32 places.
-__device__ __forceinline__ u32 all_bits(u32 number) { return 0u - (number & 1); }
+__device__ __forceinline__ u32 all_bits(u32 number) { return static_cast<u32>(static_cast<int>(number << 31) >> 31); }
 
 // What the search of a tile reached. What all lanes agree on they compute without branches, which the compiler cannot
 // know to be the same for all.
@@ -72,10 +72,10 @@ struct Levels {
     // some pixels before they are told of, and what it returns is passed on.
     template <class Look, class Tell>
     __device__ __forceinline__ void tell_of_border(bool is_end, Look look, Tell tell) {
-        constexpr u32 TOGETHER = 8;
+        constexpr u32 TOGETHER = 8, UNROLLED = TILE_Z == 1 ? WARP / TOGETHER : 1;  // few rows are outer ones in images
 #pragma unroll
         for (u32 k = 0; k < ROWS_A_LANE; ++k) {
-#pragma unroll 1
+#pragma unroll UNROLLED
             for (u32 begin = 0; begin < WARP; begin += TOGETHER) {
                 u32 before[TOGETHER];
 #pragma unroll

@@ -66,12 +66,6 @@ class Tiling:
         return 2 * len(self.offsets)
 
     @property
-    def reach(self) -> tuple[int, int, int]:
-        """How far arcs lead along each axis."""
-        z, y, x = (max(abs(offset[axis]) for offset in self.offsets) for axis in range(3))
-        return z, y, x
-
-    @property
     def tiles(self) -> tuple[int, int, int]:
         """How many tiles there are along each axis."""
         sizes = (*self.tile, WIDTH)
@@ -114,13 +108,9 @@ class Tiling:
     def slot_bytes(self) -> int:
         """Shared memory of a warp; ``SLOT_BYTES`` in cuda_tiled_push.cuh."""
         residual, excess = self.residual.itemsize, self.excess.itemsize
-        frame = np.prod([size + 2 * reach for size, reach in zip(self.tile, self.reach[:2], strict=True)])
         parts = (
             self.rows * LINE_OF_ROW[excess] * excess,
             self.directions * self.rows * LINE_OF_ROW[residual] * residual,
-            *(4 * self.directions * self.rows,) * 2,
-            *(4 * self.rows,) * 4,
-            4 * int(frame),
             LIST_BYTES,
         )
         return sum(-(-part // 16) * 16 for part in parts)
@@ -196,9 +186,9 @@ def tiling_of(device: Device, grid: IntegerGrid) -> Tiling:
     # A residual capacity goes to an excess and back.
     excess = np.dtype(np.int64) if grid.residual_dtype.itemsize == 8 else grid.excess_dtype
     is_volume = len(grid.shape) == 3
+    reach = [max(abs(offset[axis]) for offset in offsets) for axis in range(3)]
     for tile in (LARGE_TILE, SMALL_TILE) if is_volume else (TILE_OF_IMAGE,):
         tiling = Tiling(grid.shape, tile, offsets, grid.residual_dtype, excess)
-        reach = tiling.reach
         within = reach[0] <= max(tile[0], 1) and reach[1] <= tile[1] and max(reach) <= MOST_REACH
         padded_plane = tiling.padded[1] * tiling.padded[2] if is_volume else 0
         if not within or len(offsets) > MOST_PAIRS or padded_plane > MOST_PLANE:
