@@ -150,33 +150,36 @@ struct Solver {
             }
         }
         Pusher pusher{args, shape, tile};
-        bool goes_on;
         ++counted.visits;
         Levels levels;
-        u64 wave = 0;
-        for (;; ++wave) {
+        bool goes_on, is_changed = false;
+        for (u64 wave = 0;; ++wave) {
+            // The labels that are left are those before the last wave, no greater than the distances after it; so
+            // that search does not stop before it has labelled all.
+            const bool is_last = wave + 1 >= args.waves;
             Rows wanted;
 #pragma unroll
-            for (u32 k = 0; k < ROWS_A_LANE; ++k) wanted[k] = wave < args.waves ? bits.active[k] : 0;
+            for (u32 k = 0; k < ROWS_A_LANE; ++k) wanted[k] = is_last ? 0 : bits.active[k];
             ++counted.searches;
-            failed |= Ending::FAILED == search_tile<false>(args.label, shape, tile, bits.mask, bits.root, false, wanted,
-                                                           levels, [&] { label_border(tile, levels, false); });
-            Rows work;
-#pragma unroll
-            for (u32 k = 0; k < ROWS_A_LANE; ++k) work[k] = bits.active[k] & levels.reached[k];
-            goes_on = any_of_warp(work);
-            if (!goes_on || wave == args.waves) break;
+            const Ending ending = search_tile<false>(args.label, shape, tile, bits.mask, bits.root, false, wanted, levels,
+                                                     [&] { label_border(tile, levels, false); });
+            failed |= ending == Ending::FAILED;
+            goes_on = has_work(bits, levels);
+            if (!goes_on) break;
             wait_for_copies();
             __syncwarp();
             ++counted.waves;
+            is_changed = true;
             pusher.move_down(bits, levels);
+            goes_on = has_work(bits, levels);
+            if (is_last || (!goes_on && ending == Ending::COMPLETE)) break;
         }
         leave(tile, bits, levels);
         wait_for_copies();
         __syncwarp();
         counted.pushes += pusher.pushes;
         u32 touched = 0;
-        if (wave > 0) {
+        if (is_changed) {
             HandOver hand_over{args, shape, tile};
             hand_over.all(bits);
             touched = hand_over.touched;
@@ -189,6 +192,14 @@ struct Solver {
                 list(tile, round, tile.neighbor(shape, __ffs(touched) - 1));
         }
         __syncwarp();
+    }
+
+    // Whether a tile has excess that could reach the sink when it was searched.
+    __device__ __forceinline__ static bool has_work(const TileBits& bits, const Levels& levels) {
+        Rows work;
+#pragma unroll
+        for (u32 k = 0; k < ROWS_A_LANE; ++k) work[k] = bits.active[k] & levels.reached[k];
+        return any_of_warp(work);
     }
 
     // Writes the bits of a tile, and the labels at its border.

@@ -61,9 +61,35 @@ __device__ __forceinline__ void copy_tile(const Arguments& args, const Tile& til
 // Bits of a lane's rows while their tile is discharged.
 struct TileBits {
     u32 mask[DIRECTIONS][ROWS_A_LANE];     // residual capacity in each direction
-    u32 crossed[DIRECTIONS][ROWS_A_LANE];  // arcs to other tiles that something was pushed over
+    u32 crossed[DIRECTIONS][ROWS_A_LANE];  // arcs to other tiles that something may have been pushed over
     Rows root, active;
 };
+
+// The word of one of a lane's rows, and bits of it set and cleared.
+__device__ __forceinline__ u32 of_row(const Rows& bits, u32 own) {
+    u32 word = bits[0];
+#pragma unroll
+    for (u32 k = 1; k < ROWS_A_LANE; ++k) word = own == k ? bits[k] : word;
+    return word;
+}
+__device__ __forceinline__ void set(Rows& bits, u32 own, u32 these) {
+#pragma unroll
+    for (u32 k = 0; k < ROWS_A_LANE; ++k) bits[k] |= ROWS_A_LANE == 1 || own == k ? these : 0;
+}
+__device__ __forceinline__ void clear(Rows& bits, u32 own, u32 these) {
+#pragma unroll
+    for (u32 k = 0; k < ROWS_A_LANE; ++k) bits[k] &= ~(ROWS_A_LANE == 1 || own == k ? these : 0);
+}
+
+// The first direction that leads as many rows further.
+CONSTANT u32 first_with_rows(u32 direction) {
+    u32 d = 0;
+    while (rows_of(d) != rows_of(direction)) ++d;
+    return d;
+}
+
+// Levels that are gone through at the same time: 2 to the power of it.
+constexpr u32 BAND_BITS = 5;
 
 // Moves the excess of a tile down. A lane alone changes what belongs to its rows: who pushes to the row of another lane
 // tells that one how much. Lanes do the same at the same time, without branches: parting and meeting takes longer.
@@ -73,14 +99,20 @@ struct Pusher {
     const Tile& tile;
     u32 pushes = 0;
 
+    // A pixel of each lane's rows, if it has one to push from.
+    struct Picked {
+        bool has;
+        u32 own, row, x;  // which of its rows, which of the tile's
+    };
+
     // Returns over which arcs to other tiles a pixel may push: those to the lowest neighbours there.
-    __device__ __forceinline__ u32 lowest_outside(const TileBits& bits, u32 k, u32 x) const {
-        const u32* const label = args.label + tile.pixel(row_of(k)) + x;
+    __device__ __forceinline__ u32 lowest_outside(const TileBits& bits, const Picked& pixel) const {
+        const u32* const label = args.label + tile.pixel(pixel.row) + pixel.x;
         u32 there[DIRECTIONS], least = NONE, directions = 0;
 #pragma unroll
         for (u32 d = 0; d < DIRECTIONS; ++d) {
-            const bool leaves = !row_is_inside(d, row_of(k)) || x + static_cast<u32>(dx(d)) >= WIDTH;
-            const bool leads = leaves && (bits.mask[d][k] >> x & 1) != 0;
+            const bool leaves = !row_is_inside(d, pixel.row) || pixel.x + static_cast<u32>(dx(d)) >= WIDTH;
+            const bool leads = leaves && (of_row(bits.mask[d], pixel.own) >> pixel.x & 1) != 0;
             const u32 at = label[leads ? shape.step(d) : 0];
             there[d] = leads ? at : NONE;
         }
@@ -91,108 +123,112 @@ struct Pusher {
         return directions;
     }
 
-    // What a lane pushes from one of its pixels.
-    struct Sent {
-        u32 x;
-        Excess inside[DIRECTIONS];
-    };
-
-    // Pushes from a pixel of each lane that has one in `work` wherever it may: over arcs to `lower` pixels of its tile,
-    // and if its shortest path leaves the tile, to other ones.
-    __device__ __forceinline__ Sent send(TileBits& bits, const u32 (&lower)[DIRECTIONS][ROWS_A_LANE], const Rows& over,
-                                         u32 k, u32 work) {
-        const bool has = work != 0;
-        const u32 x = has ? __ffs(work) - 1 : 0, bit = 1u << x, row = row_of(k);
+    // Pushes from a pixel of each lane wherever it may: to pixels of its tile a level below, and if its shortest path
+    // leaves the tile, to other ones. Returns what is sent within the tile in each direction.
+    __device__ __forceinline__ void send(TileBits& bits, const Levels& levels, const Picked& pixel,
+                                         Excess (&inside)[DIRECTIONS]) {
+        const u32 x = pixel.x, row = pixel.row, bit = pixel.has ? 1u << x : 0;
         const Excess before = Slot::excess(row, x);
         Residual capacity[DIRECTIONS];
 #pragma unroll
         for (u32 d = 0; d < DIRECTIONS; ++d) capacity[d] = Slot::residual(d, row, x);
-        const bool leaves = has && (over[k] & bit) != 0;
+        const bool leaves = (of_row(levels.over_border, pixel.own) & bit) != 0;
         u32 outside = 0;
-        if (__any_sync(ALL_LANES, leaves)) outside = leaves ? lowest_outside(bits, k, x) : 0;
-        Sent sent;
-        sent.x = x;
+        if (__any_sync(ALL_LANES, leaves)) {
+            outside = leaves ? lowest_outside(bits, pixel) : 0;
+#pragma unroll
+            for (u32 d = 0; d < DIRECTIONS; ++d) set(bits.crossed[d], pixel.own, (outside >> d & 1) != 0 ? bit : 0);
+        }
         Excess excess = before;
 #pragma unroll
         for (u32 d = 0; d < DIRECTIONS; ++d) {
-            const bool goes_inside = (lower[d][k] & bit) != 0, goes = goes_inside || (outside >> d & 1) != 0;
-            const Excess most = has && goes && excess > 0 ? excess : 0;
+            const bool goes_inside = (of_row(levels.lower[d], pixel.own) & bit) != 0;
+            const bool goes = goes_inside || (outside >> d & 1) != 0;
+            const Excess most = goes && excess > 0 ? excess : 0;
             const Excess amount = most < capacity[d] ? most : static_cast<Excess>(capacity[d]);
             const bool moves = amount > 0;
             excess -= amount;
             pushes += moves;
             store_if(moves, &Slot::residual(d, row, x), static_cast<Residual>(capacity[d] - amount));
-            bits.mask[d][k] &= ~(amount == capacity[d] ? bit : 0);
-            bits.crossed[d][k] |= moves && !goes_inside ? bit : 0;
-            sent.inside[d] = goes_inside ? amount : 0;
+            clear(bits.mask[d], pixel.own, amount == capacity[d] ? bit : 0);
+            inside[d] = goes_inside ? amount : 0;
         }
         store_if(excess != before, &Slot::excess(row, x), excess);
-        bits.active[k] &= ~(has && excess <= 0 ? bit : 0);
-        bits.root[k] &= ~(has && excess >= 0 ? bit : 0);
-        return sent;
+        clear(bits.active, pixel.own, excess <= 0 ? bit : 0);
+        clear(bits.root, pixel.own, excess >= 0 ? bit : 0);
     }
 
-    // Takes what other lanes, or a lane itself, sent to pixels of its rows. Who gets something counts as active until
-    // its turn comes, which is later: it is below.
-    __device__ __forceinline__ void receive(TileBits& bits, const Sent& sent, u32 k) {
+    // Takes what other lanes, or a lane itself, sent to pixels of its rows. These count as active until their turn
+    // comes, which may be in this band.
+    __device__ __forceinline__ void receive(TileBits& bits, const Picked& pixel, const Excess (&inside)[DIRECTIONS],
+                                            const Rows& band, Rows& work) {
+        const u32 place = pixel.row * WIDTH + pixel.x;
+        u32 from[DIRECTIONS], to_row[DIRECTIONS], to_x[DIRECTIONS];
         Excess amount[DIRECTIONS];
         Residual before[DIRECTIONS];
-        u32 to_row[DIRECTIONS], to_x[DIRECTIONS];
 #pragma unroll
         for (u32 d = 0; d < DIRECTIONS; ++d) {
-            const int rows = dz(d) * TILE_Y + dy(d);
-            const int lane = static_cast<int>(lane_id()), sender = (lane - rows) & 31;
-            amount[d] = rows == 0 ? sent.inside[d] : __shfl_sync(ALL_LANES, sent.inside[d], sender);
-            const u32 from_x = rows == 0 ? sent.x : __shfl_sync(ALL_LANES, sent.x, sender);
-            // Which of its rows is so many rows after the sender's.
-            const u32 own = static_cast<u32>(static_cast<int>(k) + (sender + rows - lane) / 32);
-            to_row[d] = own < ROWS_A_LANE ? row_of(own) : lane_id();
-            to_x[d] = (from_x + static_cast<u32>(dx(d))) & 31;
+            const int rows = rows_of(d), sender = (static_cast<int>(lane_id()) - rows) & 31;
+            amount[d] = rows == 0 ? inside[d] : __shfl_sync(ALL_LANES, inside[d], sender);
+            from[d] = rows == 0 ? place : NONE;
+#pragma unroll
+            for (u32 same = 0; same < d; ++same) from[d] = rows_of(same) == rows ? from[same] : from[d];
+            if (first_with_rows(d) == d && rows != 0) from[d] = __shfl_sync(ALL_LANES, place, sender);
+            to_row[d] = amount[d] > 0 ? from[d] / WIDTH + static_cast<u32>(rows) : lane_id();
+            to_x[d] = (from[d] + static_cast<u32>(dx(d))) % WIDTH;
             before[d] = Slot::residual(d ^ 1, to_row[d], to_x[d]);
         }
 #pragma unroll
         for (u32 d = 0; d < DIRECTIONS; ++d) {
             const bool gets = amount[d] > 0;
-            const u32 bit = gets ? 1u << to_x[d] : 0;
+            const u32 own = to_row[d] / WARP, bit = gets ? 1u << to_x[d] : 0;
             store_if(gets, &Slot::residual(d ^ 1, to_row[d], to_x[d]), static_cast<Residual>(before[d] + amount[d]));
             add(&Slot::excess(to_row[d], to_x[d]), amount[d]);
-#pragma unroll
-            for (u32 i = 0; i < ROWS_A_LANE; ++i) {
-                const u32 own = ROWS_A_LANE == 1 || to_row[d] / WARP == i ? bit : 0;
-                bits.mask[d ^ 1][i] |= own;
-                bits.active[i] |= own;
-            }
+            set(bits.mask[d ^ 1], own, bit);
+            set(bits.active, own, bit);
+            set(work, own, bit & of_row(band, own));
         }
     }
 
-    // Moves excess from the highest level down to the first.
+    // Picks the highest pixel of each lane's rows in `work`, as far as the last bits of levels tell, and takes it out.
+    __device__ __forceinline__ static Picked pick(const Levels& levels, Rows& work) {
+        Rows left;
+        u32 any = 0;
+#pragma unroll
+        for (u32 k = 0; k < ROWS_A_LANE; ++k) any |= left[k] = work[k];
+        const bool has = any != 0;
+#pragma unroll
+        for (u32 b = BAND_BITS; b-- > 0;) {
+            Rows upper;
+            u32 any_upper = 0;
+#pragma unroll
+            for (u32 k = 0; k < ROWS_A_LANE; ++k) any_upper |= upper[k] = left[k] & levels.plane[b][k];
+#pragma unroll
+            for (u32 k = 0; k < ROWS_A_LANE; ++k) left[k] = any_upper != 0 ? upper[k] : left[k];
+        }
+        u32 own = 0;
+#pragma unroll
+        for (u32 k = ROWS_A_LANE; k-- > 0;) own = left[k] != 0 ? k : own;
+        const u32 x = has ? __ffs(of_row(left, own)) - 1 : 0;
+        clear(work, own, has ? 1u << x : 0);
+        return {has, own, row_of(own), x};
+    }
+
+    // Moves excess from the highest levels down to the first, band after band. Within a band every lane pushes from
+    // its highest pixel, whatever others do: so most lanes have one.
     __device__ __forceinline__ void move_down(TileBits& bits, const Levels& levels) {
-        Rows below;
-#pragma unroll
-        for (u32 k = 0; k < ROWS_A_LANE; ++k) below[k] = levels.at(levels.size - 1, k);
-        for (u32 level = levels.size; level-- > 0;) {
-            Rows work;
+        for (u32 number = ((levels.size - 1) >> BAND_BITS) + 1; number-- > 0;) {
+            Rows band, work;
 #pragma unroll
             for (u32 k = 0; k < ROWS_A_LANE; ++k) {
-                work[k] = below[k] & bits.active[k];
-                below[k] = level > 0 ? levels.at(level - 1, k) : 0;
+                band[k] = levels.at<BAND_BITS>(number, k);
+                work[k] = band[k] & bits.active[k];
             }
-            if (!any_of_warp(work)) continue;
-            u32 lower[DIRECTIONS][ROWS_A_LANE];
-#pragma unroll
-            for (u32 d = 0; d < DIRECTIONS; ++d) {
-#pragma unroll
-                for (u32 k = 0; k < ROWS_A_LANE; ++k) {
-                    const u32 there = neighbor_bits(below, d, k);
-                    lower[d][k] = row_is_inside(d, row_of(k)) ? there & bits.mask[d][k] : 0;
-                }
-            }
-#pragma unroll
-            for (u32 k = 0; k < ROWS_A_LANE; ++k) {
-                while (__any_sync(ALL_LANES, work[k] != 0)) {
-                    receive(bits, send(bits, lower, levels.over_border, k, work[k]), k);
-                    work[k] &= work[k] - 1;
-                }
+            while (any_of_warp(work)) {
+                const Picked pixel = pick(levels, work);
+                Excess inside[DIRECTIONS];
+                send(bits, levels, pixel, inside);
+                receive(bits, pixel, inside, band, work);
             }
         }
     }
@@ -215,13 +251,14 @@ struct HandOver {
 
     __device__ __forceinline__ u64 here(u32 row, u32 x) const { return tile.pixel(row) + x - args.first_pixel; }
 
-    // Hands over what crossed an arc.
+    // Hands over what crossed an arc, if anything did.
     __device__ __forceinline__ void cross(u32 d, u32 row, u32 x) {
         const u64 p = here(row, x), q = p + shape.step(d);
         const Residual before = args.residual[d * args.direction_stride + p];
         Residual* const back = &args.residual[(d ^ 1) * args.direction_stride + q];
         const Residual back_before = *back;
         const Excess amount = before - Slot::residual(d, row, x);
+        if (amount == 0) return;
         *back = static_cast<Residual>(back_before + amount);
         mark(d, row, x, back_before == 0, fetch_add_excess(&args.terminal[q], amount), amount);
     }

@@ -1,6 +1,10 @@
 // The breadth-first search of one tile: exact distances to the sink given the labels around it, level by level, in bits.
 #include "cuda_tiled_state.cuh"
 
+#ifndef MOST_RUNS
+#define MOST_RUNS 32  // of levels without empty ones between, that are kept at a time: one a lane
+#endif
+
 constexpr u32 log_of(u32 value) { return value < 2 ? 0 : 1 + log_of(value / 2); }
 constexpr u32 PLANES = log_of(ROWS * WIDTH);  // a level for every pixel at most
 constexpr u32 SEED_PLANES = 8, SEED_RANGE = 255;
@@ -22,6 +26,7 @@ struct Levels {
     u32 plane[PLANES][ROWS_A_LANE];  // the bits of the pixels' levels, counted from 0 without the empty ones
     Rows reached;
     Rows over_border;  // pixels that a shortest path leaves by arcs to other tiles
+    u32 lower[DIRECTIONS][ROWS_A_LANE];  // pixels that a shortest path leaves by an arc of the tile
     u32 size;
     // Runs of levels without empty ones between, one a lane: the number of its first one, and the label there.
     u32 run_first, run_label, num_runs;
@@ -34,11 +39,13 @@ struct Levels {
         for (u32 k = 0; k < ROWS_A_LANE; ++k) {
             reached[k] = over_border[k] = 0;
 #pragma unroll
+            for (u32 d = 0; d < DIRECTIONS; ++d) lower[d][k] = 0;
+#pragma unroll
             for (u32 b = 0; b < PLANES; ++b) plane[b][k] = 0;
         }
     }
 
-    __device__ __forceinline__ bool has_room(u32 label) const { return num_runs < WARP || label == last_label + 1; }
+    __device__ __forceinline__ bool has_room(u32 label) const { return num_runs < MOST_RUNS || label == last_label + 1; }
 
     // Appends a level; there must be room.
     __device__ __forceinline__ void append(const Rows& fresh, u32 label) {
@@ -60,10 +67,12 @@ struct Levels {
         ++size;
     }
 
-    __device__ __forceinline__ u32 at(u32 level, u32 k) const {
+    // Returns the pixels of the levels whose numbers are `band`, without their last `skipped` bits.
+    template <u32 SKIPPED>
+    __device__ __forceinline__ u32 at(u32 band, u32 k) const {
         u32 bits = reached[k];
 #pragma unroll
-        for (u32 b = 0; b < PLANES; ++b) bits &= ~(plane[b][k] ^ all_bits(level >> b));
+        for (u32 b = SKIPPED; b < PLANES; ++b) bits &= ~(plane[b][k] ^ all_bits(band >> (b - SKIPPED)));
         return bits;
     }
 
@@ -72,7 +81,7 @@ struct Levels {
     // some pixels before they are told of, and what it returns is passed on.
     template <class Look, class Tell>
     __device__ __forceinline__ void tell_of_border(bool is_end, Look look, Tell tell) {
-        constexpr u32 TOGETHER = 8, UNROLLED = TILE_Z == 1 ? WARP / TOGETHER : 1;  // few rows are outer ones in images
+        constexpr u32 TOGETHER = 4, UNROLLED = TILE_Z == 1 ? WARP / TOGETHER : 1;  // few rows are outer ones in images
 #pragma unroll
         for (u32 k = 0; k < ROWS_A_LANE; ++k) {
 #pragma unroll UNROLLED
@@ -292,8 +301,13 @@ __device__ __forceinline__ Ending search_tile(const u32* label, const Shape& sha
     seeds.clear();
     levels.clear();
     Rows front;
+    u32 inner[DIRECTIONS][ROWS_A_LANE];  // arcs within the tile
 #pragma unroll
-    for (u32 k = 0; k < ROWS_A_LANE; ++k) front[k] = 0;
+    for (u32 k = 0; k < ROWS_A_LANE; ++k) {
+        front[k] = 0;
+#pragma unroll
+        for (u32 d = 0; d < DIRECTIONS; ++d) inner[d][k] = row_is_inside(d, row_of(k)) ? mask[d][k] : 0;
+    }
     const bool stops = any_of_warp(wanted);
     u32 level = 0;
     bool gathers = !alone;
@@ -308,15 +322,18 @@ __device__ __forceinline__ Ending search_tile(const u32* label, const Shape& sha
         Rows fresh;
 #pragma unroll
         for (u32 k = 0; k < ROWS_A_LANE; ++k) {
-            u32 around = 0;
+            u32 around = 0, over[DIRECTIONS];
 #pragma unroll
             for (u32 d = 0; d < DIRECTIONS; ++d) {
-                const u32 bits = neighbor_bits(front, d, k);
-                if (row_is_inside(d, row_of(k))) around |= bits & mask[d][k];
+                over[d] = neighbor_bits(front, d, k) & inner[d][k];
+                around |= over[d];
             }
             const u32 seed = seeds.take(level, k);
             fresh[k] = (around | seed | (level == 1 ? root[k] : 0)) & ~levels.reached[k];
             levels.over_border[k] |= seed & fresh[k];
+            if (LIVE) continue;
+#pragma unroll
+            for (u32 d = 0; d < DIRECTIONS; ++d) levels.lower[d][k] |= over[d] & fresh[k];
         }
         const bool found = any_of_warp(fresh);
 #pragma unroll
