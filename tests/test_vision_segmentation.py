@@ -19,7 +19,7 @@ from preflow.vision import (
     volume_overlay,
     write_labels,
 )
-from preflow.vision.colour_models import ColourSpace
+from preflow.vision.colour_models import Palette
 
 SERIAL = {"method": "serial-incremental-bfs"}
 BRAIN = Path(__file__).parents[1] / "examples" / "segment_brain.py"
@@ -49,28 +49,40 @@ def test_mixture_finds_the_gaussians_of_its_samples():
     rng = np.random.default_rng(0)
     parts = [rng.normal([0, 0], [1, 0.2], size=(3000, 2)), rng.normal([6, 3], [0.5, 2], size=(1000, 2))]
     samples = np.concatenate(parts)
-    mixture = ColourSpace.of(samples[np.newaxis]).mixture(np.ones((1, 4000), dtype=bool), 2)
+    palette = Palette.of(samples[np.newaxis])
+    counts = palette.counts(np.ones((1, 4000), dtype=bool))
+    mixture = palette.mixture(counts, 2)
+    low, span = samples.min(), np.ptp(samples)
     order = np.argsort(mixture.mean[:, 0])
-    assert mixture.mean[order] == pytest.approx(np.array([[0, 0], [6, 3]]), abs=0.2)
-    covariance = np.linalg.inv(mixture.whitening) @ np.swapaxes(np.linalg.inv(mixture.whitening), 1, 2)
-    assert np.sqrt(covariance[order][:, [0, 1], [0, 1]]) == pytest.approx(
-        np.array([[1, 0.2], [0.5, 2]]), rel=0.1
-    )
-    component, likelihood = mixture.assign(samples.T)
-    assert np.bincount(component, minlength=2)[order] == pytest.approx([3000, 1000], rel=0.03)
-    own = samples[0] - mixture.mean[component[0]]
-    spread = covariance[component[0]]
-    weight = 0.999 * np.mean(component == component[0])
-    density = np.exp(-0.5 * own @ np.linalg.inv(spread) @ own) / (2 * np.pi * np.sqrt(np.linalg.det(spread)))
-    assert likelihood[0] == pytest.approx(np.log(weight * density), rel=1e-3)
+    assert low + span * mixture.mean[order] == pytest.approx(np.array([[0, 0], [6, 3]]), abs=0.2)
+    spread = span * np.sqrt(mixture.covariance[order][:, [0, 1], [0, 1]])
+    assert spread == pytest.approx(np.array([[1, 0.2], [0.5, 2]]), rel=0.1)
+    component = mixture.assign(palette.monomials)
+    assert np.bincount(component, counts)[order] == pytest.approx([3000, 1000], rel=0.03)
+    weight = 0.999 * np.bincount(component, counts) / 4000
+    k = component[0]
+    own, covariance = palette.colours[:, 0] - mixture.mean[k], mixture.covariance[k]
+    exponent = -0.5 * own @ np.linalg.inv(covariance) @ own
+    density = np.exp(exponent) / (2 * np.pi * np.sqrt(np.linalg.det(covariance)))
+    assert mixture.likelihood(palette.monomials)[0] == pytest.approx(np.log(weight[k] * density), rel=1e-9)
+
+
+@pytest.mark.parametrize("channels", [1, 2, 3])
+def test_colours_are_the_means_of_small_cells(channels):
+    image = np.random.default_rng(0).integers(0, 256, size=(20, 30, channels)).astype(float)
+    palette = Palette.of(7 + 3 * image)
+    assert np.abs(palette.colours[:, palette.index] - np.moveaxis(image, -1, 0) / 255).max() < 1 / 128
+    assert palette.counts(np.ones((20, 30), dtype=bool)).sum() == 600
+    same = Palette.of(1e-200 * np.round(image / 50))
+    assert same.colours[:, same.index] * 5 == pytest.approx(np.moveaxis(np.round(image / 50), -1, 0))
 
 
 @pytest.mark.parametrize("values", [np.zeros((4, 4)), np.eye(4), np.arange(16.0).reshape(4, 4)])
 def test_mixture_of_few_colours(values):
-    mixture = ColourSpace.of(values[..., np.newaxis]).mixture(np.ones((4, 4), dtype=bool), 8)
-    likelihood = mixture.assign(values[np.newaxis])[1]
-    assert np.isfinite(likelihood).all()
-    assert len(mixture.mean) <= len(np.unique(values))
+    palette = Palette.of(values[..., np.newaxis])
+    mixture = palette.mixture(palette.counts(np.ones((4, 4), dtype=bool)), 8)
+    assert np.isfinite(mixture.likelihood(palette.monomials)).all()
+    assert len(mixture.mean) <= len(np.unique(values)) == palette.colours.shape[1]
 
 
 def test_mixtures_learn_from_fewer_seeds_than_histograms():

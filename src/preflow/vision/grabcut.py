@@ -21,7 +21,7 @@ from ..generators.parameters import check_integer
 from ..gridcut.api import grid_cut
 from ..gridcut.result import GridCutResult
 from ..progress import Reporter
-from .colour_models import ColourSpace
+from .colour_models import Palette
 from .segmentation import CAPACITY_PER_NAT, Links, Segmentation, check_channels, check_mask, own
 
 
@@ -115,21 +115,20 @@ def grabcut(
     hard_object, hard_rest = _seeds(inside, foreground, background)
     check_integer("components", components)
     check_integer("iterations", iterations)
-    space = ColourSpace.of(channels)
+    palette = Palette.of(channels)
     links = Links(channels, smoothness, sigma, connectivity)
     object_now, cut = ~hard_rest, None
     if warm_start is not None:
         object_now, cut = _start(warm_start, hard_object, hard_rest)
-    mixtures = [space.mixture(where, components) for where in (object_now, ~object_now)]
+    all_pixels, of_object, of_rest = map(palette.counts, (np.ones_like(inside), hard_object, hard_rest))
+    counts = _counts_on_both_sides(palette, all_pixels, object_now)
+    mixtures = [palette.mixture(side, components) for side in counts]
     energies: list[float] = []
     converged = False
     while len(energies) < iterations and not converged and object_now.any() and not object_now.all():
-        mixtures = [
-            space.refit(mixture, where)
-            for mixture, where in zip(mixtures, (object_now, ~object_now), strict=True)
-        ]
-        likely_object, likely_rest = (mixture.assign(space.channels)[1] for mixture in mixtures)
-        network = links.network(likely_object - likely_rest, hard_object, hard_rest)
+        mixtures = [palette.refit(mixture, side) for mixture, side in zip(mixtures, counts, strict=True)]
+        likely_object, likely_rest = (mixture.likelihood(palette.monomials) for mixture in mixtures)
+        network = links.network(palette, likely_object - likely_rest, hard_object, hard_rest)
         cut = grid_cut(
             network,
             method=method,
@@ -140,15 +139,24 @@ def grabcut(
             warm_start=cut,
         )
         # The cut's own energy leaves out what a pixel costs with its likelier label, or with its seed's.
-        free = np.maximum(likely_object, likely_rest)
-        free[hard_object], free[hard_rest] = likely_object[hard_object], likely_rest[hard_rest]
-        energies.append(float(cut.upper_bound) / CAPACITY_PER_NAT - float(free.sum()))
+        free = float((all_pixels - of_object - of_rest) @ np.maximum(likely_object, likely_rest))
+        free += float(of_object @ likely_object + of_rest @ likely_rest)
+        energies.append(float(cut.upper_bound) / CAPACITY_PER_NAT - free)
         converged = bool((cut.labels == object_now).all())
         object_now = np.asarray(cut.labels)
+        counts = _counts_on_both_sides(palette, all_pixels, object_now)
         if cut.status != "optimal":
             break
     assert cut is not None
     return GrabCut(own(object_now), cut, own(hard_object), own(hard_rest), tuple(energies), converged)
+
+
+def _counts_on_both_sides(
+    palette: Palette, all_pixels: NDArray[np.int64], object_now: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return how many pixels of the object, and how many others, have each colour."""
+    of_object = palette.counts(object_now)
+    return of_object, all_pixels - of_object
 
 
 def _checked_box(image: ArrayLike, box: ArrayLike) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:

@@ -26,7 +26,7 @@ from ..graph.network import EXACT_FLOAT
 from ..gridcut.api import grid_cut
 from ..gridcut.result import GridCutResult
 from ..progress import Reporter
-from .colour_models import ColourSpace
+from .colour_models import Palette
 
 #: Units of capacity that one nat of log-likelihood is worth: rounding then moves no cost by more than 0.05 %
 #: of a nat.
@@ -221,17 +221,18 @@ def segmentation_network(
     seeds = checked_seeds(foreground, background)
     channels = check_channels(image, seeds[0].shape)
     check_prior(prior)
-    space = ColourSpace.of(channels)
+    palette = Palette.of(channels)
     if model == "histogram":
-        ratio = space.histogram_ratio(*seeds)
+        ratio = palette.histogram_ratio(*seeds)
     elif model == "mixture":
         check_integer("components", components)
-        likelihoods = [space.mixture(mask, components).assign(space.channels)[1] for mask in seeds]
-        ratio = likelihoods[0] - likelihoods[1]
+        mixtures = [palette.mixture(palette.counts(mask), components) for mask in seeds]
+        likely_object, likely_rest = (mixture.likelihood(palette.monomials) for mixture in mixtures)
+        ratio = likely_object - likely_rest
     else:
         raise InvalidInputError(f"model is 'histogram' or 'mixture', got {model!r}")
     links = Links(channels, smoothness, sigma, connectivity)
-    return links.network(ratio + math.log(prior / (1 - prior)), *seeds)
+    return links.network(palette, ratio + math.log(prior / (1 - prior)), *seeds)
 
 
 class Links:
@@ -260,14 +261,18 @@ class Links:
             )
 
     def network(
-        self, ratio: NDArray[np.float64], foreground: NDArray[np.bool_], background: NDArray[np.bool_]
+        self,
+        palette: Palette,
+        ratio: NDArray[np.float64],
+        foreground: NDArray[np.bool_],
+        background: NDArray[np.bool_],
     ) -> GridNetwork:
-        """Return the network in which a pixel gains its log-likelihood ratio, in nats, at the source side."""
-        data_term = np.rint(CAPACITY_PER_NAT * ratio)
-        data_term[foreground] = self.more_than_n_links
-        data_term[background] = -self.more_than_n_links
-        fits = np.abs(data_term).max(initial=0) <= np.iinfo(np.int32).max
-        data = data_term.astype(np.int32 if fits else np.int64)
+        """Return the network in which a pixel gains its colour's ratio, in nats, at the source side."""
+        gains = np.rint(CAPACITY_PER_NAT * ratio)
+        largest = max(self.more_than_n_links, float(np.abs(gains).max()))
+        data = gains.astype(np.int32 if largest <= np.iinfo(np.int32).max else np.int64)[palette.index]
+        data[foreground] = self.more_than_n_links
+        data[background] = -self.more_than_n_links
         return GridNetwork.from_arrays(
             np.maximum(data, 0),
             np.maximum(np.negative(data), 0),
