@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cuda_on_cpu.arrays import OnGpu
 from preflow.errors import InvalidInputError, MissingDependencyError, ParseError
 from preflow.vision import (
     Volume,
@@ -20,6 +21,7 @@ from preflow.vision import (
     write_labels,
 )
 from preflow.vision.colour_models import Palette
+from tensors import Tensor
 
 SERIAL = {"method": "serial-incremental-bfs"}
 BRAIN = Path(__file__).parents[1] / "examples" / "segment_brain.py"
@@ -140,6 +142,26 @@ def test_warm_starts_of_something_else_are_refused(start, options, message):
         start = segment(image[start], *(mask[start] for mask in seeds), **SERIAL)
     with pytest.raises(InvalidInputError, match=message):
         segment(image, *seeds, warm_start=start, **options)
+
+
+def test_seeds_may_be_tensors_but_not_masked():
+    image, foreground, background = np.eye(4), *masks_at((4, 4), (0, 0), (3, 0))
+    result = segment(Tensor(image), Tensor(foreground), Tensor(background), **SERIAL)
+    assert (result.mask == segment(image, foreground, background, **SERIAL).mask).all()
+    assert (result.foreground == foreground).all()
+    masked = np.ma.masked_array(foreground, mask=foreground)
+    for seeds in ((masked, background), (foreground, np.ma.masked_array(background, mask=background))):
+        with pytest.raises(InvalidInputError, match="ground is a masked array"):
+            segment(image, *seeds)
+    for options in ({"foreground": masked}, {"background": masked}):
+        with pytest.raises(InvalidInputError, match="ground is a masked array"):
+            grabcut(image, (0, 0, 3, 3), **options)
+    with pytest.raises(InvalidInputError, match="box is a masked array"):
+        grabcut(image, masked)
+    with pytest.raises(InvalidInputError, match="labels is a masked array"):
+        seeds_from_labels(np.ma.masked_equal([1, 2], 2))
+    with pytest.raises(InvalidInputError, match="image is on a GPU"):
+        segment(OnGpu(image), foreground, background)
 
 
 # GrabCut

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ..errors import CapacityOverflowError, InvalidInputError
 from .neighbourhood import both_ways, half_neighbourhood, named_neighbourhoods
 from .network import INT64_MAX
+from .placement import host_array
 
 #: Dtypes that capacities are kept in; smaller ones become the next of these.
 KEPT = {"i": (np.int16, np.int32, np.int64), "f": (np.float32, np.float64)}
@@ -46,13 +47,15 @@ def check_not_masked(values: Any, name: str) -> None:
         raise InvalidInputError(f"{name} is a masked array: fill it")
 
 
-def as_capacities(values: ArrayLike, name: str) -> NDArray[Any]:
-    """Return what is array-like as an array of numbers of at most 64 bits."""
+def as_array(values: Any, name: str) -> NDArray[Any]:
+    """Return what is array-like, or a tensor on the host, as an array of which nothing is masked."""
     check_not_masked(values, name)
-    try:
-        array = np.asarray(values)
-    except (ValueError, OverflowError) as error:
-        raise InvalidInputError(f"{name} is not an array: {error}") from None
+    return host_array(values, name)
+
+
+def as_capacities(values: Any, name: str) -> NDArray[Any]:
+    """Return what is array-like as an array of numbers of at most 64 bits."""
+    array = as_array(values, name)
     check_numbers(array, name)
     return array
 

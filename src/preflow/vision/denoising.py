@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import InvalidInputError
 from ..generators.contrast import finite_array
 from ..generators.parameters import check_integer, check_number
+from ..graph.grid_input import as_array
 from ..graph.neighbourhood import half_neighbourhood, pair_boxes
 from ..graph.network import EXACT_FLOAT
 from ..gridcut.api import grid_cut
@@ -158,7 +159,7 @@ def denoise(
     >>> result.verify()
     """
     values = finite_array("image", image)
-    given = np.asarray(image)
+    given = as_array(image, "image")
     if given.dtype.kind in "iu" and given.size and np.abs(values).max() > EXACT_FLOAT:
         raise InvalidInputError("image has integers past 2**53, which float64 cannot hold exactly")
     check_number("weight", weight)

@@ -18,11 +18,12 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import InvalidInputError
 from ..generators.contrast import finite_array
 from ..generators.parameters import check_integer
+from ..graph.grid_input import as_array
 from ..gridcut.api import grid_cut
 from ..gridcut.result import GridCutResult
 from ..progress import Reporter
 from .colour_models import Palette
-from .segmentation import CAPACITY_PER_NAT, Links, Segmentation, check_channels, check_mask, own
+from .segmentation import CAPACITY_PER_NAT, Links, Segmentation, check_channels, checked_mask, own
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -162,13 +163,9 @@ def _counts_on_both_sides(
 def _checked_box(image: ArrayLike, box: ArrayLike) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
     """Return the mask of a box, and the image with an axis of channels."""
     values = finite_array("image", image)
-    try:
-        given = np.asarray(box)
-    except ValueError as error:
-        raise InvalidInputError(f"box is not an array: {error}") from None
+    given = as_array(box, "box")
     if given.dtype == np.bool_:
-        check_mask("box", given)
-        inside = given
+        inside = checked_mask("box", given)
         channels = check_channels(values, given.shape)
     else:
         if given.dtype.kind not in "iu" or given.shape not in ((4,), (6,)):
@@ -203,8 +200,7 @@ def _seeds(
     """Return the pixels whose label is certain: of the object, and of the background."""
     masks = []
     for name, given in (("foreground", foreground), ("background", background)):
-        mask = np.zeros_like(inside) if given is None else np.asarray(given)
-        check_mask(name, mask)
+        mask = np.zeros_like(inside) if given is None else checked_mask(name, given)
         if mask.shape != inside.shape:
             raise InvalidInputError(f"{name} has shape {mask.shape}, the image has shape {inside.shape}")
         masks.append(mask)

@@ -21,6 +21,7 @@ from ..errors import CapacityOverflowError, InvalidInputError
 from ..generators.contrast import contrast_capacity, finite_array
 from ..generators.parameters import check_integer, check_number
 from ..graph.grid import GridNetwork
+from ..graph.grid_input import as_array
 from ..graph.neighbourhood import half_neighbourhood
 from ..graph.network import EXACT_FLOAT
 from ..gridcut.api import grid_cut
@@ -160,10 +161,10 @@ def segment(
     >>> bool((result.mask == (image == 1)).all())
     True
     """
+    seeds = checked_seeds(foreground, background)
     network = segmentation_network(
         image,
-        foreground,
-        background,
+        *seeds,
         smoothness=smoothness,
         sigma=sigma,
         connectivity=connectivity,
@@ -182,12 +183,12 @@ def segment(
         progress=progress,
         warm_start=None if warm_start is None else warm_start.cut,
     )
-    return Segmentation(own(cut.labels), cut, own(foreground), own(background))
+    return Segmentation(own(cut.labels), cut, *map(own, seeds))
 
 
-def own(values: ArrayLike) -> NDArray[np.bool_]:
+def own(values: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return a copy of a mask that cannot be written to."""
-    mask = np.array(values, dtype=np.bool_)
+    mask = np.array(values)
     mask.flags.writeable = False
     return mask
 
@@ -292,15 +293,13 @@ def checked_seeds(
     foreground: ArrayLike, background: ArrayLike
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return two masks of one shape, neither of them empty, that do not overlap."""
-    object_seeds, other_seeds = np.asarray(foreground), np.asarray(background)
-    seeds = {"foreground": object_seeds, "background": other_seeds}
-    for name, mask in seeds.items():
-        check_mask(name, mask)
+    object_seeds = checked_mask("foreground", foreground)
+    other_seeds = checked_mask("background", background)
     if object_seeds.shape != other_seeds.shape:
         raise InvalidInputError(
             f"foreground has shape {object_seeds.shape}, background has shape {other_seeds.shape}"
         )
-    for name, mask in seeds.items():
+    for name, mask in (("foreground", object_seeds), ("background", other_seeds)):
         if not mask.any():
             raise InvalidInputError(f"there are no {name} seeds: both kinds are needed")
     both = np.argwhere(object_seeds & other_seeds)
@@ -312,14 +311,16 @@ def checked_seeds(
     return object_seeds, other_seeds
 
 
-def check_mask(name: str, mask: NDArray[Any]) -> None:
-    """Raise InvalidInputError unless `mask` is one bool for each pixel of an image or a volume."""
+def checked_mask(name: str, given: ArrayLike) -> NDArray[np.bool_]:
+    """Return what is one bool for each pixel of an image or a volume."""
+    mask = as_array(given, name)
     if mask.dtype != np.bool_:
         raise InvalidInputError(f"{name} is an array of bool, got {mask.dtype}")
     if mask.ndim not in ALL_AROUND:
         raise InvalidInputError(
             f"{name} has the shape of an image or a volume without its channels, got shape {mask.shape}"
         )
+    return mask
 
 
 def check_channels(image: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
