@@ -92,7 +92,7 @@ def contrast_capacity(
         channels = xp.moveaxis(values, channel_axis, -1)
     shape = channels.shape[:-1]
     if not shape or 0 in channels.shape:
-        raise InvalidInputError(f"image is empty: its shape is {values.shape}")
+        raise InvalidInputError(f"image has no pixels: its shape is {values.shape}")
     named = named_neighbourhoods(len(shape))
     half = half_neighbourhood(len(shape), next(iter(named)) if connectivity is None else connectivity)
     capacities = contrast_of_channels(channels, half, strength, sigma, xp)

@@ -102,8 +102,8 @@ def _with_neighbourhood(
         return xp.broadcast_to(neighbor, (len(half), *(1,) * ndim)), half
     if rows not in (len(half), 2 * len(half)):
         raise InvalidInputError(
-            f"neighbor_capacity has {rows} directions: expected {len(half)}, one for every two opposite "
-            f"ones, or {2 * len(half)}"
+            f"neighbor_capacity has a first axis of length {rows}: expected {len(half)}, one for every two "
+            f"opposite directions, or {2 * len(half)}"
         )
     if any(length not in (1, full) for length, full in zip(neighbor.shape[1:], shape, strict=True)):
         raise InvalidInputError(f"neighbor_capacity has shape {neighbor.shape}, the grid has shape {shape}")
@@ -124,8 +124,8 @@ def _told(ndim: int, rows: int | None) -> int:
             "both ways alike: say connectivity"
         )
     raise InvalidInputError(
-        f"neighbor_capacity has {rows} directions, which is no named neighbourhood in {ndim} dimensions: "
-        "give connectivity as a list of offsets"
+        f"neighbor_capacity has a first axis of length {rows}, which fits no named neighbourhood in {ndim} "
+        "dimensions: give connectivity as a list of offsets"
     )
 
 

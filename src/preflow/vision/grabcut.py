@@ -208,8 +208,8 @@ def _seeds(
     both = np.argwhere(hard_object & hard_rest)
     if len(both):
         raise InvalidInputError(
-            f"{len(both)} foreground seeds are outside of the box or background seeds, the first at index "
-            f"{tuple(both[0].tolist())}"
+            f"pixel {tuple(both[0].tolist())} is a foreground seed, but outside of the box or a background "
+            f"seed, as are {len(both) - 1} others"
         )
     if hard_rest.all():
         raise InvalidInputError("no pixel in the box is left to the object")

@@ -305,8 +305,8 @@ def checked_seeds(
     both = np.argwhere(object_seeds & other_seeds)
     if len(both):
         raise InvalidInputError(
-            f"{len(both)} pixels are foreground and background seeds at once, the first at index "
-            f"{tuple(both[0].tolist())}"
+            f"pixel {tuple(both[0].tolist())} is a foreground and a background seed at once, as are "
+            f"{len(both) - 1} others"
         )
     return object_seeds, other_seeds
 
