@@ -151,7 +151,7 @@ def test_time_limit_gives_bounds():
     pairs = np.sort(rng.integers(0, 20_000, size=(100_000, 2)), axis=1)
     pairs = pairs[pairs[:, 0] < pairs[:, 1]]
     energy = BinaryEnergy(rng.integers(-50, 50, size=(20_000, 2)), pairs, [[0, 9], [9, 0]])
-    result = minimize_energy(energy, method="serial-hi-pr", time_limit=1e-6)
+    result = minimize_energy(energy, method="serial-generic", time_limit=1e-6)
     assert result.status == "time-limit"
     assert result.lower_bound <= result.upper_bound == energy.evaluate(result.labels)
     with pytest.raises(NotOptimalError):
