@@ -179,6 +179,14 @@ def test_grabcut_finds_the_object_in_its_box(seed):
     assert (np.diff(result.energies) <= 1e-3 * truth.size).all()
 
 
+def test_grabcut_ends_in_time():
+    image, _ = two_colours((300, 300), noise=0.3)
+    result = grabcut(image, (4, 5, 290, 280), time_limit=1e-6, **SERIAL)
+    assert result.cut.status == "time-limit"
+    assert not result.converged
+    assert "<GrabCut: " in repr(result)
+
+
 def test_grabcut_of_a_mask_and_of_a_volume():
     truth = np.zeros((9, 16, 15), dtype=bool)
     truth[3:6, 4:12, 5:11] = True
@@ -241,6 +249,7 @@ def test_grabcut_ends_where_nothing_is_left():
         ((2, 3, 9, 9), {"background": np.ones((36, 44))}, "array of bool"),
         ((2, 3, 9, 9), {"components": 0}, "components"),
         ((2, 3, 9, 9), {"iterations": 0}, "iterations"),
+        ((2, 3, 9, 9), {"time_limit": -1}, "time_limit"),
         ((2, 3, 9, 9), {"warm_start": 3}, "warm_start"),
     ],
 )

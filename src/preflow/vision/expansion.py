@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidInputError, VerificationError
 from ..generators.parameters import check_integer
-from ..solving.run import check_time_limit
+from .deadline import Deadline
 from .label_energy import LabelEnergy
 from .moves import Cuts, State
 
@@ -239,14 +239,13 @@ def _search(
 ) -> Labelling:
     """Make moves until none of all labels, or pairs of labels, lowers the energy, or a limit is reached."""
     check_integer("max_sweeps", max_sweeps, minimum=0)
-    check_time_limit(time_limit)
-    cuts.set_deadline(time_limit)
+    cuts.deadline = Deadline(time_limit)
     labels = _start(energy, initial)
     search = _Search(State(energy, labels), energy.energy(labels), cuts)
     moves = _moves(kind, energy.num_labels)
     tried: dict[tuple[int, ...], int] = {}
     sweeps = 0
-    while not _settled(moves, tried, search) and sweeps < max_sweeps and not cuts.expired():
+    while not _settled(moves, tried, search) and sweeps < max_sweeps and not cuts.deadline.passed():
         sweeps += 1
         cuts.recycle = kind == "expansion" and sweeps > 1 and _bytes_of_flows(energy) <= MOST_RECYCLED
         for move in moves:
@@ -254,7 +253,7 @@ def _search(
             if tried.get(move) == len(search.history):
                 continue
             search.lowers_energy(move)
-            if cuts.expired():
+            if cuts.deadline.passed():
                 break
             tried[move] = len(search.history)
     final = search.state.labels
@@ -266,7 +265,7 @@ def _search(
         cuts.solved,
         sweeps,
         _settled(moves, tried, search),
-        cuts.expired() and not _settled(moves, tried, search),
+        cuts.deadline.passed() and not _settled(moves, tried, search),
         kind,
         search.seconds,
         energy,

@@ -23,6 +23,7 @@ from ..gridcut.api import grid_cut
 from ..gridcut.result import GridCutResult
 from ..progress import Reporter
 from .colour_models import Palette
+from .deadline import Deadline
 from .segmentation import CAPACITY_PER_NAT, Links, Segmentation, check_channels, checked_mask, own
 
 
@@ -85,7 +86,7 @@ def grabcut(
     method, device, threads, progress
         As for :func:`preflow.grid_cut`.
     time_limit : float, optional
-        Seconds for each cut. On expiry the iterations end, and the cut's `status` says so.
+        Seconds for all cuts. On expiry the iterations end, and the cut's `status` says so.
 
     Returns
     -------
@@ -116,6 +117,7 @@ def grabcut(
     hard_object, hard_rest = _seeds(inside, foreground, background)
     check_integer("components", components)
     check_integer("iterations", iterations)
+    deadline = Deadline(time_limit)
     palette = Palette.of(channels)
     links = Links(channels, smoothness, sigma, connectivity)
     object_now, cut = ~hard_rest, None
@@ -135,7 +137,7 @@ def grabcut(
             method=method,
             device=device,
             threads=threads,
-            time_limit=time_limit,
+            time_limit=deadline.left(),
             progress=progress,
             warm_start=cut,
         )

@@ -21,6 +21,7 @@ from ..gridcut.methods import METHODS
 from ..gridcut.result import GridCutResult
 from ..maxflow.api import min_cut
 from ..solving.dispatch import check_method, check_placement, find_method
+from .deadline import Deadline
 from .label_energy import LabelEnergy
 
 #: Terms of a move are int32 where no sum of those of a pixel can exceed this, else int64.
@@ -169,6 +170,8 @@ class Cuts:
         Have every cut verified.
     recycle : bool
         Start moves from the flow of the last one to the same label, if there is one, and keep their flows.
+    deadline : Deadline
+        Of all cuts together.
     """
 
     method: str = "auto"
@@ -178,21 +181,13 @@ class Cuts:
     recycle: bool = False
     solved: int = 0
     seconds: float = 0.0
-    deadline: float | None = field(default=None, init=False)
+    deadline: Deadline = field(default_factory=lambda: Deadline(None))
     earlier: dict[tuple[int, ...], GridCutResult] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         check_placement(METHODS, self.device, self.threads)
         if self.method != "auto":
             check_method(find_method(METHODS, self.method), self.device, self.threads)
-
-    def set_deadline(self, time_limit: float | None) -> None:
-        """Let all cuts together take so many seconds from now on."""
-        self.deadline = None if time_limit is None else time.monotonic() + time_limit
-
-    def expired(self) -> bool:
-        """Whether time is up."""
-        return self.deadline is not None and time.monotonic() >= self.deadline
 
     def candidates(self, move: Move, labels: tuple[int, ...]) -> Iterator[NDArray[np.bool_]]:
         """Yield choices among which the best is a best one of all."""
@@ -214,8 +209,11 @@ class Cuts:
 
     def _cut(self, move: Move, labels: tuple[int, ...]) -> NDArray[np.bool_]:
         """Return which pixels switch in a minimum cut."""
-        limit = None if self.deadline is None else max(self.deadline - time.monotonic(), 1e-3)
-        placement: dict[str, Any] = {"device": self.device, "threads": self.threads, "time_limit": limit}
+        placement: dict[str, Any] = {
+            "device": self.device,
+            "threads": self.threads,
+            "time_limit": self.deadline.left(),
+        }
         if move.groups:
             # What ties any number of pixels together is no grid.
             general = min_cut(_network(move), **placement)

@@ -69,8 +69,8 @@ class Segmentation:
 
     def __repr__(self) -> str:
         shape = " x ".join(map(str, self.mask.shape))
-        size = np.count_nonzero(self.mask)
-        return f"<Segmentation: {size:,} of {shape} pixels, from {self.num_seeds:,} seeds, {self.cut!r}>"
+        size = f"{np.count_nonzero(self.mask):,} of {shape} pixels"
+        return f"<{type(self).__name__}: {size}, from {self.num_seeds:,} seeds, {self.cut!r}>"
 
 
 def segment(

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidInputError
 from ..generators.parameters import check_integer, check_number, check_positive
-from ..solving.run import check_time_limit
+from .deadline import Deadline
 from .expansion import Labelling, alpha_expansion
 from .label_energy import MOST_LABELS, LabelEnergy, truncated_linear
 from .matching_costs import (
@@ -111,7 +111,7 @@ def match_stereo(
     max_sweeps, method, device, threads
         As for :func:`alpha_expansion`.
     time_limit : float, optional
-        Seconds for all minimum cuts.
+        Seconds altogether; when they are over, minimum cuts end, nothing else.
 
     Returns
     -------
@@ -144,7 +144,7 @@ def match_stereo(
     disparities = _checked_range(min_disparity, max_disparity, frames[0].shape[1])
     check_number("smoothness", smoothness)
     check_positive("sigma", sigma)
-    check_time_limit(time_limit)
+    deadline = Deadline(time_limit)
     seconds: dict[str, float] = {}
     start = time.perf_counter()
     first, second = (Frame.of(pixels, axes=(1,)) for pixels in frames)
@@ -158,15 +158,13 @@ def match_stereo(
             truncated_linear(len(data), STEP),
             smoothness_weights(frame, smoothness, sigma, connectivity),
         )
-        spent = sum(seconds.values()) - seconds["costs"]
-        left_over = None if time_limit is None else max(time_limit - spent, 1e-3)
         labelling = alpha_expansion(
             energy,
             max_sweeps=max_sweeps,
             method=method,
             device=device,
             threads=threads,
-            time_limit=left_over,
+            time_limit=deadline.left(),
         )
         seconds[name] = time.perf_counter() - start
         return labelling
