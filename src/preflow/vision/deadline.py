@@ -24,9 +24,9 @@ class Deadline:
         self._end = None if time_limit is None else time.monotonic() + time_limit
 
     def passed(self) -> bool:
-        """Whether time is up."""
+        """Return whether time is up."""
         return self._end is not None and time.monotonic() >= self._end
 
     def left(self) -> float | None:
-        """What is left of the time limit, for the next cut."""
+        """Return what is left of the time limit, for the next cut."""
         return None if self._end is None else max(self._end - time.monotonic(), LEAST)
