@@ -6,8 +6,8 @@ likeliest, and the components are fitted to their pixels in turn with that choic
 of k-means, begun along the principal axis of the colours as Orchard and Bouman split them, so that nothing is
 random. A component that covers all colours evenly keeps every colour possible.
 
-What differs: colours that fall in one small cell become their mean. A photograph has a tenth as many of these
-as pixels, or less, and all but counting them and looking them up costs as much less.
+What differs: colours that fall in one small cell become their mean. A photograph has a fifth to an eighth as
+many of these as pixels, and all but counting them and looking them up costs as much less.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-#: Cells along each channel, by the number of channels: multiples of the bins.
+#: Cells along each channel, by the number of channels: multiples of the bins. With half as many for three
+#: channels GrabCut ended at energies 0.02 nats a pixel higher, more on photographs with dark grounds;
+#: with these it ends as low as with all colours.
 CELLS = {1: 4096, 2: 512, 3: 128}
 #: Histogram bins along each channel, and the standard deviation in bins of the Gaussian that smooths them.
 #: A seed colour thus speaks for colours within about 1/20 of the range.
