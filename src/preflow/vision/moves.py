@@ -6,7 +6,6 @@ switching makes no difference keep their label.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -21,6 +20,7 @@ from ..gridcut.methods import METHODS
 from ..gridcut.result import GridCutResult
 from ..maxflow.api import min_cut
 from ..solving.dispatch import check_method, check_placement, find_method
+from ..solving.timing import timed
 from .deadline import Deadline
 from .label_energy import LabelEnergy
 
@@ -180,7 +180,7 @@ class Cuts:
     prove: bool = False
     recycle: bool = False
     solved: int = 0
-    seconds: float = 0.0
+    seconds: dict[str, float] = field(default_factory=lambda: {"cuts": 0.0})
     deadline: Deadline = field(default_factory=lambda: Deadline(None))
     earlier: dict[tuple[int, ...], GridCutResult] = field(default_factory=dict, init=False)
 
@@ -201,10 +201,9 @@ class Cuts:
             if len(labels) == 2:
                 yield np.zeros_like(move.current)
             return
-        start = time.perf_counter()
-        switched = self._cut(move, labels)
+        with timed(self.seconds, "cuts"):
+            switched = self._cut(move, labels)
         self.solved += 1
-        self.seconds += time.perf_counter() - start
         yield switched
 
     def _cut(self, move: Move, labels: tuple[int, ...]) -> NDArray[np.bool_]:

@@ -10,7 +10,6 @@ and of taking medians over neighbouring patches alternate, from coarse frames to
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..assignment.api import linear_assignment
+from ..solving.timing import timed
 from .matching_costs import LARGEST_COST, Frame
 
 #: Height and width of a patch, at most.
@@ -52,7 +52,7 @@ class PatchMatcher:
     solved : int
         Assignments solved so far.
     seconds : dict of str to float
-        Spent on "costs" and on "assignments".
+        Spent on "costs", on "assignments" and, if kernels were compiled, on "compile".
     """
 
     patch: int
@@ -61,7 +61,7 @@ class PatchMatcher:
     device: str = "auto"
     threads: int | None = None
     solved: int = 0
-    seconds: dict[str, float] = field(default_factory=lambda: {"costs": 0.0, "assignments": 0.0})
+    seconds: dict[str, float] = field(default_factory=dict)
 
     def displacements(self, reference: Frame, moving: Frame, levels: int) -> NDArray[np.int64]:
         """Return for every pixel by how much it moves, shape (2, h, w), first down and then to the right."""
@@ -72,20 +72,16 @@ class PatchMatcher:
             coarse = self.displacements(reference.half(), moving.half(), levels - 1)
             finer = 2 * coarse.repeat(2, axis=1).repeat(2, axis=2)[:, :height, :width]
             base = self._best_around(reference, moving, self._medians(finer))
-        start = time.perf_counter()
-        costs = self._unlikeness(reference, moving, base)
-        self.seconds["costs"] += time.perf_counter() - start
+        with timed(self.seconds, "costs"):
+            costs = self._unlikeness(reference, moving, base)
         motion = prior = base
-        start = time.perf_counter()
-        for turn in range(ROUNDS):
-            penalty = PENALTY if turn or levels > 1 else LEAST_PENALTY
-            motion = self._matched(costs, base, prior, penalty)
-            prior = _median_around(self._medians(motion))
-        self.seconds["assignments"] += time.perf_counter() - start
-        start = time.perf_counter()
-        motion = self._settled(reference, moving, motion[:, :height, :width])
-        self.seconds["costs"] += time.perf_counter() - start
-        return motion
+        with timed(self.seconds, "assignments"):
+            for turn in range(ROUNDS):
+                penalty = PENALTY if turn or levels > 1 else LEAST_PENALTY
+                motion = self._matched(costs, base, prior, penalty)
+                prior = _median_around(self._medians(motion))
+        with timed(self.seconds, "costs"):
+            return self._settled(reference, moving, motion[:, :height, :width])
 
     def _best_around(self, reference: Frame, moving: Frame, motion: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return for every patch which of its own and its 8 neighbours' motions makes it match best."""
