@@ -149,7 +149,7 @@ def find_optical_flow(
     if method == "assignment":
         levels = _levels(max_displacement / radius + 1, reference.shape, 2 * patch)
         matcher = PatchMatcher(patch, radius, **placement, seconds=seconds)
-        displacement = matcher.displacements(reference, moving, levels)
+        displacement = matcher.displacements(reference, moving, levels, max_displacement)
         assignments = matcher.solved
     else:
         levels = _levels(2 * max_displacement / COARSE_REACH, reference.shape, 2 * COARSE_REACH)
