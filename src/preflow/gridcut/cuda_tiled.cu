@@ -90,7 +90,7 @@ struct Solver {
     // its own labels at the border changed.
     __device__ __forceinline__ void search(u32 index, u32 round, u32 stamp) {
         const Tile tile(shape, index);
-        u32 mask[DIRECTIONS][ROWS_A_LANE];
+        Masks mask;
         Rows root;
 #pragma unroll
         for (u32 k = 0; k < ROWS_A_LANE; ++k) {
@@ -102,21 +102,19 @@ struct Solver {
         Changes changed;
         // Nobody else writes labels of this tile, but others read them.
         const auto look = [&](u32 row, u32 x) { return round == 0 ? 0 : args.label[tile.pixel(row) + x]; };
-        const auto tell = [&](bool is_end) {
-            levels.tell_of_border(is_end, look, [&](u32 row, u32 x, u32 label, u32 before) {
-                if (round > 0 && label == before) return;
-                relaxed_store(args.label + tile.pixel(row) + x, label);
-                changed.add(row, x);
-            });
-        };
-        const Ending ending = search_tile<true>(args.label, shape, tile, mask, root, round == 0, {}, levels,
-                                                [&] { tell(false); });
+        const Rows nothing{};
+        const Ending ending =
+            search_tile<true>(args.label, shape, tile, mask, root, round == 0, nothing, levels, LevelLabels::at_rest());
         if (ending == Ending::UNCHANGED) return;
         failed |= ending == Ending::FAILED;
         ++counted.searches;
 #pragma unroll
         for (u32 k = 0; k < ROWS_A_LANE; ++k) tile.words(args, REACHED)[row_of(k)] = levels.reached[k];
-        tell(true);
+        levels.tell_of_border(LevelLabels::at_rest(), look, [&](u32 row, u32 x, u32 now, u32 before) {
+            if (round > 0 && now == before) return;
+            relaxed_store(args.label + tile.pixel(row) + x, now);
+            changed.add(row, x);
+        });
         if (round > 0) list_around(tile, changed, round, stamp);
         __syncwarp();
     }
@@ -152,46 +150,57 @@ struct Solver {
         Pusher pusher{args, shape, tile};
         ++counted.visits;
         Levels levels;
-        bool goes_on, is_changed = false;
+        LevelLabels labels = LevelLabels::in_list();
+        bool goes_on, is_changed = false, is_moved = false;  // something; all that may
+        u32 touched = 0;
         for (u64 wave = 0;; ++wave) {
             // The labels that are left are those before the last wave, no greater than the distances after it; so
             // that search does not stop before it has labelled all.
             const bool is_last = wave + 1 >= args.waves;
             Rows wanted;
 #pragma unroll
-            for (u32 k = 0; k < ROWS_A_LANE; ++k) wanted[k] = is_last ? 0 : bits.active[k];
+            for (u32 k = 0; k < ROWS_A_LANE; ++k) wanted[k] = is_last || is_moved ? 0 : bits.active[k];
             ++counted.searches;
-            const Ending ending = search_tile<false>(args.label, shape, tile, bits.mask, bits.root, false, wanted, levels,
-                                                     [&] { label_border(tile, levels, false); });
+            const Ending ending =
+                search_tile<false>(args.label, shape, tile, bits.mask, bits.root, false, wanted, levels, labels);
             failed |= ending == Ending::FAILED;
             goes_on = has_work(bits, levels);
-            if (!goes_on) break;
+            if (is_moved) break;
+            if (goes_on) {
+                wait_for_copies();
+                __syncwarp();
+                ++counted.waves;
+                is_changed = true;
+                pusher.move_down(bits, levels);
+                goes_on = has_work(bits, levels);
+                if (!is_last && (goes_on || ending == Ending::STOPPED)) continue;
+            }
             wait_for_copies();
             __syncwarp();
-            ++counted.waves;
-            is_changed = true;
-            pusher.move_down(bits, levels);
-            goes_on = has_work(bits, levels);
-            if (is_last || (!goes_on && ending == Ending::COMPLETE)) break;
+            if (is_changed) touched = hand_over(tile, bits);
+            if (levels.size <= labels.room) break;
+            // Once capacities have left there is room for more labels.
+            is_moved = true;
+            labels = LevelLabels::in_slot();
         }
-        leave(tile, bits, levels);
-        wait_for_copies();
-        __syncwarp();
+        leave(tile, bits, levels, labels);
         counted.pushes += pusher.pushes;
-        u32 touched = 0;
-        if (is_changed) {
-            HandOver hand_over{args, shape, tile};
-            hand_over.all(bits);
-            touched = hand_over.touched;
-            __syncwarp();
-            copy_tile(args, tile, [](const u64* here, u64* there) { *there = *here; });
-        }
         if (lane_id() == 0) {
             if (goes_on) list(tile, round, tile.index);
             for (; touched != 0; touched &= touched - 1)
                 list(tile, round, tile.neighbor(shape, __ffs(touched) - 1));
         }
         __syncwarp();
+    }
+
+    // Hands over what crossed the border and brings capacities and excess back; returns the tiles that got something.
+    __device__ __forceinline__ u32 hand_over(const Tile& tile, const TileBits& bits) const {
+        HandOver over{args, shape, tile};
+        over.all(bits);
+        __syncwarp();
+        copy_tile(args, tile, [](const u64* here, u64* there) { *there = *here; });
+        __syncwarp();
+        return over.touched;
     }
 
     // Whether a tile has excess that could reach the sink when it was searched.
@@ -203,7 +212,8 @@ struct Solver {
     }
 
     // Writes the bits of a tile, and the labels at its border.
-    __device__ __forceinline__ void leave(const Tile& tile, const TileBits& bits, Levels& levels) {
+    __device__ __forceinline__ void leave(const Tile& tile, const TileBits& bits, const Levels& levels,
+                                          const LevelLabels& labels) {
 #pragma unroll
         for (u32 k = 0; k < ROWS_A_LANE; ++k) {
             const u32 row = row_of(k);
@@ -213,13 +223,8 @@ struct Solver {
 #pragma unroll
             for (u32 d = 0; d < DIRECTIONS; ++d) tile.words(args, d)[row] = bits.mask[d][k];
         }
-        label_border(tile, levels, true);
-    }
-
-    // Writes the labels at the border of a tile whose neighbours rest.
-    __device__ __forceinline__ void label_border(const Tile& tile, Levels& levels, bool is_end) {
-        levels.tell_of_border(is_end, [](u32, u32) { return 0; },
-                              [&](u32 row, u32 x, u32 label, u32) { args.label[tile.pixel(row) + x] = label; });
+        levels.tell_of_border(labels, [](u32, u32) { return 0; },
+                              [&](u32 row, u32 x, u32 now, u32) { args.label[tile.pixel(row) + x] = now; });
     }
 
     // Lists a tile for its color's next turn, as seen from the turn of another tile.

@@ -1,35 +1,6 @@
 // The discharge of one tile: its capacities and excess come to shared memory, excess moves one level down after the
 // other, what crossed the border is handed over.
-#include "shared.cuh"
 #include "cuda_tiled_search.cuh"
-
-// Entries of a row in shared memory: rows begin where 8 bytes can be copied at once, and lanes that are at the same
-// place of their rows are at different banks, or two at one.
-constexpr u32 line_of(u32 bytes) { return bytes == 2 ? 36 : bytes == 4 ? 34 : 33; }
-constexpr u32 RESIDUAL_LINE = line_of(RESIDUAL_BYTES), EXCESS_LINE = line_of(EXCESS_BYTES);
-
-CONSTANT u32 rounded(u32 bytes) { return (bytes + 15) / 16 * 16; }
-constexpr u32 LIST_SIZE = 256, LIST_BYTES = 2 * LIST_SIZE;
-constexpr u32 EXCESS_BYTES_OF_TILE = rounded(ROWS * EXCESS_LINE * EXCESS_BYTES);
-constexpr u32 RESIDUAL_BYTES_OF_TILE = rounded(DIRECTIONS * ROWS * RESIDUAL_LINE * RESIDUAL_BYTES);
-constexpr u32 SLOT_BYTES = EXCESS_BYTES_OF_TILE + RESIDUAL_BYTES_OF_TILE + LIST_BYTES;
-
-// The shared memory of a warp, found anew at each use: so the compiler knows that it is shared memory.
-struct Slot {
-    template <class T>
-    __device__ static __forceinline__ T* at(u32 begin) {
-        return reinterpret_cast<T*>(shared_memory() + threadIdx.x / WARP * SLOT_BYTES + begin);
-    }
-    __device__ static __forceinline__ Excess* excess() { return at<Excess>(0); }
-    __device__ static __forceinline__ Residual* residual() { return at<Residual>(EXCESS_BYTES_OF_TILE); }
-    __device__ static __forceinline__ Excess& excess(u32 row, u32 x) { return excess()[row * EXCESS_LINE + x]; }
-    __device__ static __forceinline__ Residual& residual(u32 d, u32 row, u32 x) {
-        return residual()[(d * ROWS + row) * RESIDUAL_LINE + x];
-    }
-    __device__ static __forceinline__ unsigned short& listed(u32 i) {
-        return at<unsigned short>(EXCESS_BYTES_OF_TILE + RESIDUAL_BYTES_OF_TILE)[i];
-    }
-};
 
 __device__ __forceinline__ int fetch_add_excess(int* at, int value) {
     return static_cast<int>(relaxed_fetch_add(reinterpret_cast<u32*>(at), static_cast<u32>(value)));
@@ -60,8 +31,8 @@ __device__ __forceinline__ void copy_tile(const Arguments& args, const Tile& til
 
 // Bits of a lane's rows while their tile is discharged.
 struct TileBits {
-    u32 mask[DIRECTIONS][ROWS_A_LANE];     // residual capacity in each direction
-    u32 crossed[DIRECTIONS][ROWS_A_LANE];  // arcs to other tiles that something may have been pushed over
+    Masks mask;     // residual capacity in each direction
+    Masks crossed;  // arcs to other tiles that something may have been pushed over
     Rows root, active;
 };
 

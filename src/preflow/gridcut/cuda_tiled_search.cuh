@@ -1,10 +1,6 @@
 // The breadth-first search of one tile: exact distances to the sink given the labels around it, level by level, in bits.
 #include "cuda_tiled_state.cuh"
 
-#ifndef MOST_RUNS
-#define MOST_RUNS 32  // of levels without empty ones between, that are kept at a time: one a lane
-#endif
-
 constexpr u32 log_of(u32 value) { return value < 2 ? 0 : 1 + log_of(value / 2); }
 constexpr u32 PLANES = log_of(ROWS * WIDTH);  // a level for every pixel at most
 constexpr u32 SEED_PLANES = 8, SEED_RANGE = 255;
@@ -12,8 +8,8 @@ constexpr u32 SEED_PLANES = 8, SEED_RANGE = 255;
 constexpr u32 MOST_STEPS = 1u << 20;
 
 // Labels that other warps may change are read by relaxed loads.
-template <bool LIVE>
-__device__ __forceinline__ u32 label_at(const u32* at) { return LIVE ? relaxed_load(at) : *at; }
+template <bool AT_REST>
+__device__ __forceinline__ u32 label_at(const u32* at) { return AT_REST ? relaxed_load(at) : *at; }
 
 __device__ __forceinline__ u32 after(u32 label) { return label == NONE ? NONE : label + 1; }
 
@@ -26,15 +22,11 @@ struct Levels {
     u32 plane[PLANES][ROWS_A_LANE];  // the bits of the pixels' levels, counted from 0 without the empty ones
     Rows reached;
     Rows over_border;  // pixels that a shortest path leaves by arcs to other tiles
-    u32 lower[DIRECTIONS][ROWS_A_LANE];  // pixels that a shortest path leaves by an arc of the tile
+    Masks lower;  // pixels that a shortest path leaves by an arc of the tile
     u32 size;
-    // Runs of levels without empty ones between, one a lane: the number of its first one, and the label there.
-    u32 run_first, run_label, num_runs;
-    u32 last_label;
-    u32 num_told;  // levels whose labels were told of, since there was no room for more runs
 
     __device__ __forceinline__ void clear() {
-        size = num_runs = num_told = last_label = run_first = run_label = 0;
+        size = 0;
 #pragma unroll
         for (u32 k = 0; k < ROWS_A_LANE; ++k) {
             reached[k] = over_border[k] = 0;
@@ -45,18 +37,7 @@ struct Levels {
         }
     }
 
-    __device__ __forceinline__ bool has_room(u32 label) const { return num_runs < MOST_RUNS || label == last_label + 1; }
-
-    // Appends a level; there must be room.
-    __device__ __forceinline__ void append(const Rows& fresh, u32 label) {
-        if (num_runs == 0 || label != last_label + 1) {
-            if (lane_id() == num_runs) {
-                run_first = size;
-                run_label = label;
-            }
-            ++num_runs;
-        }
-        last_label = label;
+    __device__ __forceinline__ void append(const Rows& fresh) {
 #pragma unroll
         for (u32 k = 0; k < ROWS_A_LANE; ++k) reached[k] |= fresh[k];
 #pragma unroll
@@ -76,12 +57,12 @@ struct Levels {
         return bits;
     }
 
-    // Calls `tell(row, x, label)` for the pixels at the border whose labels were not told of yet, at the end of the
-    // search also for those that were not reached; each lane for one pixel at a time. `look(row, x)` is called for
-    // some pixels before they are told of, and what it returns is passed on.
+    // Calls `tell(row, x, label, before)` for the pixels at the border, each lane for one at a time; what
+    // `look(row, x)` returns for some of them before they are told of is passed on.
     template <class Look, class Tell>
-    __device__ __forceinline__ void tell_of_border(bool is_end, Look look, Tell tell) {
+    __device__ __forceinline__ void tell_of_border(const LevelLabels& labels, Look look, Tell tell) const {
         constexpr u32 TOGETHER = 4, UNROLLED = TILE_Z == 1 ? WARP / TOGETHER : 1;  // few rows are outer ones in images
+        __syncwarp();
 #pragma unroll
         for (u32 k = 0; k < ROWS_A_LANE; ++k) {
 #pragma unroll UNROLLED
@@ -98,37 +79,21 @@ struct Levels {
 #pragma unroll
                     for (u32 b = 0; b < PLANES; ++b)
                         level |= (__shfl_sync(ALL_LANES, plane[b][k], row % WARP) >> lane_id() & 1) << b;
-                    const u32 label = label_of(level);
                     const bool is_reached = (__shfl_sync(ALL_LANES, reached[k], row % WARP) >> lane_id() & 1) != 0;
-                    if (is_reached ? level >= num_told : is_end) tell(row, lane_id(), is_reached ? label : NONE, before[i]);
+                    tell(row, lane_id(), is_reached ? labels[level] : NONE, before[i]);
                 }
             }
 #pragma unroll
             for (u32 i = 0; i < 2 * REACH_X; ++i) {
+                if (is_outer_row(row_of(k))) continue;
                 const u32 x = i < REACH_X ? i : WIDTH - 1 - (i - REACH_X);
                 const u32 before = look(row_of(k), x);
                 u32 level = 0;
 #pragma unroll
                 for (u32 b = 0; b < PLANES; ++b) level |= (plane[b][k] >> x & 1) << b;
-                const u32 label = label_of(level);
-                const bool is_reached = (reached[k] >> x & 1) != 0;
-                if (is_outer_row(row_of(k)) || (is_reached ? level < num_told : !is_end)) continue;
-                tell(row_of(k), x, is_reached ? label : NONE, before);
+                tell(row_of(k), x, (reached[k] >> x & 1) != 0 ? labels[level] : NONE, before);
             }
         }
-        num_told = size;
-        num_runs = 0;
-    }
-
-private:
-    __device__ __forceinline__ u32 label_of(u32 level) const {
-        u32 label = 0;
-        for (u32 run = 0; run < num_runs; ++run) {
-            const u32 first = __shfl_sync(ALL_LANES, run_first, run);
-            const u32 first_label = __shfl_sync(ALL_LANES, run_label, run);
-            if (level >= first) label = first_label + (level - first);
-        }
-        return label;
     }
 };
 
@@ -157,11 +122,11 @@ struct Seeds {
 
     // Takes what comes after `level`. Where labels are live, says whether anything comes earlier than the label that
     // a pixel has.
-    template <bool LIVE>
+    template <bool AT_REST>
     __device__ __forceinline__ bool gather(const u32* label, const Shape& shape, const Tile& tile,
-                                           const u32 (&mask)[DIRECTIONS][ROWS_A_LANE], u32 level) {
+                                           const Masks& mask, u32 level) {
         bool improves = false;
-        gather_sides<LIVE>(label, shape, tile, mask);
+        gather_sides<AT_REST>(label, shape, tile, mask);
         u32 arrival[ROWS];
         u32 least = NONE;
 #pragma unroll
@@ -174,14 +139,14 @@ struct Seeds {
                 if (row_is_inside(d, r)) continue;
                 const u32 bits = __shfl_sync(ALL_LANES, mask[d][r / WARP], r % WARP);
                 const bool leads = (bits >> lane_id() & 1) != 0;
-                const u32 at = label_at<LIVE>(label + tile.pixel(r) + lane_id() + (leads ? shape.step(d) : 0));
+                const u32 at = label_at<AT_REST>(label + tile.pixel(r) + lane_id() + (leads ? shape.step(d) : 0));
                 there[r] = leads ? at : NONE;
             }
 #pragma unroll
             for (u32 r = 0; r < ROWS; ++r)
                 if (!row_is_inside(d, r)) arrival[r] = min(arrival[r], after(there[r]));
         }
-        if (LIVE) {
+        if (AT_REST) {
             u32 own[ROWS];
 #pragma unroll
             for (u32 r = 0; r < ROWS; ++r) {
@@ -229,9 +194,9 @@ struct Seeds {
         return improves;
     }
 
-    template <bool LIVE>
+    template <bool AT_REST>
     __device__ __forceinline__ void gather_sides(const u32* label, const Shape& shape, const Tile& tile,
-                                                 const u32 (&mask)[DIRECTIONS][ROWS_A_LANE]) {
+                                                 const Masks& mask) {
 #pragma unroll
         for (u32 k = 0; k < ROWS_A_LANE; ++k) {
             const u32 row = row_of(k);
@@ -244,7 +209,7 @@ struct Seeds {
                 for (int i = 0; i < size_of(dx(d)); ++i) {
                     const int x = dx(d) > 0 ? static_cast<int>(WIDTH) - 1 - i : i;
                     const bool leads = (mask[d][k] >> x & 1) != 0 && row_is_inside(d, row);
-                    const u32 there = label_at<LIVE>(at + x + (leads ? shape.step(d) : 0));
+                    const u32 there = label_at<AT_REST>(at + x + (leads ? shape.step(d) : 0));
                     const u32 arrival = after(leads ? there : NONE);
                     if (dx(d) > 0) high[i][k] = min(high[i][k], arrival);
                     else low[i][k] = min(low[i][k], arrival);
@@ -291,17 +256,17 @@ enum class Ending { COMPLETE, STOPPED, UNCHANGED, FAILED };
 constexpr u32 STEPS_BETWEEN = 4;
 
 // Finds the distances of the pixels of a tile to the sink, 1 where `root` is set, given the labels around it unless it
-// is `alone`, until all of `wanted` are reached, if there are such. `tell()` is called when there is no room for more
-// runs of levels.
-template <bool LIVE, class Tell>
-__device__ __forceinline__ Ending search_tile(const u32* label, const Shape& shape, const Tile& tile,
-                                              const u32 (&mask)[DIRECTIONS][ROWS_A_LANE], const Rows& root, bool alone,
-                                              const Rows& wanted, Levels& levels, Tell tell) {
+// is `alone`, until all of `wanted` are reached, if there are such. At rest labels around may change at any time.
+// Writes the labels of levels to `labels`, as far as there is room.
+template <bool AT_REST>
+__device__ __forceinline__ Ending search_tile(const u32* label, const Shape& shape, const Tile& tile, const Masks& mask,
+                                              const Rows& root, bool alone, const Rows& wanted, Levels& levels,
+                                              const LevelLabels& labels) {
     Seeds seeds;
     seeds.clear();
     levels.clear();
     Rows front;
-    u32 inner[DIRECTIONS][ROWS_A_LANE];  // arcs within the tile
+    Masks inner;  // arcs within the tile
 #pragma unroll
     for (u32 k = 0; k < ROWS_A_LANE; ++k) {
         front[k] = 0;
@@ -315,8 +280,8 @@ __device__ __forceinline__ Ending search_tile(const u32* label, const Shape& sha
         ++level;
         if (seeds.has_more && level > seeds.base && level - seeds.base >= SEED_RANGE) gathers = true;
         if (gathers) {
-            const bool improves = seeds.gather<LIVE>(label, shape, tile, mask, level - 1);
-            if (LIVE && step == 0 && !improves) return Ending::UNCHANGED;
+            const bool improves = seeds.gather<AT_REST>(label, shape, tile, mask, level - 1);
+            if (AT_REST && step == 0 && !improves) return Ending::UNCHANGED;
             gathers = false;
         }
         Rows fresh;
@@ -331,7 +296,7 @@ __device__ __forceinline__ Ending search_tile(const u32* label, const Shape& sha
             const u32 seed = seeds.take(level, k);
             fresh[k] = (around | seed | (level == 1 ? root[k] : 0)) & ~levels.reached[k];
             levels.over_border[k] |= seed & fresh[k];
-            if (LIVE) continue;
+            if (AT_REST) continue;
 #pragma unroll
             for (u32 d = 0; d < DIRECTIONS; ++d) levels.lower[d][k] |= over[d] & fresh[k];
         }
@@ -339,8 +304,8 @@ __device__ __forceinline__ Ending search_tile(const u32* label, const Shape& sha
 #pragma unroll
         for (u32 k = 0; k < ROWS_A_LANE; ++k) front[k] = fresh[k];
         if (found) {
-            if (!levels.has_room(level)) tell();
-            levels.append(fresh, level);
+            labels.keep(levels.size, level);
+            levels.append(fresh);
             if (!stops || levels.size % STEPS_BETWEEN != 0) continue;
             Rows missing;
 #pragma unroll

@@ -5,6 +5,7 @@
 // the rows, ROWS_A_LANE each. Neighbours of all pixels of a tile are then a shuffle and a shift.
 #include "grid.cuh"
 #include "lanes.cuh"
+#include "shared.cuh"
 
 #ifndef DIRECTIONS
 #define DIRECTIONS 4      // of arcs; opposite ones differ in the last bit
@@ -145,8 +146,9 @@ struct Tile {
     }
 };
 
-// Bits of a lane's rows.
+// Bits of a lane's rows; also for each direction.
 using Rows = u32[ROWS_A_LANE];
+using Masks = u32[DIRECTIONS][ROWS_A_LANE];
 
 __device__ __forceinline__ u32 row_of(u32 k) { return k * WARP + lane_id(); }
 
@@ -179,6 +181,58 @@ __device__ __forceinline__ u32 union_of_warp(u32 bits) {
     for (u32 distance = WARP / 2; distance > 0; distance /= 2) bits |= __shfl_xor_sync(ALL_LANES, bits, distance);
     return bits;
 }
+
+// Entries of a row in shared memory: rows begin where 8 bytes can be copied at once, and lanes that are at the same
+// place of their rows are at different banks, or two at one.
+constexpr u32 line_of(u32 bytes) { return bytes == 2 ? 36 : bytes == 4 ? 34 : 33; }
+constexpr u32 RESIDUAL_LINE = line_of(RESIDUAL_BYTES), EXCESS_LINE = line_of(EXCESS_BYTES);
+
+CONSTANT u32 rounded(u32 bytes) { return (bytes + 15) / 16 * 16; }
+constexpr u32 LIST_SIZE = 256, LIST_BYTES = 2 * LIST_SIZE;
+constexpr u32 EXCESS_BYTES_OF_TILE = rounded(ROWS * EXCESS_LINE * EXCESS_BYTES);
+constexpr u32 RESIDUAL_BYTES_OF_TILE = rounded(DIRECTIONS * ROWS * RESIDUAL_LINE * RESIDUAL_BYTES);
+constexpr u32 SLOT_BYTES = EXCESS_BYTES_OF_TILE + RESIDUAL_BYTES_OF_TILE + LIST_BYTES;
+
+// The shared memory of a warp, found anew at each use: so the compiler knows that it is shared memory.
+struct Slot {
+    template <class T>
+    __device__ static __forceinline__ T* at(u32 begin) {
+        return reinterpret_cast<T*>(shared_memory() + threadIdx.x / WARP * SLOT_BYTES + begin);
+    }
+    __device__ static __forceinline__ Excess* excess() { return at<Excess>(0); }
+    __device__ static __forceinline__ Residual* residual() { return at<Residual>(EXCESS_BYTES_OF_TILE); }
+    __device__ static __forceinline__ Excess& excess(u32 row, u32 x) { return excess()[row * EXCESS_LINE + x]; }
+    __device__ static __forceinline__ Residual& residual(u32 d, u32 row, u32 x) {
+        return residual()[(d * ROWS + row) * RESIDUAL_LINE + x];
+    }
+    __device__ static __forceinline__ unsigned short& listed(u32 i) {
+        return at<unsigned short>(EXCESS_BYTES_OF_TILE + RESIDUAL_BYTES_OF_TILE)[i];
+    }
+};
+
+// The labels of the levels of a search, as far as there is room, in the shared memory of a warp.
+struct LevelLabels {
+    u32 begin, room;
+
+    // While no tile is discharged; while one is; and after it was, when its capacities are not there any more.
+    __device__ static __forceinline__ LevelLabels at_rest() {
+        return {threadIdx.x / WARP * ROWS * WIDTH * 4, ROWS * WIDTH};
+    }
+    __device__ static __forceinline__ LevelLabels in_list() {
+        return {threadIdx.x / WARP * SLOT_BYTES + EXCESS_BYTES_OF_TILE + RESIDUAL_BYTES_OF_TILE, LIST_BYTES / 4};
+    }
+    __device__ static __forceinline__ LevelLabels in_slot() {
+        static_assert(SLOT_BYTES >= ROWS * WIDTH * 4, "there are labels for as many levels as pixels");
+        return {threadIdx.x / WARP * SLOT_BYTES, ROWS * WIDTH};
+    }
+
+    __device__ __forceinline__ u32& operator[](u32 level) const {
+        return reinterpret_cast<u32*>(shared_memory() + begin)[level];
+    }
+    __device__ __forceinline__ void keep(u32 level, u32 label) const {
+        if (lane_id() == 0 && level < room) (*this)[level] = label;
+    }
+};
 
 // Lists of tiles. In each round of searches, and of discharges for each color, tiles are appended to the list of the
 // next, and the list after it is emptied: see RotatingSizes in worklist.cuh.

@@ -167,9 +167,9 @@ class Tiling:
         warps = min(self.most_warps, device.block_threads // WARP)
         return warps, min(warps, device.shared_bytes // self.slot_bytes)
 
-    def shared_bytes(self, dischargers: int) -> int:
-        """Return the shared memory of a block."""
-        return dischargers * self.slot_bytes
+    def shared_bytes(self, warps: int, dischargers: int) -> int:
+        """Return the shared memory of a block: capacities while tiles are discharged, labels at rest."""
+        return max(dischargers * self.slot_bytes, warps * self.rows * WIDTH * 4)
 
 
 def tiling_of(device: Device, grid: IntegerGrid) -> Tiling:
