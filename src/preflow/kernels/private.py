@@ -55,9 +55,7 @@ def _copied(context: Any, builder: Any, kind: Any, value: Any, place: Any) -> An
     up = builder.add(size, ir.Constant(word, ALIGNMENT - 1))
     builder.store(builder.add(address, builder.and_(up, ir.Constant(word, -ALIGNMENT))), place)
     copy = make_array(kind)(context, builder)
-    populate_array(
-        copy, target, given.shape, given.strides, given.itemsize, meminfo=None
-    )
+    populate_array(copy, target, given.shape, given.strides, given.itemsize, meminfo=None)
     return copy._getvalue()
 
 
