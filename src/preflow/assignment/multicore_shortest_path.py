@@ -252,7 +252,7 @@ def make_stack(costs: DenseCosts, start: Start, control: Control, threads: int, 
 
 def forget_unseen(solution: Solution) -> None:
     """Write what is known of items that nobody has looked at: nothing."""
-    unseen = solution.ending >= REFUSED
+    unseen = solution.ending >= UNSEEN
     solution.match[unseen] = -1
     solution.u[unseen] = 0
     solution.v[unseen] = 0

@@ -273,7 +273,7 @@ class Solve:
         found: Solution = self.method.solve(self.solved, self.options, self.control, self.partial)
         if not found.ending.any():
             return found
-        if not self.checked:
+        if not self.checked and isinstance(self.costs, DenseCosts):
             self.costs.check(self.threads)
         if REFUSED in found.ending:
             raise SolverError(f"{self.method.name} refused costs that can be added up")

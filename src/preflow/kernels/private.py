@@ -15,7 +15,7 @@ from numba.extending import intrinsic, overload
 from numba.np.arrayobj import make_array, populate_array
 from numpy.typing import NDArray
 
-#: Every copy begins at a multiple of so many bytes, from the beginning of the thread's memory on: two cache lines.
+#: Every copy begins at a multiple of so many bytes: two cache lines.
 ALIGNMENT = 128
 
 
@@ -32,7 +32,7 @@ def _room(values: Any) -> int:
 
 
 def private(values: Any, memory: Any) -> Any:
-    """Return a tuple with copies of all its arrays, one-dimensional and contiguous, in a thread's `memory`."""
+    """Return a tuple with copies of its arrays, which are contiguous, in the memory of a thread."""
     copies = [
         value.copy()
         if isinstance(value, np.ndarray)

@@ -25,6 +25,7 @@ class Worker(threading.Thread):
         self.tasks.put((task, finished))
 
     def run(self) -> None:
+        """Wait for tasks and run them, as long as the process lives."""
         while True:
             task, finished = self.tasks.get()
             task()
