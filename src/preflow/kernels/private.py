@@ -21,13 +21,13 @@ ALIGNMENT = 128
 
 def private_memory(values: tuple[Any, ...], num_threads: int) -> NDArray[np.uint8]:
     """Return memory in which each thread has room for copies of all arrays of a tuple, nested or not."""
-    room = _room(values) + 2 * ALIGNMENT
+    room = _room(values) + ALIGNMENT
     return np.empty((num_threads, room), dtype=np.uint8)
 
 
 def _room(values: Any) -> int:
     if isinstance(values, np.ndarray):
-        return -(-values.nbytes // ALIGNMENT) * ALIGNMENT
+        return values.nbytes + ALIGNMENT
     return sum(map(_room, values)) if isinstance(values, tuple) else 0
 
 
