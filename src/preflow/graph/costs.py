@@ -115,11 +115,16 @@ class DenseCosts(HostArrays):
     def to_sparse(self) -> SparseCosts:
         """Return the pairs of the first item that are allowed."""
         values = self.values[0]
+        n, m = values.shape
         allowed = np.isfinite(values)
+        if allowed.all():
+            every = np.arange(n + 1, dtype=np.uint64) * np.uint64(m)
+            column = np.tile(np.arange(m, dtype=np.uint32), n)
+            return SparseCosts(every, column, _wide(values.flatten()), m, self.maximize)
         first = np.zeros(len(values) + 1, dtype=np.uint64)
         np.cumsum(allowed.sum(axis=1), out=first[1:])
         column = np.nonzero(allowed)[1].astype(np.uint32)
-        return SparseCosts(first, column, _wide(values[allowed]), self.shape[2], self.maximize)
+        return SparseCosts(first, column, _wide(values[allowed]), m, self.maximize)
 
 
 @dataclass(frozen=True, eq=False)
