@@ -33,7 +33,6 @@ from .serial_shortest_path import (
 from .state import (
     INFEASIBLE,
     ONE,
-    OVERFLOW,
     REFUSED,
     SOLVED,
     STOPPED,
@@ -140,35 +139,30 @@ def add_up(stack: Stack, item: Any, start: Start) -> None:
 
 
 @kernel
-def solve_item(stack: Stack, item: Any, start: Start, counts: Any, progress: Any) -> Any:
-    """Check and solve a matrix, write what was found, and return how it ended."""
-    each = np.uint64(len(start.state.row_match)) * np.uint64(len(start.state.price))
-    cost = stack.cost[item * each : (item + ONE) * each]
-    if not may_be_solved(cost, stack.largest, stack.forbidden):
-        return REFUSED
-    ending, _, _ = solve_matrix(cost, start.lists, start.state, start.work, stack.stop, counts, progress)
-    write_solution(start.state, stack.match[item], stack.u[item], stack.v[item])
-    if ending == SOLVED:
-        add_up(stack, item, start)
-    return ending
-
-
-@kernel
 def solve_share(thread: Any, stack: Stack) -> None:
     """Solve runs of matrices while there are any that nobody has taken, and none was in vain."""
     own = private(stack.own, stack.memory[thread])
+    start = own.start
     progress = stack.progress if thread == ZERO else own.progress
-    counts = stack.counts[thread]
     items = np.uint64(len(stack.ending))
+    each = np.uint64(len(start.state.row_match)) * np.uint64(len(start.state.price))
     while relaxed_load(stack.stop, 0) == 0:
         run = np.uint64(fetch_add(stack.turns, ZERO, ONE))
         if run >= stack.num_runs:
             break
         for item in range(items * run // stack.num_runs, items * (run + ONE) // stack.num_runs):
-            ending = solve_item(stack, item, own.start, counts, progress)
+            cost = stack.cost[item * each : (item + ONE) * each]
+            ending = REFUSED
+            if may_be_solved(cost, stack.largest, stack.forbidden):
+                ending, _, _ = solve_matrix(
+                    cost, start.lists, start.state, start.work, stack.stop, stack.counts[thread], progress
+                )
+                write_solution(start.state, stack.match[item], stack.u[item], stack.v[item])
             stack.ending[item] = ending
-            if ending in (STOPPED, OVERFLOW, REFUSED) or (ending == INFEASIBLE and not stack.go_on):
-                relaxed_store(stack.turns, 0, stack.num_runs)
+            if ending == SOLVED:
+                add_up(stack, item, start)
+            elif ending != INFEASIBLE or not stack.go_on:
+                relaxed_store(stack.turns, 0, stack.num_runs)  # nobody begins another run
                 return
 
 
