@@ -41,7 +41,7 @@ from .result import AssignmentResult
 from .state import INFEASIBLE, OVERFLOW, REFUSED, SOLVED, STOPPED, Solution, unsolved
 
 #: Up to so many costs, a solve that nobody watches runs in the caller's thread: handing it to another one and
-#: back takes 0.7 ms, more than most such solves, which Ctrl-C can well wait for.
+#: back takes 0.02 to 0.05 ms, as the smallest solves do, and all of these are over before Ctrl-C is missed.
 QUICK_COSTS = 200_000
 #: The same on a GPU, and for points: rows and columns.
 QUICK_COSTS_THERE, QUICK_POINTS = 2**26, 500
