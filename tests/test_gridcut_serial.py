@@ -140,7 +140,7 @@ def test_larger_grids_agree(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("chunk", [1, 50, 10**6])
 @pytest.mark.parametrize("shape", [(1, 1), (7, 9), (40, 3), (4, 5, 6), (3, 1, 8)])
 def test_state_is_the_direct_one(shape: tuple[int, ...], chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(states, "CHUNK", chunk)
+    monkeypatch.setattr(states, "CHUNK_ALONE", chunk)
     rng = np.random.default_rng(chunk)
     pairs = 4 if len(shape) == 2 else 13
     for rows in (pairs, 2 * pairs):

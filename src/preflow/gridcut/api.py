@@ -15,8 +15,9 @@ from ..cuda import runtime
 from ..cuda.runtime import Device
 from ..errors import InvalidInputError, UnsuitableMethodError
 from ..graph.device_grid import DeviceGridNetwork
-from ..graph.grid import GridNetwork
+from ..graph.grid import PARALLEL_SIZE, GridNetwork
 from ..graph.integer_grid import IntegerGrid, integer_grid
+from ..parallel.pieces import run_pieces
 from ..progress import Reporter
 from ..solving.dispatch import (
     check_placement,
@@ -159,6 +160,19 @@ def _gpu_for(network: GridNetwork) -> Device | None:
     return runtime.device_if_any()
 
 
+def complement(sides: Any, threads: int) -> Any:
+    """Return where an array of bool is False."""
+    if not isinstance(sides, np.ndarray) or sides.size < PARALLEL_SIZE:
+        return ~sides
+    others = np.empty_like(sides)
+
+    def fill(begin: int, end: int) -> None:
+        np.logical_not(sides[begin:end], out=others[begin:end])
+
+    run_pieces(fill, len(sides), threads, each=1)
+    return others
+
+
 @dataclass
 class _Solve:
     """One call of grid_cut, its arguments checked."""
@@ -271,7 +285,7 @@ class _Solve:
         """Return what the result says of the cut."""
         network = self.network
         lower = grid.in_network_units(lower_bound(grid, solution.terminal, self.threads))
-        labels = ~solution.sink_side
+        labels = complement(solution.sink_side, self.threads)
         if device is not None and not isinstance(network, DeviceGridNetwork):
             with self.timed("download"):
                 labels = device.to_host(labels)

@@ -28,6 +28,8 @@ class Blocks(NamedTuple):
     shape, counts, strides : ndarray of int64, shape (ndim,)
         The lengths of the grid, how many blocks there are along each axis, and by how much the number of a
         pixel grows along it.
+    cuts : ndarray of int64, shape (ndim, at least the largest count + 1)
+        Along each axis where each block begins, and in the end the length.
     pad : uint64
         Number of the first pixel.
     """
@@ -35,6 +37,7 @@ class Blocks(NamedTuple):
     shape: NDArray[np.int64]
     counts: NDArray[np.int64]
     strides: NDArray[np.int64]
+    cuts: NDArray[np.int64]
     pad: Any
 
 
@@ -72,8 +75,20 @@ def plan_blocks(shape: tuple[int, ...], pad: int, wanted: int) -> Blocks:
         pixels, wanted, axes = pixels // shape[axis], -(-wanted // int(counts[axis])), axes - 1
         if axes == 0:
             break
+    lengths = np.array(shape, dtype=np.int64)
     strides = np.array([math.prod(shape[axis + 1 :]) for axis in range(len(shape))], dtype=np.int64)
-    return Blocks(np.array(shape, dtype=np.int64), counts, strides, np.uint64(pad))
+    places = np.minimum(np.arange(counts.max() + 1), counts[:, None])
+    return Blocks(lengths, counts, strides, lengths[:, None] * places // counts[:, None], np.uint64(pad))
+
+
+def half_a_block_off(blocks: Blocks) -> Blocks:
+    """Return another partition of a grid, which cuts through the middle of the blocks."""
+    counts = np.where(blocks.counts > 1, blocks.counts + 1, 1)
+    cuts = np.repeat(blocks.shape[:, None], counts.max() + 1, axis=1)
+    cuts[:, 0] = 0
+    for own, row, count in zip(cuts, blocks.cuts, counts, strict=True):
+        own[1:count] = (row[: count - 1] + row[1:count]) // 2
+    return blocks._replace(counts=counts, cuts=cuts)
 
 
 @kernel
@@ -84,8 +99,21 @@ def block_box(blocks: Blocks, block: Any, box: Any) -> None:
         axis = len(blocks.shape) - 1 - i
         place = left % blocks.counts[axis]
         left //= blocks.counts[axis]
-        box[0, axis] = blocks.shape[axis] * place // blocks.counts[axis]
-        box[1, axis] = blocks.shape[axis] * (place + 1) // blocks.counts[axis]
+        box[0, axis] = blocks.cuts[axis, place]
+        box[1, axis] = blocks.cuts[axis, place + 1]
+
+
+@kernel
+def place_of(blocks: Blocks, axis: Any, index: Any) -> Any:
+    """Return which block along an axis has an index."""
+    first, last = np.int64(0), blocks.counts[axis] - 1
+    while first < last:
+        middle = (first + last + 1) // 2
+        if blocks.cuts[axis, middle] <= index:
+            first = middle
+        else:
+            last = middle - 1
+    return first
 
 
 @kernel
@@ -136,8 +164,8 @@ def list_faces(
                 low = max(own[0, axis] + offset[axis], 0)
                 high = min(own[1, axis] + offset[axis], shape[axis])
                 inside &= low < high
-                least[axis] = ((low + 1) * counts[axis] - 1) // shape[axis]
-                most[axis] = (high * counts[axis] - 1) // shape[axis]
+                least[axis] = place_of(blocks, axis, low)
+                most[axis] = place_of(blocks, axis, high - 1)
                 place[axis] = least[axis]
             while inside:
                 head = 0

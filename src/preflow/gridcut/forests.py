@@ -100,7 +100,7 @@ def make_forests(state: GridState, pixels: int) -> Forests:
     return share(
         Forests(
             label=np.zeros(size, dtype=np.int32),
-            parent=np.full(size, degree + 1, dtype=code),
+            parent=np.empty(size, dtype=code),
             queued=np.zeros(size, dtype=np.uint8),
             next_orphan=np.empty(size, dtype=index),
             queue=np.empty((2, 0), dtype=index),

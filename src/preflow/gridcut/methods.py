@@ -38,7 +38,7 @@ METHODS = (
         "blocks pass excess on to one another before they are merged: for flow that goes far",
         "preflow; Delong and Boykov 2008; Shekhovtsov and Hlavac 2013",
         parallel=True,
-        preset={"waves": 8},
+        preset={"waves": 8, "second_partition": False},
     ),
     Method(
         "multicore-lockfree",

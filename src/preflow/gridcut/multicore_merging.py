@@ -31,10 +31,21 @@ from ..parallel.barrier import PATIENCE, make_barrier, wait
 from ..parallel.delays import delay
 from ..parallel.pieces import run_pieces
 from ..parallel.team import run_solver, share_of
-from ..solving.options import check_count, check_positive
+from ..solving.options import check_count, check_flag, check_positive
 from ..solving.run import Control
-from ..stats import PUSHES
-from .blocks import Blocks, Faces, block_box, close_face, make_faces, open_face, plan_blocks, row_of, rows_of
+from ..stats import PUSHES, RELABELS
+from .blocks import (
+    Blocks,
+    Faces,
+    block_box,
+    close_face,
+    half_a_block_off,
+    make_faces,
+    open_face,
+    plan_blocks,
+    row_of,
+    rows_of,
+)
 from .distances import Waves, make_waves
 from .forests import (
     DEPTH,
@@ -53,7 +64,8 @@ from .forests import (
     sweep,
     with_levels,
 )
-from .regions import BLOCKS_TAKEN, CLOSED, IDLE, NOT_SEARCHED, Regions, make_regions, next_region
+from .regions import BLOCKS_TAKEN, CLOSED, GROWN, IDLE, NOT_SEARCHED, Regions, make_regions, next_region
+from .repartition import cut_trees, go_on_in_block, mark_border
 from .solution import GridFlow, GridSolution
 from .state import GridState, grid_solution, grid_state, interior, padding
 from .waves import drive_waves
@@ -76,14 +88,18 @@ class MergingOptions:
     ----------
     blocks : int or None
         About how many blocks the grid is cut into; None: as many as suit the threads.
+    second_partition : bool
+        Search blocks that stand across the faces of the first ones before regions are merged.
     waves : int
         Waves of excess over closed faces before the first merge, at most.
     """
 
     blocks: int | None = None
+    second_partition: bool = True
     waves: int = 0
 
     def __post_init__(self) -> None:
+        check_flag("second_partition", self.second_partition)
         check_count("waves", self.waves)
         if self.blocks is not None:
             check_positive("blocks", self.blocks)
@@ -126,8 +142,13 @@ def go_on(merging: Merging, thread: Any, forests: Forests, region: Any) -> bool:
 
 @kernel
 def begin_block(merging: Merging, thread: Any, forests: Forests, box: Any, block: Any) -> None:
-    """Plant the forests of a block."""
+    """Plant the forests of a block, or make those that it has from another partition ready to grow."""
     block_box(merging.blocks, block, box)
+    if merging.regions.shared[GROWN] != ZERO:
+        depth = merging.regions.depth[block]
+        orphans = go_on_in_block(merging.state, forests, merging.blocks, box, depth)
+        merging.counts[thread, RELABELS] += orphans
+        return
     for row in range(rows_of(box)):
         first, last = row_of(merging.blocks, box, row)
         forests.label[first:last] = 0
@@ -191,6 +212,41 @@ def close_faces(merging: Merging, thread: Any, num_threads: Any) -> bool:
 
 
 @kernel
+def change_partition(
+    first: Merging, second: Merging, thread: Any, num_threads: Any, forests: Forests
+) -> bool:
+    """Open the faces of one partition and close those of another, a thread's share, when all are done.
+
+    Returns False if the barrier is broken.
+    """
+    state, blocks, faces = first.state, first.blocks, first.faces
+    if not wait(first.barrier, num_threads):
+        return False
+    face, end = share_of(np.uint64(len(faces.direction)), thread, num_threads)
+    while face < end:
+        open_face(state, blocks, faces, face)
+        mark_border(state, forests, blocks, faces, face)
+        face += ONE
+    if not wait(first.barrier, num_threads):
+        return False
+    blocks, faces = second.blocks, second.faces
+    face, end = share_of(np.uint64(len(faces.direction)), thread, num_threads)
+    while face < end:
+        second.regions.weight[face] = close_face(state, blocks, faces, face)
+        cut_trees(state, forests, blocks, faces, face)
+        face += ONE
+    if thread == ZERO:
+        second.regions.shared[GROWN] = ONE
+        for forest in (SOURCE, SINK):
+            deepest = ZERO
+            for block in range(len(first.regions.depth)):
+                deepest = max(deepest, first.regions.depth[block, forest])
+            for block in range(len(second.regions.depth)):
+                second.regions.depth[block, forest] = deepest
+    return wait(first.barrier, num_threads)
+
+
+@kernel
 def solve_blocks(merging: Merging, thread: Any, forests: Forests, box: Any, region: Any) -> Any:
     """Solve blocks alone, one thread's share; returns as :func:`work` does."""
     regions = merging.regions
@@ -216,6 +272,7 @@ def send_waves(merging: Merging, waves: Waves, thread: Any, forests: Forests, bo
     sent = drive_waves(waves, thread, forests, box, most)
     if thread == ZERO:
         regions.shared[BLOCKS_TAKEN] = len(regions.state) if sent == 0 else 0
+        regions.shared[GROWN] = ZERO
         for block in range(len(regions.state)):
             regions.state[block] = IDLE if sent == 0 else NOT_SEARCHED
     wait(merging.barrier, np.uint64(len(merging.counts)))
@@ -266,11 +323,17 @@ def blocks_wanted(pixels: int, threads: int, asked: int | None) -> int:
 
 
 def merge(
-    merging: Merging, waves: Waves | None, most_waves: int, forests: Forests, pixels: int, control: Control
+    partitions: list[Merging],
+    waves: Waves | None,
+    most_waves: int,
+    forests: Forests,
+    pixels: int,
+    control: Control,
 ) -> None:
     """Make the flow maximal and the sink's forest complete, unless the solve is stopped."""
     num_threads = np.uint64(control.threads)
-    none, axes = np.uint64(len(merging.regions.state)), len(merging.blocks.shape)
+    axes = len(partitions[0].blocks.shape)
+    barrier = partitions[0].barrier
 
     def share_of_thread(number: int) -> None:
         thread = np.uint64(number)
@@ -280,20 +343,33 @@ def merge(
         own = own._replace(cursor=np.concatenate([own.cursor, np.zeros(2 * PADDING, dtype=np.uint64)]))
         scratch = np.empty(2 * int(PADDING) * axes, dtype=np.int64)
         box = scratch[: 2 * axes].reshape(2, axes)
-        if not close_faces(merging, thread, num_threads):
-            return
-        region = none
-        if waves is not None:
-            while (region := np.uint64(solve_blocks(merging, thread, own, box, region))) != none:
-                own = with_levels(own)
-            if not wait(merging.barrier, num_threads):
-                return
-            send_waves(merging, waves, thread, own, box, most_waves)
-        while (region := np.uint64(work(merging, thread, own, box, region))) != none:
-            own = with_levels(own)
-        open_faces(merging, thread, num_threads)
 
-    run_solver(share_of_thread, control, merging.barrier)
+        def run(kernel: Any, merging: Merging) -> None:
+            nonlocal own
+            none = np.uint64(len(merging.regions.state))
+            region = none
+            while (region := np.uint64(kernel(merging, thread, own, box, region))) != none:
+                own = with_levels(own)
+
+        last = partitions[0]
+        if not close_faces(last, thread, num_threads):
+            return
+        for following in partitions[1:]:
+            run(solve_blocks, last)
+            if not change_partition(last, following, thread, num_threads, own):
+                return
+            last = following
+            while len(own.first_orphan) <= int(last.regions.depth.max()) + 1:
+                own = with_levels(own)
+        if waves is not None:
+            run(solve_blocks, last)
+            if not wait(barrier, num_threads):
+                return
+            send_waves(last, waves, thread, own, box, most_waves)
+        run(work, last)
+        open_faces(last, thread, num_threads)
+
+    run_solver(share_of_thread, control, barrier)
 
 
 def solve(
@@ -309,16 +385,23 @@ def solve(
     state = grid_state(grid, start, control.threads)
     first, last = map(int, interior(grid))
     wanted = blocks_wanted(last - first, control.threads, options.blocks)
-    blocks = plan_blocks(grid.shape, padding(grid), wanted)
-    faces = make_faces(blocks, grid.offsets, state.residual.dtype)
-    regions = make_regions(math.prod(blocks.counts.tolist()), faces.ends)
     barrier = make_barrier(control.threads)
-    shared = Merging(
-        state, blocks, faces, regions, barrier, control.stop, control.thread_counts, control.delays
-    )
-    waves = make_waves(state, blocks, faces, barrier, control) if options.waves else None
+
+    def partition(blocks: Blocks) -> Merging:
+        faces = make_faces(blocks, grid.offsets, state.residual.dtype)
+        regions = make_regions(math.prod(blocks.counts.tolist()), faces.ends)
+        return Merging(
+            state, blocks, faces, regions, barrier, control.stop, control.thread_counts, control.delays
+        )
+
+    blocks = plan_blocks(grid.shape, padding(grid), wanted)
+    partitions = [partition(blocks)]
+    if options.second_partition:
+        partitions.append(partition(half_a_block_off(blocks)))
+    final = partitions[-1]
+    waves = make_waves(state, final.blocks, final.faces, barrier, control) if options.waves else None
     forests = make_forests(state, 0)
-    merge(shared, waves, options.waves, forests, last - first, control)
+    merge(partitions, waves, options.waves, forests, last - first, control)
     if control.stopped:
         sink_side = deficits_reach(grid, state)
         settled = not bool((state.terminal[first:last][sink_side] > 0).any())
