@@ -33,7 +33,7 @@ from ..solving.run import Control, check_time_limit, run_interruptibly
 from ..solving.timing import timed
 from ..stats import SolveStats
 from .methods import METHODS
-from .policy import FOR_ALL_ON_GPU, bytes_on_gpu, choose, pays_to_look_for_gpu
+from .policy import FOR_ALL_ON_GPU, bytes_on_gpu, choose, pays_to_look_for_gpu, threads_for
 from .result import GridCutResult
 from .solution import GridSolution
 
@@ -215,6 +215,8 @@ class _Solve:
             gpu = network.device if isinstance(network, DeviceGridNetwork) else runtime.find_device()
         validated = record.make_options(options)
         count = thread_count(record, threads, network.size)
+        if method == "auto":
+            count = threads_for(network, count)
         return cls(network, record, reason, validated, count, gpu, warm_start, method == "auto")
 
     def current_device(self) -> AbstractContextManager[None]:

@@ -2,7 +2,7 @@
 
 A closed arc has no residual capacity, nor has its opposite; what they had is kept aside. So a search that
 starts in a block stays there, and no kernel asks where a block ends. The arcs of one direction between two
-blocks are a face; its arcs lead from a box of pixels.
+blocks are a face; its arcs lead from a box of pixels, and are listed when it is closed for the first time.
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ class Faces(NamedTuple):
         The tails: least index along each axis, and one past the largest.
     first : ndarray of uint64, shape (faces + 1,)
         Where the arcs of a face are in `kept`.
+    tail : ndarray of uint32 or uint64, shape (arcs,)
     kept : ndarray, shape (arcs, 2)
         Residual capacities of closed arcs and of their opposites.
     """
@@ -61,6 +62,7 @@ class Faces(NamedTuple):
     direction: NDArray[np.uint64]
     box: NDArray[np.int64]
     first: NDArray[np.uint64]
+    tail: NDArray[Any]
     kept: NDArray[Any]
 
 
@@ -208,12 +210,14 @@ def make_faces(blocks: Blocks, offsets: NDArray[np.int64], residual_dtype: Any) 
             np.zeros(count + 1 if fill else 0, dtype=np.uint64),
         )
         count = list_faces(blocks, offsets, *arrays, scratch)
-    return Faces(*arrays, np.empty((int(arrays[-1][-1]), 2), dtype=residual_dtype))
+    arcs = int(arrays[-1][-1])
+    index = np.uint32 if math.prod(blocks.shape.tolist()) + 2 * int(blocks.pad) < 2**32 else np.uint64
+    return Faces(*arrays, np.empty(arcs, dtype=index), np.empty((arcs, 2), dtype=residual_dtype))
 
 
 @kernel
 def close_face(state: Any, blocks: Blocks, faces: Faces, face: Any) -> Any:
-    """Close the arcs of a face; return how many of them and of their opposites were not saturated."""
+    """List and close the arcs of a face; return how many of them and their opposites were not saturated."""
     residual = state.residual
     degree = np.uint64(len(state.step))
     d = faces.direction[face]
@@ -224,6 +228,7 @@ def close_face(state: Any, blocks: Blocks, faces: Faces, face: Any) -> Any:
         while p < end:
             arc = p * degree + d
             opposite = (p + state.step[d]) * degree + d + ONE
+            faces.tail[k] = p
             faces.kept[k, 0] = residual[arc]
             faces.kept[k, 1] = residual[opposite]
             unsaturated += np.uint64(residual[arc] > 0) + np.uint64(residual[opposite] > 0)
@@ -235,16 +240,20 @@ def close_face(state: Any, blocks: Blocks, faces: Faces, face: Any) -> Any:
 
 
 @kernel
-def open_face(state: Any, blocks: Blocks, faces: Faces, face: Any) -> None:
+def arcs_of(faces: Faces, face: Any) -> tuple[Any, Any]:
+    """Return where the arcs of a face begin and end in `tail` and `kept`."""
+    return faces.first[face], faces.first[face + ONE]
+
+
+@kernel
+def open_face(state: Any, faces: Faces, face: Any) -> None:
     """Give the arcs of a face the capacities back that they had."""
     residual = state.residual
     degree = np.uint64(len(state.step))
     d = faces.direction[face]
-    k = faces.first[face]
-    for row in range(rows_of(faces.box[face])):
-        p, end = row_of(blocks, faces.box[face], row)
-        while p < end:
-            residual[p * degree + d] = faces.kept[k, 0]
-            residual[(p + state.step[d]) * degree + d + ONE] = faces.kept[k, 1]
-            k += ONE
-            p += ONE
+    k, end = arcs_of(faces, face)
+    while k < end:
+        p = np.uint64(faces.tail[k])
+        residual[p * degree + d] = faces.kept[k, 0]
+        residual[(p + state.step[d]) * degree + d + ONE] = faces.kept[k, 1]
+        k += ONE

@@ -5,13 +5,14 @@ the arcs between them closed; each is solved alone. Then two neighbouring region
 made one: the arcs between them are opened, and the search goes on from there with the flow and the trees that
 both have, until one region is left. What is left to do is at the borders, so merges of many pixels are short.
 
-Departures. The search is the incremental breadth-first one of serial_incremental_bfs.py. Where most arcs per
-block lead from one region to another is merged first; the authors count arcs only, but small regions first
-keeps all threads busy for longer. A closed arc has no residual capacity, so that the search need not know its
-region. It leaves the sink's tree complete, so that in the end that is the sink's side, without a search.
+Departures. The search is the incremental breadth-first one of growth.py. A closed arc has no residual
+capacity, so that the search need not know its region. It leaves the sink's tree complete, so that in the end
+that is the sink's side, without a search. Small regions are merged first, where the authors count arcs only:
+more threads are busy for longer. Even so the last merges have one thread, and took half the time of a volume.
+So before any merge blocks of a second partition, half a block off, are searched by all threads with what the
+first ones left (borders.py). That leaves a tenth of the merges' pushes.
 
-multicore-regions is this with ``waves``: where flow goes far, merges of large regions are long, and fewer and
-fewer threads have work. Then excess is passed on between closed blocks before, see waves.py.
+multicore-regions has ``waves`` instead: closed blocks pass excess on to one another, see waves.py.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ from .blocks import (
     row_of,
     rows_of,
 )
+from .borders import change_partition, go_on_in_block, wake_border
 from .distances import Waves, make_waves
 from .forests import (
     DEPTH,
@@ -54,18 +56,14 @@ from .forests import (
     SINK,
     SOURCE,
     Forests,
-    deficits_reach,
     dequeue,
-    enqueue,
     make_forests,
     plant,
-    search,
     share,
-    sweep,
     with_levels,
 )
+from .growth import deficits_reach, search, sweep
 from .regions import BLOCKS_TAKEN, CLOSED, GROWN, IDLE, NOT_SEARCHED, Regions, make_regions, next_region
-from .repartition import cut_trees, go_on_in_block, mark_border
 from .solution import GridFlow, GridSolution
 from .state import GridState, grid_solution, grid_state, interior, padding
 from .waves import drive_waves
@@ -162,40 +160,16 @@ def begin_block(merging: Merging, thread: Any, forests: Forests, box: Any, block
 
 
 @kernel
-def wake_border(merging: Merging, forests: Forests, face: Any) -> None:
-    """Put those into the queues that can grow over a face that was opened."""
-    label, residual, step = forests.label, merging.state.residual, merging.state.step
-    degree = np.uint64(len(step))
-    d = merging.faces.direction[face]
-    for row in range(rows_of(merging.faces.box[face])):
-        p, end = row_of(merging.blocks, merging.faces.box[face], row)
-        while p < end:
-            q = p + step[d]
-            here, there = label[p], label[q]
-            if residual[p * degree + d] > 0:
-                if here > 0 and there <= 0:
-                    enqueue(forests, p, SOURCE)
-                if there < 0 and here >= 0:
-                    enqueue(forests, q, SINK)
-            if residual[q * degree + (d ^ ONE)] > 0:
-                if there > 0 and here <= 0:
-                    enqueue(forests, q, SOURCE)
-                if here < 0 and there >= 0:
-                    enqueue(forests, p, SINK)
-            p += ONE
-
-
-@kernel
 def begin_merged(merging: Merging, forests: Forests, region: Any, begin: Any, end: Any) -> None:
     """Open the faces within a region that stand in ``closed[begin:end]``."""
     closed = merging.regions.closed
     k = begin
     while k < end:
-        open_face(merging.state, merging.blocks, merging.faces, np.uint64(closed[k]))
+        open_face(merging.state, merging.faces, np.uint64(closed[k]))
         k += ONE
     k = begin
     while k < end:
-        wake_border(merging, forests, np.uint64(closed[k]))
+        wake_border(merging.state, forests, merging.faces, np.uint64(closed[k]))
         k += ONE
     for forest in (SOURCE, SINK):
         forests.cursor[DEPTH + forest] = merging.regions.depth[region, forest]
@@ -209,41 +183,6 @@ def close_faces(merging: Merging, thread: Any, num_threads: Any) -> bool:
         merging.regions.weight[face] = close_face(merging.state, merging.blocks, merging.faces, face)
         face += ONE
     return wait(merging.barrier, num_threads)
-
-
-@kernel
-def change_partition(
-    first: Merging, second: Merging, thread: Any, num_threads: Any, forests: Forests
-) -> bool:
-    """Open the faces of one partition and close those of another, a thread's share, when all are done.
-
-    Returns False if the barrier is broken.
-    """
-    state, blocks, faces = first.state, first.blocks, first.faces
-    if not wait(first.barrier, num_threads):
-        return False
-    face, end = share_of(np.uint64(len(faces.direction)), thread, num_threads)
-    while face < end:
-        open_face(state, blocks, faces, face)
-        mark_border(state, forests, blocks, faces, face)
-        face += ONE
-    if not wait(first.barrier, num_threads):
-        return False
-    blocks, faces = second.blocks, second.faces
-    face, end = share_of(np.uint64(len(faces.direction)), thread, num_threads)
-    while face < end:
-        second.regions.weight[face] = close_face(state, blocks, faces, face)
-        cut_trees(state, forests, blocks, faces, face)
-        face += ONE
-    if thread == ZERO:
-        second.regions.shared[GROWN] = ONE
-        for forest in (SOURCE, SINK):
-            deepest = ZERO
-            for block in range(len(first.regions.depth)):
-                deepest = max(deepest, first.regions.depth[block, forest])
-            for block in range(len(second.regions.depth)):
-                second.regions.depth[block, forest] = deepest
-    return wait(first.barrier, num_threads)
 
 
 @kernel
@@ -285,7 +224,7 @@ def open_faces(merging: Merging, thread: Any, num_threads: Any) -> None:
         return
     k, end = share_of(merging.regions.shared[CLOSED], thread, num_threads)
     while k < end:
-        open_face(merging.state, merging.blocks, merging.faces, np.uint64(merging.regions.closed[k]))
+        open_face(merging.state, merging.faces, np.uint64(merging.regions.closed[k]))
         k += ONE
 
 
@@ -356,7 +295,7 @@ def merge(
             return
         for following in partitions[1:]:
             run(solve_blocks, last)
-            if not change_partition(last, following, thread, num_threads, own):
+            if not change_partition(last, following, own, thread, num_threads):
                 return
             last = following
             while len(own.first_orphan) <= int(last.regions.depth.max()) + 1:
