@@ -19,7 +19,7 @@ from exploration import (
     serve,
 )
 from preflow.gridcut import borders, distances, regions
-from preflow.gridcut.blocks import Blocks, Faces, close_face, half_a_block_off, make_faces, plan_blocks
+from preflow.gridcut.blocks import Blocks, Faces, close_face, coarser_blocks, make_faces, plan_blocks
 from preflow.gridcut.forests import Forests, make_forests
 from preflow.gridcut.regions import CLOSED, Regions, make_regions
 from preflow.gridcut.state import GridState
@@ -198,7 +198,7 @@ def two_partitions(num_threads: int) -> Parts:
         return Part(state, blocks, faces, make_regions(int(blocks.counts.prod()), faces.ends), barrier)
 
     blocks = plan_blocks((1, 6), pad, 3)
-    parts = Parts(part(blocks), part(half_a_block_off(blocks)), forests)
+    parts = Parts(part(blocks), part(coarser_blocks(blocks)), forests)
     parts.first.regions.depth[:] = [(1, 2), (3, 1), (1, 1)]
     for face in range(len(parts.first.faces.direction)):
         close_face(state, blocks, parts.first.faces, np.uint64(face))

@@ -18,7 +18,7 @@ from preflow.graph.grid import GridNetwork
 from preflow.graph.integer_grid import integer_grid
 from preflow.graph.neighbourhood import both_ways
 from preflow.gridcut import multicore_merging
-from preflow.gridcut.blocks import block_box, half_a_block_off, make_faces, plan_blocks, row_of, rows_of
+from preflow.gridcut.blocks import block_box, coarser_blocks, make_faces, plan_blocks, row_of, rows_of
 from preflow.gridcut.multicore_merging import MergingOptions, blocks_wanted
 from preflow.parallel.delays import make_delays
 from preflow.solving.run import Control
@@ -74,14 +74,14 @@ def grids(draw: st.DrawFn) -> GridNetwork:
     grid=grids(),
     threads=st.sampled_from([1, 2, 3, 9]),
     blocks=st.sampled_from([None, 2, 7, 1000]),
-    second_partition=st.booleans(),
+    repartition=st.booleans(),
     waves=st.sampled_from([0, 1, 2, 8]),
 )
 @settings(max_examples=100, deadline=None)
 def test_merging_agrees_with_the_general_solver(
-    grid: GridNetwork, threads: int, blocks: int | None, second_partition: bool, waves: int
+    grid: GridNetwork, threads: int, blocks: int | None, repartition: bool, waves: int
 ) -> None:
-    options = {"blocks": blocks, "second_partition": second_partition, "waves": waves}
+    options = {"blocks": blocks, "repartition": repartition, "waves": waves}
     check(grid, method="multicore-merging", threads=threads, options=options)
 
 
@@ -125,7 +125,7 @@ def test_faces_are_all_arcs_between_blocks(seed: int) -> None:
     pad = 7
     blocks = plan_blocks(shape, pad, int(rng.integers(1, 40)))
     if seed % 2:
-        blocks = half_a_block_off(blocks)
+        blocks = coarser_blocks(blocks)
     faces = make_faces(blocks, np.array(offsets), np.int32)
     number = pad + np.arange(np.prod(shape)).reshape(shape)
     block_of = np.full(shape, -1)
@@ -162,7 +162,8 @@ def test_blocks_are_near_to_cubes() -> None:
     ):
         blocks = plan_blocks(shape, 0, wanted)
         assert blocks.counts.tolist() == counts
-        others = half_a_block_off(blocks)
+        others = coarser_blocks(blocks)
+        assert others.counts.tolist() == [(count + 1) // 2 for count in counts]
         for length, first, second in zip(shape, blocks.cuts.tolist(), others.cuts.tolist(), strict=True):
             assert not (set(first) & set(second)) - {0, length}
     assert blocks_wanted(100, 16, None) == 1
@@ -192,7 +193,7 @@ def test_threads_that_are_held_up(seed: int) -> None:
     threads = 2 + 3 * (seed % 3)
     for options in (
         MergingOptions(blocks=30),
-        MergingOptions(blocks=30, second_partition=False),
+        MergingOptions(blocks=30, repartition=False),
         MergingOptions(blocks=30, waves=4),
     ):
         control = Control(threads=threads, delays=make_delays(threads, seed))
@@ -298,7 +299,7 @@ def test_a_time_limit_leaves_bounds(method: str) -> None:
     [
         ("multicore-merging", {"blocks": 0}),
         ("multicore-merging", {"blocks": 1.5}),
-        ("multicore-merging", {"second_partition": 1}),
+        ("multicore-merging", {"repartition": 1}),
         ("multicore-regions", {"waves": -1}),
         ("multicore-lockfree", {"relabel_period": 0}),
         ("multicore-lockfree", {"concurrent_relabel": True}),

@@ -83,14 +83,18 @@ def plan_blocks(shape: tuple[int, ...], pad: int, wanted: int) -> Blocks:
     return Blocks(lengths, counts, strides, lengths[:, None] * places // counts[:, None], np.uint64(pad))
 
 
-def half_a_block_off(blocks: Blocks) -> Blocks:
-    """Return another partition of a grid, which cuts through the middle of the blocks."""
-    counts = np.where(blocks.counts > 1, blocks.counts + 1, 1)
-    cuts = np.repeat(blocks.shape[:, None], counts.max() + 1, axis=1)
-    cuts[:, 0] = 0
-    for own, row, count in zip(cuts, blocks.cuts, counts, strict=True):
-        own[1:count] = (row[: count - 1] + row[1:count]) // 2
-    return blocks._replace(counts=counts, cuts=cuts)
+def coarser_blocks(blocks: Blocks) -> Blocks:
+    """Return a partition with half as many blocks along each axis, cut through the middle of blocks."""
+    rows = []
+    for row, count in zip(blocks.cuts, blocks.counts.tolist(), strict=True):
+        middle = (row[:count] + row[1 : count + 1]) // 2
+        parts = (count + 1) // 2
+        even = row[count] * np.arange(1, parts) // parts
+        nearest = np.abs(middle[:, None] - even).argmin(axis=0)
+        rows.append(np.unique([0, *middle[nearest], row[count]]))
+    counts = np.array([len(row) - 1 for row in rows], dtype=np.int64)
+    cuts = np.array([np.pad(row, (0, counts.max() + 1 - len(row)), mode="edge") for row in rows])
+    return blocks._replace(counts=counts, cuts=cuts.astype(np.int64))
 
 
 @kernel

@@ -1,10 +1,10 @@
 """Forests at the borders of blocks: what grows over an opened face, what a closed one cuts off.
 
-From one partition of a grid into blocks all threads go to another, half a block off, with flow and forests
-kept. When the blocks of the first were solved alone, all that is left to do is near the faces between them,
-and merging would do it with ever fewer threads. Blocks that stand across these faces do most of it with all
-threads: the new faces cut through the middle of solved blocks, where little happens any more. What is left
-for merges is where flow goes farther than half a block.
+From one partition of a grid into blocks all threads go to another one, with flow and forests kept. When the
+blocks of the first were solved alone, what is left to do is near the faces between them, and merging would do
+it with ever fewer threads. Larger blocks that stand across these faces do most of it with all threads: the
+new faces cut through the middle of solved blocks, where little happens any more. What is left is where flow
+goes farther than half a block, and the less the larger the blocks become.
 
 Threads open the old faces, then close the new ones. A pixel that can grow, or that lost its parent, is marked
 where the queue of its forest would mark it; whoever has its new block looks for such marks.

@@ -9,8 +9,9 @@ Departures. The search is the incremental breadth-first one of growth.py. A clos
 capacity, so that the search need not know its region. It leaves the sink's tree complete, so that in the end
 that is the sink's side, without a search. Small regions are merged first, where the authors count arcs only:
 more threads are busy for longer. Even so the last merges have one thread, and took half the time of a volume.
-So before any merge blocks of a second partition, half a block off, are searched by all threads with what the
-first ones left (borders.py). That leaves a tenth of the merges' pushes.
+So all threads go to another partition before, of larger blocks which stand across the faces of the first
+ones, and search these with the flow and the trees that are there (borders.py); then to one of larger blocks
+still. The few blocks of the last one are merged: a few hundredths of the pushes, where flow goes far.
 
 multicore-regions has ``waves`` instead: closed blocks pass excess on to one another, see waves.py.
 """
@@ -40,7 +41,7 @@ from .blocks import (
     Faces,
     block_box,
     close_face,
-    half_a_block_off,
+    coarser_blocks,
     make_faces,
     open_face,
     plan_blocks,
@@ -74,6 +75,8 @@ ONE = np.uint64(1)
 BLOCKS_PER_THREAD = 8
 #: Pixels of a block: at most, since what a search reads of so many stays in a core's cache, and at least.
 BLOCK, LEAST_BLOCK = 1 << 16, 1 << 12
+#: So many blocks, or fewer, are merged two by two.
+FEW_BLOCKS = 16
 #: Positions in a row of Control.thread_counts: nanoseconds for blocks alone, and for merges.
 BLOCK_NANOSECONDS, MERGE_NANOSECONDS = 10, 11
 
@@ -86,18 +89,19 @@ class MergingOptions:
     ----------
     blocks : int or None
         About how many blocks the grid is cut into; None: as many as suit the threads.
-    second_partition : bool
-        Search blocks that stand across the faces of the first ones before regions are merged.
+    repartition : bool
+        Search larger blocks that stand across the faces of the last ones until there are few, which are then
+        merged.
     waves : int
         Waves of excess over closed faces before the first merge, at most.
     """
 
     blocks: int | None = None
-    second_partition: bool = True
+    repartition: bool = True
     waves: int = 0
 
     def __post_init__(self) -> None:
-        check_flag("second_partition", self.second_partition)
+        check_flag("repartition", self.repartition)
         check_count("waves", self.waves)
         if self.blocks is not None:
             check_positive("blocks", self.blocks)
@@ -335,8 +339,9 @@ def solve(
 
     blocks = plan_blocks(grid.shape, padding(grid), wanted)
     partitions = [partition(blocks)]
-    if options.second_partition:
-        partitions.append(partition(half_a_block_off(blocks)))
+    while options.repartition and blocks.counts.prod() > FEW_BLOCKS:
+        blocks = coarser_blocks(blocks)
+        partitions.append(partition(blocks))
     final = partitions[-1]
     waves = make_waves(state, final.blocks, final.faces, barrier, control) if options.waves else None
     forests = make_forests(state, 0)
