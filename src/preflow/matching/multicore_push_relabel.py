@@ -21,8 +21,9 @@ Departures:
 - Work goes in rounds, few of them (25 to 40 on graphs of a million rows): threads share the active rows and
   push, each first in first out, until together they have made so many pushes, or some have no row left.
 - Gaps are looked for between rounds. Each thread counts by how much it has changed each level.
-- The last few rows keep few threads busy, for long: on a Delaunay graph of a million vertices the last two
-  make an eighth of all pushes. Where that takes too long, trees grow from them (:mod:`.packed_search`).
+- The last few rows keep few threads busy, for long, and about the same few columns: on Erdos-Renyi graphs of a
+  million rows the last 2,000 make two fifths of all pushes. Where that takes too long, trees grow from them and
+  from the free columns, until they meet (:mod:`.two_sided_search`).
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ from ..kernels.clock import now
 from ..kernels.kernel import kernel
 from ..parallel.delays import delay
 from ..parallel.team import run_solver, share_of
-from ..solving.options import check_count, limit
+from ..parallel.transpose import make_transposing
+from ..solving.options import check_number, limit
 from ..solving.run import Control
 from ..stats import (
     ARC_SCANS,
@@ -62,7 +64,7 @@ from .packed import (
     pack,
     unpack,
 )
-from .packed_search import global_relabel, match_few
+from .packed_search import global_relabel
 from .rounds import Rounds, end_round, keep, make_rounds, should_stop, start_round
 from .serial_push_relabel import (
     STALL_SHIFT,
@@ -73,6 +75,7 @@ from .serial_push_relabel import (
     prefetch_active,
 )
 from .state import Matching
+from .two_sided_search import CLOSED, make_trees, match_from_both_sides, room_for_columns
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -85,14 +88,16 @@ LEAST_PUSHES = 256
 UNREPORTED = 64
 #: A round also ends when one in so many threads has no row left.
 IDLE_SHARE = np.uint64(4)
-#: With few rows, searches take over when one thread has made a number of pushes of this share of rows,
-#: columns and edges, divided by the number of threads: about what a search of the whole graph costs.
-SEARCH_SHARE = 8
+#: With few rows, searches take over after a number of pushes of this share of the edges: about what it costs
+#: to transpose the graph for them.
+SEARCH_SHARE = 32
+#: And with so few rows for each thread in any case, however few there are in all.
+FEWEST_ROWS = 2
 #: Positions in a round's set of ``signals``: the round is over, pushes, threads without rows.
 OVER, PUSHED, IDLE = ZERO, PADDING, TWO * PADDING
 SET = THREE * PADDING
-#: Why a thread returns: no row is active, a global relabel is due, stopped.
-DONE, RELABEL, STOPPED = range(3)
+#: Why a thread returns: no row is active, a global relabel is due, searches are to take over, stopped.
+DONE, RELABEL, SEARCH, STOPPED = range(4)
 
 
 @dataclass(frozen=True)
@@ -101,18 +106,19 @@ class MulticorePushRelabelOptions(PushRelabelOptions):
 
     Attributes
     ----------
-    few_rows : int
-        From fewer active rows for each thread on, searches take over where pushes are slow; 0: never.
+    search_share : float
+        From fewer active rows than this share of all rows on, searches take over where pushes go on for long;
+        0: never.
     """
 
     relabel_period: float = 2.0
     initial_labels: Literal["exact", "one"] = "one"
     relabel_stalled: bool = True
-    few_rows: int = 2
+    search_share: float = 1 / 256
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_count("few_rows", self.few_rows)
+        check_number("search_share", self.search_share, 0.0, 1.0)
 
 
 class Limits(NamedTuple):
@@ -125,7 +131,7 @@ class Limits(NamedTuple):
     report : uint64
         Adding pushes, or rows without one, to the total; of one thread.
     search, few : uint64
-        Searches, of one thread, with fewer than `few` active rows.
+        Searches, of all threads, with fewer than `few` active rows.
     """
 
     relabel: Any
@@ -209,9 +215,11 @@ def push(rows: Adjacency, packed: Packed, rounds: Rounds, thread: Any, r: Any) -
 
 @kernel
 def push_share(
-    rows: Adjacency, state: State, thread: Any, number: Any, base: Any, size: Any, few: bool
+    rows: Adjacency, state: State, thread: Any, number: Any, base: Any, size: Any, most: Any
 ) -> tuple[Any, Any]:
     """Push the thread's share of the active rows until the round is over; list those that are left.
+
+    It is after `most` pushes of all threads, or where some of them have no row left.
 
     The share is a ring, since there are never more of them.
 
@@ -241,18 +249,16 @@ def push_share(
         else:
             augmented += made
         taken += ONE
-        if few and pushes >= limits.search:
-            relaxed_store(signals, over, ONE)
-        elif taken >= limits.report:
+        if taken >= limits.report:
             taken = ZERO
             made = pushes - reported
             reported = pushes
             before = np.uint64(fetch_add(signals, signal(number, PUSHED), made))
-            if should_stop(rounds) or (not few and before + made >= limits.round):
+            if should_stop(rounds) or before + made >= most:
                 relaxed_store(signals, over, ONE)
     if size == ZERO:
         counts[thread, WAITS] += ONE
-    if size == ZERO and capacity > ZERO and not few:
+    if size == ZERO and capacity > ZERO:
         idle = np.uint64(fetch_add(signals, signal(number, IDLE), ONE)) + ONE
         if idle * IDLE_SHARE >= rounds.num_threads:
             relaxed_store(signals, over, ONE)
@@ -308,7 +314,7 @@ def run_rounds(
         if thread == ZERO:
             rounds.counts[thread, GLOBAL_RELABELS] += ONE
             rounds.counts[thread, RELABEL_NANOSECONDS] += now() - started
-    total, pushes, window, size_then = ZERO, ZERO, ZERO, size
+    total, pushes, of_few, window, size_then = ZERO, ZERO, ZERO, ZERO, size
     if thread == ZERO:
         rounds.counts[thread, PHASES] += ONE
     while go_on and size > ZERO:
@@ -324,15 +330,17 @@ def run_rounds(
         if thread == ZERO:
             clear_signals(signals, number + ONE)
         few = size < limits.few
-        waiting, made = push_share(rows, state, thread, number, base, size, few)
+        most = min(limits.round, limits.search - of_few) if few else limits.round
+        waiting, made = push_share(rows, state, thread, number, base, size, most)
         base = num_rows - base
         go_on, size, total = end_round(rounds, thread, number, packed.active, base, waiting, made)
         if size == ZERO:
             break
         if few:
-            unpack(matching, packed, rounds, thread)
-            go_on = match_few(rows, matching, packed, rounds, thread, number, base, size)
-            return DONE if go_on else STOPPED, number, base, ZERO
+            of_few += total
+            if of_few >= limits.search:
+                outcome = SEARCH
+                break
         pushes += total
         window += total
         if window >= limits.look:
@@ -343,7 +351,8 @@ def run_rounds(
         if pushes >= limits.relabel:
             outcome = RELABEL
             break
-    unpack(matching, packed, rounds, thread)
+    if outcome != SEARCH:
+        unpack(matching, packed, rounds, thread)
     if thread == ZERO:
         rounds.progress[0] = size
     return outcome if go_on else STOPPED, number, base, size
@@ -366,25 +375,28 @@ def solve(
 
     Notes
     -----
-    O(n m) work; memory of two indices a row and eight bytes a column, eight more a row or column where
-    searches take over, and the transposed graph where a global relabel falls due.
+    O(n m) work; memory of two indices a row and eight bytes a column, and 8 more a row or column and the
+    transposed graph where a global relabel falls due or searches take over: for these three indices and 24
+    bytes more a row and 16 a column.
     """
     num_rows, num_columns = graph.shape
     threads = control.threads
-    few = min(num_rows, options.few_rows * threads if threads > 1 else 0)
+    few = max(options.search_share * num_rows, FEWEST_ROWS * threads)
+    searches = threads > 1 and options.search_share > 0
+    search_limit = limit(graph.num_edges / SEARCH_SHARE)
     relabel_limit = limit(options.relabel_period * (num_rows + num_columns))
     in_round = min(int(relabel_limit), max(num_columns >> ROUND_SHIFT, LEAST_PUSHES * threads))
     state = State(
-        packed=make_packed(graph, threads, "multicore-push-relabel", few, True),
+        packed=make_packed(graph, threads, "multicore-push-relabel", 0, True),
         rounds=make_rounds(control, np.uint64),
         signals=np.zeros(int(THREE * SET), dtype=np.uint64),
         limits=Limits(
             relabel=relabel_limit,
             round=limit(in_round),
             look=limit(num_columns >> int(STALL_SHIFT)),
-            report=limit(min(UNREPORTED, in_round // (4 * threads))),
-            search=limit((num_rows + num_columns + graph.num_edges) / (SEARCH_SHARE * threads)),
-            few=np.uint64(few),
+            report=limit(min(UNREPORTED, min(in_round, int(search_limit)) // (4 * threads))),
+            search=search_limit,
+            few=limit(few) if searches else ZERO,
         ),
     )
     outcomes: list[Any] = [None] * threads
@@ -409,6 +421,48 @@ def solve(
         columns = graph.columns if relabels else graph.rows
         run_solver(partial(share, columns, relabels, number, base, size), control, state.rounds.barrier)
         outcome, number, base, size = outcomes[0]
+        if outcome == SEARCH:
+            return search(graph, matching, state, number, base, size, control)
         if outcome != RELABEL:
             return bool(outcome == DONE)
         relabels = True
+
+
+def search(
+    graph: BipartiteGraph,
+    matching: Matching,
+    state: State,
+    number: int,
+    base: int,
+    size: int,
+    control: Control,
+) -> bool:
+    """Match what can be of the active rows after round `number` by searches; whether it was not stopped."""
+    threads = control.threads
+    known = graph.known_columns
+    columns = known or room_for_columns(graph)
+    transposing = make_transposing(threads, graph.num_edges if known is None else 0, graph.num_columns)
+    trees = make_trees(graph, state.packed)
+    finished = [False] * threads
+
+    def share(thread: int) -> None:
+        finished[thread] = match_from_both_sides(
+            graph.rows,
+            columns,
+            known is None,
+            transposing,
+            matching,
+            state.packed,
+            *trees,
+            state.rounds,
+            np.uint64(thread),
+            np.uint64(number),
+            np.uint64(base),
+            np.uint64(size),
+            CLOSED - ONE,
+        )
+
+    control.remarks.append(f"searches from both sides took the last {size:,} rows")
+    run_solver(share, control, state.rounds.barrier)
+    graph.remember_columns(columns)
+    return all(finished)
