@@ -21,9 +21,9 @@ Departures:
 - Work goes in rounds, few of them (25 to 40 on graphs of a million rows): threads share the active rows and
   push, each first in first out, until together they have made so many pushes, or some have no row left.
 - Gaps are looked for between rounds. Each thread counts by how much it has changed each level.
-- The last few rows keep few threads busy, for long, and about the same few columns: on Erdos-Renyi graphs of a
-  million rows the last 2,000 make two fifths of all pushes. Where that takes too long, trees grow from them and
-  from the free columns, until they meet (:mod:`.two_sided_search`).
+- The last few rows keep few threads busy, for long, and about the same few columns: on Erdos-Renyi graphs of
+  a million rows the last 2,000 make two fifths of all pushes. Where that takes too long, trees grow from them
+  and from the free columns, until they meet (:mod:`.two_sided_search`).
 """
 
 from __future__ import annotations
@@ -237,7 +237,7 @@ def push_share(
     pushes, reported, taken, augmented = ZERO, ZERO, ZERO, ZERO
     while size > ZERO and relaxed_load(signals, over) == ZERO:
         if size > ONE:
-            prefetch_active(rows, packed.words, active, front, size, end, capacity)
+            prefetch_active(rows, packed.words, active, front, size, end, capacity, True)
         r = np.uint64(active[front])
         front = place(front + ONE, end, capacity)
         size -= ONE

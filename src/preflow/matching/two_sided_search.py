@@ -1,9 +1,9 @@
 """Searches of a team of threads from the free rows and from the free columns at once, level by level.
 
 For the last rows of :mod:`.multicore_push_relabel`. On random graphs pushes halve the number of active rows
-in about the same time however few there are, since those few raise the labels of all that surrounds them, and
-a search from the rows alone looks at most edges. Trees from both sides meet long before: from 2,000 rows of an
-Erdos-Renyi graph of a million, of mean degree 5, after 16 levels and 7 % of the edges.
+in about the same time however few there are, since those few raise the labels of all that surrounds them,
+and a search from the rows alone looks at most edges. Trees from both sides meet long before: from 2,000 rows
+of an Erdos-Renyi graph of a million, of mean degree 5, after 16 levels and 7 % of the edges.
 
 In a phase, disjoint trees grow from all active rows, forwards, and from all free columns, backwards. In a
 level, all threads work on one side: the one that has looked at fewer edges so far. A tree takes a vertex of
@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..graph.bipartite import Adjacency, BipartiteGraph
-from ..kernels.atomics import compare_exchange, prefetch, relaxed_load, relaxed_store
+from ..kernels.atomics import compare_exchange, prefetch, prefetch_to_write, relaxed_load, relaxed_store
 from ..kernels.kernel import kernel
 from ..parallel.barrier import wait
 from ..parallel.delays import delay
@@ -49,6 +49,8 @@ MET = np.uint64(40)
 #: How many places ahead cache lines are asked for: the vertex's range of neighbours, the neighbours, their
 #: words, and the words of their partners.
 AHEAD_RANGE, AHEAD_NEIGHBOURS, AHEAD_WORDS, AHEAD_PARTNERS = map(np.uint64, (10, 8, 5, 3))
+#: How many places ahead a thread asks for the words that it writes in no order.
+AHEAD_WRITTEN = np.uint64(16)
 
 
 class Trees(NamedTuple):
@@ -115,6 +117,8 @@ def forget_labels(
     waiting = ZERO
     c, end = share_of(np.uint64(len(packed.words)), thread, rounds.num_threads)
     while c < end:
+        if c + AHEAD_WRITTEN < end:
+            prefetch_to_write(row_trees.words, packed.words[c + AHEAD_WRITTEN] & NOBODY)
         word = packed.words[c]
         mate = word & NOBODY
         packed.words[c] = CLOSED << HALF | mate if word >> HALF == dead else mate
@@ -164,8 +168,11 @@ def clear_stamps(trees: Trees, rounds: Rounds, thread: Any) -> None:
 
 
 @kernel
-def prefetch_level(adjacency: Adjacency, near: Trees, far: Trees, i: Any, end: Any) -> None:
-    """Ask for what the items ahead of place `i` of a level that ends at `end` need."""
+def prefetch_level(adjacency: Adjacency, near: Trees, far: Trees, near_stamp: Any, i: Any, end: Any) -> None:
+    """Ask for what the items ahead of place `i` of a level that ends at `end` need.
+
+    Words and links to be written: a compare-and-swap waits for what was written before it.
+    """
     order = near.order
     if i + AHEAD_RANGE < end:
         prefetch(adjacency.first, order[i + AHEAD_RANGE] & NOBODY)
@@ -176,14 +183,18 @@ def prefetch_level(adjacency: Adjacency, near: Trees, far: Trees, i: Any, end: A
         e = np.uint64(adjacency.first[v])
         last = min(np.uint64(adjacency.first[v + ONE]), e + MOST_VALUES)
         while e < last:
-            prefetch(far.words, np.uint64(adjacency.neighbour[e]))
+            prefetch_to_write(far.words, np.uint64(adjacency.neighbour[e]))
             e += ONE
     if i + AHEAD_PARTNERS < end:
         v = order[i + AHEAD_PARTNERS] & NOBODY
         e = np.uint64(adjacency.first[v])
         last = min(np.uint64(adjacency.first[v + ONE]), e + MOST_VALUES)
         while e < last:
-            prefetch(near.words, np.uint64(relaxed_load(far.words, adjacency.neighbour[e])) & NOBODY)
+            x = np.uint64(adjacency.neighbour[e])
+            word = np.uint64(relaxed_load(far.words, x))
+            if word >> HALF < near_stamp:
+                prefetch(near.words, word & NOBODY)
+                prefetch_to_write(far.link, x)
             e += ONE
 
 
@@ -241,9 +252,7 @@ def grow_from(
                 delay(rounds.delays, thread)
                 if compare_exchange(far.words, x, word, near_stamp + tree << HALF | partner):
                     far.link[x] = v
-                    waiting = keep(
-                        rounds, thread, number, near.order, base, waiting, tree << HALF | partner
-                    )
+                    waiting = keep(rounds, thread, number, near.order, base, waiting, tree << HALF | partner)
                 continue
             other = stamp - far_stamp
         edge = v << HALF | x if forwards else x << HALF | v
@@ -283,7 +292,7 @@ def grow_level(
     k, end = share_of(size, thread, rounds.num_threads)
     k, end = begin + k, begin + end
     while k < end:
-        prefetch_level(adjacency, near, far, k, end)
+        prefetch_level(adjacency, near, far, near_stamp, k, end)
         waiting, more = grow_from(
             adjacency,
             near,

@@ -28,8 +28,8 @@ MAX_BUCKETS = 512
 #: An edge is the number of its other vertex in the upper half, that of this side's in the lower.
 HALF = np.uint64(32)
 LOWER = np.uint64(2**32 - 1)
-#: Vertices, at most, whose numbers fit.
-MOST_VERTICES = 2**32
+#: Words of a page of memory.
+PAGE = np.uint64(512)
 
 
 class Transposing(NamedTuple):
@@ -180,6 +180,10 @@ def transpose_together(
     num_edges = np.uint64(len(neighbour))
     shift = transposing.shift
     e, end = share_of(num_edges, thread, num_threads)
+    k = e
+    while k < end:  # new pages: where threads come to one at a time, each of them makes it
+        transposing.edges[k] = ZERO
+        k += PAGE
     while e < end:
         transposing.counts[thread, np.uint64(neighbour[e]) >> shift] += ONE
         e += ONE
