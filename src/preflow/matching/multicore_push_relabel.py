@@ -41,7 +41,6 @@ from ..kernels.clock import now
 from ..kernels.kernel import kernel
 from ..parallel.delays import delay
 from ..parallel.team import run_solver, share_of
-from ..parallel.transpose import make_transposing
 from ..solving.options import check_number, limit
 from ..solving.run import Control
 from ..stats import (
@@ -75,7 +74,7 @@ from .serial_push_relabel import (
     prefetch_active,
 )
 from .state import Matching
-from .two_sided_search import CLOSED, make_trees, match_from_both_sides, room_for_columns
+from .two_sided_search import Search, make_search, match_from_both_sides
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -358,6 +357,41 @@ def run_rounds(
     return outcome if go_on else STOPPED, number, base, size
 
 
+@kernel
+def push_and_search(
+    rows: Adjacency,
+    columns: Adjacency,
+    matching: Matching,
+    state: State,
+    search: Search,
+    thread: Any,
+    number: Any,
+    base: Any,
+    size: Any,
+    relabels: bool,
+    gap: bool,
+    stalls: bool,
+) -> tuple[int, Any, Any, Any, Any]:
+    """Do as :func:`run_rounds`, and the searches where they are to take over.
+
+    Returns
+    -------
+    outcome, number, base, size, searched
+        The same for all threads; the last is for how many rows there were searches.
+    """
+    searched = ZERO
+    outcome, number, base, size = run_rounds(
+        rows, columns, matching, state, thread, number, base, size, relabels, gap, stalls
+    )
+    if outcome == SEARCH:
+        searched, size = size, ZERO
+        go_on = match_from_both_sides(
+            rows, matching, state.packed, search, state.rounds, thread, number, base, searched
+        )
+        outcome = DONE if go_on else STOPPED
+    return outcome, number, base, size, searched
+
+
 def solve(
     graph: BipartiteGraph, matching: Matching, options: MulticorePushRelabelOptions, control: Control
 ) -> bool:
@@ -399,14 +433,17 @@ def solve(
             few=limit(few) if searches else ZERO,
         ),
     )
+    columns = graph.known_columns
+    search = make_search(graph, state.packed, columns, threads if searches else 0)
     outcomes: list[Any] = [None] * threads
 
     def share(columns: Adjacency, relabels: bool, number: int, base: int, size: int, thread: int) -> None:
-        outcomes[thread] = run_rounds(
+        outcomes[thread] = push_and_search(
             graph.rows,
             columns,
             matching,
             state,
+            search,
             np.uint64(thread),
             np.uint64(number),
             np.uint64(base),
@@ -418,51 +455,18 @@ def solve(
 
     relabels, number, base, size = options.initial_labels == "exact", 0, 0, 0
     while True:
-        columns = graph.columns if relabels else graph.rows
-        run_solver(partial(share, columns, relabels, number, base, size), control, state.rounds.barrier)
-        outcome, number, base, size = outcomes[0]
-        if outcome == SEARCH:
-            return search(graph, matching, state, number, base, size, control)
+        if relabels:
+            columns = graph.columns
+            search = search._replace(columns=columns, transposes=False)
+        run_solver(
+            partial(share, columns or graph.rows, relabels, number, base, size),
+            control,
+            state.rounds.barrier,
+        )
+        outcome, number, base, size, searched = outcomes[0]
+        if searched:
+            control.remarks.append(f"searches from both sides took the last {searched:,} rows")
+            graph.remember_columns(search.columns)
         if outcome != RELABEL:
             return bool(outcome == DONE)
         relabels = True
-
-
-def search(
-    graph: BipartiteGraph,
-    matching: Matching,
-    state: State,
-    number: int,
-    base: int,
-    size: int,
-    control: Control,
-) -> bool:
-    """Match what can be of the active rows after round `number` by searches; whether it was not stopped."""
-    threads = control.threads
-    known = graph.known_columns
-    columns = known or room_for_columns(graph)
-    transposing = make_transposing(threads, graph.num_edges if known is None else 0, graph.num_columns)
-    trees = make_trees(graph, state.packed)
-    finished = [False] * threads
-
-    def share(thread: int) -> None:
-        finished[thread] = match_from_both_sides(
-            graph.rows,
-            columns,
-            known is None,
-            transposing,
-            matching,
-            state.packed,
-            *trees,
-            state.rounds,
-            np.uint64(thread),
-            np.uint64(number),
-            np.uint64(base),
-            np.uint64(size),
-            CLOSED - ONE,
-        )
-
-    control.remarks.append(f"searches from both sides took the last {size:,} rows")
-    run_solver(share, control, state.rounds.barrier)
-    graph.remember_columns(columns)
-    return all(finished)

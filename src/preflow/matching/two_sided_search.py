@@ -30,7 +30,7 @@ from ..kernels.kernel import kernel
 from ..parallel.barrier import wait
 from ..parallel.delays import delay
 from ..parallel.team import share_of
-from ..parallel.transpose import Transposing, transpose_together
+from ..parallel.transpose import Transposing, make_transposing, transpose_together
 from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES
 from .packed import HALF, NOBODY, Packed, dead_label
 from .rounds import Rounds, end_round, keep, start_round
@@ -78,25 +78,60 @@ class Trees(NamedTuple):
     met: NDArray[Any]
 
 
-def make_trees(graph: BipartiteGraph, packed: Packed) -> tuple[Trees, Trees]:
-    """Return room for the trees of the rows and those of the columns, whose words are the packed ones."""
-    row_words = np.empty(graph.num_rows, dtype=np.uint64)
+class Search(NamedTuple):
+    """What searches share beside a packed matching.
+
+    Attributes
+    ----------
+    columns : Adjacency
+        The rows of every column, or room for them.
+    transposes : bool
+        Whether they are to be found first.
+    transposing : Transposing
+        Scratch for that.
+    row_trees, column_trees : Trees
+    last_stamp : uint64
+        Stamps are cleared when they would rise above it.
+    """
+
+    columns: Adjacency
+    transposes: bool
+    transposing: Transposing
+    row_trees: Trees
+    column_trees: Trees
+    last_stamp: Any
+
+
+def make_search(graph: BipartiteGraph, packed: Packed, columns: Adjacency | None, threads: int) -> Search:
+    """Return room for searches by so many threads, 0 for none, where `columns` are found already or not.
+
+    It is written to, and so takes memory, only where there are any.
+    """
+    num_rows, num_columns = graph.shape
+    num_edges = graph.num_edges
+    if threads == 0:
+        num_rows = num_columns = num_edges = 0
+    row_words = np.empty(num_rows, dtype=np.uint64)
     row_trees, column_trees = (
         Trees(
             words=words,
-            link=np.empty(len(words), dtype=graph.dtype),
-            order=np.empty(len(words), dtype=np.uint64),
-            roots=np.empty(2 * len(words), dtype=graph.dtype),
-            met=np.empty(len(words), dtype=np.uint64),
+            link=np.empty(size, dtype=graph.dtype),
+            order=np.empty(size, dtype=np.uint64),
+            roots=np.empty(2 * size, dtype=graph.dtype),
+            met=np.empty(size, dtype=np.uint64),
         )
-        for words in (row_words, packed.words)
+        for words, size in ((row_words, num_rows), (packed.words, num_columns))
     )
-    return row_trees, column_trees
-
-
-def room_for_columns(graph: BipartiteGraph) -> Adjacency:
-    """Return room for the transposed of the rows of a graph."""
-    return Adjacency(np.empty(graph.num_columns + 1, dtype=graph.dtype), np.empty_like(graph.rows.neighbour))
+    transposes = columns is None
+    return Search(
+        columns=columns
+        or Adjacency(np.empty(num_columns + 1, dtype=graph.dtype), np.empty(num_edges, dtype=graph.dtype)),
+        transposes=transposes,
+        transposing=make_transposing(max(threads, 1), num_edges if transposes else 0, num_columns),
+        row_trees=row_trees,
+        column_trees=column_trees,
+        last_stamp=CLOSED - ONE,
+    )
 
 
 @kernel
@@ -440,29 +475,30 @@ def write_matching(
 @kernel
 def match_from_both_sides(
     rows: Adjacency,
-    columns: Adjacency,
-    transposes: bool,
-    transposing: Transposing,
     matching: Matching,
     packed: Packed,
-    row_trees: Trees,
-    column_trees: Trees,
+    search: Search,
     rounds: Rounds,
     thread: Any,
     number: Any,
     base: Any,
     row_size: Any,
-    last_stamp: Any,
 ) -> bool:
     """Match what can be of the `row_size` active rows from `base` on, together; False if stopped before.
 
-    `columns` are written first if it `transposes`. The matching is that of the packed words, written in the
-    end. Stamps are cleared when they would rise above `last_stamp`, which is below CLOSED.
+    The matching is that of the packed words, and written in the end.
     """
+    columns, row_trees, column_trees = search.columns, search.row_trees, search.column_trees
     close_rows(packed, row_trees, rounds, thread, base, row_size)
-    if transposes:
+    if search.transposes:
         transpose_together(
-            rounds.barrier, transposing, thread, rows.first, rows.neighbour, columns.first, columns.neighbour
+            rounds.barrier,
+            search.transposing,
+            thread,
+            rows.first,
+            rows.neighbour,
+            columns.first,
+            columns.neighbour,
         )
     else:
         wait(rounds.barrier, rounds.num_threads)
@@ -476,7 +512,7 @@ def match_from_both_sides(
         if thread == ZERO:
             rounds.counts[thread, PHASES] += ONE
             rounds.progress[0] = row_size
-        if max(row_stamp + row_size, column_stamp + column_size) > last_stamp:
+        if max(row_stamp + row_size, column_stamp + column_size) > search.last_stamp:
             clear_stamps(row_trees, rounds, thread)
             clear_stamps(column_trees, rounds, thread)
             row_stamp, column_stamp = ONE, ONE
