@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..graph.bipartite import Adjacency
-from ..kernels.atomics import compare_exchange, prefetch, prefetch_to_write, relaxed_load, relaxed_store
+from ..kernels.atomics import compare_exchange, prefetch, relaxed_load, relaxed_store
 from ..kernels.kernel import kernel
 from ..kernels.worklist import appended, flush, forget
 from ..parallel.delays import delay
@@ -25,7 +25,6 @@ from ..parallel.team import share_of
 from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES
 from .packed import HALF, NOBODY, Packed, dead_label, last_level, level_of, unpack
 from .rounds import TOLD, Rounds, end_round, keep, set_of, should_stop, start_round
-from .serial_push_relabel import MOST_WRITTEN
 from .state import AHEAD_NEIGHBOURS, AHEAD_RANGE, AHEAD_VALUES, MOST_VALUES, Matching
 
 ZERO = np.uint64(0)
@@ -44,26 +43,17 @@ LAST_TREES = np.uint64(10)
 
 
 @kernel
-def prefetch_listed(
-    adjacency: Adjacency, values: Any, packed: Packed, i: Any, end: Any, forwards: bool
-) -> None:
-    """Do as :func:`prefetch_queued`, for items that may have trees in their upper halves.
-
-    Forwards the values are to be written, see :func:`prefetch_active`.
-    """
+def prefetch_listed(adjacency: Adjacency, values: Any, packed: Packed, i: Any, end: Any) -> None:
+    """Do as :func:`prefetch_queued`, for items that may have trees in their upper halves."""
     order = packed.order
     if i + AHEAD_RANGE < end:
         prefetch(adjacency.first, order[i + AHEAD_RANGE] & NOBODY)
         prefetch(adjacency.neighbour, np.uint64(adjacency.first[order[i + AHEAD_NEIGHBOURS] & NOBODY]))
         prefetch(packed.leaf, order[i + AHEAD_VALUES] >> HALF)
         v = order[i + AHEAD_VALUES] & NOBODY
-        first, last = np.uint64(adjacency.first[v]), np.uint64(adjacency.first[v + ONE])
-        if forwards and last - first <= MOST_WRITTEN:
-            for e in range(first, last):
-                prefetch_to_write(values, np.uint64(adjacency.neighbour[e]))
-        else:
-            for e in range(first, min(last, first + MOST_VALUES)):
-                prefetch(values, np.uint64(adjacency.neighbour[e]))
+        first = np.uint64(adjacency.first[v])
+        for e in range(first, min(np.uint64(adjacency.first[v + ONE]), first + MOST_VALUES)):
+            prefetch(values, np.uint64(adjacency.neighbour[e]))
 
 
 @kernel
@@ -182,7 +172,7 @@ def search_alone(
     while True:
         waiting, base = ZERO, k + size
         while k < base:
-            prefetch_listed(graph, values, packed, k, base, forwards)
+            prefetch_listed(graph, values, packed, k, base)
             waiting, more = visit(graph, matching, packed, rounds, ZERO, number, base, waiting, k, forwards)
             ended += more
             k += ONE
@@ -243,7 +233,7 @@ def search(
         else:
             k, end = share_of(size, thread, rounds.num_threads)
             while k < end:
-                prefetch_listed(graph, values, packed, begin + k, base, forwards)
+                prefetch_listed(graph, values, packed, begin + k, base)
                 waiting, found = visit(
                     graph, matching, packed, rounds, thread, number, base, waiting, begin + k, forwards
                 )
