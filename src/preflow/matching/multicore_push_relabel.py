@@ -74,7 +74,8 @@ from .serial_push_relabel import (
     prefetch_active,
 )
 from .state import Matching
-from .two_sided_search import Search, make_search, match_from_both_sides
+from .two_sided_search import match_from_both_sides
+from .two_sided_trees import Search, make_search
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -358,7 +359,7 @@ def run_rounds(
 
 
 @kernel
-def push_and_search(
+def run_rounds_and_search(
     rows: Adjacency,
     columns: Adjacency,
     matching: Matching,
@@ -434,11 +435,11 @@ def solve(
         ),
     )
     columns = graph.known_columns
-    search = make_search(graph, state.packed, columns, threads if searches else 0)
+    search = make_search(graph, columns, threads if searches else 0)
     outcomes: list[Any] = [None] * threads
 
     def share(columns: Adjacency, relabels: bool, number: int, base: int, size: int, thread: int) -> None:
-        outcomes[thread] = push_and_search(
+        outcomes[thread] = run_rounds_and_search(
             graph.rows,
             columns,
             matching,
