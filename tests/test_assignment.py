@@ -6,7 +6,6 @@ import json
 import time
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from preflow.errors import InfeasibleError, InvalidInputError, NotOptimalError, 
 from preflow.generators import COST_FAMILIES, machol_wien_costs
 from preflow.integrations import scipy_compat
 from preflow.io.costs import read_costs
+from tensors import Tensor
 
 KINDS = ["integer", "float", "float32", "ties", "forbidden", "large"]
 OR_LIBRARY = {"assign100": 305, "assign200": 475, "assign400": 804, "assign800": 1552}
@@ -248,28 +248,6 @@ def test_bad_sizes(sizes: Any, message: str) -> None:
         preflow.linear_assignment(np.zeros((2, 3, 4)), sizes=sizes)
     with pytest.raises(InvalidInputError, match="sizes are those of a stack of dense"):
         preflow.linear_assignment(scipy.sparse.eye_array(3), sizes=[1, 1])
-
-
-class Tensor:
-    """An array on the host that can be read through DLPack, as a tensor of some library would be."""
-
-    def __init__(self, values: Any) -> None:
-        self.values = np.asarray(values)
-        self.requires_grad = False
-
-    def detach(self) -> Tensor:
-        return Tensor(self.values)
-
-    def __dlpack__(self, **arguments: Any) -> Any:
-        if self.requires_grad:
-            raise BufferError("a gradient is wanted")
-        return self.values.__dlpack__(**arguments)
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return self.values.__dlpack_device__()
-
-    def __array_namespace__(self) -> Any:
-        return SimpleNamespace(from_dlpack=lambda values: Tensor(np.from_dlpack(values)))
 
 
 def test_tensors_on_the_host() -> None:

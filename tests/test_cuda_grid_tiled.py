@@ -26,7 +26,7 @@ from preflow.graph.grid import GridNetwork
 from preflow.graph.integer_grid import integer_grid
 from preflow.gridcut import cuda_tiled, tile_launches
 from preflow.gridcut.cuda_tiled import TiledOptions
-from preflow.gridcut.tiling import tiling_of
+from preflow.gridcut.tiling import Tiling, tiling_of
 from preflow.solving.run import Control
 from preflow.stats import GLOBAL_RELABELS
 
@@ -137,6 +137,18 @@ def test_distances_beyond_the_bits_of_seeds() -> None:
     network, value = serpentine(34, 18)
     result = check(network)
     assert result.value == value
+
+
+@pytest.mark.parametrize("shape", [(34, 40), (3, 3, 33)])
+def test_more_runs_of_levels_than_are_kept(shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    constants = Tiling.constants.fget
+    kept = property(lambda tiling: (*constants(tiling), ("MOST_RUNS", 1)))
+    monkeypatch.setattr(Tiling, "constants", kept)
+    network = random_grid(shape, 2 * len(shape))
+    check(network)
+    if len(shape) == 2:
+        network, value = serpentine(34, 18)
+        assert check(network).value == value
 
 
 def test_wide_capacities() -> None:
@@ -252,7 +264,7 @@ def test_shared_memory_that_is_given_is_what_the_kernels_use(device: CpuDevice) 
     tiling = tiling_of(device, integer_grid(random_grid((2, 2), 4)))  # type: ignore[arg-type]
     warps, dischargers = tiling.warps_of_block(device)  # type: ignore[arg-type]
     assert (warps, dischargers) == (1, 1)
-    assert tiling.shared_bytes(warps, dischargers) == tiling.slot_bytes
+    assert tiling.shared_bytes(dischargers) == tiling.slot_bytes
 
 
 # What only a GPU does in reasonable time.

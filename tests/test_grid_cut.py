@@ -204,6 +204,11 @@ def test_min_cut_takes_grids() -> None:
     assert isinstance(result, GridCutResult)
     assert result.value == 9
     assert "2 of 6 pixels on the source side" in repr(result)
+    later = preflow.min_cut(GridNetwork.from_arrays(SOURCE, SINK, 3), warm_start=result)
+    later.verify()
+    assert later.value == 11
+    with pytest.raises(InvalidInputError, match="warm_start is for a GridNetwork"):
+        preflow.min_cut(([0], [1], [1]), 0, 1, warm_start=result)
     with pytest.raises(InvalidInputError, match="give none"):
         preflow.max_flow(GridNetwork.from_arrays(SOURCE, SINK, 2), 0, 1)
     flow = preflow.max_flow(GridNetwork.from_arrays(SOURCE, SINK, 2))

@@ -17,6 +17,7 @@ from preflow.graph.integer_grid import integer_grid
 from preflow.graph.neighbourhood import half_neighbourhood, pair_boxes
 from preflow.gridcut.solution import initial_state
 from strategies import SmallGrid, small_grids
+from tensors import Tensor
 
 ZEROS = np.zeros((4, 5), dtype=np.int32)
 INT64_MAX = 2**63 - 1
@@ -113,9 +114,9 @@ def test_shapes_of_neighbour_capacities(
         ((ZEROS[:0], 0, 1), None, "empty"),
         ((ZEROS, 0, np.ones((2, 4, 6))), None, r"\(2, 4, 6\), the grid has shape \(4, 5\)"),
         ((ZEROS, 0, np.ones((4, 5))), None, "expected a scalar"),
-        ((ZEROS, 0, np.ones((3, 4, 5))), None, "3 directions"),
+        ((ZEROS, 0, np.ones((3, 4, 5))), None, "first axis of length 3, which fits no"),
         ((ZEROS, 0, np.ones((4, 4, 5))), None, "say connectivity"),
-        ((ZEROS, 0, np.ones((2, 4, 5))), 8, "expected 4, one for every two opposite ones, or 8"),
+        ((ZEROS, 0, np.ones((2, 4, 5))), 8, "expected 4, one for every two opposite directions, or 8"),
         ((ZEROS, 0, 1), 6, "connectivity is 4 or 8 in 2 dimensions"),
         ((ZEROS, 0, 1), "4", "number of neighbours or a list"),
         ((ZEROS, 0, 1), True, "number of neighbours or a list"),
@@ -290,7 +291,7 @@ class TestOnDevice:
     """Arrays that say they are on a GPU; CPU threads stand for it."""
 
     def test_a_grid_stays_there(self) -> None:
-        network = GridNetwork.from_arrays(OnGpu(ZEROS), 0, OnGpu(np.ones((2, 4, 5), np.int16)))  # type: ignore[arg-type]
+        network = GridNetwork.from_arrays(OnGpu(ZEROS), 0, OnGpu(np.ones((2, 4, 5), np.int16)))
         assert isinstance(network, DeviceGridNetwork)
         assert network.on_host().shape == (4, 5)
         assert type(network.on_host()) is GridNetwork
@@ -308,7 +309,7 @@ class TestOnDevice:
     def test_flow_goes_from_host_to_device_and_back(self) -> None:
         source, sink = np.random.default_rng(0).integers(0, 20, (2, 5, 6))
         network = GridNetwork.from_arrays(source, sink, 7)
-        there = GridNetwork.from_arrays(OnGpu(source), OnGpu(sink), 7)  # type: ignore[arg-type]
+        there = GridNetwork.from_arrays(OnGpu(source), OnGpu(sink), 7)
         first = preflow.grid_cut(network)
         second = preflow.grid_cut(network, method="cuda-lockfree", warm_start=first)
         third = preflow.grid_cut(there, method="cuda-lockfree", warm_start=second)
@@ -324,15 +325,46 @@ class TestOnDevice:
 
     def test_arrays_elsewhere_are_an_error(self) -> None:
         with pytest.raises(InvalidInputError, match="sink_capacity is not on the GPU"):
-            GridNetwork.from_arrays(OnGpu(ZEROS), ZEROS, 1)  # type: ignore[arg-type]
+            GridNetwork.from_arrays(OnGpu(ZEROS), ZEROS, 1)
         with pytest.raises(InvalidInputError, match="is on GPU 1"):
-            GridNetwork.from_arrays(OnGpu(ZEROS), OnGpu(ZEROS, 1), 1)  # type: ignore[arg-type]
+            GridNetwork.from_arrays(OnGpu(ZEROS), OnGpu(ZEROS, 1), 1)
 
     def test_contrast_of_an_image_there(self) -> None:
         image = np.arange(12.0).reshape(3, 4) ** 2
         there = preflow.contrast_capacity(OnGpu(image), connectivity=8)
         assert isinstance(there, OnGpu)
         assert (there.values == preflow.contrast_capacity(image, connectivity=8)).all()
+
+
+class TestTensors:
+    """Arrays of another library, on the host."""
+
+    def test_results_are_of_the_same_kind(self) -> None:
+        source, sink = np.array([[9, 4, 0]]), np.array([[0, 3, 9]], np.int16)
+        tensor = Tensor(source)
+        tensor.requires_grad = True
+        for first in (tensor, source):
+            result = preflow.grid_cut(first, Tensor(sink), Tensor(np.array(2)))
+            assert isinstance(result.labels, Tensor)
+            assert result.labels.values.tolist() == [[True, True, False]]
+            result.verify()
+            assert result.value == result.energy == 5
+            assert "2 of 3 pixels" in repr(result)
+        again = preflow.min_cut(result.network, warm_start=preflow.grid_cut(source, sink, 1))
+        assert isinstance(again.labels, Tensor)
+        again.verify()
+
+    def test_contrast_of_an_image(self) -> None:
+        image = np.arange(12.0).reshape(3, 4) ** 2
+        capacity = preflow.contrast_capacity(Tensor(image))
+        assert isinstance(capacity, Tensor)
+        assert (capacity.values == preflow.contrast_capacity(image)).all()
+
+    def test_what_cannot_be_read_is_an_error(self) -> None:
+        with pytest.raises(InvalidInputError, match="source_capacity is not an array"):
+            GridNetwork.from_arrays(Tensor(np.array([["a"]])), 1, 1)
+        with pytest.raises(InvalidInputError, match="neighbor_capacity holds integers or floats"):
+            GridNetwork.from_arrays(Tensor(ZEROS), 1, Tensor(np.ones(2, np.complex64)))
 
 
 def test_contrast_capacity() -> None:
@@ -356,7 +388,7 @@ def test_contrast_capacity() -> None:
     ("arguments", "message"),
     [
         ({"image": [[np.nan]]}, "not finite"),
-        ({"image": []}, "empty"),
+        ({"image": []}, "no pixels"),
         ({"image": "picture"}, "not an array of numbers"),
         ({"image": [[1, 2]], "sigma": 0}, "sigma"),
         ({"image": [[1, 2]], "strength": -1}, "strength"),

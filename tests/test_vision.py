@@ -207,7 +207,7 @@ GOOD = seeds_at((4, 5), (0, 0), (3, 4))
         ([["a"]], *GOOD, {}, "not an array of numbers"),
         (np.full((4, 5), 1j), *GOOD, {}, "not an array of numbers"),
         (np.ma.masked_equal(np.zeros((4, 5)), 0), *GOOD, {}, "masked"),
-        (np.zeros((4, 5)), GOOD[0], GOOD[0], {}, r"foreground and background seeds at once.*\(0, 0\)"),
+        (np.zeros((4, 5)), GOOD[0], GOOD[0], {}, r"pixel \(0, 0\) is a foreground and a background seed"),
         (np.zeros((4, 5)), GOOD[0], ~GOOD[0] & GOOD[0], {}, "no background seeds"),
         (np.zeros((4, 5)), ~GOOD[1] & GOOD[1], GOOD[1], {}, "no foreground seeds"),
         (np.zeros((4, 5)), GOOD[0], GOOD[1][:3], {}, "background has shape"),

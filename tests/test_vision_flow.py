@@ -67,6 +67,14 @@ def test_two_motions(frames, method):
 
 
 @pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("largest", [2, 5])
+def test_no_motion_is_larger_than_the_largest(frames, method, largest):
+    result = find_optical_flow(*frames[:2], method=method, max_displacement=largest)
+    assert np.abs(result.displacement).max() <= largest
+    assert np.abs(result.flow).max() <= largest + 0.5
+
+
+@pytest.mark.parametrize("method", METHODS)
 def test_flow_is_what_scikit_image_means_by_it(frames, method):
     first, second, _ = frames
     flow = find_optical_flow(first, second, method=method, max_displacement=5).displacement

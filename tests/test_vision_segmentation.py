@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cuda_on_cpu.arrays import OnGpu
 from preflow.errors import InvalidInputError, MissingDependencyError, ParseError
 from preflow.vision import (
     Volume,
@@ -19,7 +20,8 @@ from preflow.vision import (
     volume_overlay,
     write_labels,
 )
-from preflow.vision.colour_models import ColourSpace
+from preflow.vision.colour_models import Palette
+from tensors import Tensor
 
 SERIAL = {"method": "serial-incremental-bfs"}
 BRAIN = Path(__file__).parents[1] / "examples" / "segment_brain.py"
@@ -49,28 +51,40 @@ def test_mixture_finds_the_gaussians_of_its_samples():
     rng = np.random.default_rng(0)
     parts = [rng.normal([0, 0], [1, 0.2], size=(3000, 2)), rng.normal([6, 3], [0.5, 2], size=(1000, 2))]
     samples = np.concatenate(parts)
-    mixture = ColourSpace.of(samples[np.newaxis]).mixture(np.ones((1, 4000), dtype=bool), 2)
+    palette = Palette.of(samples[np.newaxis])
+    counts = palette.counts(np.ones((1, 4000), dtype=bool))
+    mixture = palette.mixture(counts, 2)
+    low, span = samples.min(), np.ptp(samples)
     order = np.argsort(mixture.mean[:, 0])
-    assert mixture.mean[order] == pytest.approx(np.array([[0, 0], [6, 3]]), abs=0.2)
-    covariance = np.linalg.inv(mixture.whitening) @ np.swapaxes(np.linalg.inv(mixture.whitening), 1, 2)
-    assert np.sqrt(covariance[order][:, [0, 1], [0, 1]]) == pytest.approx(
-        np.array([[1, 0.2], [0.5, 2]]), rel=0.1
-    )
-    component, likelihood = mixture.assign(samples.T)
-    assert np.bincount(component, minlength=2)[order] == pytest.approx([3000, 1000], rel=0.03)
-    own = samples[0] - mixture.mean[component[0]]
-    spread = covariance[component[0]]
-    weight = 0.999 * np.mean(component == component[0])
-    density = np.exp(-0.5 * own @ np.linalg.inv(spread) @ own) / (2 * np.pi * np.sqrt(np.linalg.det(spread)))
-    assert likelihood[0] == pytest.approx(np.log(weight * density), rel=1e-3)
+    assert low + span * mixture.mean[order] == pytest.approx(np.array([[0, 0], [6, 3]]), abs=0.2)
+    spread = span * np.sqrt(mixture.covariance[order][:, [0, 1], [0, 1]])
+    assert spread == pytest.approx(np.array([[1, 0.2], [0.5, 2]]), rel=0.1)
+    component = mixture.assign(palette.monomials)
+    assert np.bincount(component, counts)[order] == pytest.approx([3000, 1000], rel=0.03)
+    weight = 0.999 * np.bincount(component, counts) / 4000
+    k = component[0]
+    own, covariance = palette.colours[:, 0] - mixture.mean[k], mixture.covariance[k]
+    exponent = -0.5 * own @ np.linalg.inv(covariance) @ own
+    density = np.exp(exponent) / (2 * np.pi * np.sqrt(np.linalg.det(covariance)))
+    assert mixture.likelihood(palette.monomials)[0] == pytest.approx(np.log(weight[k] * density), rel=1e-9)
+
+
+@pytest.mark.parametrize("channels", [1, 2, 3])
+def test_colours_are_the_means_of_small_cells(channels):
+    image = np.random.default_rng(0).integers(0, 256, size=(20, 30, channels)).astype(float)
+    palette = Palette.of(7 + 3 * image)
+    assert np.abs(palette.colours[:, palette.index] - np.moveaxis(image, -1, 0) / 255).max() < 1 / 128
+    assert palette.counts(np.ones((20, 30), dtype=bool)).sum() == 600
+    same = Palette.of(1e-200 * np.round(image / 50))
+    assert same.colours[:, same.index] * 5 == pytest.approx(np.moveaxis(np.round(image / 50), -1, 0))
 
 
 @pytest.mark.parametrize("values", [np.zeros((4, 4)), np.eye(4), np.arange(16.0).reshape(4, 4)])
 def test_mixture_of_few_colours(values):
-    mixture = ColourSpace.of(values[..., np.newaxis]).mixture(np.ones((4, 4), dtype=bool), 8)
-    likelihood = mixture.assign(values[np.newaxis])[1]
-    assert np.isfinite(likelihood).all()
-    assert len(mixture.mean) <= len(np.unique(values))
+    palette = Palette.of(values[..., np.newaxis])
+    mixture = palette.mixture(palette.counts(np.ones((4, 4), dtype=bool)), 8)
+    assert np.isfinite(mixture.likelihood(palette.monomials)).all()
+    assert len(mixture.mean) <= len(np.unique(values)) == palette.colours.shape[1]
 
 
 def test_mixtures_learn_from_fewer_seeds_than_histograms():
@@ -130,6 +144,26 @@ def test_warm_starts_of_something_else_are_refused(start, options, message):
         segment(image, *seeds, warm_start=start, **options)
 
 
+def test_seeds_may_be_tensors_but_not_masked():
+    image, foreground, background = np.eye(4), *masks_at((4, 4), (0, 0), (3, 0))
+    result = segment(Tensor(image), Tensor(foreground), Tensor(background), **SERIAL)
+    assert (result.mask == segment(image, foreground, background, **SERIAL).mask).all()
+    assert (result.foreground == foreground).all()
+    masked = np.ma.masked_array(foreground, mask=foreground)
+    for seeds in ((masked, background), (foreground, np.ma.masked_array(background, mask=background))):
+        with pytest.raises(InvalidInputError, match="ground is a masked array"):
+            segment(image, *seeds)
+    for options in ({"foreground": masked}, {"background": masked}):
+        with pytest.raises(InvalidInputError, match="ground is a masked array"):
+            grabcut(image, (0, 0, 3, 3), **options)
+    with pytest.raises(InvalidInputError, match="box is a masked array"):
+        grabcut(image, masked)
+    with pytest.raises(InvalidInputError, match="labels is a masked array"):
+        seeds_from_labels(np.ma.masked_equal([1, 2], 2))
+    with pytest.raises(InvalidInputError, match="image is on a GPU"):
+        segment(OnGpu(image), foreground, background)
+
+
 # GrabCut
 
 
@@ -143,6 +177,14 @@ def test_grabcut_finds_the_object_in_its_box(seed):
     result.cut.verify()
     # No step raises the energy, but for the rounding of costs to thousandths of a nat.
     assert (np.diff(result.energies) <= 1e-3 * truth.size).all()
+
+
+def test_grabcut_ends_in_time():
+    image, _ = two_colours((200, 200), noise=0.3)
+    result = grabcut(image, (4, 5, 190, 180), time_limit=1e-6, **SERIAL)
+    assert result.cut.status == "time-limit"
+    assert not result.converged
+    assert "<GrabCut: " in repr(result)
 
 
 def test_grabcut_of_a_mask_and_of_a_volume():
@@ -197,12 +239,17 @@ def test_grabcut_ends_where_nothing_is_left():
         ((0, 0, 0, 5, 5, 5), {}, "leaves the image"),
         (np.zeros((36, 44), dtype=bool), {}, "box is empty"),
         (np.ones((36, 43), dtype=bool), {}, "image has shape"),
-        ((2, 3, 9, 9), {"foreground": np.ones((36, 44), dtype=bool)}, r"outside of the box.*\(0, 0\)"),
+        (
+            (2, 3, 9, 9),
+            {"foreground": np.ones((36, 44), dtype=bool)},
+            r"pixel \(0, 0\) is a foreground seed, but outside",
+        ),
         ((2, 3, 9, 9), {"foreground": np.zeros((36, 43), dtype=bool)}, "foreground has shape"),
         ((2, 3, 9, 9), {"background": np.ones((36, 44), dtype=bool)}, "no pixel in the box"),
         ((2, 3, 9, 9), {"background": np.ones((36, 44))}, "array of bool"),
         ((2, 3, 9, 9), {"components": 0}, "components"),
         ((2, 3, 9, 9), {"iterations": 0}, "iterations"),
+        ((2, 3, 9, 9), {"time_limit": -1}, "time_limit"),
         ((2, 3, 9, 9), {"warm_start": 3}, "warm_start"),
     ],
 )

@@ -26,6 +26,7 @@ def min_cut(
     time_limit: float | None = None,
     progress: bool | Reporter = False,
     options: Mapping[str, Any] | None = None,
+    warm_start: GridCutResult | None = None,
 ) -> GridCutResult: ...
 @overload
 def min_cut(
@@ -51,11 +52,13 @@ def min_cut(
     time_limit: float | None = None,
     progress: bool | Reporter = False,
     options: Mapping[str, Any] | None = None,
+    warm_start: GridCutResult | None = None,
 ) -> MinCutResult | GridCutResult:
     """Find a minimum cut; cheaper than :func:`max_flow`, whose parameters and errors it shares.
 
     Only the first stage runs: it yields a maximum preflow, which proves the cut minimum. The network may
-    also be a :class:`preflow.GridNetwork`, whose terminals are its own: it goes to :func:`grid_cut`.
+    also be a :class:`preflow.GridNetwork`, whose terminals are its own: it goes to :func:`grid_cut`, the only
+    one to take a `warm_start`.
 
     Returns
     -------
@@ -78,7 +81,9 @@ def min_cut(
         "options": options,
     }
     if not isinstance(network, GridNetwork):
+        if warm_start is not None:
+            raise InvalidInputError("warm_start is for a GridNetwork, other networks are solved from nothing")
         return maxflow.min_cut(network, source, sink, **common)
     if source is not None or sink is not None:
         raise InvalidInputError("a grid has its source and its sink in its capacities: give none")
-    return grid_cut(network, **common)
+    return grid_cut(network, warm_start=warm_start, **common)

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from ..cuda import runtime
-from ..cuda.runtime import is_on_gpu
+from ..cuda.runtime import importer_of, is_on_gpu
 from ..errors import CapacityOverflowError, InvalidInputError
-from ..graph.grid_input import check_not_masked
+from ..graph.grid_input import as_array
 from ..graph.neighbourhood import Box, half_neighbourhood, named_neighbourhoods, pair_boxes
 from ..graph.network import EXACT_FLOAT
-from ..graph.placement import restorer
+from ..graph.placement import is_tensor, restorer, without_gradient
 from .parameters import check_integer, check_number, check_positive
 
 #: Squares of differences of larger values, or sums of them, may be beyond float64.
@@ -39,7 +39,8 @@ def contrast_capacity(
     Parameters
     ----------
     image : array_like
-        Values whose differences make capacities fall; on a GPU the result is there too.
+        Values whose differences make capacities fall. It may be CuPy's or another array with ``__dlpack__``,
+        also on a GPU: the result is of its kind, and there too.
     strength : float
         A capacity is ``strength * exp(-d**2 / (2 * sigma**2)) / length``, rounded; d is the difference of the
         two pixels' values (Euclidean over channels), length the distance of their centres.
@@ -78,7 +79,9 @@ def contrast_capacity(
     if is_on_gpu(image):
         device = runtime.find_device()
         xp, restore = device.xp, restorer(device, image)
-        image = device.from_dlpack(image)
+        image = device.from_dlpack(without_gradient(image))
+    elif is_tensor(image):
+        restore = importer_of(image)
     values = finite_array("image", image, xp)
     if channel_axis is None:
         channels = values[..., np.newaxis]
@@ -89,7 +92,7 @@ def contrast_capacity(
         channels = xp.moveaxis(values, channel_axis, -1)
     shape = channels.shape[:-1]
     if not shape or 0 in channels.shape:
-        raise InvalidInputError(f"image is empty: its shape is {values.shape}")
+        raise InvalidInputError(f"image has no pixels: its shape is {values.shape}")
     named = named_neighbourhoods(len(shape))
     half = half_neighbourhood(len(shape), next(iter(named)) if connectivity is None else connectivity)
     capacities = contrast_of_channels(channels, half, strength, sigma, xp)
@@ -131,11 +134,7 @@ def finite_array(name: str, values: Any, xp: Any = np, largest: float = LARGEST_
         It is no array of numbers, some are masked out, not finite, or so large that squares overflow:
         above `largest`.
     """
-    check_not_masked(values, name)
-    try:
-        array = xp.asarray(values)
-    except (TypeError, ValueError) as error:
-        raise InvalidInputError(f"{name} is not an array of numbers: {error}") from None
+    array = as_array(values, name) if xp is np else values
     if array.dtype.kind not in "biuf":
         raise InvalidInputError(f"{name} is not an array of numbers: its dtype is {array.dtype}")
     array = array.astype(np.float64, copy=False)

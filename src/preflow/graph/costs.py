@@ -13,7 +13,7 @@ from ..cuda import runtime
 from ..cuda.runtime import importer_of, is_on_gpu
 from ..errors import InvalidInputError
 from ..parallel.pieces import run_pieces
-from .placement import HostArrays, taken
+from .placement import HostArrays, host_array, is_tensor, taken, without_gradient
 from .point_costs import PointCosts
 
 if TYPE_CHECKING:
@@ -213,24 +213,20 @@ def as_costs(
         if is_on_gpu(getattr(cost, "data", None)):
             raise InvalidInputError("a sparse matrix of costs is on a GPU: cost.get() copies it to the host")
         return _from_scipy(cost, bool(maximize))
-    cost = _without_gradient(cost)
+    cost = without_gradient(cost)
     if is_on_gpu(cost):
         from .device_costs import costs_on_device
 
         return costs_on_device(cost, bool(maximize), sizes)
     if np.ma.is_masked(cost):
         raise InvalidInputError("cost is masked: a pair that is not allowed costs inf (-inf with maximize)")
-    foreign = hasattr(cost, "__dlpack__") and not isinstance(cost, np.ndarray)
-    try:
-        values = np.from_dlpack(cost) if foreign else np.asarray(cost)
-    except (BufferError, ValueError) as error:
-        raise InvalidInputError(f"cost is not an array: {error}") from None
+    values = host_array(cost, "cost")
     leading, items, n, m = stack_shape(values)
     values = _as_numbers(values, threads)
     checked = checked_sizes(sizes, leading, n, m)
     stack = _for_kernels(values).reshape(items, n, m)
     _check(stack if checked is None else stack[within(np, checked, n, m)], bool(maximize), min(n, m), threads)
-    return DenseCosts(stack, leading, bool(maximize), checked, importer_of(cost) if foreign else None)
+    return DenseCosts(stack, leading, bool(maximize), checked, importer_of(cost) if is_tensor(cost) else None)
 
 
 def stack_shape(values: Any) -> tuple[tuple[int, ...], int, int, int]:
@@ -267,11 +263,6 @@ def within(xp: Any, sizes: Any, n: int, m: int) -> Any:
     """Return which entries of a stack of n x m matrices are in rows and columns that its items have."""
     rows, columns = sizes[:, 0, None, None], sizes[:, 1, None, None]
     return (xp.arange(n)[:, None] < rows) & (xp.arange(m) < columns)
-
-
-def _without_gradient(cost: Any) -> Any:
-    """Return a tensor over the same memory that no gradient is asked of; other arrays as they are."""
-    return cost.detach() if getattr(cost, "requires_grad", False) else cost
 
 
 def _from_scipy(matrix: Any, maximize: bool) -> SparseCosts:

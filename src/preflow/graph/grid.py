@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from ..cuda.runtime import is_on_gpu
+from ..cuda.runtime import importer_of, is_on_gpu
 from ..errors import InvalidInputError
 from ..parallel.pieces import run_pieces
 from .grid_input import as_capacities, compact, grid_arrays
 from .neighbourhood import Box, pair_boxes
 from .network import FlowNetwork, MaxFlowProblem
-from .placement import HostArrays
+from .placement import HostArrays, is_tensor
 
 #: Fewer capacities than this one thread looks at sooner than several.
 PARALLEL_SIZE = 1 << 20
@@ -79,6 +79,8 @@ class GridNetwork(HostArrays):
         With K rows, ``[k][p]`` is the capacity of both arcs between p and ``p + offsets[2 * k]``. With 2 K
         rows, ``[d][p]`` is that of the arc from p to ``p + offsets[d]``. Entries of arcs that leave the grid
         are ignored.
+    restore : function or None
+        Makes arrays of the caller's kind of this kind; None where these are the same.
     """
 
     shape: tuple[int, ...]
@@ -86,13 +88,14 @@ class GridNetwork(HostArrays):
     source_capacity: Any
     sink_capacity: Any
     neighbor_capacity: Any
+    restore: Callable[[Any], Any] | None = field(default=None, kw_only=True)
 
     @classmethod
     def from_arrays(
         cls,
-        source_capacity: ArrayLike,
-        sink_capacity: ArrayLike,
-        neighbor_capacity: ArrayLike,
+        source_capacity: Any,
+        sink_capacity: Any,
+        neighbor_capacity: Any,
         *,
         connectivity: Any = None,
         threads: int = 1,
@@ -117,8 +120,9 @@ class GridNetwork(HostArrays):
         Returns
         -------
         GridNetwork
-            A :class:`preflow.graph.device_grid.DeviceGridNetwork` where the arrays are on a GPU: CuPy arrays,
-            or anything with ``__dlpack__``, such as Torch tensors.
+            Arrays may be NumPy's, CuPy's or anything with ``__dlpack__``, such as Torch tensors: results are
+            of that kind. Where they are on a GPU, this is a
+            :class:`preflow.graph.device_grid.DeviceGridNetwork`.
 
         Raises
         ------
@@ -132,7 +136,8 @@ class GridNetwork(HostArrays):
         >>> GridNetwork.from_arrays([[3, 0, 0]], [[0, 0, 3]], 2)
         GridNetwork(1 x 3, 4 neighbours, int64)
         """
-        if any(is_on_gpu(values) for values in (source_capacity, sink_capacity, neighbor_capacity)):
+        given = source_capacity, sink_capacity, neighbor_capacity
+        if any(map(is_on_gpu, given)):
             from .device_grid import grid_on_device
 
             return grid_on_device(source_capacity, sink_capacity, neighbor_capacity, connectivity)
@@ -143,7 +148,8 @@ class GridNetwork(HostArrays):
             connectivity,
             np,
         )
-        network = cls(*arrays)
+        tensor = next(filter(is_tensor, given), None)
+        network = cls(*arrays, restore=None if tensor is None else importer_of(tensor))
         network.check(threads)
         return network
 
@@ -218,6 +224,22 @@ class GridNetwork(HostArrays):
                     f"{part.name} is infinite{_place(part, self.xp.isinf(part.values))}: only those of the "
                     "source and the sink may be; give a large number"
                 )
+
+    def own(self, values: Any) -> Any:
+        """Return `values`, what :meth:`give` returned or a NumPy array, as a NumPy array."""
+        return np.from_dlpack(values) if is_tensor(values) else values
+
+    def give(self, values: Any) -> Any:
+        """Return a NumPy array as the kind of array that the input came in; NumPy's only to be read."""
+        if self.restore is not None:
+            return self.restore(values)
+        values.flags.writeable = False  # which arrays that are handed on by DLPack may not be
+        return values
+
+    def to_host(self, values: Any) -> NDArray[Any]:
+        """Return `values`, what :meth:`give` returned or a NumPy array, as a NumPy array."""
+        host: NDArray[Any] = self.own(values)
+        return host
 
     def on_host(self) -> GridNetwork:
         """Return the network with its arrays in the host's memory: itself, or a copy from a GPU."""

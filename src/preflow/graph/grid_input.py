@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ..errors import CapacityOverflowError, InvalidInputError
 from .neighbourhood import both_ways, half_neighbourhood, named_neighbourhoods
 from .network import INT64_MAX
+from .placement import host_array
 
 #: Dtypes that capacities are kept in; smaller ones become the next of these.
 KEPT = {"i": (np.int16, np.int32, np.int64), "f": (np.float32, np.float64)}
@@ -46,13 +47,15 @@ def check_not_masked(values: Any, name: str) -> None:
         raise InvalidInputError(f"{name} is a masked array: fill it")
 
 
-def as_capacities(values: ArrayLike, name: str) -> NDArray[Any]:
-    """Return what is array-like as an array of numbers of at most 64 bits."""
+def as_array(values: Any, name: str) -> NDArray[Any]:
+    """Return what is array-like, or a tensor on the host, as an array of which nothing is masked."""
     check_not_masked(values, name)
-    try:
-        array = np.asarray(values)
-    except (ValueError, OverflowError) as error:
-        raise InvalidInputError(f"{name} is not an array: {error}") from None
+    return host_array(values, name)
+
+
+def as_capacities(values: Any, name: str) -> NDArray[Any]:
+    """Return what is array-like as an array of numbers of at most 64 bits."""
+    array = as_array(values, name)
     check_numbers(array, name)
     return array
 
@@ -99,8 +102,8 @@ def _with_neighbourhood(
         return xp.broadcast_to(neighbor, (len(half), *(1,) * ndim)), half
     if rows not in (len(half), 2 * len(half)):
         raise InvalidInputError(
-            f"neighbor_capacity has {rows} directions: expected {len(half)}, one for every two opposite "
-            f"ones, or {2 * len(half)}"
+            f"neighbor_capacity has a first axis of length {rows}: expected {len(half)}, one for every two "
+            f"opposite directions, or {2 * len(half)}"
         )
     if any(length not in (1, full) for length, full in zip(neighbor.shape[1:], shape, strict=True)):
         raise InvalidInputError(f"neighbor_capacity has shape {neighbor.shape}, the grid has shape {shape}")
@@ -121,8 +124,8 @@ def _told(ndim: int, rows: int | None) -> int:
             "both ways alike: say connectivity"
         )
     raise InvalidInputError(
-        f"neighbor_capacity has {rows} directions, which is no named neighbourhood in {ndim} dimensions: "
-        "give connectivity as a list of offsets"
+        f"neighbor_capacity has a first axis of length {rows}, which fits no named neighbourhood in {ndim} "
+        "dimensions: give connectivity as a list of offsets"
     )
 
 

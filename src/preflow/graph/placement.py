@@ -77,6 +77,34 @@ class DeviceArrays(HostArrays):
             return self.device.to_host(self.own(values))
 
 
+def without_gradient(values: Any) -> Any:
+    """Return a tensor over the same memory that no gradient is asked of; other arrays as they are."""
+    return values.detach() if getattr(values, "requires_grad", False) else values
+
+
+def is_tensor(values: Any) -> bool:
+    """Return whether an array is of another library than NumPy, which reads it by DLPack."""
+    return hasattr(values, "__dlpack__") and not isinstance(values, np.ndarray | np.generic)
+
+
+def host_array(values: Any, name: str) -> NDArray[Any]:
+    """Return what is array-like, or a tensor on the host, as an array of NumPy's.
+
+    Raises
+    ------
+    InvalidInputError
+        It is neither.
+    """
+    if is_on_gpu(values):
+        raise InvalidInputError(f"{name} is on a GPU: copy it to the host")
+    try:
+        if is_tensor(values):
+            return np.from_dlpack(without_gradient(values))
+        return np.asarray(values)
+    except (BufferError, OverflowError, TypeError, ValueError) as error:
+        raise InvalidInputError(f"{name} is not an array: {error}") from None
+
+
 def taken(device: Device, values: Any, name: str, whole: str) -> Any:
     """Return an array of the caller's, that of `whole` which has this name, as one of CuPy's.
 
@@ -90,7 +118,7 @@ def taken(device: Device, values: Any, name: str, whole: str) -> Any:
     number = values.__dlpack_device__()[1]
     if number != device.number:
         raise InvalidInputError(f"{name} is on GPU {number}, and GPU {device.number} is the current one")
-    return device.from_dlpack(values)
+    return device.from_dlpack(without_gradient(values))
 
 
 def restorer(device: Device, values: Any) -> Callable[[Any], Any] | None:

@@ -58,9 +58,9 @@ def grid_cut(
     source_capacity, sink_capacity : array_like of the grid's shape, or scalar
         Capacity from the source to each pixel, and from each pixel to the sink: what it costs to put it on
         the sink's side, and on the source's. Integers, bools, or floats, also ``inf``: "hard seeds". Instead
-        of these arrays, the first argument may be a :class:`preflow.GridNetwork`. Arrays may be on a GPU:
-        CuPy's, or others with ``__dlpack__`` such as Torch tensors; `labels` is then of the same kind, and
-        "auto" takes a method that runs there.
+        of these arrays, the first argument may be a :class:`preflow.GridNetwork`. Arrays may be CuPy's or
+        others with ``__dlpack__``, such as Torch tensors; `labels` is then of the same kind, and for those on
+        a GPU "auto" takes a method that runs there.
     neighbor_capacity : array_like, shape (K, *shape) or (2 K, *shape), or scalar
         Capacity between neighbours, one array for every two opposite directions or one for every direction:
         see :meth:`preflow.GridNetwork.from_arrays`. :func:`preflow.contrast_capacity` makes one of an image.
@@ -282,8 +282,6 @@ class _Solve:
             upper = lower
         else:
             lower = upper = labelling_energy(network, labels)
-        if isinstance(labels, np.ndarray):
-            labels.flags.writeable = False
         stopped: Status = "time-limit" if self.control.stopped else "unproved"
         return {
             "status": "optimal" if solution.finished else stopped,

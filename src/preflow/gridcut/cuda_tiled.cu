@@ -58,6 +58,23 @@ struct Workers {
     }
 };
 
+// Towards which tiles around, as bits of their numbers, a lane has changed labels.
+struct Changes {
+    u32 near = 0;
+
+    __device__ __forceinline__ void add(u32 row, u32 x) {
+        constexpr u32 PLANE = 0x1ff, LINE = 7 * 0x40201, COLUMN = 0x1249249;  // of numbers with z, y or x of -1
+        near |= towards(PLANE, 9, row / TILE_Y, TILE_Z, REACH_Z) & towards(LINE, 3, row % TILE_Y, TILE_Y, REACH_Y) &
+                towards(COLUMN, 1, x, WIDTH, REACH_X);
+    }
+    __device__ __forceinline__ bool has(u32 number) const { return (near >> number & 1) != 0; }
+
+private:
+    __device__ static __forceinline__ u32 towards(u32 low, u32 step, u32 at, u32 length, u32 reach) {
+        return (at < reach ? low : 0) | low << step | (at >= length - reach ? low << 2 * step : 0);
+    }
+};
+
 // What a launch does; all threads of it have the same `state`.
 struct Solver {
     const Arguments& args;
@@ -82,62 +99,35 @@ struct Solver {
             for (u32 d = 0; d < DIRECTIONS; ++d) mask[d][k] = tile.words(args, d)[row_of(k)];
         }
         Levels levels;
-        const Ending ending = search_tile<true>(args.label, shape, tile, mask, root, round == 0, levels,
-                                                [&](u32 k, u32 bits, u32 level) {
-                                                    for (bits &= outer_pixels(row_of(k)); bits != 0; bits &= bits - 1)
-                                                        Slot::label(row_of(k), __ffs(bits) - 1) = level;
-                                                });
+        Changes changed;
+        // Nobody else writes labels of this tile, but others read them.
+        const auto look = [&](u32 row, u32 x) { return round == 0 ? 0 : args.label[tile.pixel(row) + x]; };
+        const auto tell = [&](bool is_end) {
+            levels.tell_of_border(is_end, look, [&](u32 row, u32 x, u32 label, u32 before) {
+                if (round > 0 && label == before) return;
+                relaxed_store(args.label + tile.pixel(row) + x, label);
+                changed.add(row, x);
+            });
+        };
+        const Ending ending = search_tile<true>(args.label, shape, tile, mask, root, round == 0, {}, levels,
+                                                [&] { tell(false); });
         if (ending == Ending::UNCHANGED) return;
         failed |= ending == Ending::FAILED;
         ++counted.searches;
-        __syncwarp();
-        Rows changed;
 #pragma unroll
-        for (u32 k = 0; k < ROWS_A_LANE; ++k) {
-            const u32 row = row_of(k);
-            changed[k] = 0;
-            tile.words(args, REACHED)[row] = levels.reached[k];
-            if (is_outer_row(row)) continue;
-#pragma unroll
-            for (u32 i = 0; i < 2 * REACH_X; ++i) {
-                const u32 x = i < REACH_X ? i : WIDTH - 1 - (i - REACH_X);
-                const u32 now = levels.reached[k] >> x & 1 ? Slot::label(row, x) : NONE;
-                u32* const at = args.label + tile.pixel(row) + x;
-                if (round > 0 && relaxed_load(at) == now) continue;
-                relaxed_store(at, now);
-                changed[k] |= 1u << x;
-            }
-        }
-#pragma unroll
-        for (u32 r = 0; r < ROWS; ++r) {
-            if (!is_outer_row(r)) continue;
-            const u32 bits = __shfl_sync(ALL_LANES, levels.reached[r / WARP], r % WARP);
-            const u32 now = bits >> lane_id() & 1 ? Slot::label(r, lane_id()) : NONE;
-            u32* const at = args.label + tile.pixel(r) + lane_id();
-            const bool is_new = round == 0 || relaxed_load(at) != now;
-            if (is_new) relaxed_store(at, now);
-            const u32 these = __ballot_sync(ALL_LANES, is_new);
-            if (lane_id() == r % WARP) changed[r / WARP] = these;
-        }
+        for (u32 k = 0; k < ROWS_A_LANE; ++k) tile.words(args, REACHED)[row_of(k)] = levels.reached[k];
+        tell(true);
         if (round > 0) list_around(tile, changed, round, stamp);
         __syncwarp();
     }
 
     // Lists the tiles next to changed pixels.
-    __device__ __forceinline__ void list_around(const Tile& tile, const Rows& changed, u32 round, u32 stamp) {
+    __device__ __forceinline__ void list_around(const Tile& tile, const Changes& changed, u32 round, u32 stamp) {
 #pragma unroll
         for (int number = 0; number < 27; ++number) {
             const int z = number / 9 - 1, y = number / 3 % 3 - 1, x = number % 3 - 1;
             if (!leads_to(z, y, x)) continue;
-            bool is_near = false;
-#pragma unroll
-            for (u32 k = 0; k < ROWS_A_LANE; ++k) {
-                const int row_z = static_cast<int>(row_of(k) / TILE_Y), row_y = static_cast<int>(row_of(k) % TILE_Y);
-                const bool has_row = (z < 0 ? row_z < REACH_Z : z == 0 || row_z >= TILE_Z - REACH_Z) &&
-                                     (y < 0 ? row_y < REACH_Y : y == 0 || row_y >= TILE_Y - REACH_Y);
-                is_near |= has_row && (changed[k] & (x < 0 ? LOW_SIDE : x > 0 ? HIGH_SIDE : ~0u)) != 0;
-            }
-            is_near = __any_sync(ALL_LANES, is_near) && tile.has_neighbor(shape, number);
+            const bool is_near = __any_sync(ALL_LANES, changed.has(number)) && tile.has_neighbor(shape, number);
             if (is_near && lane_id() == 0)
                 lists.append(SEARCH_LIST, round + 1, stamp, tile.neighbor(shape, number));
         }
@@ -147,60 +137,55 @@ struct Solver {
     // that got some, and the tile itself if it has some left that can go on.
     __device__ __forceinline__ void discharge(u32 index, u32 round) {
         const Tile tile(shape, index);
-        u32 mask[DIRECTIONS][ROWS_A_LANE];
-        Rows root;
+        TileBits bits;
+        copy_tile(args, tile, begin_copy);
 #pragma unroll
         for (u32 k = 0; k < ROWS_A_LANE; ++k) {
-            const u32 row = row_of(k);
-            Slot::root(row) = tile.words(args, ROOT)[row];
-            Slot::active(row) = tile.words(args, ACTIVE)[row];
+            bits.root[k] = tile.words(args, ROOT)[row_of(k)];
+            bits.active[k] = tile.words(args, ACTIVE)[row_of(k)];
 #pragma unroll
             for (u32 d = 0; d < DIRECTIONS; ++d) {
-                Slot::mask(d, row) = tile.words(args, d)[row];
-                Slot::crossed(d, row) = 0;
+                bits.mask[d][k] = tile.words(args, d)[row_of(k)];
+                bits.crossed[d][k] = 0;
             }
         }
         Pusher pusher{args, shape, tile};
-        bool is_here = false, goes_on;
         ++counted.visits;
         Levels levels;
+        bool goes_on, is_changed = false;
         for (u64 wave = 0;; ++wave) {
+            // The labels that are left are those before the last wave, no greater than the distances after it; so
+            // that search does not stop before it has labelled all.
+            const bool is_last = wave + 1 >= args.waves;
+            Rows wanted;
 #pragma unroll
-            for (u32 k = 0; k < ROWS_A_LANE; ++k) {
-                root[k] = Slot::root(row_of(k));
-#pragma unroll
-                for (u32 d = 0; d < DIRECTIONS; ++d) mask[d][k] = Slot::mask(d, row_of(k));
-            }
+            for (u32 k = 0; k < ROWS_A_LANE; ++k) wanted[k] = is_last ? 0 : bits.active[k];
             ++counted.searches;
-            failed |= Ending::FAILED ==
-                      search_tile<false>(args.label, shape, tile, mask, root, false, levels,
-                                         [&](u32 k, u32 bits, u32 level) {
-                                             u32* const label = args.label + tile.pixel(row_of(k));
-                                             for (bits &= outer_pixels(row_of(k)); bits != 0; bits &= bits - 1)
-                                                 label[__ffs(bits) - 1] = level;
-                                         });
-            Rows work;
-#pragma unroll
-            for (u32 k = 0; k < ROWS_A_LANE; ++k) work[k] = Slot::active(row_of(k)) & levels.reached[k];
-            goes_on = any_of_warp(work);
-            if (!goes_on || wave == args.waves) break;
-            if (!is_here) copy_tile(args, tile, [](u32* here, const u32* there) { *here = *there; });
-            is_here = true;
+            const Ending ending = search_tile<false>(args.label, shape, tile, bits.mask, bits.root, false, wanted, levels,
+                                                     [&] { label_border(tile, levels, false); });
+            failed |= ending == Ending::FAILED;
+            goes_on = has_work(bits, levels);
+            if (!goes_on) break;
+            wait_for_copies();
             __syncwarp();
             ++counted.waves;
-            pusher.move_down(mask, root, levels);
-            __syncwarp();
+            is_changed = true;
+            pusher.move_down(bits, levels);
+            goes_on = has_work(bits, levels);
+            if (is_last || (!goes_on && ending == Ending::COMPLETE)) break;
         }
+        leave(tile, bits, levels);
+        wait_for_copies();
+        __syncwarp();
         counted.pushes += pusher.pushes;
         u32 touched = 0;
-        if (is_here) {
+        if (is_changed) {
             HandOver hand_over{args, shape, tile};
-            hand_over.all();
+            hand_over.all(bits);
             touched = hand_over.touched;
             __syncwarp();
-            copy_tile(args, tile, [](const u32* here, u32* there) { *there = *here; });
+            copy_tile(args, tile, [](const u64* here, u64* there) { *there = *here; });
         }
-        leave(tile, levels);
         if (lane_id() == 0) {
             if (goes_on) list(tile, round, tile.index);
             for (; touched != 0; touched &= touched - 1)
@@ -209,27 +194,32 @@ struct Solver {
         __syncwarp();
     }
 
-    // Writes the bits of a tile, and that pixels at its border which were not reached have no label.
-    __device__ __forceinline__ void leave(const Tile& tile, const Levels& levels) {
+    // Whether a tile has excess that could reach the sink when it was searched.
+    __device__ __forceinline__ static bool has_work(const TileBits& bits, const Levels& levels) {
+        Rows work;
+#pragma unroll
+        for (u32 k = 0; k < ROWS_A_LANE; ++k) work[k] = bits.active[k] & levels.reached[k];
+        return any_of_warp(work);
+    }
+
+    // Writes the bits of a tile, and the labels at its border.
+    __device__ __forceinline__ void leave(const Tile& tile, const TileBits& bits, Levels& levels) {
 #pragma unroll
         for (u32 k = 0; k < ROWS_A_LANE; ++k) {
             const u32 row = row_of(k);
-            tile.words(args, ROOT)[row] = Slot::root(row);
-            tile.words(args, ACTIVE)[row] = Slot::active(row);
+            tile.words(args, ROOT)[row] = bits.root[k];
+            tile.words(args, ACTIVE)[row] = bits.active[k];
             tile.words(args, REACHED)[row] = levels.reached[k];
 #pragma unroll
-            for (u32 d = 0; d < DIRECTIONS; ++d) tile.words(args, d)[row] = Slot::mask(d, row);
-            if (is_outer_row(row)) continue;
-            u32* const label = args.label + tile.pixel(row);
-            for (u32 bits = outer_pixels(row) & ~levels.reached[k]; bits != 0; bits &= bits - 1)
-                label[__ffs(bits) - 1] = NONE;
+            for (u32 d = 0; d < DIRECTIONS; ++d) tile.words(args, d)[row] = bits.mask[d][k];
         }
-#pragma unroll
-        for (u32 r = 0; r < ROWS; ++r) {
-            if (!is_outer_row(r)) continue;
-            const u32 bits = __shfl_sync(ALL_LANES, levels.reached[r / WARP], r % WARP);
-            if ((bits >> lane_id() & 1) == 0) args.label[tile.pixel(r) + lane_id()] = NONE;
-        }
+        label_border(tile, levels, true);
+    }
+
+    // Writes the labels at the border of a tile whose neighbours rest.
+    __device__ __forceinline__ void label_border(const Tile& tile, Levels& levels, bool is_end) {
+        levels.tell_of_border(is_end, [](u32, u32) { return 0; },
+                              [&](u32 row, u32 x, u32 label, u32) { args.label[tile.pixel(row) + x] = label; });
     }
 
     // Lists a tile for its color's next turn, as seen from the turn of another tile.

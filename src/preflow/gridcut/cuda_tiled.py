@@ -9,13 +9,14 @@ A warp works on a tile, and a row of 32 pixels is a word. Residual arcs of a til
 row and direction, so that a level of a breadth-first search over 1,024 pixels is a handful of instructions:
 a shuffle, a shift and a mask for each direction. Distances are therefore exact whenever excess moves, and a
 global relabel, which searches tiles until no label at a border changes, takes about as long as reading a
-bit for every arc. A discharge repeats: search, then move excess from the highest level down to the first,
-in shared memory, each lane the pixels of its rows; what reaches the border crosses to the lowest neighbours
-there and is handed over at the end. Tiles of one color are discharged at the same time: none of their
-neighbours is, so that a tile needs no atomic operations on its own memory on the device. Tiles that have
-nothing to do are not looked at: those that have are listed, color by color; a few are left to one block,
-which waits for nobody else. The kernel ends with a global relabel that finds no excess that can reach the
-sink: its search is the one that proves the cut.
+bit for every arc. A discharge repeats: search, then move excess down in shared memory along the arcs that the
+search came by. Each lane pushes from the highest pixel of its rows, and tells the lanes whose rows get
+something: nothing is changed by two lanes, and all do the same instructions. What reaches the border crosses
+to the lowest neighbours there and is handed over at the end. Tiles of one color are discharged at the same
+time: none of their neighbours is, so that a tile needs no atomic operations on its own memory on the device.
+Tiles that have nothing to do are not looked at: those that have are listed, color by color; a few are left to
+one block, which waits for nobody else. The kernel ends with a global relabel that finds no excess that can
+reach the sink: its search is the one that proves the cut.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class TiledOptions:
 
     waves: int = 2
     rounds: int = 4
-    rounds_percent: int = 50
+    rounds_percent: int = 15
     slab_bytes: int = 0
 
     def __post_init__(self) -> None:

@@ -1,52 +1,33 @@
 // The discharge of one tile: its capacities and excess come to shared memory, excess moves one level down after the
 // other, what crossed the border is handed over.
+#include "shared.cuh"
 #include "cuda_tiled_search.cuh"
 
-// Entries of a row in shared memory: lanes that are at the same place of their rows are at different banks.
-constexpr u32 RESIDUAL_LINE = RESIDUAL_BYTES == 2 ? 34 : 33, EXCESS_LINE = 33;
+// Entries of a row in shared memory: rows begin where 8 bytes can be copied at once, and lanes that are at the same
+// place of their rows are at different banks, or two at one.
+constexpr u32 line_of(u32 bytes) { return bytes == 2 ? 36 : bytes == 4 ? 34 : 33; }
+constexpr u32 RESIDUAL_LINE = line_of(RESIDUAL_BYTES), EXCESS_LINE = line_of(EXCESS_BYTES);
 
-constexpr u32 rounded(u32 bytes) { return (bytes + 15) / 16 * 16; }
-constexpr u32 MASK_BYTES = rounded(DIRECTIONS * ROWS * 4), BITS_BYTES = rounded(ROWS * 4);
+CONSTANT u32 rounded(u32 bytes) { return (bytes + 15) / 16 * 16; }
 constexpr u32 LIST_SIZE = 256, LIST_BYTES = 2 * LIST_SIZE;
 constexpr u32 EXCESS_BYTES_OF_TILE = rounded(ROWS * EXCESS_LINE * EXCESS_BYTES);
 constexpr u32 RESIDUAL_BYTES_OF_TILE = rounded(DIRECTIONS * ROWS * RESIDUAL_LINE * RESIDUAL_BYTES);
-constexpr u32 SLOT_BYTES =
-    EXCESS_BYTES_OF_TILE + RESIDUAL_BYTES_OF_TILE + 3 * MASK_BYTES + 4 * BITS_BYTES + LIST_BYTES;
+constexpr u32 SLOT_BYTES = EXCESS_BYTES_OF_TILE + RESIDUAL_BYTES_OF_TILE + LIST_BYTES;
 
-constexpr u32 LABEL_LINE = 33, LABEL_BYTES = rounded(ROWS * LABEL_LINE * 4);
-
-// The shared memory of a warp, found anew at each use: so the compiler knows that it is shared memory. Searches at rest
-// keep labels there, and more warps have room.
+// The shared memory of a warp, found anew at each use: so the compiler knows that it is shared memory.
 struct Slot {
-    static constexpr u32 RESIDUAL = EXCESS_BYTES_OF_TILE, MASK = RESIDUAL + RESIDUAL_BYTES_OF_TILE,
-                         CROSSED = MASK + MASK_BYTES, ADMISSIBLE = CROSSED + MASK_BYTES,
-                         ACTIVE_ROWS = ADMISSIBLE + MASK_BYTES, ROOT_ROWS = ACTIVE_ROWS + BITS_BYTES,
-                         ROOTS_BEFORE = ROOT_ROWS + BITS_BYTES, OVER_BORDER = ROOTS_BEFORE + BITS_BYTES,
-                         LIST = OVER_BORDER + BITS_BYTES;
-
     template <class T>
     __device__ static __forceinline__ T* at(u32 begin) {
         return reinterpret_cast<T*>(shared_memory() + threadIdx.x / WARP * SLOT_BYTES + begin);
     }
     __device__ static __forceinline__ Excess* excess() { return at<Excess>(0); }
-    __device__ static __forceinline__ Residual* residual() { return at<Residual>(RESIDUAL); }
+    __device__ static __forceinline__ Residual* residual() { return at<Residual>(EXCESS_BYTES_OF_TILE); }
     __device__ static __forceinline__ Excess& excess(u32 row, u32 x) { return excess()[row * EXCESS_LINE + x]; }
     __device__ static __forceinline__ Residual& residual(u32 d, u32 row, u32 x) {
         return residual()[(d * ROWS + row) * RESIDUAL_LINE + x];
     }
-    __device__ static __forceinline__ u32& mask(u32 d, u32 row) { return at<u32>(MASK)[d * ROWS + row]; }
-    __device__ static __forceinline__ u32& crossed(u32 d, u32 row) { return at<u32>(CROSSED)[d * ROWS + row]; }
-    __device__ static __forceinline__ u32& active(u32 row) { return at<u32>(ACTIVE_ROWS)[row]; }
-    __device__ static __forceinline__ u32& root(u32 row) { return at<u32>(ROOT_ROWS)[row]; }
-    // What a wave goes by: admissible arcs of a level, pixels that could send to the sink when the tile was searched,
-    // and those that a shortest path leaves the tile from; and a list of pixels.
-    __device__ static __forceinline__ u32& admissible(u32 d, u32 row) { return at<u32>(ADMISSIBLE)[d * ROWS + row]; }
-    __device__ static __forceinline__ u32& root_before(u32 row) { return at<u32>(ROOTS_BEFORE)[row]; }
-    __device__ static __forceinline__ u32& over_border(u32 row) { return at<u32>(OVER_BORDER)[row]; }
-    __device__ static __forceinline__ unsigned short& listed(u32 i) { return at<unsigned short>(LIST)[i]; }
-
-    __device__ static __forceinline__ u32& label(u32 row, u32 x) {
-        return reinterpret_cast<u32*>(shared_memory() + threadIdx.x / WARP * LABEL_BYTES)[row * LABEL_LINE + x];
+    __device__ static __forceinline__ unsigned short& listed(u32 i) {
+        return at<unsigned short>(EXCESS_BYTES_OF_TILE + RESIDUAL_BYTES_OF_TILE)[i];
     }
 };
 
@@ -54,15 +35,13 @@ __device__ __forceinline__ int fetch_add_excess(int* at, int value) {
     return static_cast<int>(relaxed_fetch_add(reinterpret_cast<u32*>(at), static_cast<u32>(value)));
 }
 __device__ __forceinline__ i64 fetch_add_excess(i64* at, i64 value) { return relaxed_fetch_add(at, value); }
-template <class T>
-__device__ __forceinline__ void add_excess(T* at, T value) { static_cast<void>(fetch_add_excess(at, value)); }
 
-// Calls `copy(place in shared memory, place on the device)` for all words of a tile's rows of numbers of type T.
+// Calls `copy(place in shared memory, place on the device)` for each 8 bytes of a tile's rows of numbers of type T.
 template <class T, u32 LINE, class Copy>
 __device__ __forceinline__ void for_all_words(const Tile& tile, T* there, T* here, Copy copy) {
-    constexpr u32 WORDS = WIDTH * sizeof(T) / 4, LINE_WORDS = LINE * sizeof(T) / 4;
-    u32* const tile_there = reinterpret_cast<u32*>(there + tile.first);
-    u32* const tile_here = reinterpret_cast<u32*>(here);
+    constexpr u32 WORDS = WIDTH * sizeof(T) / 8, LINE_WORDS = LINE * sizeof(T) / 8;
+    u64* const tile_there = reinterpret_cast<u64*>(there + tile.first);
+    u64* const tile_here = reinterpret_cast<u64*>(here);
 #pragma unroll 8
     for (u32 i = lane_id(); i < ROWS * WORDS; i += WARP) {
         const u32 row = i / WORDS, column = i % WORDS;
@@ -79,158 +58,188 @@ __device__ __forceinline__ void copy_tile(const Arguments& args, const Tile& til
                                                Slot::residual() + d * ROWS * RESIDUAL_LINE, copy);
 }
 
-// Where a pixel is pushed to in its tile.
-struct Inside {
-    u32 row, x, bit;
-
-    __device__ Inside(u32 d, u32 from_row, u32 from_x)
-        : row(from_row + dz(d) * TILE_Y + dy(d)), x(from_x + dx(d)), bit(1u << (x & 31)) {}
+// Bits of a lane's rows while their tile is discharged.
+struct TileBits {
+    u32 mask[DIRECTIONS][ROWS_A_LANE];     // residual capacity in each direction
+    u32 crossed[DIRECTIONS][ROWS_A_LANE];  // arcs to other tiles that something may have been pushed over
+    Rows root, active;
 };
 
-// Moves the excess of a tile down.
+// The word of one of a lane's rows, and bits of it set and cleared.
+__device__ __forceinline__ u32 of_row(const Rows& bits, u32 own) {
+    u32 word = bits[0];
+#pragma unroll
+    for (u32 k = 1; k < ROWS_A_LANE; ++k) word = own == k ? bits[k] : word;
+    return word;
+}
+__device__ __forceinline__ void set(Rows& bits, u32 own, u32 these) {
+#pragma unroll
+    for (u32 k = 0; k < ROWS_A_LANE; ++k) bits[k] |= ROWS_A_LANE == 1 || own == k ? these : 0;
+}
+__device__ __forceinline__ void clear(Rows& bits, u32 own, u32 these) {
+#pragma unroll
+    for (u32 k = 0; k < ROWS_A_LANE; ++k) bits[k] &= ~(ROWS_A_LANE == 1 || own == k ? these : 0);
+}
+
+// The first direction that leads as many rows further.
+CONSTANT u32 first_with_rows(u32 direction) {
+    u32 d = 0;
+    while (rows_of(d) != rows_of(direction)) ++d;
+    return d;
+}
+
+// Levels that are gone through at the same time: 2 to the power of it.
+constexpr u32 BAND_BITS = 5;
+
+// Moves the excess of a tile down. A lane alone changes what belongs to its rows: who pushes to the row of another lane
+// tells that one how much. Lanes do the same at the same time, without branches: parting and meeting takes longer.
 struct Pusher {
     const Arguments& args;
     const Shape& shape;
     const Tile& tile;
     u32 pushes = 0;
 
-    // Pushes from a pixel over the arcs of its tile in `directions`. What depends on each other are four accesses to
-    // shared memory, whatever the number of directions. Who gets something counts as active until its turn comes,
-    // which is later: it is below. Returns what is left.
-    __device__ __forceinline__ Excess push_inside(u32 directions, u32 row, u32 x) {
-        Residual capacity[DIRECTIONS];
-        Excess amount[DIRECTIONS];
-        Excess excess = Slot::excess(row, x);
-#pragma unroll
-        for (u32 d = 0; d < DIRECTIONS; ++d) capacity[d] = directions >> d & 1 ? Slot::residual(d, row, x) : 0;
-#pragma unroll
-        for (u32 d = 0; d < DIRECTIONS; ++d) {
-            const Excess most = excess > 0 ? excess : 0;
-            amount[d] = most < static_cast<Excess>(capacity[d]) ? most : static_cast<Excess>(capacity[d]);
-            excess -= amount[d];
-        }
-        Residual back[DIRECTIONS];
-#pragma unroll
-        for (u32 d = 0; d < DIRECTIONS; ++d) {
-            const Inside to(d, row, x);
-            back[d] = amount[d] > 0 ? Slot::residual(d ^ 1, to.row, to.x) : 0;
-        }
-#pragma unroll
-        for (u32 d = 0; d < DIRECTIONS; ++d) {
-            if (amount[d] <= 0) continue;
-            const Inside to(d, row, x);
-            ++pushes;
-            Slot::residual(d, row, x) = static_cast<Residual>(capacity[d] - amount[d]);
-            Slot::residual(d ^ 1, to.row, to.x) = static_cast<Residual>(back[d] + amount[d]);
-            if (amount[d] == static_cast<Excess>(capacity[d])) relaxed_fetch_and(&Slot::mask(d, row), ~(1u << x));
-            if (back[d] == 0) relaxed_fetch_or(&Slot::mask(d ^ 1, to.row), to.bit);
-            add_excess(&Slot::excess(to.row, to.x), amount[d]);
-            relaxed_fetch_or(&Slot::active(to.row), to.bit);
-        }
-        return excess;
-    }
+    // A pixel of each lane's rows, if it has one to push from.
+    struct Picked {
+        bool has;
+        u32 own, row, x;  // which of its rows, which of the tile's
+    };
 
-    __device__ static bool leaves(u32 d, u32 row, u32 x) {
-        return !row_is_inside(d, row) || x + static_cast<u32>(dx(d)) >= WIDTH;
-    }
-
-    // Pushes to the lowest neighbours in other tiles; returns what is left.
-    __device__ __forceinline__ Excess push_over_border(u32 row, u32 x, Excess excess) {
-        const u32* const label = args.label + tile.pixel(row) + x;
-        u32 there[DIRECTIONS], least = NONE;
+    // Returns over which arcs to other tiles a pixel may push: those to the lowest neighbours there.
+    __device__ __forceinline__ u32 lowest_outside(const TileBits& bits, const Picked& pixel) const {
+        const u32* const label = args.label + tile.pixel(pixel.row) + pixel.x;
+        u32 there[DIRECTIONS], least = NONE, directions = 0;
 #pragma unroll
         for (u32 d = 0; d < DIRECTIONS; ++d) {
-            const bool is_possible = leaves(d, row, x) && Slot::residual(d, row, x) > 0;
-            there[d] = is_possible ? label[shape.step(d)] : NONE;
+            const bool leaves = !row_is_inside(d, pixel.row) || pixel.x + static_cast<u32>(dx(d)) >= WIDTH;
+            const bool leads = leaves && (of_row(bits.mask[d], pixel.own) >> pixel.x & 1) != 0;
+            const u32 at = label[leads ? shape.step(d) : 0];
+            there[d] = leads ? at : NONE;
         }
 #pragma unroll
         for (u32 d = 0; d < DIRECTIONS; ++d) least = min(least, there[d]);
 #pragma unroll
+        for (u32 d = 0; d < DIRECTIONS; ++d) directions |= u32{there[d] == least && least != NONE} << d;
+        return directions;
+    }
+
+    // Pushes from a pixel of each lane wherever it may: to pixels of its tile a level below, and if its shortest path
+    // leaves the tile, to other ones. Returns what is sent within the tile in each direction.
+    __device__ __forceinline__ void send(TileBits& bits, const Levels& levels, const Picked& pixel,
+                                         Excess (&inside)[DIRECTIONS]) {
+        const u32 x = pixel.x, row = pixel.row, bit = pixel.has ? 1u << x : 0;
+        const Excess before = Slot::excess(row, x);
+        Residual capacity[DIRECTIONS];
+#pragma unroll
+        for (u32 d = 0; d < DIRECTIONS; ++d) capacity[d] = Slot::residual(d, row, x);
+        const bool leaves = (of_row(levels.over_border, pixel.own) & bit) != 0;
+        u32 outside = 0;
+        if (__any_sync(ALL_LANES, leaves)) {
+            outside = leaves ? lowest_outside(bits, pixel) : 0;
+#pragma unroll
+            for (u32 d = 0; d < DIRECTIONS; ++d) set(bits.crossed[d], pixel.own, (outside >> d & 1) != 0 ? bit : 0);
+        }
+        Excess excess = before;
+#pragma unroll
         for (u32 d = 0; d < DIRECTIONS; ++d) {
-            if (there[d] != least || least == NONE || excess <= 0) continue;
-            Residual& residual = Slot::residual(d, row, x);
-            const Excess capacity = residual, amount = excess < capacity ? excess : capacity;
-            residual = static_cast<Residual>(capacity - amount);
-            if (amount == capacity) relaxed_fetch_and(&Slot::mask(d, row), ~(1u << x));
-            relaxed_fetch_or(&Slot::crossed(d, row), 1u << x);
+            const bool goes_inside = (of_row(levels.lower[d], pixel.own) & bit) != 0;
+            const bool goes = goes_inside || (outside >> d & 1) != 0;
+            const Excess most = goes && excess > 0 ? excess : 0;
+            const Excess amount = most < capacity[d] ? most : static_cast<Excess>(capacity[d]);
+            const bool moves = amount > 0;
             excess -= amount;
-            ++pushes;
+            pushes += moves;
+            store_if(moves, &Slot::residual(d, row, x), static_cast<Residual>(capacity[d] - amount));
+            clear(bits.mask[d], pixel.own, amount == capacity[d] ? bit : 0);
+            inside[d] = goes_inside ? amount : 0;
         }
-        return excess;
+        store_if(excess != before, &Slot::excess(row, x), excess);
+        clear(bits.active, pixel.own, excess <= 0 ? bit : 0);
+        clear(bits.root, pixel.own, excess >= 0 ? bit : 0);
     }
 
-    // Pushes from a pixel wherever it may.
-    __device__ __forceinline__ void discharge(u32 row, u32 x) {
-        const u32 bit = 1u << x;
-        u32 directions = 0;
+    // Takes what other lanes, or a lane itself, sent to pixels of its rows. These count as active until their turn
+    // comes, which may be in this band.
+    __device__ __forceinline__ void receive(TileBits& bits, const Picked& pixel, const Excess (&inside)[DIRECTIONS],
+                                            const Rows& band, Rows& work) {
+        const u32 place = pixel.row * WIDTH + pixel.x;
+        u32 from[DIRECTIONS], to_row[DIRECTIONS], to_x[DIRECTIONS];
+        Excess amount[DIRECTIONS];
+        Residual before[DIRECTIONS];
 #pragma unroll
-        for (u32 d = 0; d < DIRECTIONS; ++d) directions |= (Slot::admissible(d, row) >> x & 1) << d;
-        Excess excess = push_inside(directions, row, x);
-        if (excess > 0 && (Slot::over_border(row) & bit) != 0) excess = push_over_border(row, x, excess);
-        Slot::excess(row, x) = excess;
-        if (excess <= 0) relaxed_fetch_and(&Slot::active(row), ~bit);
-        if (excess >= 0 && (Slot::root_before(row) & bit) != 0) relaxed_fetch_and(&Slot::root(row), ~bit);
+        for (u32 d = 0; d < DIRECTIONS; ++d) {
+            const int rows = rows_of(d), sender = (static_cast<int>(lane_id()) - rows) & 31;
+            amount[d] = rows == 0 ? inside[d] : __shfl_sync(ALL_LANES, inside[d], sender);
+            from[d] = rows == 0 ? place : NONE;
+#pragma unroll
+            for (u32 same = 0; same < d; ++same) from[d] = rows_of(same) == rows ? from[same] : from[d];
+            if (first_with_rows(d) == d && rows != 0) from[d] = __shfl_sync(ALL_LANES, place, sender);
+            to_row[d] = amount[d] > 0 ? from[d] / WIDTH + static_cast<u32>(rows) : lane_id();
+            to_x[d] = (from[d] + static_cast<u32>(dx(d))) % WIDTH;
+            before[d] = Slot::residual(d ^ 1, to_row[d], to_x[d]);
+        }
+#pragma unroll
+        for (u32 d = 0; d < DIRECTIONS; ++d) {
+            const bool gets = amount[d] > 0;
+            const u32 own = to_row[d] / WARP, bit = gets ? 1u << to_x[d] : 0;
+            store_if(gets, &Slot::residual(d ^ 1, to_row[d], to_x[d]), static_cast<Residual>(before[d] + amount[d]));
+            add(&Slot::excess(to_row[d], to_x[d]), amount[d]);
+            set(bits.mask[d ^ 1], own, bit);
+            set(bits.active, own, bit);
+            set(work, own, bit & of_row(band, own));
+        }
     }
 
-    // Lists pixels of all rows, as many as there is room for, and takes them out; returns how many.
-    __device__ __forceinline__ u32 list_pixels(Rows& work) const {
-        u32 size = 0;
+    // Picks the highest pixel of each lane's rows in `work`, as far as the last bits of levels tell, and takes it out.
+    __device__ __forceinline__ static Picked pick(const Levels& levels, Rows& work) {
+        Rows left;
+        u32 any = 0;
 #pragma unroll
-        for (u32 k = 0; k < ROWS_A_LANE; ++k) {
-            while (size + WARP <= LIST_SIZE) {
-                const u32 voters = __ballot_sync(ALL_LANES, work[k] != 0);
-                if (voters == 0) break;
-                if (work[k] != 0) {
-                    const u32 place = size + __popc(voters & ((1u << lane_id()) - 1));
-                    Slot::listed(place) = static_cast<unsigned short>(row_of(k) * WIDTH + __ffs(work[k]) - 1);
-                    work[k] &= work[k] - 1;
-                }
-                size += __popc(voters);
-            }
+        for (u32 k = 0; k < ROWS_A_LANE; ++k) any |= left[k] = work[k];
+        const bool has = any != 0;
+#pragma unroll
+        for (u32 b = BAND_BITS; b-- > 0;) {
+            Rows upper;
+            u32 any_upper = 0;
+#pragma unroll
+            for (u32 k = 0; k < ROWS_A_LANE; ++k) any_upper |= upper[k] = left[k] & levels.plane[b][k];
+#pragma unroll
+            for (u32 k = 0; k < ROWS_A_LANE; ++k) left[k] = any_upper != 0 ? upper[k] : left[k];
         }
-        return size;
+        u32 own = 0;
+#pragma unroll
+        for (u32 k = ROWS_A_LANE; k-- > 0;) own = left[k] != 0 ? k : own;
+        const u32 x = has ? __ffs(of_row(left, own)) - 1 : 0;
+        clear(work, own, has ? 1u << x : 0);
+        return {has, own, row_of(own), x};
     }
 
-    // Moves excess from the highest level down to the first. The pixels of a level are shared evenly among the lanes.
-    __device__ __forceinline__ void move_down(const u32 (&mask)[DIRECTIONS][ROWS_A_LANE], const Rows& root,
-                                              const Levels& levels) {
-#pragma unroll
-        for (u32 k = 0; k < ROWS_A_LANE; ++k) {
-            Slot::root_before(row_of(k)) = root[k];
-            Slot::over_border(row_of(k)) = levels.over_border[k];
-        }
-        Rows below;
-#pragma unroll
-        for (u32 k = 0; k < ROWS_A_LANE; ++k) below[k] = levels.at(levels.size - 1, k);
-        for (u32 level = levels.size; level-- > 0;) {
-            Rows work;
+    // Moves excess from the highest levels down to the first, band after band. Within a band every lane pushes from
+    // its highest pixel, whatever others do: so most lanes have one.
+    __device__ __forceinline__ void move_down(TileBits& bits, const Levels& levels) {
+        for (u32 number = ((levels.size - 1) >> BAND_BITS) + 1; number-- > 0;) {
+            Rows band, work;
 #pragma unroll
             for (u32 k = 0; k < ROWS_A_LANE; ++k) {
-                work[k] = below[k] & Slot::active(row_of(k));
-                below[k] = level > 0 ? levels.at(level - 1, k) : 0;
+                band[k] = levels.at<BAND_BITS>(number, k);
+                work[k] = band[k] & bits.active[k];
             }
-            if (!any_of_warp(work)) continue;
-#pragma unroll
-            for (u32 d = 0; d < DIRECTIONS; ++d) {
-#pragma unroll
-                for (u32 k = 0; k < ROWS_A_LANE; ++k) {
-                    const u32 bits = neighbor_bits(below, d, k);
-                    Slot::admissible(d, row_of(k)) = row_is_inside(d, row_of(k)) ? bits & mask[d][k] : 0;
-                }
-            }
-            while (true) {
-                const u32 size = list_pixels(work);
-                if (size == 0) break;
-                __syncwarp();
-                for (u32 i = lane_id(); i < size; i += WARP) {
-                    const u32 pixel = Slot::listed(i);
-                    discharge(pixel / WIDTH, pixel % WIDTH);
-                }
-                __syncwarp();
+            while (any_of_warp(work)) {
+                const Picked pixel = pick(levels, work);
+                Excess inside[DIRECTIONS];
+                send(bits, levels, pixel, inside);
+                receive(bits, pixel, inside, band, work);
             }
         }
     }
 };
+
+// Appends what some lanes have to the list; returns its new size.
+__device__ __forceinline__ u32 append_to_list(u32 size, bool has, u32 entry) {
+    const u32 voters = __ballot_sync(ALL_LANES, has);
+    if (has) Slot::listed(size + __popc(voters & ((1u << lane_id()) - 1))) = static_cast<unsigned short>(entry);
+    return size + __popc(voters);
+}
 
 // Hands what crossed the border to the tiles there, which rest; returns their numbers as bits. The capacities on the
 // device are still those from before.
@@ -240,26 +249,20 @@ struct HandOver {
     const Tile& tile;
     u32 touched = 0;
 
-    // An arc over which something crossed.
-    struct Crossing {
-        Residual amount, back;
-        Excess before;
-    };
-
     __device__ __forceinline__ u64 here(u32 row, u32 x) const { return tile.pixel(row) + x - args.first_pixel; }
 
-    __device__ __forceinline__ Crossing look(u32 d, u32 row, u32 x) const {
-        const u64 p = here(row, x);
-        const Residual amount = static_cast<Residual>(args.residual[d * args.direction_stride + p] -
-                                                      Slot::residual(d, row, x));
-        return {amount, args.residual[(d ^ 1) * args.direction_stride + p + shape.step(d)], 0};
+    // Hands over what crossed an arc, if anything did.
+    __device__ __forceinline__ void cross(u32 d, u32 row, u32 x) {
+        const u64 p = here(row, x), q = p + shape.step(d);
+        const Residual before = args.residual[d * args.direction_stride + p];
+        Residual* const back = &args.residual[(d ^ 1) * args.direction_stride + q];
+        const Residual back_before = *back;
+        const Excess amount = before - Slot::residual(d, row, x);
+        if (amount == 0) return;
+        *back = static_cast<Residual>(back_before + amount);
+        mark(d, row, x, back_before == 0, fetch_add_excess(&args.terminal[q], amount), amount);
     }
-    __device__ __forceinline__ void add(u32 d, u32 row, u32 x, Crossing& crossing) const {
-        const u64 q = here(row, x) + shape.step(d);
-        args.residual[(d ^ 1) * args.direction_stride + q] = static_cast<Residual>(crossing.back + crossing.amount);
-        crossing.before = fetch_add_excess(&args.terminal[q], static_cast<Excess>(crossing.amount));
-    }
-    __device__ __forceinline__ void mark(u32 d, u32 row, u32 x, const Crossing& crossing) {
+    __device__ __forceinline__ void mark(u32 d, u32 row, u32 x, bool opens, Excess before, Excess amount) {
         const int z = static_cast<int>(row / TILE_Y) + dz(d), y = static_cast<int>(row % TILE_Y) + dy(d),
                   to_x = static_cast<int>(x) + dx(d);
         const int tz = z < 0 ? -1 : z >= TILE_Z, ty = y < 0 ? -1 : y >= TILE_Y,
@@ -267,64 +270,40 @@ struct HandOver {
         const u32 number = static_cast<u32>((tz + 1) * 9 + (ty + 1) * 3 + tx + 1);
         const u32 to = static_cast<u32>((z - tz * TILE_Z) * TILE_Y + y - ty * TILE_Y), bit = 1u << (to_x & 31);
         u32* const words = args.words + static_cast<u64>(tile.neighbor(shape, number)) * KINDS * ROWS + to;
-        const Excess now = crossing.before + crossing.amount;
-        if (crossing.back == 0) relaxed_fetch_or(&words[(d ^ 1) * ROWS], bit);
-        if (crossing.before <= 0 && now > 0) relaxed_fetch_or(&words[ACTIVE * ROWS], bit);
-        if (crossing.before < 0 && now >= 0) relaxed_fetch_and(&words[ROOT * ROWS], ~bit);
+        const Excess now = before + amount;
+        if (opens) relaxed_fetch_or(&words[(d ^ 1) * ROWS], bit);
+        if (before <= 0 && now > 0) relaxed_fetch_or(&words[ACTIVE * ROWS], bit);
+        if (before < 0 && now >= 0) relaxed_fetch_and(&words[ROOT * ROWS], ~bit);
         touched |= 1u << number;
     }
 
-    __device__ __forceinline__ void over_sides(u32 d) {
-#pragma unroll
-        for (u32 k = 0; k < ROWS_A_LANE; ++k) {
-            const u32 row = row_of(k);
-            u32 bits = row_is_inside(d, row) ? Slot::crossed(d, row) : 0;
-            for (; bits != 0; bits &= bits - 1) {
-                const u32 x = __ffs(bits) - 1;
-                Crossing crossing = look(d, row, x);
-                add(d, row, x, crossing);
-                mark(d, row, x, crossing);
-            }
+    __device__ __forceinline__ void cross_listed(u32 size) {
+        __syncwarp();
+        for (u32 i = lane_id(); i < size; i += WARP) {
+            const u32 arc = Slot::listed(i), pixel = arc % (ROWS * WIDTH);
+            cross(arc / (ROWS * WIDTH), pixel / WIDTH, pixel % WIDTH);
         }
+        __syncwarp();
     }
-    // Rows that end at other tiles, a lane for each pixel; several rows together hide how long memory takes.
-    __device__ __forceinline__ void over_outer_rows(u32 d) {
-        constexpr u32 MOST = TILE_Z > TILE_Y ? TILE_Z : TILE_Y, TOGETHER = TILE_Z > 1 ? 8 : 1;
-        static_assert(TILE_Z == 1 || MOST <= 8, "rows of a face are looked at together");
-        const bool along_z = dz(d) == 0;
-        const u32 faces = along_z ? TILE_Y : TILE_Z, rows = along_z ? TILE_Z : TILE_Y;
-        for (u32 face = 0; face < faces; ++face) {
-            for (u32 begin = 0; begin < rows; begin += TOGETHER) {
-                Crossing crossing[TOGETHER];
-                u32 crosses = 0;
+    // Lists the arcs over which something crossed, so that the lanes share them evenly.
+    __device__ __forceinline__ void all(const TileBits& tile_bits) {
+        static_assert(DIRECTIONS * ROWS * WIDTH <= 1u << 16, "an arc is a number of 16 bits");
+        u32 size = 0;
 #pragma unroll
-                for (u32 i = 0; i < TOGETHER; ++i) {
-                    const u32 row = along_z ? (begin + i) * TILE_Y + face : face * TILE_Y + begin + i;
-                    if (begin + i >= rows || row_is_inside(d, row)) continue;
-                    if ((Slot::crossed(d, row) >> lane_id() & 1) == 0) continue;
-                    crosses |= 1u << i;
-                    crossing[i] = look(d, row, lane_id());
-                }
-                if (!__any_sync(ALL_LANES, crosses != 0)) continue;
-#pragma unroll
-                for (u32 i = 0; i < TOGETHER; ++i) {
-                    const u32 row = along_z ? (begin + i) * TILE_Y + face : face * TILE_Y + begin + i;
-                    if (crosses >> i & 1) add(d, row, lane_id(), crossing[i]);
-                }
-#pragma unroll
-                for (u32 i = 0; i < TOGETHER; ++i) {
-                    const u32 row = along_z ? (begin + i) * TILE_Y + face : face * TILE_Y + begin + i;
-                    if (crosses >> i & 1) mark(d, row, lane_id(), crossing[i]);
-                }
-            }
-        }
-    }
-    __device__ __forceinline__ void all() {
-#pragma unroll 1  // seldom run, and long
         for (u32 d = 0; d < DIRECTIONS; ++d) {
-            if (dx(d) != 0) over_sides(d);
-            if (dy(d) != 0 || dz(d) != 0) over_outer_rows(d);
+#pragma unroll
+            for (u32 k = 0; k < ROWS_A_LANE; ++k) {
+                const u32 first = (d * ROWS + row_of(k)) * WIDTH;
+                for (u32 bits = tile_bits.crossed[d][k]; __any_sync(ALL_LANES, bits != 0); bits &= bits - 1) {
+                    if (size + WARP > LIST_SIZE) {
+                        cross_listed(size);
+                        size = 0;
+                    }
+                    size = append_to_list(size, bits != 0, first + __ffs(bits) - 1);
+                }
+            }
         }
+        cross_listed(size);
         touched = union_of_warp(touched);
     }
 };

@@ -1,6 +1,10 @@
 // The breadth-first search of one tile: exact distances to the sink given the labels around it, level by level, in bits.
 #include "cuda_tiled_state.cuh"
 
+#ifndef MOST_RUNS
+#define MOST_RUNS 32  // of levels without empty ones between, that are kept at a time: one a lane
+#endif
+
 constexpr u32 log_of(u32 value) { return value < 2 ? 0 : 1 + log_of(value / 2); }
 constexpr u32 PLANES = log_of(ROWS * WIDTH);  // a level for every pixel at most
 constexpr u32 SEED_PLANES = 8, SEED_RANGE = 255;
@@ -13,18 +17,118 @@ __device__ __forceinline__ u32 label_at(const u32* at) { return LIVE ? relaxed_l
 
 __device__ __forceinline__ u32 after(u32 label) { return label == NONE ? NONE : label + 1; }
 
-// What the search of a tile reached.
+// Returns the last bit of a number in all 32 places.
+__device__ __forceinline__ u32 all_bits(u32 number) { return static_cast<u32>(static_cast<int>(number << 31) >> 31); }
+
+// What the search of a tile reached. What all lanes agree on they compute without branches, which the compiler cannot
+// know to be the same for all.
 struct Levels {
     u32 plane[PLANES][ROWS_A_LANE];  // the bits of the pixels' levels, counted from 0 without the empty ones
     Rows reached;
     Rows over_border;  // pixels that a shortest path leaves by arcs to other tiles
+    u32 lower[DIRECTIONS][ROWS_A_LANE];  // pixels that a shortest path leaves by an arc of the tile
     u32 size;
+    // Runs of levels without empty ones between, one a lane: the number of its first one, and the label there.
+    u32 run_first, run_label, num_runs;
+    u32 last_label;
+    u32 num_told;  // levels whose labels were told of, since there was no room for more runs
 
-    __device__ __forceinline__ u32 at(u32 level, u32 k) const {
+    __device__ __forceinline__ void clear() {
+        size = num_runs = num_told = last_label = run_first = run_label = 0;
+#pragma unroll
+        for (u32 k = 0; k < ROWS_A_LANE; ++k) {
+            reached[k] = over_border[k] = 0;
+#pragma unroll
+            for (u32 d = 0; d < DIRECTIONS; ++d) lower[d][k] = 0;
+#pragma unroll
+            for (u32 b = 0; b < PLANES; ++b) plane[b][k] = 0;
+        }
+    }
+
+    __device__ __forceinline__ bool has_room(u32 label) const { return num_runs < MOST_RUNS || label == last_label + 1; }
+
+    // Appends a level; there must be room.
+    __device__ __forceinline__ void append(const Rows& fresh, u32 label) {
+        if (num_runs == 0 || label != last_label + 1) {
+            if (lane_id() == num_runs) {
+                run_first = size;
+                run_label = label;
+            }
+            ++num_runs;
+        }
+        last_label = label;
+#pragma unroll
+        for (u32 k = 0; k < ROWS_A_LANE; ++k) reached[k] |= fresh[k];
+#pragma unroll
+        for (u32 b = 0; b < PLANES; ++b) {
+#pragma unroll
+            for (u32 k = 0; k < ROWS_A_LANE; ++k) plane[b][k] |= fresh[k] & all_bits(size >> b);
+        }
+        ++size;
+    }
+
+    // Returns the pixels of the levels whose numbers are `band`, without their last `skipped` bits.
+    template <u32 SKIPPED>
+    __device__ __forceinline__ u32 at(u32 band, u32 k) const {
         u32 bits = reached[k];
 #pragma unroll
-        for (u32 b = 0; b < PLANES; ++b) bits &= level >> b & 1 ? plane[b][k] : ~plane[b][k];
+        for (u32 b = SKIPPED; b < PLANES; ++b) bits &= ~(plane[b][k] ^ all_bits(band >> (b - SKIPPED)));
         return bits;
+    }
+
+    // Calls `tell(row, x, label)` for the pixels at the border whose labels were not told of yet, at the end of the
+    // search also for those that were not reached; each lane for one pixel at a time. `look(row, x)` is called for
+    // some pixels before they are told of, and what it returns is passed on.
+    template <class Look, class Tell>
+    __device__ __forceinline__ void tell_of_border(bool is_end, Look look, Tell tell) {
+        constexpr u32 TOGETHER = 4, UNROLLED = TILE_Z == 1 ? WARP / TOGETHER : 1;  // few rows are outer ones in images
+#pragma unroll
+        for (u32 k = 0; k < ROWS_A_LANE; ++k) {
+#pragma unroll UNROLLED
+            for (u32 begin = 0; begin < WARP; begin += TOGETHER) {
+                u32 before[TOGETHER];
+#pragma unroll
+                for (u32 i = 0; i < TOGETHER; ++i)
+                    if (is_outer_row(k * WARP + begin + i)) before[i] = look(k * WARP + begin + i, lane_id());
+#pragma unroll
+                for (u32 i = 0; i < TOGETHER; ++i) {
+                    const u32 row = k * WARP + begin + i;
+                    if (!is_outer_row(row)) continue;
+                    u32 level = 0;
+#pragma unroll
+                    for (u32 b = 0; b < PLANES; ++b)
+                        level |= (__shfl_sync(ALL_LANES, plane[b][k], row % WARP) >> lane_id() & 1) << b;
+                    const u32 label = label_of(level);
+                    const bool is_reached = (__shfl_sync(ALL_LANES, reached[k], row % WARP) >> lane_id() & 1) != 0;
+                    if (is_reached ? level >= num_told : is_end) tell(row, lane_id(), is_reached ? label : NONE, before[i]);
+                }
+            }
+#pragma unroll
+            for (u32 i = 0; i < 2 * REACH_X; ++i) {
+                const u32 x = i < REACH_X ? i : WIDTH - 1 - (i - REACH_X);
+                const u32 before = look(row_of(k), x);
+                u32 level = 0;
+#pragma unroll
+                for (u32 b = 0; b < PLANES; ++b) level |= (plane[b][k] >> x & 1) << b;
+                const u32 label = label_of(level);
+                const bool is_reached = (reached[k] >> x & 1) != 0;
+                if (is_outer_row(row_of(k)) || (is_reached ? level < num_told : !is_end)) continue;
+                tell(row_of(k), x, is_reached ? label : NONE, before);
+            }
+        }
+        num_told = size;
+        num_runs = 0;
+    }
+
+private:
+    __device__ __forceinline__ u32 label_of(u32 level) const {
+        u32 label = 0;
+        for (u32 run = 0; run < num_runs; ++run) {
+            const u32 first = __shfl_sync(ALL_LANES, run_first, run);
+            const u32 first_label = __shfl_sync(ALL_LANES, run_label, run);
+            if (level >= first) label = first_label + (level - first);
+        }
+        return label;
     }
 };
 
@@ -45,6 +149,8 @@ struct Seeds {
         for (u32 k = 0; k < ROWS_A_LANE; ++k) {
             waiting[k] = 0;
 #pragma unroll
+            for (u32 b = 0; b < SEED_PLANES; ++b) plane[b][k] = 0;
+#pragma unroll
             for (u32 i = 0; i < SIDES_X; ++i) low[i][k] = high[i][k] = NONE;
         }
     }
@@ -59,31 +165,37 @@ struct Seeds {
         u32 arrival[ROWS];
         u32 least = NONE;
 #pragma unroll
-        for (u32 r = 0; r < ROWS; ++r) {
-            if (!is_outer_row(r)) continue;
-            arrival[r] = NONE;
+        for (u32 r = 0; r < ROWS; ++r) arrival[r] = NONE;
 #pragma unroll
-            for (u32 d = 0; d < DIRECTIONS; ++d) {
+        for (u32 d = 0; d < DIRECTIONS; ++d) {
+            u32 there[ROWS];  // all are asked for before the first is used
+#pragma unroll
+            for (u32 r = 0; r < ROWS; ++r) {
                 if (row_is_inside(d, r)) continue;
                 const u32 bits = __shfl_sync(ALL_LANES, mask[d][r / WARP], r % WARP);
-                const u32 there = bits >> lane_id() & 1
-                                      ? label_at<LIVE>(label + tile.pixel(r) + lane_id() + shape.step(d))
-                                      : NONE;
-                arrival[r] = min(arrival[r], after(there));
+                const bool leads = (bits >> lane_id() & 1) != 0;
+                const u32 at = label_at<LIVE>(label + tile.pixel(r) + lane_id() + (leads ? shape.step(d) : 0));
+                there[r] = leads ? at : NONE;
             }
-        }
-        if (LIVE) {
 #pragma unroll
             for (u32 r = 0; r < ROWS; ++r)
-                if (is_outer_row(r) && arrival[r] != NONE)
-                    improves |= arrival[r] < label_at<LIVE>(label + tile.pixel(r) + lane_id());
+                if (!row_is_inside(d, r)) arrival[r] = min(arrival[r], after(there[r]));
+        }
+        if (LIVE) {
+            u32 own[ROWS];
+#pragma unroll
+            for (u32 r = 0; r < ROWS; ++r) {
+                if (is_outer_row(r)) own[r] = label[tile.pixel(r) + lane_id()];  // nobody else writes it
+            }
+#pragma unroll
+            for (u32 r = 0; r < ROWS; ++r)
+                if (is_outer_row(r)) improves |= arrival[r] < own[r];
 #pragma unroll
             for (u32 k = 0; k < ROWS_A_LANE; ++k) {
 #pragma unroll
                 for (u32 i = 0; i < REACH_X; ++i) {
                     const u64 p = tile.pixel(row_of(k));
-                    if (low[i][k] != NONE) improves |= low[i][k] < label_at<LIVE>(label + p + i);
-                    if (high[i][k] != NONE) improves |= high[i][k] < label_at<LIVE>(label + p + WIDTH - 1 - i);
+                    improves |= low[i][k] < label[p + i] || high[i][k] < label[p + WIDTH - 1 - i];
                 }
             }
             improves = __any_sync(ALL_LANES, improves);
@@ -104,14 +216,13 @@ struct Seeds {
             const u32 distance = arrival[r] - base;
             const bool fits = arrival[r] != NONE && distance < SEED_RANGE;
             more |= arrival[r] != NONE && !fits;
-            const u32 these = __ballot_sync(ALL_LANES, fits);
-            if (these == 0) continue;
             const bool mine = lane_id() == r % WARP;
-            if (mine) waiting[r / WARP] = these;
+            const u32 these = __ballot_sync(ALL_LANES, fits);
+            waiting[r / WARP] = mine ? these : waiting[r / WARP];
 #pragma unroll
             for (u32 b = 0; b < SEED_PLANES; ++b) {
                 const u32 bits = __ballot_sync(ALL_LANES, distance >> b & 1);
-                if (mine) plane[b][r / WARP] = bits;
+                plane[b][r / WARP] = mine ? bits : plane[b][r / WARP];
             }
         }
         has_more = __any_sync(ALL_LANES, more);
@@ -133,7 +244,8 @@ struct Seeds {
                 for (int i = 0; i < size_of(dx(d)); ++i) {
                     const int x = dx(d) > 0 ? static_cast<int>(WIDTH) - 1 - i : i;
                     const bool leads = (mask[d][k] >> x & 1) != 0 && row_is_inside(d, row);
-                    const u32 arrival = after(leads ? label_at<LIVE>(at + x + shape.step(d)) : NONE);
+                    const u32 there = label_at<LIVE>(at + x + (leads ? shape.step(d) : 0));
+                    const u32 arrival = after(leads ? there : NONE);
                     if (dx(d) > 0) high[i][k] = min(high[i][k], arrival);
                     else low[i][k] = min(low[i][k], arrival);
                 }
@@ -143,14 +255,11 @@ struct Seeds {
 
     // Returns which pixels of a row are reached at a level, each once.
     __device__ __forceinline__ u32 take(u32 level, u32 k) {
-        u32 bits = 0;
         const u32 distance = level - base;
-        if (distance < SEED_RANGE) {
-            bits = waiting[k];
+        u32 bits = distance < SEED_RANGE ? waiting[k] : 0;
 #pragma unroll
-            for (u32 b = 0; b < SEED_PLANES; ++b) bits &= distance >> b & 1 ? plane[b][k] : ~plane[b][k];
-            waiting[k] &= ~bits;
-        }
+        for (u32 b = 0; b < SEED_PLANES; ++b) bits &= ~(plane[b][k] ^ all_bits(distance >> b));
+        waiting[k] &= ~bits;
 #pragma unroll
         for (u32 i = 0; i < REACH_X; ++i) {
             if (low[i][k] == level) bits |= 1u << i;
@@ -174,25 +283,32 @@ struct Seeds {
     }
 };
 
-// How a search ended: it should always come to the end, or find at once that no label around changes one of the tile.
-enum class Ending { COMPLETE, UNCHANGED, FAILED };
+// How a search ended: it should always come to the end, or to all that is wanted, or find at once that no label around
+// changes one of the tile.
+enum class Ending { COMPLETE, STOPPED, UNCHANGED, FAILED };
 
-// Labels the pixels of a tile with their distances to the sink, 1 where `root` is set, given the labels around it
-// unless it is `alone`. `store(k, bits, level)` is told each lane's new pixels.
-template <bool LIVE, class Store>
+// Levels between two looks at whether all that is wanted was reached.
+constexpr u32 STEPS_BETWEEN = 4;
+
+// Finds the distances of the pixels of a tile to the sink, 1 where `root` is set, given the labels around it unless it
+// is `alone`, until all of `wanted` are reached, if there are such. `tell()` is called when there is no room for more
+// runs of levels.
+template <bool LIVE, class Tell>
 __device__ __forceinline__ Ending search_tile(const u32* label, const Shape& shape, const Tile& tile,
                                               const u32 (&mask)[DIRECTIONS][ROWS_A_LANE], const Rows& root, bool alone,
-                                              Levels& levels, Store store) {
+                                              const Rows& wanted, Levels& levels, Tell tell) {
     Seeds seeds;
     seeds.clear();
+    levels.clear();
     Rows front;
+    u32 inner[DIRECTIONS][ROWS_A_LANE];  // arcs within the tile
 #pragma unroll
     for (u32 k = 0; k < ROWS_A_LANE; ++k) {
-        front[k] = levels.reached[k] = levels.over_border[k] = 0;
+        front[k] = 0;
 #pragma unroll
-        for (u32 b = 0; b < PLANES; ++b) levels.plane[b][k] = 0;
+        for (u32 d = 0; d < DIRECTIONS; ++d) inner[d][k] = row_is_inside(d, row_of(k)) ? mask[d][k] : 0;
     }
-    levels.size = 0;
+    const bool stops = any_of_warp(wanted);
     u32 level = 0;
     bool gathers = !alone;
     for (u32 step = 0; step < MOST_STEPS; ++step) {
@@ -206,29 +322,30 @@ __device__ __forceinline__ Ending search_tile(const u32* label, const Shape& sha
         Rows fresh;
 #pragma unroll
         for (u32 k = 0; k < ROWS_A_LANE; ++k) {
-            u32 around = 0;
+            u32 around = 0, over[DIRECTIONS];
 #pragma unroll
             for (u32 d = 0; d < DIRECTIONS; ++d) {
-                const u32 bits = neighbor_bits(front, d, k);
-                if (row_is_inside(d, row_of(k))) around |= bits & mask[d][k];
+                over[d] = neighbor_bits(front, d, k) & inner[d][k];
+                around |= over[d];
             }
             const u32 seed = seeds.take(level, k);
             fresh[k] = (around | seed | (level == 1 ? root[k] : 0)) & ~levels.reached[k];
             levels.over_border[k] |= seed & fresh[k];
+            if (LIVE) continue;
+#pragma unroll
+            for (u32 d = 0; d < DIRECTIONS; ++d) levels.lower[d][k] |= over[d] & fresh[k];
         }
         const bool found = any_of_warp(fresh);
 #pragma unroll
         for (u32 k = 0; k < ROWS_A_LANE; ++k) front[k] = fresh[k];
         if (found) {
+            if (!levels.has_room(level)) tell();
+            levels.append(fresh, level);
+            if (!stops || levels.size % STEPS_BETWEEN != 0) continue;
+            Rows missing;
 #pragma unroll
-            for (u32 k = 0; k < ROWS_A_LANE; ++k) {
-                levels.reached[k] |= fresh[k];
-#pragma unroll
-                for (u32 b = 0; b < PLANES; ++b)
-                    if (levels.size >> b & 1) levels.plane[b][k] |= fresh[k];
-                store(k, fresh[k], level);
-            }
-            ++levels.size;
+            for (u32 k = 0; k < ROWS_A_LANE; ++k) missing[k] = wanted[k] & ~levels.reached[k];
+            if (!any_of_warp(missing)) return Ending::STOPPED;
             continue;
         }
         const bool waits = any_of_warp(seeds.waiting);

@@ -28,7 +28,11 @@ using Excess = SignedOf<EXCESS_BYTES>::Type;
 constexpr u32 WIDTH = 32, ROWS = TILE_Z * TILE_Y, ROWS_A_LANE = ROWS / WARP;
 constexpr u32 NONE = 0xffffffffu;  // the label of a pixel that cannot reach the sink
 
-CONSTANT int offset_of(u64 packed, u32 direction) {
+template <bool SHORT> struct PackedOf { using Type = u64; };
+template <> struct PackedOf<true> { using Type = u32; };
+using Packed = PackedOf<DIRECTIONS <= 16>::Type;
+
+CONSTANT int offset_of(Packed packed, u32 direction) {
     const int word = static_cast<int>(packed >> direction / 2 * 4 & 15);
     const int offset = word < 8 ? word : word - 16;
     return direction % 2 ? -offset : offset;
@@ -40,7 +44,7 @@ CONSTANT int size_of(int offset) { return offset < 0 ? -offset : offset; }
 CONSTANT int sign_of(int offset) { return offset < 0 ? -1 : offset > 0; }
 
 // Returns how far arcs lead along an axis.
-CONSTANT int reach_of(u64 packed) {
+CONSTANT int reach_of(Packed packed) {
     int reach = 0;
     for (u32 d = 0; d < DIRECTIONS; ++d) reach = reach < offset_of(packed, d) ? offset_of(packed, d) : reach;
     return reach;
@@ -146,17 +150,19 @@ using Rows = u32[ROWS_A_LANE];
 
 __device__ __forceinline__ u32 row_of(u32 k) { return k * WARP + lane_id(); }
 
+// How many rows further a direction leads.
+CONSTANT int rows_of(u32 direction) { return dz(direction) * TILE_Y + dy(direction); }
+
 // Returns, for each pixel, the bit of its neighbour in a direction; garbage in rows whose neighbours are not inside.
 __device__ __forceinline__ u32 neighbor_bits(const Rows& bits, u32 d, u32 k) {
-    const int rows = dz(d) * TILE_Y + dy(d);
+    const int rows = rows_of(d), last = static_cast<int>(ROWS_A_LANE) - 1, lane = static_cast<int>(lane_id());
     u32 word = bits[k];
     if (rows != 0) {
-        const int lane = static_cast<int>(lane_id()), receiver = (lane - rows) & 31;
-        const int source = static_cast<int>(k) + (receiver + rows - lane) / 32;
-        word = 0;
-#pragma unroll
-        for (int i = 0; i < static_cast<int>(ROWS_A_LANE); ++i) word = source == i ? bits[i] : word;
-        word = __shfl_sync(ALL_LANES, word, (lane + rows) & 31);
+        // The rows that far on begin in the row of this number of each lane, and after the last lane in the next.
+        const int begin = static_cast<int>(k) + (rows + 32 * static_cast<int>(ROWS)) / 32 - static_cast<int>(ROWS);
+        const int row = begin < 0 ? 0 : begin > last ? last : begin;
+        const int next = begin + 1 < 0 ? 0 : begin + 1 > last ? last : begin + 1;
+        word = __shfl_sync(ALL_LANES, lane < (rows & 31) ? bits[next] : bits[row], (lane + rows) & 31);
     }
     return dx(d) >= 0 ? word >> dx(d) : word << -dx(d);
 }

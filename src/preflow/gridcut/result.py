@@ -28,7 +28,7 @@ from .solution import GridFlow, GridSolution
 class GridCutResult(BoundedResult):
     """A minimum cut of a grid, or the best one found within the time limit.
 
-    Arrays are NumPy's, or of the kind that the grid was given in where that is on a GPU.
+    Arrays are of the kind that the grid was given in: NumPy's, CuPy's or tensors.
 
     Attributes
     ----------

@@ -121,7 +121,7 @@ class Launcher:
             self.device.num_multiprocessors,
             WARP * self.warps,
             arguments,
-            shared_bytes=self.tiling.shared_bytes(self.warps, self.dischargers),
+            shared_bytes=self.tiling.shared_bytes(self.dischargers),
             constants=self.tiling.constants,
             cooperative=True,
         )

@@ -26,6 +26,8 @@ MOST_WARPS = 16
 MOST_REACH, MOST_PAIRS = 7, 15
 #: Steps inside of a tile fit 31 bits.
 MOST_PLANE = 2**28
+#: Entries that a row takes in shared memory, by their bytes.
+LINE_OF_ROW = {2: 36, 4: 34, 8: 33}
 #: Bytes of a list of pixels in shared memory.
 LIST_BYTES = 512
 #: Bits of a pixel beside one for each direction.
@@ -106,12 +108,9 @@ class Tiling:
     def slot_bytes(self) -> int:
         """Shared memory of a warp; ``SLOT_BYTES`` in cuda_tiled_push.cuh."""
         residual, excess = self.residual.itemsize, self.excess.itemsize
-        line = 34 if residual == 2 else 33
         parts = (
-            self.rows * 33 * excess,
-            self.directions * self.rows * line * residual,
-            *(4 * self.directions * self.rows,) * 3,
-            *(4 * self.rows,) * 4,
+            self.rows * LINE_OF_ROW[excess] * excess,
+            self.directions * self.rows * LINE_OF_ROW[residual] * residual,
             LIST_BYTES,
         )
         return sum(-(-part // 16) * 16 for part in parts)
@@ -168,9 +167,9 @@ class Tiling:
         warps = min(self.most_warps, device.block_threads // WARP)
         return warps, min(warps, device.shared_bytes // self.slot_bytes)
 
-    def shared_bytes(self, warps: int, dischargers: int) -> int:
+    def shared_bytes(self, dischargers: int) -> int:
         """Return the shared memory of a block."""
-        return max(dischargers * self.slot_bytes, warps * self.rows * 33 * 4)
+        return dischargers * self.slot_bytes
 
 
 def tiling_of(device: Device, grid: IntegerGrid) -> Tiling:

@@ -3,9 +3,9 @@
 preflow's own; what it takes from the papers: Hong's lock-free operations (Wu, He and Hong, chapter 5;
 Łupińska, section 4.4), and global relabels driven by relabel work as in the HI_PR codes, on the device.
 Terminals are not vertices. Every warp discharges the active vertices in its inbox without waiting for others.
-Global relabels go level by level, small levels in one block. Where the levels are many and narrow, three
-quarters of the blocks send searches like waves, one after the other and many on their way at once, while the
-rest discharges: the concurrent global relabel of Anderson and Setubal (1992), with their wave numbers, which
+Global relabels go level by level, small levels in one block. Where the levels are many and narrow, half of
+the blocks send searches like waves, one after the other and many on their way at once, while the rest
+discharges: the concurrent global relabel of Anderson and Setubal (1992), with their wave numbers, which
 say which of two labels is newer. A vertex that the next wave should have reached by now, and has not, waits
 for it: no label of its neighbours can be trusted. Otherwise all blocks discharge until a global relabel is
 due. All is in one cooperative kernel, which comes back to the host every so many barriers, so that a solve
@@ -88,7 +88,7 @@ class PushRelabelOptions:
     overshoot_percent: int = 50
     enough_percent: int = 50
     keeps: bool = True
-    search_percent: int = 75
+    search_percent: int = 50
     wave_width: int = 8192
     wave_rounds: int = 8
     wave_percent: int = 10

@@ -3,129 +3,122 @@
 Histograms as in Boykov and Jolly, ICCV 2001, but smoothed, because seeds are few. Mixtures as in Rother,
 Kolmogorov and Blake, "GrabCut", SIGGRAPH 2004: each pixel belongs to one component, the one under which it is
 likeliest, and the components are fitted to their pixels in turn with that choice; it starts from the clusters
-that k-means finds (SciPy's, begun along the principal axis of the colours as Orchard and Bouman split them,
-so that nothing is random). A component that covers all colours evenly keeps every colour possible.
+of k-means, begun along the principal axis of the colours as Orchard and Bouman split them, so that nothing is
+random. A component that covers all colours evenly keeps every colour possible.
+
+What differs: colours that fall in one small cell become their mean. A photograph has a fifth to an eighth as
+many of these as pixels, and all but counting them and looking them up costs as much less.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+#: Cells along each channel, by the number of channels: multiples of the bins. With half as many for three
+#: channels GrabCut ended at energies 0.02 nats a pixel higher, more on photographs with dark grounds;
+#: with these it ends as low as with all colours.
+CELLS = {1: 4096, 2: 512, 3: 128}
 #: Histogram bins along each channel, and the standard deviation in bins of the Gaussian that smooths them.
 #: A seed colour thus speaks for colours within about 1/20 of the range.
 BINS = 32
 BLUR = 1.5
 #: Share of a model that is spread evenly over all colours, so that none is impossible.
 UNSEEN = 1e-3
-#: Pixels, evenly taken, of which about so many are clustered and a mixture is fitted to them in at most so
-#: many rounds, before the last round sees all.
-SAMPLES = 20_000
+#: Rounds of k-means, and then of fitting a mixture, at most.
 ROUNDS = 20
-#: Colours that are assigned at once: arrays that fit a cache.
-BLOCK = 2**15
 #: Standard deviation that each component has at least, as a share of the range of the image: that of values
 #: rounded to 8 bits.
 NARROWEST = 1 / (256 * 12**0.5)
 
 
-@dataclass(frozen=True)
-class ColourSpace:
-    r"""The colours of one image.
+@dataclass(frozen=True, eq=False)
+class Palette:
+    """The colours of an image, and which of them each pixel has.
 
     Attributes
     ----------
-    channels : ndarray of float64, shape (channels, \*image)
-        Each channel contiguous: sums over few columns of one array were seen to take 20 times as long.
-    low, span : float
-        Least value, and how far the largest is from it (1 where all are equal).
+    colours : ndarray of float64, shape (channels, n)
+        Scaled: from 0 for the least value of the image to 1 for the largest.
+    cells : ndarray of intp, shape (channels, n)
+        Where each colour's cell is along each channel.
+    index : ndarray of int32, shape of the image
+        The colour of each pixel.
     """
 
-    channels: NDArray[np.float64]
-    low: float
-    span: float
+    colours: NDArray[np.float64]
+    cells: NDArray[np.intp]
+    index: NDArray[np.int32]
 
     @classmethod
-    def of(cls, channels: NDArray[np.float64]) -> ColourSpace:
+    def of(cls, channels: NDArray[np.float64]) -> Palette:
         """Return the colours of an image whose last axis is that of channels."""
+        *shape, num_channels = channels.shape
+        cells = CELLS[num_channels]
         low, high = float(channels.min()), float(channels.max())
-        return cls(np.ascontiguousarray(np.moveaxis(channels, -1, 0)), low, high - low if high > low else 1.0)
+        scaled = [(values.ravel() - low) / (high - low or 1) for values in np.moveaxis(channels, -1, 0)]
+        code = np.zeros(math.prod(shape), dtype=np.int32)
+        for values in scaled:
+            code *= cells
+            code += np.minimum(values * cells, cells - 1).astype(np.int32)
+        counts = np.bincount(code, minlength=cells**num_channels)
+        present = np.flatnonzero(counts)
+        number = np.zeros(len(counts), dtype=np.int32)
+        number[present] = np.arange(len(present))
+        index = number[code]
+        means = np.array([np.bincount(index, values) for values in scaled]) / counts[present]
+        where = np.array(np.unravel_index(present, (cells,) * num_channels))
+        return cls(means, where, index.reshape(shape))
 
-    def bins(self) -> NDArray[np.intp]:
-        """Return for every pixel its bin in a flat histogram of all channels."""
-        scaled = (self.channels - self.low) * (BINS / self.span)
-        colour = np.minimum(scaled, BINS - 1).astype(np.intp)
-        bins: NDArray[np.intp] = np.ravel_multi_index(tuple(colour), (BINS,) * len(colour))
-        return bins
+    def counts(self, mask: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Return how many pixels of a mask have each colour."""
+        return np.bincount(self.index[mask], minlength=self.colours.shape[1])
 
     def histogram_ratio(
         self, foreground: NDArray[np.bool_], background: NDArray[np.bool_]
     ) -> NDArray[np.float64]:
-        """Return by how much likelier, in nats, every pixel's colour is in one mask than in the other."""
-        colour = self.bins()
-        ratio = self._log_histogram(colour[foreground]) - self._log_histogram(colour[background])
-        return ratio[colour]
-
-    def _log_histogram(self, colours: NDArray[np.intp]) -> NDArray[np.float64]:
-        from scipy.ndimage import gaussian_filter
-
-        num_channels = len(self.channels)
-        counts = np.bincount(colours, minlength=BINS**num_channels).astype(np.float64)
-        histogram = gaussian_filter(counts.reshape((BINS,) * num_channels), BLUR, mode="nearest").ravel()
-        log_histogram: NDArray[np.float64] = np.log(
-            (1 - UNSEEN) * histogram / histogram.sum() + UNSEEN / histogram.size
+        """Return by how much likelier, in nats, every colour is in one mask than in the other."""
+        num_channels = len(self.cells)
+        along = self.cells // (CELLS[num_channels] // BINS)
+        bins = np.ravel_multi_index(tuple(along), (BINS,) * num_channels)
+        of_object, of_rest = (
+            _log_histogram(np.bincount(bins, self.counts(mask), minlength=BINS**num_channels), num_channels)
+            for mask in (foreground, background)
         )
-        return log_histogram
+        ratio: NDArray[np.float64] = (of_object - of_rest)[bins]
+        return ratio
 
-    def mixture(self, where: NDArray[np.bool_], components: int) -> GaussianMixture:
-        """Fit a mixture to the pixels of a mask, of which there are some."""
-        colours = self.channels[:, where]
-        some = np.ascontiguousarray(colours[:, :: max(1, colours.shape[1] // SAMPLES)])
-        assigned, components = _clusters(some, components)
-        mixture = self._moments(some, assigned, components)
+    @cached_property
+    def monomials(self) -> NDArray[np.float64]:
+        """The products of at most two channels of each colour, shape (products, n).
+
+        Their sums over the colours of a component are its moments, and the logarithm of a Gaussian is a sum
+        of them with coefficients: both are products of matrices.
+        """
+        first, second = np.triu_indices(len(self.colours))
+        ones = np.ones((1, self.colours.shape[1]))
+        return np.concatenate([ones, self.colours, self.colours[first] * self.colours[second]])
+
+    def mixture(self, counts: NDArray[np.int64], components: int) -> GaussianMixture:
+        """Fit a mixture to colours that occur so many times, some of them at least once."""
+        occur = np.flatnonzero(counts)
+        colours, monomials, counts = self.colours[:, occur], self.monomials[:, occur], counts[occur]
+        assigned = _clusters(colours, counts, components)
         for _ in range(ROUNDS):
-            before, assigned = assigned, mixture.assign(some)[0]
+            mixture = GaussianMixture.fitted(monomials, counts, assigned)
+            before, assigned = assigned, mixture.assign(monomials)
             if (assigned == before).all():
                 break
-            mixture = self._moments(some, assigned, len(mixture.mean))
-        return self.refit(mixture, where)
+        return mixture
 
-    def refit(self, mixture: GaussianMixture, where: NDArray[np.bool_]) -> GaussianMixture:
-        """Return the mixture after one round of assigning the pixels of a mask and fitting components."""
-        samples = self.channels[:, where]
-        return self._moments(samples, mixture.assign(samples)[0], len(mixture.mean))
-
-    def _moments(
-        self, samples: NDArray[np.float64], component: NDArray[np.intp], components: int
-    ) -> GaussianMixture:
-        """Return the Gaussians of the components below a number; one without samples is left out."""
-        num_channels = len(samples)
-        means, whitenings, levels = [], [], []
-        in_some = np.count_nonzero(component < components)
-        for number in range(components):
-            own = samples[:, component == number]
-            size = own.shape[1]
-            if not size:
-                continue
-            mean = own.mean(axis=1)
-            covariance = np.cov(own, bias=True).reshape(num_channels, num_channels)
-            covariance += (NARROWEST * self.span) ** 2 * np.eye(num_channels)
-            whitening = np.linalg.inv(np.linalg.cholesky(covariance))
-            log_weight = np.log((1 - UNSEEN) * size / in_some)
-            log_density = np.log(np.diag(whitening)).sum() - num_channels / 2 * np.log(2 * np.pi)
-            means.append(mean)
-            whitenings.append(whitening)
-            levels.append(log_weight + log_density)
-        even = np.log(UNSEEN) - num_channels * np.log(self.span)
-        return GaussianMixture(
-            np.reshape(means, (-1, num_channels)),
-            np.reshape(whitenings, (-1, num_channels, num_channels)),
-            np.array(levels),
-            float(even),
-        )
+    def refit(self, mixture: GaussianMixture, counts: NDArray[np.int64]) -> GaussianMixture:
+        """Return the mixture after one round of assigning colours and fitting components to them."""
+        return GaussianMixture.fitted(self.monomials, counts, mixture.assign(self.monomials))
 
 
 class GaussianMixture(NamedTuple):
@@ -134,61 +127,87 @@ class GaussianMixture(NamedTuple):
     Attributes
     ----------
     mean : ndarray, shape (k, channels)
-    whitening : ndarray, shape (k, channels, channels)
-        Lower triangular: turns what differs from the mean into a vector of unit covariance.
-    level : ndarray, shape (k,)
-        Logarithm of weight times density at the mean.
-    even : float
-        The same of the last component, everywhere.
+    covariance : ndarray, shape (k, channels, channels)
+    coefficients : ndarray, shape (k, products)
+        Of the monomials of a colour, whose sum is the logarithm of a component's weight times its density.
     """
 
     mean: NDArray[np.float64]
-    whitening: NDArray[np.float64]
-    level: NDArray[np.float64]
-    even: float
+    covariance: NDArray[np.float64]
+    coefficients: NDArray[np.float64]
 
-    def assign(self, colours: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """Return every colour's likeliest component, k for the even one, and its log-likelihood there.
+    @classmethod
+    def fitted(
+        cls, monomials: NDArray[np.float64], counts: NDArray[np.int64], component: NDArray[np.intp]
+    ) -> GaussianMixture:
+        """Return the Gaussians of the colours of each component, -1 for none; leave out those without any."""
+        number = np.arange(component.max(initial=-1) + 1)
+        sums = np.where(component == number[:, np.newaxis], counts, 0.0) @ monomials.T
+        sums = sums[sums[:, 0] > 0]
+        size, moments = sums[:, 0], sums[:, 1:] / sums[:, :1]
+        channels = {3: 1, 6: 2, 10: 3}[len(monomials)]
+        mean, (first, second) = moments[:, :channels], np.triu_indices(channels)
+        covariance = np.empty((len(sums), channels, channels))
+        covariance[:, first, second] = moments[:, channels:] - mean[:, first] * mean[:, second]
+        covariance[:, second, first] = covariance[:, first, second]
+        covariance += NARROWEST**2 * np.eye(channels)
+        precision = np.linalg.inv(covariance)
+        linear = np.einsum("kij,kj->ki", precision, mean)
+        log_norm = np.linalg.slogdet(covariance)[1] + channels * math.log(2 * math.pi)
+        constant = np.log((1 - UNSEEN) * size / size.sum())
+        constant -= (log_norm + np.einsum("ki,ki->k", linear, mean)) / 2
+        # An entry beside the diagonal stands for two.
+        square = precision[:, first, second] * np.where(first == second, -0.5, -1.0)
+        return cls(mean, covariance, np.column_stack([constant, linear, square]))
 
-        The first axis of `colours` is that of channels.
-        """
-        flat = colours.reshape(len(colours), -1)
-        likelihood = np.full(flat.shape[1], self.even)
-        component = np.full(flat.shape[1], len(self.mean), dtype=np.intp)
-        for begin in range(0, flat.shape[1], BLOCK):
-            block = slice(begin, begin + BLOCK)
-            for number in range(len(self.mean)):
-                own = self._log_density(number, flat[:, block])
-                component[block][own > likelihood[block]] = number
-                np.maximum(likelihood[block], own, out=likelihood[block])
-        return component.reshape(colours.shape[1:]), likelihood.reshape(colours.shape[1:])
+    def assign(self, monomials: NDArray[np.float64]) -> NDArray[np.intp]:
+        """Return the likeliest component of each colour, -1 for the even one."""
+        component: NDArray[np.intp] = self._by_component(monomials).argmax(axis=0) - 1
+        return component
 
-    def _log_density(self, number: int, colours: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the logarithm of one component's weight times its density, for every column."""
-        whitening = self.whitening[number]
-        shift = whitening @ self.mean[number]
-        log_density = np.full(colours.shape[1], self.level[number])
-        for row, weights in enumerate(whitening):
-            deviation = weights[0] * colours[0]
-            for column in range(1, row + 1):
-                deviation += weights[column] * colours[column]
-            deviation -= shift[row]
-            deviation *= deviation
-            deviation *= 0.5
-            log_density -= deviation
-        return log_density
+    def likelihood(self, monomials: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the logarithm of weight times density of each colour, under its likeliest component."""
+        likelihood: NDArray[np.float64] = self._by_component(monomials).max(axis=0)
+        return likelihood
+
+    def _by_component(self, monomials: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what `likelihood` is the most of, the even component first."""
+        found = np.empty((1 + len(self.mean), monomials.shape[1]))
+        found[0] = math.log(UNSEEN)
+        np.matmul(self.coefficients, monomials, out=found[1:])
+        return found
 
 
-def _clusters(samples: NDArray[np.float64], components: int) -> tuple[NDArray[np.intp], int]:
-    """Return for every sample the cluster that k-means puts it in, and the number of clusters."""
-    from scipy.cluster.vq import kmeans, vq
+def _log_histogram(counts: NDArray[Any], num_channels: int) -> NDArray[np.float64]:
+    """Return the logarithms of the shares of all bins, flat."""
+    from scipy.ndimage import gaussian_filter
 
-    points = samples.T
-    components = min(components, len(points))
-    if components == 1:
-        return np.zeros(len(points), dtype=np.intp), 1
-    axis = np.linalg.svd(np.atleast_2d(np.cov(samples, bias=True)))[2][0]
-    along = points[np.argsort(points @ axis, kind="stable")]
-    start = np.array([group.mean(axis=0) for group in np.array_split(along, components)])
-    centres: Any = kmeans(points, start)[0]
-    return vq(points, centres)[0].astype(np.intp), len(centres)
+    histogram = gaussian_filter(counts.reshape((BINS,) * num_channels), BLUR, mode="nearest").ravel()
+    log_histogram: NDArray[np.float64] = np.log(
+        (1 - UNSEEN) * histogram / histogram.sum() + UNSEEN / histogram.size
+    )
+    return log_histogram
+
+
+def _clusters(colours: NDArray[np.float64], counts: NDArray[np.int64], components: int) -> NDArray[np.intp]:
+    """Return the cluster that k-means puts each colour in."""
+    weight = counts / counts.sum()
+    centred = colours - (colours @ weight)[:, np.newaxis]
+    axis = np.linalg.svd((centred * weight) @ centred.T)[0][:, 0]
+    order = np.argsort(axis @ centred, kind="stable")
+    cluster = np.empty(len(counts), dtype=np.intp)
+    cluster[order] = (np.cumsum(weight[order]) - weight[order] / 2) * components
+    for _ in range(ROUNDS):
+        sizes = np.bincount(cluster, weight)
+        sums = np.array([np.bincount(cluster, channel * weight) for channel in colours])
+        before, cluster = cluster, _nearest(colours, sums[:, sizes > 0] / sizes[sizes > 0])
+        if (cluster == before).all():
+            break
+    return cluster
+
+
+def _nearest(points: NDArray[np.float64], centres: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Return the nearest centre of each point; both have a column each."""
+    # Differences of squared distances: what all centres share is left out.
+    nearest: NDArray[np.intp] = ((centres**2).sum(axis=0) - 2 * points.T @ centres).argmin(axis=1)
+    return nearest

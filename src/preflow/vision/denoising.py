@@ -23,12 +23,14 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import InvalidInputError
 from ..generators.contrast import finite_array
 from ..generators.parameters import check_integer, check_number
+from ..graph.grid_input import as_array
 from ..graph.neighbourhood import half_neighbourhood, pair_boxes
 from ..graph.network import EXACT_FLOAT
 from ..gridcut.api import grid_cut
 from ..gridcut.result import GridCutResult
 from ..progress import Reporter
 from ..stats import SolveStats
+from .deadline import Deadline
 from .segmentation import ALL_AROUND
 
 #: Forces become integers: the largest is about this, so that no cost is off by more than one part in a
@@ -129,7 +131,7 @@ def denoise(
     method, device, threads, progress
         As for :func:`preflow.grid_cut`.
     time_limit : float, optional
-        Seconds for each cut. On expiry the `status` says so, and the image is not of least energy.
+        Seconds for all cuts. On expiry the `status` says so, and the image is not of least energy.
 
     Returns
     -------
@@ -158,7 +160,7 @@ def denoise(
     >>> result.verify()
     """
     values = finite_array("image", image)
-    given = np.asarray(image)
+    given = as_array(image, "image")
     if given.dtype.kind in "iu" and given.size and np.abs(values).max() > EXACT_FLOAT:
         raise InvalidInputError("image has integers past 2**53, which float64 cannot hold exactly")
     check_number("weight", weight)
@@ -168,6 +170,7 @@ def denoise(
         check_integer("levels", levels, minimum=2)
         if levels > MOST_ASKED:
             raise InvalidInputError(f"levels is at most {MOST_ASKED:,}, got {levels:,}")
+    deadline = Deadline(time_limit)
     planes = _planes(values, channel_axis)
     ndim = planes[0].ndim
     half = half_neighbourhood(ndim, ALL_AROUND[ndim] if connectivity is None else connectivity)
@@ -175,7 +178,6 @@ def denoise(
         "method": method,
         "device": device,
         "threads": threads,
-        "time_limit": time_limit,
         "progress": progress,
     }
     cuts: list[GridCutResult] = []
@@ -183,7 +185,7 @@ def denoise(
     for plane in planes:
         grey = _grey_values(plane, given.dtype, levels)
         denoising = _Denoising(plane, grey, weight, data, half)
-        results.append(denoising.solve(cuts, solver))
+        results.append(denoising.solve(cuts, deadline, solver))
         energy += _energy(results[-1], plane, weight, data, half)
     out = results[0] if channel_axis is None else np.stack(results, axis=channel_axis)
     out = out.astype(given.dtype)
@@ -210,7 +212,9 @@ class _Denoising:
         outweighs = 1 + plane.size * math.ceil(self.scale * span)
         self.links = [round(min(self.scale * weight / math.hypot(*offset), outweighs)) for offset in half]
 
-    def solve(self, cuts: list[GridCutResult], solver: dict[str, Any]) -> NDArray[np.float64]:
+    def solve(
+        self, cuts: list[GridCutResult], deadline: Deadline, solver: dict[str, Any]
+    ) -> NDArray[np.float64]:
         """Return the channel of least energy; append the cuts that find it."""
         shape, half = self.plane.shape, self.half
         # A pixel's value is one of grey[low : low + count], a power of two: intervals are equal or disjoint.
@@ -236,6 +240,7 @@ class _Denoising:
                 neighbor,
                 connectivity=half,
                 warm_start=previous,
+                time_limit=deadline.left(),
                 **solver,
             )
             cuts.append(previous)

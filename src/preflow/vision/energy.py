@@ -13,18 +13,19 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import CapacityOverflowError, InvalidInputError, VerificationError
-from ..graph.grid_input import check_not_masked
-from ..graph.network import EXACT_FLOAT, FlowNetwork, MaxFlowProblem, exact_sum
+from ..graph.grid_input import as_array
+from ..graph.network import EXACT_FLOAT, MaxFlowProblem, exact_sum
 from ..maxflow.api import min_cut
 from ..maxflow.result import MinCutResult
 from ..progress import Reporter
 from ..solving.result import BoundedResult
+from .binary_polynomial import BinaryPolynomial
 
 #: Sums of costs stay below this, so that none of the few sums and differences of a term leaves int64.
 LARGEST_SUM = 2.0**60
@@ -148,14 +149,14 @@ class BinaryEnergy:
 
     def _network(self) -> tuple[MaxFlowProblem, int | float]:
         """Return the network and the constant that its cuts lack."""
-        terms = _Terms(self.num_variables, self.unary.dtype)
+        terms = BinaryPolynomial(self.num_variables, self.unary.dtype)
         terms.constant += exact_sum(self.unary[:, 0])
         terms.add_linear(np.arange(self.num_variables), self.unary[:, 1] - self.unary[:, 0])
         self._add_pairs(terms)
         self._add_triples(terms)
         return terms.problem(), terms.constant
 
-    def _add_pairs(self, terms: _Terms) -> None:
+    def _add_pairs(self, terms: BinaryPolynomial) -> None:
         gain = _gain("pair", self.pairs, self.pair_costs)
         first, second = self.pairs.T
         low = self.pair_costs[:, 0, 0]
@@ -164,7 +165,7 @@ class BinaryEnergy:
         terms.add_linear(second, self.pair_costs[:, 0, 1] - low)
         terms.add_product(first, second, gain)
 
-    def _add_triples(self, terms: _Terms) -> None:
+    def _add_triples(self, terms: BinaryPolynomial) -> None:
         tables, members = self.triple_costs, self.triples
         for position, value in itertools.product(range(3), (0, 1)):
             _gain("triple", members, np.take(tables, value, axis=position + 1), fixed=(position, value))
@@ -290,73 +291,6 @@ def minimize_energy(
     return EnergyMinimum(cut.status, lower_bound, reached, cut.stats, labels, energy, cut)
 
 
-class _Arcs(NamedTuple):
-    tail: NDArray[np.int64]
-    head: NDArray[np.int64]
-    capacity: NDArray[Any]
-
-
-class _Terms:
-    """Collects the terms of a polynomial as capacities; x is 1 on the source side."""
-
-    def __init__(self, num_variables: int, dtype: np.dtype[Any]) -> None:
-        self.constant: int | float = 0
-        self.linear = np.zeros(num_variables, dtype=dtype)
-        self.arcs: list[_Arcs] = []
-        #: For each vertex that is no variable its arc from the source (positive) or to the sink (negative).
-        self.added: list[NDArray[Any]] = []
-        self.num_vertices = num_variables
-
-    def add_linear(self, variable: NDArray[np.int64], coefficient: NDArray[Any]) -> None:
-        """Add the coefficient times x."""
-        np.add.at(self.linear, variable, coefficient)
-
-    def add_product(self, first: NDArray[np.int64], second: NDArray[np.int64], gain: NDArray[Any]) -> None:
-        """Subtract ``gain * x * y``, which is ``gain * (1 - x) * y - gain * y``."""
-        self.add_linear(second, -gain)
-        self.arcs.append(_Arcs(second, first, gain))
-
-    def add_all_ones(self, members: NDArray[np.int64], gain: NDArray[Any]) -> None:
-        """Subtract ``gain * x * y * z``: a vertex is at the source side where all three are, or pays."""
-        members, gain = members[gain > 0], gain[gain > 0]
-        self.constant -= exact_sum(gain)
-        vertex = self._add_vertices(gain)
-        self.arcs += [_Arcs(vertex, variable, gain) for variable in members.T]
-
-    def add_complement(self, members: NDArray[np.int64], gain: NDArray[Any]) -> None:
-        """Add ``gain * (x * y * z - x * y - y * z - z * x)``.
-
-        The product of all complements is 1 - x - y - z + xy + yz + zx - xyz, so this is ``-gain`` times that
-        product, and ``gain * (1 - x - y - z)``. The product's vertex is at the sink where all three are.
-        """
-        vertex = self._add_vertices(-gain)
-        self.arcs += [_Arcs(variable, vertex, gain) for variable in members.T]
-        for variable in members.T:
-            self.add_linear(variable, -gain)
-
-    def _add_vertices(self, terminal: NDArray[Any]) -> NDArray[np.int64]:
-        self.added.append(terminal)
-        first = self.num_vertices
-        self.num_vertices += len(terminal)
-        return np.arange(first, self.num_vertices)
-
-    def problem(self) -> MaxFlowProblem:
-        """Return the network; what its cuts lack goes to the constant."""
-        # A variable whose 1 is cheaper has an arc from the source, and pays it as 0.
-        self.constant += exact_sum(np.minimum(self.linear, 0))
-        terminal = np.concatenate([-self.linear, *self.added])
-        source, sink = self.num_vertices, self.num_vertices + 1
-        of_source, of_sink = np.flatnonzero(terminal > 0), np.flatnonzero(terminal < 0)
-        arcs = [
-            _Arcs(np.full(len(of_source), source), of_source, terminal[of_source]),
-            _Arcs(of_sink, np.full(len(of_sink), sink), -terminal[of_sink]),
-            *(_Arcs(*(part[arc.capacity > 0] for part in arc)) for arc in self.arcs),
-        ]
-        tail, head, capacity = (np.concatenate(parts) for parts in zip(*arcs, strict=True))
-        network = FlowNetwork.from_arrays(tail, head, capacity, num_vertices=sink + 1)
-        return MaxFlowProblem(network, source, sink, "binary energy")
-
-
 def _gain(
     kind: str, members: NDArray[np.int64], tables: NDArray[Any], fixed: tuple[int, int] | None = None
 ) -> NDArray[Any]:
@@ -383,17 +317,9 @@ def _largest(table: NDArray[np.int64]) -> int:
     return max(-int(table.min()), int(table.max()))
 
 
-def _array(name: str, values: ArrayLike) -> NDArray[Any]:
-    check_not_masked(values, name)
-    try:
-        return np.asarray(values)
-    except ValueError as error:
-        raise InvalidInputError(f"{name} is not an array: {error}") from None
-
-
 def _costs(name: str, values: ArrayLike) -> NDArray[Any]:
     """Return costs as int64 or float64."""
-    array = _array(name, values)
+    array = as_array(values, name)
     if array.dtype.kind not in "biuf":
         raise InvalidInputError(f"{name} is an array of numbers, got {array.dtype}")
     if array.dtype.kind == "f" and array.size:
@@ -406,7 +332,7 @@ def _costs(name: str, values: ArrayLike) -> NDArray[Any]:
 
 
 def _variables(name: str, members: ArrayLike, order: int, num_variables: int) -> NDArray[np.int64]:
-    array = _array(name, members)
+    array = as_array(members, name)
     if array.size == 0:
         return np.empty((0, order), dtype=np.int64)
     if array.dtype.kind not in "iu" or array.ndim != 2 or array.shape[1] != order:

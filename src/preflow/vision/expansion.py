@@ -13,7 +13,6 @@ best move and the ones that change everything or nothing. Ties keep labels as th
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -22,7 +21,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidInputError, VerificationError
 from ..generators.parameters import check_integer
-from ..solving.run import check_time_limit
+from ..solving.timing import timed
+from .deadline import Deadline
 from .label_energy import LabelEnergy
 from .moves import Cuts, State
 
@@ -54,7 +54,7 @@ class Labelling:
         Whether that was the time limit.
     kind : {"expansion", "swap"}
     seconds : dict of str to float
-        Where the time went: "arrays" and "cuts".
+        Where the time went: "arrays" and "cuts"; and "compile", if kernels were compiled.
     energy_terms : LabelEnergy
     """
 
@@ -205,13 +205,29 @@ class _Search:
     def __init__(self, state: State, energy: int, cuts: Cuts) -> None:
         self.state, self.energy, self.cuts = state, energy, cuts
         self.history = [energy]
-        self.seconds = {"arrays": 0.0, "cuts": 0.0}
+        self.sweeps = 0
+        #: How long the history was after each move was tried.
+        self.tried: dict[tuple[int, ...], int] = {}
+
+    def settled(self, moves: list[tuple[int, ...]]) -> bool:
+        """Return whether all moves were tried since labels last changed."""
+        return all(self.tried.get(move) == len(self.history) for move in moves)
+
+    def sweep(self, moves: list[tuple[int, ...]], recycle: bool) -> None:
+        """Make each move unless it was tried since labels last changed, until time is up."""
+        self.sweeps += 1
+        self.cuts.recycle = recycle and self.sweeps > 1
+        for move in moves:
+            if self.tried.get(move) == len(self.history):
+                continue
+            self.lowers_energy(move)
+            if self.cuts.deadline.passed():
+                break
+            self.tried[move] = len(self.history)
 
     def lowers_energy(self, move: tuple[int, ...]) -> bool:
         """Make the best move to a label, or between two, and tell whether it lowers the energy."""
-        start = time.perf_counter()
         choice = self.state.expansion(*move) if len(move) == 1 else self.state.swap(*move)
-        cut_seconds = -self.cuts.seconds
         least, switched = 0, None
         now = choice.energy(choice.current)
         for candidate in self.cuts.candidates(choice, move):
@@ -223,9 +239,6 @@ class _Search:
             # Moves count everything twice.
             self.energy += least // 2
             self.history.append(self.energy)
-        cut_seconds += self.cuts.seconds
-        self.seconds["cuts"] += cut_seconds
-        self.seconds["arrays"] += time.perf_counter() - start - cut_seconds
         return switched is not None
 
 
@@ -239,36 +252,30 @@ def _search(
 ) -> Labelling:
     """Make moves until none of all labels, or pairs of labels, lowers the energy, or a limit is reached."""
     check_integer("max_sweeps", max_sweeps, minimum=0)
-    check_time_limit(time_limit)
-    cuts.set_deadline(time_limit)
-    labels = _start(energy, initial)
-    search = _Search(State(energy, labels), energy.energy(labels), cuts)
+    cuts.deadline = Deadline(time_limit)
     moves = _moves(kind, energy.num_labels)
-    tried: dict[tuple[int, ...], int] = {}
-    sweeps = 0
-    while not _settled(moves, tried, search) and sweeps < max_sweeps and not cuts.expired():
-        sweeps += 1
-        cuts.recycle = kind == "expansion" and sweeps > 1 and _bytes_of_flows(energy) <= MOST_RECYCLED
-        for move in moves:
-            # As many labellings ago as this move was tried, none has changed since.
-            if tried.get(move) == len(search.history):
-                continue
-            search.lowers_energy(move)
-            if cuts.expired():
-                break
-            tried[move] = len(search.history)
+    recycle = kind == "expansion" and _bytes_of_flows(energy) <= MOST_RECYCLED
+    seconds: dict[str, float] = {}
+    with timed(seconds, "arrays"):
+        labels = _start(energy, initial)
+        search = _Search(State(energy, labels), energy.energy(labels), cuts)
+        while not search.settled(moves) and search.sweeps < max_sweeps and not cuts.deadline.passed():
+            search.sweep(moves, recycle)
+    seconds["cuts"] = cuts.seconds["cuts"]
+    seconds["arrays"] -= seconds["cuts"]
     final = search.state.labels
     final.flags.writeable = False
+    settled = search.settled(moves)
     return Labelling(
         final,
         search.energy,
         tuple(search.history),
         cuts.solved,
-        sweeps,
-        _settled(moves, tried, search),
-        cuts.expired() and not _settled(moves, tried, search),
+        search.sweeps,
+        settled,
+        cuts.deadline.passed() and not settled,
         kind,
-        search.seconds,
+        seconds,
         energy,
     )
 
@@ -277,10 +284,6 @@ def _bytes_of_flows(energy: LabelEnergy) -> int:
     """Return about what it takes to keep the flows of the moves to all labels."""
     pixels = int(np.prod(energy.shape))
     return energy.num_labels * pixels * (16 + 12 * len(energy.offsets))
-
-
-def _settled(moves: list[tuple[int, ...]], tried: dict[tuple[int, ...], int], search: _Search) -> bool:
-    return all(tried.get(move) == len(search.history) for move in moves)
 
 
 def _moves(kind: str, num_labels: int) -> list[tuple[int, ...]]:

@@ -18,11 +18,13 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import InvalidInputError
 from ..generators.contrast import finite_array
 from ..generators.parameters import check_integer
+from ..graph.grid_input import as_array
 from ..gridcut.api import grid_cut
 from ..gridcut.result import GridCutResult
 from ..progress import Reporter
-from .colour_models import ColourSpace
-from .segmentation import CAPACITY_PER_NAT, Links, Segmentation, check_channels, check_mask, own
+from .colour_models import Palette
+from .deadline import Deadline
+from .segmentation import CAPACITY_PER_NAT, Links, Segmentation, check_channels, checked_mask, own
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -84,7 +86,7 @@ def grabcut(
     method, device, threads, progress
         As for :func:`preflow.grid_cut`.
     time_limit : float, optional
-        Seconds for each cut. On expiry the iterations end, and the cut's `status` says so.
+        Seconds for all cuts. On expiry the iterations end, and the cut's `status` says so.
 
     Returns
     -------
@@ -115,52 +117,57 @@ def grabcut(
     hard_object, hard_rest = _seeds(inside, foreground, background)
     check_integer("components", components)
     check_integer("iterations", iterations)
-    space = ColourSpace.of(channels)
+    deadline = Deadline(time_limit)
+    palette = Palette.of(channels)
     links = Links(channels, smoothness, sigma, connectivity)
     object_now, cut = ~hard_rest, None
     if warm_start is not None:
         object_now, cut = _start(warm_start, hard_object, hard_rest)
-    mixtures = [space.mixture(where, components) for where in (object_now, ~object_now)]
+    all_pixels, of_object, of_rest = map(palette.counts, (np.ones_like(inside), hard_object, hard_rest))
+    counts = _counts_on_both_sides(palette, all_pixels, object_now)
+    mixtures = [palette.mixture(side, components) for side in counts]
     energies: list[float] = []
     converged = False
     while len(energies) < iterations and not converged and object_now.any() and not object_now.all():
-        mixtures = [
-            space.refit(mixture, where)
-            for mixture, where in zip(mixtures, (object_now, ~object_now), strict=True)
-        ]
-        likely_object, likely_rest = (mixture.assign(space.channels)[1] for mixture in mixtures)
-        network = links.network(likely_object - likely_rest, hard_object, hard_rest)
+        mixtures = [palette.refit(mixture, side) for mixture, side in zip(mixtures, counts, strict=True)]
+        likely_object, likely_rest = (mixture.likelihood(palette.monomials) for mixture in mixtures)
+        network = links.network(palette, likely_object - likely_rest, hard_object, hard_rest)
         cut = grid_cut(
             network,
             method=method,
             device=device,
             threads=threads,
-            time_limit=time_limit,
+            time_limit=deadline.left(),
             progress=progress,
             warm_start=cut,
         )
         # The cut's own energy leaves out what a pixel costs with its likelier label, or with its seed's.
-        free = np.maximum(likely_object, likely_rest)
-        free[hard_object], free[hard_rest] = likely_object[hard_object], likely_rest[hard_rest]
-        energies.append(float(cut.upper_bound) / CAPACITY_PER_NAT - float(free.sum()))
+        free = float((all_pixels - of_object - of_rest) @ np.maximum(likely_object, likely_rest))
+        free += float(of_object @ likely_object + of_rest @ likely_rest)
+        energies.append(float(cut.upper_bound) / CAPACITY_PER_NAT - free)
         converged = bool((cut.labels == object_now).all())
         object_now = np.asarray(cut.labels)
+        counts = _counts_on_both_sides(palette, all_pixels, object_now)
         if cut.status != "optimal":
             break
     assert cut is not None
     return GrabCut(own(object_now), cut, own(hard_object), own(hard_rest), tuple(energies), converged)
 
 
+def _counts_on_both_sides(
+    palette: Palette, all_pixels: NDArray[np.int64], object_now: NDArray[np.bool_]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return how many pixels of the object, and how many others, have each colour."""
+    of_object = palette.counts(object_now)
+    return of_object, all_pixels - of_object
+
+
 def _checked_box(image: ArrayLike, box: ArrayLike) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
     """Return the mask of a box, and the image with an axis of channels."""
     values = finite_array("image", image)
-    try:
-        given = np.asarray(box)
-    except ValueError as error:
-        raise InvalidInputError(f"box is not an array: {error}") from None
+    given = as_array(box, "box")
     if given.dtype == np.bool_:
-        check_mask("box", given)
-        inside = given
+        inside = checked_mask("box", given)
         channels = check_channels(values, given.shape)
     else:
         if given.dtype.kind not in "iu" or given.shape not in ((4,), (6,)):
@@ -195,8 +202,7 @@ def _seeds(
     """Return the pixels whose label is certain: of the object, and of the background."""
     masks = []
     for name, given in (("foreground", foreground), ("background", background)):
-        mask = np.zeros_like(inside) if given is None else np.asarray(given)
-        check_mask(name, mask)
+        mask = np.zeros_like(inside) if given is None else checked_mask(name, given)
         if mask.shape != inside.shape:
             raise InvalidInputError(f"{name} has shape {mask.shape}, the image has shape {inside.shape}")
         masks.append(mask)
@@ -204,8 +210,8 @@ def _seeds(
     both = np.argwhere(hard_object & hard_rest)
     if len(both):
         raise InvalidInputError(
-            f"{len(both)} foreground seeds are outside of the box or background seeds, the first at index "
-            f"{tuple(both[0].tolist())}"
+            f"pixel {tuple(both[0].tolist())} is a foreground seed, but outside of the box or a background "
+            f"seed, as are {len(both) - 1} others"
         )
     if hard_rest.all():
         raise InvalidInputError("no pixel in the box is left to the object")

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import CapacityOverflowError, InvalidInputError
 from ..generators.parameters import check_integer
-from ..graph.grid_input import check_not_masked
+from ..graph.grid_input import as_array
 from ..graph.neighbourhood import Box, half_neighbourhood, pair_boxes
 
 #: Distances between all pairs of labels are stored, and the triangle inequality takes the cube of the number.
@@ -260,11 +260,7 @@ def _checked_distance(distance: ArrayLike, labels: int) -> NDArray[np.int64]:
 
 def _integers(name: str, values: ArrayLike) -> NDArray[Any]:
     """Return integers as int16, int32 or int64; floats are taken where they are exact integers."""
-    check_not_masked(values, name)
-    try:
-        array = np.asarray(values)
-    except ValueError as error:
-        raise InvalidInputError(f"{name} is not an array: {error}") from None
+    array = as_array(values, name)
     if array.dtype.kind == "f":
         if not np.isfinite(array).all():
             raise InvalidInputError(f"{name} has values that are not finite")

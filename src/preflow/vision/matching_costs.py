@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import CapacityOverflowError, InvalidInputError
-from ..graph.grid_input import check_not_masked
+from ..graph.grid_input import as_array
 from ..graph.neighbourhood import Box, half_neighbourhood, pair_boxes
 
 #: The largest cost of a pair of pixels: half from the census, half from colour.
@@ -44,11 +44,7 @@ def checked_frame(name: str, image: ArrayLike) -> NDArray[np.float32]:
 
     Integers are taken on the scale of their type, floats on the scale from 0 to 1, as scikit-image does.
     """
-    check_not_masked(image, name)
-    try:
-        pixels = np.asarray(image)
-    except ValueError as error:
-        raise InvalidInputError(f"{name} is not an array: {error}") from None
+    pixels = as_array(image, name)
     if pixels.ndim not in (2, 3) or pixels.shape[2:] not in ((), (1,), (2,), (3,)) or pixels.size == 0:
         raise InvalidInputError(f"{name} has shape (h, w) or (h, w, channels of 1 to 3), got {pixels.shape}")
     if pixels.dtype.kind not in "biuf":

@@ -6,7 +6,6 @@ switching makes no difference keep their label.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -21,6 +20,8 @@ from ..gridcut.methods import METHODS
 from ..gridcut.result import GridCutResult
 from ..maxflow.api import min_cut
 from ..solving.dispatch import check_method, check_placement, find_method
+from ..solving.timing import timed
+from .deadline import Deadline
 from .label_energy import LabelEnergy
 
 #: Terms of a move are int32 where no sum of those of a pixel can exceed this, else int64.
@@ -169,6 +170,8 @@ class Cuts:
         Have every cut verified.
     recycle : bool
         Start moves from the flow of the last one to the same label, if there is one, and keep their flows.
+    deadline : Deadline
+        Of all cuts together.
     """
 
     method: str = "auto"
@@ -177,22 +180,14 @@ class Cuts:
     prove: bool = False
     recycle: bool = False
     solved: int = 0
-    seconds: float = 0.0
-    deadline: float | None = field(default=None, init=False)
+    seconds: dict[str, float] = field(default_factory=lambda: {"cuts": 0.0})
+    deadline: Deadline = field(default_factory=lambda: Deadline(None))
     earlier: dict[tuple[int, ...], GridCutResult] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         check_placement(METHODS, self.device, self.threads)
         if self.method != "auto":
             check_method(find_method(METHODS, self.method), self.device, self.threads)
-
-    def set_deadline(self, time_limit: float | None) -> None:
-        """Let all cuts together take so many seconds from now on."""
-        self.deadline = None if time_limit is None else time.monotonic() + time_limit
-
-    def expired(self) -> bool:
-        """Whether time is up."""
-        return self.deadline is not None and time.monotonic() >= self.deadline
 
     def candidates(self, move: Move, labels: tuple[int, ...]) -> Iterator[NDArray[np.bool_]]:
         """Yield choices among which the best is a best one of all."""
@@ -206,16 +201,18 @@ class Cuts:
             if len(labels) == 2:
                 yield np.zeros_like(move.current)
             return
-        start = time.perf_counter()
-        switched = self._cut(move, labels)
+        with timed(self.seconds, "cuts"):
+            switched = self._cut(move, labels)
         self.solved += 1
-        self.seconds += time.perf_counter() - start
         yield switched
 
     def _cut(self, move: Move, labels: tuple[int, ...]) -> NDArray[np.bool_]:
         """Return which pixels switch in a minimum cut."""
-        limit = None if self.deadline is None else max(self.deadline - time.monotonic(), 1e-3)
-        placement: dict[str, Any] = {"device": self.device, "threads": self.threads, "time_limit": limit}
+        placement: dict[str, Any] = {
+            "device": self.device,
+            "threads": self.threads,
+            "time_limit": self.deadline.left(),
+        }
         if move.groups:
             # What ties any number of pixels together is no grid.
             general = min_cut(_network(move), **placement)

@@ -7,7 +7,6 @@ Both find displacements of whole pixels, see :mod:`preflow.vision.patch_assignme
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import InvalidInputError
 from ..generators.parameters import check_integer, check_number, check_positive
 from ..solving.run import check_time_limit
+from ..solving.timing import timed
 from .expansion import Labelling
 from .flow_expansion import candidate_displacements, label_displacements
 from .label_energy import MOST_LABELS
@@ -51,6 +51,7 @@ class OpticalFlow:
     assignments : int
         Assignments solved, one a patch, round and level.
     seconds : dict of str to float
+        Where the time went, and "compile", if kernels were compiled.
     """
 
     flow: NDArray[np.float32]
@@ -145,32 +146,23 @@ def find_optical_flow(
     placement: dict[str, Any] = {"method": solver, "device": device, "threads": threads}
     reference, moving = (Frame.of(frame) for frame in pixels)
     labelling, candidates, assignments = None, None, 0
-    start = time.perf_counter()
     if method == "assignment":
         levels = _levels(max_displacement / radius + 1, reference.shape, 2 * patch)
-        matcher = PatchMatcher(patch, radius, **placement)
-        displacement = matcher.displacements(reference, moving, levels)
+        matcher = PatchMatcher(patch, radius, **placement, seconds=seconds)
+        displacement = matcher.displacements(reference, moving, levels, max_displacement)
         assignments = matcher.solved
-        seconds |= {"costs": matcher.seconds["costs"], "assignments": matcher.seconds["assignments"]}
     else:
         levels = _levels(2 * max_displacement / COARSE_REACH, reference.shape, 2 * COARSE_REACH)
-        candidates = candidate_displacements(reference, moving, max_displacement, levels, max_labels)
-        seconds["candidates"] = time.perf_counter() - start
-        labelling = label_displacements(
-            reference,
-            moving,
-            candidates,
-            smoothness,
-            sigma,
-            max_sweeps=max_sweeps,
-            time_limit=time_limit,
-            **placement,
-        )
+        with timed(seconds, "candidates"):
+            candidates = candidate_displacements(reference, moving, max_displacement, levels, max_labels)
+        limits = {"max_sweeps": max_sweeps, "time_limit": time_limit}
+        with timed(seconds, "expansion"):
+            labelling = label_displacements(
+                reference, moving, candidates, smoothness, sigma, **limits, **placement
+            )
         displacement = candidates[labelling.labels].transpose(2, 0, 1)
-        seconds["expansion"] = time.perf_counter() - start - seconds["candidates"]
-    start = time.perf_counter()
-    flow = refined(reference, moving, displacement)
-    seconds["refine"] = time.perf_counter() - start
+    with timed(seconds, "refine"):
+        flow = refined(reference, moving, displacement)
     return OpticalFlow(flow, displacement, method, labelling, candidates, assignments, seconds)
 
 

@@ -10,7 +10,6 @@ and of taking medians over neighbouring patches alternate, from coarse frames to
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..assignment.api import linear_assignment
+from ..solving.timing import timed
 from .matching_costs import LARGEST_COST, Frame
 
 #: Height and width of a patch, at most.
@@ -52,7 +52,7 @@ class PatchMatcher:
     solved : int
         Assignments solved so far.
     seconds : dict of str to float
-        Spent on "costs" and on "assignments".
+        Spent on "costs", on "assignments" and, if kernels were compiled, on "compile".
     """
 
     patch: int
@@ -61,31 +61,31 @@ class PatchMatcher:
     device: str = "auto"
     threads: int | None = None
     solved: int = 0
-    seconds: dict[str, float] = field(default_factory=lambda: {"costs": 0.0, "assignments": 0.0})
+    seconds: dict[str, float] = field(default_factory=dict)
 
-    def displacements(self, reference: Frame, moving: Frame, levels: int) -> NDArray[np.int64]:
-        """Return for every pixel by how much it moves, shape (2, h, w), first down and then to the right."""
+    def displacements(self, reference: Frame, moving: Frame, levels: int, largest: int) -> NDArray[np.int64]:
+        """Return for every pixel by how much it moves, shape (2, h, w), first down and then to the right.
+
+        Neither is more than `largest`.
+        """
         height, width = reference.shape
         grid = -(-height // self.patch), -(-width // self.patch)
         base = np.zeros((2, *grid), np.int64)
         if levels > 1:
-            coarse = self.displacements(reference.half(), moving.half(), levels - 1)
+            coarse = self.displacements(reference.half(), moving.half(), levels - 1, -(-largest // 2))
             finer = 2 * coarse.repeat(2, axis=1).repeat(2, axis=2)[:, :height, :width]
+            finer = finer.clip(-largest, largest)
             base = self._best_around(reference, moving, self._medians(finer))
-        start = time.perf_counter()
-        costs = self._unlikeness(reference, moving, base)
-        self.seconds["costs"] += time.perf_counter() - start
+        with timed(self.seconds, "costs"):
+            costs = self._unlikeness(reference, moving, base)
         motion = prior = base
-        start = time.perf_counter()
-        for turn in range(ROUNDS):
-            penalty = PENALTY if turn or levels > 1 else LEAST_PENALTY
-            motion = self._matched(costs, base, prior, penalty)
-            prior = _median_around(self._medians(motion))
-        self.seconds["assignments"] += time.perf_counter() - start
-        start = time.perf_counter()
-        motion = self._settled(reference, moving, motion[:, :height, :width])
-        self.seconds["costs"] += time.perf_counter() - start
-        return motion
+        with timed(self.seconds, "assignments"):
+            for turn in range(ROUNDS):
+                penalty = PENALTY if turn or levels > 1 else LEAST_PENALTY
+                motion = self._matched(costs, base, prior, penalty, largest)
+                prior = _median_around(self._medians(motion))
+        with timed(self.seconds, "costs"):
+            return self._settled(reference, moving, motion[:, :height, :width])
 
     def _best_around(self, reference: Frame, moving: Frame, motion: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return for every patch which of its own and its 8 neighbours' motions makes it match best."""
@@ -130,13 +130,20 @@ class PatchMatcher:
         return np.stack(costs)
 
     def _matched(
-        self, costs: NDArray[np.int16], base: NDArray[np.int64], prior: NDArray[np.int64], penalty: int
+        self,
+        costs: NDArray[np.int16],
+        base: NDArray[np.int64],
+        prior: NDArray[np.int64],
+        penalty: int,
+        largest: int,
     ) -> NDArray[np.int64]:
         """Return the motion of every pixel by one assignment a patch; to move by `prior` costs nothing."""
         side, reach = self.patch, self.patch + 2 * self.radius
         steps = self._steps()
-        away = np.abs(base[:, np.newaxis] + steps.T[:, :, np.newaxis, np.newaxis] - prior[:, np.newaxis])
-        extra = np.minimum(penalty * away.sum(axis=0), MOST_PENALTY).reshape(len(steps), -1)
+        moved = base[:, np.newaxis] + steps.T[:, :, np.newaxis, np.newaxis]
+        extra = np.minimum(penalty * np.abs(moved - prior[:, np.newaxis]).sum(axis=0), MOST_PENALTY)
+        extra[(np.abs(moved) > largest).any(axis=0)] = LARGEST_COST
+        extra = extra.reshape(len(steps), -1)
         pixel = np.stack(np.divmod(np.arange(side * side), side), axis=-1)
         partner = (pixel[:, np.newaxis] + steps + self.radius) @ np.array([reach, 1])
         motion = []
@@ -144,7 +151,7 @@ class PatchMatcher:
         for first in range(0, costs.shape[1], at_once):
             part = slice(first, first + at_once)
             total = np.minimum(costs[:, part] + extra[:, part, np.newaxis], LARGEST_COST)
-            # Partners further away than the radius cost as much as the worst.
+            # Partners further away than the radius or the largest motion cost as much as the worst.
             matrices = np.full((total.shape[1], side * side, reach * reach), LARGEST_COST, np.int64)
             matrices[:, np.arange(side * side)[:, np.newaxis], partner] = total.transpose(1, 2, 0)
             result = linear_assignment(matrices, method=self.method, device=self.device, threads=self.threads)
@@ -152,7 +159,9 @@ class PatchMatcher:
             motion.append(np.stack(np.divmod(result.column, reach), axis=-1) - self.radius - pixel)
         chosen = np.concatenate(motion)
         chosen = np.where(np.abs(chosen) <= self.radius, chosen, 0)
-        return self._spread(base) + self._by_pixel(chosen, base.shape[1:])
+        around = self._spread(base)
+        found = around + self._by_pixel(chosen, base.shape[1:])
+        return np.where(np.abs(found) <= largest, found, around)
 
     def _steps(self) -> NDArray[np.int64]:
         """Return all displacements (dy, dx) within the radius."""

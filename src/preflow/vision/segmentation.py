@@ -21,12 +21,13 @@ from ..errors import CapacityOverflowError, InvalidInputError
 from ..generators.contrast import contrast_capacity, finite_array
 from ..generators.parameters import check_integer, check_number
 from ..graph.grid import GridNetwork
+from ..graph.grid_input import as_array
 from ..graph.neighbourhood import half_neighbourhood
 from ..graph.network import EXACT_FLOAT
 from ..gridcut.api import grid_cut
 from ..gridcut.result import GridCutResult
 from ..progress import Reporter
-from .colour_models import ColourSpace
+from .colour_models import Palette
 
 #: Units of capacity that one nat of log-likelihood is worth: rounding then moves no cost by more than 0.05 %
 #: of a nat.
@@ -68,8 +69,8 @@ class Segmentation:
 
     def __repr__(self) -> str:
         shape = " x ".join(map(str, self.mask.shape))
-        size = np.count_nonzero(self.mask)
-        return f"<Segmentation: {size:,} of {shape} pixels, from {self.num_seeds:,} seeds, {self.cut!r}>"
+        size = f"{np.count_nonzero(self.mask):,} of {shape} pixels"
+        return f"<{type(self).__name__}: {size}, from {self.num_seeds:,} seeds, {self.cut!r}>"
 
 
 def segment(
@@ -160,10 +161,10 @@ def segment(
     >>> bool((result.mask == (image == 1)).all())
     True
     """
+    seeds = checked_seeds(foreground, background)
     network = segmentation_network(
         image,
-        foreground,
-        background,
+        *seeds,
         smoothness=smoothness,
         sigma=sigma,
         connectivity=connectivity,
@@ -182,12 +183,12 @@ def segment(
         progress=progress,
         warm_start=None if warm_start is None else warm_start.cut,
     )
-    return Segmentation(own(cut.labels), cut, own(foreground), own(background))
+    return Segmentation(own(cut.labels), cut, *map(own, seeds))
 
 
-def own(values: ArrayLike) -> NDArray[np.bool_]:
+def own(values: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return a copy of a mask that cannot be written to."""
-    mask = np.array(values, dtype=np.bool_)
+    mask = np.array(values)
     mask.flags.writeable = False
     return mask
 
@@ -221,17 +222,18 @@ def segmentation_network(
     seeds = checked_seeds(foreground, background)
     channels = check_channels(image, seeds[0].shape)
     check_prior(prior)
-    space = ColourSpace.of(channels)
+    palette = Palette.of(channels)
     if model == "histogram":
-        ratio = space.histogram_ratio(*seeds)
+        ratio = palette.histogram_ratio(*seeds)
     elif model == "mixture":
         check_integer("components", components)
-        likelihoods = [space.mixture(mask, components).assign(space.channels)[1] for mask in seeds]
-        ratio = likelihoods[0] - likelihoods[1]
+        mixtures = [palette.mixture(palette.counts(mask), components) for mask in seeds]
+        likely_object, likely_rest = (mixture.likelihood(palette.monomials) for mixture in mixtures)
+        ratio = likely_object - likely_rest
     else:
         raise InvalidInputError(f"model is 'histogram' or 'mixture', got {model!r}")
     links = Links(channels, smoothness, sigma, connectivity)
-    return links.network(ratio + math.log(prior / (1 - prior)), *seeds)
+    return links.network(palette, ratio + math.log(prior / (1 - prior)), *seeds)
 
 
 class Links:
@@ -260,14 +262,18 @@ class Links:
             )
 
     def network(
-        self, ratio: NDArray[np.float64], foreground: NDArray[np.bool_], background: NDArray[np.bool_]
+        self,
+        palette: Palette,
+        ratio: NDArray[np.float64],
+        foreground: NDArray[np.bool_],
+        background: NDArray[np.bool_],
     ) -> GridNetwork:
-        """Return the network in which a pixel gains its log-likelihood ratio, in nats, at the source side."""
-        data_term = np.rint(CAPACITY_PER_NAT * ratio)
-        data_term[foreground] = self.more_than_n_links
-        data_term[background] = -self.more_than_n_links
-        fits = np.abs(data_term).max(initial=0) <= np.iinfo(np.int32).max
-        data = data_term.astype(np.int32 if fits else np.int64)
+        """Return the network in which a pixel gains its colour's ratio, in nats, at the source side."""
+        gains = np.rint(CAPACITY_PER_NAT * ratio)
+        largest = max(self.more_than_n_links, float(np.abs(gains).max()))
+        data = gains.astype(np.int32 if largest <= np.iinfo(np.int32).max else np.int64)[palette.index]
+        data[foreground] = self.more_than_n_links
+        data[background] = -self.more_than_n_links
         return GridNetwork.from_arrays(
             np.maximum(data, 0),
             np.maximum(np.negative(data), 0),
@@ -287,34 +293,34 @@ def checked_seeds(
     foreground: ArrayLike, background: ArrayLike
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return two masks of one shape, neither of them empty, that do not overlap."""
-    object_seeds, other_seeds = np.asarray(foreground), np.asarray(background)
-    seeds = {"foreground": object_seeds, "background": other_seeds}
-    for name, mask in seeds.items():
-        check_mask(name, mask)
+    object_seeds = checked_mask("foreground", foreground)
+    other_seeds = checked_mask("background", background)
     if object_seeds.shape != other_seeds.shape:
         raise InvalidInputError(
             f"foreground has shape {object_seeds.shape}, background has shape {other_seeds.shape}"
         )
-    for name, mask in seeds.items():
+    for name, mask in (("foreground", object_seeds), ("background", other_seeds)):
         if not mask.any():
             raise InvalidInputError(f"there are no {name} seeds: both kinds are needed")
     both = np.argwhere(object_seeds & other_seeds)
     if len(both):
         raise InvalidInputError(
-            f"{len(both)} pixels are foreground and background seeds at once, the first at index "
-            f"{tuple(both[0].tolist())}"
+            f"pixel {tuple(both[0].tolist())} is a foreground and a background seed at once, as are "
+            f"{len(both) - 1} others"
         )
     return object_seeds, other_seeds
 
 
-def check_mask(name: str, mask: NDArray[Any]) -> None:
-    """Raise InvalidInputError unless `mask` is one bool for each pixel of an image or a volume."""
+def checked_mask(name: str, given: ArrayLike) -> NDArray[np.bool_]:
+    """Return what is one bool for each pixel of an image or a volume."""
+    mask = as_array(given, name)
     if mask.dtype != np.bool_:
         raise InvalidInputError(f"{name} is an array of bool, got {mask.dtype}")
     if mask.ndim not in ALL_AROUND:
         raise InvalidInputError(
             f"{name} has the shape of an image or a volume without its channels, got shape {mask.shape}"
         )
+    return mask
 
 
 def check_channels(image: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:

@@ -9,7 +9,6 @@ background beside them (Hirschmüller, PAMI 2008, section 2.5); integers are ref
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidInputError
 from ..generators.parameters import check_integer, check_number, check_positive
-from ..solving.run import check_time_limit
+from ..solving.timing import timed
+from .deadline import Deadline
 from .expansion import Labelling, alpha_expansion
 from .label_energy import MOST_LABELS, LabelEnergy, truncated_linear
 from .matching_costs import (
@@ -55,7 +55,7 @@ class Stereo:
     right : Labelling or None
         That of the right view, mirrored.
     seconds : dict of str to float
-        "costs", "left", "right" and "refine".
+        "costs", "left", "right" and "refine"; and "compile", if kernels were compiled.
     """
 
     disparity: NDArray[np.float32]
@@ -111,7 +111,7 @@ def match_stereo(
     max_sweeps, method, device, threads
         As for :func:`alpha_expansion`.
     time_limit : float, optional
-        Seconds for all minimum cuts.
+        Seconds altogether; when they are over, minimum cuts end, nothing else.
 
     Returns
     -------
@@ -144,32 +144,27 @@ def match_stereo(
     disparities = _checked_range(min_disparity, max_disparity, frames[0].shape[1])
     check_number("smoothness", smoothness)
     check_positive("sigma", sigma)
-    check_time_limit(time_limit)
+    deadline = Deadline(time_limit)
     seconds: dict[str, float] = {}
-    start = time.perf_counter()
-    first, second = (Frame.of(pixels, axes=(1,)) for pixels in frames)
-    costs = np.stack([first.costs(second, 0, -disparity) for disparity in disparities])
-    seconds["costs"] = time.perf_counter() - start
+    with timed(seconds, "costs"):
+        first, second = (Frame.of(pixels, axes=(1,)) for pixels in frames)
+        costs = np.stack([first.costs(second, 0, -disparity) for disparity in disparities])
 
     def labelled(frame: Frame, data: NDArray[np.int16], name: str) -> Labelling:
-        start = time.perf_counter()
-        energy = LabelEnergy.from_arrays(
-            data,
-            truncated_linear(len(data), STEP),
-            smoothness_weights(frame, smoothness, sigma, connectivity),
-        )
-        spent = sum(seconds.values()) - seconds["costs"]
-        left_over = None if time_limit is None else max(time_limit - spent, 1e-3)
-        labelling = alpha_expansion(
-            energy,
-            max_sweeps=max_sweeps,
-            method=method,
-            device=device,
-            threads=threads,
-            time_limit=left_over,
-        )
-        seconds[name] = time.perf_counter() - start
-        return labelling
+        with timed(seconds, name):
+            energy = LabelEnergy.from_arrays(
+                data,
+                truncated_linear(len(data), STEP),
+                smoothness_weights(frame, smoothness, sigma, connectivity),
+            )
+            return alpha_expansion(
+                energy,
+                max_sweeps=max_sweeps,
+                method=method,
+                device=device,
+                threads=threads,
+                time_limit=deadline.left(),
+            )
 
     of_left = labelled(first, costs, "left")
     of_right = None
@@ -177,12 +172,11 @@ def match_stereo(
     if occlusions:
         of_right = labelled(second, _seen_from_right(costs, disparities), "right")
         occluded = _occluded(of_left.labels, of_right.labels, min_disparity)
-    start = time.perf_counter()
-    disparity = _refined(costs, of_left.labels) + np.float32(min_disparity)
-    disparity = _filled(disparity, occluded)
+    with timed(seconds, "refine"):
+        disparity = _refined(costs, of_left.labels) + np.float32(min_disparity)
+        disparity = _filled(disparity, occluded)
     for array in (disparity, occluded):
         array.flags.writeable = False
-    seconds["refine"] = time.perf_counter() - start
     return Stereo(disparity, occluded, of_left, of_right, seconds)
 
 
