@@ -117,7 +117,7 @@ class MulticorePushRelabelOptions(PushRelabelOptions):
     relabel_period: float = 2.0
     initial_labels: Literal["exact", "one"] = "one"
     relabel_stalled: bool = True
-    search_share: float = 1 / 256
+    search_share: float = 1 / 1024
 
     def __post_init__(self) -> None:
         super().__post_init__()
