@@ -238,7 +238,8 @@ def as_costs(
     values = _as_numbers(values, threads)
     checked = checked_sizes(sizes, leading, n, m)
     stack = _for_kernels(values).reshape(items, n, m)
-    costs = DenseCosts(stack, leading, bool(maximize), checked, importer_of(cost) if is_tensor(cost) else None)
+    importer = importer_of(cost) if is_tensor(cost) else None
+    costs = DenseCosts(stack, leading, bool(maximize), checked, importer)
     if check:
         costs.check(threads)
     return costs
