@@ -1,14 +1,13 @@
-"""What the benchmarks on a GPU write: rows, with the machine and the versions that made them."""
+"""What the benchmarks write: rows, with the machine and the versions that made them."""
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-
-import cupy
 
 from preflow.bench.machine import describe_machine, package_versions
 
@@ -20,9 +19,16 @@ def write_rows(path: str, rows: Sequence[dict[str, Any]], packages: Sequence[str
         "machine": describe_machine(),
         "versions": {
             **package_versions(packages),
-            "cupy": cupy.__version__,
-            "cuda": cupy.cuda.runtime.runtimeGetVersion(),
+            **_gpu_versions(),
         },
         "rows": rows,
     }
     Path(path).write_text(json.dumps(record, indent=1) + "\n")
+
+
+def _gpu_versions() -> dict[str, Any]:
+    """Return the versions of what the process used on a GPU, if any."""
+    cupy = sys.modules.get("cupy")
+    if cupy is None:
+        return {}
+    return {"cupy": cupy.__version__, "cuda": cupy.cuda.runtime.runtimeGetVersion()}

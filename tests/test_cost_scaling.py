@@ -176,7 +176,7 @@ def test_epsilon_below_one_over_rows_is_not_enough_for_the_first_definitions() -
     assert isinstance(costs, SparseCosts)
 
     def total(form: str, epsilon: int) -> int:
-        network = refine.make_network(costs, scale, np.int64)
+        network = refine.make_network(costs, scale, np.int64, np.zeros(1, np.int64))
         network.price[:] = prices
         delta = np.int64(epsilon // 2 if form == "csa" else epsilon)
         offset = delta if form == "csa" else np.int64(0)
@@ -260,6 +260,33 @@ def test_floats_of_very_different_sizes() -> None:
     distances = COST_FAMILIES["geometric"](80)
     for costs in (np.exp(25 * distances), distances**8, distances + 1e9, distances[:60]):
         check(costs, float(costs[linear_sum_assignment(costs)].sum()))
+
+
+@pytest.mark.parametrize("shape", [(6, 6), (5, 8)])
+def test_the_network_has_every_arc_in_both_directions(shape: tuple[int, int]) -> None:
+    n, m = shape
+    costs = random_costs(shape, "forbidden", 4)
+    network = refine.make_network(as_costs(costs, False).to_sparse(), 3.0, np.float64, np.zeros(1, np.int64))
+    size = (network.last - network.first).astype(int)
+    tail = np.repeat(np.arange(len(size)), size)
+    head = network.head.astype(int)
+    reverse = network.reverse.astype(int)
+    assert np.array_equal(network.first, np.cumsum(size) - size)
+    assert np.array_equal(reverse[reverse], np.arange(len(head)))
+    assert np.array_equal(tail[reverse], head)
+    assert np.array_equal(network.cost[reverse], -network.cost)
+    assert np.array_equal(network.forward, network.residual)
+    forward = network.forward == 1
+    assert (network.forward[reverse] == 1 - network.forward).all()
+    rows, columns = np.nonzero(np.isfinite(costs))
+    between = forward & (tail < n)
+    assert np.array_equal(tail[between], rows)
+    assert np.array_equal(head[between] - n, columns)
+    assert np.array_equal(network.cost[between], 3 * costs[rows, columns])
+    rest = forward & ~between
+    assert tail[rest].tolist() == (list(range(n, n + m)) if n < m else [])
+    assert (head[rest] == n + m).all()
+    assert network.supply.sum() == 0
 
 
 @pytest.mark.parametrize("options", [{}, {"form": "generic"}, {"form": "mixed"}], ids=str)

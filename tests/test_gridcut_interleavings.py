@@ -18,8 +18,11 @@ from exploration import (
     look_then_set,
     serve,
 )
-from preflow.gridcut import distances, regions
+from preflow.gridcut import borders, distances, regions
+from preflow.gridcut.blocks import Blocks, Faces, close_face, coarser_blocks, make_faces, plan_blocks
+from preflow.gridcut.forests import Forests, make_forests
 from preflow.gridcut.regions import CLOSED, Regions, make_regions
+from preflow.gridcut.state import GridState
 from preflow.kernels import atomics
 from scheduler import Outcome, Thread, explore, hidden_values
 
@@ -154,7 +157,85 @@ def take_turns(num_blocks: int, num_turns: int, num_threads: int) -> Outcome:
     return explore(make_case, check_end=check_end)
 
 
+# Another partition
+
+
+class Part(NamedTuple):
+    """What change_partition is given of a partition."""
+
+    state: GridState
+    blocks: Blocks
+    faces: Faces
+    regions: Regions
+    barrier: NDArray[np.int64]
+
+
+class Parts(NamedTuple):
+    """What the threads share."""
+
+    first: Part
+    second: Part
+    forests: Forests
+
+
+def two_partitions(num_threads: int) -> Parts:
+    """Return a row of six pixels with arcs to the next one and the next but one, its first faces closed."""
+    offsets = np.array([(0, 1), (0, -1), (0, 2), (0, -2)])
+    pad, size, degree = 2, 10, 4
+    residual = np.zeros((size, degree), np.int32)
+    for d, (_, offset) in enumerate(offsets):
+        residual[[p for p in range(2, 8) if 2 <= p + offset < 8], d] = 3
+    residual[4, 0] = residual[5, 3] = 0
+    state = GridState(residual.ravel(), np.zeros(size, np.int32), offsets[:, 1].astype(np.uint64))
+    forests = make_forests(state, 0)
+    forests.label[2:8] = [1, 2, -2, -1, 2, 1]
+    forests.parent[2:8] = [4, 1, 0, 4, 0, 4]
+    barrier = impatient_barrier(num_threads)
+
+    def part(blocks: Blocks) -> Part:
+        faces = make_faces(blocks, offsets, np.int32)
+        hold_constant((faces.ends, faces.direction, faces.box, faces.first))
+        return Part(state, blocks, faces, make_regions(int(blocks.counts.prod()), faces.ends), barrier)
+
+    blocks = plan_blocks((1, 6), pad, 3)
+    parts = Parts(part(blocks), part(coarser_blocks(blocks)), forests)
+    parts.first.regions.depth[:] = [(1, 2), (3, 1), (1, 1)]
+    for face in range(len(parts.first.faces.direction)):
+        close_face(state, blocks, parts.first.faces, np.uint64(face))
+    hold_constant((*blocks[:4], *parts.second.blocks[:4], state.step, forests.label))
+    return parts
+
+
+def change(num_threads: int) -> Outcome:
+    """What several threads make of it is what one does."""
+    one = two_partitions(1)
+    borders.change_partition(*one, ZERO, ONE)
+    assert (one.forests.queued & borders.CUT_OFF).any()
+    assert (one.forests.queued & borders.CAN_GROW).any()
+
+    def member(thread: int) -> Thread:
+        return lambda shared: borders.change_partition(*shared, np.uint64(thread), np.uint64(num_threads))
+
+    def check_end(shared: Parts, results: list[bool]) -> None:
+        assert all(results)
+        for name, found, wanted in (
+            ("residual", shared.first.state.residual, one.first.state.residual),
+            ("kept", shared.second.faces.kept, one.second.faces.kept),
+            ("parent", shared.forests.parent[2:8], one.forests.parent[2:8]),
+            ("queued", shared.forests.queued, one.forests.queued),
+            ("depth", shared.second.regions.depth, one.second.regions.depth),
+            ("weight", shared.second.regions.weight, one.second.regions.weight),
+        ):
+            assert np.array_equal(found, wanted), name
+
+    return explore(
+        lambda: (two_partitions(num_threads), [member(thread) for thread in range(num_threads)]),
+        check_end=check_end,
+    )
+
+
 CASES: Cases = {
+    "partition": lambda: change(2),
     "turns": lambda: take_turns(2, 4, 2),
     "turns-3": lambda: take_turns(1, 2, 3),
     "row": lambda: work(3, ROW, 2),
@@ -194,6 +275,27 @@ MUTANTS: Mutants = {
         edit(distances.next_block, "(turn % TWO) * PADDING", "ZERO * PADDING"),
         "not all that was found",
     ),
+    "partition: closes faces while others open some": (
+        "partition",
+        edit(
+            borders.change_partition,
+            "if not wait(first.barrier, num_threads):\n        return False\n    faces = second.faces",
+            "faces = second.faces",
+        ),
+        "residual",
+    ),
+    "partition: marks plainly what others mark": (
+        "partition",
+        edit(
+            borders.mark_border, "relaxed_store(forests.queued, p, CAN_GROW)", "forests.queued[p] = CAN_GROW"
+        ),
+        "data race",
+    ),
+    "partition: looks plainly at a parent that another thread takes away": (
+        "partition",
+        edit(borders.cut_off, "relaxed_load(forests.parent, p)", "forests.parent[p]"),
+        "data race",
+    ),
     "keeps a region": (
         "square",
         edit(regions.next_region, "regions.state[had] = IDLE", "pass"),
@@ -214,6 +316,7 @@ def test_expressions_hide_no_value() -> None:
         if callable(value) and name[0].islower() and not name.startswith("make")
     }
     assert hidden_values(regions, stepping) == []
+    assert hidden_values(borders, {"wait", "relaxed_load", "relaxed_store"}) == []
 
 
 if __name__ == "__main__":

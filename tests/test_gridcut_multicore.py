@@ -18,7 +18,7 @@ from preflow.graph.grid import GridNetwork
 from preflow.graph.integer_grid import integer_grid
 from preflow.graph.neighbourhood import both_ways
 from preflow.gridcut import multicore_merging
-from preflow.gridcut.blocks import block_box, make_faces, plan_blocks, row_of, rows_of
+from preflow.gridcut.blocks import block_box, coarser_blocks, make_faces, plan_blocks, row_of, rows_of
 from preflow.gridcut.multicore_merging import MergingOptions, blocks_wanted
 from preflow.parallel.delays import make_delays
 from preflow.solving.run import Control
@@ -74,13 +74,15 @@ def grids(draw: st.DrawFn) -> GridNetwork:
     grid=grids(),
     threads=st.sampled_from([1, 2, 3, 9]),
     blocks=st.sampled_from([None, 2, 7, 1000]),
+    repartition=st.booleans(),
     waves=st.sampled_from([0, 1, 2, 8]),
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_merging_agrees_with_the_general_solver(
-    grid: GridNetwork, threads: int, blocks: int | None, waves: int
+    grid: GridNetwork, threads: int, blocks: int | None, repartition: bool, waves: int
 ) -> None:
-    check(grid, method="multicore-merging", threads=threads, options={"blocks": blocks, "waves": waves})
+    options = {"blocks": blocks, "repartition": repartition, "waves": waves}
+    check(grid, method="multicore-merging", threads=threads, options=options)
 
 
 @given(grid=grids(), threads=st.sampled_from([1, 2, 3, 9]), period=st.sampled_from([0.01, 1.0, None]))
@@ -113,7 +115,7 @@ def test_capacities_of_64_bits() -> None:
 # Blocks
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(60))
 def test_faces_are_all_arcs_between_blocks(seed: int) -> None:
     rng = np.random.default_rng(seed)
     axes = int(rng.integers(1, 4))
@@ -122,6 +124,8 @@ def test_faces_are_all_arcs_between_blocks(seed: int) -> None:
     offsets = both_ways(sorted(offset for offset in half if offset > (0,) * axes) or [(1,) * axes])
     pad = 7
     blocks = plan_blocks(shape, pad, int(rng.integers(1, 40)))
+    if seed % 2:
+        blocks = coarser_blocks(blocks)
     faces = make_faces(blocks, np.array(offsets), np.int32)
     number = pad + np.arange(np.prod(shape)).reshape(shape)
     block_of = np.full(shape, -1)
@@ -156,7 +160,12 @@ def test_blocks_are_near_to_cubes() -> None:
         ((30, 2000, 2000), 64, [1, 8, 8]),
         ((1, 1), 64, [1, 1]),
     ):
-        assert plan_blocks(shape, 0, wanted).counts.tolist() == counts
+        blocks = plan_blocks(shape, 0, wanted)
+        assert blocks.counts.tolist() == counts
+        others = coarser_blocks(blocks)
+        assert others.counts.tolist() == [(count + 1) // 2 for count in counts]
+        for length, first, second in zip(shape, blocks.cuts.tolist(), others.cuts.tolist(), strict=True):
+            assert not (set(first) & set(second)) - {0, length}
     assert blocks_wanted(100, 16, None) == 1
     assert blocks_wanted(16_000_000, 16, None) >= 128
 
@@ -182,7 +191,11 @@ def test_many_solves_on_more_threads_than_cores(method: str) -> None:
 def test_threads_that_are_held_up(seed: int) -> None:
     grid = integer_grid(smooth_grid((8, 20, 20) if seed % 2 else (40, 50), seed))
     threads = 2 + 3 * (seed % 3)
-    for options in (MergingOptions(blocks=30), MergingOptions(blocks=30, waves=4)):
+    for options in (
+        MergingOptions(blocks=30),
+        MergingOptions(blocks=30, repartition=False),
+        MergingOptions(blocks=30, waves=4),
+    ):
         control = Control(threads=threads, delays=make_delays(threads, seed))
         solution = multicore_merging.solve(grid, None, options, control)
         assert solution.finished
@@ -286,6 +299,7 @@ def test_a_time_limit_leaves_bounds(method: str) -> None:
     [
         ("multicore-merging", {"blocks": 0}),
         ("multicore-merging", {"blocks": 1.5}),
+        ("multicore-merging", {"repartition": 1}),
         ("multicore-regions", {"waves": -1}),
         ("multicore-lockfree", {"relabel_period": 0}),
         ("multicore-lockfree", {"concurrent_relabel": True}),

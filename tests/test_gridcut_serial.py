@@ -15,7 +15,8 @@ from oracles import edmonds_karp
 from preflow.certify.grid import labelling_energy, lower_bound
 from preflow.errors import InvalidInputError
 from preflow.graph.integer_grid import integer_grid
-from preflow.gridcut import forests as ibfs
+from preflow.gridcut import forests as trees
+from preflow.gridcut import growth
 from preflow.gridcut import serial_boykov_kolmogorov as bk
 from preflow.gridcut import serial_incremental_bfs as serial
 from preflow.gridcut import state as states
@@ -114,7 +115,7 @@ def test_warm_start_changes_nothing(grid: SmallGrid, other: int, sweep: bool) ->
 
 def test_larger_grids_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forests deeper than there is room for at first, and rings that wrap around."""
-    monkeypatch.setattr(ibfs, "LEVELS", 8)
+    monkeypatch.setattr(trees, "LEVELS", 8)
     rng = np.random.default_rng(3)
     wall = np.zeros((60, 61), dtype=np.int64)
     wall[1::4, :-1] = wall[3::4, 1:] = 1
@@ -140,7 +141,7 @@ def test_larger_grids_agree(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("chunk", [1, 50, 10**6])
 @pytest.mark.parametrize("shape", [(1, 1), (7, 9), (40, 3), (4, 5, 6), (3, 1, 8)])
 def test_state_is_the_direct_one(shape: tuple[int, ...], chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(states, "CHUNK", chunk)
+    monkeypatch.setattr(states, "CHUNK_ALONE", chunk)
     rng = np.random.default_rng(chunk)
     pairs = 4 if len(shape) == 2 else 13
     for rows in (pairs, 2 * pairs):
@@ -174,7 +175,7 @@ def test_stop_leaves_bounds(module: Any) -> None:
     assert lower_bound(grid, solution.terminal) <= value <= labelling_energy(network, ~solution.sink_side)
 
 
-def check_forests(state: GridState, forests: ibfs.Forests, first: int, last: int) -> None:
+def check_forests(state: GridState, forests: trees.Forests, first: int, last: int) -> None:
     """Assert what holds between two levels."""
     degree = len(state.step)
     step = state.step.view(np.int64)
@@ -208,14 +209,14 @@ def test_forests_hold_between_levels(grid: SmallGrid) -> None:
     whole = integer_grid(grid.network)
     state = grid_state(whole)
     first, last = interior(whole)
-    forests = ibfs.make_forests(state, int(last - first))
-    ibfs.plant(state, forests, first, last)
+    forests = trees.make_forests(state, int(last - first))
+    trees.plant(state, forests, first, last)
     stop, counts = np.zeros(1, dtype=np.int64), np.zeros(COUNTER_ROW, dtype=np.uint64)
     source = True
-    while forests.cursor[ibfs.LENGTH + ibfs.SINK] > 0:
+    while forests.cursor[trees.LENGTH + trees.SINK] > 0:
         check_forests(state, forests, int(first), int(last))
-        ibfs.grow(state, forests, source, stop, counts)
-        source = not source and bool(forests.cursor[ibfs.LENGTH + ibfs.SOURCE] > 0)
+        growth.grow(state, forests, source, stop, counts)
+        source = not source and bool(forests.cursor[trees.LENGTH + trees.SOURCE] > 0)
     check_forests(state, forests, int(first), int(last))
     assert (forests.first_orphan == len(forests.label)).all()
     assert np.array_equal(forests.label[first:last] >= 0, oracle(grid.network)[1].ravel())
@@ -239,21 +240,21 @@ def test_parts_are_put_together(grid: SmallGrid, cut: float) -> None:
     kept = np.where(crossing, residual, 0)
     residual -= kept
 
-    forests = ibfs.make_forests(state, 0)
+    forests = trees.make_forests(state, 0)
     parts = []
     for begin, end in ((first, border), (border, last)):
-        part = ibfs.share(forests, int(end - begin))
-        ibfs.plant(state, part, begin, end)
-        parts.append(ibfs.search_all(state, part, stop, counts))
+        part = trees.share(forests, int(end - begin))
+        trees.plant(state, part, begin, end)
+        parts.append(growth.search_all(state, part, stop, counts))
         check_forests(state, part, int(begin), int(end))
     residual += kept
-    together = ibfs.share(forests, int(last - first))
+    together = trees.share(forests, int(last - first))
     for part in parts:
-        ibfs.take_over(together, part)
+        trees.take_over(together, part)
     for p in np.flatnonzero(crossing.any(axis=1) & (forests.label != 0)):
-        ibfs.enqueue(together, np.uint64(p), ibfs.SOURCE if forests.label[p] > 0 else ibfs.SINK)
+        trees.enqueue(together, np.uint64(p), trees.SOURCE if forests.label[p] > 0 else trees.SINK)
     check_forests(state, together, int(first), int(last))
-    together = ibfs.search_all(state, together, stop, counts)
+    together = growth.search_all(state, together, stop, counts)
     check_forests(state, together, int(first), int(last))
     assert np.array_equal(forests.label[first:last] >= 0, oracle(grid.network)[1].ravel())
 

@@ -26,7 +26,15 @@ from exploration import (
 from oracles import largest_matching
 from preflow.graph.bipartite import Adjacency
 from preflow.kernels import atomics, worklist
-from preflow.matching import disjoint, forest, packed, packed_search, rounds
+from preflow.matching import (
+    disjoint,
+    forest,
+    packed,
+    packed_search,
+    rounds,
+    two_sided_search,
+    two_sided_trees,
+)
 from preflow.matching import multicore_disjoint_bfs as disjoint_bfs
 from preflow.matching import multicore_graft as grafting
 from preflow.matching import multicore_pothen_fan as pothen_fan
@@ -36,6 +44,8 @@ from preflow.matching.forest import Forest
 from preflow.matching.packed import Packed
 from preflow.matching.rounds import Rounds
 from preflow.matching.state import Matching
+from preflow.matching.two_sided_trees import OPEN, Search, Trees
+from preflow.parallel.transpose import make_transposing
 from preflow.solving.run import COUNTER_ROW
 from scheduler import Outcome, Thread, explore, hidden_values
 from strategies import SmallGraph
@@ -72,7 +82,7 @@ def numbers(*shape: int, value: int = 0) -> NDArray[np.uint32]:
 
 def make_rounds(num_threads: int) -> Rounds:
     worklist.BUFFER = np.uint64(4)
-    lists = worklist.make_worklist(num_threads, np.uint32)
+    lists = worklist.make_worklist(num_threads, np.uint64)
     lists.buffer[...] = 0
     stop = np.zeros(1, np.int64)
     hold_constant((stop,))
@@ -239,6 +249,73 @@ def search_for_few(case: Case, threads: int = 2) -> Outcome:
     return whole_solve(case, lambda *given: (pushing_state(*given), ()), share, threads)
 
 
+def make_trees(size: int, words: int = 0) -> Trees:
+    """Return trees of a side with so many vertices."""
+    return Trees(
+        words=np.zeros(words, np.uint64),
+        link=numbers(size),
+        order=np.zeros(size, np.uint64),
+        roots=numbers(2 * size),
+        met=np.zeros(size, np.uint64),
+    )
+
+
+def search_both_ways(case: Case, threads: int = 2, last_stamp: int = 100) -> Outcome:
+    """Grow trees from all active rows and all free columns."""
+
+    def make_state(case: Case, team: Rounds) -> Any:
+        state = pushing_state(case, team)
+        graph = case.graph.graph
+        hold_constant(graph.columns)
+        search = Search(
+            columns=graph.columns,
+            transposes=False,
+            transposing=make_transposing(1, 0, 0),
+            row_trees=make_trees(case.graph.num_rows, case.graph.num_rows),
+            column_trees=make_trees(case.graph.num_columns),
+            last_stamp=np.uint64(last_stamp),
+        )
+        return state, (search,)
+
+    def share(shared: Solve, me: Any) -> bool:
+        state, team = shared.state, shared.team
+        waiting = packed.pack(shared.rows, shared.matching, state.packed, team, me)
+        _, size, _ = rounds.end_round(team, me, ZERO, state.packed.active, ZERO, waiting, ZERO)
+        return two_sided_search.match_from_both_sides(
+            shared.rows, shared.matching, state.packed, shared.more[0], team, me, ZERO, ZERO, size
+        )
+
+    return whole_solve(case, make_state, share, threads)
+
+
+def meet_at_once() -> Outcome:
+    """Four threads let trees 0 and 1 of one side meet trees 0 and 1 of the other, all at once.
+
+    At least one pair meets, none meets two, and no tree is kept from others that has met none.
+    """
+
+    def member(thread: int) -> Thread:
+        tree, other = [(0, 0), (0, 1), (1, 1), (1, 0)][thread]
+        return lambda shared: two_sided_search.meet(
+            *shared, np.uint64(tree), np.uint64(other), np.uint64(10 + thread)
+        )
+
+    def make_case() -> tuple[Any, list[Thread]]:
+        sides = tuple(make_trees(2) for _ in range(2))
+        for side in sides:
+            side.met[:] = OPEN
+        return sides, [member(thread) for thread in range(4)]
+
+    def check_end(sides: Any, results: list[bool]) -> None:
+        met = {10 + thread for thread, result in enumerate(results) if result}
+        assert met, "no two have met"
+        for side in sides:
+            edges = [int(edge) for edge in side.met if edge != OPEN]
+            assert sorted(edges) == sorted(met), "a tree has met two or is kept from others"
+
+    return explore(make_case, None, check_end)
+
+
 #: Both rows want both columns.
 SQUARE = Case(SmallGraph(2, 2, [(0, 0), (0, 1), (1, 0), (1, 1)]), [FREE, FREE])
 #: Two free rows, one free column behind a matched one.
@@ -256,7 +333,6 @@ GAP = Case(SmallGraph(3, 3, [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (2, 1)]), [
 TWINS = Case(SmallGraph(2, 3, [(0, 0), (0, 1), (0, 2), (1, 0)]), [0, FREE])
 #: Row 0 finds two free columns on two ways, of the same length.
 FORK = Case(SmallGraph(3, 4, [(0, 0), (0, 1), (1, 0), (1, 2), (2, 1), (2, 3)]), [FREE, 0, 1])
-
 CASES: Cases = {
     "depth-first-square": lambda: depth_first(SQUARE),
     "depth-first-funnel": lambda: depth_first(FUNNEL),
@@ -271,6 +347,9 @@ CASES: Cases = {
     "push-after-relabel": lambda: push(TWINS, relabels=True),
     "few-square": lambda: search_for_few(SQUARE),
     "few-fork": lambda: search_for_few(FORK),
+    "two-sided-fork": lambda: search_both_ways(FORK),
+    "two-sided-behind": lambda: search_both_ways(BEHIND, last_stamp=2),
+    "two-sided-meet": meet_at_once,
 }
 MUTANTS: Mutants = {
     "depth-first: two searches take a column": (
@@ -356,6 +435,26 @@ MUTANTS: Mutants = {
         edit(packed_search.grow_from, "relaxed_store(packed.leaf, tree, c)", "packed.leaf[tree] = c"),
         "data race on state.packed.leaf",
     ),
+    "two-sided: two trees take a column": (
+        "two-sided-behind",
+        exchange_for(atomics.compare_exchange, look_then_set),
+        "IndexError",
+    ),
+    "two-sided: stamps of earlier phases stay when numbers begin anew": (
+        "two-sided-behind",
+        edit(two_sided_trees.clear_stamps, "trees.words[v] = word & NOBODY", "pass"),
+        "not maximum",
+    ),
+    "two-sided: both trees are not looked at": (
+        "two-sided-meet",
+        edit(two_sided_search.meet, "if compare_exchange(near.met, tree, OPEN, edge):", "if True:"),
+        "a tree has met two",
+    ),
+    "two-sided: a tree that another one could not meet is kept": (
+        "two-sided-meet",
+        edit(two_sided_search.meet, "    relaxed_store(far.met, other, OPEN)\n", ""),
+        "is kept from others",
+    ),
 }
 
 
@@ -374,6 +473,8 @@ def test_expressions_hide_no_value() -> None:
         packed,
         packed_search,
         push_relabel,
+        two_sided_search,
+        two_sided_trees,
     )
     stepping = {
         name

@@ -17,6 +17,7 @@ from preflow.assignment import cuda_lockfree, flow_scaling, multicore_lockfree, 
 from preflow.assignment.flow_scaling import COLUMN, NOWHERE, Arcs, Flow, fixing_threshold, make_flow, scaled
 from preflow.assignment.methods import METHODS
 from preflow.assignment.price_update import PriceUpdate
+from preflow.assignment.state import STOPPED
 from preflow.cuda import runtime
 from preflow.errors import InfeasibleError, InvalidInputError, SolverError, UnsuitableMethodError
 from preflow.generators import COST_FAMILIES
@@ -26,6 +27,7 @@ from preflow.solving.dispatch import find_method
 from preflow.solving.run import Control
 
 PARALLEL = [method.name for method in METHODS if method.parallel]
+NAME = "multicore-shortest-path"
 KINDS = ["integer", "float", "ties", "large", "forbidden"]
 THREADS = [1, 2, 5]
 
@@ -131,6 +133,94 @@ def test_a_stack_names_the_first_matrix_without_an_assignment() -> None:
         preflow.linear_assignment(stack, method="multicore-shortest-path", threads=4)
     assert caught.value.item == (17,)
     assert (len(caught.value.violating), len(caught.value.allowed)) in ((2, 1), (3, 2))
+
+
+def put(costs: np.ndarray, item: int, cost: Any) -> np.ndarray:
+    """Return a stack in which one cost of an item is replaced."""
+    costs = costs.copy()
+    costs[item, 1, 2] = cost
+    return costs
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize(("shape", "maximize"), [((90, 4, 4), False), ((90, 6, 3), True)])
+def test_costs_of_stacks_are_refused_as_others_are(
+    shape: tuple[int, ...], maximize: bool, threads: int
+) -> None:
+    """Those that the method looks at itself, also behind a matrix that has no assignment."""
+    floats, integers = random_costs(shape, "float", 1), random_costs(shape, "integer", 1)
+    hopeless = floats.copy()
+    hopeless[3] = -np.inf if maximize else np.inf
+    bad = [
+        put(put(floats, 50, np.inf), 60, -np.inf),
+        put(put(floats, 50, np.nan), 3, np.inf),
+        put(floats, 89, 1e300),
+        put(floats, 0, -1e300),
+        put(hopeless, 88, np.nan),
+        put(floats.astype(np.float32), 40, np.nan),
+        put(integers, 17, 2**59 + 1),
+        put(integers, 89, -(2**63)),
+    ]
+    for costs in bad:
+        messages = []
+        for arguments in ({"method": "serial-shortest-path"}, {"method": NAME, "threads": threads}):
+            with pytest.raises(InvalidInputError) as caught:
+                preflow.linear_assignment(costs, maximize=maximize, **arguments)
+            messages.append(str(caught.value))
+        assert messages[0] == messages[1]
+    for costs in (put(integers, 5, 2**59), put(integers, 5, -(2**59)), put(floats, 5, 1e300 / 4)):
+        preflow.linear_assignment(costs, maximize=maximize, method=NAME, threads=threads).verify()
+
+
+def stack_of_a_kind(shape: tuple[int, ...], kind: str) -> np.ndarray:
+    if kind == "float32":
+        return random_costs(shape, "float", 2).astype(np.float32)
+    if kind == "too large for sums":
+        return random_costs(shape, "large", 2) * 60
+    costs = random_costs(shape, "forbidden" if kind == "partial" else kind, 2)
+    if kind == "forbidden":
+        costs[:, range(min(shape[1:])), range(min(shape[1:]))] = 1.0
+    return costs
+
+
+@pytest.mark.parametrize(
+    "kind", ["integer", "float", "float32", "large", "too large for sums", "forbidden", "partial"]
+)
+@pytest.mark.parametrize(("shape", "maximize"), [((60, 5, 5), True), ((60, 7, 4), False), ((60, 4, 6), True)])
+def test_stacks_agree_with_one_thread(kind: str, shape: tuple[int, ...], maximize: bool) -> None:
+    costs = stack_of_a_kind(shape, kind)
+    if maximize and kind in ("forbidden", "partial"):
+        costs = -costs
+    one, many = (
+        preflow.linear_assignment(
+            costs, maximize=maximize, partial=kind == "partial", method=method, threads=threads
+        )
+        for method, threads in [("serial-shortest-path", 1), (NAME, 4)]
+    )
+    many.verify()
+    for part in ("row", "column", "u", "v"):
+        np.testing.assert_array_equal(getattr(one, part), getattr(many, part))
+        assert getattr(one, part).dtype == getattr(many, part).dtype
+    assert one.cost.dtype == many.cost.dtype
+    assert one.cost.tolist() == pytest.approx(many.cost.tolist(), rel=1e-13, abs=1e-13)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_stacks_that_are_stopped(threads: int) -> None:
+    costs = random_costs((500, 30, 31), "integer", 4)
+    control = Control(threads)
+    control.stop[0] = 1
+    method = find_method(METHODS, NAME)
+    found = method.solve(as_costs(costs, False), method.make_options(None), control)
+    assert (found.ending == STOPPED).all()
+    assert (found.match == -1).all()
+    assert not found.u.any()
+    assert not found.v.any()
+    result = preflow.linear_assignment(
+        np.tile(costs, (40, 1, 1)), method=NAME, threads=threads, time_limit=1e-9
+    )
+    result.verify()
+    assert result.status in ("time-limit", "optimal")
 
 
 def test_the_auction_gives_up_where_it_takes_too_long() -> None:

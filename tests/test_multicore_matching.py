@@ -41,8 +41,9 @@ SOLVERS: list[tuple[str, dict[str, Any]]] = [
     ("multicore-graft", {"few_rows": 0}),
     ("multicore-graft", {"few_rows": 0, "graft": False, "alpha": 50.0}),
     ("multicore-graft", {"few_rows": 1, "direction_switching": False}),
-    ("multicore-push-relabel", {"few_rows": 0, "gap": False, "relabel_period": 0.2}),
-    ("multicore-push-relabel", {"few_rows": 0, "initial_labels": "exact", "relabel_period": 0.5}),
+    ("multicore-push-relabel", {"search_share": 1.0}),
+    ("multicore-push-relabel", {"search_share": 0, "gap": False, "relabel_period": 0.2}),
+    ("multicore-push-relabel", {"search_share": 0.0, "initial_labels": "exact", "relabel_period": 0.5}),
 ]
 #: ``PREFLOW_STRESS=5000 pytest tests/test_multicore_matching.py`` solves so many graphs by each method.
 GRAPHS = int(os.environ.get("PREFLOW_STRESS", "100"))
@@ -281,8 +282,8 @@ def test_threads_of_serial_methods_and_bad_options() -> None:
         preflow.bipartite_matching(edge, method="multicore-pothen-fan", options={"fairness": 1})
     with pytest.raises(InvalidInputError, match="few_rows"):
         preflow.bipartite_matching(edge, method="multicore-graft", options={"few_rows": -1})
-    with pytest.raises(InvalidInputError, match="few_rows"):
-        preflow.bipartite_matching(edge, method="multicore-push-relabel", options={"few_rows": 0.5})
+    with pytest.raises(InvalidInputError, match="search_share"):
+        preflow.bipartite_matching(edge, method="multicore-push-relabel", options={"search_share": 1.5})
     rows = BipartiteGraph.from_edges(*edge).rows
     record = find_method(METHODS, "multicore-push-relabel")
     with pytest.raises(InvalidInputError, match="4,294,967,293"):

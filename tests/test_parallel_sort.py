@@ -16,6 +16,7 @@ from preflow.parallel.barrier import make_barrier
 from preflow.parallel.scan import exclusive_scan_together, make_sums
 from preflow.parallel.sort import Sorting, make_sorting, sort_by_key_together
 from preflow.parallel.team import run_team
+from preflow.parallel.transpose import make_transposing, transpose_together
 from scheduler import Outcome, Thread, explore
 
 THREADS = [1, 2, 3, 4, 5, 6, 7, 8]
@@ -69,6 +70,32 @@ def test_scan(size: int, threads: int, dtype: Any) -> None:
     totals = scan_in_team(array, threads)
     assert np.array_equal(array, sums[:-1])
     assert totals == [sums[-1]] * threads
+
+
+@pytest.mark.parametrize("threads", [*THREADS, 32])
+@pytest.mark.parametrize(
+    ("shape", "num_edges"),
+    [((0, 0), 0), ((5, 1), 0), ((1, 1), 3), ((3, 200), 1), ((40, 30), 100), ((7, 100_000), 50_000)],
+)
+def test_transpose(shape: tuple[int, int], num_edges: int, threads: int) -> None:
+    random = np.random.default_rng(num_edges)
+    owner = np.sort(random.integers(0, max(shape[0], 1), num_edges))
+    other = random.integers(0, max(shape[1], 1), num_edges).astype(np.uint32)
+    first = np.searchsorted(owner, np.arange(shape[0] + 1)).astype(np.uint32)
+    barrier, scratch = make_barrier(threads), make_transposing(threads, num_edges, shape[1])
+    other_first, other_neighbour = np.full(shape[1] + 1, 7, np.uint32), np.full(num_edges, 7, np.uint32)
+    done = [False] * threads
+
+    def share(thread: int) -> None:
+        done[thread] = transpose_together(
+            barrier, scratch, np.uint64(thread), first, other, other_first, other_neighbour
+        )
+
+    run_team(share, threads, lambda: None)
+    assert all(done)
+    order = np.argsort(other, kind="stable")
+    assert np.array_equal(other_neighbour, owner[order])
+    assert np.array_equal(other_first, np.searchsorted(other[order], np.arange(shape[1] + 1)))
 
 
 @pytest.mark.parametrize("threads", [*THREADS, 32])

@@ -29,6 +29,7 @@ METHODS = (
         "stacks of matrices: every thread solves matrices by shortest augmenting paths",
         "Jonker and Volgenant 1987",
         parallel=True,
+        checks=True,
     ),
     Method(
         "multicore-auction",

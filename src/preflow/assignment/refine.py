@@ -31,8 +31,8 @@ from .state import NONE, ONE, SOLVED, STOPPED, ZERO
 
 #: Buckets of a price update; vertices further away are not looked at.
 BUCKETS = 1 << 16
-#: Relabels between two looks at the stop flag.
-POLL = np.uint64(1023)
+#: Arcs looked at, or pushes and relabels, between two looks at the stop flag.
+POLL = np.uint64(1 << 20)
 
 
 class Network(NamedTuple):
@@ -110,47 +110,78 @@ class Step(NamedTuple):
     updates: bool
 
 
-def make_network(costs: SparseCosts, scale: Any, dtype: Any) -> Network:
-    """Return the network of a sparse matrix with no flow, its costs times `scale`."""
+@kernel
+def write_arcs(costs: Any, scale: Any, network: Network, stop: Any) -> None:
+    """Write the arcs between rows and columns in both directions; `current` has the first of each column."""
+    first, column, values = costs
+    num_rows = np.uint64(len(first)) - ONE
+    for row in range(num_rows):
+        if relaxed_load(stop, 0) != 0:
+            return
+        for k in range(first[row], first[row + ONE]):
+            vertex = num_rows + np.uint64(column[k])
+            opposite = network.current[vertex]
+            network.current[vertex] = opposite + ONE
+            cost = values[k] * scale
+            network.head[k] = vertex
+            network.head[opposite] = row
+            network.reverse[k] = opposite
+            network.reverse[opposite] = k
+            network.cost[k] = cost
+            network.cost[opposite] = -cost
+            network.forward[k] = network.residual[k] = 1
+            network.forward[opposite] = network.residual[opposite] = 0
+
+
+def make_network(costs: SparseCosts, scale: Any, dtype: Any, stop: NDArray[np.int64]) -> Network:
+    """Return the network of a sparse matrix with no flow, its costs times `scale`.
+
+    Arcs of rows come first, in their order. Where `stop` is raised meanwhile, arcs are missing.
+    """
     _, n, m = costs.shape
-    tail = costs.row
-    head = costs.column.astype(np.int64) + n
-    cost = costs.values.astype(dtype) * dtype(scale)
-    supply = np.concatenate([np.ones(n, dtype=np.int64), np.full(m, -1 if n == m else 0, dtype=np.int64)])
-    if n < m:
-        tail = np.concatenate([tail, np.arange(n, n + m)])
-        head = np.concatenate([head, np.full(m, n + m)])
-        cost = np.concatenate([cost, np.zeros(m, dtype=dtype)])
-        supply = np.append(supply, -n)
-    size, count = len(tail), len(supply)
-    order = np.argsort(np.concatenate([tail, head]), kind="stable")
-    place = np.empty(2 * size, dtype=np.uint64)
-    place[order] = np.arange(2 * size, dtype=np.uint64)
-    first = np.zeros(count + 1, dtype=np.uint64)
-    np.cumsum(np.bincount(tail, minlength=count) + np.bincount(head, minlength=count), out=first[1:])
-    forward = (order < size).astype(np.uint8)
+    sink = n < m
+    count, between = n + m + sink, len(costs.values)
+    size = between + m if sink else between
+    degree = np.zeros(count, dtype=np.uint64)
+    degree[:n] = np.diff(costs.first)
+    degree[n : n + m] = np.bincount(costs.column, minlength=m) + sink
+    degree[n + m :] = m
+    last = np.cumsum(degree, dtype=np.uint64)
+    supply = np.zeros(count, dtype=np.int64)
+    supply[:n] = 1
+    supply[n : n + m] = 0 if sink else -1
+    supply[n + m :] = -n
 
     def zeros(dtype: Any) -> NDArray[Any]:
         return np.zeros(count, dtype=dtype)
 
-    return Network(
-        first=first[:-1].copy(),
-        last=first[1:].copy(),
-        head=np.concatenate([head, tail])[order].astype(np.uint32),
-        reverse=place[np.where(order < size, order + size, order - size)],
-        cost=np.concatenate([cost, -cost])[order],
-        forward=forward,
-        residual=forward.copy(),
+    network = Network(
+        first=last - degree,
+        last=last,
+        head=np.empty(2 * size, dtype=np.uint32),
+        reverse=np.empty(2 * size, dtype=np.uint64),
+        cost=np.empty(2 * size, dtype=dtype),
+        forward=np.empty(2 * size, dtype=np.uint8),
+        residual=np.empty(2 * size, dtype=np.uint8),
         price=zeros(dtype),
         supply=supply,
         excess=supply.copy(),
-        current=zeros(np.uint64),
+        current=last - degree,
         active=zeros(np.uint32),
         bucket=zeros(np.uint64),
         bucket_first=np.zeros(BUCKETS + 1, dtype=np.uint64),
         next=zeros(np.uint64),
         previous=zeros(np.uint64),
     )
+    if sink:  # to it leads the first arc of every column
+        there = network.first[n : n + m].astype(np.int64)
+        back = np.arange(2 * size - m, 2 * size)
+        for one, other, head, forward in ((there, back, n + m, 1), (back, there, np.arange(n, n + m), 0)):
+            network.head[one], network.reverse[one], network.cost[one] = head, other, 0
+            network.forward[one] = network.residual[one] = forward
+        network.current[n : n + m] += ONE
+    write_arcs((costs.first, costs.column, costs.values), dtype(scale), network, stop)
+    return network
 
 
 def owners(network: Network, num_rows: int, num_columns: int) -> NDArray[np.int64]:
@@ -327,7 +358,7 @@ def refine(network: Network, step: Step, budget: Any, again: bool, stop: Any, co
         if excess[i] > 0:
             active[waiting] = i
             waiting += ONE
-    relabels = until_update = ZERO
+    relabels = until_update = until_poll = ZERO
     ending = SOLVED
     while waiting > ZERO:
         waiting -= ONE
@@ -346,10 +377,12 @@ def refine(network: Network, step: Step, budget: Any, again: bool, stop: Any, co
                     break
                 arc += ONE
             counts[ARC_SCANS] += arc - current[v]
+            until_poll += arc - current[v] + ONE
             current[v] = arc
             if arc == network.last[v]:
                 lowest, found = _lowest_price(network, step, v)
                 counts[ARC_SCANS] += network.last[v] - network.first[v]
+                until_poll += network.last[v] - network.first[v]
                 counts[RELABELS] += ONE
                 relabels += ONE
                 until_update += ONE
@@ -370,9 +403,11 @@ def refine(network: Network, step: Step, budget: Any, again: bool, stop: Any, co
                 waiting += ONE
                 if step.newest_first:
                     break
-        if relabels & POLL == ZERO and relaxed_load(stop, 0) != 0:
-            ending = STOPPED
-            break
+        if until_poll >= POLL:
+            until_poll = ZERO
+            if relaxed_load(stop, 0) != 0:
+                ending = STOPPED
+                break
         if relabels >= budget:
             ending = LATE
             break
@@ -381,6 +416,7 @@ def refine(network: Network, step: Step, budget: Any, again: bool, stop: Any, co
             counts[GLOBAL_RELABELS] += ONE
             if update_prices(network, step) > ZERO:
                 return TOO_LOW, relabels
+            until_poll = POLL
     return ending, relabels
 
 

@@ -271,7 +271,10 @@ class Item:
     def by_arcs(self) -> tuple[int, NDArray[Any], NDArray[np.int64]]:
         """Refine on arcs; return the ending, prices of columns that are not scaled, and their rows."""
         scaling, number, options = self.scaling, self.scaling.dtype, self.options
-        network = refine.make_network(self.costs.to_sparse(), scaling.scale, number)
+        network = refine.make_network(self.costs.to_sparse(), scaling.scale, number, self.control.stop)
+        nobody = np.full(self.columns, -1)
+        if self.control.stopped:
+            return STOPPED, np.zeros(self.columns, number), nobody
         csa = options.form == "csa"
         delta = scaling.range / options.alpha
         while True:
@@ -297,6 +300,8 @@ class Item:
                 refine.fix_arcs(network, number(2 * len(network.supply)) * whole)
             delta /= options.alpha
         price = network.price[self.rows : self.rows + self.columns]
+        if ending == STOPPED:
+            return ending, self.unscaled(price), nobody
         owner = refine.owners(network, self.rows, self.columns)
         if ending == bidding.TOO_LOW and not self.is_infeasible():
             ending = OVERFLOW  # a flow cut short is not an assignment in part

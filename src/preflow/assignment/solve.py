@@ -38,10 +38,10 @@ from .partial import with_ways_out
 from .point_solver import row_minima
 from .policy import choose, pays_to_use_gpu
 from .result import AssignmentResult
-from .state import INFEASIBLE, OVERFLOW, SOLVED, STOPPED
+from .state import INFEASIBLE, OVERFLOW, REFUSED, SOLVED, STOPPED, Solution, unsolved
 
 #: Up to so many costs, a solve that nobody watches runs in the caller's thread: handing it to another one and
-#: back takes 0.7 ms, more than most such solves, which Ctrl-C can well wait for.
+#: back takes 0.02 to 0.05 ms, as the smallest solves do, and all of these are over before Ctrl-C is missed.
 QUICK_COSTS = 200_000
 #: The same on a GPU, and for points: rows and columns.
 QUICK_COSTS_THERE, QUICK_POINTS = 2**26, 500
@@ -52,13 +52,17 @@ ON_HOST = "serial-shortest-path"
 
 
 class Found(NamedTuple):
-    """What was found for each item, of the caller's rows and columns: see AssignmentResult."""
+    """What was found for each item, of the caller's rows and columns: see AssignmentResult.
+
+    `total` has the sums of the costs of all pairs, where the method has added them up.
+    """
 
     row: NDArray[np.int64]
     column: NDArray[np.int64]
     u: NDArray[Any]
     v: NDArray[Any]
     stopped: bool
+    total: NDArray[Any] | None = None
 
 
 @dataclass
@@ -73,6 +77,8 @@ class Solve:
         The GPU that the method runs on.
     leading : tuple of int
         The leading dimensions of the caller's costs.
+    checked : bool
+        Whether the costs are known to be such as solvers can add up; else the method looks.
     names : ndarray of int64 or None
         Which of the caller's matrices the items are, where only those of one size are solved.
     """
@@ -86,6 +92,7 @@ class Solve:
     gpu: Device | None
     seconds: dict[str, float]
     leading: tuple[int, ...]
+    checked: bool = True
     names: NDArray[np.int64] | None = None
     control: Control = field(init=False)
 
@@ -107,13 +114,17 @@ class Solve:
         """Return the call with its arguments checked, its method chosen and its costs read."""
         seconds: dict[str, float] = {}
         with timed(seconds, "build"):
-            given = as_costs(cost, maximize, sizes, most_threads(threads))
+            given = as_costs(cost, maximize, sizes, most_threads(threads), check=False)
 
         def choice() -> tuple[str, str]:
             looks = pays_to_use_gpu(given) and runtime.is_in_use() and _has_room(given)
             return choose(given, device, threads, looks)
 
         record, reason = choose_method(METHODS, method, options, device, threads, choice)
+        checked = not (record.checks and isinstance(given, DenseCosts) and sizes is None)
+        if checked and isinstance(given, DenseCosts):
+            with timed(seconds, "build"):
+                given.check(most_threads(threads))
         if isinstance(given, PointCosts) and not record.points:
             raise InvalidInputError(f"method {record.name!r} takes no PointCosts")
         gpu = None
@@ -123,7 +134,7 @@ class Solve:
             gpu = given.device if isinstance(given, DeviceCosts) else runtime.find_device()
         validated = record.make_options(options)
         count = thread_count(record, threads, given.shape[0] * given.shape[1])
-        return cls(given, partial, record, reason, validated, count, gpu, seconds, given.leading)
+        return cls(given, partial, record, reason, validated, count, gpu, seconds, given.leading, checked)
 
     @cached_property
     def costs(self) -> DenseCosts | SparseCosts | PointCosts:
@@ -243,23 +254,29 @@ class Solve:
     def find(self) -> Found:
         """Solve items that are all of one size."""
         items, n, m = self.solved.shape
-        match, u, v, stopped = self.without_pairs() if items * n * m == 0 else self.solve()
-        row, column = _pairs(match, self.transposed)
+        dtype = np.int64 if self.costs.dtype.kind == "i" else np.float64
+        found = unsolved(items, n, m, dtype) if items * n * m == 0 else self.solve()
+        u, v, total = found.u, found.v, found.total
+        if found.row is None or self.transposed:
+            row, column = _pairs(found.match, self.transposed)
+        else:
+            row, column = found.row, found.match
         if self.transposed:
             u, v = v, u
         if self.costs.maximize:
             u, v = -u, -v
-        return Found(row, column, u, v, stopped)
+            total = None if total is None else -total
+        return Found(row, column, u, v, items * n * m > 0 and STOPPED in found.ending, total)
 
-    def without_pairs(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], bool]:
-        """Return the pairs and prices where there are no pairs."""
-        items, n, m = self.solved.shape
-        dtype = np.int64 if self.costs.dtype.kind == "i" else np.float64
-        return np.full((items, n), -1), np.zeros((items, n), dtype), np.zeros((items, m), dtype), False
-
-    def solve(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], bool]:
-        """Return the columns of all rows of `solved`, the prices, and whether the solve was stopped."""
-        found = self.method.solve(self.solved, self.options, self.control, self.partial)
+    def solve(self) -> Solution:
+        """Return the columns of all rows of `solved` and the prices, or raise that there are none."""
+        found: Solution = self.method.solve(self.solved, self.options, self.control, self.partial)
+        if not found.ending.any():
+            return found
+        if not self.checked and isinstance(self.costs, DenseCosts):
+            self.costs.check(self.threads)
+        if REFUSED in found.ending:
+            raise SolverError(f"{self.method.name} refused costs that can be added up")
         if OVERFLOW in found.ending:
             raise self.overflow(found.ending)
         if INFEASIBLE in found.ending and not self.partial:
@@ -268,7 +285,7 @@ class Solve:
             self.solve_partially(found, item)
         for item in np.flatnonzero(found.ending == STOPPED).tolist():
             found.u[item] = _row_minima(self.solved, item, found.v[item])
-        return found.match, found.u, found.v, STOPPED in found.ending
+        return found
 
     def solve_partially(self, found: Any, item: int) -> None:
         """Replace what was found for an item by the best assignment with the most pairs."""
@@ -306,13 +323,13 @@ class Solve:
 
     def wrap(self, found: Found) -> AssignmentResult:
         """Return the result for what was found on the host."""
-        row, column, u, v, stopped = found
+        row, column, u, v, stopped, total = found
         sign = -1 if self.costs.maximize else 1
         if stopped:
             bound, other = self.bound(u, v), np.full(len(u), sign * np.inf)
             lower, upper = (other, bound) if self.costs.maximize else (bound, other)
         else:
-            lower = upper = self.total(row, column, u, v)
+            lower = upper = self.total(row, column, u, v) if total is None else total
         with self.given.current():
             return self.result(lower, upper, row, column, u, v, stopped)
 

@@ -23,6 +23,8 @@ BLOCK = np.uint64(64)
 SOLVED, STOPPED, INFEASIBLE, OVERFLOW = range(4)
 #: How a search may end beside these: the lists do not suffice.
 LISTS_END = 4
+#: And an item of a stack: it was not looked at, or not solved since its costs are none that can be added up.
+UNSEEN, REFUSED = 5, 6
 
 
 class Limits(NamedTuple):
@@ -194,6 +196,10 @@ class Solution(NamedTuple):
         How each item ended.
     violating_rows, violating_columns : ndarray of int64
         Of the last item that was found infeasible: rows whose edges all lead to fewer columns.
+    row : ndarray of int64, shape (items, n), or None
+        Beside `match`, if all items were solved: the numbers of the rows.
+    total : ndarray of int64 or float64, shape (items,), or None
+        The sums of the costs of all pairs, if the solver has added them up.
     """
 
     match: NDArray[np.int64]
@@ -202,6 +208,8 @@ class Solution(NamedTuple):
     ending: NDArray[np.int64]
     violating_rows: NDArray[np.int64]
     violating_columns: NDArray[np.int64]
+    row: NDArray[np.int64] | None = None
+    total: NDArray[Any] | None = None
 
 
 def unsolved(items: int, num_rows: int, num_columns: int, dtype: Any) -> Solution:

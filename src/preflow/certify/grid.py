@@ -15,8 +15,9 @@ from ..graph.neighbourhood import Box
 from ..graph.network import exact_sum
 from ..parallel.pieces import run_pieces
 
-#: Pixels on the host that are looked at together: they fit a cache.
-BLOCK = 1 << 16
+#: Pixels on the host that are looked at together: they fit a cache. Several threads, which wait for Python's
+#: turn with each, look at more, and no more than a few threads do (16 million pixels: 7 ms by 8, 22 by 16).
+BLOCK, SHARED_BLOCK, MOST_THREADS = 1 << 16, 1 << 18, 8
 #: Relative error of sums of float64 over all arcs, an arc.
 EPSILON = 2.0**-50
 
@@ -54,12 +55,12 @@ def lower_bound(grid: IntegerGrid, terminal: Any, threads: int = 1) -> int:
         rows = (slice(begin, end), *(slice(0, length) for length in grid.shape[1:]))
         return sum(
             _exact(grid.sink[here]) + _exact(np.minimum(terminal[here], 0))
-            for here, _ in _blocks(grid, rows, rows)
+            for here, _ in _blocks(grid, rows, rows, BLOCK if threads == 1 else SHARED_BLOCK)
         )
 
     if grid.xp is not np or grid.size < PARALLEL_SIZE:
         threads = 1
-    return sum(run_pieces(of_rows, grid.shape[0], threads))
+    return sum(run_pieces(of_rows, grid.shape[0], min(threads, MOST_THREADS)))
 
 
 def check_grid_flow(grid: IntegerGrid, residual: Any, terminal: Any) -> None:
@@ -207,11 +208,13 @@ def _scaled(values: Any, exponent: int) -> Any:
         return np.ldexp(values.astype(np.float64), exponent)
 
 
-def _blocks(grid: IntegerGrid | GridNetwork, here: Box, there: Box) -> Iterator[tuple[Box, Box]]:
+def _blocks(
+    grid: IntegerGrid | GridNetwork, here: Box, there: Box, pixels: int = BLOCK
+) -> Iterator[tuple[Box, Box]]:
     """Yield two boxes of one size in parts of a few rows; on a GPU whole."""
     begin, end = here[0].start, here[0].stop
     row = math.prod(side.stop - side.start for side in here[1:])
-    rows = max(1, BLOCK // max(1, row)) if grid.xp is np else max(1, end - begin)
+    rows = max(1, pixels // max(1, row)) if grid.xp is np else max(1, end - begin)
     ahead = there[0].start - begin
     for first in range(begin, end, rows):
         last = min(first + rows, end)

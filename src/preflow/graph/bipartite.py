@@ -102,6 +102,15 @@ class BipartiteGraph(HostArrays):
         """
         return self._columns or self._transpose(self.rows, self.num_columns)
 
+    @property
+    def known_columns(self) -> Adjacency | None:
+        """The rows of every column, if they were found before."""
+        return self.__dict__.get("columns", self._columns)
+
+    def remember_columns(self, columns: Adjacency) -> None:
+        """Take what somebody else has found for :attr:`columns`."""
+        self.__dict__["columns"] = columns
+
     def _transpose(self, adjacency: Adjacency, size: int) -> Adjacency:
         return _transposed(adjacency, size)
 
@@ -112,7 +121,7 @@ class BipartiteGraph(HostArrays):
             self,
             num_rows=self.num_columns,
             num_columns=self.num_rows,
-            _rows=self.__dict__.get("columns", self._columns),
+            _rows=self.known_columns,
             _columns=self.__dict__.get("rows", self._rows),
             row_labels=self.column_labels,
             column_labels=self.row_labels,

@@ -62,6 +62,12 @@ class DenseCosts(HostArrays):
         """The dtype of the costs."""
         return self.values.dtype
 
+    def check(self, threads: int) -> None:
+        """Raise InvalidInputError unless solvers can add the costs up."""
+        _, n, m = self.shape
+        counts = self.values if self.sizes is None else self.values[within(np, self.sizes, n, m)]
+        _check(counts, self.maximize, min(n, m), threads)
+
     def own(self, values: Any) -> NDArray[Any]:
         """Return what :meth:`give` returned as a NumPy array."""
         return values if isinstance(values, np.ndarray) else np.from_dlpack(values)
@@ -109,11 +115,16 @@ class DenseCosts(HostArrays):
     def to_sparse(self) -> SparseCosts:
         """Return the pairs of the first item that are allowed."""
         values = self.values[0]
+        n, m = values.shape
         allowed = np.isfinite(values)
+        if allowed.all():
+            every = np.arange(n + 1, dtype=np.uint64) * np.uint64(m)
+            column = np.tile(np.arange(m, dtype=np.uint32), n)
+            return SparseCosts(every, column, _wide(values.flatten()), m, self.maximize)
         first = np.zeros(len(values) + 1, dtype=np.uint64)
         np.cumsum(allowed.sum(axis=1), out=first[1:])
         column = np.nonzero(allowed)[1].astype(np.uint32)
-        return SparseCosts(first, column, _wide(values[allowed]), self.shape[2], self.maximize)
+        return SparseCosts(first, column, _wide(values[allowed]), m, self.maximize)
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,9 +202,11 @@ class SparseCosts(HostArrays):
 
 
 def as_costs(
-    cost: Any, maximize: bool, sizes: Any = None, threads: int = 1
+    cost: Any, maximize: bool, sizes: Any = None, threads: int = 1, check: bool = True
 ) -> DenseCosts | SparseCosts | PointCosts | DeviceCosts:
     """Return what linear_assignment accepts as costs, checked by so many threads; on a GPU if they are there.
+
+    Without `check` the sizes of dense costs on the host are left for :meth:`DenseCosts.check`.
 
     Raises
     ------
@@ -225,8 +238,11 @@ def as_costs(
     values = _as_numbers(values, threads)
     checked = checked_sizes(sizes, leading, n, m)
     stack = _for_kernels(values).reshape(items, n, m)
-    _check(stack if checked is None else stack[within(np, checked, n, m)], bool(maximize), min(n, m), threads)
-    return DenseCosts(stack, leading, bool(maximize), checked, importer_of(cost) if is_tensor(cost) else None)
+    importer = importer_of(cost) if is_tensor(cost) else None
+    costs = DenseCosts(stack, leading, bool(maximize), checked, importer)
+    if check:
+        costs.check(threads)
+    return costs
 
 
 def stack_shape(values: Any) -> tuple[tuple[int, ...], int, int, int]:
@@ -371,6 +387,11 @@ def _check(values: NDArray[Any], maximize: bool, size: int, threads: int = 1) ->
         check_extent(least, most, maximize, size)
 
 
+def largest_cost(dtype: np.dtype[Any], size: int) -> Any:
+    """Return the largest size of finite costs of which so many can be added up, as int64 or float64."""
+    return np.int64(LARGEST_INTEGER) if dtype.kind == "i" else np.float64(LARGEST_FLOAT / max(size, 1))
+
+
 def check_extent(
     least: Any,
     most: Any,
@@ -395,7 +416,7 @@ def check_extent(
     """
     if np.asarray(least).dtype.kind == "i":
         largest = max(-int(least), int(most))
-        if largest > LARGEST_INTEGER:
+        if largest > largest_cost(np.dtype(np.int64), size):
             raise InvalidInputError(f"integer costs are at most 2**59 in size, got one of size {largest}")
         return
     if has_nan:
@@ -404,5 +425,5 @@ def check_extent(
         good, bad = ("inf", "-inf") if maximize else ("-inf", "inf")
         raise InvalidInputError(f"a cost is {good}; what is not allowed costs {bad}")
     largest_float = max(-float(least), float(most))
-    if largest_float > LARGEST_FLOAT / max(size, 1):
+    if largest_float > largest_cost(np.dtype(np.float64), size):
         raise InvalidInputError(f"costs are too large to be added up: one of size {largest_float:g}")

@@ -15,8 +15,9 @@ from ..cuda import runtime
 from ..cuda.runtime import Device
 from ..errors import InvalidInputError, UnsuitableMethodError
 from ..graph.device_grid import DeviceGridNetwork
-from ..graph.grid import GridNetwork
+from ..graph.grid import PARALLEL_SIZE, GridNetwork
 from ..graph.integer_grid import IntegerGrid, integer_grid
+from ..parallel.pieces import run_pieces
 from ..progress import Reporter
 from ..solving.dispatch import (
     check_placement,
@@ -32,7 +33,7 @@ from ..solving.run import Control, check_time_limit, run_interruptibly
 from ..solving.timing import timed
 from ..stats import SolveStats
 from .methods import METHODS
-from .policy import FOR_ALL_ON_GPU, bytes_on_gpu, choose, pays_to_look_for_gpu
+from .policy import FOR_ALL_ON_GPU, bytes_on_gpu, choose, pays_to_look_for_gpu, threads_for
 from .result import GridCutResult
 from .solution import GridSolution
 
@@ -159,6 +160,19 @@ def _gpu_for(network: GridNetwork) -> Device | None:
     return runtime.device_if_any()
 
 
+def complement(sides: Any, threads: int) -> Any:
+    """Return where an array of bool is False."""
+    if not isinstance(sides, np.ndarray) or sides.size < PARALLEL_SIZE:
+        return ~sides
+    others = np.empty_like(sides)
+
+    def fill(begin: int, end: int) -> None:
+        np.logical_not(sides[begin:end], out=others[begin:end])
+
+    run_pieces(fill, len(sides), threads, each=1)
+    return others
+
+
 @dataclass
 class _Solve:
     """One call of grid_cut, its arguments checked."""
@@ -201,6 +215,8 @@ class _Solve:
             gpu = network.device if isinstance(network, DeviceGridNetwork) else runtime.find_device()
         validated = record.make_options(options)
         count = thread_count(record, threads, network.size)
+        if method == "auto":
+            count = threads_for(network, count)
         return cls(network, record, reason, validated, count, gpu, warm_start, method == "auto")
 
     def current_device(self) -> AbstractContextManager[None]:
@@ -271,7 +287,7 @@ class _Solve:
         """Return what the result says of the cut."""
         network = self.network
         lower = grid.in_network_units(lower_bound(grid, solution.terminal, self.threads))
-        labels = ~solution.sink_side
+        labels = complement(solution.sink_side, self.threads)
         if device is not None and not isinstance(network, DeviceGridNetwork):
             with self.timed("download"):
                 labels = device.to_host(labels)

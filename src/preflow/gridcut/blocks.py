@@ -2,7 +2,7 @@
 
 A closed arc has no residual capacity, nor has its opposite; what they had is kept aside. So a search that
 starts in a block stays there, and no kernel asks where a block ends. The arcs of one direction between two
-blocks are a face; its arcs lead from a box of pixels.
+blocks are a face; its arcs lead from a box of pixels, and are listed when it is closed for the first time.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ class Blocks(NamedTuple):
     shape, counts, strides : ndarray of int64, shape (ndim,)
         The lengths of the grid, how many blocks there are along each axis, and by how much the number of a
         pixel grows along it.
+    cuts : ndarray of int64, shape (ndim, at least the largest count + 1)
+        Along each axis where each block begins, and in the end the length.
     pad : uint64
         Number of the first pixel.
     """
@@ -35,6 +37,7 @@ class Blocks(NamedTuple):
     shape: NDArray[np.int64]
     counts: NDArray[np.int64]
     strides: NDArray[np.int64]
+    cuts: NDArray[np.int64]
     pad: Any
 
 
@@ -50,6 +53,7 @@ class Faces(NamedTuple):
         The tails: least index along each axis, and one past the largest.
     first : ndarray of uint64, shape (faces + 1,)
         Where the arcs of a face are in `kept`.
+    tail : ndarray of uint32 or uint64, shape (arcs,)
     kept : ndarray, shape (arcs, 2)
         Residual capacities of closed arcs and of their opposites.
     """
@@ -58,6 +62,7 @@ class Faces(NamedTuple):
     direction: NDArray[np.uint64]
     box: NDArray[np.int64]
     first: NDArray[np.uint64]
+    tail: NDArray[Any]
     kept: NDArray[Any]
 
 
@@ -72,8 +77,24 @@ def plan_blocks(shape: tuple[int, ...], pad: int, wanted: int) -> Blocks:
         pixels, wanted, axes = pixels // shape[axis], -(-wanted // int(counts[axis])), axes - 1
         if axes == 0:
             break
+    lengths = np.array(shape, dtype=np.int64)
     strides = np.array([math.prod(shape[axis + 1 :]) for axis in range(len(shape))], dtype=np.int64)
-    return Blocks(np.array(shape, dtype=np.int64), counts, strides, np.uint64(pad))
+    places = np.minimum(np.arange(counts.max() + 1), counts[:, None])
+    return Blocks(lengths, counts, strides, lengths[:, None] * places // counts[:, None], np.uint64(pad))
+
+
+def coarser_blocks(blocks: Blocks) -> Blocks:
+    """Return a partition with half as many blocks along each axis, cut through the middle of blocks."""
+    rows = []
+    for row, count in zip(blocks.cuts, blocks.counts.tolist(), strict=True):
+        middle = (row[:count] + row[1 : count + 1]) // 2
+        parts = (count + 1) // 2
+        even = row[count] * np.arange(1, parts) // parts
+        nearest = np.abs(middle[:, None] - even).argmin(axis=0)
+        rows.append(np.unique([0, *middle[nearest], row[count]]))
+    counts = np.array([len(row) - 1 for row in rows], dtype=np.int64)
+    cuts = np.array([np.pad(row, (0, counts.max() + 1 - len(row)), mode="edge") for row in rows])
+    return blocks._replace(counts=counts, cuts=cuts.astype(np.int64))
 
 
 @kernel
@@ -84,8 +105,21 @@ def block_box(blocks: Blocks, block: Any, box: Any) -> None:
         axis = len(blocks.shape) - 1 - i
         place = left % blocks.counts[axis]
         left //= blocks.counts[axis]
-        box[0, axis] = blocks.shape[axis] * place // blocks.counts[axis]
-        box[1, axis] = blocks.shape[axis] * (place + 1) // blocks.counts[axis]
+        box[0, axis] = blocks.cuts[axis, place]
+        box[1, axis] = blocks.cuts[axis, place + 1]
+
+
+@kernel
+def place_of(blocks: Blocks, axis: Any, index: Any) -> Any:
+    """Return which block along an axis has an index."""
+    first, last = np.int64(0), blocks.counts[axis] - 1
+    while first < last:
+        middle = (first + last + 1) // 2
+        if blocks.cuts[axis, middle] <= index:
+            first = middle
+        else:
+            last = middle - 1
+    return first
 
 
 @kernel
@@ -136,8 +170,8 @@ def list_faces(
                 low = max(own[0, axis] + offset[axis], 0)
                 high = min(own[1, axis] + offset[axis], shape[axis])
                 inside &= low < high
-                least[axis] = ((low + 1) * counts[axis] - 1) // shape[axis]
-                most[axis] = (high * counts[axis] - 1) // shape[axis]
+                least[axis] = place_of(blocks, axis, low)
+                most[axis] = place_of(blocks, axis, high - 1)
                 place[axis] = least[axis]
             while inside:
                 head = 0
@@ -180,12 +214,14 @@ def make_faces(blocks: Blocks, offsets: NDArray[np.int64], residual_dtype: Any) 
             np.zeros(count + 1 if fill else 0, dtype=np.uint64),
         )
         count = list_faces(blocks, offsets, *arrays, scratch)
-    return Faces(*arrays, np.empty((int(arrays[-1][-1]), 2), dtype=residual_dtype))
+    arcs = int(arrays[-1][-1])
+    index = np.uint32 if math.prod(blocks.shape.tolist()) + 2 * int(blocks.pad) < 2**32 else np.uint64
+    return Faces(*arrays, np.empty(arcs, dtype=index), np.empty((arcs, 2), dtype=residual_dtype))
 
 
 @kernel
 def close_face(state: Any, blocks: Blocks, faces: Faces, face: Any) -> Any:
-    """Close the arcs of a face; return how many of them and of their opposites were not saturated."""
+    """List and close the arcs of a face; return how many of them and their opposites were not saturated."""
     residual = state.residual
     degree = np.uint64(len(state.step))
     d = faces.direction[face]
@@ -196,6 +232,7 @@ def close_face(state: Any, blocks: Blocks, faces: Faces, face: Any) -> Any:
         while p < end:
             arc = p * degree + d
             opposite = (p + state.step[d]) * degree + d + ONE
+            faces.tail[k] = p
             faces.kept[k, 0] = residual[arc]
             faces.kept[k, 1] = residual[opposite]
             unsaturated += np.uint64(residual[arc] > 0) + np.uint64(residual[opposite] > 0)
@@ -207,16 +244,20 @@ def close_face(state: Any, blocks: Blocks, faces: Faces, face: Any) -> Any:
 
 
 @kernel
-def open_face(state: Any, blocks: Blocks, faces: Faces, face: Any) -> None:
+def arcs_of(faces: Faces, face: Any) -> tuple[Any, Any]:
+    """Return where the arcs of a face begin and end in `tail` and `kept`."""
+    return faces.first[face], faces.first[face + ONE]
+
+
+@kernel
+def open_face(state: Any, faces: Faces, face: Any) -> None:
     """Give the arcs of a face the capacities back that they had."""
     residual = state.residual
     degree = np.uint64(len(state.step))
     d = faces.direction[face]
-    k = faces.first[face]
-    for row in range(rows_of(faces.box[face])):
-        p, end = row_of(blocks, faces.box[face], row)
-        while p < end:
-            residual[p * degree + d] = faces.kept[k, 0]
-            residual[(p + state.step[d]) * degree + d + ONE] = faces.kept[k, 1]
-            k += ONE
-            p += ONE
+    k, end = arcs_of(faces, face)
+    while k < end:
+        p = np.uint64(faces.tail[k])
+        residual[p * degree + d] = faces.kept[k, 0]
+        residual[(p + state.step[d]) * degree + d + ONE] = faces.kept[k, 1]
+        k += ONE

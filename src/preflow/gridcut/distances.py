@@ -17,7 +17,7 @@ from ..kernels.kernel import kernel
 from ..parallel.barrier import wait
 from ..parallel.delays import delay
 from ..solving.run import Control
-from .blocks import Blocks, Faces, block_box, row_of, rows_of
+from .blocks import Blocks, Faces, arcs_of, block_box, row_of, rows_of
 from .state import GridState
 
 ZERO = np.uint64(0)
@@ -112,6 +112,20 @@ def end_turn(waves: Waves, turn: Any, thread: Any, found: Any) -> Any:
 
 
 @kernel
+def face_at(waves: Waves, at: Any) -> tuple[Any, Any]:
+    """Return a face from a block's list, and which end of it the block has: 0 for the tails, 1 for heads."""
+    return waves.faces_at[at] // TWO, waves.faces_at[at] % TWO
+
+
+@kernel
+def ends_of(waves: Waves, face: Any, side: Any, k: Any) -> tuple[Any, Any]:
+    """Return the pixel of an arc of a face on a side, and the one on the other side."""
+    p = np.uint64(waves.faces.tail[k])
+    q = p + waves.state.step[waves.faces.direction[face]]
+    return (q, p) if side == ONE else (p, q)
+
+
+@kernel
 def flood(state: GridState, distance: Any, level: Any, queue: Any, end: Any) -> None:
     """Give a distance to all pixels of a block that reach those in a queue."""
     residual, step = state.residual, state.step
@@ -151,31 +165,25 @@ def find_near(waves: Waves, queue: Any, box: Any, block: Any) -> None:
 @kernel
 def find_farther(waves: Waves, queue: Any, block: Any, level: Any) -> Any:
     """Find the pixels of a block at a distance, those nearer being known; return how many lead there."""
-    state, blocks, faces = waves.state, waves.blocks, waves.faces
-    distance, step = waves.distance, state.step
+    faces, distance = waves.faces, waves.distance
     end = ZERO
     at = waves.first_at[block]
     while at < waves.first_at[block + ONE]:
-        face = waves.faces_at[at] // TWO
-        side = waves.faces_at[at] % TWO
-        k = faces.first[face]
-        for row in range(rows_of(faces.box[face])):
-            p, last = row_of(blocks, faces.box[face], row)
-            while p < last:
-                q = p + step[faces.direction[face]]
-                here, there = (q, p) if side == ONE else (p, q)
-                if (
-                    faces.kept[k, side] > 0
-                    and distance[here] == FAR
-                    and relaxed_load(distance, there) == level - ONE
-                ):
-                    relaxed_store(distance, here, level)
-                    queue[end] = here
-                    end += ONE
-                k += ONE
-                p += ONE
+        face, side = face_at(waves, at)
+        k, last = arcs_of(faces, face)
+        while k < last:
+            here, there = ends_of(waves, face, side, k)
+            if (
+                faces.kept[k, side] > 0
+                and distance[here] == FAR
+                and relaxed_load(distance, there) == level - ONE
+            ):
+                relaxed_store(distance, here, level)
+                queue[end] = here
+                end += ONE
+            k += ONE
         at += ONE
-    flood(state, distance, level, queue, end)
+    flood(waves.state, distance, level, queue, end)
     return end
 
 

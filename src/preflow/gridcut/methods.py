@@ -27,7 +27,7 @@ METHODS = (
         "multicore-merging",
         "gridcut.multicore_merging",
         "MergingOptions",
-        "blocks of the grid solved alone with incremental searches, then merged two by two",
+        "blocks of the grid solved alone, then larger ones across them, by incremental searches; then merged",
         "Liu and Sun 2010; preflow",
         parallel=True,
     ),
@@ -38,7 +38,7 @@ METHODS = (
         "blocks pass excess on to one another before they are merged: for flow that goes far",
         "preflow; Delong and Boykov 2008; Shekhovtsov and Hlavac 2013",
         parallel=True,
-        preset={"waves": 8},
+        preset={"waves": 2, "repartition": False},
     ),
     Method(
         "multicore-lockfree",

@@ -5,13 +5,15 @@ the arcs between them closed; each is solved alone. Then two neighbouring region
 made one: the arcs between them are opened, and the search goes on from there with the flow and the trees that
 both have, until one region is left. What is left to do is at the borders, so merges of many pixels are short.
 
-Departures. The search is the incremental breadth-first one of serial_incremental_bfs.py. Where most arcs per
-block lead from one region to another is merged first; the authors count arcs only, but small regions first
-keeps all threads busy for longer. A closed arc has no residual capacity, so that the search need not know its
-region. It leaves the sink's tree complete, so that in the end that is the sink's side, without a search.
+Departures. The search is the incremental breadth-first one of growth.py. A closed arc has no residual
+capacity, so that the search need not know its region. It leaves the sink's tree complete, so that in the end
+that is the sink's side, without a search. Small regions are merged first, where the authors count arcs only:
+more threads are busy for longer. Even so the last merges have one thread, and took half the time of a volume.
+So all threads go to another partition before, of larger blocks which stand across the faces of the first
+ones, and search these with the flow and the trees that are there (borders.py); then to one of larger blocks
+still. The few blocks of the last one are merged: a few hundredths of the pushes, where flow goes far.
 
-multicore-regions is this with ``waves``: where flow goes far, merges of large regions are long, and fewer and
-fewer threads have work. Then excess is passed on between closed blocks before, see waves.py.
+multicore-regions has ``waves`` instead: closed blocks pass excess on to one another, see waves.py.
 """
 
 from __future__ import annotations
@@ -31,10 +33,22 @@ from ..parallel.barrier import PATIENCE, make_barrier, wait
 from ..parallel.delays import delay
 from ..parallel.pieces import run_pieces
 from ..parallel.team import run_solver, share_of
-from ..solving.options import check_count, check_positive
+from ..solving.options import check_count, check_flag, check_positive
 from ..solving.run import Control
-from ..stats import PUSHES
-from .blocks import Blocks, Faces, block_box, close_face, make_faces, open_face, plan_blocks, row_of, rows_of
+from ..stats import PUSHES, RELABELS
+from .blocks import (
+    Blocks,
+    Faces,
+    block_box,
+    close_face,
+    coarser_blocks,
+    make_faces,
+    open_face,
+    plan_blocks,
+    row_of,
+    rows_of,
+)
+from .borders import change_partition, go_on_in_block, wake_border
 from .distances import Waves, make_waves
 from .forests import (
     DEPTH,
@@ -43,17 +57,14 @@ from .forests import (
     SINK,
     SOURCE,
     Forests,
-    deficits_reach,
     dequeue,
-    enqueue,
     make_forests,
     plant,
-    search,
     share,
-    sweep,
     with_levels,
 )
-from .regions import BLOCKS_TAKEN, CLOSED, IDLE, NOT_SEARCHED, Regions, make_regions, next_region
+from .growth import deficits_reach, search, sweep
+from .regions import BLOCKS_TAKEN, CLOSED, GROWN, IDLE, NOT_SEARCHED, Regions, make_regions, next_region
 from .solution import GridFlow, GridSolution
 from .state import GridState, grid_solution, grid_state, interior, padding
 from .waves import drive_waves
@@ -64,6 +75,8 @@ ONE = np.uint64(1)
 BLOCKS_PER_THREAD = 8
 #: Pixels of a block: at most, since what a search reads of so many stays in a core's cache, and at least.
 BLOCK, LEAST_BLOCK = 1 << 16, 1 << 12
+#: So many blocks, or fewer, are merged two by two.
+FEW_BLOCKS = 16
 #: Positions in a row of Control.thread_counts: nanoseconds for blocks alone, and for merges.
 BLOCK_NANOSECONDS, MERGE_NANOSECONDS = 10, 11
 
@@ -76,14 +89,19 @@ class MergingOptions:
     ----------
     blocks : int or None
         About how many blocks the grid is cut into; None: as many as suit the threads.
+    repartition : bool
+        Search larger blocks that stand across the faces of the last ones until there are few, which are then
+        merged.
     waves : int
         Waves of excess over closed faces before the first merge, at most.
     """
 
     blocks: int | None = None
+    repartition: bool = True
     waves: int = 0
 
     def __post_init__(self) -> None:
+        check_flag("repartition", self.repartition)
         check_count("waves", self.waves)
         if self.blocks is not None:
             check_positive("blocks", self.blocks)
@@ -126,8 +144,13 @@ def go_on(merging: Merging, thread: Any, forests: Forests, region: Any) -> bool:
 
 @kernel
 def begin_block(merging: Merging, thread: Any, forests: Forests, box: Any, block: Any) -> None:
-    """Plant the forests of a block."""
+    """Plant the forests of a block, or make those that it has from another partition ready to grow."""
     block_box(merging.blocks, block, box)
+    if merging.regions.shared[GROWN] != ZERO:
+        depth = merging.regions.depth[block]
+        orphans = go_on_in_block(merging.state, forests, merging.blocks, box, depth)
+        merging.counts[thread, RELABELS] += orphans
+        return
     for row in range(rows_of(box)):
         first, last = row_of(merging.blocks, box, row)
         forests.label[first:last] = 0
@@ -141,40 +164,16 @@ def begin_block(merging: Merging, thread: Any, forests: Forests, box: Any, block
 
 
 @kernel
-def wake_border(merging: Merging, forests: Forests, face: Any) -> None:
-    """Put those into the queues that can grow over a face that was opened."""
-    label, residual, step = forests.label, merging.state.residual, merging.state.step
-    degree = np.uint64(len(step))
-    d = merging.faces.direction[face]
-    for row in range(rows_of(merging.faces.box[face])):
-        p, end = row_of(merging.blocks, merging.faces.box[face], row)
-        while p < end:
-            q = p + step[d]
-            here, there = label[p], label[q]
-            if residual[p * degree + d] > 0:
-                if here > 0 and there <= 0:
-                    enqueue(forests, p, SOURCE)
-                if there < 0 and here >= 0:
-                    enqueue(forests, q, SINK)
-            if residual[q * degree + (d ^ ONE)] > 0:
-                if there > 0 and here <= 0:
-                    enqueue(forests, q, SOURCE)
-                if here < 0 and there >= 0:
-                    enqueue(forests, p, SINK)
-            p += ONE
-
-
-@kernel
 def begin_merged(merging: Merging, forests: Forests, region: Any, begin: Any, end: Any) -> None:
     """Open the faces within a region that stand in ``closed[begin:end]``."""
     closed = merging.regions.closed
     k = begin
     while k < end:
-        open_face(merging.state, merging.blocks, merging.faces, np.uint64(closed[k]))
+        open_face(merging.state, merging.faces, np.uint64(closed[k]))
         k += ONE
     k = begin
     while k < end:
-        wake_border(merging, forests, np.uint64(closed[k]))
+        wake_border(merging.state, forests, merging.faces, np.uint64(closed[k]))
         k += ONE
     for forest in (SOURCE, SINK):
         forests.cursor[DEPTH + forest] = merging.regions.depth[region, forest]
@@ -216,6 +215,7 @@ def send_waves(merging: Merging, waves: Waves, thread: Any, forests: Forests, bo
     sent = drive_waves(waves, thread, forests, box, most)
     if thread == ZERO:
         regions.shared[BLOCKS_TAKEN] = len(regions.state) if sent == 0 else 0
+        regions.shared[GROWN] = ZERO
         for block in range(len(regions.state)):
             regions.state[block] = IDLE if sent == 0 else NOT_SEARCHED
     wait(merging.barrier, np.uint64(len(merging.counts)))
@@ -228,7 +228,7 @@ def open_faces(merging: Merging, thread: Any, num_threads: Any) -> None:
         return
     k, end = share_of(merging.regions.shared[CLOSED], thread, num_threads)
     while k < end:
-        open_face(merging.state, merging.blocks, merging.faces, np.uint64(merging.regions.closed[k]))
+        open_face(merging.state, merging.faces, np.uint64(merging.regions.closed[k]))
         k += ONE
 
 
@@ -266,11 +266,17 @@ def blocks_wanted(pixels: int, threads: int, asked: int | None) -> int:
 
 
 def merge(
-    merging: Merging, waves: Waves | None, most_waves: int, forests: Forests, pixels: int, control: Control
+    partitions: list[Merging],
+    waves: Waves | None,
+    most_waves: int,
+    forests: Forests,
+    pixels: int,
+    control: Control,
 ) -> None:
     """Make the flow maximal and the sink's forest complete, unless the solve is stopped."""
     num_threads = np.uint64(control.threads)
-    none, axes = np.uint64(len(merging.regions.state)), len(merging.blocks.shape)
+    axes = len(partitions[0].blocks.shape)
+    barrier = partitions[0].barrier
 
     def share_of_thread(number: int) -> None:
         thread = np.uint64(number)
@@ -280,20 +286,33 @@ def merge(
         own = own._replace(cursor=np.concatenate([own.cursor, np.zeros(2 * PADDING, dtype=np.uint64)]))
         scratch = np.empty(2 * int(PADDING) * axes, dtype=np.int64)
         box = scratch[: 2 * axes].reshape(2, axes)
-        if not close_faces(merging, thread, num_threads):
-            return
-        region = none
-        if waves is not None:
-            while (region := np.uint64(solve_blocks(merging, thread, own, box, region))) != none:
-                own = with_levels(own)
-            if not wait(merging.barrier, num_threads):
-                return
-            send_waves(merging, waves, thread, own, box, most_waves)
-        while (region := np.uint64(work(merging, thread, own, box, region))) != none:
-            own = with_levels(own)
-        open_faces(merging, thread, num_threads)
 
-    run_solver(share_of_thread, control, merging.barrier)
+        def run(kernel: Any, merging: Merging) -> None:
+            nonlocal own
+            none = np.uint64(len(merging.regions.state))
+            region = none
+            while (region := np.uint64(kernel(merging, thread, own, box, region))) != none:
+                own = with_levels(own)
+
+        last = partitions[0]
+        if not close_faces(last, thread, num_threads):
+            return
+        for following in partitions[1:]:
+            run(solve_blocks, last)
+            if not change_partition(last, following, own, thread, num_threads):
+                return
+            last = following
+            while len(own.first_orphan) <= int(last.regions.depth.max()) + 1:
+                own = with_levels(own)
+        if waves is not None:
+            run(solve_blocks, last)
+            if not wait(barrier, num_threads):
+                return
+            send_waves(last, waves, thread, own, box, most_waves)
+        run(work, last)
+        open_faces(last, thread, num_threads)
+
+    run_solver(share_of_thread, control, barrier)
 
 
 def solve(
@@ -309,16 +328,24 @@ def solve(
     state = grid_state(grid, start, control.threads)
     first, last = map(int, interior(grid))
     wanted = blocks_wanted(last - first, control.threads, options.blocks)
-    blocks = plan_blocks(grid.shape, padding(grid), wanted)
-    faces = make_faces(blocks, grid.offsets, state.residual.dtype)
-    regions = make_regions(math.prod(blocks.counts.tolist()), faces.ends)
     barrier = make_barrier(control.threads)
-    shared = Merging(
-        state, blocks, faces, regions, barrier, control.stop, control.thread_counts, control.delays
-    )
-    waves = make_waves(state, blocks, faces, barrier, control) if options.waves else None
+
+    def partition(blocks: Blocks) -> Merging:
+        faces = make_faces(blocks, grid.offsets, state.residual.dtype)
+        regions = make_regions(math.prod(blocks.counts.tolist()), faces.ends)
+        return Merging(
+            state, blocks, faces, regions, barrier, control.stop, control.thread_counts, control.delays
+        )
+
+    blocks = plan_blocks(grid.shape, padding(grid), wanted)
+    partitions = [partition(blocks)]
+    while options.repartition and blocks.counts.prod() > FEW_BLOCKS:
+        blocks = coarser_blocks(blocks)
+        partitions.append(partition(blocks))
+    final = partitions[-1]
+    waves = make_waves(state, final.blocks, final.faces, barrier, control) if options.waves else None
     forests = make_forests(state, 0)
-    merge(shared, waves, options.waves, forests, last - first, control)
+    merge(partitions, waves, options.waves, forests, last - first, control)
     if control.stopped:
         sink_side = deficits_reach(grid, state)
         settled = not bool((state.terminal[first:last][sink_side] > 0).any())

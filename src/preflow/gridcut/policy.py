@@ -12,8 +12,9 @@ from ..graph.integer_grid import IntegerGrid
 
 #: What takes every grid that fits a GPU, for neighbours that are too far apart for the fastest method.
 FOR_ALL_ON_GPU = "cuda-lockfree"
-#: From so many pixels on several threads pay.
-PIXELS_FOR_THREADS = 250_000
+#: From so many pixels on several threads pay, and of these one for each so many: more threads wait for their
+#: turns longer than they work (measured: 122,000 pixels take 18 ms by one, 10 by 4 and 16 by 16).
+PIXELS_FOR_THREADS, PIXELS_A_THREAD = 100_000, 1 << 15
 #: From so many pixels a GPU that is in use already pays for a grid on the host, the way there included.
 PIXELS_FOR_GPU = 250_000
 #: The first use of a GPU in a process takes about a second, or 10 once, to compile kernels: from so many
@@ -43,6 +44,11 @@ def _fits(network: GridNetwork, gpu: Device) -> bool:
     return network.size * (pixel + arc * len(network.offsets)) <= gpu.free_bytes
 
 
+def threads_for(network: GridNetwork, threads: int) -> int:
+    """Return how many CPU threads out of so many a grid is worth."""
+    return max(1, min(threads, network.size // PIXELS_A_THREAD))
+
+
 def choose(network: GridNetwork, device: str, threads: int, gpu: Device | None = None) -> tuple[str, str]:
     """Return the name of the method for a grid on a device with up to `threads` CPU threads, and why.
 
@@ -56,6 +62,7 @@ def choose(network: GridNetwork, device: str, threads: int, gpu: Device | None =
     if gpu is not None and _fits(network, gpu):
         return "cuda-tiled", f"{size:,} pixels are enough work for the GPU, the way there and back included"
     if threads > 1 and size >= PIXELS_FOR_THREADS:
-        return "multicore-merging", f"{size:,} pixels are enough work for {threads} threads"
+        used = threads_for(network, threads)
+        return "multicore-merging", f"{size:,} pixels are enough work for {used} threads"
     why = "one thread" if threads == 1 else f"{size:,} pixels are too few for {threads} threads"
     return "serial-incremental-bfs", f"{why}: incremental breadth-first search is fastest there"

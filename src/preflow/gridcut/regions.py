@@ -19,7 +19,7 @@ from ..parallel.barrier import rest
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
 #: Positions in Regions.shared.
-LOCK, BLOCKS_TAKEN, CLOSED, AT_WORK, CHANGES = (np.uint64(k) * PADDING for k in range(5))
+LOCK, BLOCKS_TAKEN, CLOSED, AT_WORK, CHANGES, GROWN = (np.uint64(k) * PADDING for k in range(6))
 #: States of a region.
 NOT_SEARCHED, IDLE, BUSY = np.uint64(0), np.uint64(1), np.uint64(2)
 
@@ -43,7 +43,7 @@ class Regions(NamedTuple):
         The closed faces, then the open ones.
     shared : ndarray of uint64
         LOCK; how many blocks were taken; how many faces are closed; how many threads are at work; how often
-        the choice became larger.
+        the choice became larger; whether blocks that nobody has searched have forests of an earlier search.
     """
 
     ends: NDArray[np.uint32]
@@ -58,7 +58,7 @@ class Regions(NamedTuple):
 
 def make_regions(num_blocks: int, ends: NDArray[np.uint32]) -> Regions:
     """Return the regions before the first one was searched: each is a block, all faces are closed."""
-    shared = np.zeros(5 * int(PADDING), dtype=np.uint64)
+    shared = np.zeros(6 * int(PADDING), dtype=np.uint64)
     shared[CLOSED] = len(ends)
     return Regions(
         ends,
@@ -76,19 +76,20 @@ def make_regions(num_blocks: int, ends: NDArray[np.uint32]) -> Regions:
 def best_face(regions: Regions, num_closed: Any) -> Any:
     """Return a closed face between two idle regions, or the number of faces; for who has the lock.
 
-    Where most arcs lead from one to the other most is left to do; small regions come first, so that many
-    threads find some until the end.
+    Small regions come first, so that many threads find some until the end; of such pairs one with many arcs
+    from one to the other.
     """
-    best, best_score = np.uint64(len(regions.closed)), -1.0
+    best = np.uint64(len(regions.closed))
+    least, most = np.uint64(2 * len(regions.state)), ZERO
     k = ZERO
     while k < num_closed:
         face = np.uint64(regions.closed[k])
         a = np.uint64(regions.region_of[regions.ends[face, ZERO]])
         b = np.uint64(regions.region_of[regions.ends[face, ONE]])
         if regions.state[a] == IDLE and regions.state[b] == IDLE:
-            score = np.float64(regions.weight[face]) / np.float64(regions.size[a] + regions.size[b])
-            if score > best_score:
-                best, best_score = face, score
+            size, weight = regions.size[a] + regions.size[b], regions.weight[face]
+            if size < least or (size == least and weight > most):
+                best, least, most = face, size, weight
         k += ONE
     return best
 

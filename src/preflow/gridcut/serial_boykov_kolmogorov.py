@@ -11,7 +11,7 @@ augmentations, is now. What is learnt of a path while looking for its root is ke
 paper leaves it to implementations; this is their usual rule). When a pixel is grown from, a neighbour in the
 same tree that was known to be farther away than it becomes its child.
 
-Departures: as in forests.py a root is a pixel with excess or with a deficit, children are not
+Departures: as in growth.py a root is a pixel with excess or with a deficit, children are not
 listed, and the sign of the distance tells the tree.
 """
 
@@ -27,7 +27,7 @@ from ..kernels.atomics import relaxed_load
 from ..kernels.kernel import kernel
 from ..solving.run import Control
 from ..stats import ARC_SCANS, PUSHES, RELABELS
-from .forests import deficits_reach
+from .growth import deficits_reach
 from .state import GridState, grid_solution, grid_state, interior
 from .tree_paths import path_capacity, push_path
 

@@ -1,6 +1,6 @@
 """Incremental breadth-first search on a grid, on one thread.
 
-Goldberg, Hed, Kaplan, Tarjan and Werneck 2011, and with Kohli 2015: forests.py has the search, and says what
+Goldberg, Hed, Kaplan, Tarjan and Werneck 2011, and with Kohli 2015: growth.py has the search, and says what
 it departs from. Two steps come before it, since on images most paths are short:
 
 - In one sweep over memory excess goes to neighbours that have a deficit.
@@ -26,17 +26,14 @@ from .forests import (
     SINK,
     SOURCE,
     Forests,
-    deficits_reach,
     enqueue_run,
-    grow,
     make_forests,
     make_roots,
-    search_all,
     share,
-    sweep,
     take_over,
     with_levels,
 )
+from .growth import deficits_reach, grow, search_all, sweep
 from .solution import GridSolution
 from .state import GridState, grid_solution, grid_state, interior
 

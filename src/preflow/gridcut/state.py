@@ -22,8 +22,9 @@ from .solution import GridSolution
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
-#: Pixels whose capacities are converted at once: they and what is made of them stay in a core's cache.
-CHUNK = 1 << 16
+#: Pixels whose capacities are converted at once: by one thread so few that they and what is made of them stay
+#: in a core's cache, by several so many that these seldom wait for Python's turn.
+CHUNK_ALONE, CHUNK = 1 << 16, 1 << 18
 
 
 class GridState(NamedTuple):
@@ -44,22 +45,22 @@ class GridState(NamedTuple):
     step: NDArray[np.uint64]
 
 
-def plan_chunks(shape: tuple[int, ...]) -> tuple[int, int]:
-    """Return how to cut a grid into runs of whole rows, about CHUNK pixels each: along which axis, how far.
+def plan_chunks(shape: tuple[int, ...], pixels: int) -> tuple[int, int]:
+    """Return how to cut a grid into runs of whole rows, about so many pixels: along which axis, how far.
 
     A run has so many indices of that axis, one of each axis before, and all of each axis after.
     """
     if len(shape) == 1:
         return 0, shape[0]
     axis = 0
-    while axis < len(shape) - 2 and math.prod(shape[axis + 1 :]) > CHUNK:
+    while axis < len(shape) - 2 and math.prod(shape[axis + 1 :]) > pixels:
         axis += 1
-    return axis, min(max(1, CHUNK // math.prod(shape[axis + 1 :])), shape[axis])
+    return axis, min(max(1, pixels // math.prod(shape[axis + 1 :])), shape[axis])
 
 
-def chunks(shape: tuple[int, ...]) -> Iterator[tuple[tuple[Any, ...], int, int]]:
+def chunks(shape: tuple[int, ...], pixels: int) -> Iterator[tuple[tuple[Any, ...], int, int]]:
     """Yield the index of each run of whole rows, its first pixel and the number of its pixels."""
-    axis, length = plan_chunks(shape)
+    axis, length = plan_chunks(shape, pixels)
     below = math.prod(shape[axis + 1 :])
     first = 0
     for lead in np.ndindex(shape[:axis]):
@@ -171,9 +172,10 @@ def grid_state(grid: Any, start: Any | None = None, threads: int = 1) -> GridSta
     )
     inner = state.terminal[pad : pad + pixels].reshape(shape)
     lengths = np.array(shape, dtype=np.int64)
-    axis, length = plan_chunks(shape)
+    chunk = CHUNK_ALONE if threads == 1 else CHUNK
+    axis, length = plan_chunks(shape, chunk)
     longest = length * math.prod(shape[axis + 1 :])
-    runs = list(chunks(shape))
+    runs = list(chunks(shape, chunk))
 
     def convert(begin: int, end: int) -> None:
         capacity = np.empty((len(grid.neighbor), longest), dtype=number)

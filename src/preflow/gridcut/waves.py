@@ -22,13 +22,22 @@ from ..kernels.atomics import fetch_or, relaxed_load, relaxed_store
 from ..kernels.clock import now
 from ..kernels.kernel import kernel
 from ..parallel.delays import delay
-from .blocks import block_box, row_of, rows_of
-from .distances import FAR, Waves, end_turn, find_distances, next_block
-from .forests import DEPTH, HEAD, LENGTH, SINK, SOURCE, Forests, dequeue, enqueue, search
+from .blocks import arcs_of, block_box, row_of, rows_of
+from .distances import FAR, Waves, end_turn, ends_of, face_at, find_distances, next_block
+from .forests import (
+    DEPTH,
+    HEAD,
+    LENGTH,
+    SINK,
+    SOURCE,
+    Forests,
+    dequeue,
+    enqueue,
+)
+from .growth import search
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
-TWO = np.uint64(2)
 #: The label of pixels that take no part: as if in the sink's forest, farther than any parent may be.
 OUT = np.int32(-(2**30))
 #: Position in a row of Control.thread_counts: nanoseconds that waves took, counted by the first thread.
@@ -61,55 +70,43 @@ def note_excess(waves: Waves, box: Any, block: Any) -> Any:
 @kernel
 def lend(waves: Waves, block: Any, level: Any, sign: Any) -> None:
     """Make deficits of what arcs of a block take to the next distance; or with ``sign = 1`` undo that."""
-    blocks, faces = waves.blocks, waves.faces
-    distance, terminal, step = waves.distance, waves.state.terminal, waves.state.step
+    faces, distance, terminal = waves.faces, waves.distance, waves.state.terminal
     at = waves.first_at[block]
     while at < waves.first_at[block + ONE]:
-        face = waves.faces_at[at] // TWO
-        side = waves.faces_at[at] % TWO
-        k = faces.first[face]
-        for row in range(rows_of(faces.box[face])):
-            p, last = row_of(blocks, faces.box[face], row)
-            while p < last:
-                q = p + step[faces.direction[face]]
-                here, there = (q, p) if side == ONE else (p, q)
-                if np.uint64(distance[here]) == level and np.uint64(distance[there]) + ONE == level:
-                    terminal[here] += sign * faces.kept[k, side]
-                k += ONE
-                p += ONE
+        face, side = face_at(waves, at)
+        k, end = arcs_of(faces, face)
+        while k < end:
+            here, there = ends_of(waves, face, side, k)
+            if np.uint64(distance[here]) == level and np.uint64(distance[there]) + ONE == level:
+                terminal[here] += sign * faces.kept[k, side]
+            k += ONE
         at += ONE
 
 
 @kernel
 def hand_on(waves: Waves, block: Any, level: Any) -> None:
     """Send excess over the arcs of a block that lead to the next distance."""
-    blocks, faces = waves.blocks, waves.faces
-    distance, terminal, step = waves.distance, waves.state.terminal, waves.state.step
+    faces, distance, terminal = waves.faces, waves.distance, waves.state.terminal
     at = waves.first_at[block]
     while at < waves.first_at[block + ONE]:
-        face = waves.faces_at[at] // TWO
-        side = waves.faces_at[at] % TWO
-        k = faces.first[face]
+        face, side = face_at(waves, at)
+        k, end = arcs_of(faces, face)
         sent = False
-        for row in range(rows_of(faces.box[face])):
-            p, last = row_of(blocks, faces.box[face], row)
-            while p < last:
-                q = p + step[faces.direction[face]]
-                here, there = (q, p) if side == ONE else (p, q)
-                if (
-                    terminal[here] > 0
-                    and np.uint64(distance[here]) == level
-                    and np.uint64(distance[there]) + ONE == level
-                ):
-                    amount = min(terminal[here], faces.kept[k, side])
-                    if amount > 0:
-                        faces.kept[k, side] -= amount
-                        faces.kept[k, ONE - side] += amount
-                        terminal[here] -= amount
-                        waves.moved[k] = amount if side == ZERO else -amount
-                        sent = True
-                k += ONE
-                p += ONE
+        while k < end:
+            here, there = ends_of(waves, face, side, k)
+            if (
+                terminal[here] > 0
+                and np.uint64(distance[here]) == level
+                and np.uint64(distance[there]) + ONE == level
+            ):
+                amount = min(terminal[here], faces.kept[k, side])
+                if amount > 0:
+                    faces.kept[k, side] -= amount
+                    faces.kept[k, ONE - side] += amount
+                    terminal[here] -= amount
+                    waves.moved[k] = amount if side == ZERO else -amount
+                    sent = True
+            k += ONE
         if sent:
             fetch_or(waves.levels_at, faces.ends[face, ONE - side], bit_of(level - ONE))
         at += ONE
@@ -118,25 +115,18 @@ def hand_on(waves: Waves, block: Any, level: Any) -> None:
 @kernel
 def receive(waves: Waves, block: Any) -> None:
     """Take in what other blocks have sent to a block."""
-    blocks, faces = waves.blocks, waves.faces
-    terminal, step = waves.state.terminal, waves.state.step
+    faces, terminal = waves.faces, waves.state.terminal
     at = waves.first_at[block]
     while at < waves.first_at[block + ONE]:
-        face = waves.faces_at[at] // TWO
-        side = waves.faces_at[at] % TWO
-        k = faces.first[face]
-        for row in range(rows_of(faces.box[face])):
-            p, last = row_of(blocks, faces.box[face], row)
-            while p < last:
-                amount = relaxed_load(waves.moved, k)
-                if side == ONE and amount > 0:
-                    terminal[p + step[faces.direction[face]]] += amount
-                    relaxed_store(waves.moved, k, 0)
-                elif side == ZERO and amount < 0:
-                    terminal[p] -= amount
-                    relaxed_store(waves.moved, k, 0)
-                k += ONE
-                p += ONE
+        face, side = face_at(waves, at)
+        k, end = arcs_of(faces, face)
+        while k < end:
+            amount = relaxed_load(waves.moved, k)
+            if amount > 0 if side == ONE else amount < 0:
+                here, _ = ends_of(waves, face, side, k)
+                terminal[here] += abs(amount)
+                relaxed_store(waves.moved, k, 0)
+            k += ONE
         at += ONE
 
 

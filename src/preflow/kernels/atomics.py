@@ -130,6 +130,10 @@ def prefetch(array: Any, index: Any) -> None:
     """Ask for the cache line of ``array[index]``, which is read soon."""
 
 
+def prefetch_to_write(array: Any, index: Any) -> None:
+    """Ask for the cache line of ``array[index]`` alone, which is written soon: other caches lose it."""
+
+
 def _entry_pointer(
     context: Any, builder: Any, array_type: Any, array: Any, index_type: Any, index: Any
 ) -> Any:
@@ -255,23 +259,28 @@ def _pause(typing_context: Any) -> Any:
     return types.void(), generate
 
 
-@intrinsic
-def _prefetch(typing_context: Any, array: Any, index: Any) -> Any:
-    if not _is_entry(array, index):
-        return None
+def _prefetch_intrinsic(to_write: bool) -> Any:
+    """Return an intrinsic that asks for a cache line."""
 
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        array_type, index_type = signature.args
-        pointer = _entry_pointer(context, builder, array_type, arguments[0], index_type, arguments[1])
-        address = builder.bitcast(pointer, ir.PointerType(ir.IntType(8)))
-        word = ir.IntType(32)
-        hint = ir.FunctionType(ir.VoidType(), [address.type, word, word, word])
-        function = cgutils.get_or_insert_function(builder.module, hint, "llvm.prefetch.p0")
-        read, keep, data = ir.Constant(word, 0), ir.Constant(word, 3), ir.Constant(word, 1)
-        builder.call(function, [address, read, keep, data])
-        return context.get_dummy_value()
+    @intrinsic
+    def prefetch_line(typing_context: Any, array: Any, index: Any) -> Any:
+        if not _is_entry(array, index):
+            return None
 
-    return types.void(array, index), generate
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            array_type, index_type = signature.args
+            pointer = _entry_pointer(context, builder, array_type, arguments[0], index_type, arguments[1])
+            address = builder.bitcast(pointer, ir.PointerType(ir.IntType(8)))
+            word = ir.IntType(32)
+            hint = ir.FunctionType(ir.VoidType(), [address.type, word, word, word])
+            function = cgutils.get_or_insert_function(builder.module, hint, "llvm.prefetch.p0")
+            write, keep, data = ir.Constant(word, int(to_write)), ir.Constant(word, 3), ir.Constant(word, 1)
+            builder.call(function, [address, write, keep, data])
+            return context.get_dummy_value()
+
+        return types.void(array, index), generate
+
+    return prefetch_line
 
 
 _relaxed_load = _load_intrinsic("monotonic")
@@ -282,6 +291,8 @@ _fetch_add = _read_modify_write_intrinsic("add")
 _fetch_or = _read_modify_write_intrinsic("or")
 _exchange = _read_modify_write_intrinsic("xchg")
 _fetch_min = _read_modify_write_intrinsic("min")
+_prefetch = _prefetch_intrinsic(False)
+_prefetch_to_write = _prefetch_intrinsic(True)
 
 
 overload(relaxed_load)(lambda array, index: lambda array, index: _relaxed_load(array, index))
@@ -298,6 +309,11 @@ overload(fetch_min)(lambda array, index, new: lambda array, index, new: _fetch_m
 overload(prefetch)(
     lambda array, index: (
         (lambda array, index: _prefetch(array, index)) if isinstance(array, types.Array) else None
+    )
+)
+overload(prefetch_to_write)(
+    lambda array, index: (
+        (lambda array, index: _prefetch_to_write(array, index)) if isinstance(array, types.Array) else None
     )
 )
 overload(pause)(lambda: lambda: _pause())

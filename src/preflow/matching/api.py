@@ -44,7 +44,7 @@ from .result import MatchingResult
 from .state import Matching, empty_matching
 
 #: Up to so many edges, a solve that nobody watches runs in the caller's thread: handing it to another one and
-#: back takes 0.7 ms, more than most such solves, which Ctrl-C can well wait for.
+#: back takes 0.02 to 0.05 ms, as the smallest solves do, and all of these are over before Ctrl-C is missed.
 QUICK_EDGES = 200_000
 
 

@@ -21,8 +21,9 @@ Departures:
 - Work goes in rounds, few of them (25 to 40 on graphs of a million rows): threads share the active rows and
   push, each first in first out, until together they have made so many pushes, or some have no row left.
 - Gaps are looked for between rounds. Each thread counts by how much it has changed each level.
-- The last few rows keep few threads busy, for long: on a Delaunay graph of a million vertices the last two
-  make an eighth of all pushes. Where that takes too long, trees grow from them (:mod:`.packed_search`).
+- The last few rows keep few threads busy, for long, and about the same few columns: on Erdos-Renyi graphs of
+  a million rows the last 2,000 make two fifths of all pushes. Where that takes too long, trees grow from them
+  and from the free columns, until they meet (:mod:`.two_sided_search`).
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from ..kernels.clock import now
 from ..kernels.kernel import kernel
 from ..parallel.delays import delay
 from ..parallel.team import run_solver, share_of
-from ..solving.options import check_count, limit
+from ..solving.options import check_number, limit
 from ..solving.run import Control
 from ..stats import (
     ARC_SCANS,
@@ -62,7 +63,7 @@ from .packed import (
     pack,
     unpack,
 )
-from .packed_search import global_relabel, match_few
+from .packed_search import global_relabel
 from .rounds import Rounds, end_round, keep, make_rounds, should_stop, start_round
 from .serial_push_relabel import (
     STALL_SHIFT,
@@ -73,6 +74,8 @@ from .serial_push_relabel import (
     prefetch_active,
 )
 from .state import Matching
+from .two_sided_search import match_from_both_sides
+from .two_sided_trees import Search, make_search
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -85,14 +88,19 @@ LEAST_PUSHES = 256
 UNREPORTED = 64
 #: A round also ends when one in so many threads has no row left.
 IDLE_SHARE = np.uint64(4)
-#: With few rows, searches take over when one thread has made a number of pushes of this share of rows,
-#: columns and edges, divided by the number of threads: about what a search of the whole graph costs.
-SEARCH_SHARE = 8
+#: With few rows, searches take over after a number of pushes of this share of the edges: about what it costs
+#: to transpose the graph for them.
+SEARCH_SHARE = 32
+#: And with so few rows for each thread in any case, however few there are in all.
+FEWEST_ROWS = 2
+#: Fewer threads than these do not get in one another's way: to two of them more rows are not few (on
+#: Erdos-Renyi graphs of a million rows 0.95 to 1.1 of the time).
+CROWD = 4
 #: Positions in a round's set of ``signals``: the round is over, pushes, threads without rows.
 OVER, PUSHED, IDLE = ZERO, PADDING, TWO * PADDING
 SET = THREE * PADDING
-#: Why a thread returns: no row is active, a global relabel is due, stopped.
-DONE, RELABEL, STOPPED = range(3)
+#: Why a thread returns: no row is active, a global relabel is due, searches are to take over, stopped.
+DONE, RELABEL, SEARCH, STOPPED = range(4)
 
 
 @dataclass(frozen=True)
@@ -101,18 +109,19 @@ class MulticorePushRelabelOptions(PushRelabelOptions):
 
     Attributes
     ----------
-    few_rows : int
-        From fewer active rows for each thread on, searches take over where pushes are slow; 0: never.
+    search_share : float
+        From fewer active rows than this share of all rows on, on four threads or more, searches take over
+        where pushes go on for long; 0: never.
     """
 
     relabel_period: float = 2.0
     initial_labels: Literal["exact", "one"] = "one"
     relabel_stalled: bool = True
-    few_rows: int = 2
+    search_share: float = 1 / 1024
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_count("few_rows", self.few_rows)
+        check_number("search_share", self.search_share, 0.0, 1.0)
 
 
 class Limits(NamedTuple):
@@ -125,7 +134,7 @@ class Limits(NamedTuple):
     report : uint64
         Adding pushes, or rows without one, to the total; of one thread.
     search, few : uint64
-        Searches, of one thread, with fewer than `few` active rows.
+        Searches, of all threads, with fewer than `few` active rows.
     """
 
     relabel: Any
@@ -209,9 +218,11 @@ def push(rows: Adjacency, packed: Packed, rounds: Rounds, thread: Any, r: Any) -
 
 @kernel
 def push_share(
-    rows: Adjacency, state: State, thread: Any, number: Any, base: Any, size: Any, few: bool
+    rows: Adjacency, state: State, thread: Any, number: Any, base: Any, size: Any, most: Any
 ) -> tuple[Any, Any]:
     """Push the thread's share of the active rows until the round is over; list those that are left.
+
+    It is after `most` pushes of all threads, or where some of them have no row left.
 
     The share is a ring, since there are never more of them.
 
@@ -229,7 +240,7 @@ def push_share(
     pushes, reported, taken, augmented = ZERO, ZERO, ZERO, ZERO
     while size > ZERO and relaxed_load(signals, over) == ZERO:
         if size > ONE:
-            prefetch_active(rows, packed.words, active, front, size, end, capacity)
+            prefetch_active(rows, packed.words, active, front, size, end, capacity, True)
         r = np.uint64(active[front])
         front = place(front + ONE, end, capacity)
         size -= ONE
@@ -241,18 +252,16 @@ def push_share(
         else:
             augmented += made
         taken += ONE
-        if few and pushes >= limits.search:
-            relaxed_store(signals, over, ONE)
-        elif taken >= limits.report:
+        if taken >= limits.report:
             taken = ZERO
             made = pushes - reported
             reported = pushes
             before = np.uint64(fetch_add(signals, signal(number, PUSHED), made))
-            if should_stop(rounds) or (not few and before + made >= limits.round):
+            if should_stop(rounds) or before + made >= most:
                 relaxed_store(signals, over, ONE)
     if size == ZERO:
         counts[thread, WAITS] += ONE
-    if size == ZERO and capacity > ZERO and not few:
+    if size == ZERO and capacity > ZERO:
         idle = np.uint64(fetch_add(signals, signal(number, IDLE), ONE)) + ONE
         if idle * IDLE_SHARE >= rounds.num_threads:
             relaxed_store(signals, over, ONE)
@@ -308,7 +317,7 @@ def run_rounds(
         if thread == ZERO:
             rounds.counts[thread, GLOBAL_RELABELS] += ONE
             rounds.counts[thread, RELABEL_NANOSECONDS] += now() - started
-    total, pushes, window, size_then = ZERO, ZERO, ZERO, size
+    total, pushes, of_few, window, size_then = ZERO, ZERO, ZERO, ZERO, size
     if thread == ZERO:
         rounds.counts[thread, PHASES] += ONE
     while go_on and size > ZERO:
@@ -324,15 +333,17 @@ def run_rounds(
         if thread == ZERO:
             clear_signals(signals, number + ONE)
         few = size < limits.few
-        waiting, made = push_share(rows, state, thread, number, base, size, few)
+        most = min(limits.round, limits.search - of_few) if few else limits.round
+        waiting, made = push_share(rows, state, thread, number, base, size, most)
         base = num_rows - base
         go_on, size, total = end_round(rounds, thread, number, packed.active, base, waiting, made)
         if size == ZERO:
             break
         if few:
-            unpack(matching, packed, rounds, thread)
-            go_on = match_few(rows, matching, packed, rounds, thread, number, base, size)
-            return DONE if go_on else STOPPED, number, base, ZERO
+            of_few += total
+            if of_few >= limits.search:
+                outcome = SEARCH
+                break
         pushes += total
         window += total
         if window >= limits.look:
@@ -343,10 +354,46 @@ def run_rounds(
         if pushes >= limits.relabel:
             outcome = RELABEL
             break
-    unpack(matching, packed, rounds, thread)
+    if outcome != SEARCH:
+        unpack(matching, packed, rounds, thread)
     if thread == ZERO:
         rounds.progress[0] = size
     return outcome if go_on else STOPPED, number, base, size
+
+
+@kernel
+def run_rounds_and_search(
+    rows: Adjacency,
+    columns: Adjacency,
+    matching: Matching,
+    state: State,
+    search: Search,
+    thread: Any,
+    number: Any,
+    base: Any,
+    size: Any,
+    relabels: bool,
+    gap: bool,
+    stalls: bool,
+) -> tuple[int, Any, Any, Any, Any]:
+    """Do as :func:`run_rounds`, and the searches where they are to take over.
+
+    Returns
+    -------
+    outcome, number, base, size, searched
+        The same for all threads; the last is for how many rows there were searches.
+    """
+    searched = ZERO
+    outcome, number, base, size = run_rounds(
+        rows, columns, matching, state, thread, number, base, size, relabels, gap, stalls
+    )
+    if outcome == SEARCH:
+        searched, size = size, ZERO
+        go_on = match_from_both_sides(
+            rows, matching, state.packed, search, state.rounds, thread, number, base, searched
+        )
+        outcome = DONE if go_on else STOPPED
+    return outcome, number, base, size, searched
 
 
 def solve(
@@ -366,35 +413,41 @@ def solve(
 
     Notes
     -----
-    O(n m) work; memory of two indices a row and eight bytes a column, eight more a row or column where
-    searches take over, and the transposed graph where a global relabel falls due.
+    O(n m) work; memory of two indices a row and eight bytes a column, and 8 more a row or column and the
+    transposed graph where a global relabel falls due or searches take over: for these three indices and 24
+    bytes more a row and 16 a column.
     """
     num_rows, num_columns = graph.shape
     threads = control.threads
-    few = min(num_rows, options.few_rows * threads if threads > 1 else 0)
+    few = max(options.search_share * num_rows if threads >= CROWD else 0, FEWEST_ROWS * threads)
+    searches = threads > 1 and options.search_share > 0
+    search_limit = limit(graph.num_edges / SEARCH_SHARE)
     relabel_limit = limit(options.relabel_period * (num_rows + num_columns))
     in_round = min(int(relabel_limit), max(num_columns >> ROUND_SHIFT, LEAST_PUSHES * threads))
     state = State(
-        packed=make_packed(graph, threads, "multicore-push-relabel", few, True),
+        packed=make_packed(graph, threads, "multicore-push-relabel", 0, True),
         rounds=make_rounds(control, np.uint64),
         signals=np.zeros(int(THREE * SET), dtype=np.uint64),
         limits=Limits(
             relabel=relabel_limit,
             round=limit(in_round),
             look=limit(num_columns >> int(STALL_SHIFT)),
-            report=limit(min(UNREPORTED, in_round // (4 * threads))),
-            search=limit((num_rows + num_columns + graph.num_edges) / (SEARCH_SHARE * threads)),
-            few=np.uint64(few),
+            report=limit(min(UNREPORTED, min(in_round, int(search_limit)) // (4 * threads))),
+            search=search_limit,
+            few=limit(few) if searches else ZERO,
         ),
     )
+    columns = graph.known_columns
+    search = make_search(graph, columns, threads if searches else 0)
     outcomes: list[Any] = [None] * threads
 
     def share(columns: Adjacency, relabels: bool, number: int, base: int, size: int, thread: int) -> None:
-        outcomes[thread] = run_rounds(
+        outcomes[thread] = run_rounds_and_search(
             graph.rows,
             columns,
             matching,
             state,
+            search,
             np.uint64(thread),
             np.uint64(number),
             np.uint64(base),
@@ -406,9 +459,18 @@ def solve(
 
     relabels, number, base, size = options.initial_labels == "exact", 0, 0, 0
     while True:
-        columns = graph.columns if relabels else graph.rows
-        run_solver(partial(share, columns, relabels, number, base, size), control, state.rounds.barrier)
-        outcome, number, base, size = outcomes[0]
+        if relabels:
+            columns = graph.columns
+            search = search._replace(columns=columns, transposes=False)
+        run_solver(
+            partial(share, columns or graph.rows, relabels, number, base, size),
+            control,
+            state.rounds.barrier,
+        )
+        outcome, number, base, size, searched = outcomes[0]
+        if searched:
+            control.remarks.append(f"searches from both sides took the last {searched:,} rows")
+            graph.remember_columns(search.columns)
         if outcome != RELABEL:
             return bool(outcome == DONE)
         relabels = True

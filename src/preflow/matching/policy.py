@@ -98,7 +98,8 @@ def choose(
     if graph.num_edges < SMALL:
         return _push("small graph: pushes from a cheap matching")
     step = -(-graph.num_rows // SAMPLED_ROWS)
-    degree = np.diff(graph.rows.first)[::step].astype(np.float64)
+    first = graph.rows.first
+    degree = (first[1::step] - first[:-1:step]).astype(np.float64)
     spread = float(degree.var() / max(degree.mean(), 1e-9))
     ends = float(np.mean(degree <= 1))
     narrow = max(graph.shape) <= MOST_PACKED

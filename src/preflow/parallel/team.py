@@ -1,15 +1,12 @@
 """A team of threads that run one function together, such as a kernel that releases the GIL.
 
-The calling thread is number 0. The others come from a pool of daemon threads that grows as needed and is
-reused; each runs one member's share at a time, so all members of a team run at the same time and may wait
-for each other. A forked child starts with an empty pool.
+The calling thread is number 0. The others come from a pool of threads (:mod:`preflow.solving.threads`); each
+runs one member's share at a time, so all members of a team run at the same time and may wait for each other.
+Where shares take a few milliseconds, see :mod:`.native_team`.
 """
 
 from __future__ import annotations
 
-import itertools
-import os
-import threading
 from collections.abc import Callable
 from functools import partial
 from queue import SimpleQueue
@@ -20,60 +17,12 @@ from numpy.typing import NDArray
 
 from ..kernels.kernel import kernel
 from ..solving.run import Control
+from ..solving.threads import put_back_workers, take_workers
 from .barrier import break_barrier
 
 Share = Callable[[int], None]
 Result = TypeVar("Result")
 ONE = np.uint64(1)
-
-
-class _Worker(threading.Thread):
-    """A thread of the pool: runs one task after the other."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(name=f"preflow-{number}", daemon=True)
-        self.tasks: SimpleQueue[tuple[Callable[[], None], threading.Semaphore]] = SimpleQueue()
-        self.start()
-
-    def run(self) -> None:
-        while True:
-            task, finished = self.tasks.get()
-            task()
-            del task  # and with it what the share refers to, before the team's caller goes on
-            finished.release()
-
-
-class _Pool:
-    """The threads that wait for work."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._idle: list[_Worker] = []
-        self._numbers = itertools.count(1)
-
-    def take(self, count: int) -> list[_Worker]:
-        with self._lock:
-            while len(self._idle) < count:  # where no thread can be started, those there stay in the pool
-                self._idle.append(_Worker(next(self._numbers)))
-            taken = self._idle[:count]
-            del self._idle[:count]
-            return taken
-
-    def put_back(self, workers: list[_Worker]) -> None:
-        with self._lock:
-            self._idle.extend(workers)
-
-
-_pool = _Pool()
-
-
-def _forget_threads() -> None:
-    global _pool
-    _pool = _Pool()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_threads)
 
 
 def run_team(share: Share, num_threads: int, on_failure: Callable[[], None]) -> None:
@@ -94,7 +43,7 @@ def run_team(share: Share, num_threads: int, on_failure: Callable[[], None]) -> 
         What the first share that failed raised, after all have ended.
     """
     failures: list[BaseException] = []
-    finished = threading.Semaphore(0)
+    finished: SimpleQueue[None] = SimpleQueue()
 
     def run(number: int) -> None:
         try:
@@ -103,13 +52,13 @@ def run_team(share: Share, num_threads: int, on_failure: Callable[[], None]) -> 
             failures.append(error)
             on_failure()
 
-    workers = _pool.take(num_threads - 1)
+    workers = take_workers(num_threads - 1)
     for number, worker in enumerate(workers, start=1):
-        worker.tasks.put((partial(run, number), finished))
+        worker.begin(partial(run, number), partial(finished.put, None))
     run(0)
     for _ in workers:
-        finished.acquire()
-    _pool.put_back(workers)
+        finished.get()
+    put_back_workers(workers)
     if failures:
         raise failures[0]
 

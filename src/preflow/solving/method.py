@@ -33,6 +33,8 @@ class Method:
         Whether it can use more than one CPU thread.
     points : bool
         Whether it takes costs of points that are not stored.
+    checks : bool
+        Whether it checks dense costs itself.
     preset : mapping
         Options that differ from the dataclass's defaults.
     aliases : tuple of str
@@ -47,6 +49,7 @@ class Method:
     device: str = "cpu"
     parallel: bool = False
     points: bool = False
+    checks: bool = False
     preset: Mapping[str, Any] = field(default_factory=dict)
     aliases: tuple[str, ...] = ()
 

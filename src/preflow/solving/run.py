@@ -16,6 +16,7 @@ from ..errors import InvalidInputError
 from ..progress import ProgressReport, Reporter, reporting
 from ..stats import COUNTERS, GLOBAL_RELABELS, RELABEL_NANOSECONDS, RELABELS, SolveStats
 from .method import Method
+from .threads import put_back_workers, take_workers
 from .timing import compile_seconds
 
 Outcome = TypeVar("Outcome")
@@ -107,27 +108,32 @@ def run_interruptibly(
 
     After `time_limit` seconds, without those for compiling, the stop flag is raised and `work` returns what
     it has. On Ctrl-C (or an error in the progress function) the flag is raised, the thread is waited for, and
-    the exception goes on: nothing is left running. The wait is on an event and not on ``Thread.join``, which
-    reports a running thread as finished after an interrupt on Python 3.11 and 3.12.
+    the exception goes on: nothing is left running.
     """
     outcome: list[Any] = []
     failure: list[BaseException] = []
-    finished = threading.Event()
+    steps: list[str] = []
+    finished = threading.Lock()
+    finished.acquire()
 
     def target() -> None:
+        steps.append("begun")
+        thread = threading.current_thread()
+        name, thread.name = thread.name, "preflow-solver"
         try:
             outcome.append(work())
         except BaseException as error:
             failure.append(error)
         finally:
-            finished.set()
+            thread.name = name
+            steps.append("ended")
 
     with reporting(progress) as report:
         start, compiled = time.monotonic(), compile_seconds()
-        worker = threading.Thread(target=target, name="preflow-solver", daemon=True)
+        workers = take_workers(1)
         try:
-            worker.start()
-            while not finished.wait(POLL_INTERVAL):
+            workers[0].begin(target, finished.release)
+            while not finished.acquire(timeout=POLL_INTERVAL):
                 elapsed = time.monotonic() - start
                 solving = elapsed - (compile_seconds() - compiled)
                 if time_limit is not None and solving >= time_limit:
@@ -136,13 +142,12 @@ def run_interruptibly(
                     report(control.report(elapsed))
         except BaseException:
             control.stop[0] = 1
-            while not finished.is_set():
+            while steps == ["begun"]:
                 with suppress(KeyboardInterrupt):  # a second Ctrl-C: the first is being heeded
-                    finished.wait(POLL_INTERVAL)
+                    finished.acquire(timeout=POLL_INTERVAL)
             raise
         finally:
-            if finished.is_set():
-                worker.join()
+            put_back_workers(workers)
     if failure:
         raise failure[0]
     return outcome[0]  # type: ignore[no-any-return]
