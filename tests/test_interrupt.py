@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from conftest import heed_ctrl_c
 from preflow.generators import FAMILIES
 from preflow.kernels.kernel import kernel
 from preflow.progress import ProgressReport
+from preflow.solving import run
 from preflow.solving.run import Control, run_interruptibly
 from preflow.solving.timing import compile_seconds, counted_as_compiling
 
@@ -102,6 +104,25 @@ def test_error_in_the_worker_comes_out() -> None:
 
     with pytest.raises(RuntimeError, match="inside"):
         run_interruptibly(work, Control())
+
+
+def test_ctrl_c_before_the_worker_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    tasks: list[Callable[[], None]] = []
+
+    class Slow:
+        def begin(self, task: Callable[[], None], finished: Callable[[], None]) -> None:
+            tasks.append(task)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(run, "take_workers", lambda count: [Slow()])
+    monkeypatch.setattr(run, "put_back_workers", lambda workers: None)
+    done: list[int] = []
+    control = Control()
+    with pytest.raises(KeyboardInterrupt):
+        run_interruptibly(lambda: done.append(1), control)
+    assert control.stopped
+    tasks[0]()
+    assert not done
 
 
 def test_solves_in_many_user_threads() -> None:

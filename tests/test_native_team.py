@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from preflow.kernels.atomics import fetch_add
 from preflow.kernels.kernel import kernel
 from preflow.kernels.private import ALIGNMENT, private, private_memory
+from preflow.parallel import native_team
 from preflow.parallel.native_team import Crew, address_of, entry_of, lead, run_natively
 
 ONE = np.uint64(1)
@@ -148,6 +149,24 @@ def test_where_no_thread_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None
     check_team(8)
     assert native_threads() == before
     check_team(40)
+
+
+@pytest.mark.skipif(PLAIN, reason="plain Python needs no crew")
+def test_ctrl_c_while_a_thread_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    start = threading.Thread.start
+
+    def start_and_interrupt(thread: threading.Thread) -> None:
+        start(thread)
+        raise KeyboardInterrupt
+
+    crews = native_team._Crews()
+    monkeypatch.setattr(native_team, "_crews", crews)
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", start_and_interrupt)
+        for _ in range(3):
+            with pytest.raises(KeyboardInterrupt):
+                check_team(3)
+    check_team(3, 100)
 
 
 def test_teams_of_several_user_threads_do_not_mix() -> None:

@@ -126,10 +126,10 @@ def wake(crew: Crew, number: Any) -> None:
 
 
 @kernel
-def serve(crew: Crew, number: Any, times: Any) -> None:
-    """Do what the crew is told, so many times."""
+def serve(crew: Crew, number: Any, lock: Any, times: Any) -> None:
+    """Wait for a lock and do what the crew is told, so many times."""
     for _ in range(times):
-        _acquire(crew.locks[number], -1, 0)
+        _acquire(lock, -1, 0)
         wake(crew, number)
         call_entry(crew.post[ENTRY], number, crew.post[ARGUMENTS])
         if fetch_add(crew.post, LEFT, -1) == ONE:
@@ -178,7 +178,7 @@ class _Crews:
         if crew is None:
             crew = Crew(np.zeros(2 * PADDING, np.uint64), np.zeros(MOST_THREADS, np.uint64))
             crew.locks[0] = _new_lock()
-            serve(crew, ZERO, 0)  # compiled before there are threads that would all compile it
+            serve(crew, ZERO, ZERO, 0)  # compiled before there are threads that would all compile it
         try:
             for number in range(np.count_nonzero(crew.locks), num_threads):
                 _add_thread(crew, number)
@@ -194,14 +194,12 @@ class _Crews:
 
 def _add_thread(crew: Crew, number: int) -> None:
     """Start the thread of the crew with the next number."""
-    crew.locks[number] = _new_lock()
-    arguments = (crew, np.uint64(number), FOREVER)
+    lock = np.uint64(_new_lock())
+    arguments = (crew, np.uint64(number), lock, FOREVER)
     thread = threading.Thread(target=serve, args=arguments, name=f"preflow-native-{number}", daemon=True)
-    try:
-        thread.start()
-    except BaseException:
-        crew.locks[number] = 0
-        raise
+    # Whatever is raised, by Ctrl-C for one, the thread may run: it waits for its lock, which nobody releases.
+    thread.start()
+    crew.locks[number] = lock
 
 
 _crews = _Crews()

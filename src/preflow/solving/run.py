@@ -112,12 +112,14 @@ def run_interruptibly(
     """
     outcome: list[Any] = []
     failure: list[BaseException] = []
-    steps: list[str] = []
+    ended: list[bool] = []
+    beginning = threading.Lock()  # taken by the worker, or before that by who gives up
     finished = threading.Lock()
     finished.acquire()
 
     def target() -> None:
-        steps.append("begun")
+        if not beginning.acquire(blocking=False):
+            return
         thread = threading.current_thread()
         name, thread.name = thread.name, "preflow-solver"
         try:
@@ -126,7 +128,7 @@ def run_interruptibly(
             failure.append(error)
         finally:
             thread.name = name
-            steps.append("ended")
+            ended.append(True)
 
     with reporting(progress) as report:
         start, compiled = time.monotonic(), compile_seconds()
@@ -142,7 +144,8 @@ def run_interruptibly(
                     report(control.report(elapsed))
         except BaseException:
             control.stop[0] = 1
-            while steps == ["begun"]:
+            begun = not beginning.acquire(blocking=False)
+            while begun and not ended:
                 with suppress(KeyboardInterrupt):  # a second Ctrl-C: the first is being heeded
                     finished.acquire(timeout=POLL_INTERVAL)
             raise
