@@ -165,25 +165,28 @@ struct Solver {
                 search_tile<false>(args.label, shape, tile, bits.mask, bits.root, false, wanted, levels, labels);
             failed |= ending == Ending::FAILED;
             goes_on = has_work(bits, levels);
-            if (is_moved) break;
-            if (goes_on) {
+            if (!is_moved) {
+                if (goes_on) {
+                    wait_for_copies();
+                    __syncwarp();
+                    ++counted.waves;
+                    is_changed = true;
+                    pusher.move_down(bits, levels);
+                    goes_on = has_work(bits, levels);
+                    if (!is_last && (goes_on || ending == Ending::STOPPED)) continue;
+                }
                 wait_for_copies();
                 __syncwarp();
-                ++counted.waves;
-                is_changed = true;
-                pusher.move_down(bits, levels);
-                goes_on = has_work(bits, levels);
-                if (!is_last && (goes_on || ending == Ending::STOPPED)) continue;
             }
-            wait_for_copies();
-            __syncwarp();
-            if (is_changed) touched = hand_over(tile, bits);
-            if (levels.size <= labels.room) break;
+            // Labels leave first: the arcs that something crossed are listed where they are.
+            const bool fits = levels.size <= labels.room;
+            if (fits) leave(tile, bits, levels, labels);
+            if (is_changed && !is_moved) touched = hand_over(tile, bits);
+            if (fits) break;
             // Once capacities have left there is room for more labels.
             is_moved = true;
             labels = LevelLabels::in_slot();
         }
-        leave(tile, bits, levels, labels);
         counted.pushes += pusher.pushes;
         if (lane_id() == 0) {
             if (goes_on) list(tile, round, tile.index);
@@ -196,6 +199,7 @@ struct Solver {
     // Hands over what crossed the border and brings capacities and excess back; returns the tiles that got something.
     __device__ __forceinline__ u32 hand_over(const Tile& tile, const TileBits& bits) const {
         HandOver over{args, shape, tile};
+        __syncwarp();
         over.all(bits);
         __syncwarp();
         copy_tile(args, tile, [](const u64* here, u64* there) { *there = *here; });
