@@ -527,7 +527,7 @@ import preflow
 from preflow.generators import bipartite_family
 ARGUMENTS = {"method": sys.argv[1], "initial": "none", "options": eval(sys.argv[2])}
 preflow.bipartite_matching(bipartite_family("erdos-renyi").generate("100x3"), **ARGUMENTS)
-graph = bipartite_family("erdos-renyi").generate("100000x3")
+graph = bipartite_family("erdos-renyi").generate("300000x3")
 print("solving", flush=True)
 try:
     preflow.bipartite_matching(graph, **ARGUMENTS)

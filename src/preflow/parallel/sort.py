@@ -57,17 +57,22 @@ class Sorting(NamedTuple):
     shift: NDArray[Any]
 
 
+def shift_to_buckets(num_keys: int, wanted: int) -> tuple[int, int]:
+    """Return how many lower bits keys lose so that they fall into at most `wanted` buckets; and how many."""
+    last_key = max(0, num_keys - 1)
+    shift = 0
+    while last_key >> shift >= wanted:
+        shift += 1
+    return shift, (last_key >> shift) + 1
+
+
 def make_sorting(num_threads: int, num_items: int, num_keys: int, dtype: Any) -> Sorting:
     """Return the scratch for sorting so many items, whose numbers and keys fit `dtype`."""
     if num_keys <= min(FEW_KEYS, num_items // num_threads):
         wanted = max(1, num_keys)
     else:
         wanted = min(MAX_BUCKETS, max(num_keys // BUCKET_KEYS, BUCKETS_EACH * num_threads))
-    last_key = max(0, num_keys - 1)
-    shift = 0
-    while last_key >> shift >= wanted:
-        shift += 1
-    buckets = (last_key >> shift) + 1
+    shift, buckets = shift_to_buckets(num_keys, wanted)
     room = num_items if shift > 0 else 0
     return Sorting(
         np.empty((num_threads, buckets), dtype=np.uint64),
@@ -97,8 +102,11 @@ def count_buckets(sorting: Sorting, thread: Any, keys: Any, num_keys: Any) -> No
 
 
 @kernel
-def find_places(sorting: Sorting, thread: Any) -> None:
-    """Find where the thread's items of each bucket go: behind those of the threads before it."""
+def find_places(sorting: Any, thread: Any) -> None:
+    """Find where the thread's items of each bucket go: behind those of the threads before it.
+
+    `sorting` has ``counts``, ``place`` and ``bucket_first``.
+    """
     num_threads, buckets = np.uint64(sorting.counts.shape[0]), np.uint64(sorting.counts.shape[1])
     position = ZERO
     b = ZERO

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..kernels.kernel import kernel
 from .barrier import wait
+from .sort import find_places, shift_to_buckets
 from .team import share_of
 
 ZERO = np.uint64(0)
@@ -57,10 +58,7 @@ class Transposing(NamedTuple):
 def make_transposing(num_threads: int, num_edges: int, num_others: int) -> Transposing:
     """Return the scratch for so many edges to so many vertices of the other side."""
     wanted = min(MAX_BUCKETS, max(num_others // BUCKET_VERTICES, BUCKETS_EACH * num_threads))
-    last, shift = max(0, num_others - 1), 0
-    while last >> shift >= wanted:
-        shift += 1
-    buckets = (last >> shift) + 1
+    shift, buckets = shift_to_buckets(num_others, wanted)
     return Transposing(
         counts=np.zeros((num_threads, buckets), dtype=np.uint64),
         place=np.empty((num_threads, buckets), dtype=np.uint64),
@@ -81,26 +79,6 @@ def vertex_of(first: Any, edge: Any) -> Any:
         else:
             high = middle
     return low
-
-
-@kernel
-def find_places(transposing: Transposing, thread: Any) -> None:
-    """Find where the thread's edges of each bucket go: behind those of the threads before it."""
-    num_threads, buckets = np.uint64(transposing.counts.shape[0]), np.uint64(transposing.counts.shape[1])
-    position = ZERO
-    b = ZERO
-    while b < buckets:
-        if thread == ZERO:
-            transposing.bucket_first[b] = position
-        other = ZERO
-        while other < num_threads:
-            if other == thread:
-                transposing.place[thread, b] = position
-            position += transposing.counts[other, b]
-            other += ONE
-        b += ONE
-    if thread == ZERO:
-        transposing.bucket_first[buckets] = position
 
 
 @kernel
