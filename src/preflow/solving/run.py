@@ -23,6 +23,8 @@ Outcome = TypeVar("Outcome")
 
 #: Seconds between two looks at the clock while a solver runs.
 POLL_INTERVAL = 0.05
+#: The same at least, where the time limit is near.
+LEAST_PAUSE = 1e-3
 #: Counters a thread has room for: two cache lines.
 COUNTER_ROW = 16
 
@@ -98,6 +100,11 @@ def check_time_limit(time_limit: float | None) -> None:
         raise InvalidInputError(f"time_limit is a positive number of seconds, got {time_limit!r}")
 
 
+def _pause(left: float | None) -> float:
+    """Return how long to wait for a solver that has so many seconds left."""
+    return POLL_INTERVAL if left is None or left <= 0 else min(POLL_INTERVAL, max(left, LEAST_PAUSE))
+
+
 def run_interruptibly(
     work: Callable[[], Outcome],
     control: Control,
@@ -132,14 +139,17 @@ def run_interruptibly(
 
     with reporting(progress) as report:
         start, compiled = time.monotonic(), compile_seconds()
+        pause = _pause(time_limit)
         workers = take_workers(1)
         try:
             workers[0].begin(target, finished.release)
-            while not finished.acquire(timeout=POLL_INTERVAL):
+            while not finished.acquire(timeout=pause):
                 elapsed = time.monotonic() - start
                 solving = elapsed - (compile_seconds() - compiled)
-                if time_limit is not None and solving >= time_limit:
+                left = None if time_limit is None else time_limit - solving
+                if left is not None and left <= 0:
                     control.stop[0] = 1
+                pause = _pause(left)
                 if report is not None:
                     report(control.report(elapsed))
         except BaseException:
