@@ -48,7 +48,8 @@ class TiledOptions:
         How often the excess of a tile is moved down before the tiles around it get their turn.
     rounds, rounds_percent : int
         Turns of every color between two global relabels: so many, or so many for each hundred rounds that the
-        last relabel took if that is more.
+        last relabel took if that is more. Many are for nothing where excess is cut off from the sink: it goes
+        to and fro between tiles until a relabel finds out.
     slab_bytes : int
         Memory of the GPU for capacities and excess: of a grid that needs more the host keeps them, and slabs
         of planes, or of rows of an image, come to the GPU one at a time. 0 is as much as is free.

@@ -184,6 +184,10 @@ def _checked_box(image: ArrayLike, box: ArrayLike) -> tuple[NDArray[np.bool_], N
             )
         if len(shape) < ndim or (first < 0).any() or (last > shape).any():
             raise InvalidInputError(f"box {tuple(given.tolist())} leaves the image, which has shape {shape}")
+        if values.ndim - ndim not in (0, 1) or (values.ndim > ndim and values.shape[-1] > 3):
+            raise InvalidInputError(
+                f"box {tuple(given.tolist())} has {ndim} dimensions, image has shape {values.shape}"
+            )
         channels = check_channels(values, shape)
         inside = np.zeros(shape, dtype=np.bool_)
         inside[tuple(map(slice, first.tolist(), last.tolist()))] = True
