@@ -151,26 +151,27 @@ struct Solver {
         ++counted.visits;
         Levels levels;
         LevelLabels labels = LevelLabels::in_list();
-        bool goes_on, is_changed = false, is_moved = false;  // something; all that may
+        bool goes_on, has_moved = false;  // excess that can go on is left; some was moved
+        bool has_left = false;            // capacities are not in shared memory any more
         u32 touched = 0;
         for (u64 wave = 0;; ++wave) {
-            // The labels that are left are those before the last wave, no greater than the distances after it; so
-            // that search does not stop before it has labelled all.
+            // The labels that stay are those before the last wave, no greater than the distances after it; so the
+            // last search does not stop before it has labelled all.
             const bool is_last = wave + 1 >= args.waves;
             Rows wanted;
 #pragma unroll
-            for (u32 k = 0; k < ROWS_A_LANE; ++k) wanted[k] = is_last || is_moved ? 0 : bits.active[k];
+            for (u32 k = 0; k < ROWS_A_LANE; ++k) wanted[k] = is_last || has_left ? 0 : bits.active[k];
             ++counted.searches;
             const Ending ending =
                 search_tile<false>(args.label, shape, tile, bits.mask, bits.root, false, wanted, levels, labels);
             failed |= ending == Ending::FAILED;
             goes_on = has_work(bits, levels);
-            if (!is_moved) {
+            if (!has_left) {
                 if (goes_on) {
                     wait_for_copies();
                     __syncwarp();
                     ++counted.waves;
-                    is_changed = true;
+                    has_moved = true;
                     pusher.move_down(bits, levels);
                     goes_on = has_work(bits, levels);
                     if (!is_last && (goes_on || ending == Ending::STOPPED)) continue;
@@ -181,10 +182,10 @@ struct Solver {
             // Labels leave first: the arcs that something crossed are listed where they are.
             const bool fits = levels.size <= labels.room;
             if (fits) leave(tile, bits, levels, labels);
-            if (is_changed && !is_moved) touched = hand_over(tile, bits);
+            if (has_moved && !has_left) touched = hand_over(tile, bits);
             if (fits) break;
             // Once capacities have left there is room for more labels.
-            is_moved = true;
+            has_left = true;
             labels = LevelLabels::in_slot();
         }
         counted.pushes += pusher.pushes;

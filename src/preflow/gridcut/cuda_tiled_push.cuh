@@ -1,5 +1,5 @@
-// The discharge of one tile: its capacities and excess come to shared memory, excess moves one level down after the
-// other, what crossed the border is handed over.
+// The discharge of one tile: its capacities and excess come to shared memory, excess moves down along the arcs that a
+// search came by, what crossed the border is handed over.
 #include "cuda_tiled_search.cuh"
 
 __device__ __forceinline__ int fetch_add_excess(int* at, int value) {

@@ -19,7 +19,7 @@ they can, and nothing of it belongs to the other side.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -58,12 +58,36 @@ MET = np.uint64(40)
 AHEAD_RANGE, AHEAD_NEIGHBOURS, AHEAD_WORDS, AHEAD_PARTNERS = map(np.uint64, (10, 8, 5, 3))
 
 
+class Side(NamedTuple):
+    """The side of the graph that grows, in a phase.
+
+    Attributes
+    ----------
+    adjacency : Adjacency
+        The neighbours of its vertices.
+    near, far : Trees
+        Its trees, and those of the other side.
+    near_stamp, far_stamp : uint64
+        The stamps of the first trees of both.
+    is_rows : bool
+        Whether it is that of the rows.
+    """
+
+    adjacency: Adjacency
+    near: Trees
+    far: Trees
+    near_stamp: Any
+    far_stamp: Any
+    is_rows: bool
+
+
 @kernel
-def prefetch_level(adjacency: Adjacency, near: Trees, far: Trees, near_stamp: Any, i: Any, end: Any) -> None:
+def prefetch_level(side: Side, i: Any, end: Any) -> None:
     """Ask for what the items ahead of place `i` of a level that ends at `end` need.
 
     Words and links to be written: a compare-and-swap waits for what was written before it.
     """
+    adjacency, near, far, near_stamp = side.adjacency, side.near, side.far, side.near_stamp
     order = near.order
     if i + AHEAD_RANGE < end:
         prefetch(adjacency.first, order[i + AHEAD_RANGE] & NOBODY)
@@ -105,23 +129,13 @@ def meet(near: Trees, far: Trees, tree: Any, other: Any, edge: Any) -> bool:
 
 @kernel
 def grow_from(
-    adjacency: Adjacency,
-    near: Trees,
-    far: Trees,
-    near_stamp: Any,
-    far_stamp: Any,
-    rounds: Rounds,
-    thread: Any,
-    number: Any,
-    base: Any,
-    waiting: Any,
-    item: Any,
-    forwards: bool,
+    side: Side, rounds: Rounds, thread: Any, number: Any, base: Any, waiting: Any, item: Any
 ) -> tuple[Any, Any]:
     """Grow a tree from one vertex until it meets another tree: take its neighbours, list their partners.
 
-    The stamps are those of the first trees of both sides. Returns how many items wait, and what to count.
+    Returns how many items wait, and what to count.
     """
+    adjacency, near, far, near_stamp = side.adjacency, side.near, side.far, side.near_stamp
     tree, v = item >> HALF, item & NOBODY
     if np.uint64(relaxed_load(near.met, tree)) != OPEN:
         return waiting, ZERO
@@ -139,14 +153,14 @@ def grow_from(
             other = np.uint64(far.link[x])
         else:
             stamp = near.words[partner] >> HALF
-            if stamp < far_stamp:
+            if stamp < side.far_stamp:
                 delay(rounds.delays, thread)
                 if compare_exchange(far.words, x, word, near_stamp + tree << HALF | partner):
                     far.link[x] = v
                     waiting = keep(rounds, thread, number, near.order, base, waiting, tree << HALF | partner)
                 continue
-            other = stamp - far_stamp
-        edge = v << HALF | x if forwards else x << HALF | v
+            other = stamp - side.far_stamp
+        edge = v << HALF | x if side.is_rows else x << HALF | v
         delay(rounds.delays, thread)
         if meet(near, far, tree, other, edge):
             met = ONE
@@ -158,17 +172,7 @@ def grow_from(
 
 @kernel
 def grow_level(
-    adjacency: Adjacency,
-    near: Trees,
-    far: Trees,
-    near_stamp: Any,
-    far_stamp: Any,
-    rounds: Rounds,
-    thread: Any,
-    number: Any,
-    begin: Any,
-    size: Any,
-    forwards: bool,
+    side: Side, rounds: Rounds, thread: Any, number: Any, begin: Any, size: Any
 ) -> tuple[bool, Any, Any]:
     """Grow the trees of one side by a level, whose `size` items begin at `begin`, together.
 
@@ -183,34 +187,18 @@ def grow_level(
     k, end = share_of(size, thread, rounds.num_threads)
     k, end = begin + k, begin + end
     while k < end:
-        prefetch_level(adjacency, near, far, near_stamp, k, end)
-        waiting, more = grow_from(
-            adjacency,
-            near,
-            far,
-            near_stamp,
-            far_stamp,
-            rounds,
-            thread,
-            number,
-            base,
-            waiting,
-            np.uint64(near.order[k]),
-            forwards,
-        )
+        prefetch_level(side, k, end)
+        item = np.uint64(side.near.order[k])
+        waiting, more = grow_from(side, rounds, thread, number, base, waiting, item)
         counted += more
         k += ONE
-    return end_round(rounds, thread, number, near.order, base, waiting, counted)
+    return end_round(rounds, thread, number, side.near.order, base, waiting, counted)
 
 
 @kernel
 def grow(
-    rows: Adjacency,
-    columns: Adjacency,
-    row_trees: Trees,
-    column_trees: Trees,
-    row_stamp: Any,
-    column_stamp: Any,
+    of_rows: Side,
+    of_columns: Side,
     rounds: Rounds,
     thread: Any,
     number: Any,
@@ -230,36 +218,12 @@ def grow(
     while go_on and row_size > ZERO and column_size > ZERO and met < trees:
         number += ONE
         if row_looked + EDGES * row_size <= column_looked + EDGES * column_size:
-            go_on, size, counted = grow_level(
-                rows,
-                row_trees,
-                column_trees,
-                row_stamp,
-                column_stamp,
-                rounds,
-                thread,
-                number,
-                row_begin,
-                row_size,
-                True,
-            )
+            go_on, size, counted = grow_level(of_rows, rounds, thread, number, row_begin, row_size)
             row_begin += row_size
             row_size = size
             row_looked += counted & ((ONE << MET) - ONE)
         else:
-            go_on, size, counted = grow_level(
-                columns,
-                column_trees,
-                row_trees,
-                column_stamp,
-                row_stamp,
-                rounds,
-                thread,
-                number,
-                column_begin,
-                column_size,
-                False,
-            )
+            go_on, size, counted = grow_level(of_columns, rounds, thread, number, column_begin, column_size)
             column_begin += column_size
             column_size = size
             column_looked += counted & ((ONE << MET) - ONE)
@@ -287,7 +251,7 @@ def match_from_both_sides(
     column_trees = Trees(packed.words, of_columns.link, of_columns.order, of_columns.roots, of_columns.met)
     close_rows(packed, row_trees, rounds, thread, base, row_size)
     if search.transposes:
-        transpose_together(
+        go_on = transpose_together(
             rounds.barrier,
             search.transposing,
             thread,
@@ -297,7 +261,9 @@ def match_from_both_sides(
             columns.neighbour,
         )
     else:
-        wait(rounds.barrier, rounds.num_threads)
+        go_on = wait(rounds.barrier, rounds.num_threads)
+    if not go_on:
+        return False
     number += ONE
     start_round(rounds, thread, number)
     waiting = forget_labels(columns, packed, row_trees, rounds, thread, number, column_trees)
@@ -318,12 +284,8 @@ def match_from_both_sides(
         if not go_on or not wait(rounds.barrier, rounds.num_threads):
             return False
         go_on, number = grow(
-            rows,
-            columns,
-            row_trees,
-            column_trees,
-            row_stamp,
-            column_stamp,
+            Side(rows, row_trees, column_trees, row_stamp, column_stamp, True),
+            Side(columns, column_trees, row_trees, column_stamp, row_stamp, False),
             rounds,
             thread,
             number,
@@ -356,6 +318,7 @@ def match_from_both_sides(
             column_trees, rounds, thread, number, column_base, other, column_size, ZERO
         )
         column_base = other
-    wait(rounds.barrier, rounds.num_threads)
+    if not wait(rounds.barrier, rounds.num_threads):
+        return False
     write_matching(matching, row_trees, column_trees, rounds, thread)
     return go_on
