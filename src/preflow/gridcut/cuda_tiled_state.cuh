@@ -193,6 +193,10 @@ constexpr u32 EXCESS_BYTES_OF_TILE = rounded(ROWS * EXCESS_LINE * EXCESS_BYTES);
 constexpr u32 RESIDUAL_BYTES_OF_TILE = rounded(DIRECTIONS * ROWS * RESIDUAL_LINE * RESIDUAL_BYTES);
 constexpr u32 SLOT_BYTES = EXCESS_BYTES_OF_TILE + RESIDUAL_BYTES_OF_TILE + LIST_BYTES;
 
+#ifdef SLOT_BYTES_GIVEN
+static_assert(SLOT_BYTES == SLOT_BYTES_GIVEN, "tiling.py gives the warps as much shared memory as they use");
+#endif
+
 // The shared memory of a warp, found anew at each use: so the compiler knows that it is shared memory.
 struct Slot {
     template <class T>

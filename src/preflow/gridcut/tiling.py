@@ -28,7 +28,7 @@ MOST_REACH, MOST_PAIRS = 7, 15
 MOST_PLANE = 2**28
 #: Entries that a row takes in shared memory, by their bytes.
 LINE_OF_ROW = {2: 36, 4: 34, 8: 33}
-#: Bytes of a list of pixels in shared memory.
+#: Bytes of a list of arcs, or of labels of levels, in shared memory.
 LIST_BYTES = 512
 #: Bits of a pixel beside one for each direction.
 MORE_KINDS = 3
@@ -106,7 +106,7 @@ class Tiling:
 
     @property
     def slot_bytes(self) -> int:
-        """Shared memory of a warp; ``SLOT_BYTES`` in cuda_tiled_push.cuh."""
+        """Shared memory of a warp; ``SLOT_BYTES`` in cuda_tiled_state.cuh, which checks it."""
         residual, excess = self.residual.itemsize, self.excess.itemsize
         parts = (
             self.rows * LINE_OF_ROW[excess] * excess,
@@ -155,6 +155,7 @@ class Tiling:
             ("RESIDUAL_BYTES", self.residual.itemsize),
             ("EXCESS_BYTES", self.excess.itemsize),
             ("MOST_WARPS", self.most_warps),
+            ("SLOT_BYTES_GIVEN", self.slot_bytes),
         )
 
     @property
