@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -468,23 +469,16 @@ def test_team_within_a_team() -> None:
 
 
 def test_teams_of_two_user_threads_do_not_mix() -> None:
-    failures: list[object] = []
-
-    def user(name: int) -> None:
+    def user() -> None:
         for _ in range(100):
             barrier = make_barrier(4)
             written = np.zeros((2, 4), dtype=np.int64)
             passed = run_together(lambda t: meet_often(barrier, written, t, 4, 5), 4)  # noqa: B023
-            if passed != [5] * 4:
-                failures.append((name, passed))
+            assert passed == [5] * 4
 
-    users = [threading.Thread(target=user, args=(name,)) for name in range(2)]
-    for thread in users:
-        thread.start()
-    for thread in users:
-        thread.join(60)
-    assert not any(thread.is_alive() for thread in users)
-    assert not failures
+    users = ThreadPoolExecutor(2)
+    for use in [users.submit(user) for _ in range(2)]:
+        use.result(60)
 
 
 def search_in_a_child(results: Any) -> None:
