@@ -220,7 +220,7 @@ def test_stacks_that_are_stopped(threads: int) -> None:
         np.tile(costs, (40, 1, 1)), method=NAME, threads=threads, time_limit=1e-9
     )
     result.verify()
-    assert result.status in ("time-limit", "optimal")
+    assert result.status == "time-limit"
 
 
 def test_the_auction_gives_up_where_it_takes_too_long() -> None:
@@ -233,7 +233,7 @@ def test_time_limit_gives_a_proved_bound() -> None:
     for method in ("multicore-auction", "multicore-lockfree"):
         result = preflow.linear_assignment(costs, method=method, threads=2, time_limit=0.01)
         result.verify()
-        assert result.status in ("time-limit", "optimal")
+        assert result.status == "time-limit"
 
 
 # Cost scaling by pushes and relabels
