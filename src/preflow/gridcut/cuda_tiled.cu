@@ -100,22 +100,21 @@ struct Solver {
         }
         Levels levels;
         Changes changed;
-        // Nobody else writes labels of this tile, but others read them.
-        const auto look = [&](u32 row, u32 x) { return round == 0 ? 0 : args.label[tile.pixel(row) + x]; };
         const Rows nothing{};
+        const Faces faces(args, shape, tile);
         const Ending ending =
-            search_tile<true>(args.label, shape, tile, mask, root, round == 0, nothing, levels, LevelLabels::at_rest());
+            search_tile<true>(faces, mask, root, round == 0, nothing, levels, LevelLabels::at_rest());
         if (ending == Ending::UNCHANGED) return;
         failed |= ending == Ending::FAILED;
         ++counted.searches;
 #pragma unroll
         for (u32 k = 0; k < ROWS_A_LANE; ++k) tile.words(args, REACHED)[row_of(k)] = levels.reached[k];
-        levels.tell_of_border(LevelLabels::at_rest(), look, [&](u32 row, u32 x, u32 now, u32 before) {
-            if (round > 0 && now == before) return;
-            relaxed_store(args.label + tile.pixel(row) + x, now);
-            changed.add(row, x);
-        });
-        if (round > 0) list_around(tile, changed, round, stamp);
+        if (round == 0) {
+            levels.write_labels<true>(faces, LevelLabels::at_rest(), [](u32, u32) {});
+        } else {
+            levels.write_labels<false>(faces, LevelLabels::at_rest(), [&](u32 row, u32 x) { changed.add(row, x); });
+            list_around(tile, changed, round, stamp);
+        }
         __syncwarp();
     }
 
@@ -147,7 +146,8 @@ struct Solver {
                 bits.crossed[d][k] = 0;
             }
         }
-        Pusher pusher{args, shape, tile};
+        const Faces faces(args, shape, tile);
+        Pusher pusher{faces};
         ++counted.visits;
         Levels levels;
         LevelLabels labels = LevelLabels::in_list();
@@ -163,7 +163,7 @@ struct Solver {
             for (u32 k = 0; k < ROWS_A_LANE; ++k) wanted[k] = is_last || has_left ? 0 : bits.active[k];
             ++counted.searches;
             const Ending ending =
-                search_tile<false>(args.label, shape, tile, bits.mask, bits.root, false, wanted, levels, labels);
+                search_tile<false>(faces, bits.mask, bits.root, false, wanted, levels, labels);
             failed |= ending == Ending::FAILED;
             goes_on = has_work(bits, levels);
             if (!has_left) {
@@ -181,7 +181,7 @@ struct Solver {
             }
             // Labels leave first: the arcs that something crossed are listed where they are.
             const bool fits = levels.size <= labels.room;
-            if (fits) leave(tile, bits, levels, labels);
+            if (fits) leave(tile, faces, bits, levels, labels);
             if (has_moved && !has_left) touched = hand_over(tile, bits);
             if (fits) break;
             // Once capacities have left there is room for more labels.
@@ -217,8 +217,8 @@ struct Solver {
     }
 
     // Writes the bits of a tile, and the labels at its border.
-    __device__ __forceinline__ void leave(const Tile& tile, const TileBits& bits, const Levels& levels,
-                                          const LevelLabels& labels) {
+    __device__ __forceinline__ void leave(const Tile& tile, const Faces& faces, const TileBits& bits,
+                                          const Levels& levels, const LevelLabels& labels) {
 #pragma unroll
         for (u32 k = 0; k < ROWS_A_LANE; ++k) {
             const u32 row = row_of(k);
@@ -228,8 +228,7 @@ struct Solver {
 #pragma unroll
             for (u32 d = 0; d < DIRECTIONS; ++d) tile.words(args, d)[row] = bits.mask[d][k];
         }
-        levels.tell_of_border(labels, [](u32, u32) { return 0; },
-                              [&](u32 row, u32 x, u32 now, u32) { args.label[tile.pixel(row) + x] = now; });
+        levels.write_labels<true>(faces, labels, [](u32, u32) {});
     }
 
     // Lists a tile for its color's next turn, as seen from the turn of another tile.

@@ -65,9 +65,7 @@ constexpr u32 BAND_BITS = 5;
 // Moves the excess of a tile down. A lane alone changes what belongs to its rows: who pushes to the row of another lane
 // tells that one how much. Lanes do the same at the same time, without branches: parting and meeting takes longer.
 struct Pusher {
-    const Arguments& args;
-    const Shape& shape;
-    const Tile& tile;
+    const Faces& faces;
     u32 pushes = 0;
 
     // A pixel of each lane's rows, if it has one to push from.
@@ -78,14 +76,12 @@ struct Pusher {
 
     // Returns over which arcs to other tiles a pixel may push: those to the lowest neighbours there.
     __device__ __forceinline__ u32 lowest_outside(const TileBits& bits, const Picked& pixel) const {
-        const u32* const label = args.label + tile.pixel(pixel.row) + pixel.x;
         u32 there[DIRECTIONS], least = NONE, directions = 0;
 #pragma unroll
         for (u32 d = 0; d < DIRECTIONS; ++d) {
             const bool leaves = !row_is_inside(d, pixel.row) || pixel.x + static_cast<u32>(dx(d)) >= WIDTH;
             const bool leads = leaves && (of_row(bits.mask[d], pixel.own) >> pixel.x & 1) != 0;
-            const u32 at = label[leads ? shape.step(d) : 0];
-            there[d] = leads ? at : NONE;
+            there[d] = faces.over<false>(d, pixel.row, pixel.x, leads);
         }
 #pragma unroll
         for (u32 d = 0; d < DIRECTIONS; ++d) least = min(least, there[d]);

@@ -1,15 +1,11 @@
 // The breadth-first search of one tile: exact distances to the sink given the labels around it, level by level, in bits.
-#include "cuda_tiled_state.cuh"
+#include "cuda_tiled_faces.cuh"
 
 constexpr u32 log_of(u32 value) { return value < 2 ? 0 : 1 + log_of(value / 2); }
 constexpr u32 PLANES = log_of(ROWS * WIDTH);  // a level for every pixel at most
 constexpr u32 SEED_PLANES = 8, SEED_RANGE = 255;
 // A bound on the steps of one search, far above what the widest range of labels around a tile needs.
 constexpr u32 MOST_STEPS = 1u << 20;
-
-// Labels that other warps may change are read by relaxed loads.
-template <bool AT_REST>
-__device__ __forceinline__ u32 label_at(const u32* at) { return AT_REST ? relaxed_load(at) : *at; }
 
 __device__ __forceinline__ u32 after(u32 label) { return label == NONE ? NONE : label + 1; }
 
@@ -57,10 +53,10 @@ struct Levels {
         return bits;
     }
 
-    // Calls `tell(row, x, label, before)` for the pixels at the border, each lane for one at a time; what
-    // `look(row, x)` returns for some of them before they are told of is passed on.
-    template <class Look, class Tell>
-    __device__ __forceinline__ void tell_of_border(const LevelLabels& labels, Look look, Tell tell) const {
+    // Writes the labels of the pixels at the border, each lane for one at a time, and calls `tell(row, x)` where they
+    // change; or writes all and calls nothing.
+    template <bool ALL, class Tell>
+    __device__ __forceinline__ void write_labels(const Faces& faces, const LevelLabels& labels, Tell tell) const {
         constexpr u32 TOGETHER = 4, UNROLLED = TILE_Z == 1 ? WARP / TOGETHER : 1;  // few rows are outer ones in images
         __syncwarp();
 #pragma unroll
@@ -70,7 +66,8 @@ struct Levels {
                 u32 before[TOGETHER];
 #pragma unroll
                 for (u32 i = 0; i < TOGETHER; ++i)
-                    if (is_outer_row(k * WARP + begin + i)) before[i] = look(k * WARP + begin + i, lane_id());
+                    if (!ALL && is_outer_row(k * WARP + begin + i))
+                        before[i] = *faces.own(k * WARP + begin + i, lane_id());  // nobody else writes it
 #pragma unroll
                 for (u32 i = 0; i < TOGETHER; ++i) {
                     const u32 row = k * WARP + begin + i;
@@ -80,18 +77,24 @@ struct Levels {
                     for (u32 b = 0; b < PLANES; ++b)
                         level |= (__shfl_sync(ALL_LANES, plane[b][k], row % WARP) >> lane_id() & 1) << b;
                     const bool is_reached = (__shfl_sync(ALL_LANES, reached[k], row % WARP) >> lane_id() & 1) != 0;
-                    tell(row, lane_id(), is_reached ? labels[level] : NONE, before[i]);
+                    const u32 now = is_reached ? labels[level] : NONE;
+                    if (!ALL && now == before[i]) continue;
+                    faces.for_each_of_row(row, lane_id(), [now](u32* label) { relaxed_store(label, now); });
+                    tell(row, lane_id());
                 }
             }
 #pragma unroll
             for (u32 i = 0; i < 2 * REACH_X; ++i) {
-                if (is_outer_row(row_of(k))) continue;
                 const u32 x = i < REACH_X ? i : WIDTH - 1 - (i - REACH_X);
-                const u32 before = look(row_of(k), x);
+                u32* const label = faces.x.own(row_of(k), x);
+                const u32 before = ALL ? 0 : *label;
                 u32 level = 0;
 #pragma unroll
                 for (u32 b = 0; b < PLANES; ++b) level |= (plane[b][k] >> x & 1) << b;
-                tell(row_of(k), x, (reached[k] >> x & 1) != 0 ? labels[level] : NONE, before);
+                const u32 now = (reached[k] >> x & 1) != 0 ? labels[level] : NONE;
+                if (!ALL && now == before) continue;
+                relaxed_store(label, now);
+                tell(row_of(k), x);
             }
         }
     }
@@ -123,10 +126,9 @@ struct Seeds {
     // Takes what comes after `level`. Where labels are live, says whether anything comes earlier than the label that
     // a pixel has.
     template <bool AT_REST>
-    __device__ __forceinline__ bool gather(const u32* label, const Shape& shape, const Tile& tile,
-                                           const Masks& mask, u32 level) {
+    __device__ __forceinline__ bool gather(const Faces& faces, const Masks& mask, u32 level) {
         bool improves = false;
-        gather_sides<AT_REST>(label, shape, tile, mask);
+        gather_sides<AT_REST>(faces, mask);
         u32 arrival[ROWS];
         u32 least = NONE;
 #pragma unroll
@@ -139,8 +141,7 @@ struct Seeds {
                 if (row_is_inside(d, r)) continue;
                 const u32 bits = __shfl_sync(ALL_LANES, mask[d][r / WARP], r % WARP);
                 const bool leads = (bits >> lane_id() & 1) != 0;
-                const u32 at = label_at<AT_REST>(label + tile.pixel(r) + lane_id() + (leads ? shape.step(d) : 0));
-                there[r] = leads ? at : NONE;
+                there[r] = faces.over<AT_REST>(d, r, lane_id(), leads);
             }
 #pragma unroll
             for (u32 r = 0; r < ROWS; ++r)
@@ -150,7 +151,7 @@ struct Seeds {
             u32 own[ROWS];
 #pragma unroll
             for (u32 r = 0; r < ROWS; ++r) {
-                if (is_outer_row(r)) own[r] = label[tile.pixel(r) + lane_id()];  // nobody else writes it
+                if (is_outer_row(r)) own[r] = *faces.own(r, lane_id());  // nobody else writes it
             }
 #pragma unroll
             for (u32 r = 0; r < ROWS; ++r)
@@ -159,8 +160,8 @@ struct Seeds {
             for (u32 k = 0; k < ROWS_A_LANE; ++k) {
 #pragma unroll
                 for (u32 i = 0; i < REACH_X; ++i) {
-                    const u64 p = tile.pixel(row_of(k));
-                    improves |= low[i][k] < label[p + i] || high[i][k] < label[p + WIDTH - 1 - i];
+                    improves |= low[i][k] < *faces.x.own(row_of(k), i) ||
+                                high[i][k] < *faces.x.own(row_of(k), WIDTH - 1 - i);
                 }
             }
             improves = __any_sync(ALL_LANES, improves);
@@ -195,22 +196,19 @@ struct Seeds {
     }
 
     template <bool AT_REST>
-    __device__ __forceinline__ void gather_sides(const u32* label, const Shape& shape, const Tile& tile,
-                                                 const Masks& mask) {
+    __device__ __forceinline__ void gather_sides(const Faces& faces, const Masks& mask) {
 #pragma unroll
         for (u32 k = 0; k < ROWS_A_LANE; ++k) {
             const u32 row = row_of(k);
-            const u32* const at = label + tile.pixel(row);
 #pragma unroll
             for (u32 i = 0; i < SIDES_X; ++i) low[i][k] = high[i][k] = NONE;
 #pragma unroll
             for (u32 d = 0; d < DIRECTIONS; ++d) {
 #pragma unroll
                 for (int i = 0; i < size_of(dx(d)); ++i) {
-                    const int x = dx(d) > 0 ? static_cast<int>(WIDTH) - 1 - i : i;
+                    const u32 x = dx(d) > 0 ? WIDTH - 1 - i : i;
                     const bool leads = (mask[d][k] >> x & 1) != 0 && row_is_inside(d, row);
-                    const u32 there = label_at<AT_REST>(at + x + (leads ? shape.step(d) : 0));
-                    const u32 arrival = after(leads ? there : NONE);
+                    const u32 arrival = after(faces.over<AT_REST>(d, row, x, leads));
                     if (dx(d) > 0) high[i][k] = min(high[i][k], arrival);
                     else low[i][k] = min(low[i][k], arrival);
                 }
@@ -259,9 +257,8 @@ constexpr u32 STEPS_BETWEEN = 4;
 // is `alone`, until all of `wanted` are reached, if there are such. At rest labels around may change at any time.
 // Writes the labels of levels to `labels`, as far as there is room.
 template <bool AT_REST>
-__device__ __forceinline__ Ending search_tile(const u32* label, const Shape& shape, const Tile& tile, const Masks& mask,
-                                              const Rows& root, bool alone, const Rows& wanted, Levels& levels,
-                                              const LevelLabels& labels) {
+__device__ __forceinline__ Ending search_tile(const Faces& faces, const Masks& mask, const Rows& root, bool alone,
+                                              const Rows& wanted, Levels& levels, const LevelLabels& labels) {
     Seeds seeds;
     seeds.clear();
     levels.clear();
@@ -280,7 +277,7 @@ __device__ __forceinline__ Ending search_tile(const u32* label, const Shape& sha
         ++level;
         if (seeds.has_more && level > seeds.base && level - seeds.base >= SEED_RANGE) gathers = true;
         if (gathers) {
-            const bool improves = seeds.gather<AT_REST>(label, shape, tile, mask, level - 1);
+            const bool improves = seeds.gather<AT_REST>(faces, mask, level - 1);
             if (AT_REST && step == 0 && !improves) return Ending::UNCHANGED;
             gathers = false;
         }

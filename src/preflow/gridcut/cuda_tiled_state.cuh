@@ -80,8 +80,6 @@ CONSTANT bool is_outer_row(u32 row) {
     const int z = static_cast<int>(row / TILE_Y), y = static_cast<int>(row % TILE_Y);
     return z < REACH_Z || z >= TILE_Z - REACH_Z || y < REACH_Y || y >= TILE_Y - REACH_Y;
 }
-constexpr u32 LOW_SIDE = (1u << REACH_X) - 1, HIGH_SIDE = LOW_SIDE << (WIDTH - REACH_X) % WIDTH;
-CONSTANT u32 outer_pixels(u32 row) { return is_outer_row(row) ? ~0u : LOW_SIDE | HIGH_SIDE; }
 
 // Words of a tile, ROWS of each kind: pixels with residual capacity in each direction, and these.
 constexpr u32 ROOT = DIRECTIONS, ACTIVE = DIRECTIONS + 1, REACHED = DIRECTIONS + 2, KINDS = DIRECTIONS + 3;
@@ -92,7 +90,9 @@ struct Arguments {
     u64 first_pixel, direction_stride;  // of what is here
     Residual* residual;
     Excess* terminal;  // excess, less what can go to the sink
-    u32* label;
+    u32* faces_z;  // labels: see cuda_tiled_faces.cuh
+    u32* faces_y;
+    u32* faces_x;
     u32* words;
     u32* stamps;  // when a tile was last listed, by searches and by discharges
     u32* lists;

@@ -11,7 +11,7 @@ from ..cuda.runtime import Device
 from ..errors import SolverError
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS
-from .tiling import WARP, Tiling
+from .tiling import LISTS, WARP, Tiling
 
 SOURCE = Path(__file__).with_name("cuda_tiled.cu")
 #: Words of the kernel's state and of what it counts, and where they are.
@@ -19,8 +19,8 @@ STATE_WORDS, COUNT_WORDS = 12, 4
 IS_DONE, ACTIVE_TILES, NUM_RELABELS, SEARCH_ROUNDS, PHASES, NANOSECONDS = range(6)
 FAILED, ACTIVE_HERE = 8, 11
 NUM_PUSHES, NUM_SEARCHES, NUM_VISITS, NUM_WAVES = range(4)
-#: Lists of tiles: three in turn for each of up to eight colors and for searches; a counter has a line.
-LISTS, COUNTER_WORDS = 3 * 9, 32
+#: A counter has a line.
+COUNTER_WORDS = 32
 #: Tiles that a launch may discharge before it comes back: 0.2 s on an H200 for those of volumes.
 WORK_OF_LAUNCH = 2**18
 #: More global relabels than any grid needs.
@@ -30,7 +30,9 @@ MOST_RELABELS = 10_000_000
 class TileArrays(NamedTuple):
     """What is on the GPU for every tile, whether its capacities are there or not."""
 
-    label: Any
+    faces_z: Any
+    faces_y: Any
+    faces_x: Any
     words: Any
     stamps: Any
     lists: Any
@@ -62,7 +64,7 @@ def make_arrays(device: Device, tiling: Tiling) -> TileArrays:
     """Return what the kernels keep beside capacities and excess."""
     xp, n = device.xp, tiling.num_tiles
     return TileArrays(
-        xp.empty(tiling.padded_size, dtype=np.uint32),
+        *(xp.empty(n * size, dtype=np.uint32) for size in tiling.labels_of_tile),
         xp.empty(n * tiling.words_of_tile, dtype=np.uint32),
         xp.zeros(2 * n, dtype=np.uint32),
         xp.empty(LISTS * n, dtype=np.uint32),

@@ -30,6 +30,8 @@ MOST_PLANE = 2**28
 LINE_OF_ROW = {2: 36, 4: 34, 8: 33}
 #: Bytes of a list of arcs, or of labels of levels, in shared memory.
 LIST_BYTES = 512
+#: Lists of tiles: three in turn for each of up to eight colors and for searches.
+LISTS = 3 * 9
 #: Bits of a pixel beside one for each direction.
 MORE_KINDS = 3
 
@@ -105,6 +107,17 @@ class Tiling:
         return (self.directions + MORE_KINDS) * self.rows
 
     @property
+    def labels_of_tile(self) -> tuple[int, int, int]:
+        """Labels of a tile at its faces along each axis; see ``Face`` in cuda_tiled_faces.cuh."""
+        sizes = (*self.tile, WIDTH)
+        pixels = self.rows * WIDTH
+        z, y, x = (
+            pixels // size * 2 * max(abs(offset[axis]) for offset in self.offsets)
+            for axis, size in enumerate(sizes)
+        )
+        return z, y, x
+
+    @property
     def slot_bytes(self) -> int:
         """Shared memory of a warp; ``SLOT_BYTES`` in cuda_tiled_state.cuh, which checks it."""
         residual, excess = self.residual.itemsize, self.excess.itemsize
@@ -123,7 +136,7 @@ class Tiling:
     @property
     def bytes_kept(self) -> int:
         """Memory on the GPU for labels and bits, which stay there."""
-        return self.padded_size * 4 + self.num_tiles * 4 * (self.words_of_tile + 29)
+        return self.num_tiles * 4 * (sum(self.labels_of_tile) + self.words_of_tile + LISTS + 2)
 
     @property
     def bytes_on_device(self) -> int:
