@@ -123,6 +123,15 @@ def test_in_several_launches(monkeypatch: pytest.MonkeyPatch) -> None:
     check(random_grid((5, 70), 4), options=HASTY)
 
 
+@pytest.mark.parametrize("options", [{}, IN_SLABS])
+def test_searches_in_several_launches(monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]) -> None:
+    """Where each launch may do no more searches than it has to, the next one goes on with them."""
+    monkeypatch.setattr(tile_launches, "NANOSECONDS_OF_LAUNCH", 0)
+    network, value = serpentine(70, 5)
+    result = check(network, options=options)
+    assert result.value == value
+
+
 def test_slabs_are_told_of(device: CpuDevice) -> None:
     result = check(random_grid((70, 3), 4), options=IN_SLABS)
     assert "3 layers" in result.stats.reason

@@ -18,6 +18,7 @@
 #include <memory>
 #include <pthread.h>
 #include <sched.h>
+#include <time.h>
 #include <vector>
 
 #define __global__

@@ -8,7 +8,7 @@
 
 // Words of the state.
 constexpr u32 IS_DONE = 0, ACTIVE_TILES = 1, RELABELS = 2, SEARCH_ROUNDS = 3, PHASES = 4, NANOSECONDS = 5,
-              SEARCH_STAMP = 6, ROUND = 7, FAILED = 8, TOLD = 9, LAST_SEARCH = 10, ACTIVE_HERE = 11, STATE_WORDS = 12;
+              IS_SEARCHING = 6, ROUND = 7, FAILED = 8, TOLD = 9, LAST_SEARCH = 10, ACTIVE_HERE = 11, STATE_WORDS = 12;
 constexpr u32 PUSHES = 0, SEARCHES = 1, VISITS = 2, WAVES = 3;  // what is counted
 
 struct Counted {
@@ -18,7 +18,7 @@ struct Counted {
 // Turns after which a block that works alone meets the others, so that all know how much was done, and what a turn
 // counts for: about as many tiles as all blocks discharge in that time.
 constexpr u32 MOST_TURNS_ALONE = 256;
-constexpr u64 WORK_OF_TURN = 128;
+constexpr u64 WORK_OF_TURN = 512;
 
 // Who works on a list: all blocks, or where it has few tiles the first block alone, which then waits for nobody else.
 struct Workers {
@@ -80,15 +80,18 @@ struct Solver {
     const Arguments& args;
     const Shape shape;
     const TileLists lists;
+    const SearchQueue queue;
+    const u64 deadline;  // of searches in this launch
     Counted counted;
     bool failed = false;
 
     __device__ explicit Solver(const Arguments& args)
-        : args(args), shape(args), lists{args.lists, args.counters, args.stamps, shape.num_tiles()} {}
+        : args(args), shape(args), lists{args, shape.num_tiles()}, queue{args, shape.num_tiles()},
+          deadline(nanoseconds() + args.nanoseconds_of_launch) {}
 
-    // Labels a tile given the labels around it, in the first round without these, and lists the tiles around it where
-    // its own labels at the border changed.
-    __device__ __forceinline__ void search(u32 index, u32 round, u32 stamp) {
+    // Labels a tile given the labels around it, unless it is `alone`, and tells the tiles around it, over how many of
+    // them, where its own labels at the border changed.
+    __device__ __forceinline__ void search(u32 index, bool alone, u32 hops) {
         const Tile tile(shape, index);
         Masks mask;
         Rows root;
@@ -103,30 +106,30 @@ struct Solver {
         const Rows nothing{};
         const Faces faces(args, shape, tile);
         const Ending ending =
-            search_tile<true>(faces, mask, root, round == 0, nothing, levels, LevelLabels::at_rest());
+            search_tile<true>(faces, mask, root, alone, nothing, levels, LevelLabels::at_rest());
         if (ending == Ending::UNCHANGED) return;
         failed |= ending == Ending::FAILED;
         ++counted.searches;
 #pragma unroll
         for (u32 k = 0; k < ROWS_A_LANE; ++k) tile.words(args, REACHED)[row_of(k)] = levels.reached[k];
-        if (round == 0) {
+        if (alone) {
             levels.write_labels<true>(faces, LevelLabels::at_rest(), [](u32, u32) {});
         } else {
             levels.write_labels<false>(faces, LevelLabels::at_rest(), [&](u32 row, u32 x) { changed.add(row, x); });
-            list_around(tile, changed, round, stamp);
+            __syncwarp();
+            tell_around(tile, changed, hops);
         }
         __syncwarp();
     }
 
-    // Lists the tiles next to changed pixels.
-    __device__ __forceinline__ void list_around(const Tile& tile, const Changes& changed, u32 round, u32 stamp) {
+    // Tells the tiles next to changed pixels.
+    __device__ __forceinline__ void tell_around(const Tile& tile, const Changes& changed, u32 hops) {
 #pragma unroll
         for (int number = 0; number < 27; ++number) {
             const int z = number / 9 - 1, y = number / 3 % 3 - 1, x = number % 3 - 1;
             if (!leads_to(z, y, x)) continue;
             const bool is_near = __any_sync(ALL_LANES, changed.has(number)) && tile.has_neighbor(shape, number);
-            if (is_near && lane_id() == 0)
-                lists.append(SEARCH_LIST, round + 1, stamp, tile.neighbor(shape, number));
+            if (is_near && lane_id() == 0) queue.tell(tile.neighbor(shape, number), hops);
         }
     }
 
@@ -239,33 +242,44 @@ struct Solver {
             lists.append(color, when, when + 1, index);
     }
 
-    // Labels all tiles with exact distances to the sink, while nothing moves.
-    __device__ __forceinline__ void search_all(Workers& workers, u64* state) {
+    // Labels all tiles with exact distances to the sink, while nothing moves: first each alone, then each given the
+    // labels around it, then again whichever are told of changes. Returns whether it came to the end, for which more
+    // than one launch may be needed.
+    __device__ __forceinline__ bool search_all(GridTeam& team, u64* state) {
         const u64 began = nanoseconds();
-        if (workers.team.is_first())
-            for (u32 i = 0; i < 3 * (MOST_COLORS + 1); ++i) relaxed_store(&lists.counters[i * 32], 0u);
-        const u32 stamp = static_cast<u32>(state[SEARCH_STAMP]) + 1;
-        u32 round = 0;
-        while (true) {
-            // In the first two rounds all tiles are searched: without the labels around them, then with these.
-            const u32 size = round < 2 ? shape.num_tiles() : relaxed_load(lists.size(SEARCH_LIST, round));
-            if (!workers.have(size, blockDim.x / WARP)) {
-                round = static_cast<u32>(workers.agree(round));
-                continue;
+        constexpr u32 ALONE = 0, AS_TOLD = 2;
+        u32 most_hops = 0;
+        for (u32 stage = state[IS_SEARCHING] ? AS_TOLD : ALONE; stage <= AS_TOLD; ++stage) {
+            if (stage == ALONE && team.is_first()) {
+                for (u32 number = 0; number < COUNTERS; ++number) relaxed_store(counter(args, number), 0u);
             }
-            if (size == 0) break;
-            if (round >= 2 && workers.is_first()) relaxed_store(lists.size(SEARCH_LIST, round + 2), 0u);
-            const u32 step = workers.num_warps(blockDim.x / WARP);
-            for (u32 i = workers.warp(); i < size; i += step)
-                search(round < 2 ? i : lists.list(SEARCH_LIST, round)[i], round, stamp + round);
-            workers.wait();
-            ++round;
+            bool has_searched = false;
+            for (u32 i = team.warp();; i += team.num_warps()) {
+                SearchQueue::Claimed claimed{i, 0, 0};
+                bool has = i < shape.num_tiles();
+                if (stage == AS_TOLD) {
+                    if (lane_id() == 0) has = queue.claim(claimed, has_searched, deadline);
+                    __syncwarp();
+                    has = __shfl_sync(ALL_LANES, u32{has}, 0) != 0;
+                    claimed.tile = __shfl_sync(ALL_LANES, claimed.tile, 0);
+                }
+                if (!has) break;
+                search(claimed.tile, stage == ALONE, claimed.hops + 1);
+                has_searched = true;
+                if (stage < AS_TOLD || lane_id() != 0) continue;
+                queue.finish(claimed);
+                most_hops = max(most_hops, claimed.hops);
+            }
+            if (most_hops > 0) relaxed_fetch_max(queue.most_hops(), most_hops);
+            team.wait([] {});
         }
-        state[SEARCH_STAMP] = stamp + round;
-        state[SEARCH_ROUNDS] += round;
-        state[LAST_SEARCH] = round;
-        ++state[RELABELS];
         state[NANOSECONDS] += nanoseconds() - began;
+        state[IS_SEARCHING] = relaxed_load(queue.pending()) > 0;
+        if (state[IS_SEARCHING]) return false;
+        state[LAST_SEARCH] = AS_TOLD + relaxed_load(queue.most_hops());
+        state[SEARCH_ROUNDS] += state[LAST_SEARCH];
+        ++state[RELABELS];
+        return true;
     }
 
     // Lists the tiles with excess that can reach the sink.
@@ -362,7 +376,8 @@ KERNEL(push_relabel_tiles, Arguments) {
             relaxed_store(&args.state[ACTIVE_TILES], u64{0});
             relaxed_store(&args.state[ACTIVE_HERE], u64{0});
         }
-        solver.search_all(workers, state);
+        state[IS_DONE] = 0;
+        if (!solver.search_all(team, state)) break;
         state[ROUND] += 3;  // what was listed for the last ones is forgotten, also by the launch before
         solver.list_active(team, static_cast<u32>(state[ROUND]));
         team.wait([] {});

@@ -69,7 +69,6 @@ CONSTANT bool leads_along_axes_only() {
 constexpr bool ALONG_AXES = leads_along_axes_only();
 constexpr u32 COLORS = ALONG_AXES ? 2 : REACH_Z > 0 ? 8 : 4;
 constexpr u32 MOST_COLORS = 8;
-constexpr u32 SEARCH_LIST = MOST_COLORS;  // the list of tiles to be searched, beside one for each color
 
 CONSTANT bool row_is_inside(u32 direction, u32 row) {
     const int z = static_cast<int>(row / TILE_Y) + dz(direction), y = static_cast<int>(row % TILE_Y) + dy(direction);
@@ -94,13 +93,16 @@ struct Arguments {
     u32* faces_y;
     u32* faces_x;
     u32* words;
-    u32* stamps;  // when a tile was last listed, by searches and by discharges
+    u32* stamps;  // when a tile was last listed for a discharge
     u32* lists;
+    u32* told;  // for searches: see cuda_tiled_lists.cuh
+    u64* slots;
     u32* counters;
     u32* arrivals;
     u64* state;
     u64* counts;
-    u64 waves, rounds, rounds_percent, work_of_launch;
+    u64 waves, rounds, rounds_percent;
+    u64 work_of_launch, nanoseconds_of_launch;
     u64 dischargers;  // warps of a block with room for a tile's capacities
 };
 
@@ -235,25 +237,5 @@ struct LevelLabels {
     }
     __device__ __forceinline__ void keep(u32 level, u32 label) const {
         if (lane_id() == 0 && level < room) (*this)[level] = label;
-    }
-};
-
-// Lists of tiles. In each round of searches, and of discharges for each color, tiles are appended to the list of the
-// next, and the list after it is emptied: see RotatingSizes in worklist.cuh.
-struct TileLists {
-    u32* lists;
-    u32* counters;
-    u32* stamps;
-    u32 num_tiles;
-
-    __device__ u32* size(u32 which, u32 round) const { return &counters[(which * 3 + round % 3) * 32]; }
-    __device__ u32* list(u32 which, u32 round) const {
-        return lists + static_cast<u64>(which * 3 + round % 3) * num_tiles;
-    }
-    // Appends a tile unless it is there; `stamp` grows from list to list that it may be in: searches have stamps of
-    // their own. One lane calls it.
-    __device__ void append(u32 which, u32 round, u32 stamp, u32 tile) const {
-        if (relaxed_fetch_max(&stamps[which == SEARCH_LIST ? num_tiles + tile : tile], stamp) < stamp)
-            list(which, round)[relaxed_fetch_add(size(which, round), 1u)] = tile;
     }
 };

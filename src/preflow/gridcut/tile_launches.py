@@ -17,12 +17,15 @@ SOURCE = Path(__file__).with_name("cuda_tiled.cu")
 #: Words of the kernel's state and of what it counts, and where they are.
 STATE_WORDS, COUNT_WORDS = 12, 4
 IS_DONE, ACTIVE_TILES, NUM_RELABELS, SEARCH_ROUNDS, PHASES, NANOSECONDS = range(6)
-FAILED, ACTIVE_HERE = 8, 11
+IS_SEARCHING, FAILED, ACTIVE_HERE = 6, 8, 11
 NUM_PUSHES, NUM_SEARCHES, NUM_VISITS, NUM_WAVES = range(4)
-#: A counter has a line.
-COUNTER_WORDS = 32
-#: Tiles that a launch may discharge before it comes back: 0.2 s on an H200 for those of volumes.
-WORK_OF_LAUNCH = 2**18
+#: Counters: one of each list, and of the queue of searches; each has a line of memory.
+COUNTERS, COUNTER_WORDS = LISTS + 4, 32
+#: A slot of the queue that no tile is in.
+EMPTY = 2**64 - 1
+#: Tiles that a launch may discharge before it comes back: 0.2 s on an H200 for those of volumes; and for how long it
+#: may search.
+WORK_OF_LAUNCH, NANOSECONDS_OF_LAUNCH = 2**18, 200_000_000
 #: More global relabels than any grid needs.
 MOST_RELABELS = 10_000_000
 
@@ -36,6 +39,8 @@ class TileArrays(NamedTuple):
     words: Any
     stamps: Any
     lists: Any
+    told: Any
+    slots: Any
     counters: Any
     arrivals: Any
     state: Any
@@ -57,6 +62,7 @@ class Arguments(NamedTuple):
     rounds: int
     rounds_percent: int
     work_of_launch: int
+    nanoseconds_of_launch: int
     dischargers: int
 
 
@@ -66,9 +72,11 @@ def make_arrays(device: Device, tiling: Tiling) -> TileArrays:
     return TileArrays(
         *(xp.empty(n * size, dtype=np.uint32) for size in tiling.labels_of_tile),
         xp.empty(n * tiling.words_of_tile, dtype=np.uint32),
-        xp.zeros(2 * n, dtype=np.uint32),
+        xp.zeros(n, dtype=np.uint32),
         xp.empty(LISTS * n, dtype=np.uint32),
-        xp.zeros(LISTS * COUNTER_WORDS, dtype=np.uint32),
+        xp.zeros(n, dtype=np.uint32),
+        xp.full(n, EMPTY, dtype=np.uint64),
+        xp.zeros(COUNTERS * COUNTER_WORDS, dtype=np.uint32),
         xp.zeros(1, dtype=np.uint32),
         xp.zeros(STATE_WORDS, dtype=np.uint64),
         xp.zeros(COUNT_WORDS, dtype=np.uint64),
@@ -95,13 +103,19 @@ class Launcher:
         control.excess[:] = tiling.num_tiles
 
     def launch(self, window: tuple[int, int, int], residual: Any, terminal: Any, discharges: bool) -> Any:
-        """Run the kernel once and return its state.
+        """Run the kernel, until its searches come to an end unless the solve is stopped, and return its state.
 
         `window` is the first and end tile that may be discharged, and the first pixel that is there. Without
         discharges distances are made exact, no more.
         """
+        state = self._launch(window, residual, terminal, discharges)
+        while state[IS_SEARCHING] and not self.control.stopped:
+            state = self._launch(window, residual, terminal, discharges)
+        return state
+
+    def _launch(self, window: tuple[int, int, int], residual: Any, terminal: Any, discharges: bool) -> Any:
         first_tile, end_tile, first_pixel = window
-        self.arrays.arrivals[:] = 0
+        self.arrays.arrivals.fill(0)
         arguments = Arguments(
             self.tiling.tiles,
             first_tile,
@@ -115,6 +129,7 @@ class Launcher:
             self.turns.rounds if discharges else 0,
             self.turns.rounds_percent,
             WORK_OF_LAUNCH,
+            NANOSECONDS_OF_LAUNCH,
             self.dischargers,
         )
         self.device.launch(
@@ -133,5 +148,6 @@ class Launcher:
             raise SolverError(f"cuda-tiled gave up: state {state.tolist()}, counts {counts.tolist()}")
         self.control.counts[[PUSHES, RELABELS, ARC_SCANS]] = counts[[NUM_PUSHES, NUM_SEARCHES, NUM_VISITS]]
         self.control.counts[[GLOBAL_RELABELS, RELABEL_NANOSECONDS]] = state[[NUM_RELABELS, NANOSECONDS]]
-        self.control.excess[0] = state[ACTIVE_TILES]
+        if not state[IS_SEARCHING]:
+            self.control.excess[0] = state[ACTIVE_TILES]
         return state

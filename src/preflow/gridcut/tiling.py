@@ -30,8 +30,8 @@ MOST_PLANE = 2**28
 LINE_OF_ROW = {2: 36, 4: 34, 8: 33}
 #: Bytes of a list of arcs, or of labels of levels, in shared memory.
 LIST_BYTES = 512
-#: Lists of tiles: three in turn for each of up to eight colors and for searches.
-LISTS = 3 * 9
+#: Lists of tiles: three in turn for each of up to eight colors.
+LISTS = 3 * 8
 #: Bits of a pixel beside one for each direction.
 MORE_KINDS = 3
 
@@ -136,7 +136,7 @@ class Tiling:
     @property
     def bytes_kept(self) -> int:
         """Memory on the GPU for labels and bits, which stay there."""
-        return self.num_tiles * 4 * (sum(self.labels_of_tile) + self.words_of_tile + LISTS + 2)
+        return self.num_tiles * 4 * (sum(self.labels_of_tile) + self.words_of_tile + LISTS + 4)
 
     @property
     def bytes_on_device(self) -> int:

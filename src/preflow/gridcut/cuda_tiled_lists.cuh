@@ -1,0 +1,94 @@
+// Which tiles have something to do: lists for discharges, a queue for searches.
+#include "cuda_tiled_state.cuh"
+
+constexpr u32 NUM_LISTS = 3 * MOST_COLORS;
+// Counters, each with a line of memory: a list's size, and what the queue counts.
+constexpr u32 COUNTERS = NUM_LISTS + 4, COUNTER_WORDS = 32;
+
+__device__ __forceinline__ u32* counter(const Arguments& args, u32 number) {
+    return &args.counters[number * COUNTER_WORDS];
+}
+
+// Lists of tiles to discharge. In each round tiles are appended to the list of their color for the next, and the list
+// after it is emptied: see RotatingSizes in worklist.cuh.
+struct TileLists {
+    const Arguments& args;
+    u32 num_tiles;
+
+    __device__ u32* size(u32 color, u32 round) const {
+        return counter(args, color * 3 + round % 3);
+    }
+    __device__ u32* list(u32 color, u32 round) const {
+        return args.lists + static_cast<u64>(color * 3 + round % 3) * num_tiles;
+    }
+    // Appends a tile unless it is there; `stamp` grows from list to list that it may be in. One lane calls it.
+    __device__ void append(u32 color, u32 round, u32 stamp, u32 tile) const {
+        if (relaxed_fetch_max(&args.stamps[tile], stamp) < stamp)
+            list(color, round)[relaxed_fetch_add(size(color, round), 1u)] = tile;
+    }
+};
+
+// Tiles to search because labels around them have changed, first come, first served: no warp waits for a slower one. A
+// tile is in the queue or with a warp as long as it was told of something that no search has begun to look at. One lane
+// of a warp calls these.
+struct SearchQueue {
+    static constexpr u64 EMPTY = ~u64{0};
+
+    struct Claimed {
+        u32 tile, hops, told;  // what it was told of, and over how many tiles that came
+    };
+
+    const Arguments& args;
+    u32 num_tiles;
+
+    __device__ u32* head() const { return counter(args, NUM_LISTS); }
+    __device__ u32* tail() const { return counter(args, NUM_LISTS + 1); }
+    __device__ u32* pending() const { return counter(args, NUM_LISTS + 2); }  // tiles in the queue or with a warp
+    __device__ u32* most_hops() const { return counter(args, NUM_LISTS + 3); }
+
+    // Tells a tile that labels next to it have changed.
+    __device__ void tell(u32 tile, u32 hops) const {
+        if (fetch_add(&args.told[tile], 1u) > 0) return;
+        relaxed_fetch_add(pending(), 1u);
+        append(tile, hops);
+    }
+    // Waits for a tile and takes it. Returns whether there is one: there is none once all are done, and after
+    // `deadline` for those who may leave.
+    __device__ bool claim(Claimed& claimed, bool may_leave, u64 deadline) const {
+        while (!may_leave || nanoseconds() < deadline) {
+            const u32 number = relaxed_load(head());
+            if (static_cast<int>(relaxed_load(tail()) - number) > 0) {
+                if (relaxed_compare_exchange(head(), number, number + 1) != number) continue;
+                const u64 entry = take(number);
+                claimed = {static_cast<u32>(entry), static_cast<u32>(entry >> 32), 0};
+                claimed.told = acquire_load(&args.told[claimed.tile]);
+                return true;
+            }
+            if (relaxed_load(pending()) == 0) return false;
+            __nanosleep(100);
+        }
+        return false;
+    }
+    // Gives a tile back after a search; it is queued again if it was told of something since.
+    __device__ void finish(const Claimed& claimed) const {
+        if (fetch_add(&args.told[claimed.tile], 0u - claimed.told) != claimed.told)
+            append(claimed.tile, claimed.hops + 1);
+        else
+            relaxed_fetch_add(pending(), ~0u);
+    }
+
+private:
+    // A tile is there once, so there is a slot; who took what was in it may be about to empty it.
+    __device__ void append(u32 tile, u32 hops) const {
+        u64* const slot = &args.slots[relaxed_fetch_add(tail(), 1u) % num_tiles];
+        while (acquire_load(slot) != EMPTY) __nanosleep(20);
+        release_store(slot, static_cast<u64>(hops) << 32 | tile);
+    }
+    __device__ u64 take(u32 number) const {
+        u64* const slot = &args.slots[number % num_tiles];
+        u64 entry;
+        while ((entry = acquire_load(slot)) == EMPTY) __nanosleep(20);
+        release_store(slot, EMPTY);
+        return entry;
+    }
+};
