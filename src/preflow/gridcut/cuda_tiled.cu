@@ -86,7 +86,7 @@ struct Solver {
     bool failed = false;
 
     __device__ explicit Solver(const Arguments& args)
-        : args(args), shape(args), lists{args, shape.num_tiles()}, queue{args, shape.num_tiles()},
+        : args(args), shape(args), lists{args, shape.num_tiles()}, queue{args},
           deadline(nanoseconds() + args.nanoseconds_of_launch) {}
 
     // Labels a tile given the labels around it, unless it is `alone`, and tells the tiles around it, over how many of
@@ -247,25 +247,25 @@ struct Solver {
     // than one launch may be needed.
     __device__ __forceinline__ bool search_all(GridTeam& team, u64* state) {
         const u64 began = nanoseconds();
-        constexpr u32 ALONE = 0, AS_TOLD = 2;
+        constexpr u32 ALONE = 0, ALL = 1, AS_TOLD = 2;
         u32 most_hops = 0;
-        for (u32 stage = state[IS_SEARCHING] ? AS_TOLD : ALONE; stage <= AS_TOLD; ++stage) {
+        for (u32 stage = state[IS_SEARCHING] ? ALL : ALONE; stage <= AS_TOLD; ++stage) {
             if (stage == ALONE && team.is_first()) {
                 for (u32 number = 0; number < COUNTERS; ++number) relaxed_store(counter(args, number), 0u);
             }
-            bool has_searched = false;
-            for (u32 i = team.warp();; i += team.num_warps()) {
+            for (u32 i = team.warp(); stage == AS_TOLD || i < shape.num_tiles(); i += team.num_warps()) {
                 SearchQueue::Claimed claimed{i, 0, 0};
-                bool has = i < shape.num_tiles();
                 if (stage == AS_TOLD) {
-                    if (lane_id() == 0) has = queue.claim(claimed, has_searched, deadline);
+                    u32 has = 0;
+                    if (lane_id() == 0) has = queue.claim(claimed, deadline);
                     __syncwarp();
-                    has = __shfl_sync(ALL_LANES, u32{has}, 0) != 0;
+                    if (__shfl_sync(ALL_LANES, has, 0) == 0) break;
                     claimed.tile = __shfl_sync(ALL_LANES, claimed.tile, 0);
+                } else if (state[IS_SEARCHING]) {  // the launch before has emptied the queue
+                    if (lane_id() == 0 && relaxed_load(&args.told[i]) > 0) queue.add(i, 1);
+                    continue;
                 }
-                if (!has) break;
                 search(claimed.tile, stage == ALONE, claimed.hops + 1);
-                has_searched = true;
                 if (stage < AS_TOLD || lane_id() != 0) continue;
                 queue.finish(claimed);
                 most_hops = max(most_hops, claimed.hops);

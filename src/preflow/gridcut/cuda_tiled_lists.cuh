@@ -29,45 +29,47 @@ struct TileLists {
 };
 
 // Tiles to search because labels around them have changed, first come, first served: no warp waits for a slower one. A
-// tile is in the queue or with a warp as long as it was told of something that no search has begun to look at. One lane
-// of a warp calls these.
+// tile is in the queue or with a warp as long as it was told of something that no search has begun to look at. A warp
+// draws a number and waits for the tile with that number. One lane of it calls these.
 struct SearchQueue {
     static constexpr u64 EMPTY = ~u64{0};
+    static constexpr u32 POLLS = 8;  // of a slot for each look at whether all are done
 
     struct Claimed {
         u32 tile, hops, told;  // what it was told of, and over how many tiles that came
     };
 
     const Arguments& args;
-    u32 num_tiles;
 
-    __device__ u32* head() const { return counter(args, NUM_LISTS); }
-    __device__ u32* tail() const { return counter(args, NUM_LISTS + 1); }
+    __device__ u32* drawn() const { return counter(args, NUM_LISTS); }
+    __device__ u32* appended() const { return counter(args, NUM_LISTS + 1); }
     __device__ u32* pending() const { return counter(args, NUM_LISTS + 2); }  // tiles in the queue or with a warp
     __device__ u32* most_hops() const { return counter(args, NUM_LISTS + 3); }
 
     // Tells a tile that labels next to it have changed.
     __device__ void tell(u32 tile, u32 hops) const {
-        if (fetch_add(&args.told[tile], 1u) > 0) return;
+        if (fetch_add(&args.told[tile], 1u) == 0) add(tile, hops);
+    }
+    // Adds a tile that was told of something and is not there.
+    __device__ void add(u32 tile, u32 hops) const {
         relaxed_fetch_add(pending(), 1u);
         append(tile, hops);
     }
-    // Waits for a tile and takes it. Returns whether there is one: there is none once all are done, and after
-    // `deadline` for those who may leave.
-    __device__ bool claim(Claimed& claimed, bool may_leave, u64 deadline) const {
-        while (!may_leave || nanoseconds() < deadline) {
-            const u32 number = relaxed_load(head());
-            if (static_cast<int>(relaxed_load(tail()) - number) > 0) {
-                if (relaxed_compare_exchange(head(), number, number + 1) != number) continue;
-                const u64 entry = take(number);
+    // Waits for a tile and takes it. Returns whether there is one: there is none once all are done, and none that has
+    // to be waited for after `deadline`.
+    __device__ bool claim(Claimed& claimed, u64 deadline) const {
+        u64* const slot = slot_of(relaxed_fetch_add(drawn(), 1u));
+        for (u32 polls = 1;; ++polls) {
+            const u64 entry = acquire_load(slot);
+            if (entry != EMPTY) {
+                release_store(slot, EMPTY);
                 claimed = {static_cast<u32>(entry), static_cast<u32>(entry >> 32), 0};
                 claimed.told = acquire_load(&args.told[claimed.tile]);
                 return true;
             }
-            if (relaxed_load(pending()) == 0) return false;
+            if (polls % POLLS == 0 && (relaxed_load(pending()) == 0 || nanoseconds() >= deadline)) return false;
             __nanosleep(100);
         }
-        return false;
     }
     // Gives a tile back after a search; it is queued again if it was told of something since.
     __device__ void finish(const Claimed& claimed) const {
@@ -78,17 +80,11 @@ struct SearchQueue {
     }
 
 private:
-    // A tile is there once, so there is a slot; who took what was in it may be about to empty it.
+    // There are slots for all tiles and all warps: those that wait do so at different ones.
+    __device__ u64* slot_of(u32 number) const { return &args.slots[number % static_cast<u32>(args.num_slots)]; }
     __device__ void append(u32 tile, u32 hops) const {
-        u64* const slot = &args.slots[relaxed_fetch_add(tail(), 1u) % num_tiles];
-        while (acquire_load(slot) != EMPTY) __nanosleep(20);
+        u64* const slot = slot_of(relaxed_fetch_add(appended(), 1u));
+        while (acquire_load(slot) != EMPTY) __nanosleep(20);  // who took what was there is about to empty it
         release_store(slot, static_cast<u64>(hops) << 32 | tile);
-    }
-    __device__ u64 take(u32 number) const {
-        u64* const slot = &args.slots[number % num_tiles];
-        u64 entry;
-        while ((entry = acquire_load(slot)) == EMPTY) __nanosleep(20);
-        release_store(slot, EMPTY);
-        return entry;
     }
 };

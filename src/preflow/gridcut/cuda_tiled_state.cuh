@@ -103,6 +103,7 @@ struct Arguments {
     u64* counts;
     u64 waves, rounds, rounds_percent;
     u64 work_of_launch, nanoseconds_of_launch;
+    u64 num_slots;
     u64 dischargers;  // warps of a block with room for a tile's capacities
 };
 

@@ -63,6 +63,7 @@ class Arguments(NamedTuple):
     rounds_percent: int
     work_of_launch: int
     nanoseconds_of_launch: int
+    num_slots: int
     dischargers: int
 
 
@@ -75,7 +76,7 @@ def make_arrays(device: Device, tiling: Tiling) -> TileArrays:
         xp.zeros(n, dtype=np.uint32),
         xp.empty(LISTS * n, dtype=np.uint32),
         xp.zeros(n, dtype=np.uint32),
-        xp.full(n, EMPTY, dtype=np.uint64),
+        xp.full(n + device.num_multiprocessors * tiling.most_warps, EMPTY, dtype=np.uint64),
         xp.zeros(COUNTERS * COUNTER_WORDS, dtype=np.uint32),
         xp.zeros(1, dtype=np.uint32),
         xp.zeros(STATE_WORDS, dtype=np.uint64),
@@ -110,6 +111,9 @@ class Launcher:
         """
         state = self._launch(window, residual, terminal, discharges)
         while state[IS_SEARCHING] and not self.control.stopped:
+            # The tiles know that they are to be searched: the kernel queues them again.
+            self.arrays.slots.fill(EMPTY)
+            self.arrays.counters[LISTS * COUNTER_WORDS :] = 0
             state = self._launch(window, residual, terminal, discharges)
         return state
 
@@ -130,6 +134,7 @@ class Launcher:
             self.turns.rounds_percent,
             WORK_OF_LAUNCH,
             NANOSECONDS_OF_LAUNCH,
+            self.arrays.slots.size,
             self.dischargers,
         )
         self.device.launch(
