@@ -67,7 +67,6 @@ struct Changes {
         near |= towards(PLANE, 9, row / TILE_Y, TILE_Z, REACH_Z) & towards(LINE, 3, row % TILE_Y, TILE_Y, REACH_Y) &
                 towards(COLUMN, 1, x, WIDTH, REACH_X);
     }
-    __device__ __forceinline__ bool has(u32 number) const { return (near >> number & 1) != 0; }
 
 private:
     __device__ static __forceinline__ u32 towards(u32 low, u32 step, u32 at, u32 length, u32 reach) {
@@ -122,15 +121,11 @@ struct Solver {
         __syncwarp();
     }
 
-    // Tells the tiles next to changed pixels.
+    // Tells the tiles next to changed pixels, each lane one of them.
     __device__ __forceinline__ void tell_around(const Tile& tile, const Changes& changed, u32 hops) {
-#pragma unroll
-        for (int number = 0; number < 27; ++number) {
-            const int z = number / 9 - 1, y = number / 3 % 3 - 1, x = number % 3 - 1;
-            if (!leads_to(z, y, x)) continue;
-            const bool is_near = __any_sync(ALL_LANES, changed.has(number)) && tile.has_neighbor(shape, number);
-            if (is_near && lane_id() == 0) queue.tell(tile.neighbor(shape, number), hops);
-        }
+        const u32 near = union_of_warp(changed.near), number = lane_id();
+        const bool is_near = ((near & LEADS_TO) >> number & 1) != 0 && tile.has_neighbor(shape, number);
+        queue.tell(is_near, tile.neighbor(shape, number), hops);
     }
 
     // Pushes the excess of a tile as far as it goes, in up to so many waves from all levels down, then lists the tiles
@@ -192,11 +187,8 @@ struct Solver {
             labels = LevelLabels::in_slot();
         }
         counted.pushes += pusher.pushes;
-        if (lane_id() == 0) {
-            if (goes_on) list(tile, round, tile.index);
-            for (; touched != 0; touched &= touched - 1)
-                list(tile, round, tile.neighbor(shape, __ffs(touched) - 1));
-        }
+        touched |= u32{goes_on} << ITSELF;
+        if ((touched >> lane_id() & 1) != 0) list(tile, round, tile.neighbor(shape, lane_id()));
         __syncwarp();
     }
 
@@ -261,20 +253,21 @@ struct Solver {
                     __syncwarp();
                     if (__shfl_sync(ALL_LANES, has, 0) == 0) break;
                     claimed.tile = __shfl_sync(ALL_LANES, claimed.tile, 0);
+                    claimed.hops = __shfl_sync(ALL_LANES, claimed.hops, 0);
                 } else if (state[IS_SEARCHING]) {  // the launch before has emptied the queue
-                    if (lane_id() == 0 && relaxed_load(&args.told[i]) > 0) queue.add(i, 1);
+                    queue.add(lane_id() == 0 && relaxed_load(&args.told[i]) > 0, i, 1);
                     continue;
                 }
                 search(claimed.tile, stage == ALONE, claimed.hops + 1);
-                if (stage < AS_TOLD || lane_id() != 0) continue;
+                if (stage < AS_TOLD) continue;
                 queue.finish(claimed);
                 most_hops = max(most_hops, claimed.hops);
             }
-            if (most_hops > 0) relaxed_fetch_max(queue.most_hops(), most_hops);
+            if (most_hops > 0 && lane_id() == 0) relaxed_fetch_max(queue.most_hops(), most_hops);
             team.wait([] {});
         }
         state[NANOSECONDS] += nanoseconds() - began;
-        state[IS_SEARCHING] = relaxed_load(queue.pending()) > 0;
+        state[IS_SEARCHING] = !queue.is_done();
         if (state[IS_SEARCHING]) return false;
         state[LAST_SEARCH] = AS_TOLD + relaxed_load(queue.most_hops());
         state[SEARCH_ROUNDS] += state[LAST_SEARCH];

@@ -60,6 +60,15 @@ CONSTANT bool leads_to(int z, int y, int x) {
             return z != 0 || y != 0 || x != 0;
     return false;
 }
+// The tiles around a tile have numbers from 0 to 26; the bits of those where arcs lead.
+constexpr u32 ITSELF = 13;
+CONSTANT u32 where_arcs_lead() {
+    u32 bits = 0;
+    for (int number = 0; number < 27; ++number)
+        bits |= u32{leads_to(number / 9 - 1, number / 3 % 3 - 1, number % 3 - 1)} << number;
+    return bits;
+}
+constexpr u32 LEADS_TO = where_arcs_lead();
 CONSTANT bool leads_along_axes_only() {
     for (u32 d = 0; d < DIRECTIONS; ++d)
         if ((dz(d) != 0) + (dy(d) != 0) + (dx(d) != 0) > 1) return false;
@@ -136,7 +145,7 @@ struct Tile {
     __device__ u32* words(const Arguments& args, u32 kind) const {
         return args.words + (static_cast<u64>(index) * KINDS + kind) * ROWS;
     }
-    // The tiles around it have numbers from 0 to 26.
+    // One of the tiles around it, by its number.
     __device__ u32 neighbor(const Shape& shape, u32 number) const {
         return index + static_cast<u32>(((static_cast<int>(number / 9) - 1) * static_cast<int>(shape.tiles_y) +
                                          static_cast<int>(number / 3 % 3) - 1) *

@@ -94,6 +94,11 @@ __device__ __forceinline__ u64 relaxed_fetch_add(u64* at, u64 value) { return at
 __device__ __forceinline__ i64 relaxed_fetch_add(i64* at, i64 value) {
     return static_cast<i64>(atomicAdd(reinterpret_cast<u64*>(at), static_cast<u64>(value)));
 }
+__device__ __forceinline__ u32 release_fetch_add(u32* at, u32 value) {
+    u32 old;
+    asm volatile("atom.release.gpu.add.u32 %0, [%1], %2;" : "=r"(old) : "l"(at), "r"(value) : "memory");
+    return old;
+}
 __device__ __forceinline__ i64 release_fetch_add(i64* at, i64 value) {
     i64 old;
     asm volatile("atom.release.gpu.add.u64 %0, [%1], %2;" : "=l"(old) : "l"(at), "l"(value) : "memory");
