@@ -54,7 +54,7 @@ def lower_bound(grid: IntegerGrid, terminal: Any, threads: int = 1) -> int:
     def of_rows(begin: int, end: int) -> int:
         rows = (slice(begin, end), *(slice(0, length) for length in grid.shape[1:]))
         return sum(
-            _exact(grid.sink[here]) + _exact(np.minimum(terminal[here], 0))
+            _exact(grid.sink[here], np.minimum(terminal[here], 0))
             for here, _ in _blocks(grid, rows, rows, BLOCK if threads == 1 else SHARED_BLOCK)
         )
 
@@ -191,10 +191,11 @@ class _Total:
             return math.inf
 
 
-def _exact(values: Any) -> int:
-    if values.dtype.itemsize < 8 and values.size < 2**31:
-        return int(values.sum(dtype=np.int64))
-    return int(exact_sum(values.astype(np.int64)))
+def _exact(*arrays: Any) -> int:
+    """Return the sum of all entries; of several arrays on a GPU at once, which takes one wait for it."""
+    if all(values.dtype.itemsize < 8 for values in arrays) and arrays[0].size < 2**30:
+        return int(sum(values.sum(dtype=np.int64) for values in arrays))
+    return sum(int(exact_sum(values.astype(np.int64))) for values in arrays)
 
 
 def _wide(values: Any) -> Any:

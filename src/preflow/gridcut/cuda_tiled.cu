@@ -9,7 +9,6 @@
 // Words of the state.
 constexpr u32 IS_DONE = 0, ACTIVE_TILES = 1, RELABELS = 2, SEARCH_ROUNDS = 3, PHASES = 4, NANOSECONDS = 5,
               IS_SEARCHING = 6, ROUND = 7, FAILED = 8, TOLD = 9, LAST_SEARCH = 10, ACTIVE_HERE = 11, STATE_WORDS = 12;
-constexpr u32 PUSHES = 0, SEARCHES = 1, VISITS = 2, WAVES = 3;  // what is counted
 
 struct Counted {
     u64 pushes = 0, searches = 0, visits = 0, waves = 0;
@@ -384,7 +383,7 @@ KERNEL(push_relabel_tiles, Arguments) {
     const u64 counted[] = {sum_of_warp(solver.counted.pushes), solver.counted.searches, solver.counted.visits,
                            solver.counted.waves};
     for (u32 i = 0; i < 4; ++i)
-        if (lane_id() == 0 && counted[i] != 0) relaxed_fetch_add(&args.counts[i], counted[i]);
+        if (lane_id() == 0 && counted[i] != 0) relaxed_fetch_add(&args.state[STATE_WORDS + i], counted[i]);
     if (team.is_first())
         for (u32 i = 0; i < STATE_WORDS; ++i)
             if (i != FAILED && i != ACTIVE_TILES && i != ACTIVE_HERE) args.state[i] = state[i];

@@ -35,7 +35,10 @@ from ..solving.run import Control
 from .slabs import solve_in_slabs
 from .solution import GridFlow, GridSolution
 from .tile_launches import IS_DONE, Launcher, Turns, make_arrays
-from .tiling import fill_tiles, tiling_of, write_sides
+from .tiling import Tiling, fill_tiles, tiling_of, write_sides
+
+#: Waves, and rounds, unless they are given.
+TURNS_OF_IMAGE, TURNS_OF_VOLUME = (3, 2), (2, 4)
 
 
 @dataclass(frozen=True)
@@ -44,32 +47,37 @@ class TiledOptions:
 
     Attributes
     ----------
-    waves : int
-        How often the excess of a tile is moved down before the tiles around it get their turn.
-    rounds, rounds_percent : int
-        Turns of every color between two global relabels: so many, or so many for each hundred rounds that the
-        last relabel took if that is more. Many are for nothing where excess is cut off from the sink: it goes
-        to and fro between tiles until a relabel finds out.
+    waves : int or None
+        How often the excess of a tile is moved down before the tiles around it get their turn; None is 3 in
+        images and 2 in volumes.
+    rounds : int or None
+        Turns of every color between two global relabels; None is 2 in images and 4 in volumes. Many are for
+        nothing where excess is cut off from the sink: it goes to and fro between tiles until a relabel finds
+        out.
+    rounds_percent : int
+        So many turns for each hundred tiles that labels went over in the last relabel, if that is more.
     slab_bytes : int
         Memory of the GPU for capacities and excess: of a grid that needs more the host keeps them, and slabs
         of planes, or of rows of an image, come to the GPU one at a time. 0 is as much as is free.
     """
 
-    waves: int = 2
-    rounds: int = 4
+    waves: int | None = None
+    rounds: int | None = None
     rounds_percent: int = 15
     slab_bytes: int = 0
 
     def __post_init__(self) -> None:
-        check_positive("waves", self.waves)
-        check_positive("rounds", self.rounds)
+        for name in ("waves", "rounds"):
+            value = getattr(self, name)
+            if value is not None:
+                check_positive(name, value)
         check_count("rounds_percent", self.rounds_percent)
         check_count("slab_bytes", self.slab_bytes)
 
-    @property
-    def turns(self) -> Turns:
-        """What the kernel is told."""
-        return Turns(self.waves, self.rounds, self.rounds_percent)
+    def turns(self, tiling: Tiling) -> Turns:
+        """Return what the kernel is told for a grid."""
+        waves, rounds = TURNS_OF_IMAGE if len(tiling.grid_shape) < 3 else TURNS_OF_VOLUME
+        return Turns(self.waves or waves, self.rounds or rounds, self.rounds_percent)
 
 
 def solve_on_device(
@@ -86,13 +94,16 @@ def solve_on_device(
 
     Notes
     -----
-    Memory on the device, beside the input: for each pixel 2, 4 or 8 bytes a direction, 4 or 8 of excess, 4 of
-    label and (directions + 3) / 8 of bits; rounded up to whole tiles.
+    Memory on the device, beside the input: for each pixel 2, 4 or 8 bytes a direction, 4 or 8 of excess,
+    (directions + 3) / 8 of bits, and 4 for each label at a face of a tile: 0.5 with 4 neighbours, 2.3 with 6;
+    rounded up to whole tiles.
     """
     tiling = tiling_of(device, grid)
     if options.slab_bytes and tiling.padded_size * tiling.capacity_bytes > options.slab_bytes:
         on_host = grid.placed(np, device.to_host)
-        solution = solve_in_slabs(device, tiling, on_host, start, options.slab_bytes, options.turns, control)
+        solution = solve_in_slabs(
+            device, tiling, on_host, start, options.slab_bytes, options.turns(tiling), control
+        )
         return _mapped(device.xp.asarray, solution)
     needed = tiling.bytes_on_device
     if needed > device.free_bytes:
@@ -102,7 +113,7 @@ def solve_on_device(
         )
     arrays = make_arrays(device, tiling)
     residual, terminal = fill_tiles(device, tiling, grid, start, arrays.words)
-    launcher = Launcher(device, tiling, arrays, options.turns, control)
+    launcher = Launcher(device, tiling, arrays, options.turns(tiling), control)
     while True:
         discharges = not control.stopped
         state = launcher.launch((0, tiling.num_tiles, 0), residual, terminal, discharges)
@@ -139,4 +150,4 @@ def solve(grid: IntegerGrid, start: GridFlow | None, options: TiledOptions, cont
         on_device = grid.placed(device.xp, device.xp.asarray)
         return _mapped(device.to_host, solve_on_device(device, on_device, start, options, control))
     slab_bytes = options.slab_bytes or max(0, device.free_bytes - tiling.bytes_kept) * 9 // 10
-    return solve_in_slabs(device, tiling, grid, start, slab_bytes, options.turns, control)
+    return solve_in_slabs(device, tiling, grid, start, slab_bytes, options.turns(tiling), control)

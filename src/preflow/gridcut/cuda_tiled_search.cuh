@@ -57,7 +57,7 @@ struct Levels {
     // change; or writes all and calls nothing.
     template <bool ALL, class Tell>
     __device__ __forceinline__ void write_labels(const Faces& faces, const LevelLabels& labels, Tell tell) const {
-        constexpr u32 TOGETHER = TILE_Z == 1 ? 4 : 16, UNROLLED = TILE_Z == 1 ? WARP / TOGETHER : 1;
+        constexpr u32 TOGETHER = 4, UNROLLED = TILE_Z == 1 ? WARP / TOGETHER : 1;
         __syncwarp();
 #pragma unroll
         for (u32 k = 0; k < ROWS_A_LANE; ++k) {
@@ -133,26 +133,18 @@ struct Seeds {
         u32 least = NONE;
 #pragma unroll
         for (u32 r = 0; r < ROWS; ++r) arrival[r] = NONE;
-        constexpr u32 TOGETHER = ALONG_AXES ? DIRECTIONS : 1;  // what registers have room for
 #pragma unroll
-        for (u32 begin = 0; begin < DIRECTIONS; begin += TOGETHER) {
-            u32 there[TOGETHER][ROWS];  // all are asked for before the first is used
+        for (u32 d = 0; d < DIRECTIONS; ++d) {
+            u32 there[ROWS];  // all are asked for before the first is used
 #pragma unroll
-            for (u32 i = 0; i < TOGETHER; ++i) {
-#pragma unroll
-                for (u32 r = 0; r < ROWS; ++r) {
-                    const u32 d = begin + i;
-                    if (row_is_inside(d, r)) continue;
-                    const u32 bits = __shfl_sync(ALL_LANES, mask[d][r / WARP], r % WARP);
-                    there[i][r] = faces.over<AT_REST>(d, r, lane_id(), (bits >> lane_id() & 1) != 0);
-                }
+            for (u32 r = 0; r < ROWS; ++r) {
+                if (row_is_inside(d, r)) continue;
+                const u32 bits = __shfl_sync(ALL_LANES, mask[d][r / WARP], r % WARP);
+                there[r] = faces.over<AT_REST>(d, r, lane_id(), (bits >> lane_id() & 1) != 0);
             }
 #pragma unroll
-            for (u32 i = 0; i < TOGETHER; ++i) {
-#pragma unroll
-                for (u32 r = 0; r < ROWS; ++r)
-                    if (!row_is_inside(begin + i, r)) arrival[r] = min(arrival[r], after(there[i][r]));
-            }
+            for (u32 r = 0; r < ROWS; ++r)
+                if (!row_is_inside(d, r)) arrival[r] = min(arrival[r], after(there[r]));
         }
         if (AT_REST) {
             u32 own[ROWS];

@@ -108,8 +108,7 @@ struct Arguments {
     u64* slots;
     u32* counters;
     u32* arrivals;
-    u64* state;
-    u64* counts;
+    u64* state;  // and what is counted
     u64 waves, rounds, rounds_percent;
     u64 work_of_launch, nanoseconds_of_launch;
     u64 num_slots;

@@ -14,8 +14,8 @@ from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, REL
 from .tiling import LISTS, WARP, Tiling
 
 SOURCE = Path(__file__).with_name("cuda_tiled.cu")
-#: Words of the kernel's state and of what it counts, and where they are.
-STATE_WORDS, COUNT_WORDS = 12, 4
+#: Words of the kernel's state, with what it counts after it, and where they are.
+STATE_WORDS, STATUS_WORDS = 12, 16
 IS_DONE, ACTIVE_TILES, NUM_RELABELS, SEARCH_ROUNDS, PHASES, NANOSECONDS = range(6)
 IS_SEARCHING, FAILED, ACTIVE_HERE = 6, 8, 11
 NUM_PUSHES, NUM_SEARCHES, NUM_VISITS, NUM_WAVES = range(4)
@@ -23,8 +23,8 @@ NUM_PUSHES, NUM_SEARCHES, NUM_VISITS, NUM_WAVES = range(4)
 COUNTERS, COUNTER_WORDS = LISTS + 4, 32
 #: A slot of the queue that no tile is in.
 EMPTY = 2**64 - 1
-#: Tiles that a launch may discharge before it comes back: 0.2 s on an H200 for those of volumes; and for how long it
-#: may search.
+#: Tiles that a launch may discharge before it comes back, 0.2 s on an H200 for those of volumes, and how long
+#: it may search.
 WORK_OF_LAUNCH, NANOSECONDS_OF_LAUNCH = 2**18, 200_000_000
 #: More global relabels than any grid needs.
 MOST_RELABELS = 10_000_000
@@ -43,8 +43,7 @@ class TileArrays(NamedTuple):
     slots: Any
     counters: Any
     arrivals: Any
-    state: Any
-    counts: Any
+    status: Any
 
 
 class Arguments(NamedTuple):
@@ -70,17 +69,25 @@ class Arguments(NamedTuple):
 def make_arrays(device: Device, tiling: Tiling) -> TileArrays:
     """Return what the kernels keep beside capacities and excess."""
     xp, n = device.xp, tiling.num_tiles
+    sizes = {
+        "status": 2 * STATUS_WORDS,
+        "counters": COUNTERS * COUNTER_WORDS,
+        "arrivals": 2,
+        "stamps": n,
+        "told": n,
+    }
+    zeros = xp.zeros(sum(sizes.values()), dtype=np.uint32)
+    zero = dict(zip(sizes, xp.split(zeros, np.cumsum([*sizes.values()])[:-1].tolist()), strict=True))
+    faces_z, faces_y, faces_x = (xp.empty(n * size, dtype=np.uint32) for size in tiling.labels_of_tile)
     return TileArrays(
-        *(xp.empty(n * size, dtype=np.uint32) for size in tiling.labels_of_tile),
-        xp.empty(n * tiling.words_of_tile, dtype=np.uint32),
-        xp.zeros(n, dtype=np.uint32),
-        xp.empty(LISTS * n, dtype=np.uint32),
-        xp.zeros(n, dtype=np.uint32),
-        xp.full(n + device.num_multiprocessors * tiling.most_warps, EMPTY, dtype=np.uint64),
-        xp.zeros(COUNTERS * COUNTER_WORDS, dtype=np.uint32),
-        xp.zeros(1, dtype=np.uint32),
-        xp.zeros(STATE_WORDS, dtype=np.uint64),
-        xp.zeros(COUNT_WORDS, dtype=np.uint64),
+        faces_z,
+        faces_y,
+        faces_x,
+        words=xp.empty(n * tiling.words_of_tile, dtype=np.uint32),
+        lists=xp.empty(LISTS * n, dtype=np.uint32),
+        slots=xp.full(n + device.num_multiprocessors * tiling.most_warps, EMPTY, dtype=np.uint64),
+        status=zero.pop("status").view(np.uint64),
+        **zero,
     )
 
 
@@ -104,7 +111,7 @@ class Launcher:
         control.excess[:] = tiling.num_tiles
 
     def launch(self, window: tuple[int, int, int], residual: Any, terminal: Any, discharges: bool) -> Any:
-        """Run the kernel, until its searches come to an end unless the solve is stopped, and return its state.
+        """Run the kernel, until its searches come to an end or the solve is stopped, and return its state.
 
         `window` is the first and end tile that may be discharged, and the first pixel that is there. Without
         discharges distances are made exact, no more.
@@ -147,8 +154,7 @@ class Launcher:
             constants=self.tiling.constants,
             cooperative=True,
         )
-        state = self.device.to_host(self.arrays.state)
-        counts = self.device.to_host(self.arrays.counts)
+        state, counts = np.split(self.device.to_host(self.arrays.status), [STATE_WORDS])
         if state[FAILED] or state[NUM_RELABELS] > MOST_RELABELS:
             raise SolverError(f"cuda-tiled gave up: state {state.tolist()}, counts {counts.tolist()}")
         self.control.counts[[PUSHES, RELABELS, ARC_SCANS]] = counts[[NUM_PUSHES, NUM_SEARCHES, NUM_VISITS]]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -62,33 +64,33 @@ class Tiling:
         """The grid's shape as a volume."""
         return (1,) * (3 - len(self.grid_shape)) + self.grid_shape  # type: ignore[return-value]
 
-    @property
+    @cached_property
     def directions(self) -> int:
         """Number of directions."""
         return 2 * len(self.offsets)
 
-    @property
+    @cached_property
     def tiles(self) -> tuple[int, int, int]:
         """How many tiles there are along each axis."""
         sizes = (*self.tile, WIDTH)
         z, y, x = (-(-length // size) for length, size in zip(self.shape, sizes, strict=True))
         return z, y, x
 
-    @property
+    @cached_property
     def num_tiles(self) -> int:
         """How many tiles there are."""
-        return int(np.prod(self.tiles, dtype=np.int64))
+        return math.prod(self.tiles)
 
-    @property
+    @cached_property
     def padded(self) -> tuple[int, int, int]:
         """Shape of what the tiles cover."""
         (z, y, x), (planes, rows) = self.tiles, self.tile
         return z * planes, y * rows, x * WIDTH
 
-    @property
+    @cached_property
     def padded_size(self) -> int:
         """Pixels that the tiles cover."""
-        return int(np.prod(self.padded, dtype=np.int64))
+        return math.prod(self.padded)
 
     @property
     def inside(self) -> tuple[slice, slice, slice]:
@@ -106,7 +108,7 @@ class Tiling:
         """Words of the bits of a tile."""
         return (self.directions + MORE_KINDS) * self.rows
 
-    @property
+    @cached_property
     def labels_of_tile(self) -> tuple[int, int, int]:
         """Labels of a tile at its faces along each axis; see ``Face`` in cuda_tiled_faces.cuh."""
         sizes = (*self.tile, WIDTH)
@@ -117,7 +119,7 @@ class Tiling:
         )
         return z, y, x
 
-    @property
+    @cached_property
     def slot_bytes(self) -> int:
         """Shared memory of a warp; ``SLOT_BYTES`` in cuda_tiled_state.cuh, which checks it."""
         residual, excess = self.residual.itemsize, self.excess.itemsize
@@ -153,7 +155,7 @@ class Tiling:
         missing = 3 - len(self.grid_shape)
         return padded[(..., *(0,) * missing, *self.inside[missing:])]
 
-    @property
+    @cached_property
     def constants(self) -> tuple[tuple[str, int], ...]:
         """What the kernels are compiled with."""
         packed = [
