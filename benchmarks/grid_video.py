@@ -1,7 +1,11 @@
-"""Time cuts of a 640 x 480 video, each from the flow of the last frame: python benchmarks/grid_video.py."""
+"""Time cuts of a 640 x 480 video, each from the flow of the last: python benchmarks/grid_video.py [gpu].
+
+On one thread; or on a GPU, with the frames there.
+"""
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterator
 
@@ -36,19 +40,29 @@ def frames(kind: str) -> Iterator[np.ndarray]:
         yield data
 
 
-def seconds_a_frame(kind: str, connectivity: int, warm: bool) -> float:
-    """Return the median time of a frame on one thread."""
+def seconds_a_frame(kind: str, connectivity: int, warm: bool, on_gpu: bool) -> float:
+    """Return the median time of a frame."""
     result, seconds = None, []
     for data in frames(kind):
+        source, sink = np.maximum(data, 0), np.maximum(-data, 0)
+        where = {"threads": 1}
+        if on_gpu:
+            import cupy
+
+            where = {"device": "cuda"}
+            source, sink = cupy.asarray(source), cupy.asarray(sink)
+            cupy.cuda.Device().synchronize()
         start = time.perf_counter()
         result = preflow.grid_cut(
-            np.maximum(data, 0),
-            np.maximum(-data, 0),
+            source,
+            sink,
             STRENGTH,
             connectivity=connectivity,
-            threads=1,
             warm_start=result if warm else None,
+            **where,
         )
+        if on_gpu:
+            cupy.cuda.Device().synchronize()
         seconds.append(time.perf_counter() - start)
     result.verify()
     return float(np.median(seconds[1:]))
@@ -56,9 +70,10 @@ def seconds_a_frame(kind: str, connectivity: int, warm: bool) -> float:
 
 def main() -> None:
     """Print a line for each kind of video and neighbourhood."""
+    on_gpu = sys.argv[1:] == ["gpu"]
     for kind in ("moves", "noise", "seeds"):
         for connectivity in (4, 8):
-            warm, cold = (seconds_a_frame(kind, connectivity, start) for start in (True, False))
+            warm, cold = (seconds_a_frame(kind, connectivity, start, on_gpu) for start in (True, False))
             print(
                 f"{kind}, {connectivity} neighbours: {1e3 * warm:.1f} ms a frame ({1 / warm:.0f} a second), "
                 f"{1e3 * cold:.1f} from scratch",
