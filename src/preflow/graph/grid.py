@@ -189,19 +189,20 @@ class GridNetwork(HostArrays):
             if xp is np and threads > 1 and values.size >= PARALLEL_SIZE:
                 pieces = run_pieces(partial(_limits_of_rows, values), len(values), threads)
                 values = np.array([limit for piece in pieces for limit in piece])
-            pairs.append(xp.stack([values.min(), values.max()]))
+            ends = 2 * [values.reshape(())] if values.size == 1 else [values.min(), values.max()]
+            pairs.append(ends)
         if xp is not np:
             pairs = self._fetched(pairs)
-        return tuple((least, largest) for least, largest in (pair.tolist() for pair in pairs))
+        return tuple((least.item(), largest.item()) for least, largest in pairs)
 
     def _fetched(self, pairs: list[Any]) -> list[Any]:
-        """Return small arrays on the host, all of one kind at once: each way from a GPU takes its time."""
+        """Return numbers on the host, all of one kind at once: each way from a GPU takes its time."""
         found = list(pairs)
-        for kind, wide in (("i", np.int64), ("f", np.float64)):
-            chosen = [i for i, pair in enumerate(pairs) if pair.dtype.kind == kind]
+        for kind in "if":
+            chosen = [i for i, pair in enumerate(pairs) if pair[0].dtype.kind == kind]
             if chosen:
-                together = self.to_host(self.xp.stack([pairs[i].astype(wide) for i in chosen]))
-                for i, pair in zip(chosen, together, strict=True):
+                together = self.to_host(self.xp.stack([end for i in chosen for end in pairs[i]]))
+                for i, pair in zip(chosen, together.reshape(-1, 2), strict=True):
                     found[i] = pair
         return found
 

@@ -160,13 +160,6 @@ class IntegerGrid:
             neighbor=moved(self.neighbor, self.largest_neighbor),
         )
 
-    def contiguous(self) -> IntegerGrid:
-        """Return the grid with its arrays where they are, in C order."""
-        arrays = {
-            name: self.xp.ascontiguousarray(getattr(self, name)) for name in ("source", "sink", "neighbor")
-        }
-        return replace(self, **arrays)
-
 
 def incident_capacity(grid: IntegerGrid | GridNetwork, dtype: Any) -> Any:
     """Return, for every pixel, what arcs to neighbours or from them can carry, whichever is more."""

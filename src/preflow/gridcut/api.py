@@ -254,8 +254,6 @@ class _Solve:
                 return grid, self.run(grid, self.method.solve), None
             with self.timed("upload"):
                 grid = grid.placed(self.device.xp, self.device.xp.asarray)
-        else:
-            grid = grid.contiguous()
         return grid, self.run_there(grid, self.device), self.device
 
     def run_there(self, grid: IntegerGrid, device: Device) -> GridSolution:

@@ -58,15 +58,16 @@ class GridFlow:
     shift: int = 0
     place: Callable[[Any], Any] = lambda values: values
 
-    def flow(self, pair: int) -> Any:
+    def flow(self, pair: int, out: Any = None) -> Any:
         """Return what flows from each pixel in direction ``2 * pair``, net; 0 where that leaves the grid.
 
         The flow in the opposite direction is its negative. It may exceed the capacities of another grid.
+        `out` may be an array of zeros where the flow is, for units that are the same.
         """
         row = self.grid.neighbor[pair if self.grid.symmetric else 2 * pair]
         here, _ = self.grid.boxes(pair)
-        flow = self.grid.xp.zeros(self.grid.shape, dtype=self.residual.dtype)
-        flow[here] = row[here] - self.residual[2 * pair][here]
+        flow = self.grid.xp.zeros(self.grid.shape, dtype=self.residual.dtype) if out is None else out
+        self.grid.xp.subtract(row[here], self.residual[2 * pair][here], out=flow[here], casting="unsafe")
         flow = self.place(flow)
         if self.shift:
             with np.errstate(over="ignore"):

@@ -265,9 +265,13 @@ def fill_tiles(
     flow: Any = neighbor
     if start is not None:
         most = np.iinfo(tiling.residual).max
-        flow = xp.empty((tiling.directions // 2, *grid.shape), dtype=tiling.excess)
+        flow = xp.zeros((tiling.directions // 2, *grid.shape), dtype=tiling.excess)
+        is_like = start.grid.xp is xp and start.residual.dtype == tiling.residual and not start.shift
         for pair, row in enumerate(flow):
-            row[...] = xp.clip(start.flow(pair), -most, most)
+            if is_like:
+                start.flow(pair, row)
+            else:
+                row[...] = xp.clip(start.flow(pair), -most, most)
     arguments = InputArguments(
         tiling.tiles,
         0,
