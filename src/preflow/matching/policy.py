@@ -19,7 +19,7 @@ from ..graph.device_bipartite import DeviceBipartiteGraph, fits_numbers
 #: Below so many edges any method takes less than a millisecond or two.
 SMALL = 10_000
 #: At most so many rows, evenly spread, have their degrees looked at, and so many edges their opposites.
-SAMPLED_ROWS = 65_536
+SAMPLED_ROWS = 8192
 SAMPLED_EDGES = 64
 #: In a mesh, degrees vary little: the variance is below this share of the mean (Delaunay 0.30, roads 0.22,
 #: duals of triangulations 0.00; random graphs 1.0, power laws over 100), ...
