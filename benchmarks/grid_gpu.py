@@ -1,7 +1,7 @@
 """Time cuda-tiled against the best solver on one thread: python benchmarks/grid_gpu.py FILE [BRAIN].
 
-All in one run, with the data on the GPU. BRAIN is a scan of a head at 1 mm, NIfTI or NumPy's format; its white
-matter is cut out twice, with links that contrast weakens, and as examples/segment_brain.py does it.
+All in one run, with the data on the GPU. BRAIN is a scan of a head at 1 mm, NIfTI or NumPy's format; its
+white matter is cut out twice, with links that contrast weakens, and as examples/segment_brain.py does it.
 """
 
 from __future__ import annotations
