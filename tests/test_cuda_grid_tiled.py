@@ -132,6 +132,28 @@ def test_searches_in_several_launches(monkeypatch: pytest.MonkeyPatch, options: 
     assert result.value == value
 
 
+def test_a_stop_within_a_search(device: CpuDevice, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The launch that follows goes on with the search, and finds no tile in the queue twice."""
+    monkeypatch.setattr(tile_launches, "NANOSECONDS_OF_LAUNCH", 0)
+    network, _ = serpentine(70, 9)
+    control = Control()
+    launch, queued = tile_launches.Launcher._launch, []
+
+    def stop_after(self: tile_launches.Launcher, *arguments: Any) -> Any:
+        queued.append(int((self.arrays.slots != tile_launches.EMPTY).sum()))
+        state = launch(self, *arguments)
+        control.stop[0] = 1
+        assert state[tile_launches.IS_SEARCHING]
+        return state
+
+    monkeypatch.setattr(tile_launches.Launcher, "_launch", stop_after)
+    grid = integer_grid(network)
+    found = cuda_tiled.solve(grid, None, TiledOptions(), control)
+    assert queued == [0, 0]
+    assert not found.finished
+    check_grid_flow(grid, found.residual, found.terminal)
+
+
 def test_slabs_are_told_of(device: CpuDevice) -> None:
     result = check(random_grid((70, 3), 4), options=IN_SLABS)
     assert "3 layers" in result.stats.reason

@@ -107,6 +107,7 @@ class Launcher:
     ) -> None:
         self.device, self.tiling, self.arrays, self.control = device, tiling, arrays, control
         self.turns = turns
+        self.is_searching = False  # the last launch ended within a search
         self.warps, self.dischargers = tiling.warps_of_block(device)
         control.excess[:] = tiling.num_tiles
 
@@ -116,13 +117,15 @@ class Launcher:
         `window` is the first and end tile that may be discharged, and the first pixel that is there. Without
         discharges distances are made exact, no more.
         """
-        state = self._launch(window, residual, terminal, discharges)
-        while state[IS_SEARCHING] and not self.control.stopped:
-            # The tiles know that they are to be searched: the kernel queues them again.
-            self.arrays.slots.fill(EMPTY)
-            self.arrays.counters[LISTS * COUNTER_WORDS :] = 0
+        while True:
+            if self.is_searching:
+                # The tiles know that they are to be searched: the kernel queues them again.
+                self.arrays.slots.fill(EMPTY)
+                self.arrays.counters[LISTS * COUNTER_WORDS :] = 0
             state = self._launch(window, residual, terminal, discharges)
-        return state
+            self.is_searching = bool(state[IS_SEARCHING])
+            if not self.is_searching or self.control.stopped:
+                return state
 
     def _launch(self, window: tuple[int, int, int], residual: Any, terminal: Any, discharges: bool) -> Any:
         first_tile, end_tile, first_pixel = window
