@@ -34,6 +34,8 @@ LINE_OF_ROW = {2: 36, 4: 34, 8: 33}
 LIST_BYTES = 512
 #: Lists of tiles: three in turn for each of up to eight colors.
 LISTS = 3 * 8
+#: Words of a tile there, and beside them: its stamp, what it was told of, its slot in the queue of searches.
+WORDS_LISTED = LISTS + 4
 #: Bits of a pixel beside one for each direction.
 MORE_KINDS = 3
 
@@ -138,7 +140,7 @@ class Tiling:
     @property
     def bytes_kept(self) -> int:
         """Memory on the GPU for labels and bits, which stay there."""
-        return self.num_tiles * 4 * (sum(self.labels_of_tile) + self.words_of_tile + LISTS + 4)
+        return self.num_tiles * 4 * (sum(self.labels_of_tile) + self.words_of_tile + WORDS_LISTED)
 
     @property
     def bytes_on_device(self) -> int:
