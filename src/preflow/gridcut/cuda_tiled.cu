@@ -240,6 +240,7 @@ struct Solver {
         const u64 began = nanoseconds();
         constexpr u32 ALONE = 0, ALL = 1, AS_TOLD = 2;
         u32 most_hops = 0;
+        bool has_searched = false;
         for (u32 stage = state[IS_SEARCHING] ? ALL : ALONE; stage <= AS_TOLD; ++stage) {
             if (stage == ALONE && team.is_first()) {
                 for (u32 number = 0; number < COUNTERS; ++number) relaxed_store(counter(args, number), 0u);
@@ -248,7 +249,7 @@ struct Solver {
                 SearchQueue::Claimed claimed{i, 0, 0};
                 if (stage == AS_TOLD) {
                     u32 has = 0;
-                    if (lane_id() == 0) has = queue.claim(claimed, deadline);
+                    if (lane_id() == 0) has = queue.claim(claimed, has_searched, deadline);
                     __syncwarp();
                     if (__shfl_sync(ALL_LANES, has, 0) == 0) break;
                     claimed.tile = __shfl_sync(ALL_LANES, claimed.tile, 0);
@@ -260,6 +261,7 @@ struct Solver {
                 search(claimed.tile, stage == ALONE, claimed.hops + 1);
                 if (stage < AS_TOLD) continue;
                 queue.finish(claimed);
+                has_searched = true;
                 most_hops = max(most_hops, claimed.hops);
             }
             if (most_hops > 0 && lane_id() == 0) relaxed_fetch_max(queue.most_hops(), most_hops);

@@ -34,6 +34,7 @@ struct TileLists {
 struct SearchQueue {
     static constexpr u64 EMPTY = ~u64{0};
     static constexpr u32 POLLS = 8;  // of a slot for each look at whether all are done
+    static constexpr u32 MOST_POLLS = 1u << 20;  // of a slot that should be empty in a moment
 
     struct Claimed {
         u32 tile, hops, told;  // what it was told of, and over how many tiles that came
@@ -64,9 +65,10 @@ struct SearchQueue {
         number = __shfl_sync(ALL_LANES, number, 0) + __popc(adders & ((1u << lane_id()) - 1));
         if (adds) put(number, tile, hops);
     }
-    // Waits for a tile and takes it. Returns whether there is one: there is none once all are done, and none that has
-    // to be waited for after `deadline`. For one lane.
-    __device__ bool claim(Claimed& claimed, u64 deadline) const {
+    // Waits for a tile and takes it. Returns whether there is one: there is none once all are done, none that has to be
+    // waited for after `deadline`, and none at all then for a warp that has searched. For one lane.
+    __device__ bool claim(Claimed& claimed, bool has_searched, u64 deadline) const {
+        if (has_searched && nanoseconds() >= deadline) return false;
         u64* const slot = slot_of(relaxed_fetch_add(drawn(), 1u));
         for (u32 polls = 1;; ++polls) {
             const u64 entry = acquire_load(slot);
@@ -90,11 +92,15 @@ struct SearchQueue {
     }
 
 private:
-    // There are slots for all tiles and all warps: those that wait do so at different ones.
+    // There are slots for all tiles and all warps: those that wait do so at different ones. A tile that finds no slot is
+    // left to the next launch, as those are that come where nobody waits any more.
     __device__ u64* slot_of(u32 number) const { return &args.slots[number % static_cast<u32>(args.num_slots)]; }
     __device__ void put(u32 number, u32 tile, u32 hops) const {
         u64* const slot = slot_of(number);
-        while (acquire_load(slot) != EMPTY) __nanosleep(20);  // who took what was there is about to empty it
+        for (u32 polls = 0; acquire_load(slot) != EMPTY; ++polls) {  // who took what was there is about to empty it
+            if (polls == MOST_POLLS) return;
+            __nanosleep(20);
+        }
         release_store(slot, static_cast<u64>(hops) << 32 | tile);
     }
 };
