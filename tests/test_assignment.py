@@ -472,13 +472,11 @@ def test_memory_of_any_kind_needs_no_further_compilation() -> None:
 
 
 def test_flows_cut_short_are_no_assignment() -> None:
-    costs = [
-        [-550786631499127251, -209136920003752452, -501419259740561523, -312227009739090369],
-        [-260619040321786545, -439774526955250995, -112670560048110174, -303676970499067695],
-    ]
-    result = preflow.linear_assignment(costs, method="serial-cost-scaling", options={"form": "generic"})
+    costs = np.array([[-4, 4, 0, -4], [0, 0, 2, 2], [4, 4, 4, 2]]) * 2**56
+    options = {"form": "generic", "double_push": False}
+    result = preflow.linear_assignment(costs, method="serial-cost-scaling", options=options)
     result.verify()
-    assert result.cost == -990561158454378246
+    assert result.cost == -(2**57)
     assert "from scratch" in result.stats.reason
 
 
@@ -532,3 +530,17 @@ def test_masked_costs_are_refused() -> None:
     costs = np.ma.masked_array(np.eye(2), mask=[[True, False], [False, False]])
     with pytest.raises(InvalidInputError, match="masked"):
         preflow.linear_assignment(costs)
+
+
+@pytest.mark.parametrize("costs", [[[2**60, 1], [2, 3]], [[1e308, 1.0], [2.0, 3.0]], [[-(2**62), 1], [2, 3]]])
+def test_scipys_function_takes_costs_of_any_size(costs: Any) -> None:
+    for maximize in (False, True):
+        found = scipy_compat.linear_sum_assignment(costs, maximize)
+        np.testing.assert_array_equal(found, linear_sum_assignment(costs, maximize))
+
+
+def test_integers_that_become_floats_are_no_costs() -> None:
+    """NumPy makes floats of a list that has both signed integers and larger ones."""
+    with pytest.raises(InvalidInputError, match="past int64"):
+        preflow.linear_assignment([[1, 2], [3, 2**63]])
+    assert preflow.linear_assignment([[1.0, 1e20], [2, 3]]).cost == 4

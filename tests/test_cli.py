@@ -545,7 +545,7 @@ def test_segment_says_what_is_wrong(square: str, tmp_path: Path) -> None:
     out = str(tmp_path / "out.png")
     assert "seeds are needed" in fail("segment", square, "--out", out)
     assert "a seed is a box" in fail("segment", square, "--out", out, "--foreground", "1,2,3")
-    assert "seeds are needed" in fail("segment", square, "--out", out, *SEEDS, "--box", "1,1,5,5")
+    assert "takes no seeds" in fail("segment", square, "--out", out, *SEEDS, "--box", "1,1,5,5")
     assert '--box is "x0,y0,x1,y1"' in fail("segment", square, "--out", out, "--box", "5,5")
     assert "leave --model" in fail("segment", square, "--out", out, "--box", "1,1,5,5", "--prior", "0.2")
     assert "no range of values" in fail("segment", square, "--out", out, "--foreground", ">bright", *SEEDS)

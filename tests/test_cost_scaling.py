@@ -176,7 +176,7 @@ def test_epsilon_below_one_over_rows_is_not_enough_for_the_first_definitions() -
     assert isinstance(costs, SparseCosts)
 
     def total(form: str, epsilon: int) -> int:
-        network = refine.make_network(costs, scale, np.int64, np.zeros(1, np.int64))
+        network = refine.make_network(costs, 0, scale, np.int64, np.zeros(1, np.int64))
         network.price[:] = prices
         delta = np.int64(epsilon // 2 if form == "csa" else epsilon)
         offset = delta if form == "csa" else np.int64(0)
@@ -255,6 +255,32 @@ def cheapest_by_paths(costs: Any) -> Any:
     return preflow.linear_assignment(costs, method="serial-shortest-path").cost
 
 
+def random_matrix(rows: int, columns: int) -> Any:
+    return np.random.default_rng(1).random((rows, columns))
+
+
+@pytest.mark.parametrize("form", ["generic", "csa", "mixed"])
+@pytest.mark.parametrize("price_updates", [False, True])
+@pytest.mark.parametrize(
+    "costs",
+    [
+        np.full((3, 30), -0.9),
+        np.full((2, 3), -(10**9)),
+        1e-20 * random_matrix(4, 4),
+        random_matrix(3, 6) - 1e6,
+    ],
+    ids=["alike", "integers alike", "tiny", "far from 0"],
+)
+def test_costs_far_from_zero_or_near(costs: Any, form: str, price_updates: bool) -> None:
+    """Costs that differ by little or nothing take few relabels, wherever they are."""
+    options = {"form": form, "price_updates": price_updates, "double_push": False}
+    result = preflow.linear_assignment(costs, method="serial-cost-scaling", options=options)
+    result.verify()
+    assert result.stats.relabels < 10_000
+    rows, columns = linear_sum_assignment(costs)
+    assert result.cost == pytest.approx(costs[rows, columns].sum(), rel=1e-9)
+
+
 def test_floats_of_very_different_sizes() -> None:
     """Epsilon gets small beside the cheap costs, not only beside the dear ones, or paths do the rest."""
     distances = COST_FAMILIES["geometric"](80)
@@ -266,7 +292,9 @@ def test_floats_of_very_different_sizes() -> None:
 def test_the_network_has_every_arc_in_both_directions(shape: tuple[int, int]) -> None:
     n, m = shape
     costs = random_costs(shape, "forbidden", 4)
-    network = refine.make_network(as_costs(costs, False).to_sparse(), 3.0, np.float64, np.zeros(1, np.int64))
+    network = refine.make_network(
+        as_costs(costs, False).to_sparse(), 0.0, 3.0, np.float64, np.zeros(1, np.int64)
+    )
     size = (network.last - network.first).astype(int)
     tail = np.repeat(np.arange(len(size)), size)
     head = network.head.astype(int)

@@ -25,7 +25,7 @@ class PriceUpdate:
         costs = SparseCosts(arcs.first, arcs.column.copy(), arcs.cost.copy(), size)
         self.keys = costs.row * size + costs.column
         self.cost = costs.values
-        self.network: Network = make_network(costs, 1, np.int64, np.zeros(1, np.int64))
+        self.network: Network = make_network(costs, 0, 1, np.int64, np.zeros(1, np.int64))
 
     def used(self, flow: Flow) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         """Return the rows whose units are at columns, these columns, and the places of the arcs."""

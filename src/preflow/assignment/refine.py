@@ -111,8 +111,11 @@ class Step(NamedTuple):
 
 
 @kernel
-def write_arcs(costs: Any, scale: Any, network: Network, stop: Any) -> None:
-    """Write the arcs between rows and columns in both directions; `current` has the first of each column."""
+def write_arcs(costs: Any, least: Any, scale: Any, network: Network, stop: Any) -> None:
+    """Write the arcs between rows and columns in both directions; `current` has the first of each column.
+
+    The least cost becomes 0, so that no reduced cost is further from 0 than costs are from each other.
+    """
     first, column, values = costs
     num_rows = np.uint64(len(first)) - ONE
     for row in range(num_rows):
@@ -122,7 +125,7 @@ def write_arcs(costs: Any, scale: Any, network: Network, stop: Any) -> None:
             vertex = num_rows + np.uint64(column[k])
             opposite = network.current[vertex]
             network.current[vertex] = opposite + ONE
-            cost = values[k] * scale
+            cost = (values[k] - least) * scale
             network.head[k] = vertex
             network.head[opposite] = row
             network.reverse[k] = opposite
@@ -133,8 +136,8 @@ def write_arcs(costs: Any, scale: Any, network: Network, stop: Any) -> None:
             network.forward[opposite] = network.residual[opposite] = 0
 
 
-def make_network(costs: SparseCosts, scale: Any, dtype: Any, stop: NDArray[np.int64]) -> Network:
-    """Return the network of a sparse matrix with no flow, its costs times `scale`.
+def make_network(costs: SparseCosts, least: Any, scale: Any, dtype: Any, stop: NDArray[np.int64]) -> Network:
+    """Return the network of a sparse matrix with no flow, its costs above the least one times `scale`.
 
     Arcs of rows come first, in their order. Where `stop` is raised meanwhile, arcs are missing.
     """
@@ -180,7 +183,7 @@ def make_network(costs: SparseCosts, scale: Any, dtype: Any, stop: NDArray[np.in
             network.head[one], network.reverse[one], network.cost[one] = head, other, 0
             network.forward[one] = network.residual[one] = forward
         network.current[n : n + m] += ONE
-    write_arcs((costs.first, costs.column, costs.values), dtype(scale), network, stop)
+    write_arcs((costs.first, costs.column, costs.values), dtype(least), dtype(scale), network, stop)
     return network
 
 
@@ -282,7 +285,8 @@ def update_prices(network: Network, step: Step) -> Any:
     too low now.
     """
     count = np.uint64(len(network.supply))
-    end = np.uint64(min(np.int64(len(network.bucket_first) - 1), np.int64(-step.floor // step.delta)))
+    # As floats: tiny costs make more steps than integers hold.
+    end = np.uint64(min(np.float64(len(network.bucket_first) - 1), np.float64(-step.floor // step.delta)))
     scanned = end + ONE
     active = ZERO
     for i in range(end + ONE):

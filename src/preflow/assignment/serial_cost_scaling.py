@@ -112,6 +112,8 @@ class Scaling(NamedTuple):
         int64 or float64.
     scale : int or float
         What costs are multiplied by.
+    least : int or float
+        The least cost.
     range : int or float
         Of the scaled costs.
     last : int or float
@@ -122,6 +124,7 @@ class Scaling(NamedTuple):
 
     dtype: Any
     scale: Any
+    least: Any
     range: Any
     last: Any
     floor: Any
@@ -141,14 +144,14 @@ class Scaling(NamedTuple):
             floor = -4.0 * (spread + 1.0) * vertices
             smallest = max(size * float(np.finfo(np.float64).eps), float(np.finfo(np.float64).tiny))
             last = max(options.resolution * _typical_range(values), smallest)
-            return cls(np.float64, 1.0, spread, last, floor, np.inf)
+            return cls(np.float64, 1.0, least, spread, last, floor, np.inf)
         # Bids: fewer columns than `scale`, see `rounded`. Delta of 5.1 is half of its epsilon, which so ends
         # below 1 / rows of a cost, as it may; that of 5.0 and 5.2 is epsilon and ends below 1 / vertices.
         exact = num_columns + 1 if options.by_bids else vertices + 1
         spread = most - least + 1
         scale = max(1, min(exact, LARGEST_PRICE // (2 * spread * vertices)))
         floor = -min(2 * spread * vertices, LARGEST_INTEGER) * scale
-        return cls(np.int64, scale, spread * scale, 1, floor, 2**62)
+        return cls(np.int64, scale, least, spread * scale, 1, floor, 2**62)
 
 
 def _extremes(values: NDArray[Any]) -> tuple[Any, Any]:
@@ -271,7 +274,9 @@ class Item:
     def by_arcs(self) -> tuple[int, NDArray[Any], NDArray[np.int64]]:
         """Refine on arcs; return the ending, prices of columns that are not scaled, and their rows."""
         scaling, number, options = self.scaling, self.scaling.dtype, self.options
-        network = refine.make_network(self.costs.to_sparse(), scaling.scale, number, self.control.stop)
+        network = refine.make_network(
+            self.costs.to_sparse(), scaling.least, scaling.scale, number, self.control.stop
+        )
         nobody = np.full(self.columns, -1)
         if self.control.stopped:
             return STOPPED, np.zeros(self.columns, number), nobody

@@ -41,7 +41,9 @@ def segment(
     ] = None,
     box: Annotated[
         str | None,
-        typer.Option(metavar="X0,Y0,X1,Y1", help="A box that the object lies in (GrabCut); then no seeds."),
+        typer.Option(
+            metavar="X0,Y0,X1,Y1", help="A box that the object lies in, corners included (GrabCut)."
+        ),
     ] = None,
     brush: Annotated[float, typer.Option(metavar="PIXELS", help="Diameter of strokes.")] = 3.0,
     mask: Annotated[
@@ -96,6 +98,8 @@ def segment(
         --sigma inf --connectivity 6 --prior 0.2
     """
     written = bool(foreground or background)
+    if box is not None and (written or scribbles is not None):
+        raise InvalidInputError("--box takes no seeds: leave --foreground, --background and --scribbles out")
     if written + (scribbles is not None) + (box is not None) != 1:
         raise InvalidInputError("seeds are needed: --foreground and --background, or --scribbles, or --box")
     options: dict[str, Any] = {"smoothness": smoothness, "sigma": sigma, "connectivity": connectivity}

@@ -205,9 +205,14 @@ def is_on_gpu(array: Any) -> bool:
 
 
 def importer_of(array: Any) -> Callable[[Any], Any]:
-    """Return the function that makes of other arrays, by DLPack, arrays of the kind that `array` is."""
+    """Return the function that makes of other arrays, by DLPack, arrays of the kind that `array` is.
+
+    NumPy's or CuPy's where the kind has no such function.
+    """
     namespace = getattr(array, "__array_namespace__", None)
     module = import_module(type(array).__module__.partition(".")[0]) if namespace is None else namespace()
+    if not hasattr(module, "from_dlpack"):
+        module = _import_cupy() if is_on_gpu(array) else np
     return module.from_dlpack  # type: ignore[no-any-return]
 
 

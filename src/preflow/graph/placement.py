@@ -100,9 +100,20 @@ def host_array(values: Any, name: str) -> NDArray[Any]:
     try:
         if is_tensor(values):
             return np.from_dlpack(without_gradient(values))
-        return np.asarray(values)
+        array = np.asarray(values)
+        if array.dtype.kind == "f" and isinstance(values, list | tuple):
+            _check_integers(array, values)
+        return array
     except (BufferError, OverflowError, TypeError, ValueError) as error:
         raise InvalidInputError(f"{name} is not an array: {error}") from None
+
+
+def _check_integers(array: NDArray[Any], values: Any) -> None:
+    """Raise OverflowError if what became floats has integers that no int64 holds."""
+    if (np.abs(array) >= 2.0**63).any():
+        entries = np.array(values, dtype=object).ravel()
+        if any(isinstance(entry, int | np.integer) and not -(2**63) <= entry < 2**63 for entry in entries):
+            raise OverflowError("it has integers past int64")
 
 
 def taken(device: Device, values: Any, name: str, whole: str) -> Any:

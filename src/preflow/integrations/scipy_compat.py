@@ -9,6 +9,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..assignment.api import linear_assignment
 from ..errors import InvalidInputError
+from ..graph.costs import LARGEST_INTEGER
+
+#: Floats beyond this are taken times the second number: their sums would overflow.
+HUGE, SMALLER = 1e200, 2.0**-400
 
 
 def linear_sum_assignment(
@@ -17,7 +21,7 @@ def linear_sum_assignment(
     """Pair rows with columns at the least total cost, as :func:`scipy.optimize.linear_sum_assignment` does.
 
     Among assignments of equal cost the choice may differ. Integers are solved exactly, where SciPy turns
-    them into floats.
+    them into floats; those past 2**59 become floats here, too.
 
     Parameters
     ----------
@@ -42,6 +46,19 @@ def linear_sum_assignment(
     """
     matrix: Any = cost_matrix if hasattr(cost_matrix, "tocsr") else np.asarray(cost_matrix)
     if matrix.ndim != 2:
-        raise InvalidInputError(f"expected a matrix (2-D array), got a {matrix.ndim} array")
-    result = linear_assignment(matrix, maximize=bool(maximize))
+        raise InvalidInputError(f"expected a matrix (2-D array), got a {matrix.ndim}-D array")
+    result = linear_assignment(_within_range(matrix), maximize=bool(maximize))
     return result.row.copy(), result.column.copy()
+
+
+def _within_range(matrix: Any) -> Any:
+    """Return costs that SciPy takes as costs that can be added up: floats, and smaller by a power of two."""
+    if hasattr(matrix, "tocsr") or not matrix.size:
+        return matrix
+    if matrix.dtype.kind in "iu" and max(int(matrix.max()), -int(matrix.min())) > LARGEST_INTEGER:
+        return matrix.astype(np.float64)
+    if matrix.dtype.kind == "f":
+        finite = matrix[np.isfinite(matrix)]
+        if np.abs(finite).max(initial=0.0) > HUGE:
+            return matrix * SMALLER
+    return matrix

@@ -215,7 +215,7 @@ def _seeds(
     if len(both):
         raise InvalidInputError(
             f"pixel {tuple(both[0].tolist())} is a foreground seed, but outside of the box or a background "
-            f"seed, as are {len(both) - 1} others"
+            f"seed ({len(both)} are)"
         )
     if hard_rest.all():
         raise InvalidInputError("no pixel in the box is left to the object")

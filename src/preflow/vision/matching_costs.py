@@ -28,8 +28,8 @@ OUTSIDE_COST = 40
 LEAST_SIGMA = 1e-6
 #: Share of the weight of smoothness that is left between pixels of very different colours.
 WEIGHT_ACROSS_EDGES = 0.1
-#: Floats go from 0 to 1; larger ones only saturate costs, up to where sums of float32 overflow.
-LARGEST_FLOAT = 1e30
+#: Floats go from 0 to 1, or a little beyond where a filter made them; more are on another scale.
+LARGEST_FLOAT = 2.0
 #: Height and width of the window of the census: its 62 neighbours fit 64 bits.
 CENSUS_WINDOW = (7, 9)
 #: Differing bits, and a difference of colours on a scale of 255, at which a measure reaches 1 - 1/e of its
@@ -53,7 +53,8 @@ def checked_frame(name: str, image: ArrayLike) -> NDArray[np.float32]:
         raise InvalidInputError(f"{name} has values that are not finite")
     scale = 255.0 / np.iinfo(pixels.dtype).max if pixels.dtype.kind in "iu" else 255.0
     if pixels.dtype.kind == "f" and np.abs(pixels).max() > LARGEST_FLOAT:
-        raise InvalidInputError(f"{name} has floats above {LARGEST_FLOAT:g}: they go from 0 to 1")
+        most = np.abs(pixels).max()
+        raise InvalidInputError(f"{name} has floats up to {most:g}: they go from 0 to 1, integers to 255")
     frame = pixels.astype(np.float32) * np.float32(scale)
     return frame[..., np.newaxis] if frame.ndim == 2 else frame
 

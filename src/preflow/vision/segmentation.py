@@ -305,8 +305,7 @@ def checked_seeds(
     both = np.argwhere(object_seeds & other_seeds)
     if len(both):
         raise InvalidInputError(
-            f"pixel {tuple(both[0].tolist())} is a foreground and a background seed at once, as are "
-            f"{len(both) - 1} others"
+            f"pixel {tuple(both[0].tolist())} is a foreground and a background seed at once ({len(both)} are)"
         )
     return object_seeds, other_seeds
 
