@@ -75,7 +75,7 @@ def grid_cut(
         result's `stats.reason`.
     threads : int, optional
         At most so many CPU threads, and at most 255; default: all that the process may use and the method
-        can.
+        can. A method that runs on one thread takes no more than 1.
     time_limit : float, optional
         Seconds for the solve. On expiry the result's `status` says so, and its bounds hold.
     progress : bool or function
