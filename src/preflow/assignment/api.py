@@ -37,7 +37,8 @@ def linear_assignment(
         zeros are. Leading dimensions make a stack of matrices, each of which is solved by itself. Dense costs
         may be arrays of CuPy's or of anything with ``__dlpack__``, such as Torch tensors, also on a GPU;
         results are then of the same kind, and no gradients flow through them. Of
-        :class:`preflow.PointCosts` no cost is stored.
+        :class:`preflow.PointCosts` no cost is stored; "serial-shortest-path" takes them, and
+        "cuda-shortest-path" on a GPU.
     maximize : bool
         Find the largest total instead.
     sizes : array_like of integers, shape (..., 2), optional
