@@ -208,6 +208,7 @@ def test_warm_start(device: CpuDevice) -> None:
         ("thread", (2, 34), 4, {}),
         ("thread", (97, 1), 4, IN_SLABS),
         ("address", (1, 2, 33), 6, {}),
+        ("address", (9, 3, 2), [(1, 1, 0), (1, -1, 0)], HASTY),
     ],
 )
 def test_sanitizers_have_nothing_to_report(

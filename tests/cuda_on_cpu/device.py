@@ -250,7 +250,10 @@ _STUCK: list[Any] = []
 
 
 def _word(argument: Any) -> int:
-    return argument.ctypes.data if isinstance(argument, np.ndarray) else int(argument) & (2**64 - 1)
+    """Return what a kernel gets: empty arrays have no address, as on a GPU."""
+    if isinstance(argument, np.ndarray):
+        return argument.ctypes.data if argument.size else 0
+    return int(argument) & (2**64 - 1)
 
 
 def _words(*values: int) -> bytes:
@@ -269,7 +272,7 @@ def _memory_ranges(arrays: Iterable[NDArray[Any]]) -> list[tuple[int, int]]:
 
 
 def _range_and_offset(argument: Any, ranges: list[tuple[int, int]]) -> tuple[int, int]:
-    if not isinstance(argument, np.ndarray):
+    if not isinstance(argument, np.ndarray) or not argument.size:
         return NO_RANGE, _word(argument)
     first = argument.ctypes.data
     index = max(

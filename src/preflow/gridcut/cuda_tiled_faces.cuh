@@ -57,7 +57,7 @@ struct Face {
     }
 };
 
-// Whether a direction leads along one axis only, by so much.
+// Whether a direction leads along one axis only, given by how much it leads along that one.
 CONSTANT bool is_along(u32 d, int along) { return along != 0 && dz(d) + dy(d) + dx(d) == along && ALONG_AXES; }
 
 // The labels around a tile, and its own.
@@ -74,7 +74,8 @@ struct Faces {
     template <bool AT_REST>
     __device__ __forceinline__ u32 over(u32 d, u32 row, u32 column, bool leads) const {
         const bool over_z = is_along(d, dz(d)) || z.leaves(d, row, column);
-        const bool over_y = is_along(d, dy(d)) || y.leaves(d, row, column);
+        // Without arcs along x there are no labels to read there, not even in vain.
+        const bool over_y = REACH_X == 0 || is_along(d, dy(d)) || y.leaves(d, row, column);
         const u32* const first = over_z ? z.first : over_y ? y.first : x.first;
         const int place = over_z   ? z.over(d, row, column)
                           : over_y ? y.over(d, row, column)

@@ -26,8 +26,8 @@ LEAST_LARGE_TILES = 4
 MOST_WARPS = 16
 #: Offsets are handed to the kernels in four bits, of up to so many pairs of opposite directions.
 MOST_REACH, MOST_PAIRS = 7, 15
-#: Steps inside of a tile fit 31 bits.
-MOST_PLANE = 2**28
+#: Pixels of a plane of a volume with neighbours 1 apart, and farther: steps from a tile fit 31 bits.
+MOST_PLANE, MOST_PLANE_FAR = 2**28, 2**26
 #: Entries that a row takes in shared memory, by their bytes.
 LINE_OF_ROW = {2: 36, 4: 34, 8: 33}
 #: Bytes of a list of arcs, or of labels of levels, in shared memory.
@@ -205,11 +205,12 @@ def tiling_of(device: Device, grid: IntegerGrid) -> Tiling:
     excess = np.dtype(np.int64) if grid.residual_dtype.itemsize == 8 else grid.excess_dtype
     is_volume = len(grid.shape) == 3
     reach = [max(abs(offset[axis]) for offset in offsets) for axis in range(3)]
+    most_plane = MOST_PLANE if max(reach) <= 1 else MOST_PLANE_FAR
     for tile in (LARGE_TILE, SMALL_TILE) if is_volume else (TILE_OF_IMAGE,):
         tiling = Tiling(grid.shape, tile, offsets, grid.residual_dtype, excess)
         within = reach[0] <= max(tile[0], 1) and reach[1] <= tile[1] and max(reach) <= MOST_REACH
         padded_plane = tiling.padded[1] * tiling.padded[2] if is_volume else 0
-        if not within or len(offsets) > MOST_PAIRS or padded_plane > MOST_PLANE:
+        if not within or len(offsets) > MOST_PAIRS or padded_plane > most_plane:
             break
         together = device.shared_bytes // tiling.slot_bytes
         if together >= (LEAST_LARGE_TILES if tile == LARGE_TILE else 1):
@@ -217,7 +218,7 @@ def tiling_of(device: Device, grid: IntegerGrid) -> Tiling:
     raise UnsuitableMethodError(
         f"cuda-tiled has room for neighbours up to {MOST_REACH} apart, {SMALL_TILE[0]} from plane to plane, "
         f"in up to {2 * MOST_PAIRS} directions, if a tile's capacities fit {device.shared_bytes:,} bytes "
-        f"and a plane has up to {MOST_PLANE:,} pixels; these are {len(offsets) * 2} directions up to "
+        f"and a plane has up to {most_plane:,} pixels; these are {len(offsets) * 2} directions up to "
         f"{max(reach)} apart, capacities of {grid.residual_dtype} and planes of {padded_plane:,}"
     )
 
