@@ -270,7 +270,7 @@ def search_both_ways(case: Case, threads: int = 2, last_stamp: int = 100) -> Out
         search = Search(
             columns=graph.columns,
             transposes=False,
-            transposing=make_transposing(1, 0, 0),
+            transposing=make_transposing(1, np.zeros(1, dtype=np.uint32), 0),
             row_trees=make_trees(case.graph.num_rows, case.graph.num_rows),
             column_trees=make_trees(case.graph.num_columns),
             last_stamp=np.uint64(last_stamp),
@@ -485,6 +485,7 @@ def test_expressions_hide_no_value() -> None:
         and not name.startswith(
             ("make", "run", "set_of", "share_of", "closed", "kernel", "dataclass", "solve", "limit")
         )
+        and name not in ("lead", "entry_of", "address_of")
     }
     for module in modules:
         assert hidden_values(module, stepping) == []

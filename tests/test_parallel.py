@@ -45,7 +45,6 @@ from preflow.parallel.barrier import (
     MOST_SPINS,
     PATIENCE,
     SHORT_NAPS,
-    SPINS,
     break_barrier,
     learn,
     make_barrier,
@@ -330,16 +329,17 @@ def test_barrier_holds_all_until_the_last(num_threads: int, rounds: int) -> None
 def test_barrier_learns_how_long_to_spin() -> None:
     """A nap that was all but superfluous makes the next wait spin longer; a long one spares the core."""
     barrier = make_barrier(1)
-    assert barrier[PATIENCE] == SPINS
+    assert barrier[PATIENCE] == MOST_SPINS
 
     def patience_after(naps: int) -> int:
         for _ in range(20):
             learn(barrier, barrier[PATIENCE], np.int64(naps))
         return int(barrier[PATIENCE])
 
-    assert patience_after(SHORT_NAPS // 2) == MOST_SPINS
     assert patience_after((SHORT_NAPS + LONG_NAPS) // 2) == MOST_SPINS
     assert patience_after(2 * LONG_NAPS) == FEWEST_SPINS
+    assert patience_after((SHORT_NAPS + LONG_NAPS) // 2) == FEWEST_SPINS
+    assert patience_after(SHORT_NAPS // 2) == MOST_SPINS
 
 
 @pytest.mark.skipif(PLAIN, reason="a thread of plain Python does not wait while another sleeps")

@@ -82,7 +82,7 @@ def test_transpose(shape: tuple[int, int], num_edges: int, threads: int) -> None
     owner = np.sort(random.integers(0, max(shape[0], 1), num_edges))
     other = random.integers(0, max(shape[1], 1), num_edges).astype(np.uint32)
     first = np.searchsorted(owner, np.arange(shape[0] + 1)).astype(np.uint32)
-    barrier, scratch = make_barrier(threads), make_transposing(threads, num_edges, shape[1])
+    barrier, scratch = make_barrier(threads), make_transposing(threads, first, shape[1])
     other_first, other_neighbour = np.full(shape[1] + 1, 7, np.uint32), np.full(num_edges, 7, np.uint32)
     done = [False] * threads
 

@@ -17,6 +17,7 @@ from ..errors import InvalidInputError, VerificationError
 from ..graph.bipartite import BipartiteGraph, as_bipartite_graph
 from ..graph.device_bipartite import DeviceBipartiteGraph, graph_on_device
 from ..graph.placement import taken
+from ..parallel.passes import count_below
 from ..progress import Reporter
 from ..solving.dispatch import (
     check_method,
@@ -250,7 +251,7 @@ class _Solve:
             return self.given.transposed if self.graph.by_columns else self.given
         if self.heuristic is None or self.heuristic.device == "cuda" or self.control.stopped:
             return None
-        matching = empty_matching(self.on_host)
+        matching = empty_matching(self.on_host, self.threads)
         with self.timed("initial"):
             self.heuristic.start(self.on_host, matching, self.control)
         return matching
@@ -259,7 +260,7 @@ class _Solve:
         """Return the graph as it is solved and the matching to start from, both where the method runs."""
         start = self.host_matching()
         if self.device is None:
-            return self.on_host, start or empty_matching(self.on_host)
+            return self.on_host, start or empty_matching(self.on_host, self.threads)
         with self.timed("upload"):
             graph = self.solved if self.on_gpu else graph_on_device(self.solved, self.device)
             matching = Matching(*map(graph.own, start)) if start else empty_matching(graph)
@@ -271,10 +272,10 @@ class _Solve:
     def run(self) -> MatchingResult:
         with self.current_device():
             solved, matching = self.started()
-            at_first = _cardinality(solved, matching)
+            at_first = _cardinality(solved, matching, self.threads)
             with self.timed("solve"):
                 finished = self.method.solve(solved, matching, self.options, self.control)
-            size = _cardinality(solved, matching)
+            size = _cardinality(solved, matching, self.threads)
             if self.graph.by_columns:
                 matching = matching.transposed
             if self.on_gpu != (self.device is not None):
@@ -316,7 +317,9 @@ def _by_rows(graph: BipartiteGraph) -> BipartiteGraph:
     return graph.transposed if graph.by_columns else graph
 
 
-def _cardinality(graph: BipartiteGraph, matching: Matching) -> int:
+def _cardinality(graph: BipartiteGraph, matching: Matching, threads: int) -> int:
+    if graph.xp is np:
+        return count_below(matching.column_match, graph.num_rows, threads)
     return int(graph.xp.count_nonzero(matching.column_match < graph.num_rows))
 
 

@@ -7,14 +7,15 @@ compare-and-swap.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.atomics import compare_exchange, fetch_add, prefetch, relaxed_load
 from ..kernels.kernel import kernel
-from ..parallel.team import run_team
+from ..parallel.native_team import Crew, address_of, entry_of, lead, run_natively
 from ..solving.run import Control
 from .state import Matching, asked_to_stop
 
@@ -26,6 +27,24 @@ ONE = np.uint64(1)
 ROWS_AT_A_TIME = np.uint64(64)
 #: How many rows ahead a thread among several asks for the row of the first column.
 AHEAD = np.uint64(8)
+
+
+class Claims(NamedTuple):
+    """What threads share that match rows.
+
+    Attributes
+    ----------
+    rows : Adjacency
+    matching : Matching
+    taken : ndarray of int64, shape (1,)
+        How many rows threads have taken to match.
+    stop : ndarray of int64, shape (1,)
+    """
+
+    rows: Adjacency
+    matching: Matching
+    taken: NDArray[np.int64]
+    stop: NDArray[np.int64]
 
 
 @kernel
@@ -44,12 +63,13 @@ def take_first_free(rows: Adjacency, matching: Matching, stop: Any) -> None:
 
 
 @kernel
-def claim_first_free(rows: Adjacency, matching: Matching, taken: Any, stop: Any) -> None:
+def claim_share(thread: Any, claims: Claims) -> None:
     """Match rows, a few at a time, each with the first free column that it can get before other threads."""
+    rows, matching = claims.rows, claims.matching
     num_rows, num_edges = np.uint64(len(matching.row_match)), np.uint64(len(rows.neighbour))
     while True:
-        begin = np.uint64(fetch_add(taken, ZERO, ROWS_AT_A_TIME))
-        if begin >= num_rows or asked_to_stop(stop, ZERO):
+        begin = np.uint64(fetch_add(claims.taken, ZERO, ROWS_AT_A_TIME))
+        if begin >= num_rows or asked_to_stop(claims.stop, ZERO):
             break
         end = min(begin + ROWS_AT_A_TIME, num_rows)
         for r in range(begin, end):
@@ -64,14 +84,16 @@ def claim_first_free(rows: Adjacency, matching: Matching, taken: Any, stop: Any)
                     break
 
 
+@kernel
+def claim_together(crew: Crew, num_threads: Any, claims: Claims) -> None:
+    """Match rows on so many threads."""
+    lead(crew, num_threads, entry_of(claim_share, claims), address_of(claims))
+
+
 def start(graph: BipartiteGraph, matching: Matching, control: Control) -> None:
     """Add edges to an empty matching, in place, on ``control.threads`` threads."""
     if control.threads == 1:
         take_first_free(graph.rows, matching, control.stop)
         return
-    taken = np.zeros(1, dtype=np.int64)
-
-    def share(_: int) -> None:
-        claim_first_free(graph.rows, matching, taken, control.stop)
-
-    run_team(share, control.threads, lambda: None)
+    claims = Claims(graph.rows, matching, np.zeros(1, dtype=np.int64), control.stop)
+    run_natively(claim_together, claim_share, claims, control.threads)

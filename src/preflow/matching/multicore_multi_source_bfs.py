@@ -8,13 +8,14 @@ all free rows; a tree ends with the first free column that it finds; then all pa
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.kernel import kernel
-from ..parallel.team import run_solver
+from ..parallel.native_team import Crew, address_of, entry_of, lead, run_natively
 from ..solving.run import Control
 from .packed import Packed, make_packed, pack
 from .packed_search import match_few
@@ -29,14 +30,43 @@ class MulticoreMultiSourceBfsOptions:
     """It has no options."""
 
 
+class Phases(NamedTuple):
+    """What threads share that match free rows.
+
+    Attributes
+    ----------
+    rows : Adjacency
+    matching : Matching
+    packed : Packed
+    rounds : Rounds
+    finished : ndarray of bool, shape (1,)
+        Whether the matching is maximum.
+    """
+
+    rows: Adjacency
+    matching: Matching
+    packed: Packed
+    rounds: Rounds
+    finished: NDArray[np.bool_]
+
+
 @kernel
-def run_phases(rows: Adjacency, matching: Matching, packed: Packed, rounds: Rounds, thread: Any) -> bool:
-    """Match free rows until the matching is maximum, one thread's share; False if stopped before."""
+def phases_share(thread: Any, phases: Phases) -> None:
+    """Match free rows until the matching is maximum, or the solve is to stop; one thread's share."""
+    rows, matching, packed, rounds = phases.rows, phases.matching, phases.packed, phases.rounds
     waiting = pack(rows, matching, packed, rounds, thread)
     go_on, size, _ = end_round(rounds, thread, ZERO, packed.active, ZERO, waiting, ZERO)
     if thread == ZERO:
         rounds.progress[1] = size
-    return bool(go_on and match_few(rows, matching, packed, rounds, thread, ZERO, ZERO, size))
+    finished = go_on and match_few(rows, matching, packed, rounds, thread, ZERO, ZERO, size)
+    if thread == ZERO:
+        phases.finished[0] = finished
+
+
+@kernel
+def phases_together(crew: Crew, num_threads: Any, phases: Phases) -> None:
+    """Match free rows on so many threads."""
+    lead(crew, num_threads, entry_of(phases_share, phases), address_of(phases))
 
 
 def solve(
@@ -62,10 +92,6 @@ def solve(
     threads = control.threads
     packed = make_packed(graph, threads, "multicore-multi-source-bfs", graph.num_rows, False)
     rounds = make_rounds(control, np.uint64)
-    finished = [False] * threads
-
-    def share(thread: int) -> None:
-        finished[thread] = run_phases(graph.rows, matching, packed, rounds, np.uint64(thread))
-
-    run_solver(share, control, rounds.barrier)
-    return all(finished)
+    phases = Phases(graph.rows, matching, packed, rounds, np.zeros(1, dtype=np.bool_))
+    run_natively(phases_together, phases_share, phases, threads)
+    return bool(phases.finished[0])

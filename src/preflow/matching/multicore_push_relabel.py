@@ -29,7 +29,6 @@ Departures:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -40,7 +39,8 @@ from ..kernels.atomics import PADDING, compare_exchange, fetch_add, relaxed_load
 from ..kernels.clock import now
 from ..kernels.kernel import kernel
 from ..parallel.delays import delay
-from ..parallel.team import run_solver, share_of
+from ..parallel.native_team import Crew, address_of, entry_of, lead, run_natively
+from ..parallel.team import share_of
 from ..solving.options import check_number, limit
 from ..solving.run import Control
 from ..stats import (
@@ -361,39 +361,73 @@ def run_rounds(
     return outcome if go_on else STOPPED, number, base, size
 
 
-@kernel
-def run_rounds_and_search(
-    rows: Adjacency,
-    columns: Adjacency,
-    matching: Matching,
-    state: State,
-    search: Search,
-    thread: Any,
-    number: Any,
-    base: Any,
-    size: Any,
-    relabels: bool,
-    gap: bool,
-    stalls: bool,
-) -> tuple[int, Any, Any, Any, Any]:
-    """Do as :func:`run_rounds`, and the searches where they are to take over.
+class Go(NamedTuple):
+    """What a team works on until a global relabel needs the transposed graph, or the end.
 
-    Returns
-    -------
-    outcome, number, base, size, searched
-        The same for all threads; the last is for how many rows there were searches.
+    Attributes
+    ----------
+    rows, columns : Adjacency
+        The columns are read only if `relabels`.
+    matching : Matching
+    state : State
+    search : Search
+    number, base, size : uint64
+        The last round, and which rows are active: see :func:`run_rounds`.
+    relabels, gap, stalls : bool
+    end : ndarray of uint64, shape (5,)
+        What the team has come to: the outcome, then number, base and size; for how many rows there were
+        searches.
     """
+
+    rows: Adjacency
+    columns: Adjacency
+    matching: Matching
+    state: State
+    search: Search
+    number: Any
+    base: Any
+    size: Any
+    relabels: bool
+    gap: bool
+    stalls: bool
+    end: NDArray[np.uint64]
+
+
+@kernel
+def go_share(thread: Any, go: Go) -> None:
+    """Do as :func:`run_rounds`, and the searches where they are to take over; one thread's share."""
     searched = ZERO
     outcome, number, base, size = run_rounds(
-        rows, columns, matching, state, thread, number, base, size, relabels, gap, stalls
+        go.rows,
+        go.columns,
+        go.matching,
+        go.state,
+        thread,
+        go.number,
+        go.base,
+        go.size,
+        go.relabels,
+        go.gap,
+        go.stalls,
     )
     if outcome == SEARCH:
         searched, size = size, ZERO
         go_on = match_from_both_sides(
-            rows, matching, state.packed, search, state.rounds, thread, number, base, searched
+            go.rows, go.matching, go.state.packed, go.search, go.state.rounds, thread, number, base, searched
         )
         outcome = DONE if go_on else STOPPED
-    return outcome, number, base, size, searched
+    if thread == ZERO:
+        go.end[0] = outcome
+        go.end[1] = number
+        go.end[2] = base
+        go.end[3] = size
+        go.end[4] = searched
+
+
+@kernel
+def go_together(crew: Crew, num_threads: Any, go: Go) -> None:
+    """Push, and search, on so many threads."""
+    lead(crew, num_threads, entry_of(go_share, go), address_of(go))
 
 
 def solve(
@@ -438,39 +472,32 @@ def solve(
         ),
     )
     columns = graph.known_columns
-    search = make_search(graph, columns, threads if searches else 0)
-    outcomes: list[Any] = [None] * threads
-
-    def share(columns: Adjacency, relabels: bool, number: int, base: int, size: int, thread: int) -> None:
-        outcomes[thread] = run_rounds_and_search(
-            graph.rows,
-            columns,
-            matching,
-            state,
-            search,
-            np.uint64(thread),
-            np.uint64(number),
-            np.uint64(base),
-            np.uint64(size),
-            relabels,
-            options.gap,
-            options.relabel_stalled,
-        )
-
-    relabels, number, base, size = options.initial_labels == "exact", 0, 0, 0
+    go = Go(
+        rows=graph.rows,
+        columns=columns or graph.rows,
+        matching=matching,
+        state=state,
+        search=make_search(graph, columns, threads if searches else 0),
+        number=ZERO,
+        base=ZERO,
+        size=ZERO,
+        relabels=False,
+        gap=options.gap,
+        stalls=options.relabel_stalled,
+        end=np.zeros(5, dtype=np.uint64),
+    )
+    relabels = options.initial_labels == "exact"
     while True:
         if relabels:
             columns = graph.columns
-            search = search._replace(columns=columns, transposes=False)
-        run_solver(
-            partial(share, columns or graph.rows, relabels, number, base, size),
-            control,
-            state.rounds.barrier,
-        )
-        outcome, number, base, size, searched = outcomes[0]
+            search = go.search._replace(columns=columns, transposes=False)
+            go = go._replace(columns=columns, search=search, relabels=True)
+        run_natively(go_together, go_share, go, threads)
+        outcome, number, base, size, searched = go.end
         if searched:
             control.remarks.append(f"searches from both sides took the last {searched:,} rows")
-            graph.remember_columns(search.columns)
+            graph.remember_columns(go.search.columns)
         if outcome != RELABEL:
             return bool(outcome == DONE)
+        go = go._replace(number=number, base=base, size=size)
         relabels = True

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.atomics import prefetch, relaxed_load
 from ..kernels.kernel import kernel
+from ..parallel.passes import filled
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -48,11 +49,13 @@ class Matching(NamedTuple):
         return Matching(self.column_match, self.row_match)
 
 
-def empty_matching(graph: BipartiteGraph) -> Matching:
-    """Return the matching without edges."""
+def empty_matching(graph: BipartiteGraph, threads: int = 1) -> Matching:
+    """Return the matching without edges, made by up to so many threads."""
     dtype, xp = graph.dtype, graph.xp
-    none = np.iinfo(dtype).max
-    return Matching(xp.full(graph.num_rows, none, dtype=dtype), xp.full(graph.num_columns, none, dtype=dtype))
+    none = int(np.iinfo(dtype).max)
+    if xp is np:
+        return Matching(*(filled(size, none, dtype, threads) for size in graph.shape))
+    return Matching(*(xp.full(size, none, dtype=dtype) for size in graph.shape))
 
 
 @kernel

@@ -82,9 +82,10 @@ def make_search(graph: BipartiteGraph, columns: Adjacency | None, threads: int) 
     It is written to, and so takes memory, only where there are any.
     """
     num_rows, num_columns = graph.shape
-    num_edges = graph.num_edges
+    num_edges, first = graph.num_edges, graph.rows.first
     if threads == 0:
         num_rows = num_columns = num_edges = 0
+        first = first[:1]
     row_trees, column_trees = (
         Trees(
             words=np.empty(words, dtype=np.uint64),
@@ -100,7 +101,7 @@ def make_search(graph: BipartiteGraph, columns: Adjacency | None, threads: int) 
         columns=columns
         or Adjacency(np.empty(num_columns + 1, dtype=graph.dtype), np.empty(num_edges, dtype=graph.dtype)),
         transposes=transposes,
-        transposing=make_transposing(max(threads, 1), num_edges if transposes else 0, num_columns),
+        transposing=make_transposing(max(threads, 1), first if transposes else first[:1], num_columns),
         row_trees=row_trees,
         column_trees=column_trees,
         last_stamp=CLOSED - ONE,

@@ -2,9 +2,9 @@
 
 Sense-reversing: the sense is a generation number that the last thread advances, so a fast thread that comes
 again cannot slip through the old one. A thread spins briefly, then offers its core to others: there may be
-fewer cores than threads, or others who want them. How briefly is learnt: where the wait was nearly over when
-it took a nap, it should have gone on spinning; where it was not, somebody else has a core. A broken barrier
-holds nobody: a thread that fails breaks it, and the kernels of the others return.
+fewer cores than threads, or others who want them. How briefly is learnt: where a wait is far from over when
+it takes a nap, somebody else has a core; where it was nearly over, it should have gone on spinning. A broken
+barrier holds nobody: a thread that fails breaks it, and the kernels of the others return.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from ..kernels.clock import now
 from ..kernels.kernel import kernel
 from ..solving.dispatch import usable_cpus
 
-#: Looks at the generation before a waiting thread offers its core to others, where each thread has one: at
-#: first, at least, and at most.
-SPINS, FEWEST_SPINS, MOST_SPINS = 2000, 200, 20000
+#: Looks before a waiting thread offers its core to others, where each thread has one.
+SPINS = 2000
+#: The same at a barrier: at least, and at most and at first.
+FEWEST_SPINS, MOST_SPINS = 200, 20000
 #: Nanoseconds: shorter naps were a mistake, longer ones were not. A nap takes 50,000 and more; where another
 #: process had the core of a thread, 9 of 10 waits on a busy EPYC went on for 200,000 to 800,000.
 SHORT_NAPS, LONG_NAPS = 120_000, 200_000
@@ -50,7 +51,7 @@ overload(nap)(lambda: lambda: _usleep(NAP))
 def make_barrier(num_threads: int) -> NDArray[np.int64]:
     """Return a new barrier for so many threads."""
     barrier = np.zeros(3 * PADDING, dtype=np.int64)
-    barrier[PATIENCE] = SPINS if num_threads <= usable_cpus() else 0
+    barrier[PATIENCE] = MOST_SPINS if num_threads <= usable_cpus() else 0
     return barrier
 
 

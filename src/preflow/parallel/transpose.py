@@ -1,9 +1,10 @@
 """The transposed of an adjacency structure, by a team of threads: counting sort in two steps, as in sort.py.
 
 First by bucket, a range of the other side's vertices: each thread counts its share of the edges, and moves
-them. Then each bucket by vertex, within one thread, whose counters fit its cache. Vertices of an edge travel
-as one word, so that a thread writes to as many places at a time as there are buckets, not twice as many. Both
-steps are stable: neighbours come out sorted, whatever the number of threads.
+them. Then each bucket by vertex, within one thread, whose counters fit its cache. Both vertices of an edge
+travel as one word, so that a thread writes to as many places at a time as there are buckets, not twice as
+many; it is of 32 bits where what tells them within the bucket and the share fits. Both steps are stable:
+neighbours come out sorted, whatever the number of threads.
 """
 
 from __future__ import annotations
@@ -20,17 +21,14 @@ from .team import share_of
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
-#: Vertices a bucket, about: their counters fit a cache of the first level.
-BUCKET_VERTICES = 1 << 13
+#: Vertices a bucket, about: their counters fit a cache of the first level, their edges one of the second.
+BUCKET_VERTICES = 1 << 11
 #: Buckets a thread, at least, where there are as many vertices: that shares differ little.
 BUCKETS_EACH = 8
 #: Buckets, at most: a thread writes to all of them in turn.
 MAX_BUCKETS = 512
-#: An edge is the number of its other vertex in the upper half, that of this side's in the lower.
-HALF = np.uint64(32)
-LOWER = np.uint64(2**32 - 1)
-#: Words of a page of memory.
-PAGE = np.uint64(512)
+#: Bytes of a page of memory.
+PAGE = np.uint64(4096)
 
 
 class Transposing(NamedTuple):
@@ -42,8 +40,11 @@ class Transposing(NamedTuple):
         How many edges of a bucket a thread has in its share, and where it puts the next one.
     bucket_first : ndarray of uint64, shape (buckets + 1,)
         Where the edges of a bucket begin.
-    edges : ndarray of uint64, shape (m,)
-        The edges sorted by bucket.
+    begins : ndarray of uint64, shape (threads,)
+        The vertex with which a thread's share begins.
+    edges : ndarray of uint32 or uint64, shape (m,)
+        The edges sorted by bucket: which of its vertices the other one is, and above it, from bit `shift` on,
+        which vertex of the share.
     shift : uint64
         The bucket of a vertex is its number without so many lower bits.
     """
@@ -51,42 +52,38 @@ class Transposing(NamedTuple):
     counts: NDArray[Any]
     place: NDArray[Any]
     bucket_first: NDArray[Any]
+    begins: NDArray[Any]
     edges: NDArray[Any]
     shift: Any
 
 
-def make_transposing(num_threads: int, num_edges: int, num_others: int) -> Transposing:
-    """Return the scratch for so many edges to so many vertices of the other side."""
+def make_transposing(num_threads: int, first: NDArray[Any], num_others: int) -> Transposing:
+    """Return the scratch for the edges that `first` counts, to so many vertices of the other side."""
+    num_vertices, num_edges = len(first) - 1, int(first[-1])
     wanted = min(MAX_BUCKETS, max(num_others // BUCKET_VERTICES, BUCKETS_EACH * num_threads))
     shift, buckets = shift_to_buckets(num_others, wanted)
+    bounds = np.array([num_edges * thread // num_threads for thread in range(num_threads)], dtype=first.dtype)
+    begins = np.searchsorted(first[1:], bounds, side="right").astype(np.uint64)
+    longest = int(np.diff(begins, append=np.uint64(num_vertices)).max())
+    dtype = np.uint32 if longest >> (32 - shift) == 0 else np.uint64
     return Transposing(
         counts=np.zeros((num_threads, buckets), dtype=np.uint64),
         place=np.empty((num_threads, buckets), dtype=np.uint64),
         bucket_first=np.empty(buckets + 1, dtype=np.uint64),
-        edges=np.empty(num_edges, dtype=np.uint64),
+        begins=begins,
+        edges=np.empty(num_edges, dtype=dtype),
         shift=np.uint64(shift),
     )
-
-
-@kernel
-def vertex_of(first: Any, edge: Any) -> Any:
-    """Return the vertex among whose edges one is, or the last one."""
-    low, high = ZERO, np.uint64(len(first)) - ONE
-    while high - low > ONE:
-        middle = (low + high) // np.uint64(2)
-        if np.uint64(first[middle]) <= edge:
-            low = middle
-        else:
-            high = middle
-    return low
 
 
 @kernel
 def move_edges(transposing: Transposing, thread: Any, first: Any, neighbour: Any) -> None:
     """Sort a thread's share of the edges by bucket."""
     place, edges, shift = transposing.place, transposing.edges, transposing.shift
+    within = (ONE << shift) - ONE
     e, end = share_of(np.uint64(len(neighbour)), thread, np.uint64(transposing.counts.shape[0]))
-    v = vertex_of(first, e)
+    v = transposing.begins[thread]
+    vertex_bits = ZERO
     while e < end:
         last = min(np.uint64(first[v + ONE]), end)
         while e < last:
@@ -94,15 +91,17 @@ def move_edges(transposing: Transposing, thread: Any, first: Any, neighbour: Any
             b = other >> shift
             position = place[thread, b]
             place[thread, b] = position + ONE
-            edges[position] = other << HALF | v
+            edges[position] = vertex_bits | other & within
             e += ONE
         v += ONE
+        vertex_bits += ONE << shift
 
 
 @kernel
 def sort_bucket(transposing: Transposing, bucket: Any, other_first: Any, other_neighbour: Any) -> None:
     """Sort the edges of a bucket by the other vertex, and set ``other_first`` for its vertices."""
     edges, shift = transposing.edges, transposing.shift
+    within = (ONE << shift) - ONE
     begin, end = transposing.bucket_first[bucket], transposing.bucket_first[bucket + ONE]
     low = bucket << shift
     high = min((bucket + ONE) << shift, np.uint64(len(other_first)) - ONE)
@@ -112,7 +111,8 @@ def sort_bucket(transposing: Transposing, bucket: Any, other_first: Any, other_n
         v += ONE
     k = begin
     while k < end:
-        other_first[edges[k] >> HALF] += 1
+        other = low + (np.uint64(edges[k]) & within)
+        other_first[other] = np.uint64(other_first[other]) + ONE
         k += ONE
     position = begin
     v = low
@@ -122,11 +122,18 @@ def sort_bucket(transposing: Transposing, bucket: Any, other_first: Any, other_n
         position += count
         v += ONE
     k = begin
+    thread = ZERO
     while k < end:
-        other = edges[k] >> HALF
-        other_neighbour[other_first[other]] = edges[k] & LOWER
-        other_first[other] += 1
-        k += ONE
+        first_vertex = transposing.begins[thread]
+        end_of_share = transposing.place[thread, bucket]
+        while k < end_of_share:
+            edge = np.uint64(edges[k])
+            other = low + (edge & within)
+            position = np.uint64(other_first[other])
+            other_first[other] = position + ONE
+            other_neighbour[position] = first_vertex + (edge >> shift)
+            k += ONE
+        thread += ONE
     v = high
     while v > low + ONE:
         v -= ONE
@@ -160,8 +167,8 @@ def transpose_together(
     e, end = share_of(num_edges, thread, num_threads)
     k = e
     while k < end:  # new pages: where threads come to one at a time, each of them makes it
-        transposing.edges[k] = ZERO
-        k += PAGE
+        transposing.edges[k] = 0
+        k += PAGE // np.uint64(transposing.edges.itemsize)
     while e < end:
         transposing.counts[thread, np.uint64(neighbour[e]) >> shift] += ONE
         e += ONE

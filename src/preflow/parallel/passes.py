@@ -1,0 +1,93 @@
+"""Passes over a large array by a team: fill a new one, count in one.
+
+One thread takes a millisecond for a million numbers whose memory is new, or was last written by other cores:
+where a solve takes twenty, that is a part.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from ..kernels.atomics import PADDING
+from ..kernels.kernel import kernel
+from .native_team import Crew, address_of, entry_of, lead, run_natively
+from .team import share_of
+
+#: Entries for which a team pays: one thread takes some 0.05 ms for them.
+MANY = 2**17
+
+
+class Filling(NamedTuple):
+    """An array and what to fill it with, by so many threads."""
+
+    array: NDArray[Any]
+    value: Any
+    num_threads: Any
+
+
+class Counting(NamedTuple):
+    """An array, below what its entries count, and what each of so many threads has counted."""
+
+    array: NDArray[Any]
+    limit: Any
+    counts: NDArray[np.int64]
+    num_threads: Any
+
+
+@kernel
+def fill_share(thread: Any, filling: Filling) -> None:
+    """Fill a thread's share of an array."""
+    k, end = share_of(np.uint64(len(filling.array)), thread, filling.num_threads)
+    while k < end:
+        filling.array[k] = filling.value
+        k += np.uint64(1)
+
+
+@kernel
+def fill_together(crew: Crew, num_threads: Any, filling: Filling) -> None:
+    """Fill an array on so many threads."""
+    lead(crew, num_threads, entry_of(fill_share, filling), address_of(filling))
+
+
+@kernel
+def count_share(thread: Any, counting: Counting) -> None:
+    """Count in a thread's share of an array."""
+    k, end = share_of(np.uint64(len(counting.array)), thread, counting.num_threads)
+    found = np.int64(0)
+    while k < end:
+        found += np.int64(counting.array[k] < counting.limit)
+        k += np.uint64(1)
+    counting.counts[thread * PADDING] = found
+
+
+@kernel
+def count_together(crew: Crew, num_threads: Any, counting: Counting) -> None:
+    """Count in an array on so many threads."""
+    lead(crew, num_threads, entry_of(count_share, counting), address_of(counting))
+
+
+def filled(size: int, value: int, dtype: DTypeLike, threads: int) -> NDArray[Any]:
+    """Return a new array filled with a number, by up to so many threads."""
+    if threads == 1 or size < MANY:
+        return np.full(size, value, dtype=dtype)
+    array = np.empty(size, dtype=dtype)
+    filling = Filling(array, array.dtype.type(value), np.uint64(threads))
+    run_natively(fill_together, fill_share, filling, threads)
+    return array
+
+
+def count_below(array: NDArray[Any], limit: int, threads: int) -> int:
+    """Return how many unsigned numbers of an array are below a limit, by up to so many threads."""
+    if threads == 1 or len(array) < MANY:
+        return int(np.count_nonzero(array < limit))
+    counts = np.zeros(threads * int(PADDING), dtype=np.int64)
+    run_natively(
+        count_together,
+        count_share,
+        Counting(array, array.dtype.type(limit), counts, np.uint64(threads)),
+        threads,
+    )
+    return int(counts.sum())
