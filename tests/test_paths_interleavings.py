@@ -116,19 +116,13 @@ def phase(
     def make_case() -> tuple[Phase, list[Thread]]:
         made = make_phase(arcs, num_threads, length, stoppable)
         made.state.height[:] = exact
-        members = []
-        for thread in range(num_threads):
-            own = sorted((v for v in range(thread, n, num_threads) if exact[v] <= n), key=exact.__getitem__)
-            begin = thread * int(made.search.room[0])
-            end = begin + len(own)
-            made.search.order[begin:end] = own
-            members.append(member(made, np.uint64(thread), np.uint64(begin), np.uint64(end)))
+        members = [member(made, np.uint64(thread)) for thread in range(num_threads)]
         hold_constant((*made.search, made.state.active))
         return made, [*members, stopper] if stoppable else members
 
-    def member(made: Phase, me: Any, begin: Any, end: Any) -> Thread:
+    def member(made: Phase, me: Any) -> Thread:
         search, gifts, net, state, *_ = made
-        stacks, touched = start_phase(search, net, state, gifts, me, begin, end, n + 1, ZERO, ZERO)
+        stacks, touched = start_phase(search, net, state, gifts, me, n + 1, ZERO, ZERO)
 
         def run(shared: Phase) -> Any:
             search, gifts, net, state, stop, counts = shared

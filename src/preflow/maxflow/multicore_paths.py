@@ -327,40 +327,19 @@ def run_phase(
 
 
 @kernel
-def set_heights_not_reached(
-    search: Search, net: ResidualArrays, state: State, thread: Any, ceiling: Any
-) -> Any:
-    """Give a thread's vertices that the search did not reach their heights; return the greatest."""
-    n = np.uint64(len(net.excess))
-    row = thread * (n + TWO)
-    greatest = ZERO
-    v = first_own(search, thread)
-    while v < n:
-        if np.uint64(state.height[v]) > n:
-            h = height_not_reached(np.uint64(state.height[v]), ceiling, n)
-            state.height[v] = h
-            if h <= n:
-                state.current[v] = net.first_out[v]
-                state.population[row + h] += 1
-                greatest = max(greatest, h)
-        v = next_own(search, v)
-    return greatest
-
-
-@kernel
 def start_phase(
     search: Search,
     net: ResidualArrays,
     state: State,
     queues: Queues,
     thread: Any,
-    begin: Any,
-    end: Any,
     ceiling: Any,
     trusted: Any,
     touched: Any,
 ) -> tuple[Stacks, Any]:
     """Reset a thread's share of what a global relabel resets, and give it its share of the active vertices.
+
+    Its vertices come in the order of their numbers, as they lie in memory.
 
     Returns
     -------
@@ -382,19 +361,22 @@ def start_phase(
     touched = ZERO
     stacks = Stacks(ZERO, ZERO, ZERO)
     active = 0.0
-    k = begin
-    while k < end:
-        v = np.uint64(search.order[k])
-        state.current[v] = net.first_out[v]
-        touched = np.uint64(state.height[v])
-        state.population[row + touched] += 1
-        if net.excess[v] > 0:
-            active += net.excess[v]
-            stacks = put_on_stack(state, thread, v, touched, stacks)
-        k += ONE
+    v = first_own(search, thread)
+    while v < n:
+        h = np.uint64(state.height[v])
+        reached = h <= n
+        if not reached and trusted > ZERO:
+            h = height_not_reached(h, ceiling, n)
+            state.height[v] = h
+        if h <= n:
+            state.current[v] = net.first_out[v]
+            state.population[row + h] += 1
+            touched = max(touched, h)
+            if reached and net.excess[v] > 0:
+                active += net.excess[v]
+                stacks = put_on_stack(state, thread, v, h, stacks)
+        v = next_own(search, v)
     state.active[thread * PADDING] = active
-    if trusted > ZERO:
-        touched = max(touched, set_heights_not_reached(search, net, state, thread, ceiling))
     return stacks, touched
 
 
@@ -422,13 +404,9 @@ def first_stage(
     trusted = ZERO
     while True:
         started = now()
-        begin, end, ceiling, pushes = search_again(
-            search, thread, net, state.height, exact_below, trusted, True
-        )
+        _, _, ceiling, pushes = search_again(search, thread, net, state.height, exact_below, trusted, True)
         counts[PUSHES] += pushes
-        stacks, touched = start_phase(
-            search, net, state, queues, thread, begin, end, ceiling, trusted, touched
-        )
+        stacks, touched = start_phase(search, net, state, queues, thread, ceiling, trusted, touched)
         if thread == ZERO:
             counts[RELABEL_NANOSECONDS] += now() - started
             counts[GLOBAL_RELABELS] += ONE
