@@ -176,19 +176,36 @@ def test_start_from_a_given_matching(method: str) -> None:
     assert result.cardinality == best.cardinality
 
 
-@pytest.mark.parametrize("threads", [2, 7])
-def test_cheap_matching_by_many_threads(threads: int) -> None:
-    graph = bipartite_family("erdos-renyi").generate("3000x3", seed=0)
-    matching = empty_matching(graph)
-    initial_cheap.start(graph, matching, Control(threads))
-    rows = np.flatnonzero(matching.row_match < graph.num_columns)
-    assert (matching.column_match[matching.row_match[rows]] == rows).all()
-    assert len(rows) == np.count_nonzero(matching.column_match < graph.num_rows)
-    row, column = np.repeat(np.arange(3000), np.diff(graph.rows.first)), graph.rows.neighbour
-    free = (matching.row_match >= graph.num_columns)[row] & (matching.column_match >= graph.num_rows)[column]
-    assert not free.any(), "not maximal"
-    result = preflow.bipartite_matching(graph, initial="cheap", method="multicore-graft", threads=threads)
-    assert result.stats.initial_cardinality >= result.cardinality / 2
+@pytest.mark.parametrize("threads", [2, 3, 7, 32])
+@pytest.mark.parametrize(
+    ("family", "size"),
+    [
+        ("erdos-renyi", "20000x3"),
+        ("rmat", "12x8"),
+        ("hugetrace-like", "20000"),
+        ("delaunay", "10000"),
+        ("erdos-renyi", "300x300"),
+        ("ladder", "20"),
+    ],
+)
+def test_cheap_matching_is_the_same_on_any_number_of_threads(family: str, size: str, threads: int) -> None:
+    graph = bipartite_family(family).generate(size)
+    alone = empty_matching(graph)
+    initial_cheap.start(graph, alone, Control())
+    for _ in range(5):
+        matching = empty_matching(graph)
+        initial_cheap.start(graph, matching, Control(threads))
+        assert np.array_equal(matching.row_match, alone.row_match)
+        assert np.array_equal(matching.column_match, alone.column_match)
+
+
+@given(problem=small_graphs(max_vertices=14), threads=st.integers(2, 9))
+def test_cheap_matching_of_small_graphs(problem: SmallGraph, threads: int) -> None:
+    alone, matching = empty_matching(problem.graph), empty_matching(problem.graph)
+    initial_cheap.start(problem.graph, alone, Control())
+    initial_cheap.start(problem.graph, matching, Control(threads))
+    assert np.array_equal(matching.row_match, alone.row_match)
+    assert np.array_equal(matching.column_match, alone.column_match)
 
 
 @pytest.mark.parametrize("method", PARALLEL)

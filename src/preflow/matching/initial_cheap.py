@@ -1,8 +1,15 @@
 """The standard heuristic: every row, one after the other, takes its first free column.
 
 "Cheap" in Duff, Kaya and Uçar (2011), what Deveci et al. start from. At least half of a maximum
-matching, O(m). Several threads take a few rows at a time; a column goes to the first row that claims it by a
-compare-and-swap.
+matching, O(m).
+
+Several threads find the very same matching, whatever the interleaving. They take a few rows at a time, and a
+row also takes a column from a later one, which then goes on with its next column. So a column ends with the
+first of the rows that want it, and no row has passed by one that it could have had: the only stable matching
+where all columns prefer rows in their order (Gale and Shapley 1962), which is what one thread finds. Where
+columns stay with whoever comes first, what is wrong with the matching no longer lies nearby: on
+hugetrace-like graphs of a million rows two threads needed 47 phases of searches after it, 1.0 s, one thread
+4 and 0.05 s.
 """
 
 from __future__ import annotations
@@ -17,13 +24,11 @@ from ..kernels.atomics import compare_exchange, fetch_add, prefetch, relaxed_loa
 from ..kernels.kernel import kernel
 from ..parallel.native_team import Crew, address_of, entry_of, lead, run_natively
 from ..solving.run import Control
-from .state import Matching, asked_to_stop
+from .state import NONE, Matching, asked_to_stop
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
-#: Rows that a thread takes at once. All threads should go through the rows in about their order: what a cheap
-#: matching gets wrong lies nearby then. With 16 pieces of a Delaunay graph of a million rows for two threads
-#: it has more edges, but what follows looks at 17.9 million edges instead of 7.8.
+#: Rows that a thread takes at once: the fewer rows are under way, the fewer are displaced.
 ROWS_AT_A_TIME = np.uint64(64)
 #: How many rows ahead a thread among several asks for the row of the first column.
 AHEAD = np.uint64(8)
@@ -36,6 +41,8 @@ class Claims(NamedTuple):
     ----------
     rows : Adjacency
     matching : Matching
+    edge : ndarray, shape (num_rows,)
+        Where the edge stands by which a row has its column.
     taken : ndarray of int64, shape (1,)
         How many rows threads have taken to match.
     stop : ndarray of int64, shape (1,)
@@ -43,6 +50,7 @@ class Claims(NamedTuple):
 
     rows: Adjacency
     matching: Matching
+    edge: NDArray[Any]
     taken: NDArray[np.int64]
     stop: NDArray[np.int64]
 
@@ -63,8 +71,34 @@ def take_first_free(rows: Adjacency, matching: Matching, stop: Any) -> None:
 
 
 @kernel
+def claim(claims: Claims, r: Any) -> None:
+    """Match a row that the thread holds with its first column that no earlier row has; and so the displaced.
+
+    What is known of a row is written before it has a column: when it loses that, another thread holds it.
+    """
+    rows, matching, edge = claims.rows, claims.matching, claims.edge
+    num_rows = np.uint64(len(matching.row_match))
+    e, end = np.uint64(rows.first[r]), np.uint64(rows.first[r + ONE])
+    while e < end:
+        c = np.uint64(rows.neighbour[e])
+        mate = np.uint64(relaxed_load(matching.column_match, c))
+        if mate < r:
+            e += ONE
+            continue
+        edge[r] = e
+        matching.row_match[r] = c
+        if not compare_exchange(matching.column_match, c, mate, r):
+            continue
+        if mate >= num_rows:
+            return
+        r = mate
+        e, end = np.uint64(edge[r]) + ONE, np.uint64(rows.first[r + ONE])
+    matching.row_match[r] = NONE
+
+
+@kernel
 def claim_share(thread: Any, claims: Claims) -> None:
-    """Match rows, a few at a time, each with the first free column that it can get before other threads."""
+    """Match rows, a few at a time."""
     rows, matching = claims.rows, claims.matching
     num_rows, num_edges = np.uint64(len(matching.row_match)), np.uint64(len(rows.neighbour))
     while True:
@@ -76,12 +110,7 @@ def claim_share(thread: Any, claims: Claims) -> None:
             ahead = np.uint64(rows.first[min(r + AHEAD, end)])
             if ahead < num_edges:
                 prefetch(matching.column_match, np.uint64(rows.neighbour[ahead]))
-            for e in range(np.uint64(rows.first[r]), np.uint64(rows.first[r + ONE])):
-                c = np.uint64(rows.neighbour[e])
-                mate = np.uint64(relaxed_load(matching.column_match, c))
-                if mate >= num_rows and compare_exchange(matching.column_match, c, mate, r):
-                    matching.row_match[r] = c
-                    break
+            claim(claims, r)
 
 
 @kernel
@@ -91,9 +120,15 @@ def claim_together(crew: Crew, num_threads: Any, claims: Claims) -> None:
 
 
 def start(graph: BipartiteGraph, matching: Matching, control: Control) -> None:
-    """Add edges to an empty matching, in place, on ``control.threads`` threads."""
+    """Add edges to an empty matching, in place; the same ones on any number of threads."""
     if control.threads == 1:
         take_first_free(graph.rows, matching, control.stop)
         return
-    claims = Claims(graph.rows, matching, np.zeros(1, dtype=np.int64), control.stop)
+    claims = Claims(
+        rows=graph.rows,
+        matching=matching,
+        edge=np.empty(graph.num_rows, dtype=graph.rows.first.dtype),
+        taken=np.zeros(1, dtype=np.int64),
+        stop=control.stop,
+    )
     run_natively(claim_together, claim_share, claims, control.threads)
