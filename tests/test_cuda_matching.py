@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,14 @@ from oracles import largest_matching
 from preflow.cuda import runtime
 from preflow.errors import DeviceMemoryError, InvalidInputError, SolverError
 from preflow.generators import bipartite_family
-from preflow.matching import cuda_push_relabel, initial_proposals, on_device, policy
+from preflow.matching import (
+    cuda_multi_source_bfs,
+    cuda_push_relabel,
+    initial_cheap,
+    initial_proposals,
+    on_device,
+    policy,
+)
 from preflow.matching.methods import METHODS
 from preflow.matching.state import empty_matching
 from preflow.solving.dispatch import find_method
@@ -152,6 +160,30 @@ def test_sanitizers_have_nothing_to_report(
         random_matrix(40, 40, 100, 1), method=method, initial="none", options=options
     )
     result.verify()
+
+
+@pytest.mark.parametrize(("family", "size"), [("erdos-renyi", "300x3"), ("hugetrace-like", "500")])
+def test_cheap_matching_is_that_of_one_thread(
+    family: str, size: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = bipartite_family(family).generate(size, seed=0)
+    alone = empty_matching(graph)
+    initial_cheap.start(graph, alone, Control())
+    monkeypatch.setattr(on_device, "ROUNDS_A_LAUNCH", 1)
+    for _ in range(10):
+        control = Control()
+
+        def launch_once(*arguments: Any, control: Control = control) -> Iterator[Any]:
+            state = next(on_device.launches(*arguments))
+            control.stop[0] = 1
+            yield state
+
+        monkeypatch.setattr(cuda_multi_source_bfs, "launches", launch_once)
+        matching = empty_matching(graph.on_device())
+        options = cuda_multi_source_bfs.MultiSourceBfsOptions()
+        assert not cuda_multi_source_bfs.solve(graph.on_device(), matching, options, control)
+        assert np.array_equal(matching.row_match, alone.row_match)
+        assert np.array_equal(matching.column_match, alone.column_match)
 
 
 @pytest.mark.parametrize("method", CUDA)

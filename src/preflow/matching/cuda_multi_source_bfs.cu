@@ -17,7 +17,11 @@ constexpr u32 EDGES_A_PIECE = 256;
 // the others, as packed_search.py has it.
 constexpr u64 LAST_TREES = 10;
 
-enum Phase : u64 { BEGIN, SEARCH, AUGMENT, DONE };
+// A row looks at so many of its edges for a cheap match; a thread displaces so many rows from one row on: past these
+// the searches take over.
+constexpr u32 CHEAP_EDGES = 64, MOST_DISPLACED = 1024;
+
+enum Phase : u64 { BEGIN, SEARCH, AUGMENT, DONE, CHEAP };
 
 // Edges of a row that the search has reached, in the tree of a free row.
 struct alignas(16) Piece {
@@ -85,6 +89,38 @@ __device__ void append_row(const Arguments& args, u64 round, bool has, u32 row, 
     u32 next = relaxed_fetch_add(size, (last - first - 1) / EDGES_A_PIECE);
     for (u32 at = first + EDGES_A_PIECE; at < last; at += EDGES_A_PIECE)
         list[next++] = {at, min(last, at + EDGES_A_PIECE), row, root};
+}
+
+// Finds a cheap matching from none: as if the rows took, one after the other, their first free column. As in
+// initial_cheap.py a row takes a column from a later one, which then looks again, so that in the end each column has
+// the first of the rows that want it, whoever comes when.
+__device__ void match_cheaply(const Arguments& args, GridTeam& team, State& state) {
+    for (u32 start = team.thread(); start < args.num_rows; start += team.num_threads()) {
+        u32 row = start, displaced = 0;
+        while (row != NONE && displaced < MOST_DISPLACED) {
+            const u32 first = args.first[row], last = min(args.first[row + 1], first + CHEAP_EDGES);
+            u32 next = NONE;
+            for (u32 e = first; e < last; ++e) {
+                const u32 column = args.neighbour[e];
+                if (relaxed_load(&args.column_mate[column]) <= row) continue;
+                const u32 before = relaxed_fetch_min(&args.column_mate[column], row);
+                if (before <= row) continue;
+                next = before;
+                break;
+            }
+            row = next;
+            ++displaced;
+        }
+    }
+    team.wait([] {});
+    for (u32 v = team.thread(); v < args.num_columns; v += team.num_threads()) {
+        const u32 row = relaxed_load(&args.column_mate[v]);
+        if (row != NONE) relaxed_store(&args.row_mate[row], v);
+    }
+    team.wait([&] {
+        state.end_round();
+        state.phase = BEGIN;
+    });
 }
 
 __device__ void begin_search(const Arguments& args, GridTeam& team, State& state) {
@@ -207,7 +243,9 @@ KERNEL(multi_source_bfs_slice, Arguments) {
             continue;
         }
         clear_next(args, state);
-        if (state.phase == BEGIN)
+        if (state.phase == CHEAP)
+            match_cheaply(args, team, state);
+        else if (state.phase == BEGIN)
             begin_search(args, team, state);
         else if (state.phase == SEARCH)
             search_level(args, team, state, edge_scans);

@@ -7,8 +7,8 @@ has come to a free column stops growing, which leaves the rest to others. When f
 none grows, all paths are walked back at once: trees are disjoint, so nothing is to be repaired. A phase that
 finds no path has proved the matching maximum.
 
-From the empty matching the first phase, of one level, is a cheap matching: each row takes a free column. It
-needs the edges of one side only.
+From the empty matching it begins with a cheap matching, as one thread finds it that goes through the rows: what
+is wrong with it lies nearby. It needs the edges of one side only.
 
 All is one cooperative kernel. Lists hold the ranges of edges of the rows that were reached, those of hubs in
 pieces; levels of few rows are searched by one block alone, since its barrier takes less than the grid's.
@@ -34,7 +34,7 @@ SOURCE = Path(__file__).with_suffix(".cu")
 #: Words of the kernel's state, and the place of one of them; and its words of counters.
 STATE_WORDS, COUNTER_WORDS = 8, 2 * 3 * 32
 NUM_PHASES = 4
-DONE = 3
+DONE, CHEAP = 3, 4
 #: Of a hub's edges so many are one entry of a list, as in the ``.cu`` file; and the words of an entry.
 EDGES_A_PIECE, WORDS_A_PIECE = 256, 4
 #: Bytes on the device beside the graph and the matching: of an edge, a row and a column.
@@ -125,6 +125,8 @@ def solve(
     )
     free_at_first = count_free(matching.row_match, num_columns)
     control.excess[:] = free_at_first
+    if free_at_first == num_rows:
+        arguments.state[PHASE] = CHEAP
     constants = (("LANES_A_ROW", options.lanes),)
     states = launches(device, SOURCE, "multi_source_bfs_slice", arguments, DONE, constants)
     finished = False
