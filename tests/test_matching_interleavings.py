@@ -29,6 +29,7 @@ from preflow.kernels import atomics, worklist
 from preflow.matching import (
     disjoint,
     forest,
+    initial_cheap,
     packed,
     packed_search,
     rounds,
@@ -316,6 +317,35 @@ def meet_at_once() -> Outcome:
     return explore(make_case, None, check_end)
 
 
+def cheap(graph: SmallGraph, threads: int = 2) -> Outcome:
+    """Rows take columns, each by a turn of its own, and end as where one thread goes through them."""
+    initial_cheap.ROWS_AT_A_TIME = np.uint64(1)
+    rows = graph.graph.rows
+    hold_constant(rows)
+
+    def make_claims() -> initial_cheap.Claims:
+        matching = Matching(numbers(graph.num_rows, value=FREE), numbers(graph.num_columns, value=FREE))
+        stop = np.zeros(1, np.int64)
+        hold_constant((stop,))
+        return initial_cheap.Claims(rows, matching, numbers(graph.num_rows), np.zeros(1, np.int64), stop)
+
+    alone = make_claims()
+    initial_cheap.take_first_free(rows, alone.matching, alone.stop)
+
+    def member(thread: int) -> Thread:
+        return lambda claims: initial_cheap.claim_share(np.uint64(thread), claims)
+
+    def check_end(claims: initial_cheap.Claims, results: list[Any]) -> None:
+        for found, right in zip(claims.matching, alone.matching, strict=True):
+            assert found.tolist() == right.tolist(), "not what one thread finds"
+
+    return explore(lambda: (make_claims(), [member(t) for t in range(threads)]), None, check_end)
+
+
+#: Each row wants the column of the one before it, and then its own.
+CHAIN = SmallGraph(3, 3, [(0, 0), (1, 0), (1, 1), (2, 1), (2, 2)])
+#: All rows want both columns; the last one stays free.
+CROWD = SmallGraph(3, 2, [(r, c) for r in range(3) for c in range(2)])
 #: Both rows want both columns.
 SQUARE = Case(SmallGraph(2, 2, [(0, 0), (0, 1), (1, 0), (1, 1)]), [FREE, FREE])
 #: Two free rows, one free column behind a matched one.
@@ -334,6 +364,9 @@ TWINS = Case(SmallGraph(2, 3, [(0, 0), (0, 1), (0, 2), (1, 0)]), [0, FREE])
 #: Row 0 finds two free columns on two ways, of the same length.
 FORK = Case(SmallGraph(3, 4, [(0, 0), (0, 1), (1, 0), (1, 2), (2, 1), (2, 3)]), [FREE, 0, 1])
 CASES: Cases = {
+    "cheap-chain": lambda: cheap(CHAIN),
+    "cheap-crowd": lambda: cheap(CROWD),
+    "cheap-crowd-3": lambda: cheap(CROWD, 3),
     "depth-first-square": lambda: depth_first(SQUARE),
     "depth-first-funnel": lambda: depth_first(FUNNEL),
     "depth-first-full": lambda: depth_first(FULL),
@@ -352,6 +385,33 @@ CASES: Cases = {
     "two-sided-meet": meet_at_once,
 }
 MUTANTS: Mutants = {
+    "cheap: a column stays with who comes first": (
+        "cheap-chain",
+        edit(initial_cheap.claim, "if mate < r:", "if mate < num_rows:"),
+        "not what one thread finds",
+    ),
+    "cheap: two rows take a column": (
+        "cheap-crowd",
+        exchange_for(atomics.compare_exchange, look_then_set),
+        "not what one thread finds",
+    ),
+    "cheap: a row's edge is written when it has the column": (
+        "cheap-crowd",
+        edit(
+            initial_cheap.claim,
+            "        edge[r] = e\n        matching.row_match[r] = c\n"
+            "        if not compare_exchange(matching.column_match, c, mate, r):\n            continue\n",
+            "        matching.row_match[r] = c\n"
+            "        if not compare_exchange(matching.column_match, c, mate, r):\n            continue\n"
+            "        edge[r] = e\n",
+        ),
+        "data race on edge",
+    ),
+    "cheap: a displaced row does not look on": (
+        "cheap-chain",
+        edit(initial_cheap.claim, "if mate >= num_rows:", "if mate >= ZERO:"),
+        "not what one thread finds",
+    ),
     "depth-first: two searches take a column": (
         "depth-first-square",
         exchange_for(atomics.compare_exchange, look_then_set),
@@ -470,6 +530,7 @@ def test_expressions_hide_no_value() -> None:
         disjoint_bfs,
         forest,
         grafting,
+        initial_cheap,
         packed,
         packed_search,
         push_relabel,
