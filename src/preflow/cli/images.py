@@ -94,8 +94,8 @@ def segment(
       preflow segment cat.jpg --out cut.png --scribbles painted.png
       preflow segment cat.jpg --out cut.png --box 100,80,420,390
       preflow segment brain.nii.gz --out slices.png --mask white.nii.gz
-        --foreground ">205" --background "<170" --smoothness 1
-        --sigma inf --connectivity 6 --prior 0.2
+        --foreground ">195" --background "<185" --model mixture
+        --smoothness 0.7 --sigma inf --connectivity 6 --prior 0.2
     """
     written = bool(foreground or background)
     if box is not None and (written or scribbles is not None):
