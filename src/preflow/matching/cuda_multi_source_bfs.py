@@ -7,8 +7,8 @@ has come to a free column stops growing, which leaves the rest to others. When f
 none grows, all paths are walked back at once: trees are disjoint, so nothing is to be repaired. A phase that
 finds no path has proved the matching maximum.
 
-From the empty matching it begins with a cheap matching, as one thread finds it that goes through the rows: what
-is wrong with it lies nearby. It needs the edges of one side only.
+From the empty matching it begins with a cheap matching, as one thread finds it that goes through the rows:
+what is wrong with it lies nearby. It needs the edges of one side only.
 
 All is one cooperative kernel. Lists hold the ranges of edges of the rows that were reached, those of hubs in
 pieces; levels of few rows are searched by one block alone, since its barrier takes less than the grid's.
