@@ -29,7 +29,7 @@ from preflow.matching.state import empty_matching
 from preflow.parallel import team
 from preflow.parallel.delays import make_delays
 from preflow.solving.dispatch import find_method
-from preflow.solving.run import Control
+from preflow.solving.run import Control, run_interruptibly
 from strategies import SmallGraph, small_graphs
 
 PARALLEL = [method.name for method in METHODS if method.parallel]
@@ -215,6 +215,22 @@ def test_more_threads_than_rows(method: str) -> None:
     result.verify()
     assert result.stats.threads == 12
     assert result.cardinality == preflow.bipartite_matching(graph).cardinality
+
+
+@pytest.mark.parametrize("method", PARALLEL)
+def test_small_graphs_on_many_threads_heed_ctrl_c(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where threads outnumber cores, a solve may take long: the caller's thread must not be one of them."""
+    graph = bipartite_family("erdos-renyi").generate("100x3", seed=1)
+    seen: list[int] = []
+
+    def run(work: Callable[[], Any], control: Control, *_: Any) -> Any:
+        seen.append(control.threads)
+        return run_interruptibly(work, control)
+
+    monkeypatch.setattr(api, "run_interruptibly", run)
+    for threads in (1, 5):
+        preflow.bipartite_matching(graph, method=method, threads=threads)
+    assert seen == [5]
 
 
 @pytest.mark.parametrize("method", sorted(set(PARALLEL) - NATIVE))

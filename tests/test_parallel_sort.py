@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from exploration import Cases, Mutants, edit, exploration_tests, hold_constant, impatient_barrier, serve
-from preflow.parallel import scan, sort
+from preflow.parallel import scan, sort, transpose
 from preflow.parallel.barrier import make_barrier
 from preflow.parallel.scan import exclusive_scan_together, make_sums
 from preflow.parallel.sort import Sorting, make_sorting, sort_by_key_together
@@ -75,15 +75,31 @@ def test_scan(size: int, threads: int, dtype: Any) -> None:
 @pytest.mark.parametrize("threads", [*THREADS, 32])
 @pytest.mark.parametrize(
     ("shape", "num_edges"),
-    [((0, 0), 0), ((5, 1), 0), ((1, 1), 3), ((3, 200), 1), ((40, 30), 100), ((7, 100_000), 50_000)],
+    [
+        ((0, 0), 0),
+        ((5, 1), 0),
+        ((1, 1), 3),
+        ((3, 200), 1),
+        ((40, 30), 100),
+        ((7, 100_000), 50_000),
+        ((70_000, 70_001), 90_000),
+    ],
 )
-def test_transpose(shape: tuple[int, int], num_edges: int, threads: int) -> None:
+@pytest.mark.parametrize("dtype", [np.uint32, np.uint64])
+def test_transpose(
+    shape: tuple[int, int], num_edges: int, threads: int, dtype: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With one bucket, what tells the two vertices of an edge needs more than 32 bits on large sides."""
+    if dtype is np.uint64:
+        monkeypatch.setattr(transpose, "MAX_BUCKETS", 1)
     random = np.random.default_rng(num_edges)
     owner = np.sort(random.integers(0, max(shape[0], 1), num_edges))
     other = random.integers(0, max(shape[1], 1), num_edges).astype(np.uint32)
     first = np.searchsorted(owner, np.arange(shape[0] + 1)).astype(np.uint32)
     barrier, scratch = make_barrier(threads), make_transposing(threads, first, shape[1])
     other_first, other_neighbour = np.full(shape[1] + 1, 7, np.uint32), np.full(num_edges, 7, np.uint32)
+    if shape[0] == 70_000 and threads == 1:
+        assert scratch.edges.dtype == dtype
     done = [False] * threads
 
     def share(thread: int) -> None:

@@ -44,8 +44,9 @@ from .policy import choose, initial_for, pays_to_look_for_gpu
 from .result import MatchingResult
 from .state import Matching, empty_matching
 
-#: Up to so many edges, a solve that nobody watches runs in the caller's thread: handing it to another one and
-#: back takes 0.02 to 0.05 ms, as the smallest solves do, and all of these are over before Ctrl-C is missed.
+#: Up to so many edges, a solve on one thread that nobody watches runs in the caller's: handing it to another
+#: one and back takes 0.02 to 0.05 ms, as the smallest solves do, and all of these are over before Ctrl-C is
+#: missed. Where threads outnumber cores, their barriers may take seconds on the same graphs.
 QUICK_EDGES = 200_000
 
 
@@ -120,7 +121,8 @@ def bipartite_matching(
     check_time_limit(time_limit)
     check_placement(METHODS, device, threads)
     solve = _Solve.prepare(graph, method, device, threads, initial, options)
-    if solve.graph.num_edges <= QUICK_EDGES and time_limit is None and progress is False:
+    quick = solve.graph.num_edges <= QUICK_EDGES and solve.threads == 1
+    if quick and time_limit is None and progress is False:
         return solve.run()
     return run_interruptibly(solve.run, solve.control, time_limit, progress)
 

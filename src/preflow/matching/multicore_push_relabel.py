@@ -361,7 +361,7 @@ def run_rounds(
     return outcome if go_on else STOPPED, number, base, size
 
 
-class Go(NamedTuple):
+class Stage(NamedTuple):
     """What a team works on until a global relabel needs the transposed graph, or the end.
 
     Attributes
@@ -394,40 +394,48 @@ class Go(NamedTuple):
 
 
 @kernel
-def go_share(thread: Any, go: Go) -> None:
+def stage_share(thread: Any, stage: Stage) -> None:
     """Do as :func:`run_rounds`, and the searches where they are to take over; one thread's share."""
     searched = ZERO
     outcome, number, base, size = run_rounds(
-        go.rows,
-        go.columns,
-        go.matching,
-        go.state,
+        stage.rows,
+        stage.columns,
+        stage.matching,
+        stage.state,
         thread,
-        go.number,
-        go.base,
-        go.size,
-        go.relabels,
-        go.gap,
-        go.stalls,
+        stage.number,
+        stage.base,
+        stage.size,
+        stage.relabels,
+        stage.gap,
+        stage.stalls,
     )
     if outcome == SEARCH:
         searched, size = size, ZERO
         go_on = match_from_both_sides(
-            go.rows, go.matching, go.state.packed, go.search, go.state.rounds, thread, number, base, searched
+            stage.rows,
+            stage.matching,
+            stage.state.packed,
+            stage.search,
+            stage.state.rounds,
+            thread,
+            number,
+            base,
+            searched,
         )
         outcome = DONE if go_on else STOPPED
     if thread == ZERO:
-        go.end[0] = outcome
-        go.end[1] = number
-        go.end[2] = base
-        go.end[3] = size
-        go.end[4] = searched
+        stage.end[0] = outcome
+        stage.end[1] = number
+        stage.end[2] = base
+        stage.end[3] = size
+        stage.end[4] = searched
 
 
 @kernel
-def go_together(crew: Crew, num_threads: Any, go: Go) -> None:
+def stage_together(crew: Crew, num_threads: Any, stage: Stage) -> None:
     """Push, and search, on so many threads."""
-    lead(crew, num_threads, entry_of(go_share, go), address_of(go))
+    lead(crew, num_threads, entry_of(stage_share, stage), address_of(stage))
 
 
 def solve(
@@ -472,7 +480,7 @@ def solve(
         ),
     )
     columns = graph.known_columns
-    go = Go(
+    stage = Stage(
         rows=graph.rows,
         columns=columns or graph.rows,
         matching=matching,
@@ -490,14 +498,14 @@ def solve(
     while True:
         if relabels:
             columns = graph.columns
-            search = go.search._replace(columns=columns, transposes=False)
-            go = go._replace(columns=columns, search=search, relabels=True)
-        run_natively(go_together, go_share, go, threads)
-        outcome, number, base, size, searched = go.end
+            search = stage.search._replace(columns=columns, transposes=False)
+            stage = stage._replace(columns=columns, search=search, relabels=True)
+        run_natively(stage_together, stage_share, stage, threads)
+        outcome, number, base, size, searched = stage.end
         if searched:
             control.remarks.append(f"searches from both sides took the last {searched:,} rows")
-            graph.remember_columns(go.search.columns)
+            graph.remember_columns(stage.search.columns)
         if outcome != RELABEL:
             return bool(outcome == DONE)
-        go = go._replace(number=number, base=base, size=size)
+        stage = stage._replace(number=number, base=base, size=size)
         relabels = True
