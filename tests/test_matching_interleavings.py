@@ -32,6 +32,7 @@ from preflow.matching import (
     initial_cheap,
     packed,
     packed_search,
+    pushes,
     rounds,
     two_sided_search,
     two_sided_trees,
@@ -195,11 +196,11 @@ def graft(case: Case, threads: int = 2) -> Outcome:
     return whole_solve(case, make_state, share, threads)
 
 
-def pushing_state(case: Case, team: Rounds) -> push_relabel.State:
+def pushing_state(case: Case, team: Rounds) -> pushes.State:
     """Rounds of one push; no level is small."""
     packed_search.FEW = ZERO
     num_rows, num_columns = case.graph.num_rows, case.graph.num_columns
-    return push_relabel.State(
+    return pushes.State(
         packed=Packed(
             words=np.full(num_columns, packed.NOBODY),
             population=np.zeros((int(team.num_threads), 4), np.int64),
@@ -208,8 +209,8 @@ def pushing_state(case: Case, team: Rounds) -> push_relabel.State:
             leaf=np.zeros(num_rows, np.uint64),
         ),
         rounds=team,
-        signals=np.zeros(int(push_relabel.THREE * push_relabel.SET), np.uint64),
-        limits=push_relabel.Limits(*map(np.uint64, (1000, 1, 1000, 1, 0, 0))),
+        signals=np.zeros(pushes.SIGNALS, np.uint64),
+        limits=pushes.Limits(*map(np.uint64, (1000, 1, 1000, 1, 0, 0))),
     )
 
 
@@ -442,7 +443,7 @@ MUTANTS: Mutants = {
     "push: the label is written after the row": (
         "push-square",
         edit(
-            push_relabel.push,
+            pushes.push,
             "before, raised << HALF | r):",
             "before, lowest << HALF | r) and (relaxed_store(words, chosen, raised << HALF | r) or True):",
         ),
@@ -451,7 +452,7 @@ MUTANTS: Mutants = {
     "push: who had the column is looked up before": (
         "push-square",
         edit(
-            push_relabel.push,
+            pushes.push,
             "words, chosen, before, raised",
             "words, chosen, relaxed_load(words, chosen), raised",
         ),
@@ -459,13 +460,13 @@ MUTANTS: Mutants = {
     ),
     "push: a label one too high": (
         "push-square",
-        edit(push_relabel.push, "second + ONE", "second + TWO"),
+        edit(pushes.push, "second + ONE", "second + TWO"),
         "a label is too high",
     ),
     "push: a row that is left at the end of a round is forgotten": (
         "push-square",
         edit(
-            push_relabel.push_share,
+            pushes.push_share,
             "while size > ZERO:\n        waiting",
             "while size > ONE:\n        waiting",
         ),
@@ -534,6 +535,7 @@ def test_expressions_hide_no_value() -> None:
         packed,
         packed_search,
         push_relabel,
+        pushes,
         two_sided_search,
         two_sided_trees,
     )

@@ -35,43 +35,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..graph.bipartite import Adjacency, BipartiteGraph
-from ..kernels.atomics import PADDING, compare_exchange, fetch_add, relaxed_load, relaxed_store
 from ..kernels.clock import now
 from ..kernels.kernel import kernel
-from ..parallel.delays import delay
 from ..parallel.native_team import Crew, address_of, entry_of, lead, run_natively
-from ..parallel.team import share_of
 from ..solving.options import check_number, limit
 from ..solving.run import Control
 from ..stats import (
-    ARC_SCANS,
-    AUGMENTATIONS,
     GLOBAL_RELABELS,
     PHASES,
-    PUSHES,
     RELABEL_NANOSECONDS,
-    WAITS,
 )
 from .packed import (
-    HALF,
-    NOBODY,
-    Packed,
-    dead_label,
     gap_closed,
-    level_of,
     make_packed,
     pack,
     unpack,
 )
 from .packed_search import global_relabel
-from .rounds import Rounds, end_round, keep, make_rounds, should_stop, start_round
+from .pushes import SIGNALS, Limits, State, clear_signals, push_share
+from .rounds import end_round, make_rounds, start_round
 from .serial_push_relabel import (
     STALL_SHIFT,
     STALLED_ROWS,
     STALLED_SHARE,
     PushRelabelOptions,
-    place,
-    prefetch_active,
 )
 from .state import Matching
 from .two_sided_search import match_from_both_sides
@@ -79,15 +66,12 @@ from .two_sided_trees import Search, make_search
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
-TWO, THREE = np.uint64(2), np.uint64(3)
 #: A round ends after a number of pushes of this share of the columns, and at least so many for each thread:
 #: then active rows are dealt anew, and gaps looked for.
 ROUND_SHIFT = 4
 LEAST_PUSHES = 256
 #: Rows that a thread takes before it adds its pushes to the total of the round, at most.
 UNREPORTED = 64
-#: A round also ends when one in so many threads has no row left.
-IDLE_SHARE = np.uint64(4)
 #: With few rows, searches take over after a number of pushes of this share of the edges: about what it costs
 #: to transpose the graph for them.
 SEARCH_SHARE = 32
@@ -96,9 +80,6 @@ FEWEST_ROWS = 2
 #: Fewer threads than these do not get in one another's way: to two of them more rows are not few (on
 #: Erdos-Renyi graphs of a million rows 0.95 to 1.1 of the time).
 CROWD = 4
-#: Positions in a round's set of ``signals``: the round is over, pushes, threads without rows.
-OVER, PUSHED, IDLE = ZERO, PADDING, TWO * PADDING
-SET = THREE * PADDING
 #: Why a thread returns: no row is active, a global relabel is due, searches are to take over, stopped.
 DONE, RELABEL, SEARCH, STOPPED = range(4)
 
@@ -122,157 +103,6 @@ class MulticorePushRelabelOptions(PushRelabelOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_number("search_share", self.search_share, 0.0, 1.0)
-
-
-class Limits(NamedTuple):
-    """After how many pushes what is due.
-
-    Attributes
-    ----------
-    relabel, round, look : uint64
-        A global relabel, the end of a round, and a look at whether pushes have stalled; of all threads.
-    report : uint64
-        Adding pushes, or rows without one, to the total; of one thread.
-    search, few : uint64
-        Searches, of all threads, with fewer than `few` active rows.
-    """
-
-    relabel: Any
-    round: Any
-    look: Any
-    report: Any
-    search: Any
-    few: Any
-
-
-class State(NamedTuple):
-    """What the threads share beside the graph and the matching.
-
-    Attributes
-    ----------
-    packed : Packed
-    rounds : Rounds
-        A round is one of pushes, or a level of a global relabel.
-    signals : ndarray of uint64
-        Of three rounds: it is over; pushes in it; threads whose rows have run out.
-    limits : Limits
-    """
-
-    packed: Packed
-    rounds: Rounds
-    signals: NDArray[Any]
-    limits: Limits
-
-
-@kernel
-def signal(number: Any, which: Any) -> Any:
-    """Return where a signal of a round is: three sets take turns, as in rounds.py."""
-    return (number % THREE) * SET + which
-
-
-@kernel
-def clear_signals(signals: Any, number: Any) -> None:
-    """Reset the signals of a round that nobody is in."""
-    relaxed_store(signals, signal(number, OVER), ZERO)
-    relaxed_store(signals, signal(number, PUSHED), ZERO)
-    relaxed_store(signals, signal(number, IDLE), ZERO)
-
-
-@kernel
-def push(rows: Adjacency, packed: Packed, rounds: Rounds, thread: Any, r: Any) -> tuple[Any, Any]:
-    """Push an active row that the thread holds to its lowest column.
-
-    Returns
-    -------
-    displaced, pushes
-        The row that had the column, which the thread holds now, or NOBODY; 0 pushes if all columns are dead.
-    """
-    words, dead = packed.words, dead_label(packed)
-    first, end = np.uint64(rows.first[r]), np.uint64(rows.first[r + ONE])
-    while True:
-        lowest, second, chosen, before = dead, dead, ZERO, ZERO
-        e = first
-        while e < end:
-            c = np.uint64(rows.neighbour[e])
-            word = np.uint64(relaxed_load(words, c))
-            e += ONE
-            h = word >> HALF
-            if h < lowest:
-                second = lowest
-                lowest, chosen, before = h, c, word
-                if h == ZERO:
-                    second = ZERO  # the others may not have been looked at
-                    break
-            elif h < second:
-                second = h
-        rounds.counts[thread, ARC_SCANS] += e - first
-        if lowest == dead:
-            return NOBODY, ZERO
-        raised = min(second + ONE, dead)
-        delay(rounds.delays, thread)
-        if compare_exchange(words, chosen, before, raised << HALF | r):
-            packed.population[thread, level_of(packed, lowest)] -= 1
-            packed.population[thread, level_of(packed, raised)] += 1
-            return before & NOBODY, ONE
-
-
-@kernel
-def push_share(
-    rows: Adjacency, state: State, thread: Any, number: Any, base: Any, size: Any, most: Any
-) -> tuple[Any, Any]:
-    """Push the thread's share of the active rows until the round is over; list those that are left.
-
-    It is after `most` pushes of all threads, or where some of them have no row left.
-
-    The share is a ring, since there are never more of them.
-
-    Returns
-    -------
-    waiting, pushes
-        How many rows wait to be listed, in the other half; the pushes that the thread made.
-    """
-    packed, rounds, limits, signals = state.packed, state.rounds, state.limits, state.signals
-    active, counts = packed.active, rounds.counts
-    begin, end = share_of(size, thread, rounds.num_threads)
-    size = end - begin
-    capacity, front, end = size, base + begin, base + end
-    over = signal(number, OVER)
-    pushes, reported, taken, augmented = ZERO, ZERO, ZERO, ZERO
-    while size > ZERO and relaxed_load(signals, over) == ZERO:
-        if size > ONE:
-            prefetch_active(rows, packed.words, active, front, size, end, capacity, True)
-        r = np.uint64(active[front])
-        front = place(front + ONE, end, capacity)
-        size -= ONE
-        displaced, made = push(rows, packed, rounds, thread, r)
-        pushes += made
-        if displaced != NOBODY:
-            active[place(front + size, end, capacity)] = displaced
-            size += ONE
-        else:
-            augmented += made
-        taken += ONE
-        if taken >= limits.report:
-            taken = ZERO
-            made = pushes - reported
-            reported = pushes
-            before = np.uint64(fetch_add(signals, signal(number, PUSHED), made))
-            if should_stop(rounds) or before + made >= most:
-                relaxed_store(signals, over, ONE)
-    if size == ZERO:
-        counts[thread, WAITS] += ONE
-    if size == ZERO and capacity > ZERO:
-        idle = np.uint64(fetch_add(signals, signal(number, IDLE), ONE)) + ONE
-        if idle * IDLE_SHARE >= rounds.num_threads:
-            relaxed_store(signals, over, ONE)
-    counts[thread, PUSHES] += pushes
-    counts[thread, AUGMENTATIONS] += augmented
-    waiting, other = ZERO, np.uint64(len(active)) // TWO - base
-    while size > ZERO:
-        waiting = keep(rounds, thread, number, active, other, waiting, np.uint64(active[front]))
-        front = place(front + ONE, end, capacity)
-        size -= ONE
-    return waiting, pushes
 
 
 @kernel
@@ -309,10 +139,8 @@ def run_rounds(
     if relabels and go_on:
         started = now()
         if thread == ZERO:
-            k = ZERO
-            while k < THREE:  # the rounds of the search reset none
-                clear_signals(signals, k)
-                k += ONE
+            for k in range(3):  # the rounds of the search reset none
+                clear_signals(signals, np.uint64(k))
         go_on, number, alive = global_relabel(columns, matching, packed, rounds, thread, number)
         if thread == ZERO:
             rounds.counts[thread, GLOBAL_RELABELS] += ONE
@@ -469,7 +297,7 @@ def solve(
     state = State(
         packed=make_packed(graph, threads, "multicore-push-relabel", 0, True),
         rounds=make_rounds(control, np.uint64),
-        signals=np.zeros(int(THREE * SET), dtype=np.uint64),
+        signals=np.zeros(SIGNALS, dtype=np.uint64),
         limits=Limits(
             relabel=relabel_limit,
             round=limit(in_round),
