@@ -89,8 +89,11 @@ def test_larger_graphs_agree_with_scipy(method: str, shape: tuple[int, int, int]
 
 
 OPTIONS = [
-    ("serial-push-relabel", {"initial_labels": "one", "relabel_stalled": True}),
+    ("serial-push-relabel", {"initial_labels": "one", "stalled": "relabel"}),
     ("serial-push-relabel", {"gap": False, "relabel_period": 1e-9}),
+    ("serial-push-relabel", {"stalled": "trees", "relabel_period": 1e-9}),
+    ("multicore-push-relabel", {"stalled": "trees", "relabel_period": 1e-9}),
+    ("multicore-push-relabel", {"stalled": "relabel", "relabel_period": 1e-9}),
     ("serial-push-relabel", {"initial_labels": "one", "gap": False, "relabel_period": 1e300}),
     ("serial-hybrid", {"scan_share": 1e-9}),
     ("serial-pothen-fan", {"fairness": False}),
@@ -435,6 +438,21 @@ def test_auto_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (result.stats.method, result.stats.threads) == ("multicore-multi-source-bfs", 4)
     monkeypatch.setattr(policy, "MOST_PACKED", 3999)
     assert choose(mesh.generate(n=4000), threads=4).method == "serial-hybrid"
+
+
+@pytest.mark.parametrize("method", ["auto", "multicore-push-relabel"])
+def test_trees_take_chains_over(method: str) -> None:
+    n = 50_000
+    generator = np.random.default_rng(0)
+    row = np.tile(np.arange(n), 3)
+    column = row + np.repeat([-1, 0, 1], n)
+    inside = (column >= 0) & (column < n)
+    edges = generator.permutation(n)[row[inside]], generator.permutation(n)[column[inside]]
+    result = preflow.bipartite_matching(BipartiteGraph.from_edges(*edges, shape=(n, n)), method=method)
+    result.verify()
+    assert result.cardinality == n
+    assert result.stats.pushes < 3 * n
+    assert "rows left, which trees took" in result.stats.reason
 
 
 def test_hybrid_hands_over_where_phases_stay_costly() -> None:

@@ -210,7 +210,7 @@ def pushing_state(case: Case, team: Rounds) -> pushes.State:
         ),
         rounds=team,
         signals=np.zeros(pushes.SIGNALS, np.uint64),
-        limits=pushes.Limits(*map(np.uint64, (1000, 1, 1000, 1, 0, 0))),
+        limits=pushes.Limits(*map(np.uint64, (1000, 1, 1, 0, 0))),
     )
 
 

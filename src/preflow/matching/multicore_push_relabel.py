@@ -55,10 +55,10 @@ from .packed_search import global_relabel
 from .pushes import SIGNALS, Limits, State, clear_signals, push_share
 from .rounds import end_round, make_rounds, start_round
 from .serial_push_relabel import (
-    STALL_SHIFT,
-    STALLED_ROWS,
-    STALLED_SHARE,
     PushRelabelOptions,
+    grow_trees,
+    have_stalled,
+    pushes_until_look,
 )
 from .state import Matching
 from .two_sided_search import match_from_both_sides
@@ -97,7 +97,7 @@ class MulticorePushRelabelOptions(PushRelabelOptions):
 
     relabel_period: float = 2.0
     initial_labels: Literal["exact", "one"] = "one"
-    relabel_stalled: bool = True
+    stalled: Literal["push", "relabel", "trees"] = "trees"
     search_share: float = 1 / 1024
 
     def __post_init__(self) -> None:
@@ -129,7 +129,8 @@ def run_rounds(
         The same for all threads.
     """
     packed, rounds, limits, signals = state.packed, state.rounds, state.limits, state.signals
-    num_rows, alive = np.uint64(len(matching.row_match)), np.uint64(len(matching.column_match))
+    num_rows, num_columns = np.uint64(len(matching.row_match)), np.uint64(len(matching.column_match))
+    alive = num_columns
     go_on, outcome = True, DONE
     if number == ZERO:
         waiting = pack(rows, matching, packed, rounds, thread)
@@ -145,7 +146,8 @@ def run_rounds(
         if thread == ZERO:
             rounds.counts[thread, GLOBAL_RELABELS] += ONE
             rounds.counts[thread, RELABEL_NANOSECONDS] += now() - started
-    total, pushes, of_few, window, size_then = ZERO, ZERO, ZERO, ZERO, size
+    total, pushes, of_few = ZERO, ZERO, ZERO
+    window, size_then, look = ZERO, size, pushes_until_look(num_columns, size)
     if thread == ZERO:
         rounds.counts[thread, PHASES] += ONE
     while go_on and size > ZERO:
@@ -174,10 +176,11 @@ def run_rounds(
                 break
         pushes += total
         window += total
-        if window >= limits.look:
-            if stalls and size >= STALLED_ROWS and (size_then - size) * STALLED_SHARE < size_then:
+        if window >= look:
+            if stalls and have_stalled(size_then, size):
                 outcome = RELABEL
                 break
+            look = pushes_until_look(num_columns, size)
             window, size_then = ZERO, size
         if pushes >= limits.relabel:
             outcome = RELABEL
@@ -301,7 +304,6 @@ def solve(
         limits=Limits(
             relabel=relabel_limit,
             round=limit(in_round),
-            look=limit(num_columns >> int(STALL_SHIFT)),
             report=limit(min(UNREPORTED, min(in_round, int(search_limit)) // (4 * threads))),
             search=search_limit,
             few=limit(few) if searches else ZERO,
@@ -319,7 +321,7 @@ def solve(
         size=ZERO,
         relabels=False,
         gap=options.gap,
-        stalls=options.relabel_stalled,
+        stalls=options.stalled != "push",
         end=np.zeros(5, dtype=np.uint64),
     )
     relabels = options.initial_labels == "exact"
@@ -335,5 +337,7 @@ def solve(
             graph.remember_columns(stage.search.columns)
         if outcome != RELABEL:
             return bool(outcome == DONE)
+        if options.stalled == "trees":
+            return grow_trees(graph, matching, int(size), control)
         stage = stage._replace(number=number, base=base, size=size)
         relabels = True

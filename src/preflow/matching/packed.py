@@ -57,6 +57,12 @@ class Packed(NamedTuple):
     leaf: NDArray[Any]
 
 
+def check_packed(graph: BipartiteGraph, method: str) -> None:
+    """Raise an UnsuitableMethodError where rows or columns have numbers that do not fit halves of words."""
+    if max(graph.shape) > MOST_PACKED:
+        raise UnsuitableMethodError(f"{method} takes up to {MOST_PACKED:,} rows and columns, got {graph}")
+
+
 def make_packed(graph: BipartiteGraph, threads: int, method: str, trees: int, relabels: bool) -> Packed:
     """Return words for a graph, yet to be packed, and room for searches from so many rows at a time.
 
@@ -65,9 +71,8 @@ def make_packed(graph: BipartiteGraph, threads: int, method: str, trees: int, re
     UnsuitableMethodError
         Rows or columns have numbers that do not fit halves of words.
     """
+    check_packed(graph, method)
     num_rows, num_columns = graph.shape
-    if max(num_rows, num_columns) > MOST_PACKED:
-        raise UnsuitableMethodError(f"{method} takes up to {MOST_PACKED:,} rows and columns, got {graph}")
     return Packed(
         words=np.empty(num_columns, dtype=np.uint64),
         population=np.zeros((threads, LEVELS), dtype=np.int64),

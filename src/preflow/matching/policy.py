@@ -66,7 +66,7 @@ class Choice:
 
 
 #: With low labels rows push no further than they must, and most solves need no global relabel at all.
-LOW_LABELS = {"initial_labels": "one", "relabel_period": 2.0, "relabel_stalled": True}
+LOW_LABELS = {"initial_labels": "one", "relabel_period": 2.0}
 
 
 def initial_for(method: str, on_gpu: bool) -> str:
@@ -96,20 +96,20 @@ def choose(
         reason = f"{graph.num_edges:,} edges are enough work for the GPU, the way there and back included"
         return Choice("cuda-multi-source-bfs", reason)
     if graph.num_edges < SMALL:
-        return _push("small graph: pushes from a cheap matching")
+        return _push(graph, "small graph: pushes from a cheap matching")
     step = -(-graph.num_rows // SAMPLED_ROWS)
     first = graph.rows.first
     degree = (first[1::step] - first[:-1:step]).astype(np.float64)
     spread = float(degree.var() / max(degree.mean(), 1e-9))
     ends = float(np.mean(degree <= 1))
-    narrow = max(graph.shape) <= MOST_PACKED
+    narrow = _is_narrow(graph)
     many = threads if graph.num_edges >= MANY_EDGES and narrow else 1
     if spread >= EVEN:
-        return _push(f"uneven degrees (variance {spread:.2g} of the mean): pushes stay near", many)
+        return _push(graph, f"uneven degrees (variance {spread:.2g} of the mean): pushes stay near", many)
     if ends > FEW_ENDS:
-        return _push(f"{ends:.1%} of the rows have one neighbour or none: gaps rule them out", many)
+        return _push(graph, f"{ends:.1%} of the rows have one neighbour or none: gaps rule them out", many)
     if not _looks_symmetric(graph):
-        return _push("even degrees, not symmetric: pushes stay near", many)
+        return _push(graph, "even degrees, not symmetric: pushes stay near", many)
     reason = "even degrees and symmetric, as meshes are: short paths mend a cheap matching"
     if not narrow:
         return Choice("serial-hybrid", reason)
@@ -118,16 +118,21 @@ def choose(
     return Choice("multicore-multi-source-bfs", reason, threads=many)
 
 
+def _is_narrow(graph: BipartiteGraph) -> bool:
+    return max(graph.shape) <= MOST_PACKED
+
+
 def _fits(graph: BipartiteGraph, gpu: Device) -> bool:
     of_edge, of_row, of_column = BYTES_ON_GPU
     needed = of_edge * graph.num_edges + of_row * graph.num_rows + of_column * graph.num_columns
     return fits_numbers(*graph.shape, graph.num_edges) and needed <= gpu.free_bytes
 
 
-def _push(reason: str, threads: int = 1) -> Choice:
+def _push(graph: BipartiteGraph, reason: str, threads: int = 1) -> Choice:
     if threads > 1:
         return Choice("multicore-push-relabel", f"{reason}; enough edges for {threads} threads")
-    return Choice("serial-push-relabel", reason, LOW_LABELS)
+    stalled = "trees" if _is_narrow(graph) else "relabel"
+    return Choice("serial-push-relabel", reason, {**LOW_LABELS, "stalled": stalled})
 
 
 def _looks_symmetric(graph: BipartiteGraph) -> bool:

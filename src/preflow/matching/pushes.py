@@ -34,8 +34,8 @@ class Limits(NamedTuple):
 
     Attributes
     ----------
-    relabel, round, look : uint64
-        A global relabel, the end of a round, and a look at whether pushes have stalled; of all threads.
+    relabel, round : uint64
+        A global relabel, and the end of a round; of all threads.
     report : uint64
         Adding pushes, or rows without one, to the total; of one thread.
     search, few : uint64
@@ -44,7 +44,6 @@ class Limits(NamedTuple):
 
     relabel: Any
     round: Any
-    look: Any
     report: Any
     search: Any
     few: Any

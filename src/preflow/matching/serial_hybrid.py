@@ -56,6 +56,6 @@ def solve(graph: BipartiteGraph, matching: Matching, options: HybridOptions, con
         return left == 0
     control.remarks.append(f"its phases grew costly with {left:,} rows left, which push-relabel took")
     pushes = PushRelabelOptions(
-        relabel_period=options.relabel_period, initial_labels="one", relabel_stalled=True
+        relabel_period=options.relabel_period, initial_labels="one", stalled="relabel"
     )
     return serial_push_relabel.solve(graph, matching, pushes, control)

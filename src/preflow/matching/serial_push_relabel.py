@@ -15,6 +15,8 @@ Departures:
   (3.7 on average and 8 at most on a Delaunay graph of a million vertices), no row pushes far, and most solves
   need no transposed graph. A global relabel raises all labels to distances, and rows that compete for a free
   column then have to raise all that surround it.
+- ``stalled="trees"`` hands the last rows over to trees (:mod:`.multicore_multi_source_bfs`) where they push
+  for long, as on permuted tridiagonal matrices.
 - The rows of columns are updated in the end only.
 """
 
@@ -41,6 +43,8 @@ from ..stats import (
     PUSHES,
     RELABEL_NANOSECONDS,
 )
+from . import multicore_multi_source_bfs
+from .packed import check_packed
 from .state import (
     AHEAD_NEIGHBOURS,
     AHEAD_RANGE,
@@ -57,10 +61,12 @@ ONE = np.uint64(1)
 TWO, THREE = np.uint64(2), np.uint64(3)
 #: A gap is closed by a pass over all columns, at most once in a number of pushes of this share of them.
 GAP_SHIFT = np.uint64(2)
-#: Whether pushes have stalled is looked at once in a number of pushes of this share of the columns. They have
-#: if fewer than one in STALLED_SHARE of the active rows, and at least STALLED_ROWS, became inactive since.
+#: Whether pushes have stalled is looked at after so many of this share of the columns, and so many for each
+#: active row. They have if at least STALLED_ROWS and more than one in STALLED_SHARE of them are still active:
+#: on random graphs and meshes it is one in four or fewer, on permuted tridiagonal matrices three in four.
 STALL_SHIFT = np.uint64(2)
-STALLED_SHARE = np.uint64(8)
+STALL_PUSHES = np.uint64(4)
+STALLED_SHARE = np.uint64(2)
 STALLED_ROWS = np.uint64(16)
 #: Rows of at most so many columns have all of them asked for to be written, where threads share them: one is,
 #: and a compare-and-swap that waits for other caches to give up a line holds up all that follows. On 16 cores
@@ -80,20 +86,21 @@ class PushRelabelOptions:
         Give up on all columns above an empty level.
     initial_labels : {"exact", "one"}
         Start with a global relabel, or with label 1 at every matched column.
-    relabel_stalled : bool
-        A global relabel is also due when hardly any row got a free column in the last pushes.
+    stalled : {"push", "relabel", "trees"}
+        What follows where few rows got free columns in the last pushes: more of them, a global relabel, or
+        the trees of `multicore-multi-source-bfs`, which then follow also where a global relabel falls due.
     """
 
     relabel_period: float = 0.5
     gap: bool = True
     initial_labels: Literal["exact", "one"] = "exact"
-    relabel_stalled: bool = False
+    stalled: Literal["push", "relabel", "trees"] = "push"
 
     def __post_init__(self) -> None:
         check_positive_number("relabel_period", self.relabel_period)
-        for name in ("gap", "relabel_stalled"):
-            check_flag(name, getattr(self, name))
+        check_flag("gap", self.gap)
         check_choice("initial_labels", self.initial_labels, ("exact", "one"))
+        check_choice("stalled", self.stalled, ("push", "relabel", "trees"))
 
 
 class State(NamedTuple):
@@ -206,6 +213,18 @@ def prefetch_active(
 
 
 @kernel
+def pushes_until_look(num_columns: Any, size: Any) -> Any:
+    """Return after how many more pushes to look whether they have stalled, from so many active rows on."""
+    return max(num_columns >> STALL_SHIFT, STALL_PUSHES * size)
+
+
+@kernel
+def have_stalled(size_then: Any, size: Any) -> bool:
+    """Whether hardly any of the rows that were active at the last look have got free columns."""
+    return bool(size >= STALLED_ROWS and size * STALLED_SHARE > size_then)
+
+
+@kernel
 def push_until(
     rows: Adjacency,
     matching: Matching,
@@ -228,7 +247,7 @@ def push_until(
     dead, capacity = num_columns + ONE, np.uint64(len(queue))
     pushes, scans = ZERO, ZERO
     next_gap = num_columns >> GAP_SHIFT
-    next_look = num_columns >> STALL_SHIFT
+    next_look = pushes_until_look(num_columns, size)
     size_then = size
     if population[ZERO] == 0:
         size = ZERO
@@ -277,13 +296,20 @@ def push_until(
                 counts[GAP_VERTICES] += close_gap(state, lowest)
         progress[0] = size
         if stalls and pushes >= next_look:
-            if size >= STALLED_ROWS and (size_then - size) * STALLED_SHARE < size_then:
+            if have_stalled(size_then, size):
                 break
-            next_look += (num_columns >> STALL_SHIFT) + ONE
+            next_look = pushes + pushes_until_look(num_columns, size)
             size_then = size
     counts[PUSHES] += pushes
     counts[ARC_SCANS] += scans
     return begin, size
+
+
+def grow_trees(graph: BipartiteGraph, matching: Matching, left: int, control: Control) -> bool:
+    """Match what can be of the `left` rows by trees; return whether the matching is maximum."""
+    control.remarks.append(f"pushes grew costly with {left:,} rows left, which trees took")
+    options = multicore_multi_source_bfs.MulticoreMultiSourceBfsOptions()
+    return multicore_multi_source_bfs.solve(graph, matching, options, control)
 
 
 def solve(graph: BipartiteGraph, matching: Matching, options: PushRelabelOptions, control: Control) -> bool:
@@ -294,12 +320,19 @@ def solve(graph: BipartiteGraph, matching: Matching, options: PushRelabelOptions
     bool
         Whether it is; False where the solve was asked to stop.
 
+    Raises
+    ------
+    UnsuitableMethodError
+        There are 2**32 - 2 rows or columns, or more, and trees were asked for.
+
     Notes
     -----
     O(n m) time, memory of one index a row and three a column, and the transposed graph where a global relabel
     falls due.
     """
     num_rows, num_columns = graph.shape
+    if options.stalled == "trees":
+        check_packed(graph, "serial-push-relabel with trees")
     dtype = graph.rows.first.dtype
     state = State(
         label=np.empty(num_columns, dtype=dtype),
@@ -314,6 +347,8 @@ def solve(graph: BipartiteGraph, matching: Matching, options: PushRelabelOptions
         label_with_one(matching, state)
     pushed = False
     while size and not control.stopped:
+        if pushed and options.stalled == "trees":
+            return grow_trees(graph, matching, size, control)
         if pushed or options.initial_labels == "exact":
             started = time.perf_counter_ns()
             global_relabel(graph.columns, matching, state)
@@ -327,7 +362,7 @@ def solve(graph: BipartiteGraph, matching: Matching, options: PushRelabelOptions
             np.uint64(size),
             push_limit,
             options.gap,
-            options.relabel_stalled,
+            options.stalled != "push",
             control.stop,
             control.counts,
             control.excess,
