@@ -177,7 +177,7 @@ def run_rounds(
         pushes += total
         window += total
         if window >= look:
-            if stalls and have_stalled(size_then, size):
+            if stalls and have_stalled(window, size_then, size, len(rows.neighbour)):
                 outcome = RELABEL
                 break
             look = pushes_until_look(num_columns, size)
