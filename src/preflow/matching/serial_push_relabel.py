@@ -62,8 +62,8 @@ TWO, THREE = np.uint64(2), np.uint64(3)
 #: A gap is closed by a pass over all columns, at most once in a number of pushes of this share of them.
 GAP_SHIFT = np.uint64(2)
 #: Whether pushes have stalled is looked at after so many of this share of the columns, and so many for each
-#: active row. They have if at this rate the active rows would take more pushes than this share of the edges: on
-#: random graphs and meshes it is 0.03 to 0.06 of them, on permuted tridiagonal matrices over 0.2.
+#: active row. They have if at this rate the active rows would take more pushes than this share of the edges:
+#: on random graphs and meshes it is 0.03 to 0.06 of them, on permuted tridiagonal matrices over 0.2.
 STALL_SHIFT = np.uint64(1)
 STALL_PUSHES = np.uint64(4)
 STALLED_SHARE = np.uint64(8)
