@@ -70,6 +70,8 @@ def test_a_device_is_described(monkeypatch: pytest.MonkeyPatch) -> None:
     device = runtime.find_device()
     assert runtime.find_device() is device
     assert (device.name, device.num_multiprocessors, device.free_bytes) == ("NVIDIA Fake", 7, 123)
+    assert device.has_room(123)
+    assert not device.has_room(124)
 
 
 def test_headers_are_pasted_once() -> None:

@@ -96,6 +96,10 @@ class CpuDevice:
         self._on_second_stream = False
         self._second: list[Launch] = []
 
+    def has_room(self, size: int) -> bool:
+        """Return whether a solver is told that so many bytes could be allocated."""
+        return size <= self.free_bytes
+
     def to_host(self, array: NDArray[Any]) -> NDArray[Any]:
         """Return a copy, as from a GPU."""
         return array.copy()

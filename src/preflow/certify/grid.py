@@ -194,7 +194,8 @@ class _Total:
 def _exact(*arrays: Any) -> int:
     """Return the sum of all entries; of several arrays on a GPU at once, which takes one wait for it."""
     if all(values.dtype.itemsize < 8 for values in arrays) and arrays[0].size < 2**30:
-        return int(sum(values.sum(dtype=np.int64) for values in arrays))
+        first, *others = (values.sum(dtype=np.int64) for values in arrays)
+        return int(sum(others, start=first))
     return sum(int(exact_sum(values.astype(np.int64))) for values in arrays)
 
 

@@ -102,6 +102,10 @@ class Device:
         free, _ = self.xp.cuda.runtime.memGetInfo()
         return int(free + self.xp.get_default_memory_pool().free_bytes())
 
+    def has_room(self, size: int) -> bool:
+        """Return whether so many bytes could be allocated now; to ask the driver for it takes its time."""
+        return size <= self.xp.get_default_memory_pool().free_bytes() or size <= self.free_bytes
+
     @contextmanager
     def current(self) -> Iterator[None]:
         """Make this the calling thread's GPU.
@@ -223,7 +227,9 @@ def _struct(words: int) -> Any:
 
 
 def _word(argument: Any) -> int:
-    return int(argument) & (2**64 - 1) if isinstance(argument, int | np.integer) else int(argument.data.ptr)
+    if isinstance(argument, (int, np.integer)):
+        return int(argument) & (2**64 - 1)
+    return int(argument.data.ptr)
 
 
 @lru_cache

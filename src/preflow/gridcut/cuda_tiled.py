@@ -106,7 +106,7 @@ def solve_on_device(
         )
         return _mapped(device.xp.asarray, solution)
     needed = tiling.bytes_on_device
-    if needed > device.free_bytes:
+    if not device.has_room(needed):
         raise DeviceMemoryError(
             f"{grid.size:,} pixels with {tiling.directions} neighbours take {needed:,} bytes, "
             f"{device.name} has {device.free_bytes:,} free"

@@ -86,7 +86,7 @@ def solve_in_slabs(
     layer_bytes = tiling.padded_size // tiling.layers * tiling.capacity_bytes
     layers = min(tiling.layers, max(3, slab_bytes // layer_bytes))
     needed = tiling.bytes_kept + layers * layer_bytes
-    if needed > device.free_bytes:
+    if not device.has_room(needed):
         raise DeviceMemoryError(
             f"{grid.size:,} pixels with {tiling.directions} neighbours take {needed:,} bytes in slabs; "
             f"{device.name} has {device.free_bytes:,} free"

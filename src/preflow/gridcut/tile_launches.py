@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -67,28 +68,30 @@ class Arguments(NamedTuple):
 
 
 def make_arrays(device: Device, tiling: Tiling) -> TileArrays:
-    """Return what the kernels keep beside capacities and excess."""
-    xp, n = device.xp, tiling.num_tiles
-    sizes = {
+    """Return what the kernels keep beside capacities and excess: pieces of one allocation."""
+    n = tiling.num_tiles
+    zeros = {
         "status": 2 * STATUS_WORDS,
         "counters": COUNTERS * COUNTER_WORDS,
         "arrivals": 2,
         "stamps": n,
         "told": n,
     }
-    zeros = xp.zeros(sum(sizes.values()), dtype=np.uint32)
-    zero = dict(zip(sizes, xp.split(zeros, np.cumsum([*sizes.values()])[:-1].tolist()), strict=True))
-    faces_z, faces_y, faces_x = (xp.empty(n * size, dtype=np.uint32) for size in tiling.labels_of_tile)
-    return TileArrays(
-        faces_z,
-        faces_y,
-        faces_x,
-        words=xp.empty(n * tiling.words_of_tile, dtype=np.uint32),
-        lists=xp.empty(LISTS * n, dtype=np.uint32),
-        slots=xp.full(n + device.num_multiprocessors * tiling.most_warps, EMPTY, dtype=np.uint64),
-        status=zero.pop("status").view(np.uint64),
-        **zero,
-    )
+    faces = zip(("faces_z", "faces_y", "faces_x"), tiling.labels_of_tile, strict=True)
+    sizes = {
+        "slots": 2 * (n + device.num_multiprocessors * tiling.most_warps),
+        **zeros,
+        "words": n * tiling.words_of_tile,
+        "lists": LISTS * n,
+        **{name: n * size for name, size in faces},
+    }
+    ends = dict(zip(sizes, accumulate(sizes.values()), strict=True))
+    memory = device.xp.empty(ends["faces_x"], dtype=np.uint32)
+    pieces = {name: memory[ends[name] - size : ends[name]] for name, size in sizes.items()}
+    slots = pieces["slots"].view(np.uint64)
+    slots.fill(EMPTY)
+    memory[ends["slots"] : ends["told"]].fill(0)
+    return TileArrays(**pieces | {"slots": slots, "status": pieces["status"].view(np.uint64)})
 
 
 class Turns(NamedTuple):

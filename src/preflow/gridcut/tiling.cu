@@ -2,25 +2,40 @@
 // is kept of tiles, and what was found there becomes an image.
 #ifndef NEIGHBOR_BYTES
 #define NEIGHBOR_BYTES 2  // of a capacity that is given
-#define IS_SYMMETRIC 1    // one capacity for both arcs of a pair
-#define HAS_FLOW 0        // a flow to start from
+#define SOURCE_BYTES 2
+#define SINK_BYTES 2
+#define IS_SYMMETRIC 1  // one capacity for both arcs of a pair
+#define HAS_FLOW 0      // a flow to start from
 #endif
 
 #include "cuda_tiled_state.cuh"
 
-using Neighbor = SignedOf<NEIGHBOR_BYTES>::Type;
-
-struct InputArguments {
+// Tiles whose capacities and excess are on the device, and where.
+struct MarkArguments {
     u64 tiles_z, tiles_y, tiles_x;
     u64 first_tile, end_tile;
     u64 first_pixel, direction_stride;
-    u64 depth, height, width;  // of the image, without what fills its last tiles
-    const Neighbor* neighbor;
-    u64 direction_step, z_step, y_step, x_step;  // from entry to entry of it
-    const Excess* flow;                          // of the even directions, each as large as the image
     Residual* residual;
     Excess* terminal;
     u32* words;
+};
+
+// How many entries lie between those of pixels next to each other along the axes.
+struct Steps {
+    i64 z, y, x;
+};
+
+struct FillArguments {
+    MarkArguments tiles;
+    i64 depth, height, width;  // of the image, without what fills its last tiles
+    const SignedOf<SOURCE_BYTES>::Type* source;
+    Steps source_steps;
+    const SignedOf<SINK_BYTES>::Type* sink;
+    Steps sink_steps;
+    const SignedOf<NEIGHBOR_BYTES>::Type* neighbor;
+    i64 direction_step;
+    Steps neighbor_steps;
+    const Excess* flow;  // of the even directions, each as large as the image
 };
 
 // A pixel of the image.
@@ -28,21 +43,21 @@ struct Pixel {
     i64 z, y, x;
 
     __device__ Pixel to(u32 d) const { return {z + dz(d), y + dy(d), x + dx(d)}; }
-    __device__ bool is_in(const InputArguments& args) const {
-        return 0 <= z && z < static_cast<i64>(args.depth) && 0 <= y && y < static_cast<i64>(args.height) && 0 <= x &&
-               x < static_cast<i64>(args.width);
+    __device__ bool is_in(const FillArguments& args) const {
+        return 0 <= z && z < args.depth && 0 <= y && y < args.height && 0 <= x && x < args.width;
     }
+    __device__ i64 entry(const Steps& steps) const { return z * steps.z + y * steps.y + x * steps.x; }
 };
 
 // Returns the capacity of an arc between two pixels of the image.
-__device__ __forceinline__ Excess given_capacity(const InputArguments& args, Pixel from, u32 d) {
+__device__ __forceinline__ Excess given_capacity(const FillArguments& args, Pixel from, u32 d) {
     const Pixel at = IS_SYMMETRIC && d % 2 ? from.to(d) : from;
-    const u64 row = IS_SYMMETRIC ? d / 2 : d;
-    return args.neighbor[row * args.direction_step + at.z * args.z_step + at.y * args.y_step + at.x * args.x_step];
+    const i64 row = IS_SYMMETRIC ? d / 2 : d;
+    return args.neighbor[row * args.direction_step + at.entry(args.neighbor_steps)];
 }
 
 // Returns what flows over an arc at the start: what is given, as far as the capacities go.
-__device__ __forceinline__ Excess given_flow(const InputArguments& args, Pixel from, u32 d) {
+__device__ __forceinline__ Excess given_flow(const FillArguments& args, Pixel from, u32 d) {
     if (!HAS_FLOW) return 0;
     const u32 even = d & ~1u;
     const Pixel at = d % 2 ? from.to(d) : from;
@@ -67,20 +82,38 @@ struct BitWriter {
     }
 };
 
-// Fills tiles from an image. `terminal` comes with what the source gives less what the sink takes.
-KERNEL(fill_tiles, InputArguments) {
-    const u64 line = args.tiles_x * WIDTH, plane = line * args.tiles_y * TILE_Y;
+// A row of a tile, and the pixel of it that is the lane's, without those that are not on the device.
+struct TileRow {
+    u64 tile;
+    u32 row;
+    Pixel pixel;
+    u64 here;
+
+    __device__ TileRow(const MarkArguments& args, u64 number)
+        : tile(args.first_tile + number / ROWS), row(static_cast<u32>(number % ROWS)),
+          pixel{static_cast<i64>(tile / args.tiles_x / args.tiles_y * TILE_Z + row / TILE_Y),
+                static_cast<i64>(tile / args.tiles_x % args.tiles_y * TILE_Y + row % TILE_Y),
+                static_cast<i64>(tile % args.tiles_x * WIDTH + lane_id())},
+          here((pixel.z * args.tiles_y * TILE_Y + pixel.y) * args.tiles_x * WIDTH + pixel.x - args.first_pixel) {}
+};
+
+// Calls `visit` with each row of the tiles, which the warps share.
+template <class Visit>
+__device__ __forceinline__ void for_each_row(const MarkArguments& args, Visit visit) {
     const u64 rows = (args.end_tile - args.first_tile) * ROWS;
-    for (u64 i = grid_thread() / WARP; i < rows; i += grid_threads() / WARP) {
-        const u64 tile = args.first_tile + i / ROWS;
-        const u32 row = static_cast<u32>(i % ROWS);
-        const Pixel pixel{static_cast<i64>(tile / args.tiles_x / args.tiles_y * TILE_Z + row / TILE_Y),
-                          static_cast<i64>(tile / args.tiles_x % args.tiles_y * TILE_Y + row % TILE_Y),
-                          static_cast<i64>(tile % args.tiles_x * WIDTH + lane_id())};
-        const u64 p = pixel.z * plane + pixel.y * line + pixel.x - args.first_pixel;
-        const BitWriter bits{args.words + tile * KINDS * ROWS};
+    for (u64 i = grid_thread() / WARP; i < rows; i += grid_threads() / WARP) visit(TileRow(args, i));
+}
+
+// Fills tiles from an image.
+KERNEL(fill_tiles, FillArguments) {
+    for_each_row(args.tiles, [&](const TileRow& at) {
+        const BitWriter bits{args.tiles.words + at.tile * KINDS * ROWS};
+        const Pixel pixel = at.pixel;
         const bool is_in = pixel.is_in(args);
-        Excess excess = args.terminal[p];
+        Excess excess = 0;
+        if (is_in)
+            excess = static_cast<Excess>(i64{args.source[pixel.entry(args.source_steps)]} -
+                                         i64{args.sink[pixel.entry(args.sink_steps)]});
 #pragma unroll
         for (u32 d = 0; d < DIRECTIONS; ++d) {
             Excess residual = 0;
@@ -89,29 +122,23 @@ KERNEL(fill_tiles, InputArguments) {
                 residual = given_capacity(args, pixel, d) - flow;
                 excess -= flow;
             }
-            args.residual[d * args.direction_stride + p] = static_cast<Residual>(residual);
-            bits.write(d, row, residual > 0);
+            args.tiles.residual[d * args.tiles.direction_stride + at.here] = static_cast<Residual>(residual);
+            bits.write(d, at.row, residual > 0);
         }
-        if (HAS_FLOW) args.terminal[p] = excess;
-        bits.write_excess(row, excess);
-    }
+        args.tiles.terminal[at.here] = excess;
+        bits.write_excess(at.row, excess);
+    });
 }
 
 // Writes the bits of tiles whose capacities and excess are there.
-KERNEL(mark_tiles, InputArguments) {
-    const u64 line = args.tiles_x * WIDTH, plane = line * args.tiles_y * TILE_Y;
-    const u64 rows = (args.end_tile - args.first_tile) * ROWS;
-    for (u64 i = grid_thread() / WARP; i < rows; i += grid_threads() / WARP) {
-        const u64 tile = args.first_tile + i / ROWS;
-        const u32 row = static_cast<u32>(i % ROWS);
-        const u64 z = tile / args.tiles_x / args.tiles_y * TILE_Z + row / TILE_Y,
-                  y = tile / args.tiles_x % args.tiles_y * TILE_Y + row % TILE_Y, x = tile % args.tiles_x * WIDTH;
-        const u64 p = z * plane + y * line + x + lane_id() - args.first_pixel;
-        const BitWriter bits{args.words + tile * KINDS * ROWS};
+KERNEL(mark_tiles, MarkArguments) {
+    for_each_row(args, [&](const TileRow& at) {
+        const BitWriter bits{args.words + at.tile * KINDS * ROWS};
 #pragma unroll
-        for (u32 d = 0; d < DIRECTIONS; ++d) bits.write(d, row, args.residual[d * args.direction_stride + p] > 0);
-        bits.write_excess(row, args.terminal[p]);
-    }
+        for (u32 d = 0; d < DIRECTIONS; ++d)
+            bits.write(d, at.row, args.residual[d * args.direction_stride + at.here] > 0);
+        bits.write_excess(at.row, args.terminal[at.here]);
+    });
 }
 
 struct SidesArguments {

@@ -223,22 +223,32 @@ def tiling_of(device: Device, grid: IntegerGrid) -> Tiling:
     )
 
 
-class InputArguments(NamedTuple):
-    """``InputArguments`` in the ``.cu`` file."""
+class MarkArguments(NamedTuple):
+    """``MarkArguments`` in the ``.cu`` file."""
 
     tiles: tuple[int, int, int]
     first_tile: int
     end_tile: int
     first_pixel: int
     direction_stride: int
-    shape: tuple[int, int, int]
-    neighbor: Any
-    direction_step: int
-    steps: tuple[int, int, int]
-    flow: Any
     residual: Any
     terminal: Any
     words: Any
+
+
+class FillArguments(NamedTuple):
+    """``FillArguments`` in the ``.cu`` file."""
+
+    tiles: MarkArguments
+    shape: tuple[int, int, int]
+    source: Any
+    source_steps: tuple[int, ...]
+    sink: Any
+    sink_steps: tuple[int, ...]
+    neighbor: Any
+    direction_step: int
+    neighbor_steps: tuple[int, ...]
+    flow: Any
 
 
 class SidesArguments(NamedTuple):
@@ -256,15 +266,10 @@ def fill_tiles(
     """Return residual capacities and excess before the solve, with what fills the last tiles."""
     xp = device.xp
     residual = xp.empty((tiling.directions, *tiling.padded), dtype=tiling.residual)
-    terminal = xp.zeros(tiling.padded, dtype=tiling.excess)
-    xp.subtract(grid.source, grid.sink, out=tiling.image(terminal), dtype=tiling.excess, casting="unsafe")
-    # Axes along which a view has the same values are kept once.
-    neighbor = grid.neighbor[tuple(slice(None, None if step else 1) for step in grid.neighbor.strides)]
-    neighbor = xp.ascontiguousarray(neighbor)
-    steps = [
-        step // neighbor.itemsize if length > 1 else 0
-        for step, length in zip(neighbor.strides, neighbor.shape, strict=True)
-    ]
+    terminal = xp.empty(tiling.padded, dtype=tiling.excess)
+    source, source_steps = _stored(grid.source, xp)
+    sink, sink_steps = _stored(grid.sink, xp)
+    neighbor, neighbor_steps = _stored(grid.neighbor, xp)
     flow: Any = neighbor
     if start is not None:
         most = np.iinfo(tiling.residual).max
@@ -275,29 +280,45 @@ def fill_tiles(
                 start.flow(pair, row)
             else:
                 row[...] = xp.clip(start.flow(pair), -most, most)
-    arguments = InputArguments(
-        tiling.tiles,
-        0,
-        tiling.num_tiles,
-        0,
-        tiling.padded_size,
+    arguments = FillArguments(
+        MarkArguments(tiling.tiles, 0, tiling.num_tiles, 0, tiling.padded_size, residual, terminal, words),
         tiling.shape,
+        source,
+        _three(source_steps),
+        sink,
+        _three(sink_steps),
         neighbor,
-        steps[0],
-        (0,) * (4 - len(steps)) + tuple(steps[1:]),
+        neighbor_steps[0],
+        _three(neighbor_steps[1:]),
         flow,
-        residual,
-        terminal,
-        words,
     )
     constants = (
         *tiling.constants,
         ("NEIGHBOR_BYTES", neighbor.itemsize),
+        ("SOURCE_BYTES", source.itemsize),
+        ("SINK_BYTES", sink.itemsize),
         ("IS_SYMMETRIC", int(grid.symmetric)),
         ("HAS_FLOW", int(start is not None)),
     )
     device.share(SOURCE, "fill_tiles", tiling.padded_size, arguments, constants)
     return residual, terminal
+
+
+def _stored(values: Any, xp: Any) -> tuple[Any, tuple[int, ...]]:
+    """Return an array in C order and how many entries of it lie between neighbours along each axis.
+
+    Axes along which a view has the same values are kept once.
+    """
+    if 0 in values.strides:
+        values = values[tuple(slice(None, None if stride else 1) for stride in values.strides)]
+    values = xp.ascontiguousarray(values)
+    axes = zip(values.strides, values.shape, strict=True)
+    return values, tuple(stride // values.itemsize if length > 1 else 0 for stride, length in axes)
+
+
+def _three(steps: tuple[int, ...]) -> tuple[int, ...]:
+    """Return steps along the axes of a volume, or of an image, as of a volume."""
+    return (0,) * (3 - len(steps)) + steps
 
 
 def write_sides(device: Device, tiling: Tiling, words: Any) -> Any:
@@ -318,19 +339,6 @@ def mark_tiles(
     words: Any,
 ) -> None:
     """Write the bits of some tiles, whose capacities and excess are on the GPU from `first_pixel` on."""
-    arguments = InputArguments(
-        tiling.tiles,
-        *tiles,
-        first_pixel,
-        terminal.size,
-        tiling.shape,
-        residual,
-        0,
-        (0, 0, 0),
-        terminal,
-        residual,
-        terminal,
-        words,
-    )
+    arguments = MarkArguments(tiling.tiles, *tiles, first_pixel, terminal.size, residual, terminal, words)
     num_items = (tiles[1] - tiles[0]) * tiling.rows * WARP
     device.share(SOURCE, "mark_tiles", num_items, arguments, tiling.constants)
