@@ -26,7 +26,7 @@ from preflow.graph.grid import GridNetwork
 from preflow.graph.integer_grid import integer_grid
 from preflow.gridcut import cuda_tiled, tile_launches
 from preflow.gridcut.cuda_tiled import TiledOptions
-from preflow.gridcut.tiling import tiling_of
+from preflow.gridcut.tiling import Tiling, tiling_of
 from preflow.solving.run import Control
 from preflow.stats import GLOBAL_RELABELS
 
@@ -121,6 +121,16 @@ def test_in_several_launches(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a launch leaves is what the next one starts from."""
     monkeypatch.setattr(tile_launches, "WORK_OF_LAUNCH", 0)
     check(random_grid((5, 70), 4), options=HASTY)
+
+
+@pytest.mark.parametrize("steps", [1, 3])
+def test_visits_that_end_before_their_work_is_done(monkeypatch: pytest.MonkeyPatch, steps: int) -> None:
+    constants = Tiling.constants.func
+    monkeypatch.setattr(
+        Tiling, "constants", property(lambda tiling: (*constants(tiling), ("STEPS_OF_VISIT", steps)))
+    )
+    for shape, connectivity in (((5, 70), 4), ((9, 5, 40), 6)):
+        check(random_grid(shape, connectivity))
 
 
 @pytest.mark.parametrize("options", [{}, IN_SLABS])

@@ -191,8 +191,8 @@ def integer_grid(network: GridNetwork) -> IntegerGrid:
     arrays = network.source_capacity, network.sink_capacity, network.neighbor_capacity
     largest = [limit for _, limit in network.limits]
     largest_neighbor = max(largest[2:])
-    floats = [part.values for part in network.parts() if part.values.dtype.kind == "f"]
-    if floats:
+    if any(values.dtype.kind == "f" for values in arrays):
+        floats = [part.values for part in network.parts() if part.values.dtype.kind == "f"]
         _check_mixed(arrays, (*largest[:2], largest_neighbor))
         bits = max(map(_fraction_bits, floats))
         if bits or max(map(_largest_finite, floats)) > EXACT_FLOAT:

@@ -17,6 +17,8 @@ struct Counted {
 // Turns after which a block that works alone meets the others, so that all know how much was done, and what a turn
 // counts for: about as many tiles as all blocks discharge in that time.
 constexpr u32 MOST_TURNS_ALONE = 256;
+// Tiles that a block takes on alone: more of them hold each other up longer than a barrier of all blocks takes.
+constexpr u32 MOST_ALONE = 8;
 constexpr u64 WORK_OF_TURN = 512;
 
 // Who works on a list: all blocks, or where it has few tiles the first block alone, which then waits for nobody else.
@@ -37,8 +39,8 @@ struct Workers {
     }
     // Whether those who work now are to work on a list of so many tiles; else they are to agree on how far the first
     // block has come, which begins to work alone before or after that.
-    __device__ bool have(u32 size, u32 warps_of_block) {
-        const bool is_short = size > 0 && size <= 2 * warps_of_block;
+    __device__ bool have(u32 size) {
+        const bool is_short = size > 0 && size <= MOST_ALONE;
         if (alone) return is_short && ++turns < MOST_TURNS_ALONE;
         if (is_short && blockIdx.x == 0) {
             alone = true;
@@ -154,7 +156,7 @@ struct Solver {
         for (u64 wave = 0;; ++wave) {
             // The labels that stay are those before the last wave, no greater than the distances after it; so the
             // last search does not stop before it has labelled all.
-            const bool is_last = wave + 1 >= args.waves;
+            const bool is_last = wave + 1 >= args.waves || pusher.is_spent();
             Rows wanted;
 #pragma unroll
             for (u32 k = 0; k < ROWS_A_LANE; ++k) wanted[k] = is_last || has_left ? 0 : bits.active[k];
@@ -171,7 +173,8 @@ struct Solver {
                     has_moved = true;
                     pusher.move_down(bits, levels);
                     goes_on = has_work(bits, levels);
-                    if (!is_last && (goes_on || ending == Ending::STOPPED)) continue;
+                    const bool may_go_on = goes_on && !pusher.is_spent();
+                    if (!is_last && (may_go_on || ending == Ending::STOPPED)) continue;
                 }
                 wait_for_copies();
                 __syncwarp();
@@ -332,7 +335,7 @@ struct Solver {
                 if (work > args.work_of_launch) break;
             }
             const u32 size = find_work(turn, end, workers.is_first());
-            if (!workers.have(size, dischargers)) {
+            if (!workers.have(size)) {
                 turn = Turn::numbered(workers.agree(turn.number()));
                 const u64 turns = turn.number() - together.number();
                 work += WORK_OF_TURN * turns;

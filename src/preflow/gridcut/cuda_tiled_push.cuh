@@ -1,5 +1,11 @@
 // The discharge of one tile: its capacities and excess come to shared memory, excess moves down along the arcs that a
 // search came by, what crossed the border is handed over.
+#ifndef STEPS_OF_VISIT
+// After so many steps a visit to a tile comes to its end: its turn comes again, and all others of its color wait for it
+// now. The longest visits would take three to four times as long as they do on average.
+#define STEPS_OF_VISIT 96
+#endif
+
 #include "cuda_tiled_search.cuh"
 
 __device__ __forceinline__ int fetch_add_excess(int* at, int value) {
@@ -66,13 +72,15 @@ constexpr u32 BAND_BITS = 5;
 // tells that one how much. Lanes do the same at the same time, without branches: parting and meeting takes longer.
 struct Pusher {
     const Faces& faces;
-    u32 pushes = 0;
+    u32 pushes = 0, steps = 0;
 
     // A pixel of each lane's rows, if it has one to push from.
     struct Picked {
         bool has;
         u32 own, row, x;  // which of its rows, which of the tile's
     };
+
+    __device__ __forceinline__ bool is_spent() const { return steps >= STEPS_OF_VISIT; }
 
     // Returns over which arcs to other tiles a pixel may push: those to the lowest neighbours there.
     __device__ __forceinline__ u32 lowest_outside(const TileBits& bits, const Picked& pixel) const {
@@ -191,7 +199,8 @@ struct Pusher {
                 band[k] = levels.at<BAND_BITS>(number, k);
                 work[k] = band[k] & bits.active[k];
             }
-            while (any_of_warp(work)) {
+            while (!is_spent() && any_of_warp(work)) {
+                ++steps;
                 const Picked pixel = pick(levels, work);
                 Excess inside[DIRECTIONS];
                 send(bits, levels, pixel, inside);
