@@ -48,6 +48,10 @@ from .state import Matching, empty_matching
 #: one and back takes 0.02 to 0.05 ms, as the smallest solves do, and all of these are over before Ctrl-C is
 #: missed. Where threads outnumber cores, their barriers may take seconds on the same graphs.
 QUICK_EDGES = 200_000
+#: Where each counter of MatchingStats stands in a row of the control's counts.
+COUNTED = {name: i for i, name in enumerate(COUNTERS)} | dict(
+    zip(MATCHING_COUNTERS, (PHASES, AUGMENTATIONS), strict=True)
+)
 
 
 def bipartite_matching(
@@ -276,7 +280,8 @@ class _Solve:
             solved, matching = self.started()
             at_first = _cardinality(solved, matching, self.threads)
             with self.timed("solve"):
-                finished = self.method.solve(solved, matching, self.options, self.control)
+                is_perfect = at_first == min(solved.shape)
+                finished = is_perfect or self.method.solve(solved, matching, self.options, self.control)
             size = _cardinality(solved, matching, self.threads)
             if self.graph.by_columns:
                 matching = matching.transposed
@@ -296,16 +301,14 @@ class _Solve:
             )
 
     def stats(self, at_first: int) -> MatchingStats:
-        table = self.control.thread_counts
-        places = {name: i for i, name in enumerate(COUNTERS)}
-        places |= dict(zip(MATCHING_COUNTERS, (PHASES, AUGMENTATIONS), strict=True))
-        rows = tuple({name: int(row[i]) for name, i in places.items()} for row in table)
+        table = self.control.thread_counts[:, [*COUNTED.values()]].tolist()
+        rows = tuple(dict(zip(COUNTED, row, strict=True)) for row in table)
         return MatchingStats(
             method=self.method.name,
             reason="; ".join([self.reason, *self.control.remarks]),
             device=self.method.device,
             threads=self.threads,
-            **{name: sum(row[name] for row in rows) for name in places},
+            **{name: sum(row[name] for row in rows) for name in COUNTED},
             global_relabel_seconds=float(self.control.counts[RELABEL_NANOSECONDS]) * 1e-9,
             per_thread=rows if self.method.parallel else (),
             seconds=dict(self.seconds),

@@ -15,6 +15,7 @@ import numpy as np
 from ..cuda.runtime import Device
 from ..graph.bipartite import BipartiteGraph
 from ..graph.device_bipartite import DeviceBipartiteGraph, fits_numbers
+from ..kernels.kernel import kernel
 
 #: Below so many edges any method takes less than a millisecond or two.
 SMALL = 10_000
@@ -98,10 +99,7 @@ def choose(
     if graph.num_edges < SMALL:
         return _push(graph, "small graph: pushes from a cheap matching")
     step = -(-graph.num_rows // SAMPLED_ROWS)
-    first = graph.rows.first
-    degree = (first[1::step] - first[:-1:step]).astype(np.float64)
-    spread = float(degree.var() / max(degree.mean(), 1e-9))
-    ends = float(np.mean(degree <= 1))
+    spread, ends = look_at_degrees(graph.rows.first, np.uint64(step))
     narrow = _is_narrow(graph)
     many = threads if graph.num_edges >= MANY_EDGES and narrow else 1
     if spread >= EVEN:
@@ -133,6 +131,23 @@ def _push(graph: BipartiteGraph, reason: str, threads: int = 1) -> Choice:
         return Choice("multicore-push-relabel", f"{reason}; enough edges for {threads} threads")
     stalled = "trees" if _is_narrow(graph) else "relabel"
     return Choice("serial-push-relabel", reason, {**LOW_LABELS, "stalled": stalled})
+
+
+@kernel
+def look_at_degrees(first: Any, step: Any) -> tuple[float, float]:
+    """Return the variance of some rows' degrees over their mean, and the share of those with one or none."""
+    count, ends, total, squares = 0, 0, 0.0, 0.0
+    row, end = np.uint64(0), np.uint64(len(first) - 1)
+    while row < end:
+        degree = float(first[row + np.uint64(1)] - first[row])
+        count += 1
+        ends += degree <= 1.0
+        total += degree
+        squares += degree * degree
+        row += step
+    mean = total / max(count, 1)
+    variance = squares / max(count, 1) - mean * mean
+    return variance / max(mean, 1e-9), ends / max(count, 1)
 
 
 def _looks_symmetric(graph: BipartiteGraph) -> bool:
