@@ -1,0 +1,91 @@
+"""Run every method for GPUs under NVIDIA's compute-sanitizer: python tests/sanitize_on_gpu.py [TOOL ...].
+
+Tools are memcheck and racecheck unless they are given. Each method solves small instances in a process of
+its own, at most so many at a time as there are cores; what a tool reports is printed, each kind of finding
+once. The exit code is 1 if there was any error; a warning is one that a tool is not sure of. What there is
+of kernels of CuPy's is told by their names.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+import preflow
+from preflow.generators import FAMILIES, bipartite_family
+
+TOOLS = ("memcheck", "racecheck")
+PROBLEMS = ("max_flow", "grid_cut", "bipartite_matching", "linear_assignment")
+TIME_LIMIT = 300
+#: Findings, and what of them differs from run to run.
+FINDING = re.compile(r"^=+ +((?:Error|Warning|Invalid|Program hit|Race|Leaked).*)$", re.MULTILINE)
+CHANGING = re.compile(r"0x[0-9a-f]+|\d+ hazards?|\bthread \([\d,]+\)|\bblock \([\d,]+\)", re.IGNORECASE)
+
+
+def solve(problem: str, method: str) -> None:
+    """Solve small instances with a method, and prove the results."""
+    for call in {"max_flow": flows, "grid_cut": grids}.get(problem, pairs)(problem):
+        getattr(preflow, problem)(*call, method=method).verify()
+
+
+def flows(_: str) -> Iterator[tuple[Any, ...]]:
+    for family, size in (("rmf-wide", "6x4"), ("rlg-long", "8x16"), ("ac-dense", "30")):
+        problem = FAMILIES[family].generate(size)
+        yield problem.network, problem.source, problem.sink
+
+
+def grids(_: str) -> Iterator[tuple[Any, ...]]:
+    random = np.random.default_rng(0)
+    for shape in ((50, 70), (6, 9, 40)):
+        source, sink = random.integers(0, 40, (2, *shape), dtype=np.int16)
+        yield source, sink, 9
+
+
+def pairs(problem: str) -> Iterator[tuple[Any, ...]]:
+    if problem == "linear_assignment":
+        for size in (20, 60):
+            yield (np.random.default_rng(0).integers(0, 100, (size, size)),)
+        return
+    for family, size in (("erdos-renyi", "400x3"), ("rmat", "8x8"), ("hugetrace-like", "500")):
+        yield (bipartite_family(family).generate(size, seed=0),)
+
+
+def run(tool: str, problem: str, method: str) -> tuple[str, bool]:
+    """Return what a tool says of a method, and whether that is no more than warnings."""
+    command = ["compute-sanitizer", "--tool", tool, sys.executable, __file__, "--solve", problem, method]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=TIME_LIMIT)
+    output = done.stdout + done.stderr
+    summary = re.findall(r"^=+ ((?:ERROR|RACECHECK) SUMMARY.*)$", output, re.MULTILINE)
+    found = Counter(CHANGING.sub("...", line)[:300] for line in FINDING.findall(output))
+    head = f"{tool} {problem} {method}: {'; '.join(summary) or 'no summary'}"
+    is_right = done.returncode == 0 and bool(summary) and not re.search(r"\b[1-9]\d* errors?\b", summary[-1])
+    if not is_right and not found:
+        found[output[-2000:]] = 1
+    return "\n".join([head, *(f"    {count} x {line}" for line, count in found.items())]), is_right
+
+
+def main() -> None:
+    tools = sys.argv[1:] or TOOLS
+    methods = [(p, m.name) for p in PROBLEMS for m in preflow.methods(p) if m.device == "cuda"]
+    jobs = [(tool, *each) for tool in tools for each in methods]
+    right = True
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for text, is_right in pool.map(lambda job: run(*job), jobs):
+            print(text, flush=True)
+            right &= is_right
+    sys.exit(not right)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--solve"]:
+        solve(*sys.argv[2:])
+    else:
+        main()
