@@ -36,7 +36,7 @@ from preflow.graph.bipartite import Adjacency
 from preflow.io.bipartite import read_bipartite_graph
 from preflow.io.edge_list import read_edge_list
 from preflow.io.matrix_market import read_matrix_market, write_matrix_market
-from preflow.matching import policy
+from preflow.matching import multicore_push_relabel, policy
 from preflow.matching.cover import trivial_cover
 from preflow.matching.methods import INITIAL, find_heuristic
 from preflow.matching.policy import choose
@@ -452,7 +452,26 @@ def test_trees_take_chains_over(method: str) -> None:
     result.verify()
     assert result.cardinality == n
     assert result.stats.pushes < 3 * n
-    assert "rows left, which trees took" in result.stats.reason
+    assert "trees took the last" in result.stats.reason
+
+
+@pytest.mark.parametrize("stalled", ["relabel", "trees"])
+def test_searches_from_both_sides_give_up(monkeypatch: pytest.MonkeyPatch, stalled: str) -> None:
+    """The cheap matching leaves one row, whose path crosses all others: too many levels for barriers."""
+    monkeypatch.setattr(multicore_push_relabel, "MOST_LEVELS", np.uint64(5))
+    n = 3000
+    row = np.tile(np.arange(n), 3)
+    column = row + np.repeat([-1, 0, 1], n)
+    inside = (column >= 0) & (column < n)
+    generator = np.random.default_rng(0)
+    row, column = generator.permutation(n)[row[inside]], generator.permutation(n)[column[inside]]
+    result = preflow.bipartite_matching(
+        (row, column), method="multicore-push-relabel", threads=3, options={"stalled": stalled}
+    )
+    result.verify()
+    assert result.cardinality == n
+    assert "searches from both sides took the last 1 rows" in result.stats.reason
+    assert ("trees took the last 1 rows" in result.stats.reason) == (stalled == "trees")
 
 
 def test_hybrid_hands_over_where_phases_stay_costly() -> None:

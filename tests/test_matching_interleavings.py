@@ -276,6 +276,7 @@ def search_both_ways(case: Case, threads: int = 2, last_stamp: int = 100) -> Out
             row_trees=make_trees(case.graph.num_rows, case.graph.num_rows),
             column_trees=make_trees(case.graph.num_columns),
             last_stamp=np.uint64(last_stamp),
+            levels=np.uint64(100),
         )
         return state, (search,)
 
@@ -283,9 +284,11 @@ def search_both_ways(case: Case, threads: int = 2, last_stamp: int = 100) -> Out
         state, team = shared.state, shared.team
         waiting = packed.pack(shared.rows, shared.matching, state.packed, team, me)
         _, size, _ = rounds.end_round(team, me, ZERO, state.packed.active, ZERO, waiting, ZERO)
-        return two_sided_search.match_from_both_sides(
+        go_on, left = two_sided_search.match_from_both_sides(
             shared.rows, shared.matching, state.packed, shared.more[0], team, me, ZERO, ZERO, size
         )
+        assert left == 0
+        return bool(go_on)
 
     return whole_solve(case, make_state, share, threads)
 

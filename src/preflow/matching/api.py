@@ -280,8 +280,8 @@ class _Solve:
             solved, matching = self.started()
             at_first = _cardinality(solved, matching, self.threads)
             with self.timed("solve"):
-                is_perfect = at_first == min(solved.shape)
-                finished = is_perfect or self.method.solve(solved, matching, self.options, self.control)
+                is_maximum = at_first == min(solved.shape)
+                finished = is_maximum or self.method.solve(solved, matching, self.options, self.control)
             size = _cardinality(solved, matching, self.threads)
             if self.graph.by_columns:
                 matching = matching.transposed

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..graph.bipartite import Adjacency
 from ..kernels.kernel import kernel
-from .state import NONE, Matching, prefetch_queued
+from .state import NONE, Matching, asked_to_stop, prefetch_queued
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -54,11 +54,11 @@ def unreached(layers: Layers) -> Any:
 
 
 @kernel
-def find_layers(rows: Adjacency, matching: Matching, layers: Layers, size: Any) -> tuple[Any, Any]:
+def find_layers(rows: Adjacency, matching: Matching, layers: Layers, size: Any, stop: Any) -> tuple[Any, Any]:
     """Layer the columns from the `size` free rows that begin the queue, up to the first free columns.
 
-    Returns how many columns a shortest augmenting path has, 0 if there is none, and how many edges were
-    looked at.
+    Returns how many columns a shortest augmenting path has, 0 if there is none or the solve was asked to
+    stop, and how many edges were looked at.
     """
     num_rows = np.uint64(len(matching.row_match))
     layer, queue = layers.layer, layers.queue
@@ -73,11 +73,13 @@ def find_layers(rows: Adjacency, matching: Matching, layers: Layers, size: Any) 
         found = False
         last = end
         for k in range(begin, last):
+            if asked_to_stop(stop, k):
+                return ZERO, scans
             prefetch_queued(rows, layer, queue, k, last)
             r = np.uint64(queue[k])
-            e, stop = np.uint64(rows.first[r]), np.uint64(rows.first[r + ONE])
+            e, edges_end = np.uint64(rows.first[r]), np.uint64(rows.first[r + ONE])
             scans -= e
-            while e < stop:
+            while e < edges_end:
                 c = np.uint64(rows.neighbour[e])
                 e += ONE
                 at = np.uint64(layer[c])

@@ -46,6 +46,7 @@ from ..stats import (
     RELABEL_NANOSECONDS,
 )
 from .packed import (
+    NOBODY,
     gap_closed,
     make_packed,
     pack,
@@ -75,6 +76,9 @@ UNREPORTED = 64
 #: With few rows, searches take over after a number of pushes of this share of the edges: about what it costs
 #: to transpose the graph for them.
 SEARCH_SHARE = 32
+#: After so many levels they leave what is left to trees, where these may take over: on long thin graphs there
+#: are millions, and a barrier after each. From 2,000 rows of random graphs of a million it is 16 to 184.
+MOST_LEVELS = np.uint64(1000)
 #: And with so few rows for each thread in any case, however few there are in all.
 FEWEST_ROWS = 2
 #: Fewer threads than these do not get in one another's way: to two of them more rows are not few (on
@@ -243,7 +247,7 @@ def stage_share(thread: Any, stage: Stage) -> None:
     )
     if outcome == SEARCH:
         searched, size = size, ZERO
-        go_on = match_from_both_sides(
+        go_on, size = match_from_both_sides(
             stage.rows,
             stage.matching,
             stage.state.packed,
@@ -254,7 +258,7 @@ def stage_share(thread: Any, stage: Stage) -> None:
             base,
             searched,
         )
-        outcome = DONE if go_on else STOPPED
+        outcome = STOPPED if not go_on else RELABEL if size > ZERO else DONE
     if thread == ZERO:
         stage.end[0] = outcome
         stage.end[1] = number
@@ -309,13 +313,14 @@ def solve(
             few=limit(few) if searches else ZERO,
         ),
     )
+    levels = MOST_LEVELS if options.stalled == "trees" else NOBODY
     columns = graph.known_columns
     stage = Stage(
         rows=graph.rows,
         columns=columns or graph.rows,
         matching=matching,
         state=state,
-        search=make_search(graph, columns, threads if searches else 0),
+        search=make_search(graph, columns, threads if searches else 0, levels),
         number=ZERO,
         base=ZERO,
         size=ZERO,

@@ -49,11 +49,11 @@ def run_phases(
     number = ZERO
     backwards = False
     while size > ZERO:
-        length, scans = find_layers(rows, matching, layers, size)
+        length, scans = find_layers(rows, matching, layers, size, stop)
         counts[ARC_SCANS] += scans
         counts[PHASES] += ONE
         if length == ZERO:
-            break
+            return bool(relaxed_load(stop, 0) == 0)
         left, scans = augment_all(rows, matching, layers, size, length)
         counts[ARC_SCANS] += scans
         counts[AUGMENTATIONS] += size - left

@@ -46,12 +46,12 @@ def run_phases(
     """
     phase = ZERO
     while size > ZERO and relaxed_load(stop, 0) == 0:
-        length, scans = find_layers(rows, matching, layers, size)
+        length, scans = find_layers(rows, matching, layers, size, stop)
         phase += ONE
         counts[PHASES] += ONE
         if length == ZERO:
             counts[ARC_SCANS] += scans
-            return ZERO
+            return ZERO if relaxed_load(stop, 0) == 0 else size
         left, more = augment_all(rows, matching, layers, size, length)
         scans += more
         counts[ARC_SCANS] += scans

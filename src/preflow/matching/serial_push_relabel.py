@@ -63,7 +63,7 @@ TWO, THREE = np.uint64(2), np.uint64(3)
 GAP_SHIFT = np.uint64(2)
 #: Whether pushes have stalled is looked at after so many of this share of the columns, and so many for each
 #: active row. They have if at this rate the active rows would take more pushes than this share of the edges:
-#: on random graphs and meshes it is 0.03 to 0.06 of them, on permuted tridiagonal matrices over 0.2.
+#: on random graphs and meshes it is 0.03 to 0.06 m for m edges, on permuted tridiagonal matrices over 0.2 m.
 STALL_SHIFT = np.uint64(1)
 STALL_PUSHES = np.uint64(4)
 STALLED_SHARE = np.uint64(8)
@@ -307,7 +307,7 @@ def push_until(
 
 def grow_trees(graph: BipartiteGraph, matching: Matching, left: int, control: Control) -> bool:
     """Match what can be of the `left` rows by trees; return whether the matching is maximum."""
-    control.remarks.append(f"pushes grew costly with {left:,} rows left, which trees took")
+    control.remarks.append(f"trees took the last {left:,} rows")
     options = multicore_multi_source_bfs.MulticoreMultiSourceBfsOptions()
     return multicore_multi_source_bfs.solve(graph, matching, options, control)
 
@@ -328,7 +328,7 @@ def solve(graph: BipartiteGraph, matching: Matching, options: PushRelabelOptions
     Notes
     -----
     O(n m) time, memory of one index a row and three a column, and the transposed graph where a global relabel
-    falls due.
+    falls due, or where trees follow two indices and 16 bytes a row and 8 a column.
     """
     num_rows, num_columns = graph.shape
     if options.stalled == "trees":

@@ -202,10 +202,13 @@ def grow(
     rounds: Rounds,
     thread: Any,
     number: Any,
+    last: Any,
     row_size: Any,
     column_size: Any,
 ) -> tuple[bool, Any]:
     """Grow all trees, as many of rows and columns as the sizes say, until those of one side cannot; together.
+
+    After round `last` they do not grow any more.
 
     Returns
     -------
@@ -215,7 +218,7 @@ def grow(
     trees = min(row_size, column_size)
     row_begin, column_begin, row_looked, column_looked, met = ZERO, ZERO, ZERO, ZERO, ZERO
     go_on = True
-    while go_on and row_size > ZERO and column_size > ZERO and met < trees:
+    while go_on and row_size > ZERO and column_size > ZERO and met < trees and number < last:
         number += ONE
         if row_looked + EDGES * row_size <= column_looked + EDGES * column_size:
             go_on, size, counted = grow_level(of_rows, rounds, thread, number, row_begin, row_size)
@@ -242,10 +245,15 @@ def match_from_both_sides(
     number: Any,
     base: Any,
     row_size: Any,
-) -> bool:
-    """Match what can be of the `row_size` active rows from `base` on, together; False if stopped before.
+) -> tuple[bool, Any]:
+    """Match what can be of the `row_size` active rows from `base` on, together.
 
     The matching is that of the packed words, and written in the end.
+
+    Returns
+    -------
+    go_on, left
+        False if the solve is to stop; for how many rows searches were given up.
     """
     columns, row_trees, of_columns = search.columns, search.row_trees, search.column_trees
     column_trees = Trees(packed.words, of_columns.link, of_columns.order, of_columns.roots, of_columns.met)
@@ -263,7 +271,8 @@ def match_from_both_sides(
     else:
         go_on = wait(rounds.barrier, rounds.num_threads)
     if not go_on:
-        return False
+        return False, ZERO
+    last, left = number + search.levels, ZERO
     number += ONE
     start_round(rounds, thread, number)
     waiting = forget_labels(columns, packed, row_trees, rounds, thread, number, column_trees)
@@ -282,13 +291,14 @@ def match_from_both_sides(
         plant(row_trees, rounds, thread, row_base, row_size)
         plant(column_trees, rounds, thread, column_base, column_size)
         if not go_on or not wait(rounds.barrier, rounds.num_threads):
-            return False
+            return False, ZERO
         go_on, number = grow(
             Side(rows, row_trees, column_trees, row_stamp, column_stamp, True),
             Side(columns, column_trees, row_trees, column_stamp, row_stamp, False),
             rounds,
             thread,
             number,
+            last,
             row_size,
             column_size,
         )
@@ -318,7 +328,10 @@ def match_from_both_sides(
             column_trees, rounds, thread, number, column_base, other, column_size, ZERO
         )
         column_base = other
+        if number >= last:
+            left = row_size
+            break
     if not wait(rounds.barrier, rounds.num_threads):
-        return False
+        return False, ZERO
     write_matching(matching, row_trees, column_trees, rounds, thread)
-    return go_on
+    return go_on, left

@@ -66,6 +66,8 @@ class Search(NamedTuple):
         Those of the columns without words, which are the packed ones.
     last_stamp : uint64
         Stamps are cleared when they would rise above it.
+    levels : uint64
+        Searches are given up after so many.
     """
 
     columns: Adjacency
@@ -74,9 +76,10 @@ class Search(NamedTuple):
     row_trees: Trees
     column_trees: Trees
     last_stamp: Any
+    levels: Any
 
 
-def make_search(graph: BipartiteGraph, columns: Adjacency | None, threads: int) -> Search:
+def make_search(graph: BipartiteGraph, columns: Adjacency | None, threads: int, levels: Any) -> Search:
     """Return room for searches by so many threads, 0 for none, where `columns` are found already or not.
 
     It is written to, and so takes memory, only where there are any.
@@ -105,6 +108,7 @@ def make_search(graph: BipartiteGraph, columns: Adjacency | None, threads: int) 
         row_trees=row_trees,
         column_trees=column_trees,
         last_stamp=CLOSED - ONE,
+        levels=levels,
     )
 
 
