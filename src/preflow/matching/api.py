@@ -46,7 +46,7 @@ from .state import Matching, empty_matching
 
 #: Up to so many edges, a solve on one thread that nobody watches runs in the caller's: handing it to another
 #: one and back takes 0.02 to 0.05 ms, as the smallest solves do, and all of these are over before Ctrl-C is
-#: missed. Where threads outnumber cores, their barriers may take seconds on the same graphs.
+#: missed. With options, or where threads outnumber cores, the same graphs may take seconds.
 QUICK_EDGES = 200_000
 #: Where each counter of MatchingStats stands in a row of the control's counts.
 COUNTED = {name: i for i, name in enumerate(COUNTERS)} | dict(
@@ -125,7 +125,7 @@ def bipartite_matching(
     check_time_limit(time_limit)
     check_placement(METHODS, device, threads)
     solve = _Solve.prepare(graph, method, device, threads, initial, options)
-    quick = solve.graph.num_edges <= QUICK_EDGES and solve.threads == 1
+    quick = solve.graph.num_edges <= QUICK_EDGES and solve.threads == 1 and not options
     if quick and time_limit is None and progress is False:
         return solve.run()
     return run_interruptibly(solve.run, solve.control, time_limit, progress)
