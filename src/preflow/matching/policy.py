@@ -100,7 +100,7 @@ def choose(
         return _push(graph, "small graph: pushes from a cheap matching")
     step = -(-graph.num_rows // SAMPLED_ROWS)
     spread, ends = look_at_degrees(graph.rows.first, np.uint64(step))
-    narrow = _is_narrow(graph)
+    narrow = is_narrow(graph)
     many = threads if graph.num_edges >= MANY_EDGES and narrow else 1
     if spread >= EVEN:
         return _push(graph, f"uneven degrees (variance {spread:.2g} of the mean): pushes stay near", many)
@@ -116,7 +116,8 @@ def choose(
     return Choice("multicore-multi-source-bfs", reason, threads=many)
 
 
-def _is_narrow(graph: BipartiteGraph) -> bool:
+def is_narrow(graph: BipartiteGraph) -> bool:
+    """Whether the methods that pack numbers of rows and columns into words take a graph."""
     return max(graph.shape) <= MOST_PACKED
 
 
@@ -129,7 +130,7 @@ def _fits(graph: BipartiteGraph, gpu: Device) -> bool:
 def _push(graph: BipartiteGraph, reason: str, threads: int = 1) -> Choice:
     if threads > 1:
         return Choice("multicore-push-relabel", f"{reason}; enough edges for {threads} threads")
-    stalled = "trees" if _is_narrow(graph) else "relabel"
+    stalled = "trees" if is_narrow(graph) else "relabel"
     return Choice("serial-push-relabel", reason, {**LOW_LABELS, "stalled": stalled})
 
 

@@ -14,6 +14,7 @@ from ..graph.bipartite import BipartiteGraph
 from ..solving.options import check_positive_number, limit
 from ..solving.run import Control
 from . import serial_push_relabel
+from .policy import is_narrow
 from .serial_hopcroft_karp import solve_within
 from .serial_push_relabel import PushRelabelOptions
 from .state import Matching
@@ -28,7 +29,7 @@ class HybridOptions:
     scan_share : float
         A phase after the first that looks at more than this share of the edges is the last one.
     relabel_period : float
-        That of push-relabel, which starts with low labels.
+        That of push-relabel, which starts with low labels and leaves rows to trees where it stalls.
     """
 
     scan_share: float = 0.55
@@ -56,6 +57,8 @@ def solve(graph: BipartiteGraph, matching: Matching, options: HybridOptions, con
         return left == 0
     control.remarks.append(f"its phases grew costly with {left:,} rows left, which push-relabel took")
     pushes = PushRelabelOptions(
-        relabel_period=options.relabel_period, initial_labels="one", stalled="relabel"
+        relabel_period=options.relabel_period,
+        initial_labels="one",
+        stalled="trees" if is_narrow(graph) else "relabel",
     )
     return serial_push_relabel.solve(graph, matching, pushes, control)
