@@ -22,6 +22,8 @@ from .state import Matching, list_free_rows
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
+#: Phases that look at few edges each end when they have looked at so many times as many as one may.
+PHASES_WORTH = np.uint64(8)
 
 
 @dataclass(frozen=True)
@@ -42,9 +44,10 @@ def run_phases(
 ) -> Any:
     """Match the `size` free rows that begin the queue; return how many are left for which paths may exist.
 
-    None are left unless `stop` is raised, or a phase after the first looks at more than `scan_limit` edges.
+    None are left unless `stop` is raised, or a phase after the first looks at more than `scan_limit` edges,
+    or all phases so far at more than PHASES_WORTH times as many.
     """
-    phase = ZERO
+    phase, total = ZERO, ZERO
     while size > ZERO and relaxed_load(stop, 0) == 0:
         length, scans = find_layers(rows, matching, layers, size, stop)
         phase += ONE
@@ -58,7 +61,8 @@ def run_phases(
         counts[AUGMENTATIONS] += size - left
         size = left
         progress[0] = size
-        if phase > ONE and scans > scan_limit:
+        total += scans
+        if phase > ONE and max(scans, total // PHASES_WORTH) > scan_limit:
             break
     return size
 
@@ -79,7 +83,7 @@ def solve(graph: BipartiteGraph, matching: Matching, options: HopcroftKarpOption
 
 
 def solve_within(graph: BipartiteGraph, matching: Matching, scan_limit: Any, control: Control) -> int:
-    """Do the same until a phase after the first looks at more than `scan_limit` edges.
+    """Do the same until phases are not worth it: see :func:`run_phases`.
 
     Returns the number of free rows from which there may still be augmenting paths.
     """

@@ -27,7 +27,8 @@ class HybridOptions:
     Attributes
     ----------
     scan_share : float
-        A phase after the first that looks at more than this share of the edges is the last one.
+        A phase after the first that looks at more than this share of the edges is the last one, and so is one
+        after which all have looked at eight times as many.
     relabel_period : float
         That of push-relabel, which starts with low labels and leaves rows to trees where it stalls.
     """
