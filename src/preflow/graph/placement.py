@@ -139,8 +139,7 @@ def restorer(device: Device, values: Any) -> Callable[[Any], Any] | None:
 
 def require_memory(device: Device, needed: int, what: str) -> None:
     """Raise DeviceMemoryError unless a GPU has `needed` bytes free for `what`."""
-    free = device.free_bytes
-    if needed > free:
+    if not device.has_room(needed):
         raise DeviceMemoryError(
-            f"{what} take {needed:,} bytes on the GPU ({device.name}), which has {free:,} free"
+            f"{what} take {needed:,} bytes on the GPU ({device.name}), which has {device.free_bytes:,} free"
         )

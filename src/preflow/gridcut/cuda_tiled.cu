@@ -17,9 +17,9 @@ struct Counted {
 // Turns after which a block that works alone meets the others, so that all know how much was done, and what a turn
 // counts for: about as many tiles as all blocks discharge in that time.
 constexpr u32 MOST_TURNS_ALONE = 256;
-// Tiles that a block takes on alone: more of them hold each other up longer than a barrier of all blocks takes.
-constexpr u32 MOST_ALONE = 8;
 constexpr u64 WORK_OF_TURN = 512;
+// Tiles that a block takes on alone: more of them hold each other up longer than a barrier of all blocks takes.
+constexpr u32 MOST_TILES_ALONE = 8;
 
 // Who works on a list: all blocks, or where it has few tiles the first block alone, which then waits for nobody else.
 struct Workers {
@@ -40,7 +40,7 @@ struct Workers {
     // Whether those who work now are to work on a list of so many tiles; else they are to agree on how far the first
     // block has come, which begins to work alone before or after that.
     __device__ bool have(u32 size) {
-        const bool is_short = size > 0 && size <= MOST_ALONE;
+        const bool is_short = size > 0 && size <= MOST_TILES_ALONE;
         if (alone) return is_short && ++turns < MOST_TURNS_ALONE;
         if (is_short && blockIdx.x == 0) {
             alone = true;

@@ -28,8 +28,8 @@ import numpy as np
 
 from ..cuda import runtime
 from ..cuda.runtime import Device
-from ..errors import DeviceMemoryError
 from ..graph.integer_grid import IntegerGrid
+from ..graph.placement import require_memory
 from ..solving.options import check_count, check_positive
 from ..solving.run import Control
 from .slabs import solve_in_slabs
@@ -105,12 +105,9 @@ def solve_on_device(
             device, tiling, on_host, start, options.slab_bytes, options.turns(tiling), control
         )
         return _mapped(device.xp.asarray, solution)
-    needed = tiling.bytes_on_device
-    if not device.has_room(needed):
-        raise DeviceMemoryError(
-            f"{grid.size:,} pixels with {tiling.directions} neighbours take {needed:,} bytes, "
-            f"{device.name} has {device.free_bytes:,} free"
-        )
+    require_memory(
+        device, tiling.bytes_on_device, f"{grid.size:,} pixels with {tiling.directions} neighbours"
+    )
     arrays = make_arrays(device, tiling)
     residual, terminal = fill_tiles(device, tiling, grid, start, arrays.words)
     launcher = Launcher(device, tiling, arrays, options.turns(tiling), control)

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..cuda.runtime import Device
-from ..errors import DeviceMemoryError
 from ..graph.integer_grid import IntegerGrid
+from ..graph.placement import require_memory
 from ..solving.run import Control
 from .solution import GridFlow, GridSolution, initial_state
 from .tile_launches import ACTIVE_HERE, IS_DONE, Launcher, Turns, make_arrays
@@ -86,11 +86,7 @@ def solve_in_slabs(
     layer_bytes = tiling.padded_size // tiling.layers * tiling.capacity_bytes
     layers = min(tiling.layers, max(3, slab_bytes // layer_bytes))
     needed = tiling.bytes_kept + layers * layer_bytes
-    if not device.has_room(needed):
-        raise DeviceMemoryError(
-            f"{grid.size:,} pixels with {tiling.directions} neighbours take {needed:,} bytes in slabs; "
-            f"{device.name} has {device.free_bytes:,} free"
-        )
+    require_memory(device, needed, f"{grid.size:,} pixels with {tiling.directions} neighbours, in slabs,")
     control.remarks.append(f"capacities stay on the host and come in slabs of up to {layers} layers of tiles")
     state = _host_state(tiling, grid, start)
     arrays = make_arrays(device, tiling)

@@ -38,7 +38,7 @@ from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.clock import now
 from ..kernels.kernel import kernel
 from ..parallel.native_team import Crew, address_of, entry_of, lead, run_natively
-from ..solving.options import check_number, limit
+from ..solving.options import UNLIMITED, check_number, limit
 from ..solving.run import Control
 from ..stats import (
     GLOBAL_RELABELS,
@@ -46,7 +46,6 @@ from ..stats import (
     RELABEL_NANOSECONDS,
 )
 from .packed import (
-    NOBODY,
     gap_closed,
     make_packed,
     pack,
@@ -313,7 +312,7 @@ def solve(
             few=limit(few) if searches else ZERO,
         ),
     )
-    levels = MOST_LEVELS if options.stalled == "trees" else NOBODY
+    levels = MOST_LEVELS if options.stalled == "trees" else UNLIMITED
     columns = graph.known_columns
     stage = Stage(
         rows=graph.rows,

@@ -17,7 +17,7 @@ from ..kernels.kernel import kernel
 from ..parallel.barrier import wait
 from ..parallel.team import share_of
 from ..stats import GAP_VERTICES
-from .policy import MOST_PACKED
+from .policy import MOST_PACKED, is_narrow
 from .rounds import Rounds, keep
 from .state import NONE, Matching
 
@@ -59,7 +59,7 @@ class Packed(NamedTuple):
 
 def check_packed(graph: BipartiteGraph, method: str) -> None:
     """Raise an UnsuitableMethodError where rows or columns have numbers that do not fit halves of words."""
-    if max(graph.shape) > MOST_PACKED:
+    if not is_narrow(graph):
         raise UnsuitableMethodError(f"{method} takes up to {MOST_PACKED:,} rows and columns, got {graph}")
 
 

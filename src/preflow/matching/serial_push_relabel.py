@@ -220,7 +220,8 @@ def pushes_until_look(num_columns: Any, size: Any) -> Any:
 @kernel
 def have_stalled(pushes: Any, size_then: Any, size: Any, num_edges: Any) -> bool:
     """Whether the active rows would take long, if so many pushes have left `size` of `size_then`."""
-    return bool(pushes * size * STALLED_SHARE > (size_then - size) * np.uint64(num_edges))
+    to_come = float(pushes) * float(size)  # times what has become inactive; too large for integers
+    return bool(to_come * float(STALLED_SHARE) > float(size_then - size) * float(num_edges))
 
 
 @kernel
