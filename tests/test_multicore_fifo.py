@@ -126,7 +126,7 @@ class TestQueues:
         queues.give(ring, ZERO)
         assert queues.size(ring, ZERO) == 2, "nobody is idle"
         queues.pop(ring, ZERO)
-        ring.idle.flags[int(queues.PADDING)] = ring.idle.num_idle[0] = 1
+        ring.idle.flags[int(queues.PADDING)] = ring.idle.num_idle[:2] = 1
         queues.give(ring, ZERO)
         assert queues.size(ring, ZERO) == 1, "a thread does not give its only item"
 

@@ -82,8 +82,9 @@ def make_phase(arcs: Arcs, num_threads: int, length: int, stoppable: bool) -> Ph
         scarce=np.zeros(n + 2, np.uint32),
         path=np.zeros((num_threads, length), np.uint32),
         active=np.zeros(num_threads * PADDING),
+        highest=np.zeros(num_threads * PADDING, np.uint64),
         exact_below=np.zeros(num_threads * PADDING, np.uint64),
-        shared=np.zeros(3 * PADDING, np.int64),
+        shared=np.zeros(4 * PADDING, np.int64),
         over=np.zeros(PADDING, np.int64),
     )
     stop = np.zeros(1, np.int64)
@@ -117,7 +118,7 @@ def phase(
         made = make_phase(arcs, num_threads, length, stoppable)
         made.state.height[:] = exact
         members = [member(made, np.uint64(thread)) for thread in range(num_threads)]
-        hold_constant((*made.search, made.state.active))
+        hold_constant((*made.search, made.state.active, made.state.highest))
         return made, [*members, stopper] if stoppable else members
 
     def member(made: Phase, me: Any) -> Thread:
@@ -131,8 +132,9 @@ def phase(
                 relaxed_store(state.height, ZERO, 4)
                 held.change_level(state, me, num_threads, TWO, FOUR)
                 begin, seen = held.release(net, state, me, ZERO, np.int64(-1), begin), FOUR
+            floor = max(state.highest)
             return paths.run_phase(
-                search, gifts, me, net, state, np.uint64(length), limit, stop, counts[me], begin, seen
+                search, gifts, me, net, state, np.uint64(length), limit, stop, counts[me], begin, seen, floor
             )
 
         return run
@@ -173,6 +175,8 @@ GIVE = [(3, 0, 1), (3, 2, 1), (0, 1, 1), (2, 1, 1), (1, 4, 1)]
 GIVE_ALL = [*GIVE[:-1], (1, 4, 2)]
 #: As GIVE, but vertex 2, which is kept, has more, so that 0, given away, can die at once.
 GIVE_LESS = [(3, 0, 1), (3, 2, 2), (0, 1, 1), (2, 1, 2), (1, 4, 1)]
+#: Thread 0 has two vertices with excess and thread 1 one, which lies below the floor.
+BELOW = [(4, 0, 1), (4, 2, 1), (4, 3, 1), (0, 3, 1), (2, 3, 1), (3, 1, 3), (1, 5, 3)]
 #: As RETURN, and the two vertices can push to each other once one of them is relabelled.
 SIDEWAYS = [*RETURN, (1, 2, 1), (2, 1, 1)]
 #: A path of three arcs whose last inner vertex gets excess from another thread.
@@ -189,6 +193,7 @@ CASES: Cases = {
     "phase-return": lambda: phase(RETURN),
     "phase-give": lambda: phase(GIVE),
     "phase-give-all": lambda: phase(GIVE_ALL),
+    "phase-below": lambda: phase(BELOW, length=1),
     "phase-give-less": lambda: phase(GIVE_LESS),
     "phase-sideways": lambda: phase(SIDEWAYS),
     "phase-cross": lambda: phase(CROSS, length=4),
@@ -256,10 +261,20 @@ MUTANTS: Mutants = {
         "phase-give",
         edit(
             held.give_highest,
-            "    given = ZERO\n",
-            "    given = ZERO\n    say_given(queues.idle, other)\n",
+            "                append(queues, other, v)\n",
+            "                say_given(queues.idle, other)\n                append(queues, other, v)\n",
         ),
         "data race on queues",
+    ),
+    "floor: who waits goes on without its flag": (
+        "phase-below",
+        edit(held.wait_for_higher, "if claim(idle, thread):", "if True:"),
+        "is lost",
+    ),
+    "floor: who waits above it counts as empty": (
+        "phase-below",
+        edit(held.wait_for_higher, "EMPTY if level == ZERO else HOLDING", "EMPTY"),
+        "is lost",
     ),
     "gift: is not taken": (
         "phase-give",

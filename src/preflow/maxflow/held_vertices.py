@@ -1,6 +1,7 @@
 """The active vertices that threads of multicore_paths.py hold: on stacks by height, and counted by height.
 
-A thread gives half of its vertices to one without work, those that follow the highest.
+A thread gives half of its vertices to one without work, those that follow the highest. Below a floor, a
+thread that has vertices waits for higher ones, too; whoever waits lowers the floor, step by step.
 """
 
 from __future__ import annotations
@@ -13,8 +14,19 @@ from numpy.typing import NDArray
 from ..graph.residual import ResidualArrays
 from ..kernels.atomics import PADDING, fetch_add, fetch_min, relaxed_load, relaxed_store
 from ..kernels.kernel import kernel
+from ..parallel.barrier import rest
 from ..parallel.delays import delay
-from ..parallel.idle import claim_idle, say_given
+from ..parallel.idle import (
+    EMPTY,
+    HOLDING,
+    Idle,
+    all_empty,
+    become_idle,
+    claim,
+    claim_idle,
+    say_given,
+    was_given,
+)
 from ..parallel.queues import Queues, append, pop, size
 
 ZERO = np.uint64(0)
@@ -22,8 +34,10 @@ ONE = np.uint64(1)
 TWO = np.uint64(2)
 #: Vertices that are given at once, at most.
 GIFT = 16
+#: A thread that waits lowers the floor after so many looks, by one and by this share of it.
+LOOKS, FLOOR_STEP = 100, np.uint64(64)
 #: Positions in State.shared.
-WORK, GAP, STOPPING = (np.uint64(k) * PADDING for k in range(3))
+WORK, GAP, STOPPING, FLOOR = (np.uint64(k) * PADDING for k in range(4))
 
 
 class State(NamedTuple):
@@ -45,10 +59,13 @@ class State(NamedTuple):
     path : ndarray, shape (threads, at least path_length)
     active : ndarray of float64, shape (threads * PADDING,)
         Excess that each thread found on active vertices after the last global relabel.
+    highest : ndarray of uint64, shape (threads * PADDING,)
+        The greatest height of an active vertex that each thread held then.
     exact_below : ndarray of uint64, shape (threads * PADDING,)
         The least height, of the last global relabel, at which a thread has since changed a distance.
     shared : ndarray of int64
-        WORK since the last global relabel; GAP: the lowest height found empty; STOPPING: the solve ends.
+        WORK since the last global relabel; GAP: the lowest height found empty; STOPPING: the solve ends;
+        FLOOR: the height below which vertices wait while there are higher ones.
     over : ndarray of int64
         Whether the phase is over.
     delays : ndarray of uint64, or None
@@ -64,6 +81,7 @@ class State(NamedTuple):
     scarce: NDArray[Any]
     path: NDArray[Any]
     active: NDArray[Any]
+    highest: NDArray[Any]
     exact_below: NDArray[Any]
     shared: NDArray[Any]
     over: NDArray[Any]
@@ -140,16 +158,16 @@ def change_level(state: State, thread: Any, num_threads: Any, previous: Any, h: 
 def give_highest(state: State, queues: Queues, thread: Any, level: Any, stacks: Stacks) -> Stacks:
     """Hand active vertices to an idle thread: keep as many of the highest, up to half, and give what follows.
 
-    Neighbours on a stack are often neighbours in the network, so they stay together.
+    Neighbours on a stack are often neighbours in the network, so they stay together. What is below the floor
+    is not given.
     """
     n = np.uint64(len(state.height))
-    other = claim_idle(queues.idle, thread)
-    if other == thread:
-        return stacks
+    floor = max(np.uint64(relaxed_load(state.shared, FLOOR)), ONE)
+    other = thread
     most = min(stacks.held // TWO, np.uint64(GIFT))
     given = ZERO
     seen = ZERO
-    while level > ZERO and given < most:
+    while level >= floor and given < most:
         v = np.uint64(state.active_first[thread, level])
         kept = n
         while v != n and given < most:
@@ -157,6 +175,10 @@ def give_highest(state: State, queues: Queues, thread: Any, level: Any, stacks: 
             if seen < most:
                 kept = v
             else:
+                if other == thread:
+                    other = claim_idle(queues.idle, thread)
+                    if other == thread:
+                        return stacks
                 append(queues, other, v)
                 given += ONE
                 if kept == n:
@@ -166,8 +188,37 @@ def give_highest(state: State, queues: Queues, thread: Any, level: Any, stacks: 
             seen += ONE
             v = following
         level -= ONE
-    say_given(queues.idle, other)
+    if other != thread:
+        say_given(queues.idle, other)
     return Stacks(stacks.opened, stacks.held - given, stacks.top)
+
+
+@kernel
+def wait_for_higher(state: State, idle: Idle, thread: Any, level: Any, stop: Any) -> bool:
+    """Wait for a gift, or until the floor comes down to `level`.
+
+    That is the height of the thread's highest vertex; 0 where it has none.
+
+    Returns
+    -------
+    goes_on : bool
+        False if no thread has anything left, or the phase is over or stopped.
+    """
+    become_idle(idle, thread, EMPTY if level == ZERO else HOLDING)
+    looks = 0
+    until = LOOKS
+    while not was_given(idle, thread):
+        if all_empty(idle) or relaxed_load(state.over, ZERO) != 0 or relaxed_load(stop, ZERO) != 0:
+            return False
+        floor = np.uint64(relaxed_load(state.shared, FLOOR))
+        if level > ZERO and level >= floor:
+            if claim(idle, thread):
+                return True
+        elif floor > ONE and (looks >= until or looks >= idle.patience[0]):
+            fetch_min(state.shared, FLOOR, max(level, floor - floor // FLOOR_STEP - ONE, ONE))
+            until = looks + LOOKS
+        looks = rest(looks, idle.patience[0])
+    return True
 
 
 @kernel

@@ -4,7 +4,10 @@ Every thread runs the serial method on the vertices that it holds, highest label
 `path_length` arcs (partial augment-relabel, Goldberg 2008). A vertex with excess is held by the thread whose
 push raised its excess from zero, so excess is followed, not handed over, and the order of operations stays
 close to the serial one, where most of the speed comes from. A thread without work is given half of another's
-vertices (Cihan 2010, section 4.7; here of the highest labels).
+vertices (Cihan 2010, section 4.7; here of the highest labels). A thread whose vertices all lie below a floor
+asks for higher ones, too, before it goes on: it would work near the sink, change distances there, and the
+next search would have to find everything beyond anew. The floor begins at the highest vertex of a phase, and
+threads that wait in vain lower it.
 
 Only its holder pushes from a vertex, relabels it, and lowers its excess. An inner vertex of a path has no
 excess; it is held by one unit that is put there by compare-and-exchange, a mark that the holder takes back.
@@ -53,8 +56,7 @@ from ..kernels.kernel import kernel
 from ..kernels.relabel import RELABEL_WORK
 from ..parallel.barrier import wait
 from ..parallel.delays import delay
-from ..parallel.idle import wait_for_gift
-from ..parallel.queues import Queues, clear, make_queues
+from ..parallel.queues import Queues, clear, make_queues, size
 from ..parallel.search import has_wide_level, height_not_reached, search_again
 from ..parallel.search_state import Search, first_own, make_search, next_own
 from ..parallel.team import run_solver
@@ -63,6 +65,7 @@ from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS, STEALS, WAITS
 from . import serial_highest_label
 from .held_vertices import (
+    FLOOR,
     GAP,
     GIFT,
     STOPPING,
@@ -74,6 +77,7 @@ from .held_vertices import (
     put_on_stack,
     release,
     take_gift,
+    wait_for_higher,
 )
 from .options import check_relabel_rule, relabel_limits
 
@@ -193,8 +197,12 @@ def run_phase(
     counts: Any,
     stacks: Stacks,
     touched: Any,
+    floor: Any,
 ) -> Any:
-    """Discharge what the thread holds until the phase is over; return the greatest height seen."""
+    """Discharge what the thread holds until the phase is over; return the greatest height seen.
+
+    All threads begin with the same `floor`.
+    """
     num_threads = search.num_threads[0]
     n = np.uint64(len(net.excess))
     dead = n + ONE
@@ -204,6 +212,7 @@ def run_phase(
     scans = ZERO
     work = ZERO
     exact_below = dead
+    relaxed_store(shared, FLOOR, floor)
     while relaxed_load(over, 0) == 0:
         level = min(stacks.top, np.uint64(relaxed_load(shared, GAP)))
         while level > ZERO and np.uint64(state.active_first[thread, level]) == n:
@@ -213,14 +222,16 @@ def run_phase(
             work = ZERO
             if total >= work_limit or relaxed_load(stop, 0) != 0:
                 relaxed_store(over, 0, 1)
-        if level == ZERO:
-            stacks = Stacks(stacks.opened, ZERO, ZERO)
+        if level == ZERO or level < np.uint64(relaxed_load(shared, FLOOR)):
+            if level == ZERO:
+                stacks = Stacks(stacks.opened, ZERO, ZERO)
             counts[WAITS] += ONE
             delay(state.delays, thread)
-            if not wait_for_gift(queues.idle, thread, over, stop):
+            if not wait_for_higher(state, queues.idle, thread, level, stop):
                 relaxed_store(over, 0, 1)
                 break
-            counts[STEALS] += ONE
+            if size(queues, thread) > ZERO:
+                counts[STEALS] += ONE
             stacks = take_gift(state, queues, thread, stacks)
             continue
         if stacks.held >= TWO and relaxed_load(queues.idle.num_idle, ZERO) > 0:
@@ -377,6 +388,7 @@ def start_phase(
                 stacks = put_on_stack(state, thread, v, h, stacks)
         v = next_own(search, v)
     state.active[thread * PADDING] = active
+    state.highest[thread * PADDING] = stacks.top
     return stacks, touched
 
 
@@ -414,8 +426,11 @@ def first_stage(
         if not wait(search.barrier, num_threads):
             return
         active = 0.0
+        floor = ZERO
         for other in range(num_threads):
             active += state.active[np.uint64(other) * PADDING]
+            if num_threads > ONE:
+                floor = max(floor, state.highest[np.uint64(other) * PADDING])
         if thread == ZERO:
             progress[0] = active
         stopping = relaxed_load(state.shared, STOPPING) != 0
@@ -423,7 +438,7 @@ def first_stage(
             return
         if not stopping:
             touched = run_phase(
-                search, queues, thread, net, state, longest, work_limit, stop, counts, stacks, touched
+                search, queues, thread, net, state, longest, work_limit, stop, counts, stacks, touched, floor
             )
         if not wait(search.barrier, num_threads):
             return
@@ -465,8 +480,9 @@ def solve(net: ResidualArrays, options: PathsOptions, control: Control) -> NDArr
         scarce=np.zeros(n + 2, dtype=np.uint32),
         path=np.empty((threads, max(options.path_length, 2 * int(PADDING))), dtype=dtype),
         active=np.zeros(threads * PADDING, dtype=np.float64),
+        highest=np.zeros(threads * PADDING, dtype=np.uint64),
         exact_below=np.zeros(threads * PADDING, dtype=np.uint64),
-        shared=np.zeros(3 * PADDING, dtype=np.int64),
+        shared=np.zeros(4 * PADDING, dtype=np.int64),
         over=np.zeros(PADDING, dtype=np.int64),
         delays=control.delays,
     )

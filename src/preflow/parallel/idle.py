@@ -5,7 +5,8 @@ work looks for such a flag; who lowers it by fetch-and-store is the only one tha
 container. So a container always has one writer and needs no lock.
 
 An idle thread is counted before its flag is up, and uncounted by its giver before that one can be idle
-itself: when all are counted, all containers are empty and stay so.
+itself: when all are counted as empty, all containers are empty and stay so. A thread may also wait for better
+items than it holds; it is not counted as empty, and may lower its own flag and go on with what it has.
 """
 
 from __future__ import annotations
@@ -25,6 +26,10 @@ ONE = np.uint64(1)
 
 #: Positions in a thread's row of ``flags``.
 IDLE, GIVEN = np.uint64(0), np.uint64(1)
+#: What an idle flag says of a thread; the last: it waits, but its container is not empty.
+BUSY, EMPTY, HOLDING = 0, 1, 2
+#: Positions in ``num_idle``.
+ALL_IDLE, ALL_EMPTY = np.uint64(0), np.uint64(1)
 
 
 class Idle(NamedTuple):
@@ -35,6 +40,7 @@ class Idle(NamedTuple):
     flags : ndarray of int64, shape (threads * PADDING,)
         Whether a thread is idle, and whether it was given items since.
     num_idle : ndarray of int64, shape (PADDING,)
+        How many threads are idle, and how many of them are empty.
     num_threads : ndarray of uint64, shape (1,)
     patience : ndarray of int64, shape (1,)
         Looks of an idle thread before it sleeps.
@@ -62,21 +68,42 @@ def make_busy(idle: Idle, thread: Any) -> None:
     relaxed_store(idle.flags, thread * PADDING + IDLE, 0)
     relaxed_store(idle.flags, thread * PADDING + GIVEN, 0)
     if thread == ZERO:
-        relaxed_store(idle.num_idle, ZERO, 0)
+        relaxed_store(idle.num_idle, ALL_IDLE, 0)
+        relaxed_store(idle.num_idle, ALL_EMPTY, 0)
+
+
+@kernel
+def become_idle(idle: Idle, thread: Any, kind: Any) -> None:
+    """Raise the thread's flag: it waits for a gift, EMPTY or HOLDING some items."""
+    relaxed_store(idle.flags, thread * PADDING + GIVEN, 0)
+    fetch_add(idle.num_idle, ALL_IDLE, 1)
+    if kind == EMPTY:
+        fetch_add(idle.num_idle, ALL_EMPTY, 1)
+    store(idle.flags, thread * PADDING + IDLE, kind)
+
+
+@kernel
+def claim(idle: Idle, thread: Any) -> bool:
+    """Lower the flag of a thread, also of the caller itself; False if somebody else has."""
+    kind = exchange(idle.flags, thread * PADDING + IDLE, BUSY)
+    if kind == BUSY:
+        return False
+    fetch_add(idle.num_idle, ALL_IDLE, -1)
+    if kind == EMPTY:
+        fetch_add(idle.num_idle, ALL_EMPTY, -1)
+    return True
 
 
 @kernel
 def claim_idle(idle: Idle, thread: Any) -> Any:
     """Return an idle thread, to which only the caller may give now; `thread` itself if there is none."""
-    if relaxed_load(idle.num_idle, ZERO) == 0:
+    if relaxed_load(idle.num_idle, ALL_IDLE) == 0:
         return thread
     num_threads = idle.num_threads[0]
     step = ONE
     while step < num_threads:
         other = (thread + step) % num_threads
-        flag = other * PADDING + IDLE
-        if relaxed_load(idle.flags, flag) == 1 and exchange(idle.flags, flag, 0) == 1:
-            fetch_add(idle.num_idle, ZERO, -1)
+        if relaxed_load(idle.flags, other * PADDING + IDLE) != BUSY and claim(idle, other):
             return other
         step += ONE
     return thread
@@ -89,6 +116,18 @@ def say_given(idle: Idle, other: Any) -> None:
 
 
 @kernel
+def was_given(idle: Idle, thread: Any) -> bool:
+    """Whether the thread was given items since it became idle."""
+    return bool(load(idle.flags, thread * PADDING + GIVEN) != 0)
+
+
+@kernel
+def all_empty(idle: Idle) -> bool:
+    """Whether no thread has anything left, so that none will be given anything."""
+    return bool(load(idle.num_idle, ALL_EMPTY) == np.int64(idle.num_threads[0]))
+
+
+@kernel
 def wait_for_gift(idle: Idle, thread: Any, over: Any, stop: Any) -> bool:
     """Wait, with an empty container, until another thread gives items.
 
@@ -98,14 +137,10 @@ def wait_for_gift(idle: Idle, thread: Any, over: Any, stop: Any) -> bool:
         False if all threads are idle, or ``over[0]`` or ``stop[0]`` is not zero. Then a gift may still
         arrive: nobody uses the containers until they are cleared after the next barrier.
     """
-    num_threads = np.int64(idle.num_threads[0])
-    given = thread * PADDING + GIVEN
-    relaxed_store(idle.flags, given, 0)
-    fetch_add(idle.num_idle, ZERO, 1)
-    store(idle.flags, thread * PADDING + IDLE, 1)
+    become_idle(idle, thread, EMPTY)
     looks = 0
-    while load(idle.flags, given) == 0:
-        if load(idle.num_idle, ZERO) == num_threads:
+    while not was_given(idle, thread):
+        if all_empty(idle):
             return False
         if relaxed_load(over, ZERO) != 0 or relaxed_load(stop, ZERO) != 0:
             return False
