@@ -18,7 +18,7 @@ from exploration import (
     look_then_set,
     serve,
 )
-from preflow.gridcut import borders, distances, regions
+from preflow.gridcut import borders, regions
 from preflow.gridcut.blocks import Blocks, Faces, close_face, coarser_blocks, make_faces, plan_blocks
 from preflow.gridcut.forests import Forests, make_forests
 from preflow.gridcut.regions import CLOSED, Regions, make_regions
@@ -112,51 +112,6 @@ def work(num_blocks: int, faces: list[tuple[int, int]], num_threads: int, parts:
     return explore(make_case, check_end=check_end)
 
 
-# Turns
-
-
-class Turns(NamedTuple):
-    """What threads share that take blocks turn after turn; the first three as in distances.Waves."""
-
-    shared: NDArray[np.uint64]
-    barrier: NDArray[np.int64]
-    counts: NDArray[np.uint64]
-    taken: NDArray[np.int64]
-
-
-def take_turns(num_blocks: int, num_turns: int, num_threads: int) -> Outcome:
-    """Every block is taken once a turn, and all threads get to know how much all have found."""
-
-    def member(thread: int) -> Thread:
-        def run(turns: Turns) -> None:
-            for number in range(num_turns):
-                turn, found = np.uint64(number), ZERO
-                block = distances.next_block(turns, turn)
-                while block < num_blocks:
-                    turns.taken[turn, block] += 1
-                    found += turn + ONE
-                    block = distances.next_block(turns, turn)
-                total = distances.end_turn(turns, turn, np.uint64(thread), found)
-                assert total == num_blocks * (number + 1), "not all that was found"
-
-        return run
-
-    def make_case() -> tuple[Turns, list[Thread]]:
-        turns = Turns(
-            np.zeros(5 * int(atomics.PADDING), np.uint64),
-            impatient_barrier(num_threads),
-            np.zeros((num_threads, 1), np.uint64),
-            np.zeros((num_turns, num_blocks), np.int64),
-        )
-        hold_constant((turns.counts,))
-        return turns, [member(thread) for thread in range(num_threads)]
-
-    def check_end(turns: Turns, results: list[None]) -> None:
-        assert (turns.taken == 1).all(), "a block was not taken once a turn"
-
-    return explore(make_case, check_end=check_end)
-
-
 # Another partition
 
 
@@ -236,8 +191,6 @@ def change(num_threads: int) -> Outcome:
 
 CASES: Cases = {
     "partition": lambda: change(2),
-    "turns": lambda: take_turns(2, 4, 2),
-    "turns-3": lambda: take_turns(1, 2, 3),
     "row": lambda: work(3, ROW, 2),
     "pair-3": lambda: work(2, PAIR, 3),
     "long-row": lambda: work(4, LONG_ROW, 2),
@@ -264,16 +217,6 @@ MUTANTS: Mutants = {
             "regions.state[a] == IDLE",
         ),
         "data race",
-    ),
-    "turns: clears what the next turn uses": (
-        "turns",
-        edit(distances.end_turn, "(turn + TWO) % THREE", "(turn + ONE) % THREE"),
-        "not all that was found",
-    ),
-    "turns: two share one place": (
-        "turns",
-        edit(distances.next_block, "(turn % TWO) * PADDING", "ZERO * PADDING"),
-        "not all that was found",
     ),
     "partition: closes faces while others open some": (
         "partition",
@@ -311,7 +254,7 @@ def test_expressions_hide_no_value() -> None:
     """What the explorer's states rely on."""
     stepping = {
         name
-        for module in (atomics, regions, distances)
+        for module in (atomics, regions)
         for name, value in vars(module).items()
         if callable(value) and name[0].islower() and not name.startswith("make")
     }

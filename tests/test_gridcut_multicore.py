@@ -23,8 +23,7 @@ from preflow.gridcut.multicore_merging import MergingOptions, blocks_wanted
 from preflow.parallel.delays import make_delays
 from preflow.solving.run import Control
 
-METHODS = ["multicore-merging", "multicore-regions", "multicore-lockfree"]
-BY_BLOCKS = METHODS[:2]
+METHODS = ["multicore-merging", "multicore-lockfree"]
 #: One kernel serves all neighbourhoods; these are those with a name.
 PAIRS = {4: 2, 8: 4, 6: 3, 18: 9, 26: 13}
 
@@ -75,13 +74,12 @@ def grids(draw: st.DrawFn) -> GridNetwork:
     threads=st.sampled_from([1, 2, 3, 9]),
     blocks=st.sampled_from([None, 2, 7, 1000]),
     repartition=st.booleans(),
-    waves=st.sampled_from([0, 1, 2, 8]),
 )
 @settings(max_examples=100, deadline=None)
 def test_merging_agrees_with_the_general_solver(
-    grid: GridNetwork, threads: int, blocks: int | None, repartition: bool, waves: int
+    grid: GridNetwork, threads: int, blocks: int | None, repartition: bool
 ) -> None:
-    options = {"blocks": blocks, "repartition": repartition, "waves": waves}
+    options = {"blocks": blocks, "repartition": repartition}
     check(grid, method="multicore-merging", threads=threads, options=options)
 
 
@@ -101,7 +99,7 @@ def test_a_neighbourhood_of_ones_own(method: str) -> None:
     neighbor = rng.integers(0, 9, (3, 11, 13))
     network = GridNetwork.from_arrays(source, sink, neighbor, connectivity=[(0, 5), (4, -3), (7, 1)])
     for threads in (1, 3):
-        options = {"blocks": 40} if method in BY_BLOCKS else {}
+        options = {"blocks": 40} if method == "multicore-merging" else {}
         check(network, method=method, threads=threads, options=options)
 
 
@@ -180,7 +178,7 @@ def test_many_solves_on_more_threads_than_cores(method: str) -> None:
         expected = preflow.grid_cut(network, method="serial-incremental-bfs")
         for threads in (2, 5, 16):
             for blocks in (6, 60):
-                options = {"blocks": blocks} if method in BY_BLOCKS else {}
+                options = {"blocks": blocks} if method == "multicore-merging" else {}
                 result = preflow.grid_cut(network, method=method, threads=threads, options=options)
                 result.verify()
                 assert result.value == expected.value
@@ -191,11 +189,8 @@ def test_many_solves_on_more_threads_than_cores(method: str) -> None:
 def test_threads_that_are_held_up(seed: int) -> None:
     grid = integer_grid(smooth_grid((8, 20, 20) if seed % 2 else (40, 50), seed))
     threads = 2 + 3 * (seed % 3)
-    for options in (
-        MergingOptions(blocks=30),
-        MergingOptions(blocks=30, repartition=False),
-        MergingOptions(blocks=30, waves=4),
-    ):
+    for repartition in (True, False):
+        options = MergingOptions(blocks=30, repartition=repartition)
         control = Control(threads=threads, delays=make_delays(threads, seed))
         solution = multicore_merging.solve(grid, None, options, control)
         assert solution.finished
@@ -224,7 +219,7 @@ def test_a_path_longer_than_there_is_room_for_levels_at_first(method: str) -> No
     source[0, 0] = sink[0, -1] = 5
     network = GridNetwork.from_arrays(source, sink, 3)
     for blocks in (1, 3):
-        options = {"blocks": blocks} if method in BY_BLOCKS else {}
+        options = {"blocks": blocks} if method == "multicore-merging" else {}
         assert check(network, method=method, threads=2, options=options).value == 3
 
 
@@ -243,7 +238,7 @@ def test_warm_starts(method: str, threads: int) -> None:
         sink[2:5] += rng.integers(0, 50, (3, 20, 30))
         network = GridNetwork.from_arrays(source, sink, strength)
         cold = preflow.grid_cut(network, method="serial-incremental-bfs")
-        options = {"blocks": 20} if method in BY_BLOCKS else {}
+        options = {"blocks": 20} if method == "multicore-merging" else {}
         result = preflow.grid_cut(network, method=method, threads=threads, warm_start=result, options=options)
         result.verify()
         assert result.value == cold.value
@@ -263,10 +258,9 @@ def is_cut_from(state: Any, grid: Any) -> NDArray[np.bool_]:
             return ~reaching
 
 
-@pytest.mark.parametrize("waves", [0, 4])
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("milliseconds", [0, 1, 3, 10])
-def test_a_stopped_solve_leaves_a_flow(milliseconds: int, threads: int, waves: int) -> None:
+def test_a_stopped_solve_leaves_a_flow(milliseconds: int, threads: int) -> None:
     grid = integer_grid(smooth_grid((200, 150), 1))
     optimum = lower_bound(grid, multicore_merging.solve(grid, None, MergingOptions(), Control()).terminal)
     control = Control(threads=threads)
@@ -275,7 +269,7 @@ def test_a_stopped_solve_leaves_a_flow(milliseconds: int, threads: int, waves: i
         timer.start()
     else:
         control.stop[0] = 1
-    solution = multicore_merging.solve(grid, None, MergingOptions(blocks=20, waves=waves), control)
+    solution = multicore_merging.solve(grid, None, MergingOptions(blocks=20), control)
     timer.cancel()
     check_grid_flow(grid, solution.residual, solution.terminal)
     assert lower_bound(grid, solution.terminal) <= optimum
@@ -300,7 +294,6 @@ def test_a_time_limit_leaves_bounds(method: str) -> None:
         ("multicore-merging", {"blocks": 0}),
         ("multicore-merging", {"blocks": 1.5}),
         ("multicore-merging", {"repartition": 1}),
-        ("multicore-regions", {"waves": -1}),
         ("multicore-lockfree", {"relabel_period": 0}),
         ("multicore-lockfree", {"concurrent_relabel": True}),
     ],

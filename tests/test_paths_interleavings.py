@@ -193,7 +193,7 @@ CASES: Cases = {
     "phase-return": lambda: phase(RETURN),
     "phase-give": lambda: phase(GIVE),
     "phase-give-all": lambda: phase(GIVE_ALL),
-    "phase-below": lambda: phase(BELOW, length=1),
+    "phase-below": lambda: phase(BELOW),
     "phase-give-less": lambda: phase(GIVE_LESS),
     "phase-sideways": lambda: phase(SIDEWAYS),
     "phase-cross": lambda: phase(CROSS, length=4),

@@ -32,15 +32,6 @@ METHODS = (
         parallel=True,
     ),
     Method(
-        "multicore-regions",
-        "gridcut.multicore_merging",
-        "MergingOptions",
-        "blocks pass excess on to one another before they are merged: for flow that goes far",
-        "preflow; Delong and Boykov 2008; Shekhovtsov and Hlavac 2013",
-        parallel=True,
-        preset={"waves": 2, "repartition": False},
-    ),
-    Method(
         "multicore-lockfree",
         "gridcut.multicore_lockfree",
         "GridLockFreeOptions",

@@ -12,8 +12,6 @@ more threads are busy for longer. Even so the last merges have one thread, and t
 So all threads go to another partition before, of larger blocks which stand across the faces of the first
 ones, and search these with the flow and the trees that are there (borders.py); then to one of larger blocks
 still. The few blocks of the last one are merged: a few hundredths of the pushes, where flow goes far.
-
-multicore-regions has ``waves`` instead: closed blocks pass excess on to one another, see waves.py.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ from ..parallel.barrier import PATIENCE, make_barrier, wait
 from ..parallel.delays import delay
 from ..parallel.pieces import run_pieces
 from ..parallel.team import run_solver, share_of
-from ..solving.options import check_count, check_flag, check_positive
+from ..solving.options import check_flag, check_positive
 from ..solving.run import Control
 from ..stats import PUSHES, RELABELS
 from .blocks import (
@@ -49,7 +47,6 @@ from .blocks import (
     rows_of,
 )
 from .borders import change_partition, go_on_in_block, wake_border
-from .distances import Waves, make_waves
 from .forests import (
     DEPTH,
     HEAD,
@@ -64,10 +61,9 @@ from .forests import (
     with_levels,
 )
 from .growth import deficits_reach, search, sweep
-from .regions import BLOCKS_TAKEN, CLOSED, GROWN, IDLE, NOT_SEARCHED, Regions, make_regions, next_region
+from .regions import BLOCKS_TAKEN, CLOSED, GROWN, IDLE, Regions, make_regions, next_region
 from .solution import GridFlow, GridSolution
 from .state import GridState, grid_solution, grid_state, interior, padding
-from .waves import drive_waves
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -92,17 +88,13 @@ class MergingOptions:
     repartition : bool
         Search larger blocks that stand across the faces of the last ones until there are few, which are then
         merged.
-    waves : int
-        Waves of excess over closed faces before the first merge, at most.
     """
 
     blocks: int | None = None
     repartition: bool = True
-    waves: int = 0
 
     def __post_init__(self) -> None:
         check_flag("repartition", self.repartition)
-        check_count("waves", self.waves)
         if self.blocks is not None:
             check_positive("blocks", self.blocks)
 
@@ -209,19 +201,6 @@ def solve_blocks(merging: Merging, thread: Any, forests: Forests, box: Any, regi
 
 
 @kernel
-def send_waves(merging: Merging, waves: Waves, thread: Any, forests: Forests, box: Any, most: Any) -> None:
-    """Send excess over closed faces, one thread's share; if any was, blocks are to be searched anew."""
-    regions = merging.regions
-    sent = drive_waves(waves, thread, forests, box, most)
-    if thread == ZERO:
-        regions.shared[BLOCKS_TAKEN] = len(regions.state) if sent == 0 else 0
-        regions.shared[GROWN] = ZERO
-        for block in range(len(regions.state)):
-            regions.state[block] = IDLE if sent == 0 else NOT_SEARCHED
-    wait(merging.barrier, np.uint64(len(merging.counts)))
-
-
-@kernel
 def open_faces(merging: Merging, thread: Any, num_threads: Any) -> None:
     """Wait for all threads, and open what is still closed: the solve was stopped."""
     if not wait(merging.barrier, num_threads):
@@ -267,8 +246,6 @@ def blocks_wanted(pixels: int, threads: int, asked: int | None) -> int:
 
 def merge(
     partitions: list[Merging],
-    waves: Waves | None,
-    most_waves: int,
     forests: Forests,
     pixels: int,
     control: Control,
@@ -304,11 +281,6 @@ def merge(
             last = following
             while len(own.first_orphan) <= int(last.regions.depth.max()) + 1:
                 own = with_levels(own)
-        if waves is not None:
-            run(solve_blocks, last)
-            if not wait(barrier, num_threads):
-                return
-            send_waves(last, waves, thread, own, box, most_waves)
         run(work, last)
         open_faces(last, thread, num_threads)
 
@@ -322,8 +294,8 @@ def solve(
 
     Notes
     -----
-    Memory beside the state: 10 bytes a pixel, 2 more with waves, those of closed arcs, and for each thread up
-    to 8 for each pixel of its region.
+    Memory beside the state: 10 bytes a pixel, those of closed arcs, and for each thread up to 8 for each
+    pixel of its region.
     """
     state = grid_state(grid, start, control.threads)
     first, last = map(int, interior(grid))
@@ -342,10 +314,8 @@ def solve(
     while options.repartition and blocks.counts.prod() > FEW_BLOCKS:
         blocks = coarser_blocks(blocks)
         partitions.append(partition(blocks))
-    final = partitions[-1]
-    waves = make_waves(state, final.blocks, final.faces, barrier, control) if options.waves else None
     forests = make_forests(state, 0)
-    merge(partitions, waves, options.waves, forests, last - first, control)
+    merge(partitions, forests, last - first, control)
     if control.stopped:
         sink_side = deficits_reach(grid, state)
         settled = not bool((state.terminal[first:last][sink_side] > 0).any())

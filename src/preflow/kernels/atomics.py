@@ -11,7 +11,6 @@ relaxed_store        write                                    relaxed
 load                 read                                     acquire
 store                write                                    release
 fetch_add            add, return the old value                acquire and release
-fetch_or             bitwise or, return the old value         acquire and release
 exchange             write, return the old value              acquire and release
 compare_exchange     write if the old value is as expected    acquire and release
 fetch_min            write if less, return the old value      acquire and release
@@ -85,14 +84,6 @@ def fetch_add(array: Any, index: Any, amount: Any) -> Any:
     _step("fetch_add")
     old = array[index]
     array[index] = old + array.dtype.type(amount)
-    return old
-
-
-def fetch_or(array: Any, index: Any, bits: Any) -> Any:
-    """Set `bits` in the integer ``array[index]`` and return what was there."""
-    _step("fetch_or")
-    old = array[index]
-    array[index] = old | array.dtype.type(bits)
     return old
 
 
@@ -288,7 +279,6 @@ _load = _load_intrinsic("acquire")
 _relaxed_store = _store_intrinsic("monotonic")
 _store = _store_intrinsic("release")
 _fetch_add = _read_modify_write_intrinsic("add")
-_fetch_or = _read_modify_write_intrinsic("or")
 _exchange = _read_modify_write_intrinsic("xchg")
 _fetch_min = _read_modify_write_intrinsic("min")
 _prefetch = _prefetch_intrinsic(False)
@@ -300,7 +290,6 @@ overload(relaxed_store)(lambda array, index, new: lambda array, index, new: _rel
 overload(load)(lambda array, index: lambda array, index: _load(array, index))
 overload(store)(lambda array, index, new: lambda array, index, new: _store(array, index, new))
 overload(fetch_add)(lambda array, index, more: lambda array, index, more: _fetch_add(array, index, more))
-overload(fetch_or)(lambda array, index, bits: lambda array, index, bits: _fetch_or(array, index, bits))
 overload(exchange)(lambda array, index, new: lambda array, index, new: _exchange(array, index, new))
 overload(compare_exchange)(
     lambda array, index, old, new: lambda array, index, old, new: _compare_exchange(array, index, old, new)
