@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import time
 from collections.abc import Callable
@@ -40,11 +41,13 @@ def seconds_in_turn(calls: dict[str, Callable[[], AssignmentResult]], repeats: i
 
 def measured(name: str, costs: np.ndarray, method: str, repeats: int) -> dict[str, Any]:
     """Return what a solve takes on one thread, as "auto" and by a method, and by that on more."""
-    calls = {"auto, 1 thread": lambda: preflow.linear_assignment(costs, threads=1)}
+    calls: dict[str, Callable[[], AssignmentResult]] = {
+        "auto, 1 thread": lambda: preflow.linear_assignment(costs, threads=1)
+    }
     for threads in thread_counts():
         if costs.ndim > 2 or threads >= 4:
-            calls[f"{method}, {threads}"] = lambda threads=threads: preflow.linear_assignment(
-                costs, method=method, threads=threads
+            calls[f"{method}, {threads}"] = functools.partial(
+                preflow.linear_assignment, costs, method=method, threads=threads
             )
     seconds = seconds_in_turn(calls, repeats)
     medians = {call: float(np.median(each)) for call, each in seconds.items()}

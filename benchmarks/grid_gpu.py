@@ -14,6 +14,7 @@ from typing import Any
 
 import cupy
 import numpy as np
+from numpy.typing import NDArray
 from records import write_rows
 
 import preflow
@@ -46,13 +47,13 @@ def instances(brain: str | None) -> Iterator[tuple[str, GridNetwork]]:
     yield "volume 300^3, constant", noisy_grid((300,) * 3, smoothing=4.0)
 
 
-def read_scan(path: str) -> np.ndarray:
+def read_scan(path: str) -> NDArray[Any]:
     """Return a scan with intensities up to about 255."""
     if path.endswith(".npy"):
-        return np.load(path)
+        return np.asarray(np.load(path))
     from preflow.vision import read_volume
 
-    return read_volume(path).data
+    return read_volume(path).values
 
 
 def white_matter(scan: np.ndarray) -> GridNetwork:

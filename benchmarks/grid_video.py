@@ -42,14 +42,13 @@ def frames(kind: str) -> Iterator[np.ndarray]:
 
 def seconds_a_frame(kind: str, connectivity: int, warm: bool, on_gpu: bool) -> float:
     """Return the median time of a frame."""
-    result, seconds = None, []
+    result: preflow.GridCutResult | None = None
+    seconds = []
     for data in frames(kind):
         source, sink = np.maximum(data, 0), np.maximum(-data, 0)
-        where = {"threads": 1}
         if on_gpu:
             import cupy
 
-            where = {"device": "cuda"}
             source, sink = cupy.asarray(source), cupy.asarray(sink)
             cupy.cuda.Device().synchronize()
         start = time.perf_counter()
@@ -59,11 +58,13 @@ def seconds_a_frame(kind: str, connectivity: int, warm: bool, on_gpu: bool) -> f
             STRENGTH,
             connectivity=connectivity,
             warm_start=result if warm else None,
-            **where,
+            device="cuda" if on_gpu else "cpu",
+            threads=None if on_gpu else 1,
         )
         if on_gpu:
             cupy.cuda.Device().synchronize()
         seconds.append(time.perf_counter() - start)
+    assert result is not None
     result.verify()
     return float(np.median(seconds[1:]))
 

@@ -39,7 +39,7 @@ class Seeds(NamedTuple):
 
 
 def smoothed(scan: NDArray[np.floating]) -> NDArray[np.float64]:
-    return gaussian_filter(scan.astype(np.float64), SMOOTHING)
+    return np.asarray(gaussian_filter(scan.astype(np.float64), SMOOTHING))
 
 
 def seeds_from_thresholds(scan: NDArray[np.floating]) -> Seeds:

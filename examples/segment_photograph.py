@@ -68,7 +68,7 @@ def segment_astronaut() -> tuple[NDArray[np.uint8], Segmentation]:
 def mask_by_hand() -> NDArray[np.bool_]:
     """Return the mask inside the outline drawn by hand, shape (512, 512)."""
     outline = np.array(json.loads(OUTLINE_BY_HAND.read_text())["outline"])
-    return skimage.draw.polygon2mask((512, 512), outline[:, ::-1])
+    return np.asarray(skimage.draw.polygon2mask((512, 512), outline[:, ::-1]))
 
 
 def intersection_over_union(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> float:

@@ -37,7 +37,7 @@ def half(image: NDArray[Any]) -> NDArray[np.float64]:
     """Return the means of 2 x 2 pixels."""
     height, width = (size // 2 * 2 for size in image.shape[:2])
     blocks = image[:height, :width].reshape(height // 2, 2, width // 2, 2, -1)
-    return blocks.mean(axis=(1, 3))
+    return np.asarray(blocks.mean(axis=(1, 3)))
 
 
 def main() -> None:

@@ -24,7 +24,8 @@ from preflow.generators import FAMILIES, bipartite_family
 
 TOOLS = ("memcheck", "racecheck")
 PROBLEMS = ("max_flow", "grid_cut", "bipartite_matching", "linear_assignment")
-TIME_LIMIT = 300
+#: Seconds for a method.
+TIME_LIMIT = int(os.environ.get("SANITIZE_SECONDS", "300"))
 #: Findings, and what of them differs from run to run.
 FINDING = re.compile(r"^=+ +((?:Error|Warning|Invalid|Program hit|Race|Leaked).*)$", re.MULTILINE)
 CHANGING = re.compile(r"0x[0-9a-f]+|\d+ hazards?|\bthread \([\d,]+\)|\bblock \([\d,]+\)", re.IGNORECASE)
@@ -51,8 +52,8 @@ def grids(_: str) -> Iterator[tuple[Any, ...]]:
 
 def pairs(problem: str) -> Iterator[tuple[Any, ...]]:
     if problem == "linear_assignment":
-        for size in (20, 60):
-            yield (np.random.default_rng(0).integers(0, 100, (size, size)),)
+        for rows in (20, 60):
+            yield (np.random.default_rng(0).integers(0, 100, (rows, rows)),)
         return
     for family, size in (("erdos-renyi", "400x3"), ("rmat", "8x8"), ("hugetrace-like", "500")):
         yield (bipartite_family(family).generate(size, seed=0),)
@@ -61,7 +62,10 @@ def pairs(problem: str) -> Iterator[tuple[Any, ...]]:
 def run(tool: str, problem: str, method: str) -> tuple[str, bool]:
     """Return what a tool says of a method, and whether that is no more than warnings."""
     command = ["compute-sanitizer", "--tool", tool, sys.executable, __file__, "--solve", problem, method]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=TIME_LIMIT)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=TIME_LIMIT)
+    except subprocess.TimeoutExpired:
+        return f"{tool} {problem} {method}: not done after {TIME_LIMIT} s", False
     output = done.stdout + done.stderr
     summary = re.findall(r"^=+ ((?:ERROR|RACECHECK) SUMMARY.*)$", output, re.MULTILINE)
     found = Counter(CHANGING.sub("...", line)[:300] for line in FINDING.findall(output))

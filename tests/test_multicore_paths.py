@@ -26,7 +26,6 @@ ZERO = np.uint64(0)
         {"path_length": True},
         {"path_length": 1.5},
         {"relabel_period": 0},
-        {"floor_threads": -1},
         {"relabel_period": float("inf")},
         {"gap": True},
     ],
@@ -41,13 +40,10 @@ def test_bad_options(options: dict[str, object]) -> None:
     threads=st.integers(1, 8),
     length=st.sampled_from([1, 2, 4, 100]),
     period=st.sampled_from([1e-9, 0.1, 1.0, 1e300]),
-    floor_threads=st.sampled_from([0, 8]),
 )
 @settings(max_examples=100)
-def test_agrees_with_oracle(
-    problem: SmallProblem, threads: int, length: int, period: float, floor_threads: int
-) -> None:
-    options = {"path_length": length, "relabel_period": period, "narrow": 0, "floor_threads": floor_threads}
+def test_agrees_with_oracle(problem: SmallProblem, threads: int, length: int, period: float) -> None:
+    options = {"path_length": length, "relabel_period": period, "narrow": 0}
     check_against_oracle(problem, method=METHOD, threads=threads, options=options)
 
 

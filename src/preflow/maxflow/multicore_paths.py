@@ -7,8 +7,7 @@ close to the serial one, where most of the speed comes from. A thread without wo
 vertices (Cihan 2010, section 4.7; here of the highest labels). A thread whose vertices all lie below a floor
 asks for higher ones, too, before it goes on: it would work near the sink, change distances there, and the
 next search would have to find everything beyond anew. The floor begins at the highest vertex of a phase, and
-threads that wait in vain lower it. Teams of more than `floor_threads` have none: what it gains there has not
-been measured.
+threads that wait in vain lower it.
 
 Only its holder pushes from a vertex, relabels it, and lowers its excess. An inner vertex of a path has no
 excess; it is held by one unit that is put there by compare-and-exchange, a mark that the holder takes back.
@@ -103,20 +102,16 @@ class PathsOptions:
         Number of arcs, at most, over which excess is pushed at once.
     narrow : int
         Where no level near the sink has as many vertices, `serial-hi-pr` solves it; 0 for never.
-    floor_threads : int
-        Up to so many threads work above a floor.
     """
 
     relabel_period: float = 1.0
     path_length: int = 4
     narrow: int = 1024
-    floor_threads: int = 8
 
     def __post_init__(self) -> None:
         check_relabel_rule("work", self.relabel_period)
         check_positive("path_length", self.path_length)
         check_count("narrow", self.narrow)
-        check_count("floor_threads", self.floor_threads)
 
 
 @kernel
@@ -406,7 +401,6 @@ def first_stage(
     state: State,
     longest: Any,
     work_limit: Any,
-    has_floor: bool,
     stop: Any,
     counts: Any,
     progress: Any,
@@ -435,7 +429,7 @@ def first_stage(
         floor = ZERO
         for other in range(num_threads):
             active += state.active[np.uint64(other) * PADDING]
-            if has_floor:
+            if num_threads > ONE:
                 floor = max(floor, state.highest[np.uint64(other) * PADDING])
         if thread == ZERO:
             progress[0] = active
@@ -503,7 +497,6 @@ def solve(net: ResidualArrays, options: PathsOptions, control: Control) -> NDArr
             state,
             np.uint64(options.path_length),
             work_limit,
-            1 < threads <= options.floor_threads,
             control.stop,
             control.thread_counts[thread],
             control.excess,
