@@ -28,9 +28,10 @@ from preflow.graph.residual import ResidualArrays
 from preflow.kernels import atomics
 from preflow.kernels.atomics import PADDING, compare_exchange, relaxed_store
 from preflow.maxflow import held_vertices as held
-from preflow.maxflow import multicore_paths as paths
+from preflow.maxflow import multicore_paths, path_phase
 from preflow.maxflow.held_vertices import GAP, State
-from preflow.maxflow.multicore_paths import WORK_QUANTUM, start_phase
+from preflow.maxflow.multicore_paths import start_phase
+from preflow.maxflow.path_phase import WORK_QUANTUM
 from preflow.parallel import idle, queues
 from preflow.parallel import search as searching
 from preflow.parallel.queues import Queues, make_queues
@@ -133,7 +134,7 @@ def phase(
                 held.change_level(state, me, num_threads, TWO, FOUR)
                 begin, seen = held.release(net, state, me, ZERO, np.int64(-1), begin), FOUR
             floor = max(state.highest)
-            return paths.run_phase(
+            return path_phase.run_phase(
                 search, gifts, me, net, state, np.uint64(length), limit, stop, counts[me], begin, seen, floor
             )
 
@@ -161,7 +162,7 @@ def phase(
                 lies_above = height[v] > min(n, state.shared[GAP])
                 assert lies_above, f"vertex {v} is lost at height {height[v]}"
 
-    paths.WORK_QUANTUM = WORK_QUANTUM if work_limit is None else ONE
+    path_phase.WORK_QUANTUM = WORK_QUANTUM if work_limit is None else ONE
     return explore(make_case, check_state, check_end)
 
 
@@ -229,12 +230,12 @@ MUTANTS: Mutants = {
     ),
     "path: the mark is not taken back on retreat": (
         "phase-return",
-        edit(paths.run_phase, RETREAT + "                depth -= ONE", "depth -= ONE"),
+        edit(path_phase.run_phase, RETREAT + "                depth -= ONE", "depth -= ONE"),
         "excess is not conserved",
     ),
     "path: the mark is not taken back after a push": (
         "phase-meet",
-        edit(paths.push_along_path, "carried - amount - 1", "carried - amount"),
+        edit(path_phase.push_along_path, "carried - amount - 1", "carried - amount"),
         "excess is not conserved",
     ),
     "path: an inner vertex that others pushed to is not kept": (
@@ -244,7 +245,7 @@ MUTANTS: Mutants = {
     ),
     "path: who pushes last holds the vertex too": (
         "phase-meet",
-        edit(paths.push_along_path, "w, carried) == 0", "w, carried) >= 0"),
+        edit(path_phase.push_along_path, "w, carried) == 0", "w, carried) >= 0"),
         "data race on net",
     ),
     "stacks: their top does not rise": (
@@ -271,7 +272,7 @@ MUTANTS: Mutants = {
         edit(held.wait_for_higher, "if claim(idle, thread):", "if True:"),
         "is lost",
     ),
-    "floor: who waits above it counts as empty": (
+    "floor: who waits below it counts as empty": (
         "phase-below",
         edit(held.wait_for_higher, "EMPTY if level == ZERO else HOLDING", "EMPTY"),
         "is lost",
@@ -283,17 +284,19 @@ MUTANTS: Mutants = {
     ),
     "exact heights: an arc saturated on the way is not seen": (
         "phase-meet",
-        edit(paths.push_along_path, "(i > ZERO or amount == carried)", "i == ZERO and amount == carried"),
+        edit(
+            path_phase.push_along_path, "(i > ZERO or amount == carried)", "i == ZERO and amount == carried"
+        ),
         "height of",
     ),
     "exact heights: a relabel is not seen": (
         "phase-keep",
-        edit(paths.run_phase, "exact_below = min(exact_below, previous)", "pass"),
+        edit(path_phase.run_phase, "exact_below = min(exact_below, previous)", "pass"),
         "height of",
     ),
     "counts: the height before is not remembered": (
         "phase-give-less",
-        edit(paths.run_phase, "touched = max(touched, previous)", "pass"),
+        edit(path_phase.run_phase, "touched = max(touched, previous)", "pass"),
         "wrong counts",
     ),
     "counts: a vertex is not counted at its new height": (
@@ -311,11 +314,12 @@ def test_expressions_hide_no_value() -> None:
     """What the explorer's states rely on."""
     stepping = {
         name
-        for module in (atomics, idle, queues, searching, paths)
+        for module in (atomics, idle, queues, searching, path_phase)
         for name, value in vars(module).items()
         if callable(value) and name[0].islower() and not name.startswith(("make", "slot", "owner_of"))
     }
-    assert hidden_values(paths, stepping) == []
+    for module in (multicore_paths, path_phase):
+        assert hidden_values(module, stepping) == []
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from exploration import Cases, Mutants, edit, exploration_tests, hold_constant, 
 from preflow.graph.residual import ResidualArrays
 from preflow.kernels import atomics
 from preflow.parallel import search as searching
+from preflow.parallel import search_level as level
 from preflow.parallel.search_state import Search
 from scheduler import Outcome, Thread, explore, hidden_values
 from tiny_networks import Arcs, Flow, distances, make_tiny_search, residual_of
@@ -216,7 +217,7 @@ MUTANTS: Mutants = {
     "search: the arc that did not fit is skipped": (
         "search-fan",
         edit(
-            searching.search_part,
+            level.search_part,
             "return k, a - begin, pushes",
             "return k, a - begin + ONE, pushes",
         ),
@@ -229,18 +230,18 @@ MUTANTS: Mutants = {
     ),
     "search: mail is labelled twice": (
         "search-diamond",
-        edit(searching.read_mail, "if np.uint64(height[w]) > n:", "if True:"),
+        edit(level.read_mail, "if np.uint64(height[w]) > n:", "if True:"),
         "found",
     ),
     "drain: a saturated arc counts": (
         "drain-ways",
-        edit(searching.reach, "if net.residual[b] == 0:", "if False:"),
+        edit(level.reach, "if net.residual[b] == 0:", "if False:"),
         "heights",
     ),
     "drain: adds plainly what others' vertices get": (
         "drain-3",
         edit(
-            searching.reach,
+            level.reach,
             "fetch_add(net.excess, net.head[b], amount)",
             "net.excess[net.head[b]] += amount",
         ),
