@@ -3,18 +3,14 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-# Tests that keep all cores busy by themselves: two such processes would take each other's turns.
-THREADED := $(wildcard $(addprefix tests/test_,cuda_coloring.py cuda_grid_*.py cuda_lockfree.py cuda_matching.py \
-	cuda_maxflow.py device_*.py gridcut_multicore.py multicore*.py parallel.py stress.py))
-
 .PHONY: demo test lint bench clean
 
 demo: $(VENV)/.vision
 	$(BIN)/python examples/segment_photograph.py --out demo-output
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(addprefix --ignore=,$(THREADED))
-	$(BIN)/python -m pytest $(THREADED)
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile -m "not alone"
+	$(BIN)/python -m pytest -m alone tests
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -18,10 +18,22 @@ from preflow.errors import DeviceUnavailableError
 DATA = Path(__file__).parent / "data"
 SHARED = Path(__file__).parents[2] / "shared" / "instances"
 
+#: Files of tests that keep all cores busy by themselves.
+ALONE = ("cuda_grid_tiled", "cuda_maxflow", "gridcut_multicore", "multicore*", "parallel", "stress")
+
 settings.register_profile(
     "preflow", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 settings.load_profile("preflow")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that run alone; not those under a sanitizer, whose time goes into g++."""
+    for item in items:
+        builds = "sanitizer" in getattr(item, "fixturenames", ())
+        if not builds and any(item.path.match(f"test_{name}.py") for name in ALONE):
+            item.add_marker("alone")
 
 
 def heed_ctrl_c() -> None:

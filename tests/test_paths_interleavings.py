@@ -177,7 +177,7 @@ GIVE_ALL = [*GIVE[:-1], (1, 4, 2)]
 #: As GIVE, but vertex 2, which is kept, has more, so that 0, given away, can die at once.
 GIVE_LESS = [(3, 0, 1), (3, 2, 2), (0, 1, 1), (2, 1, 2), (1, 4, 1)]
 #: Thread 0 has two vertices with excess and thread 1 one, which lies below the floor.
-BELOW = [(4, 0, 1), (4, 2, 1), (4, 3, 1), (0, 3, 1), (2, 3, 1), (3, 1, 3), (1, 5, 3)]
+BELOW = [(4, 0, 1), (4, 2, 1), (4, 3, 1), (0, 3, 1), (2, 1, 1), (3, 1, 2), (1, 5, 3)]
 #: As RETURN, and the two vertices can push to each other once one of them is relabelled.
 SIDEWAYS = [*RETURN, (1, 2, 1), (2, 1, 1)]
 #: A path of three arcs whose last inner vertex gets excess from another thread.
@@ -194,7 +194,7 @@ CASES: Cases = {
     "phase-return": lambda: phase(RETURN),
     "phase-give": lambda: phase(GIVE),
     "phase-give-all": lambda: phase(GIVE_ALL),
-    "phase-below": lambda: phase(BELOW),
+    "phase-below": lambda: phase(BELOW, length=1),
     "phase-give-less": lambda: phase(GIVE_LESS),
     "phase-sideways": lambda: phase(SIDEWAYS),
     "phase-cross": lambda: phase(CROSS, length=4),

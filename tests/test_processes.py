@@ -66,7 +66,7 @@ def test_repeated_solves_leave_no_more_memory(method: str) -> None:
 
     def solve_often(times: int) -> int:
         for _ in range(times):
-            preflow.max_flow(problem, method=method, threads=4 if method in PARALLEL else None)
+            preflow.max_flow(problem, method=method, threads=2 if method in PARALLEL else None)
         return resident_bytes()
 
     before = solve_often(WARM_UP)
