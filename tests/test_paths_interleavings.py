@@ -318,7 +318,7 @@ def test_expressions_hide_no_value() -> None:
         for name, value in vars(module).items()
         if callable(value) and name[0].islower() and not name.startswith(("make", "slot", "owner_of"))
     }
-    for module in (multicore_paths, path_phase):
+    for module in (multicore_paths, path_phase, held):
         assert hidden_values(module, stepping) == []
 
 

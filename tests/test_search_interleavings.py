@@ -257,11 +257,12 @@ def test_expressions_hide_no_value() -> None:
     """What the explorer's states rely on."""
     stepping = {
         name
-        for module in (atomics, searching)
+        for module in (atomics, searching, level)
         for name, value in vars(module).items()
         if callable(value) and name[0].islower() and not name.startswith(("make", "slot", "owner_of"))
     }
-    assert hidden_values(searching, stepping) == []
+    for module in (searching, level):
+        assert hidden_values(module, stepping) == []
 
 
 if __name__ == "__main__":

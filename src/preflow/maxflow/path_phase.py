@@ -218,6 +218,7 @@ def run_phase(
                 v = active
                 h = highest
                 continue
+            # As lowest_neighbour_now does; calling that, with all arrays, costs one thread 5 to 9 %.
             low = n
             arc = last
             a = first
