@@ -31,7 +31,6 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {
             "lanes": 1,
             "few": 0,
-            "steps": 1,
             "step_limit": 1,
             "step_percent": 0,
             "work_percent": 1,

@@ -167,15 +167,17 @@ def test_loads_and_stores() -> None:
 
 def test_bits() -> None:
     values = [0, 1, 12, 2**31, 2**32, 2**63, 2**64 - 1]
-    results = zeros(6 * len(values), np.int64)
+    results = zeros(7 * len(values), np.int64)
     run("bits", 1, len(values), (np.array(values, np.uint64), results))
-    for value, (popc, popcll, ffs, clz, clzll, extremes) in zip(values, results.reshape(-1, 6), strict=True):
+    for value, result in zip(values, results.reshape(-1, 7), strict=True):
+        popc, popcll, ffs, clz, clzll, extremes, high = result
         low = value % 2**32
         assert (popc, popcll) == (low.bit_count(), value.bit_count())
         assert ffs == (low & -low).bit_length()
         assert (clz, clzll) == (32 - low.bit_length(), 64 - value.bit_length())
         signed = value - 2**64 if value >= 2**63 else value
         assert extremes == min(value, 7) + max(signed, -7)
+        assert high == low * (value // 2 % 2**32) >> 32
 
 
 class Inner(NamedTuple):

@@ -67,6 +67,7 @@ inline int __ffs(int bits) { return __builtin_ffs(bits); }
 inline int __ffsll(long long bits) { return __builtin_ffsll(bits); }
 inline int __clz(int bits) { return bits ? __builtin_clz(bits) : 32; }
 inline int __clzll(long long bits) { return bits ? __builtin_clzll(bits) : 64; }
+inline unsigned __umulhi(unsigned a, unsigned b) { return static_cast<unsigned long long>(a) * b >> 32; }
 inline void __nanosleep(unsigned) { sched_yield(); }
 
 #ifdef __SANITIZE_THREAD__

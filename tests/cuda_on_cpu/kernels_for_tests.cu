@@ -165,13 +165,14 @@ struct Bits { const u64* values; i64* results; };
 
 extern "C" __global__ void bits(const Bits* arguments) {
     u64 value = arguments->values[grid_thread()];
-    i64* results = arguments->results + 6 * grid_thread();
+    i64* results = arguments->results + 7 * grid_thread();
     results[0] = __popc(static_cast<u32>(value));
     results[1] = __popcll(value);
     results[2] = __ffs(static_cast<int>(value));
     results[3] = __clz(static_cast<int>(value));
     results[4] = __clzll(static_cast<i64>(value));
     results[5] = min(value, 7ull) + max(static_cast<i64>(value), -7ll);
+    results[6] = __umulhi(static_cast<u32>(value), static_cast<u32>(value >> 1));
 }
 
 struct Inner { i64* array; i64 integer; };

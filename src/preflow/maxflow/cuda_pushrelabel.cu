@@ -13,7 +13,7 @@
 
 // Tells what this warp did since it last told; it has nothing to do now.
 __device__ void rest(const Counters& counters, Operations& operations) {
-    const u32 activated = static_cast<u32>(sum_of_warp(static_cast<u64>(static_cast<i64>(operations.activated))));
+    const u32 activated = sum_of_warp(static_cast<u32>(operations.activated));
     operations.activated = 0;
     if (lane_id() == 0) {
         if (activated != 0) fetch_add(&counters.base[ACTIVE], activated);
@@ -27,22 +27,33 @@ constexpr u64 SWEEPS = 4;
 // whatever is still active.
 constexpr u32 MOST_POLLS = 1u << 22;
 
+// What all warps of a block that discharge go by, in shared memory, as registers are scarce.
+struct Pace {
+    Inboxes inboxes;
+    u32 report_at;    // work that a warp does before it tells
+    u32 most_visits;  // of a warp, before a search is due
+};
+
 // Every warp discharges the vertices in its inbox, without waiting for others, until no vertex is active or a search
 // is due; returns how many entries of its inbox it has taken.
-__device__ u32 discharge_inbox(const Arguments& args, const Dischargers& team, const Inboxes& inboxes,
+__device__ u32 discharge_inbox(const Arguments& args, const Dischargers& team, Pace& pace,
                                const Counters& counters, const State& state, Operations& operations) {
-    const bool searches_due = state.search_blocks == 0;
     constexpr u32 VERTICES = WARP / LANES_A_VERTEX;
     const u32 group = lane_id() / LANES_A_VERTEX;
-    const u32 num_warps = team.num_warps(), warp = team.warp();
-    const u64 most_steps = !searches_due
-                               ? ~0ull
-                               : args.step_limit + args.step_percent * state.level / 100 +
-                                     SWEEPS * state.active / (num_warps * VERTICES);
-    const u32 report_at = static_cast<u32>(args.work_limit / (8 * num_warps)) + 1;
+    const u32 warp = team.warp();
+    if (threadIdx.x == 0) {
+        const u32 num_warps = team.num_warps();
+        pace.inboxes = args.inboxes.split(num_warps, args.net.num_vertices);
+        pace.report_at = static_cast<u32>(args.work_limit / (8 * num_warps)) + 1;
+        const u64 most = args.step_limit + args.step_percent * state.level / 100 +
+                         SWEEPS * state.active / (num_warps * VERTICES);
+        pace.most_visits = static_cast<u32>(min(most, 0xffffffffull));
+    }
+    __syncthreads();
+    const Inboxes& inboxes = pace.inboxes;
     u32 taken = 0;
     u32 v = NO_VERTEX;
-    u64 steps = 0;
+    u32 visits = 0;
     u32 polls = 0;
     bool resting = false;
     while (true) {
@@ -55,7 +66,7 @@ __device__ u32 discharge_inbox(const Arguments& args, const Dischargers& team, c
         const u32 missing = leaders & ~__ballot_sync(ALL_LANES, entry != 0);
         const u32 until = missing == 0 ? WARP : __ffs(missing) - 1;  // an entry after a missing one is left for later
         const bool takes = entry != 0 && lane_id() < until;
-        if (takes) inboxes.clear(warp, taken + rank);
+        const u32 held = takes ? inboxes.take(warp, taken + rank) : 0;
         __syncwarp();  // before another lane looks at the same place, a round of the ring later
         taken += __popc(__ballot_sync(ALL_LANES, takes));
         const u32 got = __shfl_sync(ALL_LANES, takes ? entry - 1 : NO_VERTEX, 0, LANES_A_VERTEX);
@@ -67,7 +78,7 @@ __device__ u32 discharge_inbox(const Arguments& args, const Dischargers& team, c
             if (!resting) rest(counters, operations);
             resting = true;
             if (lane_id() == 0) {
-                if (++polls == MOST_POLLS || (warp == 0 && searches_due && all_at_rest(counters, num_warps)))
+                if (++polls == MOST_POLLS || (warp == 0 && state.search_blocks == 0 && all_at_rest(counters, inboxes.num_owners)))
                     relaxed_store(&counters.base[OVER], 1u);
                 __nanosleep(100);
             }
@@ -78,26 +89,27 @@ __device__ u32 discharge_inbox(const Arguments& args, const Dischargers& team, c
         resting = false;
         const bool keeps = args.keeps != 0 && missing != 0;
         bool is_hub = false;
-        u32 kept = discharge<LANES_A_VERTEX>(args.net, args.label, inboxes, v, static_cast<u32>(args.steps), keeps,
-                                             times, operations, is_hub);
+        u32 kept = discharge<LANES_A_VERTEX>(args.net, args.label, inboxes, v, held, keeps, times, operations, is_hub);
         if constexpr (HAS_HUBS) {
             u32 hubs = __ballot_sync(ALL_LANES, is_hub && lane_id() % LANES_A_VERTEX == 0);
             for (; hubs != 0; hubs &= hubs - 1) {
                 const u32 leader = __ffs(hubs) - 1;
-                const HubDischarge outcome =
-                    discharge_hub(args.net, args.label, inboxes, __shfl_sync(ALL_LANES, v, leader),
-                                  static_cast<u32>(args.steps), keeps, times);
+                const u32 hub = __shfl_sync(ALL_LANES, v, leader);
+                const u32 held_hub = __shfl_sync(ALL_LANES, held, leader);
+                const HubDischarge outcome = discharge_hub(args.net, args.label, inboxes, hub,
+                                                           lane_id() == 0 ? held_hub : 0, keeps, times);
                 if (group == leader / LANES_A_VERTEX) kept = outcome.kept;
                 operations.add(outcome.operations);
             }
         }
         v = kept;
-        const u32 work = static_cast<u32>(sum_of_warp(operations.relabel_work));
-        ++steps;
-        if (work >= report_at || steps >= most_steps) {
+        if (state.search_blocks != 0) continue;
+        const u32 work = sum_of_warp(operations.relabel_work);
+        ++visits;
+        if (work >= pace.report_at || visits >= pace.most_visits) {
             operations.relabel_work = 0;
-            if (lane_id() == 0 && searches_due &&
-                (relaxed_fetch_add(&counters.base[WORK], work) + work >= args.work_limit || steps >= most_steps))
+            if (lane_id() == 0 && (relaxed_fetch_add(&counters.base[WORK], work) + work >= args.work_limit ||
+                                   visits >= pace.most_visits))
                 relaxed_store(&counters.base[OVER], 1u);
         }
     }
@@ -107,10 +119,10 @@ __device__ u32 discharge_inbox(const Arguments& args, const Dischargers& team, c
 }
 
 // Lets blocks discharge, and others search beside, until no vertex is active or all are to stop for a search.
-__device__ void discharge_all(const Arguments& args, GridTeam& team, GridTeam& searchers, const Counters& counters,
-                              State& state, Waves& waves, u64* pieces, u32* sizes, Operations& operations) {
+__device__ void discharge_all(const Arguments& args, GridTeam& team, AddingTeam& searchers, const Counters& counters,
+                              State& state, Waves& waves, Pace& pace, u64* pieces, u32* sizes,
+                              Operations& operations) {
     const Dischargers dischargers(state.search_blocks);
-    const Inboxes inboxes = args.inboxes.split(dischargers.num_warps(), args.net.num_vertices);
     const u64 round = state.round;
     u64* const words = args.state + (1 + round % 2) * STATE_WORDS;  // a slow block may still read the last ones
     const bool searches = blockIdx.x < state.search_blocks;
@@ -118,7 +130,7 @@ __device__ void discharge_all(const Arguments& args, GridTeam& team, GridTeam& s
     if (searches)
         send_waves(args, searchers, counters, state, waves, pieces, sizes);
     else
-        taken = discharge_inbox(args, dischargers, inboxes, counters, state, operations);
+        taken = discharge_inbox(args, dischargers, pace, counters, state, operations);
     if (team.is_first()) {
         if (searches) {
             state.searches = waves.newest;
@@ -135,6 +147,7 @@ __device__ void discharge_all(const Arguments& args, GridTeam& team, GridTeam& s
         state.phase = START;
     });
     if (!searches) {  // the next search fills the inboxes anew
+        const Inboxes& inboxes = pace.inboxes;
         const u32 warp = dischargers.warp();
         const u32 end = relaxed_load(&inboxes.ends[warp]);
         for (u32 k = lane_id(); k < end - taken; k += WARP) inboxes.clear(warp, taken + k);
@@ -150,9 +163,12 @@ KERNEL(push_relabel_slice, Arguments) {
     u32* const sizes = arena.take<u32>(5);
     u64* const pieces = arena.take<u64>(2 * BlockList::CAPACITY);
     Waves& waves = *arena.take<Waves>(1);
-    GridTeam team(args.arrivals), searchers(args.arrivals + 32, static_cast<u32>(args.search_blocks));
+    Pace& pace = *arena.take<Pace>(1);
+    GridTeam team(args.arrivals);
+    AddingTeam searchers(reinterpret_cast<u64*>(args.arrivals + 32), static_cast<u32>(args.search_blocks));
     const Counters counters{args.counters};
-    Operations operations;
+    Operations& operations = arena.take<Operations>(blockDim.x)[threadIdx.x];  // registers are scarce
+    operations = Operations();
     team.wait([&] {
         load_state(args.state, state);
         sizes[0] = sizes[1] = sizes[2] = sizes[3] = 0;
@@ -162,7 +178,7 @@ KERNEL(push_relabel_slice, Arguments) {
         if (phase == START)
             start_search(args, team, counters, state);
         else if (phase == DISCHARGE)
-            discharge_all(args, team, searchers, counters, state, waves, pieces, sizes, operations);
+            discharge_all(args, team, searchers, counters, state, waves, pace, pieces, sizes, operations);
         else if (!is_searching(args, state))
             finish_search(args, team, counters, state);
         else if (state.end - state.begin > args.few)
@@ -173,8 +189,8 @@ KERNEL(push_relabel_slice, Arguments) {
     team.wait([&] {
         if (blockIdx.x == 0) save_state(args.state, state);
     });
-    const u64 totals[3] = {operations.pushes, operations.relabels, operations.arc_scans};
-    for (u32 k = 0; k < 3; ++k) {
+    const u64 totals[4] = {operations.pushes, operations.relabels, operations.arc_scans, operations.faults};
+    for (u32 k = 0; k < 4; ++k) {
         const u64 total = sum_of_warp(totals[k]);
         if (total > 0 && lane_id() == 0) relaxed_fetch_add(&args.counts[k], total);
     }

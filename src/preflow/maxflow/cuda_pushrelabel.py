@@ -29,14 +29,17 @@ from ..graph.residual import ResidualArrays
 from ..solving.options import check_count, check_flag, check_positive
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS
+from .paired_capacities import pair_capacities, part_capacities
 
 SOURCE = Path(__file__).with_suffix(".cu")
 #: Words of 32 bits that the counters of a round take, and of 64 bits that the kernel's state takes.
-COUNTER_WORDS, STATE_WORDS = 56 * 32, 19
+COUNTER_WORDS, STATE_WORDS = 50 * 32, 19
 PHASE, ROUNDS_LEFT, SEARCHES, NANOSECONDS = 0, 1, 10, 15
 DONE = 3
-#: Bytes of shared memory: the state, a few counters, two lists of 2048 pieces, and where 512 waves stand.
-SHARED_BYTES = 8 * STATE_WORDS + 32 + 2 * 8 * 2048 + 4 * (9 + 512 + 3)
+#: Bytes of shared memory: the state, a few counters, two lists of 2048 pieces, where 512 waves stand, and what the
+#: warps go by; then what each thread counts.
+SHARED_BYTES = 8 * STATE_WORDS + 8 + 32 + 2 * 8 * 2048 + 4 * (10 + 512 + 2) + 48
+THREAD_BYTES = 24
 #: A vertex with more residual arcs is for all lanes of a warp, see discharge.cuh.
 WARP, HUB_DEGREE = 32, 128
 #: Neighbouring vertices with one owner, and the least room of an inbox: see inboxes.cuh.
@@ -57,8 +60,6 @@ class PushRelabelOptions:
     ----------
     lanes : int or None
         Threads that work on one vertex: 1, 2, 4, 8, 16 or 32; None takes what the mean degree suggests.
-    steps : int
-        Relabels and pushes of a vertex before others get their turn.
     work_percent : int
         Without waves a global relabel is due after so many hundredths of 6 n + m units of relabel work,
     step_limit, step_percent : int
@@ -80,7 +81,6 @@ class PushRelabelOptions:
     """
 
     lanes: int | None = None
-    steps: int = 1
     work_percent: int = 400
     step_limit: int = 64
     step_percent: int = 40
@@ -96,7 +96,7 @@ class PushRelabelOptions:
     def __post_init__(self) -> None:
         if self.lanes is not None and self.lanes not in (1, 2, 4, 8, 16, 32):
             raise InvalidInputError(f"option lanes is 1, 2, 4, 8, 16, 32 or None, got {self.lanes!r}")
-        for name in ("steps", "work_percent", "step_limit"):
+        for name in ("work_percent", "step_limit"):
             check_positive(name, getattr(self, name))
         for name in (
             "step_percent",
@@ -128,7 +128,6 @@ class Arguments(NamedTuple):
     counters: Any
     state: Any
     counts: Any
-    steps: int
     work_limit: int
     step_limit: int
     step_percent: int
@@ -176,7 +175,7 @@ def first_stage(
 ) -> tuple[Any, NDArray[Any]]:
     """Push excess until none can reach the sink; return the heights, exact, and the kernel's state."""
     xp, n, m = device.xp, net.num_vertices, len(net.arcs)
-    counts = xp.zeros(3, dtype=np.uint64)
+    counts = xp.zeros(4, dtype=np.uint64)
     search_blocks = device.num_multiprocessors * options.search_percent // 100
     room = max(1, -(-search_room(net) // 2))
     near_sink = xp.flatnonzero(net.sink_residual > 0).astype(np.uint32)
@@ -188,11 +187,10 @@ def first_stage(
         xp.empty(2 * room, dtype=np.uint64),
         room,
         make_inbox_room(device, n, device.num_multiprocessors - search_blocks),
-        xp.zeros(64, dtype=np.uint32),
+        xp.zeros(96, dtype=np.uint32),
         xp.zeros(COUNTER_WORDS, dtype=np.uint32),
         xp.zeros(3 * STATE_WORDS, dtype=np.uint64),
         counts,
-        options.steps,
         min(MOST_WORK, max(1, (6 * n + m) * options.work_percent // 100)),
         options.step_limit,
         options.step_percent,
@@ -210,6 +208,8 @@ def first_stage(
     lanes = options.lanes or lanes_for(n, m)
     greatest_degree = int((net.first_out[1:] - net.first_out[:-1]).max()) if n else 0
     has_hubs = lanes < WARP and greatest_degree > HUB_DEGREE
+    is_paired = pair_capacities(device, net)
+    constants = (("LANES_A_VERTEX", lanes), ("HAS_HUBS", int(has_hubs)), ("PAIRED", int(is_paired)))
     while True:
         if control.stopped:
             arguments = arguments._replace(only_search=1)
@@ -221,21 +221,22 @@ def first_stage(
             device.num_multiprocessors,
             device.block_threads,
             arguments,
-            shared_bytes=SHARED_BYTES,
-            constants=(
-                ("LANES_A_VERTEX", lanes),
-                ("HAS_HUBS", int(has_hubs)),
-            ),
+            shared_bytes=SHARED_BYTES + THREAD_BYTES * device.block_threads,
+            constants=constants,
             cooperative=True,
         )
         state = device.to_host(arguments.state)[:STATE_WORDS]
-        totals = device.to_host(counts)
+        *totals, faults = device.to_host(counts)
         control.counts[[PUSHES, RELABELS, ARC_SCANS]] = totals
         control.counts[[GLOBAL_RELABELS, RELABEL_NANOSECONDS]] = state[[SEARCHES, NANOSECONDS]]
         control.excess[0] = float(
             net.excess[arguments.label.view(np.uint32)[::2] != n + 1].sum(dtype=np.float64)
         )
+        if faults:
+            raise SolverError(f"cuda-pushrelabel pushed more than there was: state {state.tolist()}")
         if state[PHASE] == DONE:
+            if is_paired:
+                part_capacities(device, net)
             return xp.ascontiguousarray(arguments.label.view(np.uint32)[::2]), state
         if state[SEARCHES] > MOST_SEARCHES:
             raise SolverError(

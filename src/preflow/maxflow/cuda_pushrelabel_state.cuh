@@ -43,7 +43,6 @@ struct Arguments {
     u32* counters;
     u64* state;             // of the next launch, and two copies to pass on what one block did alone
     u64* counts;
-    u64 steps;              // of a vertex before others get their turn
     u64 work_limit;         // a search is due after so much work
     u64 step_limit;         // or when a warp has taken so many vertices and
     u64 step_percent;       // so many for each hundred levels of the last search
@@ -67,10 +66,8 @@ enum Shared : u32 {
     ACTIVE = WORK + 32,
     RESTS = ACTIVE + 32,
     WAKES = RESTS + 32,
-    WAVE_SIZES = WAKES + 32,
-    WAVE_LIST_SIZES = WAVE_SIZES + 3 * 32,
-    WAVE_ORDERS = WAVE_LIST_SIZES + 3 * 32,
-    ROUND = WAVE_ORDERS + 3 * 32,
+    WAVE_LIST_SIZES = WAKES + 32,
+    ROUND = WAVE_LIST_SIZES + 3 * 32,
     STARTS = ROUND + 32,  // of the waves, 64 bits each
 };
 

@@ -18,6 +18,9 @@ constexpr u32 REACH_PERCENT = 300, MOST_WAVES = 1000;
 // What the first block tells the others to do after a round.
 constexpr u32 GO_ON = 0, ALL_REST = 1, STOP = 2;
 
+// What blocks add up when a round ends: pieces that they have reached, blocks that have shared some, and the order.
+constexpr u32 SHARED_AT = 32, ORDER_AT = 44;
+
 // Where the waves stand, a copy in each block that sends them.
 struct Waves {
     u32 round;
@@ -29,13 +32,14 @@ struct Waves {
     u32 num_started;
     u32 next_start;       // the round in which the next one may start
     u32 is_over;
+    u32 order;            // of the first block, in its copy
     u32 starts[Timetable::SIZE];
 
     __device__ u32& start_of(u32 search) { return starts[search % Timetable::SIZE]; }
     __device__ bool one_starts() { return num_started > 0 && start_of(newest) == round; }
 
     __device__ void begin(u32 search, u32 distance) {
-        round = size = listed = kept = num_started = is_over = 0;
+        round = size = listed = kept = num_started = is_over = order = 0;
         newest = finished = search;
         next_start = distance;
     }
@@ -60,15 +64,14 @@ struct Waves {
 };
 
 // Sends waves until the phase is over.
-__device__ void send_waves(const Arguments& args, GridTeam& team, const Counters& counters, const State& state,
+__device__ void send_waves(const Arguments& args, AddingTeam& team, const Counters& counters, const State& state,
                            Waves& waves, u64* pieces, u32* sizes) {
     const u32 n = static_cast<u32>(args.net.num_vertices), num_near = static_cast<u32>(args.num_near_sink);
     const BlockTeam block;
     const u32 num_dischargers = Dischargers(state.search_blocks).num_warps();
     const Inboxes inboxes = args.inboxes.split(num_dischargers, n);
     const LabelMarks marks{args.label};
-    const RotatingSizes list_sizes{counters.base + WAVE_LIST_SIZES}, totals{counters.base + WAVE_SIZES},
-        orders{counters.base + WAVE_ORDERS};
+    const RotatingSizes list_sizes{counters.base + WAVE_LIST_SIZES};
     const u32 most_levels = static_cast<u32>(REACH_PERCENT * state.level / 100) + 1;
     const u32 distance = static_cast<u32>(args.wave_rounds + args.wave_percent * state.level / 100);
     const u32 last_place = static_cast<u32>(args.room) - 1;
@@ -92,15 +95,13 @@ __device__ void send_waves(const Arguments& args, GridTeam& team, const Counters
         const bool starts = waves.one_starts();
         if (blockIdx.x == 0 && threadIdx.x == blockDim.x - 1) {
             list_sizes.clear(round + 2);
-            totals.clear(round + 2);
             relaxed_store(&counters.base[ROUND], round);
             relaxed_store(&counters.base[FINISHED], waves.finished);
             if (starts)
                 relaxed_store(&counters.starts()[waves.newest % Timetable::SIZE], label_of(waves.newest, round));
-            u32 order = GO_ON;
-            if (all_at_rest(counters, num_dischargers)) order = ALL_REST;
-            if (relaxed_load(&counters.base[OVER]) != 0) order = STOP;
-            relaxed_store(orders.of(round + 1), order);
+            waves.order = relaxed_load(&counters.base[OVER]) != 0          ? STOP
+                          : all_at_rest(counters, num_dischargers) ? ALL_REST
+                                                                   : GO_ON;
         }
         for (u32 base = team.thread() - lane_id(); starts && base < num_near; base += team.num_threads()) {
             const u32 i = base + lane_id();
@@ -128,15 +129,19 @@ __device__ void send_waves(const Arguments& args, GridTeam& team, const Counters
             },
             [&](bool found, u32 v, ArcRange range, i64, u64 mark, u64 before) { take(found, v, range, mark, before); });
         list.move_to(list_size, MOST_KEPT, at);
-        if (threadIdx.x == 0 && *list.size > 0) relaxed_fetch_add(totals.of(round + 1), *list.size);
-        team.wait([&] {
+        u64 reached = 0;
+        if (threadIdx.x == 0)
+            reached = *list.size | static_cast<u64>(*list.size > MOST_KEPT) << SHARED_AT |
+                      static_cast<u64>(waves.order) << ORDER_AT;
+        team.wait(reached, [&](u64 all) {
+            const bool are_shared = (all >> SHARED_AT & ((1u << (ORDER_AT - SHARED_AT)) - 1)) != 0;
             kept.clear();
             waves.kept = min(*list.size, MOST_KEPT);
-            waves.listed = min(list_sizes.read(round + 1), last_place + 1);
-            waves.end_round(totals.read(round + 1), relaxed_load(orders.of(round + 1)), most_levels, distance,
+            waves.listed = are_shared ? min(list_sizes.read(round + 1), last_place + 1) : 0;
+            waves.end_round(static_cast<u32>(all), static_cast<u32>(all >> ORDER_AT), most_levels, distance,
                             PIECES_A_BLOCK * team.num_blocks, state.rounds_left);
         });
     }
     if (threadIdx.x == 0) sizes[0] = sizes[1] = sizes[2] = sizes[3] = 0;
-    if (team.is_first()) relaxed_store(&counters.base[OVER], 1u);
+    if (blockIdx.x == 0 && threadIdx.x == 0) relaxed_store(&counters.base[OVER], 1u);
 }

@@ -112,6 +112,11 @@ __device__ __forceinline__ u32 fetch_add(u32* at, u32 value) {
     asm volatile("atom.acq_rel.gpu.add.u32 %0, [%1], %2;" : "=r"(old) : "l"(at), "r"(value) : "memory");
     return old;
 }
+__device__ __forceinline__ u64 fetch_add(u64* at, u64 value) {
+    u64 old;
+    asm volatile("atom.acq_rel.gpu.add.u64 %0, [%1], %2;" : "=l"(old) : "l"(at), "l"(value) : "memory");
+    return old;
+}
 __device__ __forceinline__ i64 fetch_add(i64* at, i64 value) {
     i64 old;
     asm volatile("atom.acq_rel.gpu.add.u64 %0, [%1], %2;" : "=l"(old) : "l"(at), "l"(value) : "memory");

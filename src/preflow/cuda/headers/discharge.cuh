@@ -2,10 +2,11 @@
 //
 // An active vertex belongs to one group of lanes at a time: to that which raised its excess from zero, until it puts
 // it into an inbox, and then to that which takes it from there. Only this group relabels it or lowers its residual
-// capacities. Its own debit comes last and releases all that: whoever raises its excess from zero again finds
-// everything as it was left. A push goes to any neighbour as low as the lowest. Its other operations are relaxed: a
-// neighbour that rises while flow is on its way to it leaves an arc that is too steep, which costs work but no
-// answer, since only a search while nothing moves declares vertices dead.
+// capacities. Its own debit comes last, when what the capacities held before is known, so that they have changed:
+// whoever raises its excess from zero again finds them as they were left. A fence before the debit would say the same,
+// but it waits for everything, a fifth of the time of a discharge. A push goes to any neighbour as low as the lowest. All
+// is relaxed: a neighbour that rises while flow is on its way to it leaves an arc that is too steep, which costs work
+// but no answer, since only a search while nothing moves declares vertices dead.
 #include "inboxes.cuh"
 #include "labels.cuh"
 #include "lanes.cuh"
@@ -17,6 +18,7 @@ struct Operations {
     u32 arc_scans = 0;
     u32 relabel_work = 0;   // since it was last reported
     int activated = 0;      // vertices put into inboxes less vertices taken and not put back, since then
+    u32 faults = 0;         // pushes of more than there was: never, unless a vertex had two owners
 
     __device__ void add(const Operations& other) {
         pushes += other.pushes;
@@ -24,21 +26,23 @@ struct Operations {
         arc_scans += other.arc_scans;
         relabel_work += other.relabel_work;
         activated += other.activated;
+        faults += other.faults;
     }
 };
 
 // A vertex with more residual arcs is for all lanes of a warp.
 constexpr u32 HUB_DEGREE = 128;
 
-// No vertex: vertices are fewer than residual arcs, which 32 bits number.
-constexpr u32 NO_VERTEX = 0xffffffffu;
+// No vertex: vertices are fewer than residual arcs, which 32 bits number. No slot of an inbox.
+constexpr u32 NO_VERTEX = 0xffffffffu, NO_SLOT = 0xffffffffu;
 
-// Discharges vertex `v` of each group, unless it is NO_VERTEX, in at most `steps` steps, a relabel or the pushes to
-// the lowest neighbours each. Vertices that become active, and `v` where it stays so, go to their inboxes, but for
-// one of each group if it `keeps` one: that is returned. A vertex that a search has missed, or without a way out, is
-// put off until another comes by. A group of fewer lanes than a warp leaves a hub as it is and sets `is_hub`.
+// Discharges vertex `v` of each group, unless it is NO_VERTEX, once: relabels it where no neighbour is lower, and pushes
+// to the lowest neighbours. `held` is what the place of its inbox held from which the lane has just taken it, if it has.
+// Vertices that become active, and `v` where it stays so, go to their inboxes, but for one of each group if it `keeps`
+// one: that is returned. A vertex that a search has missed, or without a way out, is put off until another comes by. A
+// group of fewer lanes than a warp leaves a hub as it is and sets `is_hub`.
 template <u32 LANES>
-__device__ u32 discharge(const Network& net, u64* label, const Inboxes& inboxes, u32 v, u32 steps, bool keeps,
+__device__ u32 discharge(const Network& net, u64* label, const Inboxes& inboxes, u32 v, u32 held, bool keeps,
                          const Timetable& times, Operations& operations, bool& is_hub) {
     const u32 n = static_cast<u32>(net.num_vertices);
     constexpr u32 AT_A_TIME = LANES == WARP ? 4 : 1;  // loads that wait together; only long lists gain from more
@@ -46,7 +50,7 @@ __device__ u32 discharge(const Network& net, u64* label, const Inboxes& inboxes,
     const u32 lane = lane_id() % LANES;
     bool active = v != NO_VERTEX;
     bool puts_off = false;
-    u32 first = 0, last = 0, level = 0;
+    u32 first = 0, last = 0, stale = 0;
     u64 own = 0;
     i64 excess = 0, capacity_to_sink = 0;
     if (active) {
@@ -60,124 +64,129 @@ __device__ u32 discharge(const Network& net, u64* label, const Inboxes& inboxes,
         operations.activated += is_hub && lane == 0;
         active = !is_hub;
     }
+    Arc arc{0, 0, 0};  // the lane's first one: on its way while the searches are looked up
+    if (active && first + lane < last) arc = load_arc(net.arcs, first + lane);
     // Searches and neighbours change these meanwhile: all lanes go by what the first one has seen.
     excess = from_first_lane<LANES>(excess);
     own = from_first_lane<LANES>(own);
     u32 h = height_of(own);
     const u32 search = search_of(own);
     if (active) {
-        level = times.level_of(search);
+        stale = times.level_of(search);
         puts_off = times.is_late(search, h);
     }
-    level = from_first_lane<LANES>(level);
+    stale = max(h, from_first_lane<LANES>(stale));  // the least height of what the same search has yet to reach
     puts_off = from_first_lane<LANES>(static_cast<u32>(puts_off)) != 0;
     active = active && !puts_off;
-    u32 kept = NO_VERTEX;
-    while (__any_sync(ALL_LANES, active)) {
-        i64 left = excess;
-        if (active && capacity_to_sink > 0) {
-            const i64 amount = min(left, capacity_to_sink);
-            left -= amount;
-            capacity_to_sink -= amount;
-            if (lane == 0) {
-                relaxed_store(&net.sink_residual[v], capacity_to_sink);
-                ++operations.pushes;
-            }
+    bool is_sound = true;
+    i64 left = excess;
+    if (active && capacity_to_sink > 0) {
+        const i64 amount = min(left, capacity_to_sink);
+        left -= amount;
+        if (lane == 0) {
+            is_sound = relaxed_fetch_add(&net.sink_residual[v], -amount) >= amount;
+            ++operations.pushes;
         }
-        const bool has_more = active && left > 0;
-        // Look for a lower neighbour; without one, all neighbours have been seen and the lowest is known.
-        const u32 stale = max(h, level);  // the least height of what the same search has yet to reach
-        u32 low = n;
-        u32 a = has_more ? first + lane : last + lane;  // where the lowest was seen first
-        Arc arc{0, 0, 0};
-        u32 h_head = n;
-        for (u32 at = a; __any_sync(ALL_LANES, at - lane < last && low >= h); at += AT_A_TIME * LANES) {
-            u32 least[AT_A_TIME];
-#pragma unroll
-            for (u32 k = 0; k < AT_A_TIME; ++k) {
-                const u32 b = at + k * LANES;
-                least[k] = n;
-                if (b < last && low >= h) {
-                    const Arc seen = load_arc(net.arcs, b);
-                    if (seen.residual > 0) least[k] = height_seen(relaxed_load(&label[seen.head]), search, stale);
-                    if (k == 0 && b == first + lane) {
-                        arc = seen;
-                        h_head = least[0];
-                    }
-                }
-            }
-            if (at - lane < last && low >= h && lane == 0) operations.arc_scans += min(AT_A_TIME * LANES, last - at);
-#pragma unroll
-            for (u32 k = 0; k < AT_A_TIME; ++k) {
-                const u32 group_least = least_of_lanes<LANES>(least[k]);
-                if (low >= h && group_least < low) {
-                    low = group_least;
-                    a = at + k * LANES;
-                }
-            }
-        }
-        if (has_more && low >= h) {
-            puts_off = low >= n;
-            if (puts_off) {
-                a = last + lane;
-            } else {
-                h = low + 1;
-                if (lane == 0) relaxed_fetch_max(&label[v], label_of(search, h));
-            }
-            if (lane == 0) {
-                ++operations.relabels;
-                operations.relabel_work += 12 + last - first;
-            }
-        }
-        bool loaded = a == first + lane;
-        for (; __any_sync(ALL_LANES, a - lane < last && left > 0); a += LANES) {
-            u64 offer = 0;
-            if (a < last && left > 0) {
-                if (!loaded) {
-                    arc = load_arc(net.arcs, a);
-                    h_head = arc.residual > 0 ? height_seen(relaxed_load(&label[arc.head]), search, stale) : n;
-                }
-                if (h_head <= low && arc.residual > 0)
-                    offer = min(static_cast<u64>(arc.residual), static_cast<u64>(left));
-            }
-            loaded = false;
-            u64 total;
-            const u64 before = sum_of_lanes_before<LANES>(offer, left, total);
-            bool activated = false;
-            if (offer > 0 && before < static_cast<u64>(left)) {
-                const i64 amount = static_cast<i64>(min(offer, static_cast<u64>(left) - before));
-                relaxed_fetch_add(&net.arcs[a].residual, -amount);
-                relaxed_fetch_add(&net.arcs[arc.reverse].residual, amount);
-                activated = relaxed_fetch_add(&net.excess[arc.head], amount) == 0;
-                ++operations.pushes;
-                operations.activated += activated;
-            }
-            left -= static_cast<i64>(total);
-            if (keeps) {
-                const u32 mine = __ballot_sync(ALL_LANES, activated) >> (lane_id() - lane) & LANE_MASK;
-                const u32 first_lane = mine == 0 ? 0 : __ffs(mine) - 1;
-                const u32 chosen = __shfl_sync(ALL_LANES, arc.head, first_lane, LANES);
-                if (kept == NO_VERTEX && mine != 0) {
-                    kept = chosen;
-                    activated = activated && lane != first_lane;
-                }
-            }
-            if (activated) inboxes.append(arc.head);
-        }
-        __syncwarp();
-        if (active && lane == 0 && left < excess) {
-            const i64 change = left - excess;
-            excess = release_fetch_add(&net.excess[v], change) + change;
-        }
-        excess = from_first_lane<LANES>(excess);
-        active = active && excess > 0 && !puts_off;
-        if (--steps == 0) break;
     }
+    // Look for a lower neighbour; without one, all neighbours have been seen and the lowest is known.
+    const bool has_more = active && left > 0;
+    u32 low = n;
+    u32 a = has_more ? first + lane : last + lane;  // where the lowest was seen first
+    u32 h_head = n;
+    for (u32 at = a; __any_sync(ALL_LANES, at - lane < last && low >= h); at += AT_A_TIME * LANES) {
+        u32 least[AT_A_TIME];
+#pragma unroll
+        for (u32 k = 0; k < AT_A_TIME; ++k) {
+            const u32 b = at + k * LANES;
+            least[k] = n;
+            if (b < last && low >= h) {
+                const bool is_first = k == 0 && b == first + lane;
+                const Arc seen = is_first ? arc : load_arc(net.arcs, b);
+                if (seen.residual > 0) least[k] = height_seen(relaxed_load(&label[seen.head]), search, stale);
+                if (is_first) h_head = least[0];
+            }
+        }
+        if (at - lane < last && low >= h && lane == 0) operations.arc_scans += min(AT_A_TIME * LANES, last - at);
+#pragma unroll
+        for (u32 k = 0; k < AT_A_TIME; ++k) {
+            const u32 group_least = least_of_lanes<LANES>(least[k]);
+            if (low >= h && group_least < low) {
+                low = group_least;
+                a = at + k * LANES;
+            }
+        }
+    }
+    is_sound = is_sound && (held == 0 || held == v + 1);
+    if (has_more && low >= h) {
+        puts_off = low >= n;
+        if (puts_off) {
+            a = last + lane;
+        } else {
+            h = low + 1;
+            if (lane == 0) relaxed_fetch_max(&label[v], label_of(search, h));
+        }
+        if (lane == 0) {
+            ++operations.relabels;
+            operations.relabel_work += 12 + last - first;
+        }
+    }
+    bool loaded = a == first + lane;
+    u32 kept = NO_VERTEX;
+    u32 slot = NO_SLOT, activated_last = 0;  // in an inbox, for what the lane has activated
+    for (; __any_sync(ALL_LANES, a - lane < last && left > 0); a += LANES) {
+        const Amount budget = static_cast<Amount>(min(left, MOST_AMOUNT));
+        Amount offer = 0;
+        if (a < last && left > 0) {
+            if (!loaded) {
+                arc = load_arc(net.arcs, a);
+                h_head = arc.residual > 0 ? height_seen(relaxed_load(&label[arc.head]), search, stale) : n;
+            }
+            if (h_head <= low && arc.residual > 0) offer = min(static_cast<Amount>(arc.residual), budget);
+        }
+        loaded = false;
+        Amount total;
+        const Amount before = sum_of_lanes_before<LANES>(offer, budget, total);
+        bool activated = false;
+        if (offer > 0 && before < budget) {
+            const i64 amount = static_cast<i64>(min(offer, budget - before));
+            const i64 capacity = push_over(net.arcs, a, arc.reverse, amount);
+            activated = relaxed_fetch_add(&net.excess[arc.head], amount) == 0;
+            is_sound = is_sound && capacity >= amount;
+            ++operations.pushes;
+            operations.activated += activated;
+        }
+        left -= static_cast<i64>(total);
+        if (keeps) {
+            const u32 mine = __ballot_sync(ALL_LANES, activated) >> (lane_id() - lane) & LANE_MASK;
+            const u32 first_lane = mine == 0 ? 0 : __ffs(mine) - 1;
+            const u32 chosen = __shfl_sync(ALL_LANES, arc.head, first_lane, LANES);
+            if (kept == NO_VERTEX && mine != 0) {
+                kept = chosen;
+                activated = activated && lane != first_lane;
+            }
+        }
+        if (activated) {
+            if (slot != NO_SLOT) inboxes.fill(slot, activated_last);
+            slot = inboxes.new_slot(arc.head);
+            activated_last = arc.head;
+        }
+    }
+    const bool all_sound = __all_sync(ALL_LANES, is_sound);
+    operations.faults += !all_sound;
+    u32 own_slot = NO_SLOT;
+    if (active && lane == 0 && left < excess && all_sound) {
+        const i64 change = left - excess;
+        if (left > 0 && !puts_off) own_slot = inboxes.new_slot(v);
+        excess = relaxed_fetch_add(&net.excess[v], change) + change;
+    }
+    if (slot != NO_SLOT) inboxes.fill(slot, activated_last);
+    active = active && !puts_off && excess > 0;
     // The last that a group does to what it puts off, because a search that comes by then gives it to another.
     if (puts_off && lane == 0)
         active = search_of(release_fetch_max(&label[v], label_of(search, n + PUT_OFF))) > search;
     if (active && lane == 0) {
-        inboxes.append(v);
+        if (own_slot == NO_SLOT) own_slot = inboxes.new_slot(v);
+        inboxes.fill(own_slot, v);
         ++operations.activated;
     }
     return kept;
@@ -188,11 +197,12 @@ struct HubDischarge {
     Operations operations;
 };
 
-// Discharges a hub by all lanes of a warp. Apart from the rest, so that its registers are not the rest's.
+// Discharges a hub by all lanes of a warp, of which the first knows what its place in the inbox `held`. Apart from the
+// rest, so that its registers are not the rest's.
 __device__ __noinline__ HubDischarge discharge_hub(const Network& net, u64* label, const Inboxes& inboxes, u32 v,
-                                                   u32 steps, bool keeps, const Timetable& times) {
+                                                   u32 held, bool keeps, const Timetable& times) {
     HubDischarge outcome;
     bool is_hub = false;
-    outcome.kept = discharge<WARP>(net, label, inboxes, v, steps, keeps, times, outcome.operations, is_hub);
+    outcome.kept = discharge<WARP>(net, label, inboxes, v, held, keeps, times, outcome.operations, is_hub);
     return outcome;
 }

@@ -41,6 +41,46 @@ struct GridTeam {
     }
 };
 
+// All threads of some blocks, the first ones, whose barrier adds up a number of each block: everybody has the sum
+// without another look. `words` is two words in device memory, on cache lines of their own, and zero before the launch.
+struct AddingTeam {
+    static constexpr u32 SUM_BITS = 48;   // of a sum; above are the blocks that have come
+    static constexpr u32 WORDS_APART = 16;
+
+    u64* words;
+    u32 num_blocks;
+    u32 round = 0;
+    u64 before[2] = {0, 0};
+
+    __device__ AddingTeam(u64* words, u32 num_blocks) : words(words), num_blocks(num_blocks) {}
+
+    __device__ u32 block() const { return blockIdx.x; }
+    __device__ u32 thread() const { return block() * blockDim.x + threadIdx.x; }
+    __device__ u32 num_threads() const { return num_blocks * blockDim.x; }
+
+    // A barrier like that of the grid. One thread of each block calls `then` with the sum of the numbers of all blocks,
+    // which the same thread gives. Rounds take turns with the words, so that who is slow still finds this round's sum.
+    template <class Then>
+    __device__ void wait(u64 number, Then then) {
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            u64* const word = &words[round % 2 * WORDS_APART];
+            fetch_add(word, number + (1ull << SUM_BITS));
+            u64 sum = acquire_load(word) - before[round % 2];
+            while (sum >> SUM_BITS < num_blocks) {
+#ifdef PREFLOW_ON_CPU
+                __nanosleep(20);
+#endif
+                sum = acquire_load(word) - before[round % 2];
+            }
+            before[round % 2] += sum;
+            ++round;
+            then(sum & ((1ull << SUM_BITS) - 1));
+        }
+        __syncthreads();
+    }
+};
+
 // The threads of one block.
 struct BlockTeam {
     __device__ u32 num_warps() const { return (blockDim.x + WARP - 1) / WARP; }

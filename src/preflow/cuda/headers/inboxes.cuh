@@ -12,24 +12,35 @@ struct Inboxes {
     u32* slots;
     u32* ends;        // entries appended to each inbox so far
     u32 num_owners;
+    u32 owners_inverse;  // 2**32 over the number of owners
     u32 capacity;     // of an inbox, a power of two
 
-    __device__ u32* slot(u32 owner, u32 place) const {
-        return &slots[static_cast<u64>(owner) * capacity + (place & (capacity - 1))];
+    __device__ u32 owner_of(u32 v) const {
+        const u32 x = v / OWNED_TOGETHER;
+        const u32 owner = x - __umulhi(x, owners_inverse) * num_owners;  // one time too many at most
+        return owner < num_owners ? owner : owner - num_owners;
     }
 
-    // Makes room for `v` in its inbox; the entry is to be stored there.
-    __device__ u32* new_slot(u32 v) const {
-        const u32 owner = v / OWNED_TOGETHER % num_owners;
+    // Where the place of an inbox is: slots are less than 2**32, as they have room for fewer than twice the vertices.
+    __device__ u32 slot(u32 owner, u32 place) const { return owner * capacity + (place & (capacity - 1)); }
+
+    // Makes room for `v` in its inbox and returns the slot.
+    __device__ u32 new_slot(u32 v) const {
+        const u32 owner = owner_of(v);
         return slot(owner, relaxed_fetch_add(&ends[owner], 1u));
     }
 
-    __device__ void append(u32 v) const { relaxed_store(new_slot(v), v + 1); }
+    __device__ void fill(u32 slot, u32 v) const { relaxed_store(&slots[slot], v + 1); }
+
+    __device__ void append(u32 v) const { fill(new_slot(v), v); }
 
     // The vertex at a place plus one; 0 if there is none yet.
-    __device__ u32 look(u32 owner, u32 place) const { return relaxed_load(slot(owner, place)); }
+    __device__ u32 look(u32 owner, u32 place) const { return relaxed_load(&slots[slot(owner, place)]); }
 
-    __device__ void clear(u32 owner, u32 place) const { relaxed_store(slot(owner, place), 0u); }
+    // Empties a place and returns what it held: who has that knows that it is empty.
+    __device__ u32 take(u32 owner, u32 place) const { return relaxed_fetch_and(&slots[slot(owner, place)], 0u); }
+
+    __device__ void clear(u32 owner, u32 place) const { relaxed_store(&slots[slot(owner, place)], 0u); }
 };
 
 // The memory of inboxes, for as many owners as there are at a time; all are empty when that changes.
@@ -43,6 +54,7 @@ struct InboxRoom {
         const u32 most_owned = (blocks + num_owners - 1) / num_owners * OWNED_TOGETHER;
         u32 capacity = LEAST_CAPACITY;
         while (capacity < most_owned) capacity *= 2;
-        return {slots, ends, num_owners, capacity};
+        const u32 inverse = num_owners == 1 ? 0xffffffffu : static_cast<u32>((1ull << 32) / num_owners);
+        return {slots, ends, num_owners, inverse, capacity};
     }
 };

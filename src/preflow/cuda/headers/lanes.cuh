@@ -22,18 +22,18 @@ __device__ __forceinline__ u32 least_of_warp(u32 value) {
 }
 
 // Returns the sum of `value` over the lanes before this one and, in `total`, over all of the group; sums stop
-// at `most`, so that none overflows: values lie between 0 and `most`, which is below 2**63.
-template <u32 LANES>
-__device__ __forceinline__ u64 sum_of_lanes_before(u64 value, u64 most, u64& total) {
-    u64 sum = value;
+// at `most`, so that none overflows: values lie between 0 and `most`, which is at most half of what T holds.
+template <u32 LANES, class T>
+__device__ __forceinline__ T sum_of_lanes_before(T value, T most, T& total) {
+    T sum = value;
     const u32 lane = lane_id() % LANES;
 #pragma unroll
     for (u32 distance = 1; distance < LANES; distance *= 2) {
-        const u64 other = __shfl_up_sync(ALL_LANES, sum, distance, LANES);
+        const T other = __shfl_up_sync(ALL_LANES, sum, distance, LANES);
         if (lane >= distance) sum = sum + other < most ? sum + other : most;
     }
     total = __shfl_sync(ALL_LANES, sum, LANES - 1, LANES);
-    const u64 before = __shfl_up_sync(ALL_LANES, sum, 1, LANES);
+    const T before = __shfl_up_sync(ALL_LANES, sum, 1, LANES);
     return lane == 0 ? 0 : before;
 }
 
@@ -46,6 +46,15 @@ __device__ __forceinline__ u64 sum_of_warp(u64 value) {
 #pragma unroll
     for (u32 distance = WARP / 2; distance > 0; distance /= 2) value += __shfl_xor_sync(ALL_LANES, value, distance);
     return value;
+}
+
+// Of small numbers: one instruction from Ampere on.
+__device__ __forceinline__ u32 sum_of_warp(u32 value) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    return __reduce_add_sync(ALL_LANES, value);
+#else
+    return static_cast<u32>(sum_of_warp(static_cast<u64>(value)));
+#endif
 }
 
 __device__ __forceinline__ u64 greatest_of_warp(u64 value) {

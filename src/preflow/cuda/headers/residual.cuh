@@ -1,5 +1,23 @@
 // The residual network, see graph/residual.py: terminals are not vertices; an arc is one load of 16 bytes.
+//
+// Capacities are PAIRED where those of an arc and of its reverse arc fit 31 bits together: the arc then holds its own
+// in the lower half of a word and the other one in the upper half, and who wants to know the other one need not look
+// at the reverse arc, which may be anywhere. The lower half is always as it should be. The upper half may lack a push
+// that is on its way.
 #include "atomics.cuh"
+
+#ifndef PAIRED
+#define PAIRED 0
+#endif
+
+// What residual capacities are added up in, and the most that one sum may be.
+#if PAIRED
+using Amount = u32;
+constexpr i64 MOST_AMOUNT = 0x7fffffff;
+#else
+using Amount = u64;
+constexpr i64 MOST_AMOUNT = 0x7fffffffffffffff;
+#endif
 
 struct alignas(16) Arc {
     u32 head;
@@ -25,16 +43,40 @@ __device__ __forceinline__ ArcEnds load_ends(const Arc* arcs, u32 a) {
     return *reinterpret_cast<const ArcEnds*>(&arcs[a]);
 }
 
-// An arc as it is now; others may change its residual capacity.
-__device__ __forceinline__ Arc load_arc(const Arc* arcs, u32 a) {
+__device__ __forceinline__ i64 own_capacity(i64 word) { return PAIRED ? static_cast<i64>(static_cast<u32>(word)) : word; }
+__device__ __forceinline__ i64 other_capacity(i64 word) { return static_cast<i64>(static_cast<u64>(word) >> 32); }
+__device__ __forceinline__ i64 pair_of(i64 own, i64 other) { return other << 32 | own; }
+
+// An arc with all of its word. Nobody changes it at REST; otherwise this is what it is now.
+template <bool REST>
+__device__ __forceinline__ Arc load_whole_arc(const Arc* arcs, u32 a) {
 #ifdef PREFLOW_ON_CPU
+    if (REST) return arcs[a];
     return {arcs[a].head, arcs[a].reverse, relaxed_load(&arcs[a].residual)};
 #else
     u64 ends;
     Arc arc;
-    asm volatile("ld.relaxed.gpu.v2.u64 {%0, %1}, [%2];" : "=l"(ends), "=l"(arc.residual) : "l"(arcs + a) : "memory");
+    if (REST)
+        asm volatile("ld.v2.u64 {%0, %1}, [%2];" : "=l"(ends), "=l"(arc.residual) : "l"(arcs + a) : "memory");
+    else
+        asm volatile("ld.relaxed.gpu.v2.u64 {%0, %1}, [%2];" : "=l"(ends), "=l"(arc.residual) : "l"(arcs + a) : "memory");
     arc.head = static_cast<u32>(ends);
     arc.reverse = static_cast<u32>(ends >> 32);
     return arc;
 #endif
+}
+
+// An arc with its own residual capacity as it is now.
+__device__ __forceinline__ Arc load_arc(const Arc* arcs, u32 a) {
+    Arc arc = load_whole_arc<false>(arcs, a);
+    arc.residual = own_capacity(arc.residual);
+    return arc;
+}
+
+// Moves flow over an arc, whose own capacity it returns as it was before: who has that knows that it has changed.
+__device__ __forceinline__ i64 push_over(Arc* arcs, u32 a, u32 reverse, i64 amount) {
+    const i64 change = PAIRED ? amount - (amount << 32) : amount;
+    const i64 before = relaxed_fetch_add(&arcs[a].residual, -change);
+    relaxed_fetch_add(&arcs[reverse].residual, change);
+    return own_capacity(before);
 }

@@ -115,9 +115,9 @@ struct ReachedArcs {
 // vertex, which, its arcs, its excess, its mark and what stood in its place.
 //
 // A level takes as long as its longest chain of loads: so what a vertex may need is loaded before it is known to be,
-// and a lane looks at two arcs at a time. ALONE is one block, which will read the arcs of what it reaches itself.
-// LABEL_FIRST loads capacities only where marks are new: one more wait, but fewer loads where those are what takes the
-// time.
+// and a lane looks at two arcs at a time. ALONE is one block at rest, which will read the arcs of what it reaches
+// itself. LABEL_FIRST loads capacities only where marks are new: one more wait, but fewer loads where those are what
+// takes the time. PAIRED capacities come with the arcs.
 template <u32 LANES, bool ALONE, bool NEEDS_EXCESS, bool LABEL_FIRST, class Team, class Marks, class ItemAt,
           class Found>
 __device__ void expand_level(const Team& team, const Network& net, const Marks& marks, u32 size, ItemAt item_at,
@@ -140,16 +140,24 @@ __device__ void expand_level(const Team& team, const Network& net, const Marks& 
 #pragma unroll
             for (u32 k = 0; k < AT_A_TIME; ++k) {
                 found[k] = a + k * LANES < range.last;
-                if (found[k]) ends[k] = load_ends(net.arcs, a + k * LANES);
+                if (!found[k]) continue;
+                if (PAIRED) {
+                    const Arc arc = load_whole_arc<ALONE>(net.arcs, a + k * LANES);
+                    ends[k].head = arc.head;
+                    capacity[k] = other_capacity(arc.residual);
+                } else {
+                    ends[k] = load_ends(net.arcs, a + k * LANES);
+                }
             }
 #pragma unroll
-            for (u32 k = 0; k < AT_A_TIME; ++k)
-                if (found[k]) {
-                    seen[k] = marks.look(ends[k].head);
-                    if (!LABEL_FIRST) capacity[k] = relaxed_load(&net.arcs[ends[k].reverse].residual);
-                }
+            for (u32 k = 0; k < AT_A_TIME; ++k) {
+                if (PAIRED) found[k] = found[k] && capacity[k] > 0;
+                if (!found[k]) continue;
+                seen[k] = marks.look(ends[k].head);
+                if (!PAIRED && !LABEL_FIRST) capacity[k] = relaxed_load(&net.arcs[ends[k].reverse].residual);
+            }
 #pragma unroll
-            for (u32 k = 0; LABEL_FIRST && k < AT_A_TIME; ++k) {
+            for (u32 k = 0; !PAIRED && LABEL_FIRST && k < AT_A_TIME; ++k) {
                 found[k] = found[k] && marks.is_new(seen[k], item.mark);
                 if (found[k]) capacity[k] = relaxed_load(&net.arcs[ends[k].reverse].residual);
             }
