@@ -113,7 +113,7 @@ __device__ void search(const SearchArguments& args, GridTeam& team, Reached reac
         u32* const next_size = sizes.of(next_distance);
         u64* const next = level + size;
         if (team.is_first()) sizes.clear(next_distance + 1);
-        expand_level<SEARCH_LANES, false, false, false>(
+        expand_level<SEARCH_LANES, 2, false, false, false>(
             team, args.net, HeightMarks{args.distance}, size,
             [&](u32 i) { return ReachedArcs<u32>{range_of(relaxed_load(&level[i])), next_distance}; },
             [&](bool found, u32 w, ArcRange range, i64, u32, u32) {

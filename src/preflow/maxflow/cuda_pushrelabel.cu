@@ -1,9 +1,12 @@
 // The persistent kernel of cuda_pushrelabel.py: searches at rest, and phases in which blocks discharge without
 // barriers, either all of them or while others search.
 
-// What a launch takes depends on the mean degree and the greatest.
+// What a launch takes depends on how many vertices there are, the mean degree and the greatest: threads that discharge a
+// vertex, threads that search from a vertex and how many arcs each looks at a time, whether vertices are for all lanes.
 #ifndef LANES_A_VERTEX
 #define LANES_A_VERTEX 8
+#define SEARCH_LANES 8
+#define SEARCH_ARCS 2
 #define HAS_HUBS 1
 #endif
 

@@ -33,12 +33,12 @@ from .paired_capacities import pair_capacities, part_capacities
 
 SOURCE = Path(__file__).with_suffix(".cu")
 #: Words of 32 bits that the counters of a round take, and of 64 bits that the kernel's state takes.
-COUNTER_WORDS, STATE_WORDS = 50 * 32, 19
+COUNTER_WORDS, STATE_WORDS = 49 * 32, 19
 PHASE, ROUNDS_LEFT, SEARCHES, NANOSECONDS = 0, 1, 10, 15
 DONE = 3
 #: Bytes of shared memory: the state, a few counters, two lists of 2048 pieces, where 512 waves stand, and what the
 #: warps go by; then what each thread counts.
-SHARED_BYTES = 8 * STATE_WORDS + 8 + 32 + 2 * 8 * 2048 + 4 * (10 + 512 + 2) + 48
+SHARED_BYTES = 8 * STATE_WORDS + 8 + 32 + 2 * 8 * 2048 + 4 * (12 + 512) + 64
 THREAD_BYTES = 24
 #: A vertex with more residual arcs is for all lanes of a warp, see discharge.cuh.
 WARP, HUB_DEGREE = 32, 128
@@ -48,6 +48,10 @@ OWNED_TOGETHER, LEAST_CAPACITY = 8, 32
 MOST_SEARCHES = 8_000_000
 #: Work that one phase may do, so that 32 bits count it.
 MOST_WORK = 2**31
+#: Arcs that a thread looks at together when it searches.
+SEARCH_ARCS = 2
+#: From here on enough vertices are active at a time to keep all threads busy, half as many for each.
+MANY_VERTICES = 1_000_000
 #: Rounds of one launch: about 0.1 s.
 ROUNDS_A_LAUNCH = 20_000
 
@@ -59,7 +63,8 @@ class PushRelabelOptions:
     Attributes
     ----------
     lanes : int or None
-        Threads that work on one vertex: 1, 2, 4, 8, 16 or 32; None takes what the mean degree suggests.
+        Threads that work on one vertex: 1, 2, 4, 8, 16 or 32; None takes what the mean degree suggests, and for
+        discharges fewer where there are very many vertices.
     work_percent : int
         Without waves a global relabel is due after so many hundredths of 6 n + m units of relabel work,
     step_limit, step_percent : int
@@ -91,7 +96,7 @@ class PushRelabelOptions:
     search_percent: int = 50
     wave_width: int = 8192
     wave_rounds: int = 8
-    wave_percent: int = 10
+    wave_percent: int = 20
 
     def __post_init__(self) -> None:
         if self.lanes is not None and self.lanes not in (1, 2, 4, 8, 16, 32):
@@ -167,7 +172,12 @@ def make_inbox_room(device: Device, num_vertices: int, fewest_blocks: int) -> In
 def lanes_for(num_vertices: int, num_arcs: int) -> int:
     """Return how many threads work on one vertex: the mean degree, as a power of two up to 32."""
     degree = num_arcs // max(1, num_vertices)
-    return int(min(32, 1 << max(0, degree - 1).bit_length()))
+    return int(min(WARP, 1 << max(0, degree - 1).bit_length()))
+
+
+def discharge_lanes_for(num_vertices: int, lanes: int) -> int:
+    """Return how many of the threads suffice for a discharge: where many vertices wait, more at a time pay."""
+    return max(4, lanes // 2) if 4 < lanes < WARP and num_vertices >= MANY_VERTICES else lanes
 
 
 def first_stage(
@@ -205,11 +215,18 @@ def first_stage(
         options.wave_percent,
     )
     control.excess[:] = float(net.excess.sum(dtype=np.float64))
-    lanes = options.lanes or lanes_for(n, m)
+    search_lanes = options.lanes or lanes_for(n, m)
+    lanes = options.lanes or discharge_lanes_for(n, search_lanes)
     greatest_degree = int((net.first_out[1:] - net.first_out[:-1]).max()) if n else 0
     has_hubs = lanes < WARP and greatest_degree > HUB_DEGREE
     is_paired = pair_capacities(device, net)
-    constants = (("LANES_A_VERTEX", lanes), ("HAS_HUBS", int(has_hubs)), ("PAIRED", int(is_paired)))
+    constants = (
+        ("LANES_A_VERTEX", lanes),
+        ("SEARCH_LANES", search_lanes),
+        ("SEARCH_ARCS", SEARCH_ARCS),
+        ("HAS_HUBS", int(has_hubs)),
+        ("PAIRED", int(is_paired)),
+    )
     while True:
         if control.stopped:
             arguments = arguments._replace(only_search=1)

@@ -4,7 +4,7 @@
 #include "search.cuh"
 
 // With many arcs a vertex most lead to what the search has reached already: their capacities need no look.
-constexpr bool LABEL_FIRST = LANES_A_VERTEX == WARP;
+constexpr bool LABEL_FIRST = SEARCH_LANES == WARP;
 
 __device__ void end_level(State& state, u32 reached, u32 active) {
     state.end_round();
@@ -79,7 +79,7 @@ __device__ void expand_wide_levels(const Arguments& args, GridTeam& team, const 
         u32* const reached = counters.reached().of(state.round + 1);
         const u64 mark = mark_of(state);
         counters.clear_later(team, state.round);
-        expand_level<LANES_A_VERTEX, false, true, LABEL_FIRST>(
+        expand_level<SEARCH_LANES, SEARCH_ARCS, false, true, LABEL_FIRST>(
             team, args.net, LabelMarks{args.label}, static_cast<u32>(state.end - state.begin),
             [&](u32 i) { return ReachedArcs<u64>{range_of(relaxed_load(&level[i])), mark}; },
             [&](bool found, u32, ArcRange range, i64 excess, u64, u64) {
@@ -107,7 +107,7 @@ __device__ void expand_narrow_levels(const Arguments& args, State& state, u64* p
         u64* const next = args.order + state.end;
         const BlockList kept(pieces, sizes, which), list(pieces, sizes, 1 - which);
         const u64 mark = mark_of(state);
-        expand_level<LANES_A_VERTEX, true, true, LABEL_FIRST>(
+        expand_level<SEARCH_LANES, SEARCH_ARCS, true, true, LABEL_FIRST>(
             team, args.net, LabelMarks{args.label}, static_cast<u32>(state.end - state.begin),
             [&](u32 i) {
                 return ReachedArcs<u64>{range_of(i < num_kept ? kept.pieces[i] : relaxed_load(&level[i])), mark};

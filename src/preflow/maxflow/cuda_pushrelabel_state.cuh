@@ -67,7 +67,7 @@ enum Shared : u32 {
     RESTS = ACTIVE + 32,
     WAKES = RESTS + 32,
     WAVE_LIST_SIZES = WAKES + 32,
-    ROUND = WAVE_LIST_SIZES + 3 * 32,
+    ROUND = WAVE_LIST_SIZES + 2 * 32,
     STARTS = ROUND + 32,  // of the waves, 64 bits each
 };
 

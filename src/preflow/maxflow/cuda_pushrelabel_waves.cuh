@@ -18,8 +18,8 @@ constexpr u32 REACH_PERCENT = 300, MOST_WAVES = 1000;
 // What the first block tells the others to do after a round.
 constexpr u32 GO_ON = 0, ALL_REST = 1, STOP = 2;
 
-// What blocks add up when a round ends: pieces that they have reached, blocks that have shared some, and the order.
-constexpr u32 SHARED_AT = 32, ORDER_AT = 44;
+// Blocks add up when a round ends what pieces they have reached, and the order.
+constexpr u32 ORDER_AT = 32;
 
 // Where the waves stand, a copy in each block that sends them.
 struct Waves {
@@ -33,6 +33,7 @@ struct Waves {
     u32 next_start;       // the round in which the next one may start
     u32 is_over;
     u32 order;            // of the first block, in its copy
+    u32 lists_began[2];   // where the counters of the lists in device memory stood, which rounds take turns with
     u32 starts[Timetable::SIZE];
 
     __device__ u32& start_of(u32 search) { return starts[search % Timetable::SIZE]; }
@@ -40,6 +41,7 @@ struct Waves {
 
     __device__ void begin(u32 search, u32 distance) {
         round = size = listed = kept = num_started = is_over = order = 0;
+        lists_began[0] = lists_began[1] = 0;
         newest = finished = search;
         next_start = distance;
     }
@@ -71,10 +73,10 @@ __device__ void send_waves(const Arguments& args, AddingTeam& team, const Counte
     const u32 num_dischargers = Dischargers(state.search_blocks).num_warps();
     const Inboxes inboxes = args.inboxes.split(num_dischargers, n);
     const LabelMarks marks{args.label};
-    const RotatingSizes list_sizes{counters.base + WAVE_LIST_SIZES};
     const u32 most_levels = static_cast<u32>(REACH_PERCENT * state.level / 100) + 1;
     const u32 distance = static_cast<u32>(args.wave_rounds + args.wave_percent * state.level / 100);
     const u32 last_place = static_cast<u32>(args.room) - 1;
+    LaneArcs<SEARCH_LANES, SEARCH_ARCS> ahead;
     if (threadIdx.x == 0) waves.begin(static_cast<u32>(state.searches), distance);
     __syncthreads();
     while (!waves.is_over) {
@@ -82,9 +84,10 @@ __device__ void send_waves(const Arguments& args, AddingTeam& team, const Counte
         const BlockList kept(pieces, sizes, round % 2), list(pieces, sizes, 1 - round % 2);
         const u64* const level = args.order + round % 2 * args.room;
         u64* const next = args.order + (round + 1) % 2 * args.room;
-        u32* const list_size = list_sizes.of(round + 1);
+        u32* const list_size = counters.base + WAVE_LIST_SIZES + (round + 1) % 2 * 32;
+        u32& list_began = waves.lists_began[(round + 1) % 2];
         // What finds no room is forgotten.
-        const auto at = [&](u32 place) { return &next[min(place, last_place)]; };
+        const auto at = [&](u32 place) { return &next[min(place - list_began, last_place)]; };
         const auto take = [&](bool found, u32 v, ArcRange range, u64 mark, u64 before) {
             list.add(found, range, 0, search_of(mark), [&](u32) { return at(relaxed_fetch_add(list_size, 1u)); });
             if (found && height_of(before) == n + PUT_OFF) {
@@ -94,7 +97,6 @@ __device__ void send_waves(const Arguments& args, AddingTeam& team, const Counte
         };
         const bool starts = waves.one_starts();
         if (blockIdx.x == 0 && threadIdx.x == blockDim.x - 1) {
-            list_sizes.clear(round + 2);
             relaxed_store(&counters.base[ROUND], round);
             relaxed_store(&counters.base[FINISHED], waves.finished);
             if (starts)
@@ -118,7 +120,7 @@ __device__ void send_waves(const Arguments& args, AddingTeam& team, const Counte
         }
         const u32 listed = waves.listed, num_kept = waves.kept;
         const u32 share = blockIdx.x < listed ? (listed - blockIdx.x - 1) / team.num_blocks + 1 : 0;
-        expand_level<LANES_A_VERTEX, false, false, true>(
+        expand_level<SEARCH_LANES, SEARCH_ARCS, false, false, true>(
             block, args.net, marks, num_kept + share,
             [&](u32 i) {
                 const u64 piece = i < num_kept ? kept.pieces[i]
@@ -127,17 +129,26 @@ __device__ void send_waves(const Arguments& args, AddingTeam& team, const Counte
                 const ArcRange range = height < most_levels ? range_of(piece) : ArcRange{0, 0};
                 return ReachedArcs<u64>{range, label_of(search, height + 1)};
             },
-            [&](bool found, u32 v, ArcRange range, i64, u64 mark, u64 before) { take(found, v, range, mark, before); });
+            [&](bool found, u32 v, ArcRange range, i64, u64 mark, u64 before) { take(found, v, range, mark, before); },
+            num_kept, ahead);
         list.move_to(list_size, MOST_KEPT, at);
-        u64 reached = 0;
-        if (threadIdx.x == 0)
-            reached = *list.size | static_cast<u64>(*list.size > MOST_KEPT) << SHARED_AT |
-                      static_cast<u64>(waves.order) << ORDER_AT;
-        team.wait(reached, [&](u64 all) {
-            const bool are_shared = (all >> SHARED_AT & ((1u << (ORDER_AT - SHARED_AT)) - 1)) != 0;
+        // The arcs of what this block keeps are on their way while it waits for the others.
+        const u32 item = threadIdx.x / SEARCH_LANES;
+        if (item < min(*list.size, MOST_KEPT)) {
+            const ArcRange range = range_of(list.pieces[item]);
+            ahead.template load<false>(args.net.arcs, range.first + threadIdx.x % SEARCH_LANES, range.last);
+        }
+        const u64 reached = *list.size;
+        const u64 order = threadIdx.x == 0 ? waves.order : 0;
+        team.wait(reached | order << ORDER_AT, reached > MOST_KEPT, [&](u64 all, bool are_listed) {
             kept.clear();
             waves.kept = min(*list.size, MOST_KEPT);
-            waves.listed = are_shared ? min(list_sizes.read(round + 1), last_place + 1) : 0;
+            waves.listed = 0;
+            if (are_listed) {
+                const u32 list_ends = relaxed_load(list_size);
+                waves.listed = min(list_ends - list_began, last_place + 1);
+                list_began = list_ends;
+            }
             waves.end_round(static_cast<u32>(all), static_cast<u32>(all >> ORDER_AT), most_levels, distance,
                             PIECES_A_BLOCK * team.num_blocks, state.rounds_left);
         });

@@ -33,8 +33,8 @@ struct Operations {
 // A vertex with more residual arcs is for all lanes of a warp.
 constexpr u32 HUB_DEGREE = 128;
 
-// No vertex: vertices are fewer than residual arcs, which 32 bits number. No slot of an inbox.
-constexpr u32 NO_VERTEX = 0xffffffffu, NO_SLOT = 0xffffffffu;
+// No vertex: vertices are fewer than residual arcs, which 32 bits number.
+constexpr u32 NO_VERTEX = 0xffffffffu;
 
 // Discharges vertex `v` of each group, unless it is NO_VERTEX, once: relabels it where no neighbour is lower, and pushes
 // to the lowest neighbours. `held` is what the place of its inbox held from which the lane has just taken it, if it has.
@@ -54,14 +54,13 @@ __device__ u32 discharge(const Network& net, u64* label, const Inboxes& inboxes,
     u64 own = 0;
     i64 excess = 0, capacity_to_sink = 0;
     if (active) {
-        operations.activated -= lane == 0;
         own = relaxed_load(&label[v]);
         excess = relaxed_load(&net.excess[v]);
         capacity_to_sink = relaxed_load(&net.sink_residual[v]);
         first = net.first_out[v];
         last = net.first_out[v + 1];
         is_hub = LANES < WARP && last - first > HUB_DEGREE;
-        operations.activated += is_hub && lane == 0;
+        operations.activated -= !is_hub && lane == 0;
         active = !is_hub;
     }
     Arc arc{0, 0, 0};  // the lane's first one: on its way while the searches are looked up
@@ -132,7 +131,7 @@ __device__ u32 discharge(const Network& net, u64* label, const Inboxes& inboxes,
     }
     bool loaded = a == first + lane;
     u32 kept = NO_VERTEX;
-    u32 slot = NO_SLOT, activated_last = 0;  // in an inbox, for what the lane has activated
+    u32 place = 0, listed = NO_VERTEX;  // what the lane has activated last, and its place in an inbox, to be filled
     for (; __any_sync(ALL_LANES, a - lane < last && left > 0); a += LANES) {
         const Amount budget = static_cast<Amount>(min(left, MOST_AMOUNT));
         Amount offer = 0;
@@ -166,27 +165,28 @@ __device__ u32 discharge(const Network& net, u64* label, const Inboxes& inboxes,
             }
         }
         if (activated) {
-            if (slot != NO_SLOT) inboxes.fill(slot, activated_last);
-            slot = inboxes.new_slot(arc.head);
-            activated_last = arc.head;
+            if (listed != NO_VERTEX) inboxes.fill(listed, place);
+            listed = arc.head;
+            place = inboxes.new_place(listed);
         }
     }
     const bool all_sound = __all_sync(ALL_LANES, is_sound);
     operations.faults += !all_sound;
-    u32 own_slot = NO_SLOT;
-    if (active && lane == 0 && left < excess && all_sound) {
-        const i64 change = left - excess;
-        if (left > 0 && !puts_off) own_slot = inboxes.new_slot(v);
-        excess = relaxed_fetch_add(&net.excess[v], change) + change;
-    }
-    if (slot != NO_SLOT) inboxes.fill(slot, activated_last);
+    const bool debits = active && lane == 0 && left < excess && all_sound;
+    const bool is_listed = debits && left > 0 && !puts_off;
+    const i64 change = left - excess;
+    u32 own_place = 0;
+    if (debits) excess = relaxed_fetch_add(&net.excess[v], change);
+    if (is_listed) own_place = inboxes.new_place(v);
+    if (listed != NO_VERTEX) inboxes.fill(listed, place);
+    if (debits) excess += change;
     active = active && !puts_off && excess > 0;
     // The last that a group does to what it puts off, because a search that comes by then gives it to another.
     if (puts_off && lane == 0)
         active = search_of(release_fetch_max(&label[v], label_of(search, n + PUT_OFF))) > search;
     if (active && lane == 0) {
-        if (own_slot == NO_SLOT) own_slot = inboxes.new_slot(v);
-        inboxes.fill(own_slot, v);
+        if (!is_listed) own_place = inboxes.new_place(v);
+        inboxes.fill(v, own_place);
         ++operations.activated;
     }
     return kept;

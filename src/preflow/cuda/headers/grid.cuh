@@ -44,7 +44,8 @@ struct GridTeam {
 // All threads of some blocks, the first ones, whose barrier adds up a number of each block: everybody has the sum
 // without another look. `words` is two words in device memory, on cache lines of their own, and zero before the launch.
 struct AddingTeam {
-    static constexpr u32 SUM_BITS = 48;   // of a sum; above are the blocks that have come
+    // The bits of a word: the sum, how many blocks tell the others something, how many have come.
+    static constexpr u32 TELL_AT = 36, COME_AT = 48;
     static constexpr u32 WORDS_APART = 16;
 
     u64* words;
@@ -58,24 +59,32 @@ struct AddingTeam {
     __device__ u32 thread() const { return block() * blockDim.x + threadIdx.x; }
     __device__ u32 num_threads() const { return num_blocks * blockDim.x; }
 
-    // A barrier like that of the grid. One thread of each block calls `then` with the sum of the numbers of all blocks,
-    // which the same thread gives. Rounds take turns with the words, so that who is slow still finds this round's sum.
+    // A barrier; what threads wrote before is only seen by other blocks after if their block `tells`. One thread of each
+    // block calls `then` with the sum of the numbers of all blocks, which the same thread gives, and whether any tells.
+    // Rounds take turns with the words, so that who is slow still finds this round's sum.
     template <class Then>
-    __device__ void wait(u64 number, Then then) {
+    __device__ void wait(u64 number, bool tells, Then then) {
         __syncthreads();
         if (threadIdx.x == 0) {
-            u64* const word = &words[round % 2 * WORDS_APART];
-            fetch_add(word, number + (1ull << SUM_BITS));
-            u64 sum = acquire_load(word) - before[round % 2];
-            while (sum >> SUM_BITS < num_blocks) {
+            const u32 turn = round % 2;
+            u64* const word = &words[turn * WORDS_APART];
+            const u64 mine = number | static_cast<u64>(tells) << TELL_AT | 1ull << COME_AT;
+            if (tells)
+                fetch_add(word, mine);
+            else
+                relaxed_fetch_add(word, mine);
+            u64 sum = relaxed_load(word) - before[turn];
+            while (sum >> COME_AT < num_blocks) {
 #ifdef PREFLOW_ON_CPU
                 __nanosleep(20);
 #endif
-                sum = acquire_load(word) - before[round % 2];
+                sum = relaxed_load(word) - before[turn];
             }
-            before[round % 2] += sum;
+            before[turn] += sum;
             ++round;
-            then(sum & ((1ull << SUM_BITS) - 1));
+            const bool any_tells = (sum >> TELL_AT & ((1u << (COME_AT - TELL_AT)) - 1)) != 0;
+            if (any_tells) acquire_load(word);
+            then(sum & ((1ull << TELL_AT) - 1), any_tells);
         }
         __syncthreads();
     }

@@ -21,26 +21,22 @@ struct Inboxes {
         return owner < num_owners ? owner : owner - num_owners;
     }
 
-    // Where the place of an inbox is: slots are less than 2**32, as they have room for fewer than twice the vertices.
-    __device__ u32 slot(u32 owner, u32 place) const { return owner * capacity + (place & (capacity - 1)); }
+    // Where a place is: slots are less than 2**32, as they have room for fewer than twice the vertices.
+    __device__ u32* slot(u32 owner, u32 place) const { return &slots[owner * capacity + (place & (capacity - 1))]; }
 
-    // Makes room for `v` in its inbox and returns the slot.
-    __device__ u32 new_slot(u32 v) const {
-        const u32 owner = owner_of(v);
-        return slot(owner, relaxed_fetch_add(&ends[owner], 1u));
-    }
+    // Takes a place for `v` in its inbox, which is to be filled.
+    __device__ u32 new_place(u32 v) const { return relaxed_fetch_add(&ends[owner_of(v)], 1u); }
+    __device__ void fill(u32 v, u32 place) const { relaxed_store(slot(owner_of(v), place), v + 1); }
 
-    __device__ void fill(u32 slot, u32 v) const { relaxed_store(&slots[slot], v + 1); }
-
-    __device__ void append(u32 v) const { fill(new_slot(v), v); }
+    __device__ void append(u32 v) const { fill(v, new_place(v)); }
 
     // The vertex at a place plus one; 0 if there is none yet.
-    __device__ u32 look(u32 owner, u32 place) const { return relaxed_load(&slots[slot(owner, place)]); }
+    __device__ u32 look(u32 owner, u32 place) const { return relaxed_load(slot(owner, place)); }
 
     // Empties a place and returns what it held: who has that knows that it is empty.
-    __device__ u32 take(u32 owner, u32 place) const { return relaxed_fetch_and(&slots[slot(owner, place)], 0u); }
+    __device__ u32 take(u32 owner, u32 place) const { return relaxed_fetch_and(slot(owner, place), 0u); }
 
-    __device__ void clear(u32 owner, u32 place) const { relaxed_store(&slots[slot(owner, place)], 0u); }
+    __device__ void clear(u32 owner, u32 place) const { relaxed_store(slot(owner, place), 0u); }
 };
 
 // The memory of inboxes, for as many owners as there are at a time; all are empty when that changes.

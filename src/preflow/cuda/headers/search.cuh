@@ -110,73 +110,98 @@ struct ReachedArcs {
     Mark mark;
 };
 
+// Some arcs of a piece that a lane looks at together. PAIRED capacities come with them; those without are not there then.
+template <u32 LANES, u32 ARCS>
+struct LaneArcs {
+    bool are_there[ARCS];
+    ArcEnds ends[ARCS];
+
+    // Loads arc `a` of a piece that ends before `last` and further ones.
+    template <bool REST>
+    __device__ void load(const Arc* arcs, u32 a, u32 last) {
+#pragma unroll
+        for (u32 k = 0; k < ARCS; ++k) {
+            const u32 b = a + k * LANES;
+            are_there[k] = b < last;
+            if (!are_there[k]) continue;
+            if (PAIRED) {
+                const Arc arc = load_whole_arc<REST>(arcs, b);
+                ends[k].head = arc.head;
+                are_there[k] = other_capacity(arc.residual) > 0;
+            } else {
+                ends[k] = load_ends(arcs, b);
+            }
+        }
+    }
+};
+
 // Marks whatever was not reached before and has a residual arc into a vertex of a level; `item_at(i)` returns the
 // `size` pieces of its vertices' arcs. `reached` is called with all lanes of a warp at once: whether the lane found a
-// vertex, which, its arcs, its excess, its mark and what stood in its place.
+// vertex, which, its arcs, its excess, its mark and what stood in its place. Of the first `num_ahead` items a group of
+// lanes has the first arcs of the first of its own loaded already, in `ahead`.
 //
 // A level takes as long as its longest chain of loads: so what a vertex may need is loaded before it is known to be,
-// and a lane looks at two arcs at a time. ALONE is one block at rest, which will read the arcs of what it reaches
-// itself. LABEL_FIRST loads capacities only where marks are new: one more wait, but fewer loads where those are what
-// takes the time. PAIRED capacities come with the arcs.
-template <u32 LANES, bool ALONE, bool NEEDS_EXCESS, bool LABEL_FIRST, class Team, class Marks, class ItemAt,
+// and a lane looks at so many ARCS at a time. ALONE is one block at rest, which will read the arcs of what it reaches
+// itself and asks for them early. LABEL_FIRST loads capacities only where marks are new: one more wait, but fewer loads
+// where those are what takes the time.
+template <u32 LANES, u32 ARCS, bool ALONE, bool NEEDS_EXCESS, bool LABEL_FIRST, class Team, class Marks, class ItemAt,
           class Found>
 __device__ void expand_level(const Team& team, const Network& net, const Marks& marks, u32 size, ItemAt item_at,
-                             Found reached) {
+                             Found reached, u32 num_ahead = 0, const LaneArcs<LANES, ARCS>& ahead = {}) {
     constexpr u32 VERTICES = WARP / LANES;
-    constexpr u32 AT_A_TIME = 2;
     const u32 lane = lane_id();
     using Mark = decltype(marks.look(0));
+    u32 num_loaded = num_ahead;
     for (u32 begin = team.warp() * VERTICES; begin < size; begin += team.num_warps() * VERTICES) {
         const u32 i = begin + lane / LANES;
         ReachedArcs<Mark> item{{0, 0}, 0};
         if (i < size) item = item_at(i);
         const ArcRange range = item.range;
-        for (u32 a = range.first + lane % LANES; __any_sync(ALL_LANES, a < range.last); a += AT_A_TIME * LANES) {
-            ArcEnds ends[AT_A_TIME];
-            i64 capacity[AT_A_TIME], excess[AT_A_TIME];
-            Mark seen[AT_A_TIME];
-            ArcRange next[AT_A_TIME];
-            bool found[AT_A_TIME];
+        for (u32 a = range.first + lane % LANES; __any_sync(ALL_LANES, a < range.last); a += ARCS * LANES) {
+            LaneArcs<LANES, ARCS> arcs;
+            i64 capacity[ARCS], excess[ARCS];
+            Mark seen[ARCS];
+            ArcRange next[ARCS];
+            bool found[ARCS];
+            if (i < num_loaded)
+                arcs = ahead;
+            else
+                arcs.template load<ALONE>(net.arcs, a, range.last);
+            num_loaded = 0;
 #pragma unroll
-            for (u32 k = 0; k < AT_A_TIME; ++k) {
-                found[k] = a + k * LANES < range.last;
+            for (u32 k = 0; k < ARCS; ++k) {
+                found[k] = arcs.are_there[k] && a + k * LANES < range.last;
                 if (!found[k]) continue;
-                if (PAIRED) {
-                    const Arc arc = load_whole_arc<ALONE>(net.arcs, a + k * LANES);
-                    ends[k].head = arc.head;
-                    capacity[k] = other_capacity(arc.residual);
-                } else {
-                    ends[k] = load_ends(net.arcs, a + k * LANES);
-                }
+                const u32 w = arcs.ends[k].head;
+                seen[k] = marks.look(w);
+                capacity[k] = 1;
+                if (!PAIRED && !LABEL_FIRST) capacity[k] = relaxed_load(&net.arcs[arcs.ends[k].reverse].residual);
+                if (ALONE) next[k] = {net.first_out[w], net.first_out[w + 1]};
             }
 #pragma unroll
-            for (u32 k = 0; k < AT_A_TIME; ++k) {
-                if (PAIRED) found[k] = found[k] && capacity[k] > 0;
-                if (!found[k]) continue;
-                seen[k] = marks.look(ends[k].head);
-                if (!PAIRED && !LABEL_FIRST) capacity[k] = relaxed_load(&net.arcs[ends[k].reverse].residual);
-            }
-#pragma unroll
-            for (u32 k = 0; !PAIRED && LABEL_FIRST && k < AT_A_TIME; ++k) {
+            for (u32 k = 0; !PAIRED && LABEL_FIRST && k < ARCS; ++k) {
                 found[k] = found[k] && marks.is_new(seen[k], item.mark);
-                if (found[k]) capacity[k] = relaxed_load(&net.arcs[ends[k].reverse].residual);
+                if (found[k]) capacity[k] = relaxed_load(&net.arcs[arcs.ends[k].reverse].residual);
             }
 #pragma unroll
-            for (u32 k = 0; k < AT_A_TIME; ++k) {
+            for (u32 k = 0; k < ARCS; ++k) {
                 found[k] = found[k] && capacity[k] > 0 && marks.is_new(seen[k], item.mark);
-                if (found[k]) {
-                    const u32 w = ends[k].head;
+                if (!found[k]) continue;
+                const u32 w = arcs.ends[k].head;
+                seen[k] = marks.put(w, item.mark);
+                excess[k] = NEEDS_EXCESS ? relaxed_load(&net.excess[w]) : 0;
+                if (ALONE)
+                    prefetch_arcs(net.arcs, next[k].first, next[k].last);
+                else
                     next[k] = {net.first_out[w], net.first_out[w + 1]};
-                    excess[k] = NEEDS_EXCESS ? relaxed_load(&net.excess[w]) : 0;
-                    seen[k] = marks.put(w, item.mark);
-                }
             }
 #pragma unroll
-            for (u32 k = 0; k < AT_A_TIME; ++k) {
+            for (u32 k = 0; k < ARCS; ++k) {
                 found[k] = found[k] && marks.is_new(seen[k], item.mark);
-                if (found[k]) prefetch<ALONE>(&net.arcs[next[k].first]);
-                reached(found[k], ends[k].head, next[k], excess[k], item.mark, seen[k]);
+                if (!ALONE && found[k]) prefetch<false>(&net.arcs[next[k].first]);
+                reached(found[k], arcs.ends[k].head, next[k], excess[k], item.mark, seen[k]);
             }
         }
+        num_loaded = 0;
     }
 }
