@@ -147,6 +147,16 @@ def test_hubs(options: dict[str, Any]) -> None:
         assert result.value == preflow.max_flow(problem, source, sink, method="serial-hi-pr").value
 
 
+@pytest.mark.parametrize("capacity", [2**30 - 1, 2**30, 2**40])
+def test_capacities_that_fit_a_word_in_pairs_and_others(capacity: int) -> None:
+    rng = np.random.default_rng(1)
+    ends = rng.integers(0, 9, (2, 40))
+    problem = (ends[0], ends[1], rng.choice([1, capacity // 3, capacity - 1, capacity], 40))
+    result = preflow.max_flow(problem, 0, 8, method="cuda-pushrelabel")
+    result.verify()
+    assert result.value == preflow.max_flow(problem, 0, 8, method="serial-hi-pr").value
+
+
 def test_some_blocks_have_to_discharge() -> None:
     with pytest.raises(InvalidInputError, match="search_percent is below 100"):
         preflow.max_flow(([0], [1], [1]), 0, 1, method="cuda-pushrelabel", options={"search_percent": 100})

@@ -88,8 +88,8 @@ struct SearchArguments {
     u64* outcome;    // zero before the launch
 };
 
-// Threads that look at the arcs of one vertex together.
-constexpr u32 SEARCH_LANES = 8;
+// Threads that look at the arcs of one vertex together, and how many each looks at.
+constexpr u32 SEARCH_LANES = 8, SEARCH_ARCS = 2;
 
 // Searches backwards from the sink, level by level, at most one for each vertex. `reached` is called with each vertex
 // behind the first level and its distance.
@@ -102,8 +102,9 @@ __device__ void search(const SearchArguments& args, GridTeam& team, Reached reac
         const u32 v = base + lane_id();
         const bool is_next = v < n && relaxed_load(&args.net.sink_residual[v]) > 0;
         if (v < n) relaxed_store(&args.distance[v], is_next ? 1u : UNREACHED);
-        const ArcRange range = is_next ? ArcRange{first_out[v], first_out[v + 1]} : ArcRange{0, 0};
-        append_arcs(sizes.of(1), is_next, range, 0,
+        const bool are_next[] = {is_next};
+        const ArcRange ranges[] = {is_next ? ArcRange{first_out[v], first_out[v + 1]} : ArcRange{0, 0}};
+        append_arcs(sizes.of(1), are_next, ranges, 0,
                     [&](u32 place, u64 piece) { relaxed_store(&args.order[place], piece); });
     }
     team.wait([] {});
@@ -113,13 +114,14 @@ __device__ void search(const SearchArguments& args, GridTeam& team, Reached reac
         u32* const next_size = sizes.of(next_distance);
         u64* const next = level + size;
         if (team.is_first()) sizes.clear(next_distance + 1);
-        expand_level<SEARCH_LANES, 2, false, false, false>(
+        expand_level<SEARCH_LANES, SEARCH_ARCS, false, false, false>(
             team, args.net, HeightMarks{args.distance}, size,
             [&](u32 i) { return ReachedArcs<u32>{range_of(relaxed_load(&level[i])), next_distance}; },
-            [&](bool found, u32 w, ArcRange range, i64, u32, u32) {
-                append_arcs(next_size, found, range, 0,
+            [&](const auto& found, const auto& ends, const auto& ranges, const auto&, const auto&, u32) {
+                append_arcs(next_size, found, ranges, 0,
                             [&](u32 place, u64 piece) { relaxed_store(&next[place], piece); });
-                if (found) reached(w, next_distance);
+                for (u32 k = 0; k < SEARCH_ARCS; ++k)
+                    if (found[k]) reached(ends[k].head, next_distance);
             });
         team.wait([] {});
         level = next;

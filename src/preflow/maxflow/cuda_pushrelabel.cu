@@ -8,6 +8,7 @@
 #define SEARCH_LANES 8
 #define SEARCH_ARCS 2
 #define HAS_HUBS 1
+#define HAS_LONG_LISTS 1
 #endif
 
 #include "cuda_pushrelabel_search.cuh"

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from ..cuda import runtime
 from ..cuda.runtime import Device
 from ..errors import InvalidInputError, SolverError
-from ..graph.device_residual import DeviceNetwork, from_device, search_room, to_device
+from ..graph.device_residual import ARCS_A_PIECE, DeviceNetwork, from_device, search_room, to_device
 from ..graph.residual import ResidualArrays
 from ..solving.options import check_count, check_flag, check_positive
 from ..solving.run import Control
@@ -33,12 +33,12 @@ from .paired_capacities import pair_capacities, part_capacities
 
 SOURCE = Path(__file__).with_suffix(".cu")
 #: Words of 32 bits that the counters of a round take, and of 64 bits that the kernel's state takes.
-COUNTER_WORDS, STATE_WORDS = 49 * 32, 19
-PHASE, ROUNDS_LEFT, SEARCHES, NANOSECONDS = 0, 1, 10, 15
+COUNTER_WORDS, STATE_WORDS = 49 * 32, 18
+PHASE, ROUNDS_LEFT, SEARCHES, NANOSECONDS = 0, 1, 9, 14
 DONE = 3
-#: Bytes of shared memory: the state, a few counters, two lists of 2048 pieces, where 512 waves stand, and what the
-#: warps go by; then what each thread counts.
-SHARED_BYTES = 8 * STATE_WORDS + 8 + 32 + 2 * 8 * 2048 + 4 * (12 + 512) + 64
+#: Bytes of shared memory: the state, a few counters, two lists of 2048 pieces, where 512 waves stand, and what
+#: the warps go by; then what each thread counts.
+SHARED_BYTES = 8 * STATE_WORDS + 32 + 2 * 8 * 2048 + 4 * (14 + 512 + 2) + 64
 THREAD_BYTES = 24
 #: A vertex with more residual arcs is for all lanes of a warp, see discharge.cuh.
 WARP, HUB_DEGREE = 32, 128
@@ -51,7 +51,7 @@ MOST_WORK = 2**31
 #: Arcs that a thread looks at together when it searches.
 SEARCH_ARCS = 2
 #: From here on enough vertices are active at a time to keep all threads busy, half as many for each.
-MANY_VERTICES = 1_000_000
+MANY_VERTICES = 2_000_000
 #: Rounds of one launch: about 0.1 s.
 ROUNDS_A_LAUNCH = 20_000
 
@@ -63,8 +63,8 @@ class PushRelabelOptions:
     Attributes
     ----------
     lanes : int or None
-        Threads that work on one vertex: 1, 2, 4, 8, 16 or 32; None takes what the mean degree suggests, and for
-        discharges fewer where there are very many vertices.
+        Threads that work on one vertex: 1, 2, 4, 8, 16 or 32; None takes what the mean degree suggests, and
+        for discharges fewer where there are very many vertices.
     work_percent : int
         Without waves a global relabel is due after so many hundredths of 6 n + m units of relabel work,
     step_limit, step_percent : int
@@ -176,7 +176,7 @@ def lanes_for(num_vertices: int, num_arcs: int) -> int:
 
 
 def discharge_lanes_for(num_vertices: int, lanes: int) -> int:
-    """Return how many of the threads suffice for a discharge: where many vertices wait, more at a time pay."""
+    """Return how many of the threads suffice for a discharge: with many vertices, more of them at a time."""
     return max(4, lanes // 2) if 4 < lanes < WARP and num_vertices >= MANY_VERTICES else lanes
 
 
@@ -225,6 +225,7 @@ def first_stage(
         ("SEARCH_LANES", search_lanes),
         ("SEARCH_ARCS", SEARCH_ARCS),
         ("HAS_HUBS", int(has_hubs)),
+        ("HAS_LONG_LISTS", int(greatest_degree > ARCS_A_PIECE)),
         ("PAIRED", int(is_paired)),
     )
     while True:

@@ -6,13 +6,18 @@
 // With many arcs a vertex most lead to what the search has reached already: their capacities need no look.
 constexpr bool LABEL_FIRST = SEARCH_LANES == WARP;
 
-__device__ void end_level(State& state, u32 reached, u32 active) {
+// Takes what the search's round that ends here has counted. If the search has reached enough of the active vertices it
+// goes on as far beyond the last one as it may.
+__device__ void end_level(const Arguments& args, State& state, u32 reached, u32 active) {
     state.end_round();
     state.begin = state.end;
     state.end += reached;
+    ++state.level;
+    if (active == 0) return;
     state.active += active;
     state.wanted -= active;
-    ++state.level;
+    if (args.overshoot_percent > 0 && 100 * state.active >= args.enough_percent * (state.active + state.wanted))
+        state.last_level = ((100 + args.overshoot_percent) * state.level + 99) / 100;
 }
 
 __device__ u64 mark_of(const State& state) {
@@ -38,16 +43,18 @@ __device__ void start_search(const Arguments& args, GridTeam& team, const Counte
             active += relaxed_load(&args.net.excess[v]) > 0;
             relaxed_store(&args.label[v], label_of(search, 1));
         }
-        const ArcRange range = is_next ? ArcRange{args.net.first_out[v], args.net.first_out[v + 1]} : ArcRange{0, 0};
-        append_arcs(counters.reached().of(round + 1), is_next, range, search,
+        const bool are_next[] = {is_next};
+        const ArcRange ranges[] = {is_next ? ArcRange{args.net.first_out[v], args.net.first_out[v + 1]}
+                                           : ArcRange{0, 0}};
+        append_arcs(counters.reached().of(round + 1), are_next, ranges, search,
                     [&](u32 place, u64 piece) { relaxed_store(&args.order[place], piece); });
     }
     count(counters.wanted().of(round + 1), wanted);
     count(counters.active().of(round + 1), active);
     team.wait([&] {
-        state.begin = state.end = state.level = state.last_level = state.last_active = state.active = 0;
+        state.begin = state.end = state.level = state.last_level = state.active = 0;
         state.wanted = counters.wanted().read(round + 1);
-        end_level(state, counters.reached().read(round + 1), counters.active().read(round + 1));
+        end_level(args, state, counters.reached().read(round + 1), counters.active().read(round + 1));
         ++state.searches;
         state.began = began;
         state.phase = SEARCH;
@@ -56,17 +63,6 @@ __device__ void start_search(const Arguments& args, GridTeam& team, const Counte
 
 __device__ bool is_searching(const Arguments& args, const State& state) {
     return state.begin < state.end && (args.only_search || state.last_level == 0 || state.level < state.last_level);
-}
-
-// Takes what the search's round that ends here has counted, and sees whether the search goes on.
-__device__ void end_expansion(const Arguments& args, State& state, u32 reached, u32 active) {
-    end_level(state, reached, active);
-    if (active > 0) state.last_active = state.level;
-    if (args.overshoot_percent > 0 && state.active > 0 &&
-        100 * state.level >= (100 + args.overshoot_percent) * state.last_active &&
-        100 * state.active >= args.enough_percent * (state.active + state.wanted))
-        state.last_level = state.level;
-    ++state.levels;
 }
 
 // Expands levels of more than `few` vertices on the whole grid.
@@ -82,16 +78,18 @@ __device__ void expand_wide_levels(const Arguments& args, GridTeam& team, const 
         expand_level<SEARCH_LANES, SEARCH_ARCS, false, true, LABEL_FIRST>(
             team, args.net, LabelMarks{args.label}, static_cast<u32>(state.end - state.begin),
             [&](u32 i) { return ReachedArcs<u64>{range_of(relaxed_load(&level[i])), mark}; },
-            [&](bool found, u32, ArcRange range, i64 excess, u64, u64) {
-                list.add(found, range, excess, 0, [&](u32) { return &next[relaxed_fetch_add(reached, 1u)]; });
+            [&](const auto& found, const auto&, const auto& ranges, const auto& excess, const auto&, u64) {
+                list.add(found, ranges, 0, [&](u32) { return &next[relaxed_fetch_add(reached, 1u)]; });
+                list.count_active(found, excess);
             });
         list.move_to(reached, 0, [&](u32 place) { return &next[place]; });
         if (threadIdx.x == 0 && *list.active > 0)
             relaxed_fetch_add(counters.active().of(state.round + 1), *list.active);
         team.wait([&] {
             list.clear();
-            end_expansion(args, state, counters.reached().read(state.round + 1),
-                          counters.active().read(state.round + 1));
+            end_level(args, state, counters.reached().read(state.round + 1),
+                      counters.active().read(state.round + 1));
+            ++state.levels;
         });
     }
 }
@@ -112,11 +110,13 @@ __device__ void expand_narrow_levels(const Arguments& args, State& state, u64* p
             [&](u32 i) {
                 return ReachedArcs<u64>{range_of(i < num_kept ? kept.pieces[i] : relaxed_load(&level[i])), mark};
             },
-            [&](bool found, u32, ArcRange range, i64 excess, u64, u64) {
-                list.add(found, range, excess, 0, [&](u32 place) { return &next[place]; });
+            [&](const auto& found, const auto&, const auto& ranges, const auto& excess, const auto&, u64) {
+                list.add(found, ranges, 0, [&](u32 place) { return &next[place]; });
+                list.count_active(found, excess);
             });
         team.wait([&] {
-            end_expansion(args, state, *list.size, *list.active);
+            end_level(args, state, *list.size, *list.active);
+            ++state.levels;
             ++state.levels_of_few;
             kept.clear();
         });

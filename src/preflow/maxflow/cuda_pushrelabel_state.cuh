@@ -16,7 +16,6 @@ struct State {
     u64 begin, end;      // the level that is expanded next, in the order of the search
     u64 level;           // their height
     u64 last_level;      // where the search stops; 0: not known yet
-    u64 last_active;     // the last level with an active vertex
     u64 wanted;          // active vertices that the search has yet to reach
     u64 active;          // those that it has
     u64 searches, levels, levels_of_few, phases;

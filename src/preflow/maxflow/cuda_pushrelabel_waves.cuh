@@ -31,32 +31,39 @@ struct Waves {
     u32 finished;         // of the last that has gone as far as it may
     u32 num_started;
     u32 next_start;       // the round in which the next one may start
+    u32 starts_one;       // in this round
+    u32 may_start;        // in the next one, if that has room
     u32 is_over;
     u32 order;            // of the first block, in its copy
     u32 lists_began[2];   // where the counters of the lists in device memory stood, which rounds take turns with
     u32 starts[Timetable::SIZE];
 
     __device__ u32& start_of(u32 search) { return starts[search % Timetable::SIZE]; }
-    __device__ bool one_starts() { return num_started > 0 && start_of(newest) == round; }
 
     __device__ void begin(u32 search, u32 distance) {
-        round = size = listed = kept = num_started = is_over = order = 0;
+        round = size = listed = kept = num_started = starts_one = may_start = is_over = order = 0;
         lists_began[0] = lists_began[1] = 0;
         newest = finished = search;
         next_start = distance;
     }
 
+    // What of the next round does not depend on this one's outcome.
+    __device__ void look_ahead(u32 most_levels) {
+        const u32 next = round + 1;
+        while (finished < newest && next - start_of(finished + 1) > most_levels) ++finished;
+        may_start = next >= next_start && num_started < MOST_WAVES && newest - finished < Timetable::SIZE - 1;
+    }
+
     // Ends a round that has reached `size` pieces, and starts a wave in the next one if it may. A phase is over if
     // one of those that discharge says so, or all rest and nothing was on its way any more.
-    __device__ void end_round(u32 new_size, u32 order, u32 most_levels, u32 distance, u32 load, u64 rounds_left) {
-        const bool was_still = size == 0 && !one_starts();
+    __device__ void end_round(u32 new_size, u32 order, u32 distance, u32 load, u64 rounds_left) {
+        const bool was_still = size == 0 && !starts_one;
         size = new_size;
         ++round;
-        while (finished < newest && round - start_of(finished + 1) > most_levels) ++finished;
         is_over = order == STOP || (order == ALL_REST && was_still) || round >= rounds_left ||
                   (num_started == MOST_WAVES && finished == newest);
-        if (!is_over && order == GO_ON && round >= next_start && size <= load && num_started < MOST_WAVES &&
-            newest - finished < Timetable::SIZE - 1) {
+        starts_one = !is_over && order == GO_ON && may_start && size <= load;
+        if (starts_one) {
             ++newest;
             ++num_started;
             start_of(newest) = round;
@@ -76,7 +83,6 @@ __device__ void send_waves(const Arguments& args, AddingTeam& team, const Counte
     const u32 most_levels = static_cast<u32>(REACH_PERCENT * state.level / 100) + 1;
     const u32 distance = static_cast<u32>(args.wave_rounds + args.wave_percent * state.level / 100);
     const u32 last_place = static_cast<u32>(args.room) - 1;
-    LaneArcs<SEARCH_LANES, SEARCH_ARCS> ahead;
     if (threadIdx.x == 0) waves.begin(static_cast<u32>(state.searches), distance);
     __syncthreads();
     while (!waves.is_over) {
@@ -88,35 +94,41 @@ __device__ void send_waves(const Arguments& args, AddingTeam& team, const Counte
         u32& list_began = waves.lists_began[(round + 1) % 2];
         // What finds no room is forgotten.
         const auto at = [&](u32 place) { return &next[min(place - list_began, last_place)]; };
-        const auto take = [&](bool found, u32 v, ArcRange range, u64 mark, u64 before) {
-            list.add(found, range, 0, search_of(mark), [&](u32) { return at(relaxed_fetch_add(list_size, 1u)); });
-            if (found && height_of(before) == n + PUT_OFF) {
-                relaxed_fetch_add(&counters.base[ACTIVE], 1u);
-                inboxes.append(v);
-            }
+        const auto take = [&](const auto& found, const auto& ends, const auto& ranges, const auto& before, u64 mark) {
+            list.add(found, ranges, search_of(mark), [&](u32) { return at(relaxed_fetch_add(list_size, 1u)); });
+            for (u32 k = 0; k < sizeof(found) / sizeof(found[0]); ++k)
+                if (found[k] && height_of(before[k]) == n + PUT_OFF) {
+                    relaxed_fetch_add(&counters.base[ACTIVE], 1u);
+                    inboxes.append(ends[k].head);
+                }
         };
-        const bool starts = waves.one_starts();
-        if (blockIdx.x == 0 && threadIdx.x == blockDim.x - 1) {
-            relaxed_store(&counters.base[ROUND], round);
-            relaxed_store(&counters.base[FINISHED], waves.finished);
-            if (starts)
-                relaxed_store(&counters.starts()[waves.newest % Timetable::SIZE], label_of(waves.newest, round));
-            waves.order = relaxed_load(&counters.base[OVER]) != 0          ? STOP
-                          : all_at_rest(counters, num_dischargers) ? ALL_REST
-                                                                   : GO_ON;
+        const bool starts = waves.starts_one;
+        if (threadIdx.x == blockDim.x - 1) {
+            if (blockIdx.x == 0) {
+                relaxed_store(&counters.base[ROUND], round);
+                relaxed_store(&counters.base[FINISHED], waves.finished);
+                if (starts)
+                    relaxed_store(&counters.starts()[waves.newest % Timetable::SIZE], label_of(waves.newest, round));
+                waves.order = relaxed_load(&counters.base[OVER]) != 0  ? STOP
+                              : all_at_rest(counters, num_dischargers) ? ALL_REST
+                                                                       : GO_ON;
+            }
+            waves.look_ahead(most_levels);
         }
         for (u32 base = team.thread() - lane_id(); starts && base < num_near; base += team.num_threads()) {
             const u32 i = base + lane_id();
             const u64 mark = label_of(waves.newest, 1);
-            u32 v = 0;
-            u64 before = mark;
-            ArcRange range{0, 0};
+            ArcEnds ends[1] = {{0, 0}};
+            u64 before[1] = {mark};
+            ArcRange ranges[1] = {{0, 0}};
             if (i < num_near) {
-                v = args.near_sink[i];
-                range = {args.net.first_out[v], args.net.first_out[v + 1]};
-                if (relaxed_load(&args.net.sink_residual[v]) > 0) before = marks.put(v, mark);
+                const u32 v = args.near_sink[i];
+                ends[0].head = v;
+                ranges[0] = {args.net.first_out[v], args.net.first_out[v + 1]};
+                if (relaxed_load(&args.net.sink_residual[v]) > 0) before[0] = marks.put(v, mark);
             }
-            take(LabelMarks::is_new(before, mark), v, range, mark, before);
+            const bool found[1] = {LabelMarks::is_new(before[0], mark)};
+            take(found, ends, ranges, before, mark);
         }
         const u32 listed = waves.listed, num_kept = waves.kept;
         const u32 share = blockIdx.x < listed ? (listed - blockIdx.x - 1) / team.num_blocks + 1 : 0;
@@ -129,15 +141,10 @@ __device__ void send_waves(const Arguments& args, AddingTeam& team, const Counte
                 const ArcRange range = height < most_levels ? range_of(piece) : ArcRange{0, 0};
                 return ReachedArcs<u64>{range, label_of(search, height + 1)};
             },
-            [&](bool found, u32 v, ArcRange range, i64, u64 mark, u64 before) { take(found, v, range, mark, before); },
-            num_kept, ahead);
+            [&](const auto& found, const auto& ends, const auto& ranges, const auto&, const auto& before, u64 mark) {
+                take(found, ends, ranges, before, mark);
+            });
         list.move_to(list_size, MOST_KEPT, at);
-        // The arcs of what this block keeps are on their way while it waits for the others.
-        const u32 item = threadIdx.x / SEARCH_LANES;
-        if (item < min(*list.size, MOST_KEPT)) {
-            const ArcRange range = range_of(list.pieces[item]);
-            ahead.template load<false>(args.net.arcs, range.first + threadIdx.x % SEARCH_LANES, range.last);
-        }
         const u64 reached = *list.size;
         const u64 order = threadIdx.x == 0 ? waves.order : 0;
         team.wait(reached | order << ORDER_AT, reached > MOST_KEPT, [&](u64 all, bool are_listed) {
@@ -149,7 +156,7 @@ __device__ void send_waves(const Arguments& args, AddingTeam& team, const Counte
                 waves.listed = min(list_ends - list_began, last_place + 1);
                 list_began = list_ends;
             }
-            waves.end_round(static_cast<u32>(all), static_cast<u32>(all >> ORDER_AT), most_levels, distance,
+            waves.end_round(static_cast<u32>(all), static_cast<u32>(all >> ORDER_AT), distance,
                             PIECES_A_BLOCK * team.num_blocks, state.rounds_left);
         });
     }

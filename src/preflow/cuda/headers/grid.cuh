@@ -61,10 +61,11 @@ struct AddingTeam {
 
     // A barrier; what threads wrote before is only seen by other blocks after if their block `tells`. One thread of each
     // block calls `then` with the sum of the numbers of all blocks, which the same thread gives, and whether any tells.
-    // Rounds take turns with the words, so that who is slow still finds this round's sum.
+    // The threads of a block have met before, when they knew the number. Rounds take turns with the words, so that who
+    // is slow still finds this round's sum.
     template <class Then>
     __device__ void wait(u64 number, bool tells, Then then) {
-        __syncthreads();
+        if (tells) __syncthreads();
         if (threadIdx.x == 0) {
             const u32 turn = round % 2;
             u64* const word = &words[turn * WORDS_APART];

@@ -80,10 +80,3 @@ __device__ __forceinline__ i64 push_over(Arc* arcs, u32 a, u32 reverse, i64 amou
     relaxed_fetch_add(&arcs[reverse].residual, change);
     return own_capacity(before);
 }
-
-// Asks for the first few arcs from `first` to before `last` to be brought to this multiprocessor.
-__device__ __forceinline__ void prefetch_arcs(const Arc* arcs, u32 first, u32 last) {
-    constexpr u32 ARCS_A_SECTOR = 2, MOST = 8;
-    for (u32 a = first; a < last && a < first + MOST; a += ARCS_A_SECTOR) prefetch<true>(&arcs[a]);
-    if (last - first < MOST) prefetch<true>(&arcs[last - 1]);
-}

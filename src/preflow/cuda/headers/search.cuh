@@ -27,23 +27,36 @@ __device__ __forceinline__ ArcRange range_of(u64 piece) {
 }
 __device__ __forceinline__ u32 search_of_piece(u64 piece) { return static_cast<u32>(piece >> (32 + COUNT_BITS)); }
 
-// Lists the arcs of a vertex for every lane with `has`: `store` is called with each place in the list and what to put
-// there. All lanes of the warp call it together.
-template <class Store>
-__device__ void append_arcs(u32* size, bool has, ArcRange range, u32 search, Store store) {
-    const u32 place = new_place(size, has);
-    const u32 more = has && range.last - range.first > ARCS_A_PIECE ? (range.last - range.first - 1) / ARCS_A_PIECE : 0;
-    if (has) store(place, pack_piece({range.first, min(range.last, range.first + ARCS_A_PIECE)}, search));
-    for (u32 lanes = __ballot_sync(ALL_LANES, more > 0); lanes != 0; lanes &= lanes - 1) {
-        const u32 lane = __ffs(lanes) - 1;
-        const u32 first = __shfl_sync(ALL_LANES, range.first, lane), last = __shfl_sync(ALL_LANES, range.last, lane);
-        const u32 pieces = __shfl_sync(ALL_LANES, more, lane), number = __shfl_sync(ALL_LANES, search, lane);
-        u32 begin = 0;
-        if (lane_id() == 0) begin = relaxed_fetch_add(size, pieces);
-        begin = __shfl_sync(ALL_LANES, begin, 0);
-        for (u32 k = lane_id(); k < pieces; k += WARP) {
-            const u32 at = first + (k + 1) * ARCS_A_PIECE;
-            store(begin + k, pack_piece({at, min(last, at + ARCS_A_PIECE)}, number));
+// Whether a vertex may have more arcs than a piece.
+#ifndef HAS_LONG_LISTS
+#define HAS_LONG_LISTS 1
+#endif
+
+// Lists the arcs of some vertices of every lane, of each one that it has: `store` is called with each place in the list
+// and what to put there. All lanes of the warp call it together.
+template <u32 COUNT, class Store>
+__device__ void append_arcs(u32* size, const bool (&has)[COUNT], const ArcRange (&ranges)[COUNT], u32 search,
+                            Store store) {
+    u32 place[COUNT];
+    if (!new_places(size, has, place)) return;
+#pragma unroll
+    for (u32 j = 0; j < COUNT; ++j) {
+        const ArcRange range = ranges[j];
+        if (has[j]) store(place[j], pack_piece({range.first, min(range.last, range.first + ARCS_A_PIECE)}, search));
+        if (!HAS_LONG_LISTS) continue;
+        const u32 more =
+            has[j] && range.last - range.first > ARCS_A_PIECE ? (range.last - range.first - 1) / ARCS_A_PIECE : 0;
+        for (u32 lanes = __ballot_sync(ALL_LANES, more > 0); lanes != 0; lanes &= lanes - 1) {
+            const u32 lane = __ffs(lanes) - 1;
+            const u32 first = __shfl_sync(ALL_LANES, range.first, lane), last = __shfl_sync(ALL_LANES, range.last, lane);
+            const u32 pieces = __shfl_sync(ALL_LANES, more, lane), number = __shfl_sync(ALL_LANES, search, lane);
+            u32 begin = 0;
+            if (lane_id() == 0) begin = relaxed_fetch_add(size, pieces);
+            begin = __shfl_sync(ALL_LANES, begin, 0);
+            for (u32 k = lane_id(); k < pieces; k += WARP) {
+                const u32 at = first + (k + 1) * ARCS_A_PIECE;
+                store(begin + k, pack_piece({at, min(last, at + ARCS_A_PIECE)}, number));
+            }
         }
     }
 }
@@ -70,15 +83,21 @@ struct BlockList {
     __device__ u32 num_kept() const { return min(*size, CAPACITY); }
 
     // Takes what the lanes of a warp have found; `overflow(place)` says where the pieces past CAPACITY go.
-    template <class Overflow>
-    __device__ void add(bool found, ArcRange range, i64 excess, u32 search, Overflow overflow) const {
-        if (found && excess > 0) relaxed_fetch_add(active, 1u);
-        append_arcs(size, found, range, search, [&](u32 place, u64 piece) {
+    template <u32 COUNT, class Overflow>
+    __device__ void add(const bool (&found)[COUNT], const ArcRange (&ranges)[COUNT], u32 search,
+                        Overflow overflow) const {
+        append_arcs(size, found, ranges, search, [&](u32 place, u64 piece) {
             if (place < CAPACITY)
                 pieces[place] = piece;
             else
                 relaxed_store(overflow(place), piece);
         });
+    }
+
+    template <u32 COUNT>
+    __device__ void count_active(const bool (&found)[COUNT], const i64 (&excess)[COUNT]) const {
+        for (u32 k = 0; k < COUNT; ++k)
+            if (found[k] && excess[k] > 0) relaxed_fetch_add(active, 1u);
     }
 
     // Moves what is kept here, but for the first `most`, to a list in device memory, of which `end` counts the pieces.
@@ -110,98 +129,72 @@ struct ReachedArcs {
     Mark mark;
 };
 
-// Some arcs of a piece that a lane looks at together. PAIRED capacities come with them; those without are not there then.
-template <u32 LANES, u32 ARCS>
-struct LaneArcs {
-    bool are_there[ARCS];
-    ArcEnds ends[ARCS];
-
-    // Loads arc `a` of a piece that ends before `last` and further ones.
-    template <bool REST>
-    __device__ void load(const Arc* arcs, u32 a, u32 last) {
-#pragma unroll
-        for (u32 k = 0; k < ARCS; ++k) {
-            const u32 b = a + k * LANES;
-            are_there[k] = b < last;
-            if (!are_there[k]) continue;
-            if (PAIRED) {
-                const Arc arc = load_whole_arc<REST>(arcs, b);
-                ends[k].head = arc.head;
-                are_there[k] = other_capacity(arc.residual) > 0;
-            } else {
-                ends[k] = load_ends(arcs, b);
-            }
-        }
-    }
-};
-
 // Marks whatever was not reached before and has a residual arc into a vertex of a level; `item_at(i)` returns the
-// `size` pieces of its vertices' arcs. `reached` is called with all lanes of a warp at once: whether the lane found a
-// vertex, which, its arcs, its excess, its mark and what stood in its place. Of the first `num_ahead` items a group of
-// lanes has the first arcs of the first of its own loaded already, in `ahead`.
+// `size` pieces of its vertices' arcs. `reached` is called with all lanes of a warp at once and what a lane has found
+// over each of some arcs: whether a vertex, which, its arcs, its excess, and what stood in its mark's place; and that.
 //
-// A level takes as long as its longest chain of loads: so what a vertex may need is loaded before it is known to be,
-// and a lane looks at so many ARCS at a time. ALONE is one block at rest, which will read the arcs of what it reaches
-// itself and asks for them early. LABEL_FIRST loads capacities only where marks are new: one more wait, but fewer loads
-// where those are what takes the time.
+// A level takes as long as its longest chain of loads and instructions: so what a vertex may need is loaded before it is
+// known to be, and a lane looks at so many ARCS at a time. ALONE is one block at rest, which will read the arcs of what it
+// reaches itself. LABEL_FIRST loads capacities only where marks are new: one more wait, but fewer loads where those are
+// what takes the time. PAIRED capacities come with the arcs.
 template <u32 LANES, u32 ARCS, bool ALONE, bool NEEDS_EXCESS, bool LABEL_FIRST, class Team, class Marks, class ItemAt,
           class Found>
 __device__ void expand_level(const Team& team, const Network& net, const Marks& marks, u32 size, ItemAt item_at,
-                             Found reached, u32 num_ahead = 0, const LaneArcs<LANES, ARCS>& ahead = {}) {
+                             Found reached) {
     constexpr u32 VERTICES = WARP / LANES;
     const u32 lane = lane_id();
     using Mark = decltype(marks.look(0));
-    u32 num_loaded = num_ahead;
     for (u32 begin = team.warp() * VERTICES; begin < size; begin += team.num_warps() * VERTICES) {
         const u32 i = begin + lane / LANES;
         ReachedArcs<Mark> item{{0, 0}, 0};
         if (i < size) item = item_at(i);
         const ArcRange range = item.range;
         for (u32 a = range.first + lane % LANES; __any_sync(ALL_LANES, a < range.last); a += ARCS * LANES) {
-            LaneArcs<LANES, ARCS> arcs;
+            ArcEnds ends[ARCS];
             i64 capacity[ARCS], excess[ARCS];
             Mark seen[ARCS];
             ArcRange next[ARCS];
             bool found[ARCS];
-            if (i < num_loaded)
-                arcs = ahead;
-            else
-                arcs.template load<ALONE>(net.arcs, a, range.last);
-            num_loaded = 0;
 #pragma unroll
             for (u32 k = 0; k < ARCS; ++k) {
-                found[k] = arcs.are_there[k] && a + k * LANES < range.last;
+                found[k] = a + k * LANES < range.last;
                 if (!found[k]) continue;
-                const u32 w = arcs.ends[k].head;
-                seen[k] = marks.look(w);
-                capacity[k] = 1;
-                if (!PAIRED && !LABEL_FIRST) capacity[k] = relaxed_load(&net.arcs[arcs.ends[k].reverse].residual);
-                if (ALONE) next[k] = {net.first_out[w], net.first_out[w + 1]};
+                if (PAIRED) {
+                    const Arc arc = load_whole_arc<ALONE>(net.arcs, a + k * LANES);
+                    ends[k].head = arc.head;
+                    capacity[k] = other_capacity(arc.residual);
+                } else {
+                    ends[k] = load_ends(net.arcs, a + k * LANES);
+                }
+            }
+#pragma unroll
+            for (u32 k = 0; k < ARCS; ++k) {
+                if (PAIRED) found[k] = found[k] && capacity[k] > 0;
+                if (!found[k]) continue;
+                seen[k] = marks.look(ends[k].head);
+                if (!PAIRED && !LABEL_FIRST) capacity[k] = relaxed_load(&net.arcs[ends[k].reverse].residual);
             }
 #pragma unroll
             for (u32 k = 0; !PAIRED && LABEL_FIRST && k < ARCS; ++k) {
                 found[k] = found[k] && marks.is_new(seen[k], item.mark);
-                if (found[k]) capacity[k] = relaxed_load(&net.arcs[arcs.ends[k].reverse].residual);
+                if (found[k]) capacity[k] = relaxed_load(&net.arcs[ends[k].reverse].residual);
             }
 #pragma unroll
             for (u32 k = 0; k < ARCS; ++k) {
                 found[k] = found[k] && capacity[k] > 0 && marks.is_new(seen[k], item.mark);
-                if (!found[k]) continue;
-                const u32 w = arcs.ends[k].head;
-                seen[k] = marks.put(w, item.mark);
-                excess[k] = NEEDS_EXCESS ? relaxed_load(&net.excess[w]) : 0;
-                if (ALONE)
-                    prefetch_arcs(net.arcs, next[k].first, next[k].last);
-                else
+                if (found[k]) {
+                    const u32 w = ends[k].head;
                     next[k] = {net.first_out[w], net.first_out[w + 1]};
+                    excess[k] = NEEDS_EXCESS ? relaxed_load(&net.excess[w]) : 0;
+                    seen[k] = marks.put(w, item.mark);
+                }
             }
 #pragma unroll
             for (u32 k = 0; k < ARCS; ++k) {
                 found[k] = found[k] && marks.is_new(seen[k], item.mark);
-                if (!ALONE && found[k]) prefetch<false>(&net.arcs[next[k].first]);
-                reached(found[k], arcs.ends[k].head, next[k], excess[k], item.mark, seen[k]);
+                if (found[k]) prefetch<ALONE>(&net.arcs[next[k].first]);
             }
+            reached(found, ends, next, excess, seen, item.mark);
         }
-        num_loaded = 0;
     }
 }

@@ -1,15 +1,35 @@
 // Lists that many threads append to at once: one atomic operation for all lanes of a warp.
 #include "atomics.cuh"
 
-// Returns a place in a list of `size` entries for every lane with `has`; the order of entries is that in which the
-// warps come. All lanes of the warp call it together.
-__device__ __forceinline__ u32 new_place(u32* size, bool has) {
-    const u32 voters = __ballot_sync(ALL_LANES, has);
-    if (voters == 0) return 0;
+// Finds places in a list of `size` entries for what every lane has, so many things at most; the order of entries is that
+// in which the warps come. All lanes of the warp call it together. Returns whether any lane has anything.
+template <u32 COUNT>
+__device__ __forceinline__ bool new_places(u32* size, const bool (&has)[COUNT], u32 (&place)[COUNT]) {
+    u32 voters[COUNT], total = 0;
+#pragma unroll
+    for (u32 k = 0; k < COUNT; ++k) {
+        voters[k] = __ballot_sync(ALL_LANES, has[k]);
+        total += __popc(voters[k]);
+    }
+    if (total == 0) return false;
     const u32 lane = lane_id();
-    u32 place = 0;
-    if (lane == 0) place = relaxed_fetch_add(size, static_cast<u32>(__popc(voters)));
-    return __shfl_sync(ALL_LANES, place, 0) + __popc(voters & ((1u << lane) - 1));
+    u32 begin = 0;
+    if (lane == 0) begin = relaxed_fetch_add(size, total);
+    begin = __shfl_sync(ALL_LANES, begin, 0);
+#pragma unroll
+    for (u32 k = 0; k < COUNT; ++k) {
+        place[k] = begin + __popc(voters[k] & ((1u << lane) - 1));
+        begin += __popc(voters[k]);
+    }
+    return true;
+}
+
+// The same for one thing.
+__device__ __forceinline__ u32 new_place(u32* size, bool has) {
+    const bool have[1] = {has};
+    u32 place[1] = {0};
+    new_places(size, have, place);
+    return place[0];
 }
 
 // The sizes of the lists of three rounds that follow each other. In round r threads append to the list of

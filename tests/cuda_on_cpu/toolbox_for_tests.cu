@@ -1,0 +1,82 @@
+// What tests/test_cuda_toolbox.py runs: pieces that kernels are made of.
+#include "grid.cuh"
+#include "inboxes.cuh"
+#include "lanes.cuh"
+#include "residual.cuh"
+#include "worklist.cuh"
+
+struct AddingArguments {
+    u64* words;
+    u32* written;   // for each round and block, by the last thread of a block that tells
+    u32* errors;
+    u64 rounds;
+};
+
+// In round r block b gives r + b, and every third block tells. All blocks check what they are told.
+KERNEL(adding_rounds, AddingArguments) {
+    struct Told { u64 sum; u32 any; };
+    SharedArena arena;
+    Told& told = *arena.take<Told>(1);
+    AddingTeam team(args.words, gridDim.x);
+    for (u32 round = 0; round < args.rounds; ++round) {
+        const bool tells = (round + blockIdx.x) % 3 == 0;
+        if (tells && threadIdx.x == blockDim.x - 1) args.written[round * gridDim.x + blockIdx.x] = 1;
+        __syncthreads();
+        team.wait(round + blockIdx.x, tells, [&](u64 sum, bool any) { told = {sum, any}; });
+        u32 sum = 0, any = 0;
+        for (u32 b = 0; b < gridDim.x; ++b) {
+            const bool has_told = (round + b) % 3 == 0;
+            sum += round + b;
+            any |= has_told;
+            if (has_told && args.written[round * gridDim.x + b] != 1) relaxed_fetch_add(args.errors, 1u);
+        }
+        if (told.sum != sum || told.any != any) relaxed_fetch_add(args.errors, 1u);
+        __syncthreads();
+    }
+}
+
+struct OwnersArguments {
+    const u32* vertices;
+    u32* owners;
+    u64 num_vertices;
+    u64 num_owners;
+};
+
+KERNEL(find_owners, OwnersArguments) {
+    const InboxRoom room{nullptr, nullptr};
+    const Inboxes inboxes = room.split(static_cast<u32>(args.num_owners), 1000);
+    for (u32 i = grid_thread(); i < args.num_vertices; i += grid_threads())
+        args.owners[i] = inboxes.owner_of(args.vertices[i]);
+}
+
+struct PlacesArguments {
+    const u32* first;
+    const u32* second;
+    u32* size;
+    u32* listed;   // who stands at each place: its thread's number, twice, and one more for the second thing
+};
+
+KERNEL(take_places, PlacesArguments) {
+    const bool has[2] = {args.first[grid_thread()] != 0, args.second[grid_thread()] != 0};
+    u32 place[2];
+    if (!new_places(args.size, has, place)) return;
+    for (u32 k = 0; k < 2; ++k)
+        if (has[k]) args.listed[place[k]] = 2 * grid_thread() + k;
+}
+
+struct PushesArguments {
+    Arc* arcs;
+    u32* errors;
+    u64 pushes;
+};
+
+// Two threads, which own an arc each, one the reverse of the other, push over it what it holds at times.
+KERNEL(push_back_and_forth, PushesArguments) {
+    const u32 self = grid_thread();
+    for (u32 k = 0; k < args.pushes; ++k) {
+        const Arc arc = load_arc(args.arcs, self);
+        if (arc.residual == 0) continue;
+        const i64 amount = 1 + (arc.residual - 1) * (k % 4) / 3;
+        if (push_over(args.arcs, self, arc.reverse, amount) < amount) relaxed_fetch_add(args.errors, 1u);
+    }
+}

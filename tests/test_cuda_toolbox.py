@@ -1,0 +1,113 @@
+"""Pieces of the toolbox for GPUs, on CPU threads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from cuda_on_cpu.device import CpuDevice, Sanitizer
+from preflow.cuda.runtime import Device
+from preflow.graph.device_residual import DeviceNetwork
+from preflow.maxflow import paired_capacities
+
+TOOLBOX = Path(__file__).parent / "cuda_on_cpu" / "toolbox_for_tests.cu"
+
+Array = NDArray[Any]
+
+
+class Adding(NamedTuple):
+    words: Array
+    written: Array
+    errors: Array
+    rounds: int
+
+
+class Owners(NamedTuple):
+    vertices: Array
+    owners: Array
+    num_vertices: int
+    num_owners: int
+
+
+class Places(NamedTuple):
+    first: Array
+    second: Array
+    size: Array
+    listed: Array
+
+
+class Pushes(NamedTuple):
+    arcs: Array
+    errors: Array
+    pushes: int
+
+
+def run(kernel: str, blocks: int, threads: int, arguments: Any, **options: Any) -> None:
+    device = CpuDevice(sanitizer=options.pop("sanitizer", None), time_limit=60)
+    device.launch(TOOLBOX, kernel, blocks, threads, arguments, **options)
+
+
+@pytest.mark.parametrize("sanitizer", [None, "thread"])
+@pytest.mark.parametrize(("blocks", "threads"), [(1, 4), (3, 2), (5, 1)])
+def test_a_barrier_adds_up(blocks: int, threads: int, sanitizer: Sanitizer | None) -> None:
+    errors = np.zeros(1, np.uint32)
+    rounds = 200
+    arguments = Adding(np.zeros(32, np.uint64), np.zeros(rounds * blocks, np.uint32), errors, rounds)
+    run("adding_rounds", blocks, threads, arguments, shared_bytes=16, sanitizer=sanitizer)
+    assert errors[0] == 0
+
+
+@pytest.mark.parametrize("num_owners", [1, 2, 3, 31, 64, 2112, 4223])
+def test_owners(num_owners: int) -> None:
+    random = np.random.default_rng(num_owners).integers(0, 2**32, 900, dtype=np.uint32)
+    near = 8 * num_owners * np.arange(1, 16, dtype=np.uint32)
+    vertices = np.concatenate([random, near - 1, near, near + 8, np.array([0, 7, 8, 2**32 - 1], np.uint32)])
+    owners = np.zeros(len(vertices), np.uint32)
+    run("find_owners", 2, 8, Owners(vertices, owners, len(vertices), num_owners))
+    assert (owners == vertices // 8 % num_owners).all()
+
+
+@pytest.mark.parametrize("share", [0, 0.1, 0.5, 1])
+def test_places(share: float) -> None:
+    threads = 64
+    random = np.random.default_rng(0)
+    has = (random.random((2, threads)) < share).astype(np.uint32)
+    size, listed = np.zeros(1, np.uint32), np.zeros(2 * threads, np.uint32)
+    run("take_places", 1, threads, Places(has[0], has[1], size, listed))
+    expected = [2 * thread + k for thread in range(threads) for k in range(2) if has[k][thread]]
+    assert sorted(listed[: size[0]].tolist()) == expected
+
+
+@pytest.mark.parametrize("sanitizer", [None, "thread"])
+@pytest.mark.parametrize("capacities", [(2**30 - 1, 2**30 - 1), (0, 7), (1, 0), (2**30, 5), (2**62, 3)])
+def test_pairs_of_capacities(capacities: tuple[int, int], sanitizer: Sanitizer | None) -> None:
+    """Two owners push to each other, with both capacities in a word and with one."""
+    ends = [0 | 1 << 32, 1 | 0 << 32]
+    arcs = np.array([[ends[0], capacities[0]], [ends[1], capacities[1]]], np.int64)
+    nothing = np.zeros(1, np.int64)
+    net = DeviceNetwork(np.array([0, 1, 2], np.uint32), arcs, nothing, nothing, 2)
+    device: Device = CpuDevice(sanitizer=sanitizer, time_limit=60)  # type: ignore[assignment]
+    is_paired = paired_capacities.pair_capacities(device, net)
+    assert is_paired == (max(capacities) < 2**30)
+    if is_paired:
+        one, other = capacities
+        assert arcs[:, 1].tolist() == [one | other << 32, other | one << 32]
+    errors = np.zeros(1, np.uint32)
+    run(
+        "push_back_and_forth",
+        2,
+        1,
+        Pushes(arcs, errors, 2000),
+        constants=(("PAIRED", int(is_paired)),),
+        sanitizer=sanitizer,
+    )
+    assert errors[0] == 0
+    if is_paired:
+        assert (arcs[:, 1] % 2**32).tolist() == (arcs[::-1, 1] // 2**32).tolist()
+        paired_capacities.part_capacities(device, net)
+    assert (arcs[:, 1] >= 0).all()
+    assert sum(arcs[:, 1].tolist()) == sum(capacities)
