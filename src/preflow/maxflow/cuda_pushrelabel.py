@@ -36,8 +36,8 @@ SOURCE = Path(__file__).with_suffix(".cu")
 COUNTER_WORDS, STATE_WORDS = 49 * 32, 18
 PHASE, ROUNDS_LEFT, SEARCHES, NANOSECONDS = 0, 1, 9, 14
 DONE = 3
-#: Bytes of shared memory: the state, a few counters, two lists of 2048 pieces, where 512 waves stand, and what
-#: the warps go by; then what each thread counts.
+#: Bytes of shared memory: the state, a few counters, two lists of 2048 pieces, where 512 waves stand, and
+#: what the warps go by; then what each thread counts.
 SHARED_BYTES = 8 * STATE_WORDS + 32 + 2 * 8 * 2048 + 4 * (14 + 512 + 2) + 64
 THREAD_BYTES = 24
 #: A vertex with more residual arcs is for all lanes of a warp, see discharge.cuh.
