@@ -40,8 +40,8 @@ struct Pace {
 
 // Every warp discharges the vertices in its inbox, without waiting for others, until no vertex is active or a search
 // is due; returns how many entries of its inbox it has taken.
-__device__ u32 discharge_inbox(const Arguments& args, const Dischargers& team, Pace& pace,
-                               const Counters& counters, const State& state, Operations& operations) {
+__device__ u32 discharge_inbox(const Arguments& args, const Dischargers& team, Pace& pace, const Counters& counters,
+                               const State& state, Operations& operations) {
     constexpr u32 VERTICES = WARP / LANES_A_VERTEX;
     const u32 group = lane_id() / LANES_A_VERTEX;
     const u32 warp = team.warp();
@@ -82,7 +82,8 @@ __device__ u32 discharge_inbox(const Arguments& args, const Dischargers& team, P
             if (!resting) rest(counters, operations);
             resting = true;
             if (lane_id() == 0) {
-                if (++polls == MOST_POLLS || (warp == 0 && state.search_blocks == 0 && all_at_rest(counters, inboxes.num_owners)))
+                const bool may_tell = warp == 0 && state.search_blocks == 0;
+                if (++polls == MOST_POLLS || (may_tell && all_at_rest(counters, inboxes.num_owners)))
                     relaxed_store(&counters.base[OVER], 1u);
                 __nanosleep(100);
             }

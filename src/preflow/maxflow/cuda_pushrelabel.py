@@ -8,8 +8,9 @@ the blocks send searches like waves, one after the other and many on their way a
 discharges: the concurrent global relabel of Anderson and Setubal (1992), with their wave numbers, which
 say which of two labels is newer. A vertex that the next wave should have reached by now, and has not, waits
 for it: no label of its neighbours can be trusted. Otherwise all blocks discharge until a global relabel is
-due. All is in one cooperative kernel, which comes back to the host every so many barriers, so that a solve
-can be stopped; it ends with a search while nothing moves. docs/performance.md says what was measured.
+due. Small capacities stand in pairs, see paired_capacities.py. All is in one cooperative kernel, which comes
+back to the host every so many barriers, so that a solve can be stopped; it ends with a search while nothing
+moves. docs/performance.md says what was measured.
 """
 
 from __future__ import annotations
