@@ -1,8 +1,9 @@
 // The persistent kernel of cuda_pushrelabel.py: searches at rest, and phases in which blocks discharge without
 // barriers, either all of them or while others search.
 
-// What a launch takes depends on how many vertices there are, the mean degree and the greatest: threads that discharge a
-// vertex, threads that search from a vertex and how many arcs each looks at a time, whether vertices are for all lanes.
+// What a launch takes depends on how many vertices there are, the mean degree and the greatest: threads that discharge
+// a vertex, threads that search from one and how many arcs each looks at together, whether some vertices are for all
+// lanes, whether some have more arcs than a piece.
 #ifndef LANES_A_VERTEX
 #define LANES_A_VERTEX 8
 #define SEARCH_LANES 8

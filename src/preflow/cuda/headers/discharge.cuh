@@ -4,9 +4,9 @@
 // it into an inbox, and then to that which takes it from there. Only this group relabels it or lowers its residual
 // capacities. Its own debit comes last, when what the capacities held before is known, so that they have changed:
 // whoever raises its excess from zero again finds them as they were left. A fence before the debit would say the same,
-// but it waits for everything, a fifth of the time of a discharge. A push goes to any neighbour as low as the lowest. All
-// is relaxed: a neighbour that rises while flow is on its way to it leaves an arc that is too steep, which costs work
-// but no answer, since only a search while nothing moves declares vertices dead.
+// but it waits for everything, a sixth of the time of a discharge. A push goes to any neighbour as low as the lowest.
+// All is relaxed: a neighbour that rises while flow is on its way to it leaves an arc that is too steep, which costs
+// work but no answer, since only a search while nothing moves declares vertices dead.
 #include "inboxes.cuh"
 #include "labels.cuh"
 #include "lanes.cuh"
@@ -36,11 +36,11 @@ constexpr u32 HUB_DEGREE = 128;
 // No vertex: vertices are fewer than residual arcs, which 32 bits number.
 constexpr u32 NO_VERTEX = 0xffffffffu;
 
-// Discharges vertex `v` of each group, unless it is NO_VERTEX, once: relabels it where no neighbour is lower, and pushes
-// to the lowest neighbours. `held` is what the place of its inbox held from which the lane has just taken it, if it has.
-// Vertices that become active, and `v` where it stays so, go to their inboxes, but for one of each group if it `keeps`
-// one: that is returned. A vertex that a search has missed, or without a way out, is put off until another comes by. A
-// group of fewer lanes than a warp leaves a hub as it is and sets `is_hub`.
+// Discharges vertex `v` of each group, unless it is NO_VERTEX, once: relabels it where no neighbour is lower, and
+// pushes to the lowest neighbours. `held` is what the place of its inbox held from which the lane has just taken it, if
+// it has. Vertices that become active, and `v` where it stays so, go to their inboxes, but for one of each group if it
+// `keeps` one: that is returned. A vertex that a search has missed, or without a way out, is put off until another
+// comes by. A group of fewer lanes than a warp leaves a hub as it is and sets `is_hub`.
 template <u32 LANES>
 __device__ u32 discharge(const Network& net, u64* label, const Inboxes& inboxes, u32 v, u32 held, bool keeps,
                          const Timetable& times, Operations& operations, bool& is_hub) {

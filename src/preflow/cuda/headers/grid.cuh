@@ -59,10 +59,10 @@ struct AddingTeam {
     __device__ u32 thread() const { return block() * blockDim.x + threadIdx.x; }
     __device__ u32 num_threads() const { return num_blocks * blockDim.x; }
 
-    // A barrier; what threads wrote before is only seen by other blocks after if their block `tells`. One thread of each
-    // block calls `then` with the sum of the numbers of all blocks, which the same thread gives, and whether any tells.
-    // The threads of a block have met before, when they knew the number. Rounds take turns with the words, so that who
-    // is slow still finds this round's sum.
+    // A barrier; what threads wrote before is only seen by other blocks after if their block `tells`. One thread of
+    // each block calls `then` with the sum of the numbers of all blocks, which the same thread gives, and whether any
+    // tells. The threads of a block have met before, when they knew the number. Rounds take turns with the words, so
+    // that who is slow still finds this round's sum.
     template <class Then>
     __device__ void wait(u64 number, bool tells, Then then) {
         if (tells) __syncthreads();

@@ -43,7 +43,9 @@ __device__ __forceinline__ ArcEnds load_ends(const Arc* arcs, u32 a) {
     return *reinterpret_cast<const ArcEnds*>(&arcs[a]);
 }
 
-__device__ __forceinline__ i64 own_capacity(i64 word) { return PAIRED ? static_cast<i64>(static_cast<u32>(word)) : word; }
+__device__ __forceinline__ i64 own_capacity(i64 word) {
+    return PAIRED ? static_cast<i64>(static_cast<u32>(word)) : word;
+}
 __device__ __forceinline__ i64 other_capacity(i64 word) { return static_cast<i64>(static_cast<u64>(word) >> 32); }
 __device__ __forceinline__ i64 pair_of(i64 own, i64 other) { return other << 32 | own; }
 
@@ -54,15 +56,14 @@ __device__ __forceinline__ Arc load_whole_arc(const Arc* arcs, u32 a) {
     if (REST) return arcs[a];
     return {arcs[a].head, arcs[a].reverse, relaxed_load(&arcs[a].residual)};
 #else
+    const Arc* const at = arcs + a;
     u64 ends;
-    Arc arc;
+    i64 word;
     if (REST)
-        asm volatile("ld.v2.u64 {%0, %1}, [%2];" : "=l"(ends), "=l"(arc.residual) : "l"(arcs + a) : "memory");
+        asm volatile("ld.v2.u64 {%0, %1}, [%2];" : "=l"(ends), "=l"(word) : "l"(at) : "memory");
     else
-        asm volatile("ld.relaxed.gpu.v2.u64 {%0, %1}, [%2];" : "=l"(ends), "=l"(arc.residual) : "l"(arcs + a) : "memory");
-    arc.head = static_cast<u32>(ends);
-    arc.reverse = static_cast<u32>(ends >> 32);
-    return arc;
+        asm volatile("ld.relaxed.gpu.v2.u64 {%0, %1}, [%2];" : "=l"(ends), "=l"(word) : "l"(at) : "memory");
+    return {static_cast<u32>(ends), static_cast<u32>(ends >> 32), word};
 #endif
 }
 

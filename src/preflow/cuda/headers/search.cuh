@@ -48,7 +48,8 @@ __device__ void append_arcs(u32* size, const bool (&has)[COUNT], const ArcRange 
             has[j] && range.last - range.first > ARCS_A_PIECE ? (range.last - range.first - 1) / ARCS_A_PIECE : 0;
         for (u32 lanes = __ballot_sync(ALL_LANES, more > 0); lanes != 0; lanes &= lanes - 1) {
             const u32 lane = __ffs(lanes) - 1;
-            const u32 first = __shfl_sync(ALL_LANES, range.first, lane), last = __shfl_sync(ALL_LANES, range.last, lane);
+            const u32 first = __shfl_sync(ALL_LANES, range.first, lane);
+            const u32 last = __shfl_sync(ALL_LANES, range.last, lane);
             const u32 pieces = __shfl_sync(ALL_LANES, more, lane), number = __shfl_sync(ALL_LANES, search, lane);
             u32 begin = 0;
             if (lane_id() == 0) begin = relaxed_fetch_add(size, pieces);
@@ -133,10 +134,10 @@ struct ReachedArcs {
 // `size` pieces of its vertices' arcs. `reached` is called with all lanes of a warp at once and what a lane has found
 // over each of some arcs: whether a vertex, which, its arcs, its excess, and what stood in its mark's place; and that.
 //
-// A level takes as long as its longest chain of loads and instructions: so what a vertex may need is loaded before it is
-// known to be, and a lane looks at so many ARCS at a time. ALONE is one block at rest, which will read the arcs of what it
-// reaches itself. LABEL_FIRST loads capacities only where marks are new: one more wait, but fewer loads where those are
-// what takes the time. PAIRED capacities come with the arcs.
+// A level takes as long as its longest chain of loads and instructions: so what a vertex may need is loaded before it
+// is known to be, and a lane looks at so many ARCS together. ALONE is one block at rest, which will read the arcs of
+// what it reaches itself. LABEL_FIRST loads capacities only where marks are new: one more wait, but fewer loads where
+// those are what takes the time. PAIRED capacities come with the arcs.
 template <u32 LANES, u32 ARCS, bool ALONE, bool NEEDS_EXCESS, bool LABEL_FIRST, class Team, class Marks, class ItemAt,
           class Found>
 __device__ void expand_level(const Team& team, const Network& net, const Marks& marks, u32 size, ItemAt item_at,

@@ -1,8 +1,8 @@
 // Lists that many threads append to at once: one atomic operation for all lanes of a warp.
 #include "atomics.cuh"
 
-// Finds places in a list of `size` entries for what every lane has, so many things at most; the order of entries is that
-// in which the warps come. All lanes of the warp call it together. Returns whether any lane has anything.
+// Finds places in a list of `size` entries for what every lane has, so many things at most; the order of entries is
+// that in which the warps come. All lanes of the warp call it together. Returns whether any lane has anything.
 template <u32 COUNT>
 __device__ __forceinline__ bool new_places(u32* size, const bool (&has)[COUNT], u32 (&place)[COUNT]) {
     u32 voters[COUNT], total = 0;
