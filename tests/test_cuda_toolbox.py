@@ -13,6 +13,7 @@ from cuda_on_cpu.device import CpuDevice, Sanitizer
 from preflow.cuda.runtime import Device
 from preflow.graph.device_residual import DeviceNetwork
 from preflow.maxflow import paired_capacities
+from preflow.maxflow.device_survey import survey
 
 TOOLBOX = Path(__file__).parent / "cuda_on_cpu" / "toolbox_for_tests.cu"
 
@@ -82,6 +83,23 @@ def test_places(share: float) -> None:
     assert sorted(listed[: size[0]].tolist()) == expected
 
 
+@pytest.mark.parametrize("num_vertices", [0, 1, 40, 400])
+def test_survey(num_vertices: int) -> None:
+    rng = np.random.default_rng(num_vertices)
+    degree = rng.integers(0, 9, num_vertices)
+    first_out = np.concatenate([[0], degree.cumsum()]).astype(np.uint32)
+    arcs = rng.integers(0, 2**50, (int(first_out[-1]), 2))
+    excess, sink_residual = rng.integers(0, 2**40, (2, num_vertices)) * rng.integers(0, 2, (2, num_vertices))
+    net = DeviceNetwork(first_out, arcs, excess, sink_residual, num_vertices)
+    device: Device = CpuDevice()  # type: ignore[assignment]
+    found = survey(device, net)
+    near_sink = found.near_sink[: found.num_near_sink]
+    assert sorted(near_sink.tolist()) == np.flatnonzero(sink_residual).tolist()
+    assert found.excess == excess.sum()
+    assert found.greatest_degree == degree.max(initial=0)
+    assert found.greatest_capacity == arcs[:, 1].max(initial=0)
+
+
 @pytest.mark.parametrize("sanitizer", [None, "thread"])
 @pytest.mark.parametrize("capacities", [(2**30 - 1, 2**30 - 1), (0, 7), (1, 0), (2**30, 5), (2**62, 3)])
 def test_pairs_of_capacities(capacities: tuple[int, int], sanitizer: Sanitizer | None) -> None:
@@ -91,9 +109,9 @@ def test_pairs_of_capacities(capacities: tuple[int, int], sanitizer: Sanitizer |
     nothing = np.zeros(1, np.int64)
     net = DeviceNetwork(np.array([0, 1, 2], np.uint32), arcs, nothing, nothing, 2)
     device: Device = CpuDevice(sanitizer=sanitizer, time_limit=60)  # type: ignore[assignment]
-    is_paired = paired_capacities.pair_capacities(device, net)
-    assert is_paired == (max(capacities) < 2**30)
+    is_paired = max(capacities) < paired_capacities.BELOW
     if is_paired:
+        paired_capacities.pair_capacities(device, net)
         one, other = capacities
         assert arcs[:, 1].tolist() == [one | other << 32, other | one << 32]
     errors = np.zeros(1, np.uint32)

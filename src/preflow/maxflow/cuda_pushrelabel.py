@@ -30,7 +30,8 @@ from ..graph.residual import ResidualArrays
 from ..solving.options import check_count, check_flag, check_positive
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS
-from .paired_capacities import pair_capacities, part_capacities
+from . import paired_capacities
+from .device_survey import survey
 
 SOURCE = Path(__file__).with_suffix(".cu")
 #: Words of 32 bits that the counters of a round take, and of 64 bits that the kernel's state takes.
@@ -189,12 +190,12 @@ def first_stage(
     counts = xp.zeros(4, dtype=np.uint64)
     search_blocks = device.num_multiprocessors * options.search_percent // 100
     room = max(1, -(-search_room(net) // 2))
-    near_sink = xp.flatnonzero(net.sink_residual > 0).astype(np.uint32)
+    found = survey(device, net)
     arguments = Arguments(
         net,
         xp.full(n, n + 2, dtype=np.uint64),
-        near_sink,
-        len(near_sink),
+        found.near_sink,
+        found.num_near_sink,
         xp.empty(2 * room, dtype=np.uint64),
         room,
         make_inbox_room(device, n, device.num_multiprocessors - search_blocks),
@@ -215,20 +216,21 @@ def first_stage(
         options.wave_rounds,
         options.wave_percent,
     )
-    control.excess[:] = float(net.excess.sum(dtype=np.float64))
+    control.excess[:] = float(found.excess)
     search_lanes = options.lanes or lanes_for(n, m)
     lanes = options.lanes or discharge_lanes_for(n, search_lanes)
-    greatest_degree = int((net.first_out[1:] - net.first_out[:-1]).max()) if n else 0
-    has_hubs = lanes < WARP and greatest_degree > HUB_DEGREE
-    is_paired = pair_capacities(device, net)
+    has_hubs = lanes < WARP and found.greatest_degree > HUB_DEGREE
+    is_paired = found.greatest_capacity < paired_capacities.BELOW
     constants = (
         ("LANES_A_VERTEX", lanes),
         ("SEARCH_LANES", search_lanes),
         ("SEARCH_ARCS", SEARCH_ARCS),
         ("HAS_HUBS", int(has_hubs)),
-        ("HAS_LONG_LISTS", int(greatest_degree > ARCS_A_PIECE)),
+        ("HAS_LONG_LISTS", int(found.greatest_degree > ARCS_A_PIECE)),
         ("PAIRED", int(is_paired)),
     )
+    if is_paired:
+        paired_capacities.pair_capacities(device, net)
     while True:
         if control.stopped:
             arguments = arguments._replace(only_search=1)
@@ -248,15 +250,16 @@ def first_stage(
         *totals, faults = device.to_host(counts)
         control.counts[[PUSHES, RELABELS, ARC_SCANS]] = totals
         control.counts[[GLOBAL_RELABELS, RELABEL_NANOSECONDS]] = state[[SEARCHES, NANOSECONDS]]
-        control.excess[0] = float(
-            net.excess[arguments.label.view(np.uint32)[::2] != n + 1].sum(dtype=np.float64)
-        )
         if faults:
             raise SolverError(f"cuda-pushrelabel pushed more than there was: state {state.tolist()}")
-        if state[PHASE] == DONE:
+        heights = arguments.label.view(np.uint32)[::2]
+        is_done = state[PHASE] == DONE
+        is_moving = not is_done or control.stopped
+        control.excess[0] = float(net.excess[heights != n + 1].sum(dtype=np.float64)) if is_moving else 0.0
+        if is_done:
             if is_paired:
-                part_capacities(device, net)
-            return xp.ascontiguousarray(arguments.label.view(np.uint32)[::2]), state
+                paired_capacities.part_capacities(device, net)
+            return xp.ascontiguousarray(heights), state
         if state[SEARCHES] > MOST_SEARCHES:
             raise SolverError(
                 f"cuda-pushrelabel gave up after {MOST_SEARCHES:,} searches: state {state.tolist()}"

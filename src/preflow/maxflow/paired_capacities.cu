@@ -1,21 +1,11 @@
 // The kernels of paired_capacities.py.
 #define PAIRED 1
-#include "lanes.cuh"
 #include "residual.cuh"
 
 struct CapacitiesArguments {
     Network net;
     u64 num_arcs;
-    u64* greatest;  // of all residual capacities; zero before the launch
 };
-
-KERNEL(find_greatest, CapacitiesArguments) {
-    u64 greatest = 0;
-    for (u64 a = grid_thread(); a < args.num_arcs; a += grid_threads())
-        greatest = max(greatest, static_cast<u64>(args.net.arcs[a].residual));
-    greatest = greatest_of_warp(greatest);
-    if (lane_id() == 0) relaxed_fetch_max(args.greatest, greatest);
-}
 
 // Gives every arc its reverse arc's capacity beside its own.
 KERNEL(pair_capacities, CapacitiesArguments) {

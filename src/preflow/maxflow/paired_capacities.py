@@ -7,9 +7,7 @@ need not look at as many arcs anywhere else in memory: residual.cuh says how the
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import NamedTuple
 
 from ..cuda.runtime import Device
 from ..graph.device_residual import DeviceNetwork
@@ -24,24 +22,13 @@ class CapacitiesArguments(NamedTuple):
 
     net: DeviceNetwork
     num_arcs: int
-    greatest: Any
 
 
-def pair_capacities(device: Device, net: DeviceNetwork) -> bool:
-    """Pair the residual capacities if they are small enough; return whether they were. O(m)."""
-    arguments = _arguments(device, net)
-    device.share(SOURCE, "find_greatest", arguments.num_arcs, arguments)
-    if int(arguments.greatest[0]) >= BELOW:
-        return False
-    device.share(SOURCE, "pair_capacities", arguments.num_arcs, arguments)
-    return True
+def pair_capacities(device: Device, net: DeviceNetwork) -> None:
+    """Pair the residual capacities, all of which are below `BELOW`; O(m)."""
+    device.share(SOURCE, "pair_capacities", len(net.arcs), CapacitiesArguments(net, len(net.arcs)))
 
 
 def part_capacities(device: Device, net: DeviceNetwork) -> None:
-    """Undo :func:`pair_capacities`, with the capacities as they are now."""
-    arguments = _arguments(device, net)
-    device.share(SOURCE, "part_capacities", arguments.num_arcs, arguments)
-
-
-def _arguments(device: Device, net: DeviceNetwork) -> CapacitiesArguments:
-    return CapacitiesArguments(net, len(net.arcs), device.xp.zeros(1, dtype=np.uint64))
+    """Undo :func:`pair_capacities`, with the capacities as they are now; O(m)."""
+    device.share(SOURCE, "part_capacities", len(net.arcs), CapacitiesArguments(net, len(net.arcs)))

@@ -1,0 +1,39 @@
+// The kernel of device_survey.py.
+#include "lanes.cuh"
+#include "residual.cuh"
+#include "worklist.cuh"
+
+struct SurveyArguments {
+    Network net;
+    u64 num_arcs;
+    u32* near_sink;
+    u64* found;
+};
+
+// What stands in `found`, zero before the launch.
+enum Found : u32 { NEAR_SINK, EXCESS, DEGREE, CAPACITY };
+
+KERNEL(survey, SurveyArguments) {
+    const Network& net = args.net;
+    u64 excess = 0, degree = 0, capacity = 0;
+    for (u64 begin = grid_thread() - lane_id(); begin < net.num_vertices; begin += grid_threads()) {
+        const u64 v = begin + lane_id();
+        const bool is_vertex = v < net.num_vertices;
+        const bool is_near = is_vertex && net.sink_residual[v] > 0;
+        const u32 place = new_place(reinterpret_cast<u32*>(&args.found[NEAR_SINK]), is_near);
+        if (is_near) args.near_sink[place] = static_cast<u32>(v);
+        if (!is_vertex) continue;
+        excess += static_cast<u64>(net.excess[v]);
+        degree = max(degree, static_cast<u64>(net.first_out[v + 1] - net.first_out[v]));
+    }
+    for (u64 a = grid_thread(); a < args.num_arcs; a += grid_threads())
+        capacity = max(capacity, static_cast<u64>(net.arcs[a].residual));
+    excess = sum_of_warp(excess);
+    degree = greatest_of_warp(degree);
+    capacity = greatest_of_warp(capacity);
+    if (lane_id() == 0) {
+        relaxed_fetch_add(&args.found[EXCESS], excess);
+        relaxed_fetch_max(&args.found[DEGREE], degree);
+        relaxed_fetch_max(&args.found[CAPACITY], capacity);
+    }
+}

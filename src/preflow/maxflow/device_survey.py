@@ -1,0 +1,52 @@
+"""What a solver on a GPU wants to know of a residual network before it starts, in one look at it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..cuda.runtime import Device
+from ..graph.device_residual import DeviceNetwork
+
+SOURCE = Path(__file__).with_suffix(".cu")
+
+
+class SurveyArguments(NamedTuple):
+    """``SurveyArguments`` in the ``.cu`` file."""
+
+    net: DeviceNetwork
+    num_arcs: int
+    near_sink: Any
+    found: Any
+
+
+class Survey(NamedTuple):
+    """What :func:`survey` finds.
+
+    Attributes
+    ----------
+    near_sink : array of uint32
+        The vertices with residual capacity to the sink, in any order; then room.
+    num_near_sink : int
+    excess : int
+        Of all vertices together.
+    greatest_degree, greatest_capacity : int
+        Of a vertex in residual arcs; of a residual arc between vertices. 0 where there is none.
+    """
+
+    near_sink: Any
+    num_near_sink: int
+    excess: int
+    greatest_degree: int
+    greatest_capacity: int
+
+
+def survey(device: Device, net: DeviceNetwork) -> Survey:
+    """Look at every vertex and arc once; O(n + m)."""
+    xp = device.xp
+    near_sink, found = xp.empty(net.num_vertices, dtype=np.uint32), xp.zeros(4, dtype=np.uint64)
+    arguments = SurveyArguments(net, len(net.arcs), near_sink, found)
+    device.share(SOURCE, "survey", max(net.num_vertices, len(net.arcs)), arguments)
+    return Survey(near_sink, *device.to_host(found).tolist())
