@@ -16,6 +16,7 @@ from oracles import check_against_oracle, edmonds_karp
 from preflow.cuda import runtime
 from preflow.errors import DeviceMemoryError, DeviceUnavailableError, InvalidInputError, SolverError
 from preflow.generators import FAMILIES
+from preflow.graph.device_residual import to_device
 from preflow.graph.residual import build_residual
 from preflow.maxflow import cuda_pushrelabel, policy
 from preflow.maxflow.methods import METHODS
@@ -101,10 +102,14 @@ def test_families(method: str, family: str, size: str) -> None:
     assert result.stats.global_relabels > 0
 
 
-@pytest.mark.parametrize("search_percent", [25, 75])
-def test_waves_of_several_blocks(search_percent: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One block searches and three discharge, or the other way round."""
+@pytest.mark.parametrize(("search_percent", "capacity", "kept"), [(25, 2048, 32), (75, 2048, 32), (75, 4, 1)])
+def test_waves_of_several_blocks(
+    search_percent: int, capacity: int, kept: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One block searches and three discharge, or the other way round, with lists that overflow and without."""
     monkeypatch.setattr("cuda_on_cpu.device.MOST_THREADS", 128)
+    monkeypatch.setattr(cuda_pushrelabel, "LIST_CAPACITY", capacity)
+    monkeypatch.setattr(cuda_pushrelabel, "MOST_KEPT", kept)
     device = CpuDevice(num_multiprocessors=4)
     monkeypatch.setattr(runtime, "find_device", lambda: device)
     options = {"search_percent": search_percent, "wave_rounds": 1, "wave_percent": 0}
@@ -145,6 +150,47 @@ def test_hubs(options: dict[str, Any]) -> None:
         result = preflow.max_flow(problem, source, sink, method="cuda-pushrelabel", options=options)
         result.verify()
         assert result.value == preflow.max_flow(problem, source, sink, method="serial-hi-pr").value
+
+
+@pytest.mark.parametrize("degree", [128, 129, 256, 257])
+@pytest.mark.parametrize("lanes", [8, 32])
+def test_degrees_at_the_limits_of_hubs_and_of_pieces(degree: int, lanes: int) -> None:
+    leaves = np.arange(2, degree + 2)
+    tail, head = np.concatenate([np.ones(degree, int), leaves]), np.concatenate([leaves, 0 * leaves])
+    problem = (tail, head, np.arange(2 * degree) % 7 + 1)
+    options = {"lanes": lanes}
+    result = preflow.max_flow((*problem,), 1, 0, method="cuda-pushrelabel", options=options)
+    result.verify()
+    tail, head = np.append(tail, degree + 2), np.append(head, 1)  # as a vertex that is no terminal
+    problem = (tail, head, np.append(problem[2], 10**6))
+    within = preflow.max_flow(problem, degree + 2, 0, method="cuda-pushrelabel", options=options)
+    within.verify()
+    assert (
+        within.value == result.value == preflow.max_flow(problem, degree + 2, 0, method="serial-hi-pr").value
+    )
+
+
+def test_an_interrupted_solve_leaves_capacities_as_they_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = FAMILIES["rmf-wide"].generate("4x3", seed=1)
+    residual = build_residual(problem.network, np.array([problem.source]), np.array([problem.sink]))
+    device: Any = CpuDevice()
+    net = to_device(device, residual.arrays)
+    sums = net.arcs[:, 1] + net.arcs[net.arcs.view(np.uint32)[:, 1], 1]
+    launch, launches = device.launch, []
+
+    def interrupted(path: Path, kernel: str, *arguments: Any, **options: Any) -> None:
+        launches.append(kernel)
+        launch(path, kernel, *arguments, **options)
+        if kernel == "push_relabel_slice":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(device, "launch", interrupted)
+    monkeypatch.setattr(cuda_pushrelabel, "ROUNDS_A_LAUNCH", 3)
+    with pytest.raises(KeyboardInterrupt):
+        cuda_pushrelabel.first_stage(device, net, cuda_pushrelabel.PushRelabelOptions(), Control())
+    assert launches == ["survey", "pair_capacities", "push_relabel_slice", "part_capacities"]
+    assert (net.arcs[:, 1] >= 0).all()
+    assert (net.arcs[:, 1] + net.arcs[net.arcs.view(np.uint32)[:, 1], 1] == sums).all()
 
 
 @pytest.mark.parametrize("capacity", [2**30 - 1, 2**30, 2**40])

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from cuda_on_cpu.device import CpuDevice, Sanitizer
 from preflow.cuda.runtime import Device
 from preflow.graph.device_residual import DeviceNetwork
-from preflow.maxflow import paired_capacities
 from preflow.maxflow.device_survey import survey
+from preflow.maxflow.paired_capacities import paired_capacities
 
 TOOLBOX = Path(__file__).parent / "cuda_on_cpu" / "toolbox_for_tests.cu"
 
@@ -109,23 +109,23 @@ def test_pairs_of_capacities(capacities: tuple[int, int], sanitizer: Sanitizer |
     nothing = np.zeros(1, np.int64)
     net = DeviceNetwork(np.array([0, 1, 2], np.uint32), arcs, nothing, nothing, 2)
     device: Device = CpuDevice(sanitizer=sanitizer, time_limit=60)  # type: ignore[assignment]
-    is_paired = max(capacities) < paired_capacities.BELOW
-    if is_paired:
-        paired_capacities.pair_capacities(device, net)
-        one, other = capacities
-        assert arcs[:, 1].tolist() == [one | other << 32, other | one << 32]
+    is_paired = max(capacities) < 2**30
     errors = np.zeros(1, np.uint32)
-    run(
-        "push_back_and_forth",
-        2,
-        1,
-        Pushes(arcs, errors, 2000),
-        constants=(("PAIRED", int(is_paired)),),
-        sanitizer=sanitizer,
-    )
+    with paired_capacities(device, net, max(capacities)) as are_paired:
+        assert are_paired == is_paired
+        if is_paired:
+            one, other = capacities
+            assert arcs[:, 1].tolist() == [one | other << 32, other | one << 32]
+        run(
+            "push_back_and_forth",
+            1,
+            2,
+            Pushes(arcs, errors, 2000),
+            constants=(("PAIRED", int(is_paired)),),
+            sanitizer=sanitizer,
+        )
+        if is_paired:
+            assert (arcs[:, 1] % 2**32).tolist() == (arcs[::-1, 1] // 2**32).tolist()
     assert errors[0] == 0
-    if is_paired:
-        assert (arcs[:, 1] % 2**32).tolist() == (arcs[::-1, 1] // 2**32).tolist()
-        paired_capacities.part_capacities(device, net)
     assert (arcs[:, 1] >= 0).all()
     assert sum(arcs[:, 1].tolist()) == sum(capacities)

@@ -72,11 +72,12 @@ struct PushesArguments {
 
 // Two threads, which own an arc each, one the reverse of the other, push over it what it holds at times.
 KERNEL(push_back_and_forth, PushesArguments) {
-    const u32 self = grid_thread();
+    const u32 self = threadIdx.x;
+    __syncthreads();  // both are there
     for (u32 k = 0; k < args.pushes; ++k) {
         const Arc arc = load_arc(args.arcs, self);
         if (arc.residual == 0) continue;
-        const i64 amount = 1 + (arc.residual - 1) * (k % 4) / 3;
+        const i64 amount = k % 4 == 3 ? arc.residual : 1 + (arc.residual - 1) / 3 * (k % 4);
         if (push_over(args.arcs, self, arc.reverse, amount) < amount) relaxed_fetch_add(args.errors, 1u);
     }
 }

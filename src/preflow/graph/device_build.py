@@ -27,15 +27,14 @@ from ..cuda.runtime import Device
 from ..errors import CapacityOverflowError, InvalidInputError
 from ..stats import Phase, untimed
 from .device_network import TOO_MANY_VERTICES, DeviceFlowNetwork
-from .device_residual import VERTEX_BYTES, DeviceNetwork
+from .device_residual import MOST_ARCS, VERTEX_BYTES, DeviceNetwork
 from .network import EXACT_FLOAT, INT64_MAX, FlowNetwork, exact_sum
 from .placement import require_memory
 from .solved_capacities import SolvedCapacities, solved_capacities
 
 SOURCE = Path(__file__).with_suffix(".cu")
 NO_PAIR = 2**64 - 1
-#: Residual arcs are numbered by 32 bits.
-MOST_PAIRS = 2**31 - 2
+MOST_PAIRS = MOST_ARCS // 2
 PAIR_OVERFLOW, TERMINAL_OVERFLOW, SHARED, DIRECT_LOW, DIRECT_HIGH = range(5)
 
 #: Bytes an input arc: its ends and one capacity, where they have to be copied to the device; what building
@@ -385,7 +384,9 @@ def _find_pairs(device: Device, arcs: InputArcs) -> tuple[Any, Any]:
     is_first[1:] = key[1:] != key[:-1]
     key = key[is_first]
     if len(key) > MOST_PAIRS:
-        raise InvalidInputError(f"{2 * len(key):,} residual arcs are too many for a GPU: at most 2**32 - 4")
+        raise InvalidInputError(
+            f"{2 * len(key):,} residual arcs are too many for a GPU: at most 2**32 - 1024"
+        )
     position = xp.cumsum(is_first, dtype=np.uint32)
     position -= np.uint32(1)
     del is_first

@@ -11,6 +11,8 @@ from ..errors import UnsuitableMethodError
 from .placement import require_memory
 from .residual import ResidualArrays
 
+#: Residual arcs that 32 bits number, with room for what a kernel adds to a number before it looks.
+MOST_ARCS = 2**32 - 1024
 #: Residual arcs in one entry of a search's list.
 ARCS_A_PIECE = 256
 #: Bytes on the device: of a residual arc, half of which is uploaded at a time, and of a vertex with what any
@@ -52,9 +54,9 @@ def to_device(device: Device, net: ResidualArrays) -> DeviceNetwork:
     DeviceMemoryError
         It does not fit the free memory with what a solver keeps beside it; nothing has been allocated yet.
     """
-    if net.head.dtype != np.uint32:
+    if net.head.dtype != np.uint32 or len(net.head) > MOST_ARCS:
         raise UnsuitableMethodError(
-            f"{len(net.head):,} residual arcs are too many for a GPU: at most 2**32 - 4"
+            f"{len(net.head):,} residual arcs are too many for a GPU: at most 2**32 - 1024"
         )
     num_arcs, num_vertices = len(net.head), len(net.excess)
     needed = ARC_BYTES * num_arcs + VERTEX_BYTES * num_vertices

@@ -163,6 +163,10 @@ __device__ void discharge_all(const Arguments& args, GridTeam& team, AddingTeam&
     team.wait([&] { state.end_round(); });
 }
 
+// What cuda_pushrelabel.py knows, too.
+static_assert(sizeof(State) == 8 * 18 && sizeof(Waves) == 4 * 526 && sizeof(Pace) <= 64 && sizeof(Operations) == 24);
+static_assert(STARTS + 2 * Timetable::SIZE == 49 * 32);
+
 KERNEL(push_relabel_slice, Arguments) {
     SharedArena arena;
     State& state = *arena.take<State>(1);

@@ -30,18 +30,22 @@ from ..graph.residual import ResidualArrays
 from ..solving.options import check_count, check_flag, check_positive
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS
-from . import paired_capacities
 from .device_survey import survey
+from .paired_capacities import paired_capacities
 
 SOURCE = Path(__file__).with_suffix(".cu")
 #: Words of 32 bits that the counters of a round take, and of 64 bits that the kernel's state takes.
 COUNTER_WORDS, STATE_WORDS = 49 * 32, 18
 PHASE, ROUNDS_LEFT, SEARCHES, NANOSECONDS = 0, 1, 9, 14
 DONE = 3
-#: Bytes of shared memory: the state, a few counters, two lists of 2048 pieces, where 512 waves stand, and
-#: what the warps go by; then what each thread counts.
-SHARED_BYTES = 8 * STATE_WORDS + 32 + 2 * 8 * 2048 + 4 * (14 + 512 + 2) + 64
-THREAD_BYTES = 24
+#: Words of 32 bits in which blocks arrive at barriers: one, and two of 64 bits, each on a cache line of its own.
+ARRIVALS = 3 * 32
+#: Pieces of arcs in one of a block's two lists in shared memory, and how many of them it keeps to itself.
+LIST_CAPACITY, MOST_KEPT = 2048, 32
+#: Bytes of shared memory: the state, a few counters, where 512 waves stand, and what the warps go by; for a
+#: piece in the lists; and what each thread counts.
+SHARED_BYTES = 8 * STATE_WORDS + 32 + 4 * (14 + 512 + 2) + 64
+PIECE_BYTES, THREAD_BYTES = 2 * 8, 24
 #: A vertex with more residual arcs is for all lanes of a warp, see discharge.cuh.
 WARP, HUB_DEGREE = 32, 128
 #: Neighbouring vertices with one owner, and the least room of an inbox: see inboxes.cuh.
@@ -70,7 +74,8 @@ class PushRelabelOptions:
     work_percent : int
         Without waves a global relabel is due after so many hundredths of 6 n + m units of relabel work,
     step_limit, step_percent : int
-        or when a warp has taken so many vertices and so many for each hundred levels of the last search.
+        or when a warp has discharged so many times, as many vertices at a time as it has groups of lanes, and
+        so many times for each hundred levels of the last search.
     few : int
         Levels of so few vertices are for one block alone.
     overshoot_percent : int
@@ -187,7 +192,6 @@ def first_stage(
 ) -> tuple[Any, NDArray[Any]]:
     """Push excess until none can reach the sink; return the heights, exact, and the kernel's state."""
     xp, n, m = device.xp, net.num_vertices, len(net.arcs)
-    counts = xp.zeros(4, dtype=np.uint64)
     search_blocks = device.num_multiprocessors * options.search_percent // 100
     room = max(1, -(-search_room(net) // 2))
     found = survey(device, net)
@@ -199,10 +203,10 @@ def first_stage(
         xp.empty(2 * room, dtype=np.uint64),
         room,
         make_inbox_room(device, n, device.num_multiprocessors - search_blocks),
-        xp.zeros(96, dtype=np.uint32),
+        xp.zeros(ARRIVALS, dtype=np.uint32),
         xp.zeros(COUNTER_WORDS, dtype=np.uint32),
         xp.zeros(3 * STATE_WORDS, dtype=np.uint64),
-        counts,
+        xp.zeros(4, dtype=np.uint64),
         min(MOST_WORK, max(1, (6 * n + m) * options.work_percent // 100)),
         options.step_limit,
         options.step_percent,
@@ -220,17 +224,31 @@ def first_stage(
     search_lanes = options.lanes or lanes_for(n, m)
     lanes = options.lanes or discharge_lanes_for(n, search_lanes)
     has_hubs = lanes < WARP and found.greatest_degree > HUB_DEGREE
-    is_paired = found.greatest_capacity < paired_capacities.BELOW
     constants = (
         ("LANES_A_VERTEX", lanes),
         ("SEARCH_LANES", search_lanes),
         ("SEARCH_ARCS", SEARCH_ARCS),
         ("HAS_HUBS", int(has_hubs)),
         ("HAS_LONG_LISTS", int(found.greatest_degree > ARCS_A_PIECE)),
-        ("PAIRED", int(is_paired)),
+        ("LIST_CAPACITY", LIST_CAPACITY),
+        ("MOST_KEPT", MOST_KEPT),
     )
-    if is_paired:
-        paired_capacities.pair_capacities(device, net)
+    with paired_capacities(device, net, found.greatest_capacity) as is_paired:
+        state = push_until_done(device, arguments, (*constants, ("PAIRED", int(is_paired))), control)
+    return xp.ascontiguousarray(heights_of(arguments)), state
+
+
+def heights_of(arguments: Arguments) -> Any:
+    """Return the lower half of every label."""
+    return arguments.label.view(np.uint32)[::2]
+
+
+def push_until_done(
+    device: Device, arguments: Arguments, constants: tuple[tuple[str, int], ...], control: Control
+) -> NDArray[Any]:
+    """Launch the kernel until it has finished; return its state."""
+    net = arguments.net
+    threads = device.block_threads
     while True:
         if control.stopped:
             arguments = arguments._replace(only_search=1)
@@ -240,26 +258,26 @@ def first_stage(
             SOURCE,
             "push_relabel_slice",
             device.num_multiprocessors,
-            device.block_threads,
+            threads,
             arguments,
-            shared_bytes=SHARED_BYTES + THREAD_BYTES * device.block_threads,
+            shared_bytes=SHARED_BYTES + PIECE_BYTES * LIST_CAPACITY + THREAD_BYTES * threads,
             constants=constants,
             cooperative=True,
         )
         state = device.to_host(arguments.state)[:STATE_WORDS]
-        *totals, faults = device.to_host(counts)
+        *totals, faults = device.to_host(arguments.counts)
         control.counts[[PUSHES, RELABELS, ARC_SCANS]] = totals
         control.counts[[GLOBAL_RELABELS, RELABEL_NANOSECONDS]] = state[[SEARCHES, NANOSECONDS]]
         if faults:
             raise SolverError(f"cuda-pushrelabel pushed more than there was: state {state.tolist()}")
-        heights = arguments.label.view(np.uint32)[::2]
         is_done = state[PHASE] == DONE
-        is_moving = not is_done or control.stopped
-        control.excess[0] = float(net.excess[heights != n + 1].sum(dtype=np.float64)) if is_moving else 0.0
+        left = 0.0
+        if not is_done or control.stopped:
+            is_alive = heights_of(arguments) != net.num_vertices + 1
+            left = float(net.excess[is_alive].sum(dtype=np.float64))
+        control.excess[0] = left
         if is_done:
-            if is_paired:
-                paired_capacities.part_capacities(device, net)
-            return xp.ascontiguousarray(heights), state
+            return state
         if state[SEARCHES] > MOST_SEARCHES:
             raise SolverError(
                 f"cuda-pushrelabel gave up after {MOST_SEARCHES:,} searches: state {state.tolist()}"

@@ -15,7 +15,7 @@ struct State {
     u64 round;           // barriers so far: which of the rotating counters is meant
     u64 begin, end;      // the level that is expanded next, in the order of the search
     u64 level;           // their height
-    u64 last_level;      // where the search stops; 0: not known yet
+    u64 last_level;      // where the search stops, as far as is known; 0: nowhere yet
     u64 wanted;          // active vertices that the search has yet to reach
     u64 active;          // those that it has
     u64 searches, levels, levels_of_few, phases;
@@ -38,12 +38,12 @@ struct Arguments {
     u64* order;             // pieces of arcs of what a search reaches, level after level; or two levels of all waves
     u64 room;               // of each of the two
     InboxRoom inboxes;
-    u32* arrivals;
+    u32* arrivals;          // at barriers: of all blocks, then the words of those that send waves
     u32* counters;
     u64* state;             // of the next launch, and two copies to pass on what one block did alone
     u64* counts;
     u64 work_limit;         // a search is due after so much work
-    u64 step_limit;         // or when a warp has taken so many vertices and
+    u64 step_limit;         // or when a warp has discharged so many times and
     u64 step_percent;       // so many for each hundred levels of the last search
     u64 few;                // levels of so few vertices are for one block
     u64 overshoot_percent;  // how much farther a search goes than the last active vertex; 0: to the end
@@ -56,8 +56,8 @@ struct Arguments {
     u64 wave_percent;       // so many for each hundred levels of the last search at rest
 };
 
-// Behind the counters of a round, each on a cache line of its own: what all share while some discharge, and counters of
-// a round of waves.
+// Behind the counters of a round, each on a cache line of its own: what all share while some discharge, and the ends of
+// the waves' two lists.
 enum Shared : u32 {
     OVER = 9 * 32,
     FINISHED = OVER + 1,  // a wave: what no later search has reached is too far, or cut off

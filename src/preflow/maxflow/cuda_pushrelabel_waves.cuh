@@ -11,7 +11,9 @@
 // A wave starts when a block has less than so many pieces to look at.
 constexpr u32 PIECES_A_BLOCK = 160;
 // So many pieces of what a block has reached it looks at itself; the rest is shared among all.
-constexpr u32 MOST_KEPT = 32;
+#ifndef MOST_KEPT
+#define MOST_KEPT 32
+#endif
 // How far a wave goes, of the levels of the last search at rest; and how many waves there are until the next one.
 constexpr u32 REACH_PERCENT = 300, MOST_WAVES = 1000;
 
@@ -149,7 +151,7 @@ __device__ void send_waves(const Arguments& args, AddingTeam& team, const Counte
         const u64 order = threadIdx.x == 0 ? waves.order : 0;
         team.wait(reached | order << ORDER_AT, reached > MOST_KEPT, [&](u64 all, bool are_listed) {
             kept.clear();
-            waves.kept = min(*list.size, MOST_KEPT);
+            waves.kept = min(*list.size, static_cast<u32>(MOST_KEPT));
             waves.listed = 0;
             if (are_listed) {
                 const u32 list_ends = relaxed_load(list_size);

@@ -10,12 +10,11 @@ struct CapacitiesArguments {
 // Gives every arc its reverse arc's capacity beside its own.
 KERNEL(pair_capacities, CapacitiesArguments) {
     for (u64 a = grid_thread(); a < args.num_arcs; a += grid_threads()) {
-        Arc* const arcs = args.net.arcs;
-        const Arc arc = arcs[a];
-        if (arc.reverse < a) continue;
-        const i64 other = arcs[arc.reverse].residual;
-        arcs[arc.reverse].residual = pair_of(other, arc.residual);
-        arcs[a].residual = pair_of(arc.residual, other);
+        const u32 reverse = load_ends(args.net.arcs, static_cast<u32>(a)).reverse;
+        if (reverse < a) continue;  // it does both
+        const i64 own = args.net.arcs[a].residual, other = args.net.arcs[reverse].residual;
+        args.net.arcs[a].residual = pair_of(own, other);
+        args.net.arcs[reverse].residual = pair_of(other, own);
     }
 }
 

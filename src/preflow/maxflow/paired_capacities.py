@@ -6,6 +6,8 @@ need not look at as many arcs anywhere else in memory: residual.cuh says how the
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,11 +26,18 @@ class CapacitiesArguments(NamedTuple):
     num_arcs: int
 
 
-def pair_capacities(device: Device, net: DeviceNetwork) -> None:
-    """Pair the residual capacities, all of which are below `BELOW`; O(m)."""
-    device.share(SOURCE, "pair_capacities", len(net.arcs), CapacitiesArguments(net, len(net.arcs)))
+@contextmanager
+def paired_capacities(device: Device, net: DeviceNetwork, greatest: int) -> Iterator[bool]:
+    """Pair the residual capacities within, if the greatest of them is small enough; give whether they are.
 
-
-def part_capacities(device: Device, net: DeviceNetwork) -> None:
-    """Undo :func:`pair_capacities`, with the capacities as they are now; O(m)."""
-    device.share(SOURCE, "part_capacities", len(net.arcs), CapacitiesArguments(net, len(net.arcs)))
+    They are parted again, as they are then, however that ends; O(m).
+    """
+    is_paired = greatest < BELOW
+    arguments = CapacitiesArguments(net, len(net.arcs))
+    if is_paired:
+        device.share(SOURCE, "pair_capacities", len(net.arcs), arguments)
+    try:
+        yield is_paired
+    finally:
+        if is_paired:
+            device.share(SOURCE, "part_capacities", len(net.arcs), arguments)

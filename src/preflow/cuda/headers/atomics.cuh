@@ -99,11 +99,6 @@ __device__ __forceinline__ u32 release_fetch_add(u32* at, u32 value) {
     asm volatile("atom.release.gpu.add.u32 %0, [%1], %2;" : "=r"(old) : "l"(at), "r"(value) : "memory");
     return old;
 }
-__device__ __forceinline__ i64 release_fetch_add(i64* at, i64 value) {
-    i64 old;
-    asm volatile("atom.release.gpu.add.u64 %0, [%1], %2;" : "=l"(old) : "l"(at), "l"(value) : "memory");
-    return old;
-}
 __device__ __forceinline__ double relaxed_fetch_add(double* at, double value) { return atomicAdd(at, value); }
 __device__ __forceinline__ u32 relaxed_fetch_or(u32* at, u32 value) { return atomicOr(at, value); }
 __device__ __forceinline__ u32 relaxed_fetch_and(u32* at, u32 value) { return atomicAnd(at, value); }

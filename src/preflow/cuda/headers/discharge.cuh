@@ -2,11 +2,12 @@
 //
 // An active vertex belongs to one group of lanes at a time: to that which raised its excess from zero, until it puts
 // it into an inbox, and then to that which takes it from there. Only this group relabels it or lowers its residual
-// capacities. Its own debit comes last, when what the capacities held before is known, so that they have changed:
-// whoever raises its excess from zero again finds them as they were left. A fence before the debit would say the same,
-// but it waits for everything, a sixth of the time of a discharge. A push goes to any neighbour as low as the lowest.
-// All is relaxed: a neighbour that rises while flow is on its way to it leaves an arc that is too steep, which costs
-// work but no answer, since only a search while nothing moves declares vertices dead.
+// capacities. Its own debit comes last, when it knows what its arcs, its capacity to the sink and its place in the inbox
+// held before, so that they have changed: whoever raises its excess from zero again finds them as they were left. A
+// fence before the debit would say the same, but it waits for everything, a sixth of the time of a discharge. What it
+// need not wait for is its own label, which only rises, whoever raises it. A push goes to any neighbour as low as the
+// lowest. All that is relaxed: a neighbour that rises while flow is on its way to it leaves an arc that is too steep,
+// which costs work but no answer, since only a search while nothing moves declares vertices dead.
 #include "inboxes.cuh"
 #include "labels.cuh"
 #include "lanes.cuh"
@@ -18,7 +19,7 @@ struct Operations {
     u32 arc_scans = 0;
     u32 relabel_work = 0;   // since it was last reported
     int activated = 0;      // vertices put into inboxes less vertices taken and not put back, since then
-    u32 faults = 0;         // pushes of more than there was: never, unless a vertex had two owners
+    u32 faults = 0;         // lanes that saw less than there must be: none, unless a vertex had two owners
 
     __device__ void add(const Operations& other) {
         pushes += other.pushes;
@@ -180,7 +181,8 @@ __device__ u32 discharge(const Network& net, u64* label, const Inboxes& inboxes,
     if (is_listed) own_place = inboxes.new_place(v);
     if (listed != NO_VERTEX) inboxes.fill(listed, place);
     if (debits) excess += change;
-    active = active && !puts_off && excess > 0;
+    operations.faults += debits && excess < left;
+    active = active && !puts_off && (is_listed || excess > 0);
     // The last that a group does to what it puts off, because a search that comes by then gives it to another.
     if (puts_off && lane == 0)
         active = search_of(release_fetch_max(&label[v], label_of(search, n + PUT_OFF))) > search;

@@ -64,8 +64,11 @@ __device__ void append_arcs(u32* size, const bool (&has)[COUNT], const ArcRange 
 
 // What one block has reached of the next level, in shared memory: the first CAPACITY pieces. What comes after goes to
 // device memory at once.
+#ifndef LIST_CAPACITY
+#define LIST_CAPACITY 2048
+#endif
 struct BlockList {
-    static constexpr u32 CAPACITY = 2048;
+    static constexpr u32 CAPACITY = LIST_CAPACITY;
 
     u64* pieces;
     u32* size;    // of all that it has reached
