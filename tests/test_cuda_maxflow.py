@@ -106,7 +106,7 @@ def test_families(method: str, family: str, size: str) -> None:
 def test_waves_of_several_blocks(
     search_percent: int, capacity: int, kept: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One block searches and three discharge, or the other way round, with lists that overflow and without."""
+    """One block searches and three discharge, or the other way round; lists overflow, or not."""
     monkeypatch.setattr("cuda_on_cpu.device.MOST_THREADS", 128)
     monkeypatch.setattr(cuda_pushrelabel, "LIST_CAPACITY", capacity)
     monkeypatch.setattr(cuda_pushrelabel, "MOST_KEPT", kept)

@@ -38,7 +38,7 @@ SOURCE = Path(__file__).with_suffix(".cu")
 COUNTER_WORDS, STATE_WORDS = 49 * 32, 18
 PHASE, ROUNDS_LEFT, SEARCHES, NANOSECONDS = 0, 1, 9, 14
 DONE = 3
-#: Words of 32 bits in which blocks arrive at barriers: one, and two of 64 bits, each on a cache line of its own.
+#: Words of 32 bits in which blocks arrive at barriers: one and two of 64 bits, each on its own cache line.
 ARRIVALS = 3 * 32
 #: Pieces of arcs in one of a block's two lists in shared memory, and how many of them it keeps to itself.
 LIST_CAPACITY, MOST_KEPT = 2048, 32
