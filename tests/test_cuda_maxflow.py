@@ -152,8 +152,7 @@ def test_hubs(options: dict[str, Any]) -> None:
         assert result.value == preflow.max_flow(problem, source, sink, method="serial-hi-pr").value
 
 
-@pytest.mark.parametrize("degree", [128, 129, 256, 257])
-@pytest.mark.parametrize("lanes", [8, 32])
+@pytest.mark.parametrize(("degree", "lanes"), [(128, 8), (129, 8), (256, 32), (257, 32)])
 def test_degrees_at_the_limits_of_hubs_and_of_pieces(degree: int, lanes: int) -> None:
     leaves = np.arange(2, degree + 2)
     tail, head = np.concatenate([np.ones(degree, int), leaves]), np.concatenate([leaves, 0 * leaves])
