@@ -39,7 +39,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         },
         {"lanes": 8, "few": 2, "overshoot_percent": 1, "enough_percent": 1, "wave_width": 0},
         {"lanes": 32, "few": 4, "keeps": False},
-        {"lanes": 2, "wave_rounds": 0, "wave_percent": 0},
+        {"lanes": 2, "wave_rounds": 0, "wave_percent": 0, "reach_percent": 1},
         {"lanes": 4, "wave_rounds": 1, "wave_percent": 20, "overshoot_percent": 1, "enough_percent": 1},
     ],
     "cuda-coloring": [{}, {"cycles": 1}, {"cycles": 3, "weighted": True}, {"weighted": True}],

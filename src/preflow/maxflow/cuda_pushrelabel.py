@@ -90,6 +90,8 @@ class PushRelabelOptions:
         Waves are sent after a search whose levels had fewer vertices than this in the mean.
     wave_rounds, wave_percent : int
         A wave follows the last one at so many levels and so many for each hundred levels of that search.
+    reach_percent : int
+        How far a wave goes, in hundredths of the levels of that search.
     """
 
     lanes: int | None = None
@@ -104,11 +106,12 @@ class PushRelabelOptions:
     wave_width: int = 8192
     wave_rounds: int = 8
     wave_percent: int = 20
+    reach_percent: int = 300
 
     def __post_init__(self) -> None:
         if self.lanes is not None and self.lanes not in (1, 2, 4, 8, 16, 32):
             raise InvalidInputError(f"option lanes is 1, 2, 4, 8, 16, 32 or None, got {self.lanes!r}")
-        for name in ("work_percent", "step_limit"):
+        for name in ("work_percent", "step_limit", "reach_percent"):
             check_positive(name, getattr(self, name))
         for name in (
             "step_percent",
@@ -152,6 +155,7 @@ class Arguments(NamedTuple):
     wave_width: int
     wave_rounds: int
     wave_percent: int
+    reach_percent: int
 
 
 class InboxRoom(NamedTuple):
@@ -219,6 +223,7 @@ def first_stage(
         options.wave_width,
         options.wave_rounds,
         options.wave_percent,
+        options.reach_percent,
     )
     control.excess[:] = float(found.excess)
     search_lanes = options.lanes or lanes_for(n, m)

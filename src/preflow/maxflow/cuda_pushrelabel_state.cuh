@@ -54,6 +54,7 @@ struct Arguments {
     u64 wave_width;         // if the levels of the last search at rest have so few pieces in the mean
     u64 wave_rounds;        // levels between two waves at least, and
     u64 wave_percent;       // so many for each hundred levels of the last search at rest
+    u64 reach_percent;      // of those levels, how far a wave goes
 };
 
 // Behind the counters of a round, each on a cache line of its own: what all share while some discharge, and the ends of

@@ -14,8 +14,8 @@ constexpr u32 PIECES_A_BLOCK = 160;
 #ifndef MOST_KEPT
 #define MOST_KEPT 32
 #endif
-// How far a wave goes, of the levels of the last search at rest; and how many waves there are until the next one.
-constexpr u32 REACH_PERCENT = 300, MOST_WAVES = 1000;
+// So many waves there are until the next search at rest.
+constexpr u32 MOST_WAVES = 1000;
 
 // What the first block tells the others to do after a round.
 constexpr u32 GO_ON = 0, ALL_REST = 1, STOP = 2;
@@ -82,7 +82,7 @@ __device__ void send_waves(const Arguments& args, AddingTeam& team, const Counte
     const u32 num_dischargers = Dischargers(state.search_blocks).num_warps();
     const Inboxes inboxes = args.inboxes.split(num_dischargers, n);
     const LabelMarks marks{args.label};
-    const u32 most_levels = static_cast<u32>(REACH_PERCENT * state.level / 100) + 1;
+    const u32 most_levels = static_cast<u32>(args.reach_percent * state.level / 100) + 1;
     const u32 distance = static_cast<u32>(args.wave_rounds + args.wave_percent * state.level / 100);
     const u32 last_place = static_cast<u32>(args.room) - 1;
     if (threadIdx.x == 0) waves.begin(static_cast<u32>(state.searches), distance);
