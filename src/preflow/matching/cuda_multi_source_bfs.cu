@@ -195,6 +195,7 @@ __device__ void clear_next(const Arguments& args, const State& state) {
 // Lets the first block search alone as long as levels are small: its own barrier takes less than that of the grid.
 __device__ void search_alone(const Arguments& args, GridTeam& team, State& state, u64& edge_scans) {
     u64* const copy = reinterpret_cast<u64*>(&state);
+    team.wait([] {});  // all have read the counters that this block is about to clear
     if (blockIdx.x == 0) {
         BlockTeam alone;
         while (state.phase == SEARCH && state.size <= args.few && state.rounds_left > 0) {
