@@ -30,6 +30,7 @@ HERE = Path(__file__).parent
 #: All threads of a launch are alive at once and share a few cores: more of them only wait for each other.
 MOST_THREADS = 64
 NO_RANGE = 2**64 - 1
+NO_BLOCK = 2**32 - 1
 COMPILE = ("g++", "-std=c++17", "-pthread", "-O1", "-g", "-fno-omit-frame-pointer", "-DPREFLOW_ON_CPU")
 #: With addresses go alignment, overflow of signed integers and shifts: undefined on the GPU too.
 SANITIZE = {
@@ -70,6 +71,8 @@ class CpuDevice:
         What else to look for; a finding is an AssertionError with the sanitizer's report.
     time_limit : float
         Seconds after which a kernel counts as hanging.
+    late_block : int, optional
+        Where this block waits in a loop, it sleeps on for two milliseconds while the others go on.
     """
 
     def __init__(
@@ -80,6 +83,7 @@ class CpuDevice:
         free_bytes: int = 2**30,
         sanitizer: Sanitizer | None = None,
         time_limit: float = 120.0,
+        late_block: int | None = None,
     ) -> None:
         if shutil.which("g++") is None:
             pytest.skip("g++, which runs GPU kernels on CPU threads, is not here")
@@ -93,6 +97,8 @@ class CpuDevice:
         self.free_bytes = free_bytes
         self.sanitizer = sanitizer
         self.time_limit = time_limit
+        assert late_block is None or sanitizer is None, "a sanitizer's program has no late block"
+        self.late_block = late_block
         self._on_second_stream = False
         self._second: list[Launch] = []
 
@@ -192,6 +198,8 @@ class CpuDevice:
             start = loaded.cuda_on_cpu_launch
             start.argtypes = (*[ctypes.c_void_p] * 2, *[ctypes.c_uint] * 2, ctypes.c_ulonglong)
             start.restype = None
+            late_block = NO_BLOCK if self.late_block is None else self.late_block
+            ctypes.c_uint.in_dll(loaded, "cuda_on_cpu_late_block").value = late_block
             words = np.array([_word(argument) for argument in launch.flat], dtype=np.uint64)
             address = ctypes.cast(getattr(loaded, launch.kernel), ctypes.c_void_p)
             # A thread of its own, because nothing else can come back from a kernel that hangs.

@@ -30,11 +30,11 @@ struct GridTeam {
         __syncthreads();
         if (threadIdx.x == 0) {
             fetch_add(arrivals, 1u);
-            while (static_cast<int>(acquire_load(arrivals) - target) < 0) {
+            do {
 #ifdef PREFLOW_ON_CPU
                 __nanosleep(20);
 #endif
-            }
+            } while (static_cast<int>(acquire_load(arrivals) - target) < 0);
             then();
         }
         __syncthreads();
@@ -74,13 +74,13 @@ struct AddingTeam {
                 fetch_add(word, mine);
             else
                 relaxed_fetch_add(word, mine);
-            u64 sum = relaxed_load(word) - before[turn];
-            while (sum >> COME_AT < num_blocks) {
+            u64 sum;
+            do {
 #ifdef PREFLOW_ON_CPU
                 __nanosleep(20);
 #endif
                 sum = relaxed_load(word) - before[turn];
-            }
+            } while (sum >> COME_AT < num_blocks);
             before[turn] += sum;
             ++round;
             const bool any_tells = (sum >> TELL_AT & ((1u << (COME_AT - TELL_AT)) - 1)) != 0;
