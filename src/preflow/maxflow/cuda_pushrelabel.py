@@ -15,6 +15,7 @@ moves. docs/performance.md says what was measured.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -35,7 +36,7 @@ from .paired_capacities import paired_capacities
 
 SOURCE = Path(__file__).with_suffix(".cu")
 #: Words of 32 bits that the counters of a round take, and of 64 bits that the kernel's state takes.
-COUNTER_WORDS, STATE_WORDS = 49 * 32, 18
+COUNTER_WORDS, STATE_WORDS = 49 * 32, 19
 PHASE, ROUNDS_LEFT, SEARCHES, NANOSECONDS = 0, 1, 9, 14
 DONE = 3
 #: Words of 32 bits in which blocks arrive at barriers: one and two of 64 bits, each on its own cache line.
@@ -44,7 +45,7 @@ ARRIVALS = 3 * 32
 LIST_CAPACITY, MOST_KEPT = 2048, 32
 #: Bytes of shared memory: the state, a few counters, where 512 waves stand, and what the warps go by; for a
 #: piece in the lists; and what each thread counts.
-SHARED_BYTES = 8 * STATE_WORDS + 32 + 4 * (14 + 512 + 2) + 64
+SHARED_BYTES = 8 * (STATE_WORDS + 1) + 32 + 4 * (14 + 512 + 2) + 64
 PIECE_BYTES, THREAD_BYTES = 2 * 8, 24
 #: A vertex with more residual arcs is for all lanes of a warp, see discharge.cuh.
 WARP, HUB_DEGREE = 32, 128
@@ -75,7 +76,9 @@ class PushRelabelOptions:
         Without waves a global relabel is due after so many hundredths of 6 n + m units of relabel work,
     step_limit, step_percent : int
         or when a warp has discharged so many times, as many vertices at a time as it has groups of lanes, and
-        so many times for each hundred levels of the last search.
+        so many times for each hundred levels of the last search,
+    time_percent : int
+        or when warps have nothing to do after so many hundredths of the time that the last one took.
     few : int
         Levels of so few vertices are for one block alone.
     overshoot_percent : int
@@ -98,6 +101,7 @@ class PushRelabelOptions:
     work_percent: int = 400
     step_limit: int = 64
     step_percent: int = 40
+    time_percent: int = 400
     few: int = 256
     overshoot_percent: int = 50
     enough_percent: int = 50
@@ -111,7 +115,7 @@ class PushRelabelOptions:
     def __post_init__(self) -> None:
         if self.lanes is not None and self.lanes not in (1, 2, 4, 8, 16, 32):
             raise InvalidInputError(f"option lanes is 1, 2, 4, 8, 16, 32 or None, got {self.lanes!r}")
-        for name in ("work_percent", "step_limit", "reach_percent"):
+        for name in ("work_percent", "step_limit", "time_percent", "reach_percent"):
             check_positive(name, getattr(self, name))
         for name in (
             "step_percent",
@@ -146,6 +150,7 @@ class Arguments(NamedTuple):
     work_limit: int
     step_limit: int
     step_percent: int
+    time_percent: int
     few: int
     overshoot_percent: int
     enough_percent: int
@@ -214,6 +219,7 @@ def first_stage(
         min(MOST_WORK, max(1, (6 * n + m) * options.work_percent // 100)),
         options.step_limit,
         options.step_percent,
+        options.time_percent,
         options.few,
         options.overshoot_percent,
         options.enough_percent,
@@ -238,7 +244,9 @@ def first_stage(
         ("LIST_CAPACITY", LIST_CAPACITY),
         ("MOST_KEPT", MOST_KEPT),
     )
-    with paired_capacities(device, net, found.greatest_capacity) as is_paired:
+    # In dense networks most arcs lead to what a search has reached already, whatever their capacities.
+    pairs = paired_capacities(device, net, found.greatest_capacity) if search_lanes < WARP else nullcontext(False)
+    with pairs as is_paired:
         state = push_until_done(device, arguments, (*constants, ("PAIRED", int(is_paired))), control)
     return xp.ascontiguousarray(heights_of(arguments)), state
 

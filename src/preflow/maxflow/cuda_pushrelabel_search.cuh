@@ -163,7 +163,8 @@ __device__ void finish_search(const Arguments& args, GridTeam& team, const Count
     }
     team.wait([&] {
         state.end_round();
-        state.nanoseconds += nanoseconds() - state.began;
+        state.last_nanoseconds = nanoseconds() - state.began;
+        state.nanoseconds += state.last_nanoseconds;
         state.search_blocks = search_blocks;
         state.phase = args.only_search || (is_complete && state.active == 0) ? DONE : DISCHARGE;
     });

@@ -20,6 +20,7 @@ struct State {
     u64 active;          // those that it has
     u64 searches, levels, levels_of_few, phases;
     u64 began, nanoseconds;  // of the running search, of all searches
+    u64 last_nanoseconds;    // of the last one
     u64 waves, wave_rounds;
     u64 search_blocks;       // those that send waves in this phase
 
@@ -45,6 +46,7 @@ struct Arguments {
     u64 work_limit;         // a search is due after so much work
     u64 step_limit;         // or when a warp has discharged so many times and
     u64 step_percent;       // so many for each hundred levels of the last search
+    u64 time_percent;       // or after so many hundredths of the time of the last search, if warps have nothing to do
     u64 few;                // levels of so few vertices are for one block
     u64 overshoot_percent;  // how much farther a search goes than the last active vertex; 0: to the end
     u64 enough_percent;     // if it has so many of the active vertices by then

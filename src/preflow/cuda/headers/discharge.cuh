@@ -47,6 +47,7 @@ __device__ u32 discharge(const Network& net, u64* label, const Inboxes& inboxes,
                          const Timetable& times, Operations& operations, bool& is_hub) {
     const u32 n = static_cast<u32>(net.num_vertices);
     constexpr u32 AT_A_TIME = LANES == WARP ? 4 : 1;  // loads that wait together; only long lists gain from more
+    constexpr bool KEEPS_ARC = AT_A_TIME == 1;        // there are no registers for more
     constexpr u32 LANE_MASK = LANES == WARP ? ALL_LANES : (1u << LANES) - 1;
     const u32 lane = lane_id() % LANES;
     bool active = v != NO_VERTEX;
@@ -88,40 +89,41 @@ __device__ u32 discharge(const Network& net, u64* label, const Inboxes& inboxes,
             ++operations.pushes;
         }
     }
-    // Look for a lower neighbour; without one, all neighbours have been seen and the lowest is known.
+    // Look for a lower neighbour; without one, all neighbours have been seen. A lane keeps the first of the lowest arcs
+    // that it has seen, to push over it.
     const bool has_more = active && left > 0;
-    u32 low = n;
-    u32 a = has_more ? first + lane : last + lane;  // where the lowest was seen first
+    bool searches = has_more;
+    u32 at = first + lane;
+    u32 a = last + lane;
     u32 h_head = n;
-    for (u32 at = a; __any_sync(ALL_LANES, at - lane < last && low >= h); at += AT_A_TIME * LANES) {
-        u32 least[AT_A_TIME];
+    for (; __any_sync(ALL_LANES, at - lane < last && searches); at += AT_A_TIME * LANES) {
+        Arc seen[AT_A_TIME];
+        u32 height[AT_A_TIME];
 #pragma unroll
         for (u32 k = 0; k < AT_A_TIME; ++k) {
             const u32 b = at + k * LANES;
-            least[k] = n;
-            if (b < last && low >= h) {
-                const bool is_first = k == 0 && b == first + lane;
-                const Arc seen = is_first ? arc : load_arc(net.arcs, b);
-                if (seen.residual > 0) least[k] = height_seen(relaxed_load(&label[seen.head]), search, stale);
-                if (is_first) h_head = least[0];
+            height[k] = n;
+            if (b < last && searches) {
+                seen[k] = k == 0 && b == first + lane ? arc : load_arc(net.arcs, b);
+                if (seen[k].residual > 0) height[k] = height_seen(relaxed_load(&label[seen[k].head]), search, stale);
             }
         }
-        if (at - lane < last && low >= h && lane == 0) operations.arc_scans += min(AT_A_TIME * LANES, last - at);
+        if (at - lane < last && searches && lane == 0) operations.arc_scans += min(AT_A_TIME * LANES, last - at);
 #pragma unroll
-        for (u32 k = 0; k < AT_A_TIME; ++k) {
-            const u32 group_least = least_of_lanes<LANES>(least[k]);
-            if (low >= h && group_least < low) {
-                low = group_least;
+        for (u32 k = 0; k < AT_A_TIME; ++k)
+            if (height[k] < h_head) {
+                h_head = height[k];
+                if (KEEPS_ARC) arc = seen[k];
                 a = at + k * LANES;
             }
-        }
+        const u32 lower = __ballot_sync(ALL_LANES, h_head < max(h, 2u)) >> (lane_id() - lane) & LANE_MASK;
+        searches = searches && lower == 0;
     }
+    const u32 low = least_of_lanes<LANES>(h_head);
     is_sound = is_sound && (held == 0 || held == v + 1);
     if (has_more && low >= h) {
         puts_off = low >= n;
-        if (puts_off) {
-            a = last + lane;
-        } else {
+        if (!puts_off) {
             h = low + 1;
             if (lane == 0) relaxed_fetch_max(&label[v], label_of(search, h));
         }
@@ -130,7 +132,11 @@ __device__ u32 discharge(const Network& net, u64* label, const Inboxes& inboxes,
             operations.relabel_work += 12 + last - first;
         }
     }
-    bool loaded = a == first + lane;
+    // From the first of them on, in order: arcs of other lanes beside it are known to be higher.
+    const u32 begin = least_of_lanes<LANES>(h_head == low ? a - lane : last);
+    bool loaded = KEEPS_ARC || a != begin + lane;
+    if (a != begin + lane) h_head = n;
+    a = begin + lane;
     u32 kept = NO_VERTEX;
     u32 place = 0, listed = NO_VERTEX;  // what the lane has activated last, and its place in an inbox, to be filled
     for (; __any_sync(ALL_LANES, a - lane < last && left > 0); a += LANES) {
