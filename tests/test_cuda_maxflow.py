@@ -38,8 +38,15 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
             "search_percent": 0,
         },
         {"lanes": 8, "few": 2, "overshoot_percent": 1, "enough_percent": 1, "wave_width": 0},
-        {"lanes": 32, "few": 4, "keeps": False},
-        {"lanes": 2, "wave_rounds": 0, "wave_percent": 0, "reach_percent": 1},
+        {"lanes": 32, "few": 4, "keeps": False, "wave_width": 0, "time_percent": 1},
+        {
+            "lanes": 2,
+            "wave_rounds": 0,
+            "wave_percent": 0,
+            "reach_percent": 1,
+            "rest_percent": 1,
+            "idle_percent": 1,
+        },
         {"lanes": 4, "wave_rounds": 1, "wave_percent": 20, "overshoot_percent": 1, "enough_percent": 1},
     ],
     "cuda-coloring": [{}, {"cycles": 1}, {"cycles": 3, "weighted": True}, {"weighted": True}],
@@ -203,6 +210,8 @@ def test_capacities_that_fit_a_word_in_pairs_and_others(capacity: int) -> None:
 
 
 def test_some_blocks_have_to_discharge() -> None:
+    with pytest.raises(InvalidInputError, match="rest_percent is up to 100"):
+        preflow.max_flow(([0], [1], [1]), 0, 1, method="cuda-pushrelabel", options={"rest_percent": 101})
     with pytest.raises(InvalidInputError, match="search_percent is below 100"):
         preflow.max_flow(([0], [1], [1]), 0, 1, method="cuda-pushrelabel", options={"search_percent": 100})
 

@@ -37,7 +37,8 @@ struct Pace {
     Inboxes inboxes;
     u32 report_at;    // work that a warp does before it tells
     u32 most_visits;  // of a warp, before a search is due
-    u64 deadline;     // when one is due if warps have nothing to do
+    u64 deadline;     // when one is due if warps have nothing to do, on the clock
+    u32 ended_idle;   // whether that was so
 };
 
 // Every warp discharges the vertices in its inbox, without waiting for others, until no vertex is active or a search
@@ -54,7 +55,8 @@ __device__ u32 discharge_inbox(const Arguments& args, const Dischargers& team, P
         const u64 most = args.step_limit + args.step_percent * state.level / 100 +
                          SWEEPS * state.active / (num_warps * VERTICES);
         pace.most_visits = static_cast<u32>(min(most, 0xffffffffull));
-        pace.deadline = nanoseconds() + args.time_percent * state.last_nanoseconds / 100;
+        pace.deadline = nanoseconds() + patience_of(state, args.time_percent);
+        pace.ended_idle = 0;
     }
     __syncthreads();
     const Inboxes& inboxes = pace.inboxes;
@@ -85,10 +87,13 @@ __device__ u32 discharge_inbox(const Arguments& args, const Dischargers& team, P
             if (!resting) rest(counters, operations);
             resting = true;
             if (lane_id() == 0) {
-                const bool may_tell = warp == 0 && state.search_blocks == 0;
-                if (++polls == MOST_POLLS ||
-                    (may_tell && (all_at_rest(counters, inboxes.num_owners) || nanoseconds() >= pace.deadline)))
-                    relaxed_store(&counters.base[OVER], 1u);
+                bool is_over = ++polls == MOST_POLLS;
+                if (warp == 0 && state.search_blocks == 0) {
+                    is_over = is_over || all_at_rest(counters, inboxes.num_owners);
+                    pace.ended_idle = !is_over && nanoseconds() >= pace.deadline;
+                    is_over = is_over || pace.ended_idle;
+                }
+                if (is_over) relaxed_store(&counters.base[OVER], 1u);
                 __nanosleep(100);
             }
             __syncwarp();
@@ -147,6 +152,7 @@ __device__ void discharge_all(const Arguments& args, GridTeam& team, AddingTeam&
             state.wave_rounds += waves.round;
             state.rounds_left = state.rounds_left > waves.round ? state.rounds_left - waves.round : 0;
         }
+        state.ended_idle = searches ? waves.is_idle : pace.ended_idle;
         save_state(words, state);
     }
     team.wait([&] {
@@ -167,7 +173,7 @@ __device__ void discharge_all(const Arguments& args, GridTeam& team, AddingTeam&
 }
 
 // What cuda_pushrelabel.py knows, too.
-static_assert(sizeof(State) == 8 * 19 && sizeof(Waves) == 4 * 526 && sizeof(Pace) <= 64 && sizeof(Operations) == 24);
+static_assert(sizeof(State) == 8 * 21 && sizeof(Waves) == 4 * 528 && sizeof(Pace) <= 64 && sizeof(Operations) == 24);
 static_assert(STARTS + 2 * Timetable::SIZE == 49 * 32);
 
 KERNEL(push_relabel_slice, Arguments) {

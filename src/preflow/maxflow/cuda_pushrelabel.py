@@ -8,9 +8,10 @@ the blocks send searches like waves, one after the other and many on their way a
 discharges: the concurrent global relabel of Anderson and Setubal (1992), with their wave numbers, which
 say which of two labels is newer. A vertex that the next wave should have reached by now, and has not, waits
 for it: no label of its neighbours can be trusted. Otherwise all blocks discharge until a global relabel is
-due. Small capacities stand in pairs, see paired_capacities.py. All is in one cooperative kernel, which comes
-back to the host every so many barriers, so that a solve can be stopped; it ends with a search while nothing
-moves. docs/performance.md says what was measured.
+due. One is due, too, when few vertices have stayed active for a while: most of them turn out to be cut off
+from the sink. Small capacities stand in pairs, see paired_capacities.py. All is in one cooperative kernel,
+which comes back to the host every so many barriers, so that a solve can be stopped; it ends with a search
+while nothing moves. docs/performance.md says what was measured.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from .paired_capacities import paired_capacities
 
 SOURCE = Path(__file__).with_suffix(".cu")
 #: Words of 32 bits that the counters of a round take, and of 64 bits that the kernel's state takes.
-COUNTER_WORDS, STATE_WORDS = 49 * 32, 19
+COUNTER_WORDS, STATE_WORDS = 49 * 32, 21
 PHASE, ROUNDS_LEFT, SEARCHES, NANOSECONDS = 0, 1, 9, 14
 DONE = 3
 #: Words of 32 bits in which blocks arrive at barriers: one and two of 64 bits, each on its own cache line.
@@ -45,7 +46,7 @@ ARRIVALS = 3 * 32
 LIST_CAPACITY, MOST_KEPT = 2048, 32
 #: Bytes of shared memory: the state, a few counters, where 512 waves stand, and what the warps go by; for a
 #: piece in the lists; and what each thread counts.
-SHARED_BYTES = 8 * (STATE_WORDS + 1) + 32 + 4 * (14 + 512 + 2) + 64
+SHARED_BYTES = 8 * (STATE_WORDS + 1) + 32 + 4 * (16 + 512) + 64
 PIECE_BYTES, THREAD_BYTES = 2 * 8, 24
 #: A vertex with more residual arcs is for all lanes of a warp, see discharge.cuh.
 WARP, HUB_DEGREE = 32, 128
@@ -78,7 +79,8 @@ class PushRelabelOptions:
         or when a warp has discharged so many times, as many vertices at a time as it has groups of lanes, and
         so many times for each hundred levels of the last search,
     time_percent : int
-        or when warps have nothing to do after so many hundredths of the time that the last one took.
+        or when warps have nothing to do after so many hundredths of the time that the last one took; twice as
+        many after each that came in vain, because it reached most of the active vertices.
     few : int
         Levels of so few vertices are for one block alone.
     overshoot_percent : int
@@ -95,6 +97,9 @@ class PushRelabelOptions:
         A wave follows the last one at so many levels and so many for each hundred levels of that search.
     reach_percent : int
         How far a wave goes, in hundredths of the levels of that search.
+    rest_percent, idle_percent : int
+        Waves end when so many hundredths of the warps that discharge have had nothing to do for so many
+        hundredths of that time, or all of them for a quarter of it.
     """
 
     lanes: int | None = None
@@ -111,11 +116,20 @@ class PushRelabelOptions:
     wave_rounds: int = 8
     wave_percent: int = 20
     reach_percent: int = 300
+    rest_percent: int = 95
+    idle_percent: int = 50
 
     def __post_init__(self) -> None:
         if self.lanes is not None and self.lanes not in (1, 2, 4, 8, 16, 32):
             raise InvalidInputError(f"option lanes is 1, 2, 4, 8, 16, 32 or None, got {self.lanes!r}")
-        for name in ("work_percent", "step_limit", "time_percent", "reach_percent"):
+        for name in (
+            "work_percent",
+            "step_limit",
+            "time_percent",
+            "reach_percent",
+            "rest_percent",
+            "idle_percent",
+        ):
             check_positive(name, getattr(self, name))
         for name in (
             "step_percent",
@@ -128,6 +142,8 @@ class PushRelabelOptions:
             "wave_width",
         ):
             check_count(name, getattr(self, name))
+        if self.rest_percent > 100:
+            raise InvalidInputError(f"option rest_percent is up to 100, got {self.rest_percent!r}")
         if self.search_percent >= 100:
             raise InvalidInputError(f"option search_percent is below 100, got {self.search_percent!r}")
         check_flag("keeps", self.keeps)
@@ -161,6 +177,8 @@ class Arguments(NamedTuple):
     wave_rounds: int
     wave_percent: int
     reach_percent: int
+    rest_percent: int
+    idle_percent: int
 
 
 class InboxRoom(NamedTuple):
@@ -230,6 +248,8 @@ def first_stage(
         options.wave_rounds,
         options.wave_percent,
         options.reach_percent,
+        options.rest_percent,
+        options.idle_percent,
     )
     control.excess[:] = float(found.excess)
     search_lanes = options.lanes or lanes_for(n, m)
@@ -245,7 +265,9 @@ def first_stage(
         ("MOST_KEPT", MOST_KEPT),
     )
     # In dense networks most arcs lead to what a search has reached already, whatever their capacities.
-    pairs = paired_capacities(device, net, found.greatest_capacity) if search_lanes < WARP else nullcontext(False)
+    pairs = (
+        paired_capacities(device, net, found.greatest_capacity) if search_lanes < WARP else nullcontext(False)
+    )
     with pairs as is_paired:
         state = push_until_done(device, arguments, (*constants, ("PAIRED", int(is_paired))), control)
     return xp.ascontiguousarray(heights_of(arguments)), state

@@ -18,7 +18,9 @@ constexpr u32 PIECES_A_BLOCK = 160;
 constexpr u32 MOST_WAVES = 1000;
 
 // What the first block tells the others to do after a round.
-constexpr u32 GO_ON = 0, ALL_REST = 1, STOP = 2;
+constexpr u32 GO_ON = 0, STOP = 1;
+// Of all warps at rest time counts so many times as much as of most.
+constexpr u32 ALL_AT_REST = 4;
 
 // Blocks add up when a round ends what pieces they have reached, and the order.
 constexpr u32 ORDER_AT = 32;
@@ -36,14 +38,16 @@ struct Waves {
     u32 starts_one;       // in this round
     u32 may_start;        // in the next one, if that has room
     u32 is_over;
-    u32 order;            // of the first block, in its copy
+    u32 order;            // of the first block, in its copy, as the following
+    u32 idle_began;       // on the clock, where most warps rest
+    u32 is_idle;          // most have rested for too long
     u32 lists_began[2];   // where the counters of the lists in device memory stood, which rounds take turns with
     u32 starts[Timetable::SIZE];
 
     __device__ u32& start_of(u32 search) { return starts[search % Timetable::SIZE]; }
 
     __device__ void begin(u32 search, u32 distance) {
-        round = size = listed = kept = num_started = starts_one = may_start = is_over = order = 0;
+        round = size = listed = kept = num_started = starts_one = may_start = is_over = order = is_idle = 0;
         lists_began[0] = lists_began[1] = 0;
         newest = finished = search;
         next_start = distance;
@@ -56,15 +60,21 @@ struct Waves {
         may_start = next >= next_start && num_started < MOST_WAVES && newest - finished < Timetable::SIZE - 1;
     }
 
-    // Ends a round that has reached `size` pieces, and starts a wave in the next one if it may. A phase is over if
-    // one of those that discharge says so, or all rest and nothing was on its way any more.
+    // Notes how many warps of all rest. Vertices that wait for a wave wait longer for it than a search at rest takes,
+    // and those that cannot reach the sink may rise as fast as the next wave comes.
+    __device__ void watch(u32 at_rest, u32 most, u32 all, u64 patience) {
+        const u32 now = static_cast<u32>(nanoseconds());
+        if (round == 0 || at_rest < most) idle_began = now;
+        const u64 idle = now - idle_began;
+        is_idle = (at_rest == all ? ALL_AT_REST : 1) * idle > patience;
+    }
+
+    // Ends a round that has reached `size` pieces, and starts a wave in the next one if it may.
     __device__ void end_round(u32 new_size, u32 order, u32 distance, u32 load, u64 rounds_left) {
-        const bool was_still = size == 0 && !starts_one;
         size = new_size;
         ++round;
-        is_over = order == STOP || (order == ALL_REST && was_still) || round >= rounds_left ||
-                  (num_started == MOST_WAVES && finished == newest);
-        starts_one = !is_over && order == GO_ON && may_start && size <= load;
+        is_over = order == STOP || round >= rounds_left || (num_started == MOST_WAVES && finished == newest);
+        starts_one = !is_over && may_start && size <= load;
         if (starts_one) {
             ++newest;
             ++num_started;
@@ -85,6 +95,8 @@ __device__ void send_waves(const Arguments& args, AddingTeam& team, const Counte
     const u32 most_levels = static_cast<u32>(args.reach_percent * state.level / 100) + 1;
     const u32 distance = static_cast<u32>(args.wave_rounds + args.wave_percent * state.level / 100);
     const u32 last_place = static_cast<u32>(args.room) - 1;
+    const u32 most_at_rest = static_cast<u32>((args.rest_percent * num_dischargers + 99) / 100);
+    const u64 patience = patience_of(state, args.idle_percent);
     if (threadIdx.x == 0) waves.begin(static_cast<u32>(state.searches), distance);
     __syncthreads();
     while (!waves.is_over) {
@@ -111,9 +123,8 @@ __device__ void send_waves(const Arguments& args, AddingTeam& team, const Counte
                 relaxed_store(&counters.base[FINISHED], waves.finished);
                 if (starts)
                     relaxed_store(&counters.starts()[waves.newest % Timetable::SIZE], label_of(waves.newest, round));
-                waves.order = relaxed_load(&counters.base[OVER]) != 0  ? STOP
-                              : all_at_rest(counters, num_dischargers) ? ALL_REST
-                                                                       : GO_ON;
+                waves.watch(num_at_rest(counters), most_at_rest, num_dischargers, patience);
+                waves.order = waves.is_idle || relaxed_load(&counters.base[OVER]) != 0 ? STOP : GO_ON;
             }
             waves.look_ahead(most_levels);
         }
