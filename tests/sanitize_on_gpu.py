@@ -1,9 +1,9 @@
 """Run every method for GPUs under NVIDIA's compute-sanitizer: python tests/sanitize_on_gpu.py [TOOL ...].
 
 Tools are memcheck and racecheck unless they are given. Each method solves small instances in a process of
-its own, at most so many at a time as there are cores; what a tool reports is printed, each kind of finding
-once, as soon as it is known. The exit code is 1 if there was any error; a warning is one that a tool is not sure of. What there is
-of kernels of CuPy's is told by their names. A method has ``SANITIZE_SECONDS`` (300) of time.
+its own, at most so many at a time as there are cores; what a tool reports is printed as soon as it is known,
+each kind of finding once. The exit code is 1 if there was any error; a warning is one that a tool is not sure
+of. What there is of kernels of CuPy's is told by their names. A method has ``SANITIZE_SECONDS`` (300) of time.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from preflow.generators import FAMILIES, bipartite_family
 
 TOOLS = ("memcheck", "racecheck")
 PROBLEMS = ("max_flow", "grid_cut", "bipartite_matching", "linear_assignment")
-#: Blocks of a kernel whose blocks wait for each other: a tool runs their threads hundreds of times as slowly.
+#: Blocks of a kernel whose blocks wait for each other: under a tool all their threads are slow.
 MOST_BLOCKS = 8
 #: Seconds for a method.
 TIME_LIMIT = int(os.environ.get("SANITIZE_SECONDS", "300"))
