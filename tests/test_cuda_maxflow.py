@@ -209,11 +209,50 @@ def test_capacities_that_fit_a_word_in_pairs_and_others(capacity: int) -> None:
     assert result.value == preflow.max_flow(problem, 0, 8, method="serial-hi-pr").value
 
 
-def test_some_blocks_have_to_discharge() -> None:
-    with pytest.raises(InvalidInputError, match="rest_percent is up to 100"):
-        preflow.max_flow(([0], [1], [1]), 0, 1, method="cuda-pushrelabel", options={"rest_percent": 101})
-    with pytest.raises(InvalidInputError, match="search_percent is below 100"):
-        preflow.max_flow(([0], [1], [1]), 0, 1, method="cuda-pushrelabel", options={"search_percent": 100})
+@pytest.mark.parametrize(("size", "are_paired"), [("10", True), ("40", False)])
+def test_dense_networks_have_no_pairs(size: str, are_paired: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    kernels = []
+
+    class Recording(CpuDevice):
+        def launch(self, path: Path, kernel: str, *arguments: Any, **options: Any) -> None:
+            kernels.append(kernel)
+            super().launch(path, kernel, *arguments, **options)
+
+    monkeypatch.setattr(runtime, "find_device", Recording)
+    problem = FAMILIES["ac-dense"].generate(size, seed=1, max_capacity=1000)
+    preflow.max_flow(problem.network, problem.source, problem.sink, method="cuda-pushrelabel").verify()
+    assert ("pair_capacities" in kernels) == ("part_capacities" in kernels) == are_paired
+
+
+@pytest.mark.parametrize(
+    ("option", "given", "message"),
+    [
+        ("search_percent", 100, "search_percent is below 100"),
+        ("rest_percent", 101, "rest_percent is up to 100"),
+        ("time_percent", 0, "time_percent"),
+        ("idle_percent", 0, "idle_percent"),
+        ("wave_width", -1, "wave_width"),
+    ],
+)
+def test_bad_options(option: str, given: int, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        preflow.max_flow(([0], [1], [1]), 0, 1, method="cuda-pushrelabel", options={option: given})
+
+
+def test_a_vertex_with_two_owners_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No kernel does that: the device says so."""
+
+    class Faulty(CpuDevice):
+        def launch(
+            self, path: Path, kernel: str, blocks: int, threads: int, arguments: Any, **rest: Any
+        ) -> None:
+            super().launch(path, kernel, blocks, threads, arguments, **rest)
+            if kernel == "push_relabel_slice":
+                arguments.counts[3] = 1
+
+    monkeypatch.setattr(runtime, "find_device", Faulty)
+    with pytest.raises(SolverError, match="pushed more than there was"):
+        preflow.max_flow(([0, 1], [1, 2], [1, 1]), 0, 2, method="cuda-pushrelabel")
 
 
 def test_too_many_searches_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
