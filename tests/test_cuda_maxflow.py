@@ -37,8 +37,15 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
             "work_percent": 1,
             "search_percent": 0,
         },
-        {"lanes": 8, "few": 2, "overshoot_percent": 1, "enough_percent": 1, "wave_width": 0},
-        {"lanes": 32, "few": 4, "keeps": False, "wave_width": 0, "time_percent": 1},
+        {
+            "lanes": 8,
+            "few": 2,
+            "overshoot_percent": 1,
+            "enough_percent": 1,
+            "wave_width": 0,
+            "time_percent": 1,
+        },
+        {"lanes": 32, "few": 4, "keeps": False},
         {
             "lanes": 2,
             "wave_rounds": 0,

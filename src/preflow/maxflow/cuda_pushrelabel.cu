@@ -28,8 +28,8 @@ __device__ void rest(const Counters& counters, Operations& operations) {
 
 // A warp may take so many times its share of the vertices that were active when the search ended.
 constexpr u64 SWEEPS = 4;
-// A bound: a warp with nothing to do ends it after so many looks, a second or more. The search that follows finds
-// whatever is still active.
+// The last resort: a warp with nothing to do ends the phase after so many looks, a second or more. The search that
+// follows finds whatever is still active.
 constexpr u32 MOST_POLLS = 1u << 22;
 
 // What all warps of a block that discharge go by, in shared memory, as registers are scarce.
@@ -37,8 +37,7 @@ struct Pace {
     Inboxes inboxes;
     u32 report_at;    // work that a warp does before it tells
     u32 most_visits;  // of a warp, before a search is due
-    u64 deadline;     // when one is due if warps have nothing to do, on the clock
-    u32 ended_idle;   // whether that was so
+    u64 deadline;     // on the clock, when one is due if the first warp has nothing to do
 };
 
 // Every warp discharges the vertices in its inbox, without waiting for others, until no vertex is active or a search
@@ -55,8 +54,7 @@ __device__ u32 discharge_inbox(const Arguments& args, const Dischargers& team, P
         const u64 most = args.step_limit + args.step_percent * state.level / 100 +
                          SWEEPS * state.active / (num_warps * VERTICES);
         pace.most_visits = static_cast<u32>(min(most, 0xffffffffull));
-        pace.deadline = nanoseconds() + patience_of(state, args.time_percent);
-        pace.ended_idle = 0;
+        pace.deadline = nanoseconds() + args.time_percent * state.last_nanoseconds / 100;
     }
     __syncthreads();
     const Inboxes& inboxes = pace.inboxes;
@@ -65,6 +63,7 @@ __device__ u32 discharge_inbox(const Arguments& args, const Dischargers& team, P
     u32 visits = 0;
     u32 polls = 0;
     bool resting = false;
+    bool has_begun = false;
     while (true) {
         // Groups without a vertex look at the next places of the inbox, in order.
         const u32 leaders = __ballot_sync(ALL_LANES, v == NO_VERTEX && lane_id() % LANES_A_VERTEX == 0);
@@ -82,18 +81,17 @@ __device__ u32 discharge_inbox(const Arguments& args, const Dischargers& team, P
         if (v == NO_VERTEX) v = got;
         const Timetable times{counters.starts(), relaxed_load(&counters.base[ROUND]),
                               static_cast<u32>(signals >> 32)};
-        if (__shfl_sync(ALL_LANES, static_cast<u32>(signals), 0) != 0) break;
+        // Every warp goes on with something before it ends, so that no phase is for nothing.
+        if (__shfl_sync(ALL_LANES, static_cast<u32>(signals), 0) != 0 && has_begun) break;
+        has_begun = true;
         if (!__any_sync(ALL_LANES, v != NO_VERTEX)) {
             if (!resting) rest(counters, operations);
             resting = true;
             if (lane_id() == 0) {
-                bool is_over = ++polls == MOST_POLLS;
-                if (warp == 0 && state.search_blocks == 0) {
-                    is_over = is_over || all_at_rest(counters, inboxes.num_owners);
-                    pace.ended_idle = !is_over && nanoseconds() >= pace.deadline;
-                    is_over = is_over || pace.ended_idle;
-                }
-                if (is_over) relaxed_store(&counters.base[OVER], 1u);
+                const bool may_tell = warp == 0 && state.search_blocks == 0;
+                if (++polls == MOST_POLLS ||
+                    (may_tell && (all_at_rest(counters, inboxes.num_owners) || nanoseconds() >= pace.deadline)))
+                    relaxed_store(&counters.base[OVER], 1u);
                 __nanosleep(100);
             }
             __syncwarp();
@@ -152,7 +150,7 @@ __device__ void discharge_all(const Arguments& args, GridTeam& team, AddingTeam&
             state.wave_rounds += waves.round;
             state.rounds_left = state.rounds_left > waves.round ? state.rounds_left - waves.round : 0;
         }
-        state.ended_idle = searches ? waves.is_idle : pace.ended_idle;
+        state.ended_idle = searches && waves.is_idle;
         save_state(words, state);
     }
     team.wait([&] {

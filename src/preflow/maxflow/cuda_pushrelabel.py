@@ -8,10 +8,10 @@ the blocks send searches like waves, one after the other and many on their way a
 discharges: the concurrent global relabel of Anderson and Setubal (1992), with their wave numbers, which
 say which of two labels is newer. A vertex that the next wave should have reached by now, and has not, waits
 for it: no label of its neighbours can be trusted. Otherwise all blocks discharge until a global relabel is
-due. One is due, too, when few vertices have stayed active for a while: most of them turn out to be cut off
-from the sink. Small capacities stand in pairs, see paired_capacities.py. All is in one cooperative kernel,
-which comes back to the host every so many barriers, so that a solve can be stopped; it ends with a search
-while nothing moves. docs/performance.md says what was measured.
+due. Waves end when few vertices have stayed active for a while: most of them turn out to be cut off from the
+sink. Small capacities stand in pairs, see paired_capacities.py, unless the network is dense. All is in one
+cooperative kernel, which comes back to the host every so many barriers, so that a solve can be stopped; it
+ends with a search while nothing moves. docs/performance.md says what was measured.
 """
 
 from __future__ import annotations
@@ -71,16 +71,15 @@ class PushRelabelOptions:
     Attributes
     ----------
     lanes : int or None
-        Threads that work on one vertex: 1, 2, 4, 8, 16 or 32; None takes what the mean degree suggests, and
-        for discharges fewer where there are very many vertices.
+        Threads that work on one vertex: 1, 2, 4, 8, 16 or 32, with which no capacities stand in pairs; None
+        takes what the mean degree suggests, and for discharges fewer where there are very many vertices.
     work_percent : int
         Without waves a global relabel is due after so many hundredths of 6 n + m units of relabel work,
     step_limit, step_percent : int
         or when a warp has discharged so many times, as many vertices at a time as it has groups of lanes, and
         so many times for each hundred levels of the last search,
     time_percent : int
-        or when warps have nothing to do after so many hundredths of the time that the last one took; twice as
-        many after each that came in vain, because it reached most of the active vertices.
+        or when the first warp has nothing to do after so many hundredths of the time of the last one.
     few : int
         Levels of so few vertices are for one block alone.
     overshoot_percent : int
@@ -99,7 +98,8 @@ class PushRelabelOptions:
         How far a wave goes, in hundredths of the levels of that search.
     rest_percent, idle_percent : int
         Waves end when so many hundredths of the warps that discharge have had nothing to do for so many
-        hundredths of that time, or all of them for a quarter of it.
+        hundredths of the time that the last search at rest took, or all of them for a quarter of that; twice
+        as long after each phase that ended so in vain: the search that followed reached most active vertices.
     """
 
     lanes: int | None = None
@@ -264,7 +264,7 @@ def first_stage(
         ("LIST_CAPACITY", LIST_CAPACITY),
         ("MOST_KEPT", MOST_KEPT),
     )
-    # In dense networks most arcs lead to what a search has reached already, whatever their capacities.
+    # With many arcs a vertex most lead to what a search has reached already, whatever their capacities.
     pairs = (
         paired_capacities(device, net, found.greatest_capacity) if search_lanes < WARP else nullcontext(False)
     )

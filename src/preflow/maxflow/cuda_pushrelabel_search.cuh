@@ -165,8 +165,7 @@ __device__ void finish_search(const Arguments& args, GridTeam& team, const Count
         state.end_round();
         state.last_nanoseconds = nanoseconds() - state.began;
         state.nanoseconds += state.last_nanoseconds;
-        const bool most_are_alive = state.active > state.wanted;
-        state.in_vain = state.ended_idle && most_are_alive ? min(state.in_vain + 1, MOST_IN_VAIN) : 0;
+        state.in_vain = state.ended_idle && state.active > state.wanted ? state.in_vain + 1 : 0;
         state.search_blocks = search_blocks;
         state.phase = args.only_search || (is_complete && state.active == 0) ? DONE : DISCHARGE;
     });

@@ -23,7 +23,7 @@ struct State {
     u64 last_nanoseconds;    // of the last one
     u64 waves, wave_rounds;
     u64 search_blocks;       // those that send waves in this phase
-    u64 ended_idle;          // whether the last phase ended because warps had nothing to do
+    u64 ended_idle;          // whether the last phase had waves and ended because most warps had nothing to do
     u64 in_vain;             // so many such phases in a row, after which a search reached most of the active vertices
 
     __device__ void end_round() {
@@ -48,7 +48,7 @@ struct Arguments {
     u64 work_limit;         // a search is due after so much work
     u64 step_limit;         // or when a warp has discharged so many times and
     u64 step_percent;       // so many for each hundred levels of the last search
-    u64 time_percent;       // or when warps have nothing to do after so many hundredths of the time of the last one
+    u64 time_percent;       // or when the first warp has nothing to do after so many hundredths of the last one's time
     u64 few;                // levels of so few vertices are for one block
     u64 overshoot_percent;  // how much farther a search goes than the last active vertex; 0: to the end
     u64 enough_percent;     // if it has so many of the active vertices by then
@@ -64,7 +64,7 @@ struct Arguments {
 };
 
 // Behind the counters of a round, each on a cache line of its own: what all share while some discharge, and the ends of
-// the waves' two lists.
+// the waves' two lists. Nobody looks at ACTIVE while there are waves.
 enum Shared : u32 {
     OVER = 9 * 32,
     FINISHED = OVER + 1,  // a wave: what no later search has reached is too far, or cut off
@@ -123,13 +123,6 @@ struct Dischargers {
     __device__ u32 num_warps() const { return num_blocks * ((blockDim.x + WARP - 1) / WARP); }
     __device__ u32 warp() const { return threadIdx.x / WARP * num_blocks + block; }
 };
-
-// How long, in nanoseconds, warps may have nothing to do before a search at rest is due: so many hundredths of the time
-// that the last one took, and twice as long after each that came in vain.
-constexpr u64 MOST_IN_VAIN = 10, MOST_PATIENCE = 1000000000;
-__device__ u64 patience_of(const State& state, u64 percent) {
-    return min((percent * state.last_nanoseconds / 100 + 1) << state.in_vain, MOST_PATIENCE);
-}
 
 // How many warps have nothing to do, about.
 __device__ u32 num_at_rest(const Counters& counters) {

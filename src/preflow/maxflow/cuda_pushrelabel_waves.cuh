@@ -19,8 +19,11 @@ constexpr u32 MOST_WAVES = 1000;
 
 // What the first block tells the others to do after a round.
 constexpr u32 GO_ON = 0, STOP = 1;
-// Of all warps at rest time counts so many times as much as of most.
+// Time in which all warps rest counts so many times as much as time in which most of them do.
 constexpr u32 ALL_AT_REST = 4;
+// Waves go on without work for twice as long after each phase that ended in vain, but no more often than this in a row
+// and for no more nanoseconds.
+constexpr u64 MOST_IN_VAIN = 4, MOST_PATIENCE = 1000000000;
 
 // Blocks add up when a round ends what pieces they have reached, and the order.
 constexpr u32 ORDER_AT = 32;
@@ -60,8 +63,9 @@ struct Waves {
         may_start = next >= next_start && num_started < MOST_WAVES && newest - finished < Timetable::SIZE - 1;
     }
 
-    // Notes how many warps of all rest. Vertices that wait for a wave wait longer for it than a search at rest takes,
-    // and those that cannot reach the sink may rise as fast as the next wave comes.
+    // Sees whether `most` warps or more have been at rest for too long; time starts anew when fewer are. Then a search at
+    // rest is due: vertices that wait for a wave wait longer for it than such a search takes, and those that cannot
+    // reach the sink may rise as fast as the next wave comes.
     __device__ void watch(u32 at_rest, u32 most, u32 all, u64 patience) {
         const u32 now = static_cast<u32>(nanoseconds());
         if (round == 0 || at_rest < most) idle_began = now;
@@ -96,7 +100,8 @@ __device__ void send_waves(const Arguments& args, AddingTeam& team, const Counte
     const u32 distance = static_cast<u32>(args.wave_rounds + args.wave_percent * state.level / 100);
     const u32 last_place = static_cast<u32>(args.room) - 1;
     const u32 most_at_rest = static_cast<u32>((args.rest_percent * num_dischargers + 99) / 100);
-    const u64 patience = patience_of(state, args.idle_percent);
+    const u64 patience =
+        min(args.idle_percent * state.last_nanoseconds / 100 << min(state.in_vain, MOST_IN_VAIN), MOST_PATIENCE);
     if (threadIdx.x == 0) waves.begin(static_cast<u32>(state.searches), distance);
     __syncthreads();
     while (!waves.is_over) {
@@ -111,10 +116,7 @@ __device__ void send_waves(const Arguments& args, AddingTeam& team, const Counte
         const auto take = [&](const auto& found, const auto& ends, const auto& ranges, const auto& before, u64 mark) {
             list.add(found, ranges, search_of(mark), [&](u32) { return at(relaxed_fetch_add(list_size, 1u)); });
             for (u32 k = 0; k < sizeof(found) / sizeof(found[0]); ++k)
-                if (found[k] && height_of(before[k]) == n + PUT_OFF) {
-                    relaxed_fetch_add(&counters.base[ACTIVE], 1u);
-                    inboxes.append(ends[k].head);
-                }
+                if (found[k] && height_of(before[k]) == n + PUT_OFF) inboxes.append(ends[k].head);
         };
         const bool starts = waves.starts_one;
         if (threadIdx.x == blockDim.x - 1) {

@@ -47,7 +47,7 @@ __device__ u32 discharge(const Network& net, u64* label, const Inboxes& inboxes,
                          const Timetable& times, Operations& operations, bool& is_hub) {
     const u32 n = static_cast<u32>(net.num_vertices);
     constexpr u32 AT_A_TIME = LANES == WARP ? 4 : 1;  // loads that wait together; only long lists gain from more
-    constexpr bool KEEPS_ARC = AT_A_TIME == 1;        // there are no registers for more
+    constexpr bool KEEPS_ARC = AT_A_TIME == 1;        // for more there are no registers: it is loaded again
     constexpr u32 LANE_MASK = LANES == WARP ? ALL_LANES : (1u << LANES) - 1;
     const u32 lane = lane_id() % LANES;
     bool active = v != NO_VERTEX;
@@ -89,8 +89,8 @@ __device__ u32 discharge(const Network& net, u64* label, const Inboxes& inboxes,
             ++operations.pushes;
         }
     }
-    // Look for a lower neighbour; without one, all neighbours have been seen. A lane keeps the first of the lowest arcs
-    // that it has seen, to push over it.
+    // Look for a lower neighbour, or one of height 1, than which none is lower; without one, all neighbours have been
+    // seen. A lane keeps the first of the lowest arcs that it has seen, to push over it.
     const bool has_more = active && left > 0;
     bool searches = has_more;
     u32 at = first + lane;

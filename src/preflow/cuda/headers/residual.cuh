@@ -1,6 +1,6 @@
 // The residual network, see graph/residual.py: terminals are not vertices; an arc is one load of 16 bytes.
 //
-// Capacities are PAIRED where those of an arc and of its reverse arc fit 31 bits together: the arc then holds its own
+// Capacities may be PAIRED where those of an arc and of its reverse arc fit 31 bits together: the arc then holds its own
 // in the lower half of a word and the other one in the upper half, and who wants to know the other one need not look
 // at the reverse arc, which may be anywhere. The lower half is always as it should be. The upper half may lack a push
 // that is on its way, and then even seem huge, as less than nothing: while flow moves it is a hint.
