@@ -50,26 +50,18 @@ def test_answers_are_right(
         getattr(preflow, problem)(*instance, method=method).verify()
 
 
-@pytest.mark.parametrize(
-    "options", [{"wave_width": 0, "time_percent": 1}, {"rest_percent": 1, "idle_percent": 1}]
-)
-@pytest.mark.parametrize("late_block", [0, 1])
-def test_phases_that_end_early_get_on(
-    options: dict[str, int], late_block: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A path to the sink, along which one active vertex is near and all others are too far to be reached."""
-    device = CpuDevice(late_block=late_block)
+def test_every_phase_gets_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A path to the sink, along which one active vertex is near and all others are too far to be reached.
+
+    Phases end at once, because the first warp has nothing to do, and the other one wakes up when they have.
+    """
+    device = CpuDevice(late_block=1)
     monkeypatch.setattr(runtime, "find_device", lambda: device)
-    path = np.arange(1, 42)
-    starts = np.append(np.arange(1, 20), 38)
+    path, starts = np.arange(1, 42), np.append(np.arange(1, 20), 38)
     tail, head = np.append(path, np.zeros(20, int)), np.append(path + 1, starts)
-    result = preflow.max_flow(
-        (tail, head, np.append(np.full(41, 100), np.full(20, 3))),
-        0,
-        42,
-        method="cuda-pushrelabel",
-        options={"overshoot_percent": 1, "enough_percent": 1, **options},
-    )
-    result.verify()
-    assert result.value == 60
-    assert result.stats.global_relabels < 1000
+    problem = (tail, head, np.append(np.full(41, 100), np.full(20, 3)))
+    options = {"wave_width": 0, "time_percent": 1, "overshoot_percent": 1, "enough_percent": 1}
+    for _ in range(5):
+        result = preflow.max_flow(problem, 0, 42, method="cuda-pushrelabel", options=options)
+        result.verify()
+        assert result.stats.global_relabels <= 30

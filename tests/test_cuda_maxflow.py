@@ -216,6 +216,17 @@ def test_capacities_that_fit_a_word_in_pairs_and_others(capacity: int) -> None:
     assert result.value == preflow.max_flow(problem, 0, 8, method="serial-hi-pr").value
 
 
+@pytest.mark.parametrize(("time_percent", "fewest", "most"), [(10**9, 2, 2), (1, 5, 62)])
+def test_phases_end_when_the_first_warp_has_nothing_to_do(time_percent: int, fewest: int, most: int) -> None:
+    """A path, along which two warps take turns: with patience it takes one phase."""
+    vertices = np.arange(62)
+    problem = (vertices, vertices + 1, np.full(62, 3))
+    options = {"wave_width": 0, "keeps": False, "step_percent": 1000, "time_percent": time_percent}
+    result = preflow.max_flow(problem, 0, 62, method="cuda-pushrelabel", options=options)
+    result.verify()
+    assert fewest <= result.stats.global_relabels <= most
+
+
 @pytest.mark.parametrize(("size", "are_paired"), [("10", True), ("40", False)])
 def test_dense_networks_have_no_pairs(size: str, are_paired: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     kernels = []
