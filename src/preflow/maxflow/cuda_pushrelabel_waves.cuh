@@ -17,16 +17,14 @@ constexpr u32 PIECES_A_BLOCK = 160;
 // So many waves there are until the next search at rest.
 constexpr u32 MOST_WAVES = 1000;
 
-// What the first block tells the others to do after a round.
-constexpr u32 GO_ON = 0, STOP = 1;
 // Time in which all warps rest counts so many times as much as time in which most of them do.
 constexpr u32 ALL_AT_REST = 4;
 // Waves go on without work for twice as long after each phase that ended in vain, but no more often than this in a row
 // and for no more nanoseconds.
 constexpr u64 MOST_IN_VAIN = 4, MOST_PATIENCE = 1000000000;
 
-// Blocks add up when a round ends what pieces they have reached, and the order.
-constexpr u32 ORDER_AT = 32;
+// Blocks add up when a round ends what pieces they have reached, and whether the first one stops all.
+constexpr u32 STOPS_AT = 32;
 
 // Where the waves stand, a copy in each block that sends them.
 struct Waves {
@@ -41,7 +39,7 @@ struct Waves {
     u32 starts_one;       // in this round
     u32 may_start;        // in the next one, if that has room
     u32 is_over;
-    u32 order;            // of the first block, in its copy, as the following
+    u32 stops;            // whether the phase is to end; in the first block's copy, as the following
     u32 idle_began;       // on the clock, where most warps rest
     u32 is_idle;          // most have rested for too long
     u32 lists_began[2];   // where the counters of the lists in device memory stood, which rounds take turns with
@@ -50,7 +48,7 @@ struct Waves {
     __device__ u32& start_of(u32 search) { return starts[search % Timetable::SIZE]; }
 
     __device__ void begin(u32 search, u32 distance) {
-        round = size = listed = kept = num_started = starts_one = may_start = is_over = order = is_idle = 0;
+        round = size = listed = kept = num_started = starts_one = may_start = is_over = stops = is_idle = 0;
         lists_began[0] = lists_began[1] = 0;
         newest = finished = search;
         next_start = distance;
@@ -74,10 +72,10 @@ struct Waves {
     }
 
     // Ends a round that has reached `size` pieces, and starts a wave in the next one if it may.
-    __device__ void end_round(u32 new_size, u32 order, u32 distance, u32 load, u64 rounds_left) {
+    __device__ void end_round(u32 new_size, bool stops, u32 distance, u32 load, u64 rounds_left) {
         size = new_size;
         ++round;
-        is_over = order == STOP || round >= rounds_left || (num_started == MOST_WAVES && finished == newest);
+        is_over = stops || round >= rounds_left || (num_started == MOST_WAVES && finished == newest);
         starts_one = !is_over && may_start && size <= load;
         if (starts_one) {
             ++newest;
@@ -126,7 +124,7 @@ __device__ void send_waves(const Arguments& args, AddingTeam& team, const Counte
                 if (starts)
                     relaxed_store(&counters.starts()[waves.newest % Timetable::SIZE], label_of(waves.newest, round));
                 waves.watch(num_at_rest(counters), most_at_rest, num_dischargers, patience);
-                waves.order = waves.is_idle || relaxed_load(&counters.base[OVER]) != 0 ? STOP : GO_ON;
+                waves.stops = waves.is_idle || relaxed_load(&counters.base[OVER]) != 0;
             }
             waves.look_ahead(most_levels);
         }
@@ -161,8 +159,8 @@ __device__ void send_waves(const Arguments& args, AddingTeam& team, const Counte
             });
         list.move_to(list_size, MOST_KEPT, at);
         const u64 reached = *list.size;
-        const u64 order = threadIdx.x == 0 ? waves.order : 0;
-        team.wait(reached | order << ORDER_AT, reached > MOST_KEPT, [&](u64 all, bool are_listed) {
+        const u64 stops = threadIdx.x == 0 ? waves.stops : 0;
+        team.wait(reached | stops << STOPS_AT, reached > MOST_KEPT, [&](u64 all, bool are_listed) {
             kept.clear();
             waves.kept = min(*list.size, static_cast<u32>(MOST_KEPT));
             waves.listed = 0;
@@ -171,7 +169,7 @@ __device__ void send_waves(const Arguments& args, AddingTeam& team, const Counte
                 waves.listed = min(list_ends - list_began, last_place + 1);
                 list_began = list_ends;
             }
-            waves.end_round(static_cast<u32>(all), static_cast<u32>(all >> ORDER_AT), distance,
+            waves.end_round(static_cast<u32>(all), all >> STOPS_AT != 0, distance,
                             PIECES_A_BLOCK * team.num_blocks, state.rounds_left);
         });
     }
