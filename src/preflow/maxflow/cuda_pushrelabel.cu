@@ -40,6 +40,24 @@ struct Pace {
     u64 deadline;     // on the clock, when one is due if the first warp has nothing to do
 };
 
+// Looks at the next places of a warp's inbox, one for each group of lanes, while it discharges.
+struct LookAhead {
+    const Network& net;
+    const Inboxes& inboxes;
+    u32 warp;
+    u32 place;      // the next one that it has not taken
+    u32 entry = 0;  // at the lane's place
+
+    __device__ void look() { entry = lane_id() < WARP / LANES_A_VERTEX ? inboxes.look(warp, place + lane_id()) : 0; }
+
+    // Where the arcs are of the vertices there.
+    __device__ void prefetch_arcs() const {
+        if (entry == 0) return;
+        prefetch<true>(&net.first_out[entry - 1]);
+        prefetch<true>(&net.first_out[entry]);
+    }
+};
+
 // Every warp discharges the vertices in its inbox, without waiting for others, until no vertex is active or a search
 // is due; returns how many entries of its inbox it has taken.
 __device__ u32 discharge_inbox(const Arguments& args, const Dischargers& team, Pace& pace, const Counters& counters,
@@ -58,32 +76,32 @@ __device__ u32 discharge_inbox(const Arguments& args, const Dischargers& team, P
     }
     __syncthreads();
     const Inboxes& inboxes = pace.inboxes;
-    u32 taken = 0;
+    LookAhead ahead{args.net, inboxes, warp, 0};
     u32 v = NO_VERTEX;
     u32 visits = 0;
     u32 polls = 0;
     bool resting = false;
-    bool has_begun = false;
-    while (true) {
-        // Groups without a vertex look at the next places of the inbox, in order.
+    u32 over = 0;
+    ahead.look();
+    // Every warp goes on with something before it ends, so that no phase is for nothing.
+    while (__shfl_sync(ALL_LANES, over, 0) == 0) {
+        // Groups without a vertex take those at the next places of the inbox, in order.
         const u32 leaders = __ballot_sync(ALL_LANES, v == NO_VERTEX && lane_id() % LANES_A_VERTEX == 0);
         const u32 rank = __popc(leaders & ((1u << (group * LANES_A_VERTEX)) - 1));
-        u32 entry = 0;
-        if (leaders >> lane_id() & 1) entry = inboxes.look(warp, taken + rank);
-        const u64 signals = relaxed_load(reinterpret_cast<const u64*>(&counters.base[OVER]));
-        const u32 missing = leaders & ~__ballot_sync(ALL_LANES, entry != 0);
-        const u32 until = missing == 0 ? WARP : __ffs(missing) - 1;  // an entry after a missing one is left for later
-        const bool takes = entry != 0 && lane_id() < until;
-        const u32 held = takes ? inboxes.take(warp, taken + rank) : 0;
-        __syncwarp();  // before another lane looks at the same place, a round of the ring later
-        taken += __popc(__ballot_sync(ALL_LANES, takes));
-        const u32 got = __shfl_sync(ALL_LANES, takes ? entry - 1 : NO_VERTEX, 0, LANES_A_VERTEX);
-        if (v == NO_VERTEX) v = got;
-        const Timetable times{counters.starts(), relaxed_load(&counters.base[ROUND]),
-                              static_cast<u32>(signals >> 32)};
-        // Every warp goes on with something before it ends, so that no phase is for nothing.
-        if (__shfl_sync(ALL_LANES, static_cast<u32>(signals), 0) != 0 && has_begun) break;
-        has_begun = true;
+        const u32 entries = __ballot_sync(ALL_LANES, ahead.entry != 0);
+        const u32 num_entries = entries == ALL_LANES ? WARP : __ffs(~entries) - 1;  // what follows a gap is for later
+        const u32 next = __shfl_sync(ALL_LANES, ahead.entry, rank) - 1;
+        u32 held = 0;
+        if (v == NO_VERTEX && rank < num_entries) {
+            v = next;
+            if (lane_id() % LANES_A_VERTEX == 0) held = inboxes.take(warp, ahead.place + rank);
+        }
+        __syncwarp();  // before other lanes look at these places, a round of the ring later
+        const u32 num_leaders = __popc(leaders);
+        const bool is_short = num_entries < num_leaders;
+        ahead.place += min(num_entries, num_leaders);
+        const Signals signals = look_at_signals(counters);
+        over = signals.over;
         if (!__any_sync(ALL_LANES, v != NO_VERTEX)) {
             if (!resting) rest(counters, operations);
             resting = true;
@@ -95,13 +113,16 @@ __device__ u32 discharge_inbox(const Arguments& args, const Dischargers& team, P
                 __nanosleep(100);
             }
             __syncwarp();
+            ahead.look();
             continue;
         }
+        const Timetable times{counters.starts(), signals.round, signals.finished};
         if (resting && lane_id() == 0) fetch_add(&counters.base[WAKES], 1u);
         resting = false;
-        const bool keeps = args.keeps != 0 && missing != 0;
+        const bool keeps = args.keeps != 0 && is_short;
         bool is_hub = false;
-        u32 kept = discharge<LANES_A_VERTEX>(args.net, args.label, inboxes, v, held, keeps, times, operations, is_hub);
+        u32 kept = discharge<LANES_A_VERTEX>(args.net, args.label, inboxes, v, held, keeps, times, operations, is_hub,
+                                               ahead);
         if constexpr (HAS_HUBS) {
             u32 hubs = __ballot_sync(ALL_LANES, is_hub && lane_id() % LANES_A_VERTEX == 0);
             for (; hubs != 0; hubs &= hubs - 1) {
@@ -127,7 +148,7 @@ __device__ u32 discharge_inbox(const Arguments& args, const Dischargers& team, P
     }
     operations.relabel_work = 0;
     operations.activated = 0;
-    return taken;
+    return ahead.place;
 }
 
 // Lets blocks discharge, and others search beside, until no vertex is active or all are to stop for a search.
@@ -172,7 +193,7 @@ __device__ void discharge_all(const Arguments& args, GridTeam& team, AddingTeam&
 
 // What cuda_pushrelabel.py knows, too.
 static_assert(sizeof(State) == 8 * 21 && sizeof(Waves) == 4 * 528 && sizeof(Pace) <= 64 && sizeof(Operations) == 24);
-static_assert(STARTS + 2 * Timetable::SIZE == 49 * 32);
+static_assert(STARTS + 2 * Timetable::SIZE == 48 * 32);
 
 KERNEL(push_relabel_slice, Arguments) {
     SharedArena arena;

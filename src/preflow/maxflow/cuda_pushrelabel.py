@@ -37,7 +37,7 @@ from .paired_capacities import paired_capacities
 
 SOURCE = Path(__file__).with_suffix(".cu")
 #: Words of 32 bits that the counters of a round take, and of 64 bits that the kernel's state takes.
-COUNTER_WORDS, STATE_WORDS = 49 * 32, 21
+COUNTER_WORDS, STATE_WORDS = 48 * 32, 21
 PHASE, ROUNDS_LEFT, SEARCHES, NANOSECONDS = 0, 1, 9, 14
 DONE = 3
 #: Words of 32 bits in which blocks arrive at barriers: one and two of 64 bits, each on its own cache line.

@@ -159,7 +159,7 @@ __device__ void finish_search(const Arguments& args, GridTeam& team, const Count
         relaxed_store(&counters.base[ACTIVE], static_cast<u32>(state.active));
         relaxed_store(&counters.base[RESTS], 0u);
         relaxed_store(&counters.base[WAKES], 0u);
-        for (u32 k = WAVE_LIST_SIZES; k < ROUND; k += 32) relaxed_store(&counters.base[k], 0u);
+        for (u32 k = WAVE_LIST_SIZES; k < STARTS; k += 32) relaxed_store(&counters.base[k], 0u);
     }
     team.wait([&] {
         state.end_round();

@@ -68,13 +68,13 @@ struct Arguments {
 enum Shared : u32 {
     OVER = 9 * 32,
     FINISHED = OVER + 1,  // a wave: what no later search has reached is too far, or cut off
+    ROUND = OVER + 2,     // of the waves
     WORK = OVER + 32,
     ACTIVE = WORK + 32,
     RESTS = ACTIVE + 32,
     WAKES = RESTS + 32,
     WAVE_LIST_SIZES = WAKES + 32,
-    ROUND = WAVE_LIST_SIZES + 2 * 32,
-    STARTS = ROUND + 32,  // of the waves, 64 bits each
+    STARTS = WAVE_LIST_SIZES + 2 * 32,  // of the waves, 64 bits each
 };
 
 // Counters of a round of the search: vertices reached, and active ones among them or, when it starts, in all.
@@ -94,6 +94,27 @@ struct Counters {
         }
     }
 };
+
+// What the blocks that discharge are told: whether to stop, and where the waves stand.
+struct Signals {
+    u32 over;
+    u32 finished;
+    u32 round;
+};
+
+__device__ __forceinline__ Signals look_at_signals(const Counters& counters) {
+    const u32* const at = &counters.base[OVER];
+#ifdef PREFLOW_ON_CPU
+    return {relaxed_load(at), relaxed_load(at + (FINISHED - OVER)), relaxed_load(at + (ROUND - OVER))};
+#else
+    u32 over, finished, round, none;
+    asm volatile("ld.relaxed.gpu.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(over), "=r"(finished), "=r"(round), "=r"(none)
+                 : "l"(at)
+                 : "memory");
+    return {over, finished, round};
+#endif
+}
 
 // Adds up what the lanes of a warp counted.
 __device__ void count(u32* counter, u64 amount) {

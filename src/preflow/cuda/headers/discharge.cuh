@@ -41,10 +41,14 @@ constexpr u32 NO_VERTEX = 0xffffffffu;
 // pushes to the lowest neighbours. `held` is what the place of its inbox held from which the lane has just taken it, if
 // it has. Vertices that become active, and `v` where it stays so, go to their inboxes, but for one of each group if it
 // `keeps` one: that is returned. A vertex that a search has missed, or without a way out, is put off until another
-// comes by. A group of fewer lanes than a warp leaves a hub as it is and sets `is_hub`.
-template <u32 LANES>
+// comes by. A group of fewer lanes than a warp leaves a hub as it is and sets `is_hub`. `ahead` has two turns in which
+// to look at what comes next.
+//
+// A discharge is a chain of waits for memory. What it may need is loaded together, before it is known to be needed: its
+// own numbers with the first arcs, then the labels of their heads with the searches' times.
+template <u32 LANES, class Ahead>
 __device__ u32 discharge(const Network& net, u64* label, const Inboxes& inboxes, u32 v, u32 held, bool keeps,
-                         const Timetable& times, Operations& operations, bool& is_hub) {
+                         const Timetable& times, Operations& operations, bool& is_hub, Ahead& ahead) {
     const u32 n = static_cast<u32>(net.num_vertices);
     constexpr u32 AT_A_TIME = LANES == WARP ? 4 : 1;  // loads that wait together; only long lists gain from more
     constexpr bool KEEPS_ARC = AT_A_TIME == 1;        // for more there are no registers: it is loaded again
@@ -65,16 +69,22 @@ __device__ u32 discharge(const Network& net, u64* label, const Inboxes& inboxes,
         operations.activated -= !is_hub && lane == 0;
         active = !is_hub;
     }
-    Arc arc{0, 0, 0};  // the lane's first one: on its way while the searches are looked up
+    Arc arc{0, 0, 0};  // the lane's first one
     if (active && first + lane < last) arc = load_arc(net.arcs, first + lane);
     // Searches and neighbours change these meanwhile: all lanes go by what the first one has seen.
     excess = from_first_lane<LANES>(excess);
     own = from_first_lane<LANES>(own);
     u32 h = height_of(own);
     const u32 search = search_of(own);
+    u64 entry = 0, next_entry = 0, head_label = 0;
     if (active) {
-        stale = times.level_of(search);
-        puts_off = times.is_late(search, h);
+        entry = times.entry_of(search);
+        next_entry = times.entry_of(search + 1);
+    }
+    if (arc.residual > 0) head_label = relaxed_load(&label[arc.head]);
+    if (active) {
+        stale = times.level_of(search, entry);
+        puts_off = times.is_late(search, next_entry, h);
     }
     stale = max(h, from_first_lane<LANES>(stale));  // the least height of what the same search has yet to reach
     puts_off = from_first_lane<LANES>(static_cast<u32>(puts_off)) != 0;
@@ -104,8 +114,11 @@ __device__ u32 discharge(const Network& net, u64* label, const Inboxes& inboxes,
             const u32 b = at + k * LANES;
             height[k] = n;
             if (b < last && searches) {
-                seen[k] = k == 0 && b == first + lane ? arc : load_arc(net.arcs, b);
-                if (seen[k].residual > 0) height[k] = height_seen(relaxed_load(&label[seen[k].head]), search, stale);
+                const bool is_first = k == 0 && b == first + lane;
+                seen[k] = is_first ? arc : load_arc(net.arcs, b);
+                if (seen[k].residual > 0)
+                    height[k] =
+                        height_seen(is_first ? head_label : relaxed_load(&label[seen[k].head]), search, stale);
             }
         }
         if (at - lane < last && searches && lane == 0) operations.arc_scans += min(AT_A_TIME * LANES, last - at);
@@ -121,6 +134,7 @@ __device__ u32 discharge(const Network& net, u64* label, const Inboxes& inboxes,
     }
     const u32 low = least_of_lanes<LANES>(h_head);
     is_sound = is_sound && (held == 0 || held == v + 1);
+    ahead.look();
     if (has_more && low >= h) {
         puts_off = low >= n;
         if (!puts_off) {
@@ -177,6 +191,7 @@ __device__ u32 discharge(const Network& net, u64* label, const Inboxes& inboxes,
             place = inboxes.new_place(listed);
         }
     }
+    ahead.prefetch_arcs();
     const bool all_sound = __all_sync(ALL_LANES, is_sound);
     operations.faults += !all_sound;
     const bool debits = active && lane == 0 && left < excess && all_sound;
@@ -205,12 +220,20 @@ struct HubDischarge {
     Operations operations;
 };
 
-// Discharges a hub by all lanes of a warp, of which the first knows what its place in the inbox `held`. Apart from the
+// Looks at nothing.
+struct NothingAhead {
+    __device__ void look() {}
+    __device__ void prefetch_arcs() {}
+};
+
+// Discharges a hub by all lanes of a warp, of which the first knows what its place in the inbox held. Apart from the
 // rest, so that its registers are not the rest's.
 __device__ __noinline__ HubDischarge discharge_hub(const Network& net, u64* label, const Inboxes& inboxes, u32 v,
                                                    u32 held, bool keeps, const Timetable& times) {
     HubDischarge outcome;
     bool is_hub = false;
-    outcome.kept = discharge<WARP>(net, label, inboxes, v, held, keeps, times, outcome.operations, is_hub);
+    NothingAhead nothing;
+    outcome.kept =
+        discharge<WARP>(net, label, inboxes, v, held, keeps, times, outcome.operations, is_hub, nothing);
     return outcome;
 }

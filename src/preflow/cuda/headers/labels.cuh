@@ -20,15 +20,20 @@ struct Timetable {
     u32 round;
     u32 finished;       // the last search that has gone as far as it may
 
-    // Returns how far a search has come; 0 if that is not known.
-    __device__ u32 level_of(u32 search) const {
-        const u64 entry = relaxed_load(&starts[search % SIZE]);
+    // The entry of a search, if no later one has taken its place.
+    __device__ u64 entry_of(u32 search) const { return relaxed_load(&starts[search % SIZE]); }
+
+    // Returns how far a search has come by its entry; 0 if that is not known.
+    __device__ u32 level_of(u32 search, u64 entry) const {
         const u32 start = height_of(entry);
         return search_of(entry) == search && start < round ? round - start : 0;
     }
 
-    // Whether the search after the one that put a label has passed by the height of its vertex without reaching it.
-    __device__ bool is_late(u32 search, u32 h) const { return search < finished || level_of(search + 1) > h + SLACK; }
+    // Whether the search after the one that put a label, whose entry `next` is, has passed by the height of its vertex
+    // without reaching it.
+    __device__ bool is_late(u32 search, u64 next, u32 h) const {
+        return search < finished || level_of(search + 1, next) > h + SLACK;
+    }
 };
 
 // The height of a neighbour to a vertex that search `search` has reached, which is now beyond `level`: if it has not
