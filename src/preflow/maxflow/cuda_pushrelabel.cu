@@ -32,12 +32,17 @@ constexpr u64 SWEEPS = 4;
 // follows finds whatever is still active.
 constexpr u32 MOST_POLLS = 1u << 22;
 
+// One of so many warps of a block looks at the signals for all: where thousands of warps look at one line of memory, they
+// wait for each other.
+constexpr u32 LOOKS_EVERY = 8;
+
 // What all warps of a block that discharge go by, in shared memory, as registers are scarce.
 struct Pace {
     Inboxes inboxes;
     u32 report_at;    // work that a warp does before it tells
     u32 most_visits;  // of a warp, before a search is due
     u64 deadline;     // on the clock, when one is due if the first warp has nothing to do
+    Signals signals;  // as some warps saw them last
 };
 
 // Looks at the next places of a warp's inbox, one for each group of lanes, while it discharges.
@@ -73,6 +78,7 @@ __device__ u32 discharge_inbox(const Arguments& args, const Dischargers& team, P
                          SWEEPS * state.active / (num_warps * VERTICES);
         pace.most_visits = static_cast<u32>(min(most, 0xffffffffull));
         pace.deadline = nanoseconds() + args.time_percent * state.last_nanoseconds / 100;
+        pace.signals = {0, 0, 0};
     }
     __syncthreads();
     const Inboxes& inboxes = pace.inboxes;
@@ -81,10 +87,9 @@ __device__ u32 discharge_inbox(const Arguments& args, const Dischargers& team, P
     u32 visits = 0;
     u32 polls = 0;
     bool resting = false;
-    u32 over = 0;
     ahead.look();
     // Every warp goes on with something before it ends, so that no phase is for nothing.
-    while (__shfl_sync(ALL_LANES, over, 0) == 0) {
+    do {
         // Groups without a vertex take those at the next places of the inbox, in order.
         const u32 leaders = __ballot_sync(ALL_LANES, v == NO_VERTEX && lane_id() % LANES_A_VERTEX == 0);
         const u32 rank = __popc(leaders & ((1u << (group * LANES_A_VERTEX)) - 1));
@@ -100,8 +105,7 @@ __device__ u32 discharge_inbox(const Arguments& args, const Dischargers& team, P
         const u32 num_leaders = __popc(leaders);
         const bool is_short = num_entries < num_leaders;
         ahead.place += min(num_entries, num_leaders);
-        const Signals signals = look_at_signals(counters);
-        over = signals.over;
+        if (threadIdx.x / WARP % LOOKS_EVERY == 0 && lane_id() == 0) pace.signals.store(look_at_signals(counters));
         if (!__any_sync(ALL_LANES, v != NO_VERTEX)) {
             if (!resting) rest(counters, operations);
             resting = true;
@@ -116,7 +120,8 @@ __device__ u32 discharge_inbox(const Arguments& args, const Dischargers& team, P
             ahead.look();
             continue;
         }
-        const Timetable times{counters.starts(), signals.round, signals.finished};
+        const Timetable times{counters.starts(), relaxed_load(&pace.signals.round),
+                              relaxed_load(&pace.signals.finished)};
         if (resting && lane_id() == 0) fetch_add(&counters.base[WAKES], 1u);
         resting = false;
         const bool keeps = args.keeps != 0 && is_short;
@@ -145,7 +150,7 @@ __device__ u32 discharge_inbox(const Arguments& args, const Dischargers& team, P
                                    visits >= pace.most_visits))
                 relaxed_store(&counters.base[OVER], 1u);
         }
-    }
+    } while (__shfl_sync(ALL_LANES, relaxed_load(&pace.signals.over), 0) == 0);
     operations.relabel_work = 0;
     operations.activated = 0;
     return ahead.place;
@@ -192,7 +197,7 @@ __device__ void discharge_all(const Arguments& args, GridTeam& team, AddingTeam&
 }
 
 // What cuda_pushrelabel.py knows, too.
-static_assert(sizeof(State) == 8 * 21 && sizeof(Waves) == 4 * 528 && sizeof(Pace) <= 64 && sizeof(Operations) == 24);
+static_assert(sizeof(State) == 8 * 21 && sizeof(Waves) == 4 * 528 && sizeof(Pace) <= 80 && sizeof(Operations) == 24);
 static_assert(STARTS + 2 * Timetable::SIZE == 48 * 32);
 
 KERNEL(push_relabel_slice, Arguments) {

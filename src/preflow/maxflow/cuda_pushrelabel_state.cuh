@@ -100,6 +100,12 @@ struct Signals {
     u32 over;
     u32 finished;
     u32 round;
+
+    __device__ void store(const Signals& seen) {
+        relaxed_store(&over, seen.over);
+        relaxed_store(&finished, seen.finished);
+        relaxed_store(&round, seen.round);
+    }
 };
 
 __device__ __forceinline__ Signals look_at_signals(const Counters& counters) {

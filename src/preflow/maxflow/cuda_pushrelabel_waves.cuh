@@ -23,13 +23,17 @@ constexpr u32 ALL_AT_REST = 4;
 // and for no more nanoseconds.
 constexpr u64 MOST_IN_VAIN = 4, MOST_PATIENCE = 1000000000;
 
-// Blocks add up when a round ends what pieces they have reached, and whether the first one stops all.
-constexpr u32 STOPS_AT = 32;
+// Blocks, up to 512, add up when a round ends how many pieces they have put into a list in device memory, how many they
+// have reached, each up to MOST_REACHED, and how many of them want to stop. The bits of these numbers in a word:
+constexpr u32 REACHED_AT = 28, STOPS_AT = 46;
+constexpr u64 MOST_LISTED = (1ull << REACHED_AT) - 1, MOST_REACHED = 511;
+static_assert(PIECES_A_BLOCK < MOST_REACHED && 512 * MOST_REACHED < 1u << (STOPS_AT - REACHED_AT) &&
+              512 <= 1u << (AddingTeam::COME_AT - STOPS_AT));
 
 // Where the waves stand, a copy in each block that sends them.
 struct Waves {
     u32 round;
-    u32 size;             // pieces that this round looks at, in all
+    u32 size;             // pieces that this round looks at, in all; of each block up to MOST_REACHED
     u32 listed;           // those in device memory
     u32 kept;             // those in this block's shared memory
     u32 newest;           // the number of the last one
@@ -42,7 +46,7 @@ struct Waves {
     u32 stops;            // whether the phase is to end; in the first block's copy, as the following
     u32 idle_began;       // on the clock, where most warps rest
     u32 is_idle;          // most have rested for too long
-    u32 lists_began[2];   // where the counters of the lists in device memory stood, which rounds take turns with
+    u32 lists_began[2];   // where the lists in device memory began, by their counters; rounds take turns with them
     u32 starts[Timetable::SIZE];
 
     __device__ u32& start_of(u32 search) { return starts[search % Timetable::SIZE]; }
@@ -97,6 +101,7 @@ __device__ void send_waves(const Arguments& args, AddingTeam& team, const Counte
     const u32 most_levels = static_cast<u32>(args.reach_percent * state.level / 100) + 1;
     const u32 distance = static_cast<u32>(args.wave_rounds + args.wave_percent * state.level / 100);
     const u32 last_place = static_cast<u32>(args.room) - 1;
+    const u64 most_listed = MOST_LISTED / team.num_blocks;  // by a block
     const u32 most_at_rest = static_cast<u32>((args.rest_percent * num_dischargers + 99) / 100);
     const u64 patience =
         min(args.idle_percent * state.last_nanoseconds / 100 << min(state.in_vain, MOST_IN_VAIN), MOST_PATIENCE);
@@ -158,20 +163,20 @@ __device__ void send_waves(const Arguments& args, AddingTeam& team, const Counte
                 take(found, ends, ranges, before, mark);
             });
         list.move_to(list_size, MOST_KEPT, at);
-        const u64 reached = *list.size;
-        const u64 stops = threadIdx.x == 0 ? waves.stops : 0;
-        team.wait(reached | stops << STOPS_AT, reached > MOST_KEPT, [&](u64 all, bool are_listed) {
-            kept.clear();
-            waves.kept = min(*list.size, static_cast<u32>(MOST_KEPT));
-            waves.listed = 0;
-            if (are_listed) {
-                const u32 list_ends = relaxed_load(list_size);
-                waves.listed = min(list_ends - list_began, last_place + 1);
-                list_began = list_ends;
-            }
-            waves.end_round(static_cast<u32>(all), all >> STOPS_AT != 0, distance,
-                            PIECES_A_BLOCK * team.num_blocks, state.rounds_left);
-        });
+        const u64 reached = *list.size, num_kept_now = min(reached, static_cast<u64>(MOST_KEPT));
+        const u64 num_listed = min(reached - num_kept_now, most_listed);
+        const u64 stops = threadIdx.x == 0 && (waves.stops || reached - num_kept_now > most_listed);
+        team.wait(num_listed | min(reached, MOST_REACHED) << REACHED_AT | stops << STOPS_AT, num_listed > 0,
+                  [&](u64 all) {
+                      kept.clear();
+                      waves.kept = static_cast<u32>(num_kept_now);
+                      const u32 all_listed = static_cast<u32>(all & MOST_LISTED);
+                      waves.listed = min(all_listed, last_place + 1);
+                      list_began += all_listed;
+                      const u32 size = static_cast<u32>(all >> REACHED_AT) & ((1u << (STOPS_AT - REACHED_AT)) - 1);
+                      waves.end_round(size, all >> STOPS_AT != 0, distance, PIECES_A_BLOCK * team.num_blocks,
+                                      state.rounds_left);
+                  });
     }
     if (threadIdx.x == 0) sizes[0] = sizes[1] = sizes[2] = sizes[3] = 0;
     if (blockIdx.x == 0 && threadIdx.x == 0) relaxed_store(&counters.base[OVER], 1u);

@@ -44,8 +44,8 @@ struct GridTeam {
 // All threads of some blocks, the first ones, whose barrier adds up a number of each block: everybody has the sum
 // without another look. `words` is two words in device memory, on cache lines of their own, and zero before the launch.
 struct AddingTeam {
-    // The bits of a word: the sum, how many blocks tell the others something, how many have come.
-    static constexpr u32 TELL_AT = 36, COME_AT = 48;
+    // The bits of a word: the sum, and how many blocks have come.
+    static constexpr u32 COME_AT = 55;
     static constexpr u32 WORDS_APART = 16;
 
     u64* words;
@@ -60,16 +60,16 @@ struct AddingTeam {
     __device__ u32 num_threads() const { return num_blocks * blockDim.x; }
 
     // A barrier; what threads wrote before is only seen by other blocks after if their block `tells`. One thread of
-    // each block calls `then` with the sum of the numbers of all blocks, which the same thread gives, and whether any
-    // tells. The threads of a block have met before, when they knew the number. Rounds take turns with the words, so
-    // that who is slow still finds this round's sum.
+    // each block calls `then` with the sum of the numbers of all blocks, which the same thread gives. The threads of a
+    // block have met before, when they knew the number. Rounds take turns with the words, so that who is slow still
+    // finds this round's sum.
     template <class Then>
     __device__ void wait(u64 number, bool tells, Then then) {
         if (tells) __syncthreads();
         if (threadIdx.x == 0) {
             const u32 turn = round % 2;
             u64* const word = &words[turn * WORDS_APART];
-            const u64 mine = number | static_cast<u64>(tells) << TELL_AT | 1ull << COME_AT;
+            const u64 mine = number | 1ull << COME_AT;
             if (tells)
                 fetch_add(word, mine);
             else
@@ -79,13 +79,11 @@ struct AddingTeam {
 #ifdef PREFLOW_ON_CPU
                 __nanosleep(20);
 #endif
-                sum = relaxed_load(word) - before[turn];
+                sum = acquire_load(word) - before[turn];
             } while (sum >> COME_AT < num_blocks);
             before[turn] += sum;
             ++round;
-            const bool any_tells = (sum >> TELL_AT & ((1u << (COME_AT - TELL_AT)) - 1)) != 0;
-            if (any_tells) acquire_load(word);
-            then(sum & ((1ull << TELL_AT) - 1), any_tells);
+            then(sum & ((1ull << COME_AT) - 1));
         }
         __syncthreads();
     }
