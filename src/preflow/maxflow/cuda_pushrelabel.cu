@@ -4,6 +4,7 @@
 // What a launch takes depends on how many vertices there are, the mean degree and the greatest: threads that discharge
 // a vertex, threads that search from one and how many arcs each looks at together, whether some vertices are for all
 // lanes, whether some have more arcs than a piece.
+#define PACKED 1
 #ifndef LANES_A_VERTEX
 #define LANES_A_VERTEX 8
 #define SEARCH_LANES 8
@@ -58,8 +59,7 @@ struct LookAhead {
     // Where the arcs are of the vertices there.
     __device__ void prefetch_arcs() const {
         if (entry == 0) return;
-        prefetch<true>(&net.first_out[entry - 1]);
-        prefetch<true>(&net.first_out[entry]);
+        prefetch<true>(range_at(net, entry - 1));
     }
 };
 

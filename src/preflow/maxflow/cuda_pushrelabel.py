@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from ..cuda import runtime
 from ..cuda.runtime import Device
-from ..errors import InvalidInputError, SolverError
+from ..errors import InvalidInputError, SolverError, UnsuitableMethodError
 from ..graph.device_residual import ARCS_A_PIECE, DeviceNetwork, from_device, search_room, to_device
 from ..graph.residual import ResidualArrays
 from ..solving.options import check_count, check_flag, check_positive
@@ -50,6 +50,8 @@ SHARED_BYTES = 8 * (STATE_WORDS + 1) + 32 + 4 * (16 + 512) + 80
 PIECE_BYTES, THREAD_BYTES = 2 * 8, 24
 #: A vertex with more residual arcs is for all lanes of a warp, see discharge.cuh.
 WARP, HUB_DEGREE = 32, 128
+#: Residual arcs of a vertex that its packed range counts, see residual.cuh.
+MOST_DEGREE = 2**31
 #: Neighbouring vertices with one owner, and the least room of an inbox: see inboxes.cuh.
 OWNED_TOGETHER, LEAST_CAPACITY = 8, 32
 #: More global relabels than any network needs, and few enough for the bits of their numbers, see search.cuh.
@@ -222,8 +224,12 @@ def first_stage(
     search_blocks = device.num_multiprocessors * options.search_percent // 100
     room = max(1, -(-search_room(net) // 2))
     found = survey(device, net)
+    if found.greatest_degree >= MOST_DEGREE:
+        raise UnsuitableMethodError(
+            f"{found.greatest_degree:,} residual arcs of a vertex are too many for a GPU: below 2**31"
+        )
     arguments = Arguments(
-        net,
+        net._replace(first_out=found.ranges),
         xp.full(n, n + 2, dtype=np.uint64),
         found.near_sink,
         found.num_near_sink,
@@ -335,7 +341,7 @@ def solve(net: ResidualArrays, options: PushRelabelOptions, control: Control) ->
 
     Notes
     -----
-    O(n^2 m) operations; on the device 16 bytes a residual arc and up to 52 a vertex.
+    O(n^2 m) operations; on the device 16 bytes a residual arc and up to 60 a vertex.
     """
     device = runtime.find_device()
     on_device = to_device(device, net)

@@ -44,8 +44,7 @@ __device__ void start_search(const Arguments& args, GridTeam& team, const Counte
             relaxed_store(&args.label[v], label_of(search, 1));
         }
         const bool are_next[] = {is_next};
-        const ArcRange ranges[] = {is_next ? ArcRange{args.net.first_out[v], args.net.first_out[v + 1]}
-                                           : ArcRange{0, 0}};
+        const ArcRange ranges[] = {is_next ? arcs_of(args.net, v) : ArcRange{0, 0}};
         append_arcs(counters.reached().of(round + 1), are_next, ranges, search,
                     [&](u32 place, u64 piece) { relaxed_store(&args.order[place], piece); });
     }

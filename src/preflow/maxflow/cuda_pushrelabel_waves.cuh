@@ -142,7 +142,7 @@ __device__ void send_waves(const Arguments& args, AddingTeam& team, const Counte
             if (i < num_near) {
                 const u32 v = args.near_sink[i];
                 ends[0].head = v;
-                ranges[0] = {args.net.first_out[v], args.net.first_out[v + 1]};
+                ranges[0] = arcs_of(args.net, v);
                 if (relaxed_load(&args.net.sink_residual[v]) > 0) before[0] = marks.put(v, mark);
             }
             const bool found[1] = {LabelMarks::is_new(before[0], mark)};

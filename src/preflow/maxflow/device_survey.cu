@@ -7,6 +7,7 @@ struct SurveyArguments {
     Network net;
     u64 num_arcs;
     u32* near_sink;
+    u64* ranges;
     u64* found;
 };
 
@@ -24,7 +25,9 @@ KERNEL(survey, SurveyArguments) {
         if (is_near) args.near_sink[place] = static_cast<u32>(v);
         if (!is_vertex) continue;
         excess += static_cast<u64>(net.excess[v]);
-        degree = max(degree, static_cast<u64>(net.first_out[v + 1] - net.first_out[v]));
+        const u32 first = net.first_out[v], count = net.first_out[v + 1] - first;
+        degree = max(degree, static_cast<u64>(count));
+        args.ranges[v] = pack_range(first, count, is_near);
     }
     for (u64 a = grid_thread(); a < args.num_arcs; a += grid_threads())
         capacity = max(capacity, static_cast<u64>(net.arcs[a].residual));

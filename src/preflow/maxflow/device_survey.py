@@ -19,6 +19,7 @@ class SurveyArguments(NamedTuple):
     net: DeviceNetwork
     num_arcs: int
     near_sink: Any
+    ranges: Any
     found: Any
 
 
@@ -29,6 +30,8 @@ class Survey(NamedTuple):
     ----------
     near_sink : array of uint32
         The vertices with residual capacity to the sink, in any order; then room.
+    ranges : array of uint64, shape (n,)
+        Where the arcs of every vertex are, packed: see residual.cuh.
     num_near_sink : int
     excess : int
         Of all vertices together.
@@ -37,6 +40,7 @@ class Survey(NamedTuple):
     """
 
     near_sink: Any
+    ranges: Any
     num_near_sink: int
     excess: int
     greatest_degree: int
@@ -45,8 +49,9 @@ class Survey(NamedTuple):
 
 def survey(device: Device, net: DeviceNetwork) -> Survey:
     """Look at every vertex and arc once; O(n + m)."""
-    xp = device.xp
-    near_sink, found = xp.empty(net.num_vertices, dtype=np.uint32), xp.zeros(4, dtype=np.uint64)
-    arguments = SurveyArguments(net, len(net.arcs), near_sink, found)
+    xp, n = device.xp, net.num_vertices
+    near_sink, ranges = xp.empty(n, dtype=np.uint32), xp.empty(n, dtype=np.uint64)
+    found = xp.zeros(4, dtype=np.uint64)
+    arguments = SurveyArguments(net, len(net.arcs), near_sink, ranges, found)
     device.share(SOURCE, "survey", max(net.num_vertices, len(net.arcs)), arguments)
-    return Survey(near_sink, *device.to_host(found).tolist())
+    return Survey(near_sink, ranges, *device.to_host(found).tolist())

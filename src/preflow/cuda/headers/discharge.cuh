@@ -60,11 +60,13 @@ __device__ u32 discharge(const Network& net, u64* label, const Inboxes& inboxes,
     u64 own = 0;
     i64 excess = 0, capacity_to_sink = 0;
     if (active) {
+        bool may_reach_sink;
+        const ArcRange range = arcs_of(net, v, may_reach_sink);
         own = relaxed_load(&label[v]);
         excess = relaxed_load(&net.excess[v]);
-        capacity_to_sink = relaxed_load(&net.sink_residual[v]);
-        first = net.first_out[v];
-        last = net.first_out[v + 1];
+        first = range.first;
+        last = range.last;
+        if (may_reach_sink) capacity_to_sink = relaxed_load(&net.sink_residual[v]);
         is_hub = LANES < WARP && last - first > HUB_DEGREE;
         operations.activated -= !is_hub && lane == 0;
         active = !is_hub;

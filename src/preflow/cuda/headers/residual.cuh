@@ -26,12 +26,45 @@ struct alignas(16) Arc {
 };
 
 struct Network {
-    const u32* first_out;
+    const u32* first_out;  // or packed ranges, 64 bits a vertex
     Arc* arcs;
     i64* excess;
     i64* sink_residual;
     u64 num_vertices;
 };
+
+// The residual arcs of a vertex, some of them or all.
+struct ArcRange {
+    u32 first;
+    u32 last;
+};
+
+// Where the arcs of a vertex are may be PACKED: the first one's number, and above it twice how many there are, plus one if
+// the vertex had capacity to the sink in the beginning: one load tells all that never changes.
+#ifndef PACKED
+#define PACKED 0
+#endif
+__device__ __forceinline__ u64 pack_range(u32 first, u32 count, bool is_near_sink) {
+    return first | static_cast<u64>(count << 1 | static_cast<u32>(is_near_sink)) << 32;
+}
+
+__device__ __forceinline__ const void* range_at(const Network& net, u32 v) {
+    return PACKED ? static_cast<const void*>(&reinterpret_cast<const u64*>(net.first_out)[v]) : &net.first_out[v];
+}
+
+// The arcs of vertex `v`; whether it `may_reach_sink` over an arc of its own.
+__device__ __forceinline__ ArcRange arcs_of(const Network& net, u32 v, bool& may_reach_sink) {
+    may_reach_sink = true;
+    if (!PACKED) return {net.first_out[v], net.first_out[v + 1]};
+    const u64 word = *static_cast<const u64*>(range_at(net, v));
+    const u32 first = static_cast<u32>(word), count = static_cast<u32>(word >> 32);
+    may_reach_sink = count & 1;
+    return {first, first + (count >> 1)};
+}
+__device__ __forceinline__ ArcRange arcs_of(const Network& net, u32 v) {
+    bool may_reach_sink;
+    return arcs_of(net, v, may_reach_sink);
+}
 
 struct alignas(8) ArcEnds {
     u32 head;

@@ -7,13 +7,8 @@
 // The height of what a running search has not reached; what cannot reach the sink has n + 1 in the end.
 constexpr u32 UNREACHED = 0xffffffffu;
 
-// Residual arcs of a vertex that a search has reached; its number is not needed any more.
-struct ArcRange {
-    u32 first;
-    u32 last;
-};
-
-// The arcs of a vertex are listed in pieces of so many, which different warps may look at.
+// The arcs of a vertex that a search has reached are listed in pieces of so many, which different warps may look at; its
+// number is not needed any more.
 constexpr u32 ARCS_A_PIECE = 256;
 constexpr u32 COUNT_BITS = 9;
 
@@ -188,7 +183,7 @@ __device__ void expand_level(const Team& team, const Network& net, const Marks& 
                 found[k] = found[k] && capacity[k] > 0 && marks.is_new(seen[k], item.mark);
                 if (found[k]) {
                     const u32 w = ends[k].head;
-                    next[k] = {net.first_out[w], net.first_out[w + 1]};
+                    next[k] = arcs_of(net, w);
                     excess[k] = NEEDS_EXCESS ? relaxed_load(&net.excess[w]) : 0;
                     seen[k] = marks.put(w, item.mark);
                 }
