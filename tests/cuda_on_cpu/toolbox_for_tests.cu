@@ -21,11 +21,12 @@ KERNEL(adding_rounds, AddingArguments) {
         const bool tells = (round + blockIdx.x) % 3 == 0;
         if (tells && threadIdx.x == blockDim.x - 1) args.written[round * gridDim.x + blockIdx.x] = 1;
         __syncthreads();
-        team.wait(round + blockIdx.x, tells, [&](u64 sum) { told = sum; });
+        // The upper half of the sum says how many blocks tell.
+        team.wait(round + blockIdx.x + (static_cast<u64>(tells) << 32), 0xffull << 32, [&](u64 sum) { told = sum; });
         u64 sum = 0;
         for (u32 b = 0; b < gridDim.x; ++b) {
             const bool has_told = (round + b) % 3 == 0;
-            sum += round + b;
+            sum += round + b + (static_cast<u64>(has_told) << 32);
             if (has_told && args.written[round * gridDim.x + b] != 1) relaxed_fetch_add(args.errors, 1u);
         }
         if (told != sum) relaxed_fetch_add(args.errors, 1u);

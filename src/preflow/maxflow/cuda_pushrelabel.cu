@@ -56,10 +56,10 @@ struct LookAhead {
 
     __device__ void look() { entry = lane_id() < WARP / LANES_A_VERTEX ? inboxes.look(warp, place + lane_id()) : 0; }
 
-    // Where the arcs are of the vertices there.
-    __device__ void prefetch_arcs() const {
-        if (entry == 0) return;
-        prefetch<true>(range_at(net, entry - 1));
+    // Where the arcs are of the vertices there, and of `kept`.
+    __device__ void prefetch_arcs(u32 kept) const {
+        if (entry != 0) prefetch<true>(range_at(net, entry - 1));
+        if (kept != NO_VERTEX) prefetch<true>(range_at(net, kept));
     }
 };
 

@@ -9,8 +9,10 @@
 #include "search.cuh"
 
 // A wave starts when a block has less than so many pieces to look at.
-constexpr u32 PIECES_A_BLOCK = 160;
-// So many pieces of what a block has reached it looks at itself; the rest is shared among all.
+constexpr u32 PIECES_A_BLOCK = 128;
+// In one of so many rounds all blocks share what they have reached, but for so many pieces of each. In the others each
+// keeps what it has reached.
+constexpr u32 SHARING_ROUNDS = 4;
 #ifndef MOST_KEPT
 #define MOST_KEPT 32
 #endif
@@ -29,6 +31,14 @@ constexpr u32 REACHED_AT = 28, STOPS_AT = 46;
 constexpr u64 MOST_LISTED = (1ull << REACHED_AT) - 1, MOST_REACHED = 511;
 static_assert(PIECES_A_BLOCK < MOST_REACHED && 512 * MOST_REACHED < 1u << (STOPS_AT - REACHED_AT) &&
               512 <= 1u << (AddingTeam::COME_AT - STOPS_AT));
+
+// The first warps of a block.
+struct SomeWarps {
+    u32 count;
+
+    __device__ u32 num_warps() const { return count; }
+    __device__ u32 warp() const { return threadIdx.x / WARP; }
+};
 
 // Where the waves stand, a copy in each block that sends them.
 struct Waves {
@@ -94,7 +104,11 @@ struct Waves {
 __device__ void send_waves(const Arguments& args, AddingTeam& team, const Counters& counters, const State& state,
                            Waves& waves, u64* pieces, u32* sizes) {
     const u32 n = static_cast<u32>(args.net.num_vertices), num_near = static_cast<u32>(args.num_near_sink);
-    const BlockTeam block;
+    // The last warp of the first block watches instead: all blocks would wait for what it waits for.
+    const u32 num_block_warps = BlockTeam().num_warps();
+    const bool has_watcher = blockIdx.x == 0 && num_block_warps > 1;
+    const bool watches = has_watcher && BlockTeam().warp() == num_block_warps - 1;
+    const SomeWarps workers{num_block_warps - has_watcher};
     const u32 num_dischargers = Dischargers(state.search_blocks).num_warps();
     const Inboxes inboxes = args.inboxes.split(num_dischargers, n);
     const LabelMarks marks{args.label};
@@ -151,7 +165,7 @@ __device__ void send_waves(const Arguments& args, AddingTeam& team, const Counte
         const u32 listed = waves.listed, num_kept = waves.kept;
         const u32 share = blockIdx.x < listed ? (listed - blockIdx.x - 1) / team.num_blocks + 1 : 0;
         expand_level<SEARCH_LANES, SEARCH_ARCS, false, false, true>(
-            block, args.net, marks, num_kept + share,
+            workers, args.net, marks, watches ? 0 : num_kept + share,
             [&](u32 i) {
                 const u64 piece = i < num_kept ? kept.pieces[i]
                                                : relaxed_load(&level[(i - num_kept) * team.num_blocks + blockIdx.x]);
@@ -162,11 +176,12 @@ __device__ void send_waves(const Arguments& args, AddingTeam& team, const Counte
             [&](const auto& found, const auto& ends, const auto& ranges, const auto&, const auto& before, u64 mark) {
                 take(found, ends, ranges, before, mark);
             });
-        list.move_to(list_size, MOST_KEPT, at);
-        const u64 reached = *list.size, num_kept_now = min(reached, static_cast<u64>(MOST_KEPT));
+        const u32 most_kept = round % SHARING_ROUNDS == 0 ? MOST_KEPT : BlockList::CAPACITY;
+        list.move_to(list_size, most_kept, at);
+        const u64 reached = *list.size, num_kept_now = min(reached, static_cast<u64>(most_kept));
         const u64 num_listed = min(reached - num_kept_now, most_listed);
         const u64 stops = threadIdx.x == 0 && (waves.stops || reached - num_kept_now > most_listed);
-        team.wait(num_listed | min(reached, MOST_REACHED) << REACHED_AT | stops << STOPS_AT, num_listed > 0,
+        team.wait(num_listed | min(reached, MOST_REACHED) << REACHED_AT | stops << STOPS_AT, MOST_LISTED,
                   [&](u64 all) {
                       kept.clear();
                       waves.kept = static_cast<u32>(num_kept_now);

@@ -193,7 +193,6 @@ __device__ u32 discharge(const Network& net, u64* label, const Inboxes& inboxes,
             place = inboxes.new_place(listed);
         }
     }
-    ahead.prefetch_arcs();
     const bool all_sound = __all_sync(ALL_LANES, is_sound);
     operations.faults += !all_sound;
     const bool debits = active && lane == 0 && left < excess && all_sound;
@@ -202,6 +201,7 @@ __device__ u32 discharge(const Network& net, u64* label, const Inboxes& inboxes,
     u32 own_place = 0;
     if (debits) excess = relaxed_fetch_add(&net.excess[v], change);
     if (is_listed) own_place = inboxes.new_place(v);
+    ahead.prefetch_arcs(lane == 0 ? kept : NO_VERTEX);
     if (listed != NO_VERTEX) inboxes.fill(listed, place);
     if (debits) excess += change;
     operations.faults += debits && excess < left;
@@ -225,7 +225,7 @@ struct HubDischarge {
 // Looks at nothing.
 struct NothingAhead {
     __device__ void look() {}
-    __device__ void prefetch_arcs() {}
+    __device__ void prefetch_arcs(u32) {}
 };
 
 // Discharges a hub by all lanes of a warp, of which the first knows what its place in the inbox held. Apart from the

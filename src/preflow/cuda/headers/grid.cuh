@@ -59,12 +59,13 @@ struct AddingTeam {
     __device__ u32 thread() const { return block() * blockDim.x + threadIdx.x; }
     __device__ u32 num_threads() const { return num_blocks * blockDim.x; }
 
-    // A barrier; what threads wrote before is only seen by other blocks after if their block `tells`. One thread of
-    // each block calls `then` with the sum of the numbers of all blocks, which the same thread gives. The threads of a
-    // block have met before, when they knew the number. Rounds take turns with the words, so that who is slow still
-    // finds this round's sum.
+    // A barrier; what threads wrote before is only seen by other blocks after if their block's number has one of the
+    // bits `telling`. One thread of each block calls `then` with the sum of the numbers of all blocks, which the same
+    // thread gives. The threads of a block have met before, when they knew the number. Rounds take turns with the words,
+    // so that who is slow still finds this round's sum.
     template <class Then>
-    __device__ void wait(u64 number, bool tells, Then then) {
+    __device__ void wait(u64 number, u64 telling, Then then) {
+        const bool tells = (number & telling) != 0;
         if (tells) __syncthreads();
         if (threadIdx.x == 0) {
             const u32 turn = round % 2;
@@ -79,10 +80,11 @@ struct AddingTeam {
 #ifdef PREFLOW_ON_CPU
                 __nanosleep(20);
 #endif
-                sum = acquire_load(word) - before[turn];
+                sum = relaxed_load(word) - before[turn];
             } while (sum >> COME_AT < num_blocks);
             before[turn] += sum;
             ++round;
+            if ((sum & telling) != 0) acquire_load(word);
             then(sum & ((1ull << COME_AT) - 1));
         }
         __syncthreads();
