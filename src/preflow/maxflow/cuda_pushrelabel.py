@@ -46,7 +46,7 @@ ARRIVALS = 3 * 32
 LIST_CAPACITY, MOST_KEPT = 2048, 32
 #: Bytes of shared memory: the state, a few counters, where 512 waves stand, and what the warps go by; for a
 #: piece in the lists; and what each thread counts.
-SHARED_BYTES = 8 * (STATE_WORDS + 1) + 32 + 4 * (16 + 512) + 80
+SHARED_BYTES = 8 * (STATE_WORDS + 1) + 32 + 4 * (16 + 512 + 2 + 256 + 2) + 80
 PIECE_BYTES, THREAD_BYTES = 2 * 8, 24
 #: A vertex with more residual arcs is for all lanes of a warp, see discharge.cuh.
 WARP, HUB_DEGREE = 32, 128

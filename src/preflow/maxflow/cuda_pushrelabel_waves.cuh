@@ -13,6 +13,8 @@ constexpr u32 PIECES_A_BLOCK = 128;
 // In one of so many rounds all blocks share what they have reached, but for so many pieces of each. In the others each
 // keeps what it has reached.
 constexpr u32 SHARING_ROUNDS = 4;
+// So many vertices that a block reaches in a round may wait for the next one before they go to their inboxes.
+constexpr u32 MOST_REVIVED = 128;
 #ifndef MOST_KEPT
 #define MOST_KEPT 32
 #endif
@@ -58,14 +60,35 @@ struct Waves {
     u32 is_idle;          // most have rested for too long
     u32 lists_began[2];   // where the lists in device memory began, by their counters; rounds take turns with them
     u32 starts[Timetable::SIZE];
+    // Vertices that had been put off and that a wave has reached: those of this round, and those of the last one, which go
+    // to their inboxes meanwhile. Rounds take turns.
+    u32 num_revived[2];
+    u32 revived[2][MOST_REVIVED];
 
     __device__ u32& start_of(u32 search) { return starts[search % Timetable::SIZE]; }
 
     __device__ void begin(u32 search, u32 distance) {
         round = size = listed = kept = num_started = starts_one = may_start = is_over = stops = is_idle = 0;
-        lists_began[0] = lists_began[1] = 0;
+        lists_began[0] = lists_began[1] = num_revived[0] = num_revived[1] = 0;
         newest = finished = search;
         next_start = distance;
+    }
+
+    // A warp of the waves would wait for a place in an inbox, and all blocks for the warp.
+    __device__ void revive(const Inboxes& inboxes, u32 v) {
+        const u32 turn = round % 2, place = relaxed_fetch_add(&num_revived[turn], 1u);
+        if (place < MOST_REVIVED)
+            revived[turn][place] = v;
+        else
+            inboxes.append(v);
+    }
+
+    // One warp calls it with all its lanes.
+    __device__ void put_last_into_inboxes(const Inboxes& inboxes) {
+        const u32 turn = (round + 1) % 2, count = min(num_revived[turn], MOST_REVIVED);
+        for (u32 k = lane_id(); k < count; k += WARP) inboxes.append(revived[turn][k]);
+        __syncwarp();
+        if (lane_id() == 0) num_revived[turn] = 0;
     }
 
     // What of the next round does not depend on this one's outcome.
@@ -104,11 +127,11 @@ struct Waves {
 __device__ void send_waves(const Arguments& args, AddingTeam& team, const Counters& counters, const State& state,
                            Waves& waves, u64* pieces, u32* sizes) {
     const u32 n = static_cast<u32>(args.net.num_vertices), num_near = static_cast<u32>(args.num_near_sink);
-    // The last warp of the first block watches instead: all blocks would wait for what it waits for.
+    // The last warp of a block does what else there is to do: all blocks would wait for what it waits for.
     const u32 num_block_warps = BlockTeam().num_warps();
-    const bool has_watcher = blockIdx.x == 0 && num_block_warps > 1;
-    const bool watches = has_watcher && BlockTeam().warp() == num_block_warps - 1;
-    const SomeWarps workers{num_block_warps - has_watcher};
+    const SomeWarps workers{max(num_block_warps - 1, 1u)};
+    const bool is_last = BlockTeam().warp() == num_block_warps - 1;
+    const bool expands = !is_last || num_block_warps == 1;
     const u32 num_dischargers = Dischargers(state.search_blocks).num_warps();
     const Inboxes inboxes = args.inboxes.split(num_dischargers, n);
     const LabelMarks marks{args.label};
@@ -133,7 +156,7 @@ __device__ void send_waves(const Arguments& args, AddingTeam& team, const Counte
         const auto take = [&](const auto& found, const auto& ends, const auto& ranges, const auto& before, u64 mark) {
             list.add(found, ranges, search_of(mark), [&](u32) { return at(relaxed_fetch_add(list_size, 1u)); });
             for (u32 k = 0; k < sizeof(found) / sizeof(found[0]); ++k)
-                if (found[k] && height_of(before[k]) == n + PUT_OFF) inboxes.append(ends[k].head);
+                if (found[k] && height_of(before[k]) == n + PUT_OFF) waves.revive(inboxes, ends[k].head);
         };
         const bool starts = waves.starts_one;
         if (threadIdx.x == blockDim.x - 1) {
@@ -147,6 +170,7 @@ __device__ void send_waves(const Arguments& args, AddingTeam& team, const Counte
             }
             waves.look_ahead(most_levels);
         }
+        if (is_last) waves.put_last_into_inboxes(inboxes);
         for (u32 base = team.thread() - lane_id(); starts && base < num_near; base += team.num_threads()) {
             const u32 i = base + lane_id();
             const u64 mark = label_of(waves.newest, 1);
@@ -165,7 +189,7 @@ __device__ void send_waves(const Arguments& args, AddingTeam& team, const Counte
         const u32 listed = waves.listed, num_kept = waves.kept;
         const u32 share = blockIdx.x < listed ? (listed - blockIdx.x - 1) / team.num_blocks + 1 : 0;
         expand_level<SEARCH_LANES, SEARCH_ARCS, false, false, true>(
-            workers, args.net, marks, watches ? 0 : num_kept + share,
+            workers, args.net, marks, expands ? num_kept + share : 0,
             [&](u32 i) {
                 const u64 piece = i < num_kept ? kept.pieces[i]
                                                : relaxed_load(&level[(i - num_kept) * team.num_blocks + blockIdx.x]);
