@@ -64,4 +64,6 @@ def test_every_phase_gets_on(monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(5):
         result = preflow.max_flow(problem, 0, 42, method="cuda-pushrelabel", options=options)
         result.verify()
-        assert result.stats.global_relabels <= 45  # the vertex has 38 steps to go, of which each phase takes one at least
+        assert (
+            result.stats.global_relabels <= 45
+        )  # the vertex has 38 steps to go, of which each phase takes one at least

@@ -116,12 +116,22 @@ def test_families(method: str, family: str, size: str) -> None:
     assert result.stats.global_relabels > 0
 
 
-@pytest.mark.parametrize(("search_percent", "capacity", "kept"), [(25, 2048, 32), (75, 2048, 32), (75, 4, 1)])
+@pytest.mark.parametrize(
+    ("search_percent", "warps", "capacity", "kept", "revived"),
+    [
+        (25, 1, 2048, 32, 128),
+        (75, 1, 2048, 32, 128),
+        (75, 1, 4, 1, 1),
+        (50, 2, 2048, 32, 128),
+        (50, 2, 4, 1, 1),
+    ],
+)
 def test_waves_of_several_blocks(
-    search_percent: int, capacity: int, kept: int, monkeypatch: pytest.MonkeyPatch
+    search_percent: int, warps: int, capacity: int, kept: int, revived: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One block searches and three discharge, or the other way round; lists overflow, or not."""
-    monkeypatch.setattr("cuda_on_cpu.device.MOST_THREADS", 128)
+    """Some blocks of four search and the others discharge; lists overflow, or not; a warp serves the others, or not."""
+    monkeypatch.setattr("cuda_on_cpu.device.MOST_THREADS", 128 * warps)
+    monkeypatch.setattr(cuda_pushrelabel, "MOST_REVIVED", revived)
     monkeypatch.setattr(cuda_pushrelabel, "LIST_CAPACITY", capacity)
     monkeypatch.setattr(cuda_pushrelabel, "MOST_KEPT", kept)
     device = CpuDevice(num_multiprocessors=4)

@@ -197,7 +197,7 @@ __device__ void discharge_all(const Arguments& args, GridTeam& team, AddingTeam&
 }
 
 // What cuda_pushrelabel.py knows, too.
-static_assert(sizeof(State) == 8 * 21 && sizeof(Waves) == 4 * (528 + 258) && sizeof(Pace) <= 80 && sizeof(Operations) == 24);
+static_assert(sizeof(State) == 8 * 21 && sizeof(Waves) == 4 * (530 + 2 * MOST_REVIVED) && sizeof(Pace) <= 80 && sizeof(Operations) == 24);
 static_assert(STARTS + 2 * Timetable::SIZE == 48 * 32);
 
 KERNEL(push_relabel_slice, Arguments) {

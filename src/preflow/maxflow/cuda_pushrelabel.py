@@ -44,10 +44,12 @@ DONE = 3
 ARRIVALS = 3 * 32
 #: Pieces of arcs in one of a block's two lists in shared memory, and how many of them it keeps to itself.
 LIST_CAPACITY, MOST_KEPT = 2048, 32
+#: Vertices that a block reaches in a round and that wait for the next one before they go to their inboxes.
+MOST_REVIVED = 128
 #: Bytes of shared memory: the state, a few counters, where 512 waves stand, and what the warps go by; for a
-#: piece in the lists; and what each thread counts.
-SHARED_BYTES = 8 * (STATE_WORDS + 1) + 32 + 4 * (16 + 512 + 2 + 256 + 2) + 80
-PIECE_BYTES, THREAD_BYTES = 2 * 8, 24
+#: piece in the lists; for a vertex that waits; and what each thread counts.
+SHARED_BYTES = 8 * (STATE_WORDS + 1) + 32 + 4 * (18 + 512 + 2) + 80
+PIECE_BYTES, REVIVED_BYTES, THREAD_BYTES = 2 * 8, 2 * 4, 24
 #: A vertex with more residual arcs is for all lanes of a warp, see discharge.cuh.
 WARP, HUB_DEGREE = 32, 128
 #: Residual arcs of a vertex that its packed range counts, see residual.cuh.
@@ -269,6 +271,7 @@ def first_stage(
         ("HAS_LONG_LISTS", int(found.greatest_degree > ARCS_A_PIECE)),
         ("LIST_CAPACITY", LIST_CAPACITY),
         ("MOST_KEPT", MOST_KEPT),
+        ("MOST_REVIVED", MOST_REVIVED),
     )
     # With many arcs a vertex most lead to what a search has reached already, whatever their capacities.
     pairs = (
@@ -301,7 +304,10 @@ def push_until_done(
             device.num_multiprocessors,
             threads,
             arguments,
-            shared_bytes=SHARED_BYTES + PIECE_BYTES * LIST_CAPACITY + THREAD_BYTES * threads,
+            shared_bytes=SHARED_BYTES
+            + PIECE_BYTES * LIST_CAPACITY
+            + REVIVED_BYTES * MOST_REVIVED
+            + THREAD_BYTES * threads,
             constants=constants,
             cooperative=True,
         )

@@ -14,7 +14,9 @@ constexpr u32 PIECES_A_BLOCK = 128;
 // keeps what it has reached.
 constexpr u32 SHARING_ROUNDS = 4;
 // So many vertices that a block reaches in a round may wait for the next one before they go to their inboxes.
-constexpr u32 MOST_REVIVED = 128;
+#ifndef MOST_REVIVED
+#define MOST_REVIVED 128
+#endif
 #ifndef MOST_KEPT
 #define MOST_KEPT 32
 #endif
@@ -77,7 +79,7 @@ struct Waves {
     // A warp of the waves would wait for a place in an inbox, and all blocks for the warp.
     __device__ void revive(const Inboxes& inboxes, u32 v) {
         const u32 turn = round % 2, place = relaxed_fetch_add(&num_revived[turn], 1u);
-        if (place < MOST_REVIVED)
+        if (place < u32{MOST_REVIVED})
             revived[turn][place] = v;
         else
             inboxes.append(v);
@@ -85,7 +87,7 @@ struct Waves {
 
     // One warp calls it with all its lanes.
     __device__ void put_last_into_inboxes(const Inboxes& inboxes) {
-        const u32 turn = (round + 1) % 2, count = min(num_revived[turn], MOST_REVIVED);
+        const u32 turn = (round + 1) % 2, count = min(num_revived[turn], u32{MOST_REVIVED});
         for (u32 k = lane_id(); k < count; k += WARP) inboxes.append(revived[turn][k]);
         __syncwarp();
         if (lane_id() == 0) num_revived[turn] = 0;
