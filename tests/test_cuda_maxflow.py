@@ -129,7 +129,7 @@ def test_families(method: str, family: str, size: str) -> None:
 def test_waves_of_several_blocks(
     search_percent: int, warps: int, capacity: int, kept: int, revived: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Some blocks of four search and the others discharge; lists overflow, or not; a warp serves the others, or not."""
+    """Some blocks of four search; lists overflow, or not; a warp of each serves the others, or not."""
     monkeypatch.setattr("cuda_on_cpu.device.MOST_THREADS", 128 * warps)
     monkeypatch.setattr(cuda_pushrelabel, "MOST_REVIVED", revived)
     monkeypatch.setattr(cuda_pushrelabel, "LIST_CAPACITY", capacity)

@@ -33,8 +33,8 @@ constexpr u64 SWEEPS = 4;
 // follows finds whatever is still active.
 constexpr u32 MOST_POLLS = 1u << 22;
 
-// One of so many warps of a block looks at the signals for all: where thousands of warps look at one line of memory, they
-// wait for each other.
+// One of so many warps of a block looks at the signals for all: where thousands of warps look at one line of memory,
+// they wait for each other.
 constexpr u32 LOOKS_EVERY = 8;
 
 // What all warps of a block that discharge go by, in shared memory, as registers are scarce.
@@ -197,7 +197,8 @@ __device__ void discharge_all(const Arguments& args, GridTeam& team, AddingTeam&
 }
 
 // What cuda_pushrelabel.py knows, too.
-static_assert(sizeof(State) == 8 * 21 && sizeof(Waves) == 4 * (530 + 2 * MOST_REVIVED) && sizeof(Pace) <= 80 && sizeof(Operations) == 24);
+static_assert(sizeof(State) == 8 * 21 && sizeof(Waves) == 4 * (530 + 2 * MOST_REVIVED) && sizeof(Pace) <= 80 &&
+              sizeof(Operations) == 24);
 static_assert(STARTS + 2 * Timetable::SIZE == 48 * 32);
 
 KERNEL(push_relabel_slice, Arguments) {

@@ -62,8 +62,8 @@ struct Waves {
     u32 is_idle;          // most have rested for too long
     u32 lists_began[2];   // where the lists in device memory began, by their counters; rounds take turns with them
     u32 starts[Timetable::SIZE];
-    // Vertices that had been put off and that a wave has reached: those of this round, and those of the last one, which go
-    // to their inboxes meanwhile. Rounds take turns.
+    // Vertices that had been put off and that a wave has reached: those of this round, and those of the last one, which
+    // go to their inboxes meanwhile. Rounds take turns.
     u32 num_revived[2];
     u32 revived[2][MOST_REVIVED];
 

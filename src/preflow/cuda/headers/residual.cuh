@@ -39,8 +39,8 @@ struct ArcRange {
     u32 last;
 };
 
-// Where the arcs of a vertex are may be PACKED: the first one's number, and above it twice how many there are, plus one if
-// the vertex had capacity to the sink in the beginning: one load tells all that never changes.
+// Where the arcs of a vertex are may be PACKED: the first one's number, and above it twice how many there are, plus one
+// if the vertex had capacity to the sink in the beginning. One load tells all that never changes.
 #ifndef PACKED
 #define PACKED 0
 #endif
