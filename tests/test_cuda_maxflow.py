@@ -14,7 +14,13 @@ from conftest import reference_instances
 from cuda_on_cpu.device import CpuDevice
 from oracles import check_against_oracle, edmonds_karp
 from preflow.cuda import runtime
-from preflow.errors import DeviceMemoryError, DeviceUnavailableError, InvalidInputError, SolverError
+from preflow.errors import (
+    DeviceMemoryError,
+    DeviceUnavailableError,
+    InvalidInputError,
+    SolverError,
+    UnsuitableMethodError,
+)
 from preflow.generators import FAMILIES
 from preflow.graph.device_residual import to_device
 from preflow.graph.residual import build_residual
@@ -142,6 +148,16 @@ def test_waves_of_several_blocks(
         result = preflow.max_flow(problem, method="cuda-pushrelabel", options=options)
         result.verify()
         assert result.value == preflow.max_flow(problem, method="serial-hi-pr").value
+
+
+def test_more_arcs_of_a_vertex_than_its_range_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A packed range counts 31 bits of arcs."""
+    tail, head = [0, 1, 1, 1, 1, 2, 3, 4, 5], [1, 2, 3, 4, 5, 6, 6, 6, 6]
+    problem = (np.array(tail), np.array(head), np.array([9] * 5 + [2] * 4))
+    assert preflow.max_flow(problem, 0, 6, method="cuda-pushrelabel").value == 8
+    monkeypatch.setattr(cuda_pushrelabel, "MOST_DEGREE", 4)
+    with pytest.raises(UnsuitableMethodError, match="4 residual arcs of a vertex are too many"):
+        preflow.max_flow(problem, 0, 6, method="cuda-pushrelabel")
 
 
 @pytest.mark.parametrize("lanes", [1, 2, 4])
