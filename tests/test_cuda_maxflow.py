@@ -140,7 +140,7 @@ def test_waves_of_several_blocks(
     monkeypatch.setattr(cuda_pushrelabel, "MOST_REVIVED", revived)
     monkeypatch.setattr(cuda_pushrelabel, "LIST_CAPACITY", capacity)
     monkeypatch.setattr(cuda_pushrelabel, "MOST_KEPT", kept)
-    device = CpuDevice(num_multiprocessors=4)
+    device = CpuDevice(4, 32 * warps)
     monkeypatch.setattr(runtime, "find_device", lambda: device)
     options = {"search_percent": search_percent, "wave_rounds": 1, "wave_percent": 0}
     for family, size in (("rmf-long", "3x8"), ("rmf-wide", "5x3")):
