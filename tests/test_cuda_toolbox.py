@@ -58,7 +58,7 @@ def test_a_barrier_adds_up(blocks: int, threads: int, sanitizer: Sanitizer | Non
     errors = np.zeros(1, np.uint32)
     rounds = 200
     arguments = Adding(np.zeros(32, np.uint64), np.zeros(rounds * blocks, np.uint32), errors, rounds)
-    run("adding_rounds", blocks, threads, arguments, shared_bytes=16, sanitizer=sanitizer)
+    run("adding_rounds", blocks, threads, arguments, shared_bytes=16 + 48, sanitizer=sanitizer)
     assert errors[0] == 0
 
 

@@ -16,13 +16,18 @@ struct AddingArguments {
 KERNEL(adding_rounds, AddingArguments) {
     SharedArena arena;
     u64& told = *arena.take<u64>(1);
-    AddingTeam team(args.words, gridDim.x);
+    AddingTeam& team = *arena.take<AddingTeam>(1);
+    if (threadIdx.x == 0) team.begin(args.words, gridDim.x);
     for (u32 round = 0; round < args.rounds; ++round) {
         const bool tells = (round + blockIdx.x) % 3 == 0;
         if (tells && threadIdx.x == blockDim.x - 1) args.written[round * gridDim.x + blockIdx.x] = 1;
         __syncthreads();
         // The upper half of the sum says how many blocks tell.
-        team.wait(round + blockIdx.x + (static_cast<u64>(tells) << 32), 0xffull << 32, [&](u64 sum) { told = sum; });
+        if (threadIdx.x == 0) {
+            team.come(round + blockIdx.x + (static_cast<u64>(tells) << 32), tells);
+            told = team.wait(0xffull << 32);
+        }
+        __syncthreads();
         u64 sum = 0;
         for (u32 b = 0; b < gridDim.x; ++b) {
             const bool has_told = (round + b) % 3 == 0;

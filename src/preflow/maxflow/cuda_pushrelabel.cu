@@ -166,15 +166,15 @@ __device__ void discharge_all(const Arguments& args, GridTeam& team, AddingTeam&
     const bool searches = blockIdx.x < state.search_blocks;
     u32 taken = 0;
     if (searches)
-        send_waves(args, searchers, counters, state, waves, pieces, sizes);
+        send_waves(args, searchers, counters, state, waves, pieces, &sizes[4]);
     else
         taken = discharge_inbox(args, dischargers, pace, counters, state, operations);
     if (team.is_first()) {
         if (searches) {
             state.searches = waves.newest;
             state.waves += waves.num_started;
-            state.wave_rounds += waves.round;
-            state.rounds_left = state.rounds_left > waves.round ? state.rounds_left - waves.round : 0;
+            state.wave_rounds += waves.rounds;
+            state.rounds_left = state.rounds_left > waves.rounds ? state.rounds_left - waves.rounds : 0;
         }
         state.ended_idle = searches && waves.is_idle;
         save_state(words, state);
@@ -197,7 +197,7 @@ __device__ void discharge_all(const Arguments& args, GridTeam& team, AddingTeam&
 }
 
 // What cuda_pushrelabel.py knows, too.
-static_assert(sizeof(State) == 8 * 21 && sizeof(Waves) == 4 * (530 + 2 * MOST_REVIVED) && sizeof(Pace) <= 80 &&
+static_assert(sizeof(State) == 8 * 21 && sizeof(Waves) == 4 * (539 + 2 * MOST_REVIVED) && sizeof(AddingTeam) == 32 && sizeof(Pace) <= 80 &&
               sizeof(Operations) == 24);
 static_assert(STARTS + 2 * Timetable::SIZE == 48 * 32);
 
@@ -209,12 +209,13 @@ KERNEL(push_relabel_slice, Arguments) {
     Waves& waves = *arena.take<Waves>(1);
     Pace& pace = *arena.take<Pace>(1);
     GridTeam team(args.arrivals);
-    AddingTeam searchers(reinterpret_cast<u64*>(args.arrivals + 32), static_cast<u32>(args.search_blocks));
+    AddingTeam& searchers = *arena.take<AddingTeam>(1);
     const Counters counters{args.counters};
     Operations& operations = arena.take<Operations>(blockDim.x)[threadIdx.x];  // registers are scarce
     operations = Operations();
     team.wait([&] {
         load_state(args.state, state);
+        searchers.begin(reinterpret_cast<u64*>(args.arrivals + 32), static_cast<u32>(args.search_blocks));
         sizes[0] = sizes[1] = sizes[2] = sizes[3] = 0;
     });
     while (state.phase != DONE && state.rounds_left > 0) {

@@ -44,11 +44,13 @@ DONE = 3
 ARRIVALS = 3 * 32
 #: Pieces of arcs in one of a block's two lists in shared memory, and how many of them it keeps to itself.
 LIST_CAPACITY, MOST_KEPT = 2048, 32
+#: Rounds of waves, in one of which blocks share what they have reached.
+SHARING_ROUNDS = 4
 #: Vertices that a block reaches in a round and that wait for the next one before they go to their inboxes.
 MOST_REVIVED = 128
 #: Bytes of shared memory: the state, a few counters, where 512 waves stand, and what the warps go by; for a
 #: piece in the lists; for a vertex that waits; and what each thread counts.
-SHARED_BYTES = 8 * (STATE_WORDS + 1) + 32 + 4 * (18 + 512 + 2) + 80
+SHARED_BYTES = 8 * (STATE_WORDS + 1) + 32 + 4 * (27 + 512 + 3) + 32 + 80
 PIECE_BYTES, REVIVED_BYTES, THREAD_BYTES = 2 * 8, 2 * 4, 24
 #: A vertex with more residual arcs is for all lanes of a warp, see discharge.cuh.
 WARP, HUB_DEGREE = 32, 128
@@ -271,6 +273,7 @@ def first_stage(
         ("HAS_LONG_LISTS", int(found.greatest_degree > ARCS_A_PIECE)),
         ("LIST_CAPACITY", LIST_CAPACITY),
         ("MOST_KEPT", MOST_KEPT),
+        ("SHARING_ROUNDS", SHARING_ROUNDS),
         ("MOST_REVIVED", MOST_REVIVED),
     )
     # With many arcs a vertex most lead to what a search has reached already, whatever their capacities.

@@ -81,6 +81,7 @@ __device__ void expand_wide_levels(const Arguments& args, GridTeam& team, const 
                 list.add(found, ranges, 0, [&](u32) { return &next[relaxed_fetch_add(reached, 1u)]; });
                 list.count_active(found, excess);
             });
+        __syncthreads();
         list.move_to(reached, 0, [&](u32 place) { return &next[place]; });
         if (threadIdx.x == 0 && *list.active > 0)
             relaxed_fetch_add(counters.active().of(state.round + 1), *list.active);

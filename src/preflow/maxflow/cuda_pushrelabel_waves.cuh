@@ -3,16 +3,20 @@
 // A level takes a few microseconds however few vertices it has, so with long distances a search takes most of the time
 // if all else waits for it. Waves are the concurrent global relabels of Anderson and Setubal, many of them on their way
 // at once: a round of all together takes little more than that of one. What they find is a hint only, since flow moves
-// behind them; the search at rest after the phase says what is true. See labels.cuh for who may change a label when.
+// behind them, and since a block may be a round ahead of the others, and then be the first to reach a vertex, over a way
+// that is a level longer. The search at rest after the phase says what is true. See labels.cuh for who may change a label
+// when.
 #include "cuda_pushrelabel_state.cuh"
 #include "labels.cuh"
 #include "search.cuh"
 
 // A wave starts when a block has less than so many pieces to look at.
 constexpr u32 PIECES_A_BLOCK = 128;
-// In one of so many rounds all blocks share what they have reached, but for so many pieces of each. In the others each
-// keeps what it has reached.
-constexpr u32 SHARING_ROUNDS = 4;
+// In one of so many rounds blocks share what they have reached, but for so many pieces of each, and wait for each other.
+// In the others each keeps what it has reached and goes on, up to a round ahead of the last one.
+#ifndef SHARING_ROUNDS
+#define SHARING_ROUNDS 4
+#endif
 // So many vertices that a block reaches in a round may wait for the next one before they go to their inboxes.
 #ifndef MOST_REVIVED
 #define MOST_REVIVED 128
@@ -44,23 +48,32 @@ struct SomeWarps {
     __device__ u32 warp() const { return threadIdx.x / WARP; }
 };
 
-// Where the waves stand, a copy in each block that sends them.
+// What a round of waves goes by, the same in all blocks.
+struct Plan {
+    u32 is_over;  // there is no such round
+    u32 starts;   // the wave that starts; 0: none
+    u32 listed;   // pieces in device memory
+    u32 shares;   // whether blocks share, when the round ends, what they have reached; known when a block is done with it
+};
+
+// Where the waves stand, a copy in each block that sends them. The last thread of a block keeps it while the others look
+// at pieces: they read what it writes a round later.
 struct Waves {
-    u32 round;
-    u32 size;             // pieces that this round looks at, in all; of each block up to MOST_REACHED
-    u32 listed;           // those in device memory
-    u32 kept;             // those in this block's shared memory
-    u32 newest;           // the number of the last one
+    Plan plans[2];        // rounds take turns with them
+    u32 list_sizes[3];    // pieces that the block looks at in a round, reaches in it, and looked at in the last one
+    u32 rounds;           // when they are over
+    u32 size;             // pieces that all blocks reached in the last round of which that is known; see MOST_REACHED
+    u32 listed;           // pieces put into device memory since blocks last shared, as far as is known
+    u32 newest;           // the number of the last wave
     u32 finished;         // of the last that has gone as far as it may
     u32 num_started;
     u32 next_start;       // the round in which the next one may start
-    u32 starts_one;       // in this round
     u32 may_start;        // in the next one, if that has room
-    u32 is_over;
+    u32 is_ending;        // some block wants to stop
     u32 stops;            // whether the phase is to end; in the first block's copy, as the following
     u32 idle_began;       // on the clock, where most warps rest
     u32 is_idle;          // most have rested for too long
-    u32 lists_began[2];   // where the lists in device memory began, by their counters; rounds take turns with them
+    u32 lists_began[2];   // where the lists in device memory began, by their counters; they take turns when blocks share
     u32 starts[Timetable::SIZE];
     // Vertices that had been put off and that a wave has reached: those of this round, and those of the last one, which
     // go to their inboxes meanwhile. Rounds take turns.
@@ -70,14 +83,16 @@ struct Waves {
     __device__ u32& start_of(u32 search) { return starts[search % Timetable::SIZE]; }
 
     __device__ void begin(u32 search, u32 distance) {
-        round = size = listed = kept = num_started = starts_one = may_start = is_over = stops = is_idle = 0;
+        plans[0] = plans[1] = {0, 0, 0, 0};
+        list_sizes[0] = list_sizes[1] = list_sizes[2] = 0;
+        rounds = size = listed = num_started = may_start = is_ending = stops = is_idle = 0;
         lists_began[0] = lists_began[1] = num_revived[0] = num_revived[1] = 0;
         newest = finished = search;
         next_start = distance;
     }
 
     // A warp of the waves would wait for a place in an inbox, and all blocks for the warp.
-    __device__ void revive(const Inboxes& inboxes, u32 v) {
+    __device__ void revive(const Inboxes& inboxes, u32 round, u32 v) {
         const u32 turn = round % 2, place = relaxed_fetch_add(&num_revived[turn], 1u);
         if (place < u32{MOST_REVIVED})
             revived[turn][place] = v;
@@ -85,17 +100,16 @@ struct Waves {
             inboxes.append(v);
     }
 
-    // One warp calls it with all its lanes.
-    __device__ void put_last_into_inboxes(const Inboxes& inboxes) {
+    // Those of the last round. One warp calls it with all its lanes.
+    __device__ void put_last_into_inboxes(const Inboxes& inboxes, u32 round) {
         const u32 turn = (round + 1) % 2, count = min(num_revived[turn], u32{MOST_REVIVED});
         for (u32 k = lane_id(); k < count; k += WARP) inboxes.append(revived[turn][k]);
         __syncwarp();
         if (lane_id() == 0) num_revived[turn] = 0;
     }
 
-    // What of the next round does not depend on this one's outcome.
-    __device__ void look_ahead(u32 most_levels) {
-        const u32 next = round + 1;
+    // What of the next round does not depend on what blocks reach.
+    __device__ void look_ahead(u32 next, u32 most_levels) {
         while (finished < newest && next - start_of(finished + 1) > most_levels) ++finished;
         may_start = next >= next_start && num_started < MOST_WAVES && newest - finished < Timetable::SIZE - 1;
     }
@@ -103,36 +117,44 @@ struct Waves {
     // Sees whether `most` warps or more have been at rest for too long; time starts anew when fewer are. Then a search at
     // rest is due: vertices that wait for a wave wait longer for it than such a search takes, and those that cannot
     // reach the sink may rise as fast as the next wave comes.
-    __device__ void watch(u32 at_rest, u32 most, u32 all, u64 patience) {
+    __device__ void watch(u32 round, u32 at_rest, u32 most, u32 all, u64 patience) {
         const u32 now = static_cast<u32>(nanoseconds());
         if (round == 0 || at_rest < most) idle_began = now;
         const u64 idle = now - idle_began;
         is_idle = (at_rest == all ? ALL_AT_REST : 1) * idle > patience;
     }
 
-    // Ends a round that has reached `size` pieces, and starts a wave in the next one if it may.
-    __device__ void end_round(u32 new_size, bool stops, u32 distance, u32 load, u64 rounds_left) {
-        size = new_size;
-        ++round;
-        is_over = stops || round >= rounds_left || (num_started == MOST_WAVES && finished == newest);
-        starts_one = !is_over && may_start && size <= load;
-        if (starts_one) {
-            ++newest;
-            ++num_started;
-            start_of(newest) = round;
-            next_start = round + distance;
-        }
+    // Takes what all blocks together have said at the end of a round.
+    __device__ void take(u64 sum) {
+        listed += static_cast<u32>(sum & MOST_LISTED);
+        size = static_cast<u32>(sum >> REACHED_AT) & ((1u << (STOPS_AT - REACHED_AT)) - 1);
+        is_ending |= sum >> STOPS_AT != 0;
+    }
+
+    // Starts a wave in the next round if it may.
+    __device__ void plan(u32 next, u32 num_listed, u32 distance, u32 load, u64 rounds_left) {
+        Plan& plan = plans[next % 2];
+        plan.listed = num_listed;
+        plan.is_over = is_ending || next >= rounds_left || (num_started == MOST_WAVES && finished == newest);
+        plan.starts = 0;
+        if (plan.is_over || !may_start || size > load) return;
+        plan.starts = ++newest;
+        ++num_started;
+        start_of(newest) = next;
+        next_start = next + distance;
     }
 };
 
 // Sends waves until the phase is over.
 __device__ void send_waves(const Arguments& args, AddingTeam& team, const Counters& counters, const State& state,
-                           Waves& waves, u64* pieces, u32* sizes) {
+                           Waves& waves, u64* pieces, u32* base) {
     const u32 n = static_cast<u32>(args.net.num_vertices), num_near = static_cast<u32>(args.num_near_sink);
+    const u32 num_blocks = static_cast<u32>(state.search_blocks);
     // The last warp of a block does what else there is to do: all blocks would wait for what it waits for.
     const u32 num_block_warps = BlockTeam().num_warps();
     const SomeWarps workers{max(num_block_warps - 1, 1u)};
     const bool is_last = BlockTeam().warp() == num_block_warps - 1;
+    const bool is_keeper = threadIdx.x == blockDim.x - 1;
     const bool expands = !is_last || num_block_warps == 1;
     const u32 num_dischargers = Dischargers(state.search_blocks).num_warps();
     const Inboxes inboxes = args.inboxes.split(num_dischargers, n);
@@ -140,42 +162,60 @@ __device__ void send_waves(const Arguments& args, AddingTeam& team, const Counte
     const u32 most_levels = static_cast<u32>(args.reach_percent * state.level / 100) + 1;
     const u32 distance = static_cast<u32>(args.wave_rounds + args.wave_percent * state.level / 100);
     const u32 last_place = static_cast<u32>(args.room) - 1;
-    const u64 most_listed = MOST_LISTED / team.num_blocks;  // by a block
+    const u32 load = PIECES_A_BLOCK * num_blocks;
+    const u32 most_listed = static_cast<u32>(MOST_LISTED / num_blocks);  // by a block
     const u32 most_at_rest = static_cast<u32>((args.rest_percent * num_dischargers + 99) / 100);
     const u64 patience =
         min(args.idle_percent * state.last_nanoseconds / 100 << min(state.in_vain, MOST_IN_VAIN), MOST_PATIENCE);
+    // What is looked at in a round.
+    const auto list_of = [&](u32 round) {
+        return BlockList(pieces + round % 2 * BlockList::CAPACITY, &waves.list_sizes[round % 3], nullptr, base);
+    };
+    // Tells the other blocks what this one has reached in a round, of which it keeps so much.
+    const auto come = [&](u32 reached, u32 most) {
+        const u32 num_listed = reached - min(reached, most);
+        const u64 stops = waves.stops || num_listed > most_listed;
+        team.come(min(num_listed, most_listed) | min(u64{reached}, MOST_REACHED) << REACHED_AT | stops << STOPS_AT,
+                  num_listed > 0);
+    };
     if (threadIdx.x == 0) waves.begin(static_cast<u32>(state.searches), distance);
     __syncthreads();
-    while (!waves.is_over) {
-        const u32 round = waves.round;
-        const BlockList kept(pieces, sizes, round % 2), list(pieces, sizes, 1 - round % 2);
-        const u64* const level = args.order + round % 2 * args.room;
-        u64* const next = args.order + (round + 1) % 2 * args.room;
-        u32* const list_size = counters.base + WAVE_LIST_SIZES + (round + 1) % 2 * 32;
-        u32& list_began = waves.lists_began[(round + 1) % 2];
+    u32 round = 0;
+    u32 turn = 0;              // whose list is filled, of the two in device memory
+    bool have_met = true;      // all blocks, since the last round
+    for (; !waves.plans[round % 2].is_over; ++round) {
+        Plan& plan = waves.plans[round % 2];
+        const BlockList kept = list_of(round), list = list_of(round + 1);
+        const u32 reached = *kept.size;
+        const u32 num_kept = min(reached, have_met ? u32{MOST_KEPT} : BlockList::CAPACITY);
+        const u64* const level = args.order + (1 - turn) * args.room;
+        u64* const next = args.order + turn * args.room;
+        u32* const list_size = counters.base + WAVE_LIST_SIZES + turn * 32;
         // What finds no room is forgotten.
-        const auto at = [&](u32 place) { return &next[min(place - list_began, last_place)]; };
+        const auto at = [&](u32 place) { return &next[min(place - waves.lists_began[turn], last_place)]; };
         const auto take = [&](const auto& found, const auto& ends, const auto& ranges, const auto& before, u64 mark) {
             list.add(found, ranges, search_of(mark), [&](u32) { return at(relaxed_fetch_add(list_size, 1u)); });
             for (u32 k = 0; k < sizeof(found) / sizeof(found[0]); ++k)
-                if (found[k] && height_of(before[k]) == n + PUT_OFF) waves.revive(inboxes, ends[k].head);
+                if (found[k] && height_of(before[k]) == n + PUT_OFF) waves.revive(inboxes, round, ends[k].head);
         };
-        const bool starts = waves.starts_one;
-        if (threadIdx.x == blockDim.x - 1) {
+        const u32 starts = plan.starts;
+        if (is_keeper) {
+            if (!have_met) come(reached, BlockList::CAPACITY);
+            *list_of(round + 2).size = 0;
             if (blockIdx.x == 0) {
                 relaxed_store(&counters.base[ROUND], round);
                 relaxed_store(&counters.base[FINISHED], waves.finished);
-                if (starts)
-                    relaxed_store(&counters.starts()[waves.newest % Timetable::SIZE], label_of(waves.newest, round));
-                waves.watch(num_at_rest(counters), most_at_rest, num_dischargers, patience);
+                if (starts != 0) relaxed_store(&counters.starts()[starts % Timetable::SIZE], label_of(starts, round));
+                waves.watch(round, num_at_rest(counters), most_at_rest, num_dischargers, patience);
                 waves.stops = waves.is_idle || relaxed_load(&counters.base[OVER]) != 0;
             }
-            waves.look_ahead(most_levels);
+            waves.look_ahead(round + 1, most_levels);
         }
-        if (is_last) waves.put_last_into_inboxes(inboxes);
-        for (u32 base = team.thread() - lane_id(); starts && base < num_near; base += team.num_threads()) {
-            const u32 i = base + lane_id();
-            const u64 mark = label_of(waves.newest, 1);
+        if (is_last) waves.put_last_into_inboxes(inboxes, round);
+        for (u32 first = blockIdx.x * blockDim.x + threadIdx.x - lane_id(); starts != 0 && first < num_near;
+             first += num_blocks * blockDim.x) {
+            const u32 i = first + lane_id();
+            const u64 mark = label_of(starts, 1);
             ArcEnds ends[1] = {{0, 0}};
             u64 before[1] = {mark};
             ArcRange ranges[1] = {{0, 0}};
@@ -188,13 +228,18 @@ __device__ void send_waves(const Arguments& args, AddingTeam& team, const Counte
             const bool found[1] = {LabelMarks::is_new(before[0], mark)};
             take(found, ends, ranges, before, mark);
         }
-        const u32 listed = waves.listed, num_kept = waves.kept;
-        const u32 share = blockIdx.x < listed ? (listed - blockIdx.x - 1) / team.num_blocks + 1 : 0;
+        if (is_keeper) {
+            if (!have_met) waves.take(team.wait(MOST_LISTED));
+            plan.shares = round % SHARING_ROUNDS == 0 || waves.listed > 0;
+            if (!plan.shares) waves.plan(round + 1, 0, distance, load, state.rounds_left);
+        }
+        const u32 listed = plan.listed;
+        const u32 share = blockIdx.x < listed ? (listed - blockIdx.x - 1) / num_blocks + 1 : 0;
         expand_level<SEARCH_LANES, SEARCH_ARCS, false, false, true>(
             workers, args.net, marks, expands ? num_kept + share : 0,
             [&](u32 i) {
                 const u64 piece = i < num_kept ? kept.pieces[i]
-                                               : relaxed_load(&level[(i - num_kept) * team.num_blocks + blockIdx.x]);
+                                               : relaxed_load(&level[(i - num_kept) * num_blocks + blockIdx.x]);
                 const u32 search = search_of_piece(piece), height = round - waves.start_of(search);
                 const ArcRange range = height < most_levels ? range_of(piece) : ArcRange{0, 0};
                 return ReachedArcs<u64>{range, label_of(search, height + 1)};
@@ -202,23 +247,21 @@ __device__ void send_waves(const Arguments& args, AddingTeam& team, const Counte
             [&](const auto& found, const auto& ends, const auto& ranges, const auto&, const auto& before, u64 mark) {
                 take(found, ends, ranges, before, mark);
             });
-        const u32 most_kept = round % SHARING_ROUNDS == 0 ? MOST_KEPT : BlockList::CAPACITY;
-        list.move_to(list_size, most_kept, at);
-        const u64 reached = *list.size, num_kept_now = min(reached, static_cast<u64>(most_kept));
-        const u64 num_listed = min(reached - num_kept_now, most_listed);
-        const u64 stops = threadIdx.x == 0 && (waves.stops || reached - num_kept_now > most_listed);
-        team.wait(num_listed | min(reached, MOST_REACHED) << REACHED_AT | stops << STOPS_AT, MOST_LISTED,
-                  [&](u64 all) {
-                      kept.clear();
-                      waves.kept = static_cast<u32>(num_kept_now);
-                      const u32 all_listed = static_cast<u32>(all & MOST_LISTED);
-                      waves.listed = min(all_listed, last_place + 1);
-                      list_began += all_listed;
-                      const u32 size = static_cast<u32>(all >> REACHED_AT) & ((1u << (STOPS_AT - REACHED_AT)) - 1);
-                      waves.end_round(size, all >> STOPS_AT != 0, distance, PIECES_A_BLOCK * team.num_blocks,
-                                      state.rounds_left);
-                  });
+        __syncthreads();
+        have_met = plan.shares;
+        if (!have_met) continue;
+        list.move_to(list_size, MOST_KEPT, at);
+        __syncthreads();
+        if (is_keeper) {
+            come(*list.size, MOST_KEPT);
+            waves.take(team.wait(MOST_LISTED));
+            waves.lists_began[turn] += waves.listed;
+            waves.plan(round + 1, min(waves.listed, last_place + 1), distance, load, state.rounds_left);
+            waves.listed = 0;
+        }
+        turn = 1 - turn;
+        __syncthreads();
     }
-    if (threadIdx.x == 0) sizes[0] = sizes[1] = sizes[2] = sizes[3] = 0;
+    if (threadIdx.x == 0) waves.rounds = round;
     if (blockIdx.x == 0 && threadIdx.x == 0) relaxed_store(&counters.base[OVER], 1u);
 }

@@ -41,53 +41,52 @@ struct GridTeam {
     }
 };
 
-// All threads of some blocks, the first ones, whose barrier adds up a number of each block: everybody has the sum
-// without another look. `words` is two words in device memory, on cache lines of their own, and zero before the launch.
+// Some blocks, the first ones, whose barrier adds up a number of each: everybody has the sum without another look. In
+// between coming to the barrier and waiting for the others a block may do something else. A copy in the shared memory of
+// each block, of which one thread calls all methods. `words` is two words in device memory, on cache lines of their own,
+// and zero before the launch.
 struct AddingTeam {
     // The bits of a word: the sum, and how many blocks have come.
     static constexpr u32 COME_AT = 55;
     static constexpr u32 WORDS_APART = 16;
 
     u64* words;
+    u64 before[2];
     u32 num_blocks;
-    u32 round = 0;
-    u64 before[2] = {0, 0};
+    u32 round;
 
-    __device__ AddingTeam(u64* words, u32 num_blocks) : words(words), num_blocks(num_blocks) {}
+    __device__ void begin(u64* two_words, u32 blocks) {
+        words = two_words;
+        before[0] = before[1] = 0;
+        num_blocks = blocks;
+        round = 0;
+    }
 
-    __device__ u32 block() const { return blockIdx.x; }
-    __device__ u32 thread() const { return block() * blockDim.x + threadIdx.x; }
-    __device__ u32 num_threads() const { return num_blocks * blockDim.x; }
+    // With `tells`, what the threads of this block wrote before they last met is seen by the other blocks after.
+    __device__ void come(u64 number, bool tells) {
+        u64* const word = &words[round % 2 * WORDS_APART];
+        const u64 mine = number | 1ull << COME_AT;
+        if (tells)
+            fetch_add(word, mine);
+        else
+            relaxed_fetch_add(word, mine);
+    }
 
-    // A barrier; what threads wrote before is only seen by other blocks after if their block's number has one of the
-    // bits `telling`. One thread of each block calls `then` with the sum of the numbers of all blocks, which the same
-    // thread gives. The threads of a block have met before, when they knew the number. Rounds take turns with the words,
-    // so that who is slow still finds this round's sum.
-    template <class Then>
-    __device__ void wait(u64 number, u64 telling, Then then) {
-        const bool tells = (number & telling) != 0;
-        if (tells) __syncthreads();
-        if (threadIdx.x == 0) {
-            const u32 turn = round % 2;
-            u64* const word = &words[turn * WORDS_APART];
-            const u64 mine = number | 1ull << COME_AT;
-            if (tells)
-                fetch_add(word, mine);
-            else
-                relaxed_fetch_add(word, mine);
-            u64 sum;
-            do {
+    // Returns the sum of the numbers of all blocks when they have come. If it has one of the bits `telling` what they
+    // told is seen after. Rounds take turns with the words, so that who is slow still finds this round's sum.
+    __device__ u64 wait(u64 telling) {
+        const u32 turn = round++ % 2;
+        const u64* const word = &words[turn * WORDS_APART];
+        u64 sum;
+        do {
 #ifdef PREFLOW_ON_CPU
-                __nanosleep(20);
+            __nanosleep(20);
 #endif
-                sum = relaxed_load(word) - before[turn];
-            } while (sum >> COME_AT < num_blocks);
-            before[turn] += sum;
-            ++round;
-            if ((sum & telling) != 0) acquire_load(word);
-            then(sum & ((1ull << COME_AT) - 1));
-        }
-        __syncthreads();
+            sum = relaxed_load(word) - before[turn];
+        } while (sum >> COME_AT < num_blocks);
+        before[turn] += sum;
+        if ((sum & telling) != 0) acquire_load(word);
+        return sum & ((1ull << COME_AT) - 1);
     }
 };
 

@@ -72,10 +72,9 @@ struct BlockList {
 
     // One of two lists in shared memory.
     __device__ BlockList(u64* pieces, u32* counters, u32 which)
-        : pieces(pieces + which * CAPACITY),
-          size(&counters[2 * which]),
-          active(&counters[2 * which + 1]),
-          base(&counters[4]) {}
+        : BlockList(pieces + which * CAPACITY, &counters[2 * which], &counters[2 * which + 1], &counters[4]) {}
+    __device__ BlockList(u64* pieces, u32* size, u32* active, u32* base)
+        : pieces(pieces), size(size), active(active), base(base) {}
 
     __device__ void clear() const { *size = *active = 0; }
 
@@ -100,9 +99,9 @@ struct BlockList {
     }
 
     // Moves what is kept here, but for the first `most`, to a list in device memory, of which `end` counts the pieces.
+    // The block's threads have met since they added anything.
     template <class At>
     __device__ void move_to(u32* end, u32 most, At at) const {
-        __syncthreads();
         const u32 count = num_kept();
         if (count <= most) return;
         if (threadIdx.x == 0) *base = relaxed_fetch_add(end, count - most);
