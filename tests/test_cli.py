@@ -654,7 +654,7 @@ class OnTerminal:
 def test_ctrl_c_during_a_long_solve(slow: str) -> None:
     command = OnTerminal(["solve", slow, "--method", "serial-generic"])
     command.wait_for(" relabels", seconds=60)
-    assert command.interrupt() < 1.5
+    assert command.interrupt() < 5
     assert command.process.returncode == 130
     assert command.shown.endswith("preflow: interrupted\r\n")
     assert "Traceback" not in command.shown
@@ -665,7 +665,7 @@ def test_ctrl_c_while_kernels_compile(small: str, tmp_path: Path) -> None:
     command = OnTerminal(["solve", small], PREFLOW_CACHE_DIR=str(tmp_path / "cache"))
     command.wait_for("compiling kernels", seconds=60)
     time.sleep(0.3)
-    assert command.interrupt() < 1.5
+    assert command.interrupt() < 5
     assert command.process.returncode == 130
     assert "Traceback" not in command.shown
 

@@ -17,6 +17,7 @@ import preflow
 from cuda_on_cpu.device import CpuDevice
 from preflow.cuda import runtime
 from preflow.generators import FAMILIES
+from preflow.maxflow import cuda_coloring
 
 METHODS = [
     (problem, method.name)
@@ -46,6 +47,7 @@ def test_answers_are_right(
 ) -> None:
     device = CpuDevice(late_block=late_block)
     monkeypatch.setattr(runtime, "find_device", lambda: device)
+    monkeypatch.setattr(cuda_coloring, "BARRIERS_A_LAUNCH", 500)
     for instance in instances(problem):
         getattr(preflow, problem)(*instance, method=method).verify()
 

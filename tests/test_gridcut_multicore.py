@@ -203,7 +203,7 @@ def test_several_threads_solve_blocks_and_merge() -> None:
     grid = integer_grid(smooth_grid((300, 300), 0))
     for _ in range(20):
         control = Control(threads=2)
-        multicore_merging.solve(grid, None, MergingOptions(blocks=50), control)
+        multicore_merging.solve(grid, None, MergingOptions(blocks=50, repartition=False), control)
         spent = control.thread_counts[
             :, [multicore_merging.BLOCK_NANOSECONDS, multicore_merging.MERGE_NANOSECONDS]
         ]

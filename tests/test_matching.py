@@ -42,6 +42,7 @@ from preflow.matching.methods import INITIAL, find_heuristic
 from preflow.matching.policy import choose
 from preflow.matching.state import empty_matching
 from preflow.progress import ProgressReport
+from preflow.solving import run
 from preflow.solving.run import Control
 from strategies import SmallGraph, small_graphs
 
@@ -589,7 +590,8 @@ def test_ctrl_c_leaves_the_process_usable(method: str, options: dict[str, object
     assert process.wait(timeout=30) == 0
 
 
-def test_progress_is_a_share() -> None:
+def test_progress_is_a_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run, "POLL_INTERVAL", 1e-3)
     reports: list[ProgressReport] = []
     graph = bipartite_family("erdos-renyi").generate("4000x3")
     slow = {"relabel_period": 1e-9}

@@ -13,6 +13,7 @@ from preflow.errors import InvalidInputError
 from preflow.generators import FAMILIES
 from preflow.graph.residual import ResidualArrays, build_residual
 from preflow.maxflow.multicore_lockfree import LockFreeOptions, solve
+from preflow.parallel.delays import make_delays
 from preflow.parallel.lockfree import CONCURRENT_PUSHES
 from preflow.solving.run import Control
 from preflow.stats import GLOBAL_RELABELS, PUSHES
@@ -75,10 +76,10 @@ def test_many_solves_on_more_threads_than_cores(method: str) -> None:
 
 
 def test_threads_push_while_one_searches() -> None:
-    """Whether they do in a given solve is up to the machine; that they do at all is the point of ARG."""
-    for _ in range(20):
-        control = Control(threads=2)
-        solve(residual_arrays("grid-2d", "100x100"), CONCURRENT, control)
+    """That they do at all is the point of ARG; delays keep a search from being over before others get on."""
+    for seed in range(20):
+        control = Control(threads=2, delays=make_delays(2, seed))
+        solve(residual_arrays("grid-2d", "30x30"), CONCURRENT, control)
         counts = control.thread_counts
         assert (counts[:, CONCURRENT_PUSHES] <= counts[:, PUSHES]).all()
         if counts[:, CONCURRENT_PUSHES].sum() > 0:

