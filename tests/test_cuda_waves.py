@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import preflow
 from cuda_on_cpu.device import CpuDevice, Sanitizer
 from preflow.generators import FAMILIES
 from preflow.graph.device_residual import DeviceNetwork, to_device
@@ -36,6 +37,7 @@ class OnlyWaves(CpuDevice):
     """Runs one phase with waves, in which no vertex is active."""
 
     outcome: Any
+    rounds = ROUNDS
 
     def launch(self, path: Path, kernel: str, blocks: int, threads: int, arguments: Any, **rest: Any) -> None:
         if kernel != "push_relabel_slice":
@@ -45,7 +47,7 @@ class OnlyWaves(CpuDevice):
         arguments.label[:] = (1 << 32) + NEVER
         state = arguments.state
         state[cuda_pushrelabel.PHASE] = DISCHARGE
-        state[cuda_pushrelabel.ROUNDS_LEFT] = ROUNDS
+        state[cuda_pushrelabel.ROUNDS_LEFT] = self.rounds
         state[cuda_pushrelabel.SEARCHES] = 1
         state[LEVEL], state[LAST_NANOSECONDS] = LEVELS, 2**50
         state[SEARCH_BLOCKS] = arguments.search_blocks
@@ -143,3 +145,23 @@ def test_waves_of_several_blocks_under_sanitizers(
     monkeypatch.setattr(cuda_pushrelabel, "LIST_CAPACITY", 4)
     monkeypatch.setattr(cuda_pushrelabel, "MOST_KEPT", 1)
     check_waves(OnlyWaves(3, 64, sanitizer=sanitizer), "rmf-long", "3x9", 2, 3)
+
+
+def test_waves_that_delay_each_other_make_no_height_above_n(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A path, with a wave in every round, whose pieces all wait for room: n + 1 is dead, n + 2 put off."""
+    monkeypatch.setattr(cuda_pushrelabel, "LIST_CAPACITY", 4)
+    monkeypatch.setattr(cuda_pushrelabel, "MOST_KEPT", 1)
+    device: Any = OnlyWaves(2, 32)
+    device.rounds = 300
+    n = 60
+    path = np.arange(1, n)
+    tail, head = np.concatenate([path + 1, path, [0, 1]]), np.concatenate([path, path + 1, [n, n + 1]])
+    network = preflow.FlowNetwork.from_arrays(tail, head, np.full(len(tail), 5))
+    net = to_device(device, build_residual(network, np.array([0]), np.array([n + 1])).arrays)
+    options = cuda_pushrelabel.PushRelabelOptions(
+        wave_rounds=1, wave_percent=0, reach_percent=10_000, rest_percent=100
+    )
+    with pytest.raises(Done):
+        cuda_pushrelabel.first_stage(device, net, options, Control())
+    heights = device.outcome.label & 0xFFFFFFFF
+    assert heights[heights != NEVER].max() <= n

@@ -44,6 +44,8 @@ DONE = 3
 ARRIVALS = 3 * 32
 #: Pieces of arcs in one of a block's two lists in shared memory, and how many of them it keeps to itself.
 LIST_CAPACITY, MOST_KEPT = 2048, 32
+#: Blocks whose barrier adds up, see grid.cuh.
+MOST_SEARCH_BLOCKS = 511
 #: Rounds of waves, in one of which blocks share what they have reached.
 SHARING_ROUNDS = 4
 #: Vertices that a block reaches in a round and that wait for the next one before they go to their inboxes.
@@ -225,7 +227,7 @@ def first_stage(
 ) -> tuple[Any, NDArray[Any]]:
     """Push excess until none can reach the sink; return the heights, exact, and the kernel's state."""
     xp, n, m = device.xp, net.num_vertices, len(net.arcs)
-    search_blocks = device.num_multiprocessors * options.search_percent // 100
+    search_blocks = min(MOST_SEARCH_BLOCKS, device.num_multiprocessors * options.search_percent // 100)
     room = max(1, -(-search_room(net) // 2))
     found = survey(device, net)
     if found.greatest_degree >= MOST_DEGREE:

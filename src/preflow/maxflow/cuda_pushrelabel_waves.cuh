@@ -33,12 +33,12 @@ constexpr u32 ALL_AT_REST = 4;
 // and for no more nanoseconds.
 constexpr u64 MOST_IN_VAIN = 4, MOST_PATIENCE = 1000000000;
 
-// Blocks, up to 512, add up when a round ends how many pieces they have put into a list in device memory, how many they
+// Blocks, up to 511, add up when a round ends how many pieces they have put into a list in device memory, how many they
 // have reached, each up to MOST_REACHED, and how many of them want to stop. The bits of these numbers in a word:
 constexpr u32 REACHED_AT = 28, STOPS_AT = 46;
 constexpr u64 MOST_LISTED = (1ull << REACHED_AT) - 1, MOST_REACHED = 511;
-static_assert(PIECES_A_BLOCK < MOST_REACHED && 512 * MOST_REACHED < 1u << (STOPS_AT - REACHED_AT) &&
-              512 <= 1u << (AddingTeam::COME_AT - STOPS_AT));
+static_assert(PIECES_A_BLOCK < MOST_REACHED && 511 * MOST_REACHED < 1u << (STOPS_AT - REACHED_AT) &&
+              511 < 1u << (AddingTeam::COME_AT - STOPS_AT));
 
 // The first warps of a block.
 struct SomeWarps {
@@ -159,7 +159,8 @@ __device__ void send_waves(const Arguments& args, AddingTeam& team, const Counte
     const u32 num_dischargers = Dischargers(state.search_blocks).num_warps();
     const Inboxes inboxes = args.inboxes.split(num_dischargers, n);
     const LabelMarks marks{args.label};
-    const u32 most_levels = static_cast<u32>(args.reach_percent * state.level / 100) + 1;
+    // No vertex gets a height above n, which would say something else: delayed, a wave may take more rounds.
+    const u32 most_levels = static_cast<u32>(min(args.reach_percent * state.level / 100 + 1, args.net.num_vertices));
     const u32 distance = static_cast<u32>(args.wave_rounds + args.wave_percent * state.level / 100);
     const u32 last_place = static_cast<u32>(args.room) - 1;
     const u32 load = PIECES_A_BLOCK * num_blocks;

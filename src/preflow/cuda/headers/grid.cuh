@@ -41,10 +41,10 @@ struct GridTeam {
     }
 };
 
-// Some blocks, the first ones, whose barrier adds up a number of each: everybody has the sum without another look. In
-// between coming to the barrier and waiting for the others a block may do something else. A copy in the shared memory of
-// each block, of which one thread calls all methods. `words` is two words in device memory, on cache lines of their own,
-// and zero before the launch.
+// Some blocks, the first ones, up to 511, whose barrier adds up a number of each: everybody has the sum without another
+// look. In between coming to the barrier and waiting for the others a block may do something else. A copy in the shared
+// memory of each block, of which one thread calls all methods. `words` is two words in device memory, on cache lines of
+// their own, and zero before the launch.
 struct AddingTeam {
     // The bits of a word: the sum, and how many blocks have come.
     static constexpr u32 COME_AT = 55;

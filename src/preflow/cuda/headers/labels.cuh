@@ -1,6 +1,7 @@
 // The label of a vertex where searches run while flow moves: in one word the number of the last search that reached
 // the vertex, above its height. The greatest label stands: so a relabel of a vertex that a later search has reached
-// in the meantime changes nothing, and the one search that reaches a vertex first puts its distance there.
+// in the meantime changes nothing, and the one search that reaches a vertex first puts its distance there, or one level
+// more from a block that is a round ahead.
 #include "atomics.cuh"
 
 // Added to the number of vertices, a height: of what cannot reach the sink, and of what is active but waits for a
