@@ -104,20 +104,20 @@ def check_waves(device: OnlyWaves, family: str, size: str, search_blocks: int, m
 
 
 @pytest.mark.parametrize(
-    ("search_blocks", "warps", "capacity", "kept", "sharing_rounds", "most"),
+    ("family", "size", "search_blocks", "warps", "capacity", "kept", "sharing_rounds", "most"),
     [
-        (1, 1, 2048, 32, 4, 1),
-        (1, 2, 2048, 32, 4, 1),
-        (3, 1, 2048, 32, 1, 1),
-        (3, 2, 2048, 1, 1, 1),
-        (2, 2, 4, 1, 1, 1),
-        (3, 1, 2048, 32, 4, 2),
-        (3, 2, 2048, 1, 4, 2),
-        (2, 2, 4, 1, 4, 3),
-        (1, 2, 4, 1, 1000, 3),
+        ("grid-2d", "9x9", 1, 1, 2048, 32, 4, 1),
+        ("rmf-long", "3x9", 1, 2, 2048, 32, 4, 1),
+        ("rlg-wide", "12x9", 3, 1, 2048, 32, 1, 1),
+        ("rlg-wide", "12x9", 3, 2, 2048, 1, 1, 1),
+        ("rmf-long", "3x9", 3, 2, 2048, 1, 1, 1),
+        ("rlg-wide", "12x9", 2, 2, 4, 1, 1, 1),
+        ("grid-2d", "9x9", 3, 1, 2048, 32, 4, 2),
+        ("rlg-wide", "12x9", 3, 2, 2048, 1, 4, 2),
+        ("rlg-wide", "12x9", 2, 2, 4, 1, 4, 3),
+        ("rlg-wide", "12x9", 1, 2, 4, 1, 1000, 3),
     ],
 )
-@pytest.mark.parametrize(("family", "size"), [("rlg-wide", "12x9"), ("rmf-long", "3x9"), ("grid-2d", "9x9")])
 def test_waves_reach_everything_in_time(
     family: str,
     size: str,
