@@ -22,15 +22,15 @@ from preflow.maxflow import cuda_pushrelabel
 from preflow.solving.run import Control
 
 #: Words of the kernel's state, as in cuda_pushrelabel_state.cuh, and of its counters.
-LEVEL, LAST_NANOSECONDS, WAVES, WAVE_ROUNDS, SEARCH_BLOCKS = 5, 15, 16, 17, 18
+LEVEL, LAST_NANOSECONDS, WAVE_ROUNDS, SEARCH_BLOCKS = 5, 15, 17, 18
 DISCHARGE = 2
 STARTS, WAKES = 16 * 32, 13 * 32
 NEVER = 2**31
 ROUNDS, LEVELS = 40, 12
 
 
-class Done(BaseException):
-    """The one phase that is looked at is over."""
+class PhaseOver(BaseException):
+    """The one phase that is looked at is over: no error, so nothing may handle it."""
 
 
 class OnlyWaves(CpuDevice):
@@ -54,7 +54,7 @@ class OnlyWaves(CpuDevice):
         arguments.counters[WAKES] = 1  # so that waves do not end because all warps are at rest
         super().launch(path, kernel, blocks, threads, arguments, **rest)
         self.outcome = arguments
-        raise Done
+        raise PhaseOver
 
 
 def distances(net: DeviceNetwork) -> NDArray[np.int64]:
@@ -87,7 +87,7 @@ def check_waves(device: OnlyWaves, family: str, size: str, search_blocks: int, m
         reach_percent=100,
         rest_percent=100,
     )
-    with pytest.raises(Done):
+    with pytest.raises(PhaseOver):
         cuda_pushrelabel.first_stage(on_device, net, options, Control())
     after = device.outcome
     assert after.state[WAVE_ROUNDS] == ROUNDS
@@ -161,7 +161,15 @@ def test_waves_that_delay_each_other_make_no_height_above_n(monkeypatch: pytest.
     options = cuda_pushrelabel.PushRelabelOptions(
         wave_rounds=1, wave_percent=0, reach_percent=10_000, rest_percent=100
     )
-    with pytest.raises(Done):
+    with pytest.raises(PhaseOver):
         cuda_pushrelabel.first_stage(device, net, options, Control())
     heights = device.outcome.label & 0xFFFFFFFF
     assert heights[heights != NEVER].max() <= n
+
+
+def test_no_more_blocks_search_than_their_barrier_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cuda_on_cpu.device.MOST_THREADS", 128)
+    monkeypatch.setattr(cuda_pushrelabel, "MOST_SEARCH_BLOCKS", 2)
+    device = OnlyWaves(4, 32)
+    check_waves(device, "rmf-long", "3x9", 3, 2)
+    assert device.outcome.search_blocks == 2

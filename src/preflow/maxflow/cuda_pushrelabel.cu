@@ -197,8 +197,8 @@ __device__ void discharge_all(const Arguments& args, GridTeam& team, AddingTeam&
 }
 
 // What cuda_pushrelabel.py knows, too.
-static_assert(sizeof(State) == 8 * 21 && sizeof(Waves) == 4 * (539 + 2 * MOST_REVIVED) && sizeof(AddingTeam) == 32 && sizeof(Pace) <= 80 &&
-              sizeof(Operations) == 24);
+static_assert(sizeof(State) == 8 * 21 && sizeof(Waves) == 4 * (539 + 2 * MOST_REVIVED) && sizeof(Pace) <= 80 &&
+              sizeof(AddingTeam) == 32 && sizeof(Operations) == 24);
 static_assert(STARTS + 2 * Timetable::SIZE == 48 * 32);
 
 KERNEL(push_relabel_slice, Arguments) {

@@ -67,7 +67,7 @@ __device__ bool is_searching(const Arguments& args, const State& state) {
 // Expands levels of more than `few` vertices on the whole grid.
 __device__ void expand_wide_levels(const Arguments& args, GridTeam& team, const Counters& counters, State& state,
                                    u64* pieces, u32* sizes) {
-    const BlockList list(pieces, sizes, 0);
+    const ActiveBlockList list(pieces, sizes, 0);
     while (is_searching(args, state) && state.end - state.begin > args.few && state.rounds_left > 0) {
         const u64* const level = args.order + state.begin;
         u64* const next = args.order + state.end;
@@ -103,7 +103,7 @@ __device__ void expand_narrow_levels(const Arguments& args, State& state, u64* p
     while (is_searching(args, state) && state.end - state.begin <= args.few && state.rounds_left > 0) {
         const u64* const level = args.order + state.begin;
         u64* const next = args.order + state.end;
-        const BlockList kept(pieces, sizes, which), list(pieces, sizes, 1 - which);
+        const ActiveBlockList kept(pieces, sizes, which), list(pieces, sizes, 1 - which);
         const u64 mark = mark_of(state);
         expand_level<SEARCH_LANES, SEARCH_ARCS, true, true, LABEL_FIRST>(
             team, args.net, LabelMarks{args.label}, static_cast<u32>(state.end - state.begin),
@@ -123,7 +123,7 @@ __device__ void expand_narrow_levels(const Arguments& args, State& state, u64* p
         num_kept = list.num_kept();
         which = 1 - which;
     }
-    const BlockList kept(pieces, sizes, which);
+    const ActiveBlockList kept(pieces, sizes, which);
     for (u32 i = threadIdx.x; i < num_kept; i += blockDim.x)
         relaxed_store(&args.order[state.begin + i], kept.pieces[i]);
     __syncthreads();

@@ -3,17 +3,17 @@
 // A level takes a few microseconds however few vertices it has, so with long distances a search takes most of the time
 // if all else waits for it. Waves are the concurrent global relabels of Anderson and Setubal, many of them on their way
 // at once: a round of all together takes little more than that of one. What they find is a hint only, since flow moves
-// behind them, and since a block may be a round ahead of the others, and then be the first to reach a vertex, over a way
-// that is a level longer. The search at rest after the phase says what is true. See labels.cuh for who may change a label
-// when.
+// behind them, and since a block may be a round ahead of the others, and then be the first to reach a vertex, over a
+// way that is a level longer. The search at rest after the phase says what is true. See labels.cuh for who may change a
+// label when.
 #include "cuda_pushrelabel_state.cuh"
 #include "labels.cuh"
 #include "search.cuh"
 
 // A wave starts when a block has less than so many pieces to look at.
 constexpr u32 PIECES_A_BLOCK = 128;
-// In one of so many rounds blocks share what they have reached, but for so many pieces of each, and wait for each other.
-// In the others each keeps what it has reached and goes on, up to a round ahead of the last one.
+// In one of so many rounds blocks share what they have reached, but for MOST_KEPT pieces of each, and wait for each
+// other. In the others each keeps what it has reached and goes on, up to a round ahead of the last one.
 #ifndef SHARING_ROUNDS
 #define SHARING_ROUNDS 4
 #endif
@@ -38,7 +38,7 @@ constexpr u64 MOST_IN_VAIN = 4, MOST_PATIENCE = 1000000000;
 constexpr u32 REACHED_AT = 28, STOPS_AT = 46;
 constexpr u64 MOST_LISTED = (1ull << REACHED_AT) - 1, MOST_REACHED = 511;
 static_assert(PIECES_A_BLOCK < MOST_REACHED && 511 * MOST_REACHED < 1u << (STOPS_AT - REACHED_AT) &&
-              511 < 1u << (AddingTeam::COME_AT - STOPS_AT));
+              511 < 1u << (AddingTeam::ARRIVALS_AT - STOPS_AT));
 
 // The first warps of a block.
 struct SomeWarps {
@@ -53,11 +53,11 @@ struct Plan {
     u32 is_over;  // there is no such round
     u32 starts;   // the wave that starts; 0: none
     u32 listed;   // pieces in device memory
-    u32 shares;   // whether blocks share, when the round ends, what they have reached; known when a block is done with it
+    u32 shares;   // whether blocks share what they have reached when it ends; known when a block is done with it
 };
 
-// Where the waves stand, a copy in each block that sends them. The last thread of a block keeps it while the others look
-// at pieces: they read what it writes a round later.
+// Where the waves stand, a copy in each block that sends them. The last thread of a block, its leader, keeps it while
+// the others look at pieces: they read what it writes a round later.
 struct Waves {
     Plan plans[2];        // rounds take turns with them
     u32 list_sizes[3];    // pieces that the block looks at in a round, reaches in it, and looked at in the last one
@@ -73,7 +73,7 @@ struct Waves {
     u32 stops;            // whether the phase is to end; in the first block's copy, as the following
     u32 idle_began;       // on the clock, where most warps rest
     u32 is_idle;          // most have rested for too long
-    u32 lists_began[2];   // where the lists in device memory began, by their counters; they take turns when blocks share
+    u32 lists_began[2];   // where the two lists in device memory began, by their counters
     u32 starts[Timetable::SIZE];
     // Vertices that had been put off and that a wave has reached: those of this round, and those of the last one, which
     // go to their inboxes meanwhile. Rounds take turns.
@@ -114,8 +114,8 @@ struct Waves {
         may_start = next >= next_start && num_started < MOST_WAVES && newest - finished < Timetable::SIZE - 1;
     }
 
-    // Sees whether `most` warps or more have been at rest for too long; time starts anew when fewer are. Then a search at
-    // rest is due: vertices that wait for a wave wait longer for it than such a search takes, and those that cannot
+    // Sees whether `most` warps or more have been at rest for too long; time starts anew when fewer are. Then a search
+    // at rest is due: vertices that wait for a wave wait longer for it than such a search takes, and those that cannot
     // reach the sink may rise as fast as the next wave comes.
     __device__ void watch(u32 round, u32 at_rest, u32 most, u32 all, u64 patience) {
         const u32 now = static_cast<u32>(nanoseconds());
@@ -124,8 +124,8 @@ struct Waves {
         is_idle = (at_rest == all ? ALL_AT_REST : 1) * idle > patience;
     }
 
-    // Takes what all blocks together have said at the end of a round.
-    __device__ void take(u64 sum) {
+    // What all blocks together have said at the end of a round.
+    __device__ void hear(u64 sum) {
         listed += static_cast<u32>(sum & MOST_LISTED);
         size = static_cast<u32>(sum >> REACHED_AT) & ((1u << (STOPS_AT - REACHED_AT)) - 1);
         is_ending |= sum >> STOPS_AT != 0;
@@ -145,6 +145,13 @@ struct Waves {
     }
 };
 
+// Tells the blocks that discharge where the waves stand when a round begins.
+__device__ void tell_dischargers(const Counters& counters, u32 round, u32 finished, u32 starts) {
+    relaxed_store(&counters.base[ROUND], round);
+    relaxed_store(&counters.base[FINISHED], finished);
+    if (starts != 0) relaxed_store(&counters.starts()[starts % Timetable::SIZE], label_of(starts, round));
+}
+
 // Sends waves until the phase is over.
 __device__ void send_waves(const Arguments& args, AddingTeam& team, const Counters& counters, const State& state,
                            Waves& waves, u64* pieces, u32* base) {
@@ -154,7 +161,7 @@ __device__ void send_waves(const Arguments& args, AddingTeam& team, const Counte
     const u32 num_block_warps = BlockTeam().num_warps();
     const SomeWarps workers{max(num_block_warps - 1, 1u)};
     const bool is_last = BlockTeam().warp() == num_block_warps - 1;
-    const bool is_keeper = threadIdx.x == blockDim.x - 1;
+    const bool is_leader = threadIdx.x == blockDim.x - 1;
     const bool expands = !is_last || num_block_warps == 1;
     const u32 num_dischargers = Dischargers(state.search_blocks).num_warps();
     const Inboxes inboxes = args.inboxes.split(num_dischargers, n);
@@ -170,20 +177,20 @@ __device__ void send_waves(const Arguments& args, AddingTeam& team, const Counte
         min(args.idle_percent * state.last_nanoseconds / 100 << min(state.in_vain, MOST_IN_VAIN), MOST_PATIENCE);
     // What is looked at in a round.
     const auto list_of = [&](u32 round) {
-        return BlockList(pieces + round % 2 * BlockList::CAPACITY, &waves.list_sizes[round % 3], nullptr, base);
+        return BlockList{pieces + round % 2 * BlockList::CAPACITY, &waves.list_sizes[round % 3], base};
     };
     // Tells the other blocks what this one has reached in a round, of which it keeps so much.
-    const auto come = [&](u32 reached, u32 most) {
+    const auto arrive = [&](u32 reached, u32 most) {
         const u32 num_listed = reached - min(reached, most);
         const u64 stops = waves.stops || num_listed > most_listed;
-        team.come(min(num_listed, most_listed) | min(u64{reached}, MOST_REACHED) << REACHED_AT | stops << STOPS_AT,
+        team.arrive(min(num_listed, most_listed) | min(u64{reached}, MOST_REACHED) << REACHED_AT | stops << STOPS_AT,
                   num_listed > 0);
     };
     if (threadIdx.x == 0) waves.begin(static_cast<u32>(state.searches), distance);
     __syncthreads();
     u32 round = 0;
-    u32 turn = 0;              // whose list is filled, of the two in device memory
-    bool have_met = true;      // all blocks, since the last round
+    u32 turn = 0;          // whose list is filled, of the two in device memory
+    bool have_met = true;  // all blocks, since the last round
     for (; !waves.plans[round % 2].is_over; ++round) {
         Plan& plan = waves.plans[round % 2];
         const BlockList kept = list_of(round), list = list_of(round + 1);
@@ -194,19 +201,18 @@ __device__ void send_waves(const Arguments& args, AddingTeam& team, const Counte
         u32* const list_size = counters.base + WAVE_LIST_SIZES + turn * 32;
         // What finds no room is forgotten.
         const auto at = [&](u32 place) { return &next[min(place - waves.lists_began[turn], last_place)]; };
-        const auto take = [&](const auto& found, const auto& ends, const auto& ranges, const auto& before, u64 mark) {
+        const auto add_found = [&](const auto& found, const auto& ends, const auto& ranges, const auto& before,
+                                   u64 mark) {
             list.add(found, ranges, search_of(mark), [&](u32) { return at(relaxed_fetch_add(list_size, 1u)); });
             for (u32 k = 0; k < sizeof(found) / sizeof(found[0]); ++k)
                 if (found[k] && height_of(before[k]) == n + PUT_OFF) waves.revive(inboxes, round, ends[k].head);
         };
         const u32 starts = plan.starts;
-        if (is_keeper) {
-            if (!have_met) come(reached, BlockList::CAPACITY);
+        if (is_leader) {
+            if (!have_met) arrive(reached, BlockList::CAPACITY);
             *list_of(round + 2).size = 0;
             if (blockIdx.x == 0) {
-                relaxed_store(&counters.base[ROUND], round);
-                relaxed_store(&counters.base[FINISHED], waves.finished);
-                if (starts != 0) relaxed_store(&counters.starts()[starts % Timetable::SIZE], label_of(starts, round));
+                tell_dischargers(counters, round, waves.finished, starts);
                 waves.watch(round, num_at_rest(counters), most_at_rest, num_dischargers, patience);
                 waves.stops = waves.is_idle || relaxed_load(&counters.base[OVER]) != 0;
             }
@@ -227,10 +233,10 @@ __device__ void send_waves(const Arguments& args, AddingTeam& team, const Counte
                 if (relaxed_load(&args.net.sink_residual[v]) > 0) before[0] = marks.put(v, mark);
             }
             const bool found[1] = {LabelMarks::is_new(before[0], mark)};
-            take(found, ends, ranges, before, mark);
+            add_found(found, ends, ranges, before, mark);
         }
-        if (is_keeper) {
-            if (!have_met) waves.take(team.wait(MOST_LISTED));
+        if (is_leader) {
+            if (!have_met) waves.hear(team.wait(MOST_LISTED));
             plan.shares = round % SHARING_ROUNDS == 0 || waves.listed > 0;
             if (!plan.shares) waves.plan(round + 1, 0, distance, load, state.rounds_left);
         }
@@ -246,16 +252,16 @@ __device__ void send_waves(const Arguments& args, AddingTeam& team, const Counte
                 return ReachedArcs<u64>{range, label_of(search, height + 1)};
             },
             [&](const auto& found, const auto& ends, const auto& ranges, const auto&, const auto& before, u64 mark) {
-                take(found, ends, ranges, before, mark);
+                add_found(found, ends, ranges, before, mark);
             });
         __syncthreads();
         have_met = plan.shares;
         if (!have_met) continue;
         list.move_to(list_size, MOST_KEPT, at);
         __syncthreads();
-        if (is_keeper) {
-            come(*list.size, MOST_KEPT);
-            waves.take(team.wait(MOST_LISTED));
+        if (is_leader) {
+            arrive(*list.size, MOST_KEPT);
+            waves.hear(team.wait(MOST_LISTED));
             waves.lists_began[turn] += waves.listed;
             waves.plan(round + 1, min(waves.listed, last_place + 1), distance, load, state.rounds_left);
             waves.listed = 0;

@@ -42,12 +42,12 @@ struct GridTeam {
 };
 
 // Some blocks, the first ones, up to 511, whose barrier adds up a number of each: everybody has the sum without another
-// look. In between coming to the barrier and waiting for the others a block may do something else. A copy in the shared
+// look. Between its arrival and its wait a block may do something else. A copy in the shared
 // memory of each block, of which one thread calls all methods. `words` is two words in device memory, on cache lines of
 // their own, and zero before the launch.
 struct AddingTeam {
-    // The bits of a word: the sum, and how many blocks have come.
-    static constexpr u32 COME_AT = 55;
+    // The bits of a word: the sum, and how many blocks have arrived.
+    static constexpr u32 ARRIVALS_AT = 55;
     static constexpr u32 WORDS_APART = 16;
 
     u64* words;
@@ -63,17 +63,17 @@ struct AddingTeam {
     }
 
     // With `tells`, what the threads of this block wrote before they last met is seen by the other blocks after.
-    __device__ void come(u64 number, bool tells) {
+    __device__ void arrive(u64 number, bool tells) {
         u64* const word = &words[round % 2 * WORDS_APART];
-        const u64 mine = number | 1ull << COME_AT;
+        const u64 mine = number | 1ull << ARRIVALS_AT;
         if (tells)
             fetch_add(word, mine);
         else
             relaxed_fetch_add(word, mine);
     }
 
-    // Returns the sum of the numbers of all blocks when they have come. If it has one of the bits `telling` what they
-    // told is seen after. Rounds take turns with the words, so that who is slow still finds this round's sum.
+    // Returns the sum of the numbers of all blocks when they have arrived. If it has one of the bits `telling`, what
+    // they told is seen after. Rounds take turns with the words, so that who is slow still finds this round's sum.
     __device__ u64 wait(u64 telling) {
         const u32 turn = round++ % 2;
         const u64* const word = &words[turn * WORDS_APART];
@@ -83,10 +83,10 @@ struct AddingTeam {
             __nanosleep(20);
 #endif
             sum = relaxed_load(word) - before[turn];
-        } while (sum >> COME_AT < num_blocks);
+        } while (sum >> ARRIVALS_AT < num_blocks);
         before[turn] += sum;
         if ((sum & telling) != 0) acquire_load(word);
-        return sum & ((1ull << COME_AT) - 1);
+        return sum & ((1ull << ARRIVALS_AT) - 1);
     }
 };
 

@@ -66,17 +66,8 @@ struct BlockList {
     static constexpr u32 CAPACITY = LIST_CAPACITY;
 
     u64* pieces;
-    u32* size;    // of all that it has reached
-    u32* active;  // how many of them have excess
-    u32* base;    // where they go in device memory
-
-    // One of two lists in shared memory.
-    __device__ BlockList(u64* pieces, u32* counters, u32 which)
-        : BlockList(pieces + which * CAPACITY, &counters[2 * which], &counters[2 * which + 1], &counters[4]) {}
-    __device__ BlockList(u64* pieces, u32* size, u32* active, u32* base)
-        : pieces(pieces), size(size), active(active), base(base) {}
-
-    __device__ void clear() const { *size = *active = 0; }
+    u32* size;  // of all that it has reached
+    u32* base;  // where they go in device memory
 
     __device__ u32 num_kept() const { return min(*size, CAPACITY); }
 
@@ -92,12 +83,6 @@ struct BlockList {
         });
     }
 
-    template <u32 COUNT>
-    __device__ void count_active(const bool (&found)[COUNT], const i64 (&excess)[COUNT]) const {
-        for (u32 k = 0; k < COUNT; ++k)
-            if (found[k] && excess[k] > 0) relaxed_fetch_add(active, 1u);
-    }
-
     // Moves what is kept here, but for the first `most`, to a list in device memory, of which `end` counts the pieces.
     // The block's threads have met since they added anything.
     template <class At>
@@ -107,6 +92,22 @@ struct BlockList {
         if (threadIdx.x == 0) *base = relaxed_fetch_add(end, count - most);
         __syncthreads();
         for (u32 i = most + threadIdx.x; i < count; i += blockDim.x) relaxed_store(at(*base + i - most), pieces[i]);
+    }
+};
+
+// One of two such lists, with the number of vertices with excess among those reached.
+struct ActiveBlockList : BlockList {
+    u32* active;
+
+    __device__ ActiveBlockList(u64* pieces, u32* counters, u32 which)
+        : BlockList{pieces + which * CAPACITY, &counters[2 * which], &counters[4]}, active(&counters[2 * which + 1]) {}
+
+    __device__ void clear() const { *size = *active = 0; }
+
+    template <u32 COUNT>
+    __device__ void count_active(const bool (&found)[COUNT], const i64 (&excess)[COUNT]) const {
+        for (u32 k = 0; k < COUNT; ++k)
+            if (found[k] && excess[k] > 0) relaxed_fetch_add(active, 1u);
     }
 };
 
