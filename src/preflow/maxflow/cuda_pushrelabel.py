@@ -47,7 +47,7 @@ LIST_CAPACITY, MOST_KEPT = 2048, 32
 #: Blocks whose barrier adds up, see grid.cuh.
 MOST_SEARCH_BLOCKS = 511
 #: Rounds of waves, in one of which blocks share what they have reached.
-SHARING_ROUNDS = 4
+SHARING_ROUNDS = 8
 #: Vertices that a block reaches in a round and that wait for the next one before they go to their inboxes.
 MOST_REVIVED = 128
 #: Bytes of shared memory: the state, a few counters, where 512 waves stand, and what the warps go by; for a
@@ -120,12 +120,12 @@ class PushRelabelOptions:
     enough_percent: int = 50
     keeps: bool = True
     search_percent: int = 50
-    wave_width: int = 8192
-    wave_rounds: int = 8
+    wave_width: int = 16384
+    wave_rounds: int = 16
     wave_percent: int = 20
     reach_percent: int = 300
     rest_percent: int = 95
-    idle_percent: int = 50
+    idle_percent: int = 100
 
     def __post_init__(self) -> None:
         if self.lanes is not None and self.lanes not in (1, 2, 4, 8, 16, 32):

@@ -15,7 +15,7 @@ constexpr u32 PIECES_A_BLOCK = 128;
 // In one of so many rounds blocks share what they have reached, but for MOST_KEPT pieces of each, and wait for each
 // other. In the others each keeps what it has reached and goes on, up to a round ahead of the last one.
 #ifndef SHARING_ROUNDS
-#define SHARING_ROUNDS 4
+#define SHARING_ROUNDS 8
 #endif
 // So many vertices that a block reaches in a round may wait for the next one before they go to their inboxes.
 #ifndef MOST_REVIVED
