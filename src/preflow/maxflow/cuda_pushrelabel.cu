@@ -43,7 +43,7 @@ struct Pace {
     u32 report_at;    // work that a warp does before it tells
     u32 most_visits;  // of a warp, before a search is due
     u64 deadline;     // on the clock, when one is due if the first warp has nothing to do
-    Signals signals;  // as some warps saw them last
+    SharedSignals signals;
 };
 
 // Looks at the next places of a warp's inbox, one for each group of lanes, while it discharges.
@@ -78,7 +78,7 @@ __device__ u32 discharge_inbox(const Arguments& args, const Dischargers& team, P
                          SWEEPS * state.active / (num_warps * VERTICES);
         pace.most_visits = static_cast<u32>(min(most, 0xffffffffull));
         pace.deadline = nanoseconds() + args.time_percent * state.last_nanoseconds / 100;
-        pace.signals = {0, 0, 0};
+        pace.signals.clear();
     }
     __syncthreads();
     const Inboxes& inboxes = pace.inboxes;
@@ -87,6 +87,7 @@ __device__ u32 discharge_inbox(const Arguments& args, const Dischargers& team, P
     u32 visits = 0;
     u32 polls = 0;
     bool resting = false;
+    Signals seen{0, 0, 0};
     ahead.look();
     // Every warp goes on with something before it ends, so that no phase is for nothing.
     do {
@@ -105,7 +106,7 @@ __device__ u32 discharge_inbox(const Arguments& args, const Dischargers& team, P
         const u32 num_leaders = __popc(leaders);
         const bool is_short = num_entries < num_leaders;
         ahead.place += min(num_entries, num_leaders);
-        if (threadIdx.x / WARP % LOOKS_EVERY == 0 && lane_id() == 0) pace.signals.store(look_at_signals(counters));
+        if (threadIdx.x / WARP % LOOKS_EVERY == 0) pace.signals.update(counters);
         if (!__any_sync(ALL_LANES, v != NO_VERTEX)) {
             if (!resting) rest(counters, operations);
             resting = true;
@@ -120,8 +121,7 @@ __device__ u32 discharge_inbox(const Arguments& args, const Dischargers& team, P
             ahead.look();
             continue;
         }
-        const Timetable times{counters.starts(), relaxed_load(&pace.signals.round),
-                              relaxed_load(&pace.signals.finished)};
+        const Timetable times{counters.starts(), seen.round, seen.finished};
         if (resting && lane_id() == 0) fetch_add(&counters.base[WAKES], 1u);
         resting = false;
         const bool keeps = args.keeps != 0 && is_short;
@@ -150,7 +150,7 @@ __device__ u32 discharge_inbox(const Arguments& args, const Dischargers& team, P
                                    visits >= pace.most_visits))
                 relaxed_store(&counters.base[OVER], 1u);
         }
-    } while (__shfl_sync(ALL_LANES, relaxed_load(&pace.signals.over), 0) == 0);
+    } while ((seen = pace.signals.read()).over == 0);
     operations.relabel_work = 0;
     operations.activated = 0;
     return ahead.place;

@@ -95,32 +95,33 @@ struct Counters {
     }
 };
 
-// What the blocks that discharge are told: whether to stop, and where the waves stand.
+// What the blocks that discharge are told: whether to stop, and where the waves stand. None of it falls in a phase.
 struct Signals {
     u32 over;
     u32 finished;
     u32 round;
-
-    __device__ void store(const Signals& seen) {
-        relaxed_store(&over, seen.over);
-        relaxed_store(&finished, seen.finished);
-        relaxed_store(&round, seen.round);
-    }
 };
 
-__device__ __forceinline__ Signals look_at_signals(const Counters& counters) {
-    const u32* const at = &counters.base[OVER];
-#ifdef PREFLOW_ON_CPU
-    return {relaxed_load(at), relaxed_load(at + (FINISHED - OVER)), relaxed_load(at + (ROUND - OVER))};
-#else
-    u32 over, finished, round, none;
-    asm volatile("ld.relaxed.gpu.v4.u32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(over), "=r"(finished), "=r"(round), "=r"(none)
-                 : "l"(at)
-                 : "memory");
-    return {over, finished, round};
-#endif
-}
+// The signals as some warps of a block saw them last, in shared memory. All lanes of a warp look together, each at one
+// word, by atomic operations, since racecheck takes whatever else happens at the same time for a race.
+struct SharedSignals {
+    static constexpr u32 SIZE = sizeof(Signals) / sizeof(u32);
+
+    u32 words[SIZE];
+
+    // For one thread, before the others look.
+    __device__ void clear() {
+        for (u32 k = 0; k < SIZE; ++k) words[k] = 0;
+    }
+
+    __device__ void update(const Counters& counters) {
+        if (lane_id() < SIZE) relaxed_fetch_max(&words[lane_id()], relaxed_load(&counters.base[OVER + lane_id()]));
+    }
+    __device__ Signals read() {
+        const u32 word = lane_id() < SIZE ? relaxed_fetch_max(&words[lane_id()], 0u) : 0;
+        return {__shfl_sync(ALL_LANES, word, 0), __shfl_sync(ALL_LANES, word, 1), __shfl_sync(ALL_LANES, word, 2)};
+    }
+};
 
 // Adds up what the lanes of a warp counted.
 __device__ void count(u32* counter, u64 amount) {
