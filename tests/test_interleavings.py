@@ -33,7 +33,7 @@ from preflow.kernels.atomics import (
     store,
 )
 from preflow.kernels.worklist import Worklist, append, appended, begin_phase, flush, make_worklist, take_chunk
-from preflow.parallel import barrier
+from preflow.parallel import barrier, totals
 from preflow.parallel.barrier import BROKEN, wait
 from scheduler import Outcome, Thread, Violation, explore, hidden_values
 
@@ -77,6 +77,14 @@ def meet(num_threads: int, rounds: int, patience: int = 0) -> Outcome:
     return explore(make_case)
 
 
+class Sums(NamedTuple):
+    """What the threads share that add up: how long to spin, their lines, and what they write plainly."""
+
+    barrier: NDArray[np.int64]
+    totals: NDArray[np.uint64]
+    written: NDArray[np.int64]
+
+
 def break_it() -> Outcome:
     """Two threads wait for a third one, which fails: all get out, and so at every later barrier."""
 
@@ -96,6 +104,63 @@ def break_it() -> Outcome:
         lambda: (Meeting(impatient_barrier(3, 1), np.zeros((2, 3), np.int64)), [member, member, breaker]),
         check_end=check_end,
     )
+
+
+def add_often(num_threads: int, rounds: int) -> Outcome:
+    """All leave with the sums of what all told, and read, plainly, what all wrote before."""
+
+    def member(thread: int) -> Thread:
+        def run(shared: Sums) -> int:
+            me = np.uint64(thread)
+            for round_number in range(rounds):
+                side = round_number % 2
+                shared.written[side, thread] = round_number
+                told = np.uint64(round_number * num_threads + thread)
+                holds, first, second = totals.add_up(
+                    shared.barrier, shared.totals, me, np.uint64(num_threads), told, ONE
+                )
+                assert holds
+                expected = sum(round_number * num_threads + other for other in range(num_threads))
+                assert (first, second) == (expected, num_threads), "wrong sums"
+                for other in range(num_threads):
+                    assert shared.written[side, other] == round_number, "left early"
+            return rounds
+
+        return run
+
+    def make_case() -> tuple[Sums, list[Thread]]:
+        written = np.full((2, num_threads), -1)
+        return Sums(impatient_barrier(num_threads), totals.make_totals(num_threads), written), [
+            member(thread) for thread in range(num_threads)
+        ]
+
+    return explore(make_case)
+
+
+def break_sums() -> Outcome:
+    """Two threads add up with a third one, which fails: both get out, and so every time later."""
+
+    def member(thread: int) -> Thread:
+        def run(shared: Sums) -> bool:
+            me = np.uint64(thread)
+            first, _, _ = totals.add_up(shared.barrier, shared.totals, me, np.uint64(3), ONE, ONE)
+            second, _, _ = totals.add_up(shared.barrier, shared.totals, me, np.uint64(3), ONE, ONE)
+            return bool(first or second)
+
+        return run
+
+    def breaker(shared: Sums) -> bool:
+        relaxed_store(shared.barrier, BROKEN, 1)
+        return False
+
+    def check_end(shared: Sums, results: list[bool]) -> None:
+        assert results == [False] * 3
+
+    def make_case() -> tuple[Sums, list[Thread]]:
+        shared = Sums(impatient_barrier(3, 1), totals.make_totals(3), np.zeros((2, 3), np.int64))
+        return shared, [member(0), member(1), breaker]
+
+    return explore(make_case, check_end=check_end)
 
 
 # The worklist
@@ -245,6 +310,9 @@ CASES: Cases = {
     "barrier-2-spinning": lambda: meet(2, rounds=3, patience=2),
     "barrier-3": lambda: meet(3, rounds=2),
     "barrier-broken": break_it,
+    "totals-2": lambda: add_often(2, rounds=4),
+    "totals-3": lambda: add_often(3, rounds=3),
+    "totals-broken": break_sums,
     "worklist": lambda: share_work([[0, 1, 2], [3]], phases=2, buffer=2, chunk=1),
     "worklist-phases": lambda: share_work([[0], []], phases=5, buffer=2, chunk=1),
     "worklist-chunks": lambda: share_work([[0, 1], [2]], phases=2, buffer=1, chunk=2),
@@ -257,6 +325,10 @@ CASES: Cases = {
 
 RESET = "        relaxed_store(barrier, ARRIVED, 0)\n"
 ADVANCE = "        store(barrier, GENERATION, generation + 1)\n"
+TELL = """    relaxed_store(totals, own + place, first)
+    relaxed_store(totals, own + place + ONE, second)
+"""
+ARRIVE = "    store(totals, own + GENERATION, generation)\n"
 
 MUTANTS: Mutants = {
     "messages: the flag first": (
@@ -319,6 +391,36 @@ MUTANTS: Mutants = {
     "barrier: does not look whether it is broken": (
         "barrier-broken",
         edit(barrier.wait, "if relaxed_load(barrier, BROKEN) != 0:", "if False:"),
+        "deadlock",
+    ),
+    "totals: does not wait": (
+        "totals-2",
+        edit(totals.add_up, "while load(totals, other + GENERATION) < generation:", "while False:"),
+        "wrong sums",
+    ),
+    "totals: a generation's numbers go where the last one's are": (
+        "totals-2",
+        edit(totals.add_up, "NUMBERS + TWO * (generation % TWO)", "NUMBERS"),
+        "wrong sums",
+    ),
+    "totals: the generation before the numbers": (
+        "totals-2",
+        edit(totals.add_up, TELL + ARRIVE, ARRIVE + TELL),
+        "wrong sums",
+    ),
+    "totals: a generation that is not atomic": (
+        "totals-2",
+        edit(totals.add_up, ARRIVE, "    totals[own + GENERATION] = generation\n"),
+        "data race on totals",
+    ),
+    "totals: waits for the next thread only": (
+        "totals-3",
+        edit(totals.add_up, "for _ in range(1, num_threads):", "for _ in range(1, 2):"),
+        "wrong sums",
+    ),
+    "totals: does not look whether the barrier is broken": (
+        "totals-broken",
+        edit(totals.add_up, "if relaxed_load(barrier, BROKEN) != 0:", "if False:"),
         "deadlock",
     ),
     "worklist: adds in two steps": (

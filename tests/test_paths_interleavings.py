@@ -184,6 +184,8 @@ SIDEWAYS = [*RETURN, (1, 2, 1), (2, 1, 1)]
 CROSS = [(4, 3, 1), (3, 2, 1), (2, 0, 1), (4, 1, 1), (1, 0, 1), (0, 5, 1)]
 #: Vertex 0 climbs past 1, which is about to push to it; 3 keeps its height from being a gap.
 PAST = [(4, 1, 1), (1, 0, 1), (0, 2, 1), (2, 5, 1), (3, 2, 1)]
+#: Vertex 0 can send on half, and pushes the rest to 1, which may be about to push to 0; 3 as in PAST.
+AGAINST = [(4, 0, 2), (4, 1, 1), (0, 1, 1), (1, 0, 1), (0, 2, 1), (2, 5, 1), (3, 2, 1)]
 #: Vertex 0 can send on half, and dies.
 KEEP = [(2, 0, 2), (0, 1, 1), (1, 3, 2)]
 
@@ -199,6 +201,7 @@ CASES: Cases = {
     "phase-sideways": lambda: phase(SIDEWAYS),
     "phase-cross": lambda: phase(CROSS, length=4),
     "phase-past": lambda: phase(PAST, climb=True),
+    "phase-against": lambda: phase(AGAINST),
     "phase-keep": lambda: phase(KEEP),
     "phase-cut-off": lambda: phase(RETURN, work_limit=1),
     "phase-stop": lambda: phase(MEET, stoppable=True),
@@ -248,6 +251,11 @@ MUTANTS: Mutants = {
         edit(path_phase.push_along_path, "w, carried) == 0", "w, carried) >= 0"),
         "data race on net",
     ),
+    "path: pushes plainly over its last arc, too": (
+        "phase-against",
+        edit(path_phase.push_along_path, "if i < depth:", "if True:"),
+        "a residual is lost",
+    ),
     "stacks: their top does not rise": (
         "phase-past",
         edit(held.put_on_stack, "max(stacks.top, h)", "stacks.top if stacks.top > ZERO else h"),
@@ -256,7 +264,7 @@ MUTANTS: Mutants = {
     "gift: a vertex is given and kept": (
         "phase-give-all",
         edit(held.give_highest, "state.active_next[kept] = following", "pass"),
-        "data race",
+        "a residual is negative",
     ),
     "gift: is said before it is there": (
         "phase-give",

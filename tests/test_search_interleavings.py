@@ -161,7 +161,13 @@ MUTANTS: Mutants = {
     ),
     "search: no barrier between levels": (
         "search-diamond",
-        without_barrier("ONE] = search.found[own]", "\n            pushes += made", BARRIER + " + made"),
+        edit(
+            searching.search_again,
+            """add_up(
+                search.barrier, search.totals, thread, num_threads, found, search.found[own]
+            )""",
+            "(True, found, search.found[own])",
+        ),
         "data race",
     ),
     "search: no barrier after one thread went on alone": (
@@ -171,7 +177,11 @@ MUTANTS: Mutants = {
     ),
     "search: no barrier before the sizes of a dense network's level are added": (
         "search-dense",
-        without_barrier("TWO, thread)] = found", "\n            size ="),
+        edit(
+            searching.search_again,
+            "add_up(search.barrier, search.totals, thread, num_threads, found, ZERO)",
+            "(True, search.end[slot(0)] - search.begin[slot(0)] + search.end[slot(1)] - search.begin[slot(1)], ZERO)",
+        ),
         "data race",
     ),
     "search: the least level searched from is not counted again": (
@@ -181,16 +191,12 @@ MUTANTS: Mutants = {
     ),
     "search: those found are counted while they are looked for": (
         "search-again-at-most-4",
-        edit(
-            searching.all_found,
-            "search.size[size_slot(search, use, thread) + ONE]",
-            "search.found[slot(thread)]",
-        ),
+        edit(searching.search_again, "all_found >= wanted", "search.found[slot(0)] + search.found[slot(1)] >= wanted"),
         "data race",
     ),
     "search: stops at the first wanted vertex": (
         "search-again-to-the-end",
-        edit(searching.search_again, "all_found(search, half) >= wanted", "all_found(search, half) > ZERO"),
+        edit(searching.search_again, "all_found >= wanted", "all_found > ZERO"),
         "not found",
     ),
     "search: one half of the mail": (

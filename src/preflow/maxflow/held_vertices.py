@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..graph.residual import ResidualArrays
 from ..kernels.atomics import PADDING, fetch_add, fetch_min, relaxed_load, relaxed_store
+from ..kernels.clock import now
 from ..kernels.kernel import kernel
 from ..parallel.barrier import rest
 from ..parallel.delays import delay
@@ -34,8 +35,8 @@ ONE = np.uint64(1)
 TWO = np.uint64(2)
 #: Vertices that are given at once, at most.
 GIFT = 16
-#: A thread that waits lowers the floor after so many looks, by one and by this share of it.
-LOOKS, FLOOR_STEP = 100, np.uint64(64)
+#: A thread that waits lowers the floor after so many nanoseconds, by one and by this share of it.
+FLOOR_WAIT, FLOOR_STEP = np.uint64(2000), np.uint64(64)
 #: Positions in State.shared.
 WORK, GAP, STOPPING, FLOOR = (np.uint64(k) * PADDING for k in range(4))
 
@@ -206,7 +207,7 @@ def wait_for_higher(state: State, idle: Idle, thread: Any, level: Any, stop: Any
     """
     become_idle(idle, thread, EMPTY if level == ZERO else HOLDING)
     looks = 0
-    until = LOOKS
+    until = now() + FLOOR_WAIT
     while not was_given(idle, thread):
         if all_empty(idle) or relaxed_load(state.over, ZERO) != 0 or relaxed_load(stop, ZERO) != 0:
             return False
@@ -214,9 +215,9 @@ def wait_for_higher(state: State, idle: Idle, thread: Any, level: Any, stop: Any
         if level > ZERO and level >= floor:
             if claim(idle, thread):
                 return True
-        elif floor > ONE and (looks >= until or looks >= idle.patience[0]):
+        elif floor > ONE and (looks >= idle.patience[0] or now() >= until):
             fetch_min(state.shared, FLOOR, max(level, floor - floor // FLOOR_STEP - ONE, ONE))
-            until = looks + LOOKS
+            until = now() + FLOOR_WAIT
         looks = rest(looks, idle.patience[0])
     return True
 

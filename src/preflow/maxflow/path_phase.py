@@ -13,6 +13,7 @@ from ..kernels.atomics import (
     fetch_add,
     load,
     prefetch,
+    prefetch_to_write,
     relaxed_load,
     relaxed_store,
 )
@@ -55,7 +56,7 @@ def push_along_path(
 ) -> tuple[Any, Any, Stacks]:
     """Push as much of what is carried as each arc on its way along the thread's path takes.
 
-    The inner vertices of the path are released.
+    The inner vertices of the path are released. Nobody else changes an arc between two vertices of it.
 
     Returns
     -------
@@ -65,20 +66,26 @@ def push_along_path(
     i = ZERO
     while True:
         v = np.uint64(state.path[thread, i])
-        capacity = net.sink_residual[v]
-        to_sink = capacity > 0
+        h = np.uint64(state.height[v])
+        to_sink = h == ONE and net.sink_residual[v] > 0
         if to_sink:
+            capacity = net.sink_residual[v]
             amount = min(carried, capacity)
             net.sink_residual[v] = capacity - amount
         else:
             a = np.uint64(state.current[v])
+            b = np.uint64(net.reverse[a])
             capacity = np.int64(relaxed_load(net.residual, a))
             amount = min(carried, capacity)
             delay(state.delays, thread)
-            fetch_add(net.residual, a, -amount)
-            fetch_add(net.residual, net.reverse[a], amount)
+            if i < depth:
+                relaxed_store(net.residual, a, capacity - amount)
+                back = relaxed_load(net.residual, b)
+                relaxed_store(net.residual, b, back + amount)
+            else:
+                fetch_add(net.residual, a, -amount)
+                fetch_add(net.residual, b, amount)
         if amount == capacity and (i > ZERO or amount == carried):
-            h = np.uint64(state.height[v])
             exact_below = min(exact_below, h)
         if i == ZERO:
             sent = amount
@@ -106,11 +113,22 @@ def prefetch_vertex(net: ResidualArrays, state: State, v: Any) -> None:
         a = np.uint64(net.first_out[v])
         prefetch(state.active_next, v)
         prefetch(net.excess, v)
-        prefetch(net.sink_residual, v)
         prefetch(state.current, v)
         prefetch(state.height, v)
         prefetch(net.head, a)
         prefetch(net.residual, a)
+
+
+@kernel
+def prefetch_end(net: ResidualArrays, state: State, a: Any) -> None:
+    """Ask for what a path that goes on over an arc reads of its end, before it waits for the mark there."""
+    w = np.uint64(net.head[a])
+    b = np.uint64(net.reverse[a])
+    prefetch_to_write(net.excess, w)
+    prefetch(net.first_out, w)
+    prefetch(state.current, w)
+    prefetch(net.head, b)
+    prefetch(net.residual, b)
 
 
 @kernel
@@ -182,7 +200,7 @@ def run_phase(
             last = np.uint64(net.first_out[v + ONE])
             a = np.uint64(current[v])
             begin = a
-            admissible = net.sink_residual[v] > 0
+            admissible = h == ONE and net.sink_residual[v] > 0
             extends = False
             if not admissible:
                 while a < last:
@@ -192,11 +210,11 @@ def run_phase(
                         if height_w < h:
                             admissible = True
                             current[v] = a
-                            extends = (
-                                depth + ONE < longest
-                                and relaxed_load(net.excess, w) == 0
-                                and compare_exchange(net.excess, w, 0, 1)
-                            )
+                            if depth + ONE < longest:
+                                prefetch_end(net, state, a)
+                                extends = relaxed_load(net.excess, w) == 0 and compare_exchange(
+                                    net.excess, w, 0, 1
+                                )
                             break
                     a += ONE
                 scans += a - begin

@@ -27,14 +27,12 @@ from .search_state import (
     EVERYTHING,
     UNFINISHED,
     Search,
-    all_found,
     first_own,
     next_own,
-    size_of_level,
-    size_slot,
     slot,
     throw_away,
 )
+from .totals import add_up
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -144,7 +142,7 @@ def search_alone(
         found = ZERO
         for thread in range(num_threads):
             own = search.end[slot(thread)] - search.begin[slot(thread)]
-            search.size[size_slot(search, TWO, thread)] = own
+            search.size[slot(thread)] = own
             size += own
             found += search.found[slot(thread)]
         if last_level == EVERYTHING and found >= wanted:
@@ -154,7 +152,7 @@ def search_alone(
         backwards = few_left(net, size, before + size)
         for thread in range(num_threads):
             begin = search.begin[slot(thread)]
-            end = begin + search.size[size_slot(search, TWO, thread)]
+            end = begin + search.size[slot(thread)]
             search.begin[slot(thread)] = end
             if backwards:
                 pushes += search_back(search, np.uint64(thread), net, height, level + ONE, drain)
@@ -272,10 +270,9 @@ def search_again(
         found = end - k
         done = ZERO
         if may_be_few_left(net):
-            search.size[size_slot(search, TWO, thread)] = found
-            if not wait(search.barrier, num_threads):
+            holds, size, _ = add_up(search.barrier, search.totals, thread, num_threads, found, ZERO)
+            if not holds:
                 return ZERO, ZERO, ONE, pushes
-            size = size_of_level(search, TWO)
             if few_left(net, size, before + size):
                 pushes += search_back(search, thread, net, height, level + ONE, drain)
                 k = end
@@ -288,18 +285,20 @@ def search_again(
             k, done, made = search_part(
                 search, thread, net, height, level + ONE, k, end, done, half, False, drain
             )
-            search.size[size_slot(search, half, thread)] = found + (UNFINISHED if k < end else ZERO)
-            search.size[size_slot(search, half, thread) + ONE] = search.found[own]
-            if not wait(search.barrier, num_threads):
-                return ZERO, ZERO, ONE, pushes + made
             pushes += made
-            total = size_of_level(search, half)
+            if k < end:
+                found += UNFINISHED
+            holds, total, all_found = add_up(
+                search.barrier, search.totals, thread, num_threads, found, search.found[own]
+            )
+            if not holds:
+                return ZERO, ZERO, ONE, pushes
             size += total % UNFINISHED
             more = total >= UNFINISHED
             found = ZERO
             if more:
                 pushes += read_mail(search, thread, net, height, level + ONE, half, drain)
-        if last_level == EVERYTHING and all_found(search, half) >= wanted:
+        if last_level == EVERYTHING and all_found >= wanted:
             last_level = level_to_end_with(level)
         before += size
         level += ONE

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..kernels.atomics import PADDING
 from ..kernels.kernel import kernel
 from .barrier import make_barrier
+from .totals import make_totals
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -24,7 +25,8 @@ SMALL_LEVEL = 4096
 BLOCK, BLOCKS = 256, 16
 #: Letters in all mailboxes of a thread, and in one, at least.
 LETTERS, FEWEST_LETTERS = 16384, 64
-#: More than all vertices; as an addend in Search.size, and as a number of vertices that is never reached.
+#: More than all vertices: added to the size of a level where a thread has more of it to search from than its
+#: mailboxes took, and a number of vertices that is never reached.
 UNFINISHED = EVERYTHING = np.uint64(2**48)
 
 
@@ -42,10 +44,10 @@ class Search(NamedTuple):
         For each thread its vertices that reach the sink, by distance.
     begin, end : ndarray of uint64, shape (threads * PADDING,)
         Where a thread's vertices not yet searched from begin and end in its part of `order`.
-    size : ndarray of uint64, shape (3 * threads * PADDING,)
-        For even levels, for odd ones and for other uses: how many vertices of a level a thread has.
-        UNFINISHED is added where it has more of the level to search from than its mailboxes took.
-        The entry beside it is what the thread then has in `found`.
+    size : ndarray of uint64, shape (threads * PADDING,)
+        How many vertices of a level each thread has, as one that searches alone has counted them.
+    totals : ndarray of uint64, shape (threads * PADDING,)
+        Where threads meet after a level and add up what they have found, see totals.py.
     kept : ndarray of uint64, shape (threads * PADDING,)
         How many of a thread's vertices stay as they are and are not searched from.
     wanted, found : ndarray of uint64, shape (threads * PADDING,)
@@ -70,6 +72,7 @@ class Search(NamedTuple):
     begin: NDArray[Any]
     end: NDArray[Any]
     size: NDArray[Any]
+    totals: NDArray[Any]
     kept: NDArray[Any]
     wanted: NDArray[Any]
     found: NDArray[Any]
@@ -105,7 +108,8 @@ def make_search(num_threads: int, num_vertices: int, num_arcs: int, dtype: Any) 
         order=np.empty(num_threads * room, dtype=dtype),
         begin=padded(1),
         end=padded(1),
-        size=padded(3),
+        size=padded(1),
+        totals=make_totals(num_threads),
         kept=padded(1),
         wanted=padded(1),
         found=padded(1),
@@ -140,30 +144,6 @@ def next_own(search: Search, v: Any) -> Any:
     if v & ((ONE << search.shift[0]) - ONE) == ZERO:
         v += (search.num_threads[0] - ONE) << search.shift[0]
     return v
-
-
-@kernel
-def size_slot(search: Search, use: Any, thread: Any) -> Any:
-    """Return the place of a thread's entry for one of three uses in ``search.size``."""
-    return slot(use * search.num_threads[0] + np.uint64(thread))
-
-
-@kernel
-def size_of_level(search: Search, use: Any) -> Any:
-    """Return the number of vertices of a level; UNFINISHED or more if not all are searched from."""
-    size = ZERO
-    for thread in range(search.num_threads[0]):
-        size += search.size[size_slot(search, use, thread)]
-    return size
-
-
-@kernel
-def all_found(search: Search, use: Any) -> Any:
-    """Return how many wanted vertices the threads had found when they told the size of a level."""
-    found = ZERO
-    for thread in range(search.num_threads[0]):
-        found += search.size[size_slot(search, use, thread) + ONE]
-    return found
 
 
 @kernel
