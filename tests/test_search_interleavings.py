@@ -180,7 +180,7 @@ MUTANTS: Mutants = {
         edit(
             searching.search_again,
             "add_up(search.barrier, search.totals, thread, num_threads, found, ZERO)",
-            "(True, search.end[slot(0)] - search.begin[slot(0)] + search.end[slot(1)] - search.begin[slot(1)], ZERO)",
+            "(True, search.end[slot(0)] + search.end[slot(1)] - sum(search.begin), ZERO)",
         ),
         "data race",
     ),
@@ -191,7 +191,11 @@ MUTANTS: Mutants = {
     ),
     "search: those found are counted while they are looked for": (
         "search-again-at-most-4",
-        edit(searching.search_again, "all_found >= wanted", "search.found[slot(0)] + search.found[slot(1)] >= wanted"),
+        edit(
+            searching.search_again,
+            "all_found >= wanted",
+            "search.found[slot(0)] + search.found[slot(1)] >= wanted",
+        ),
         "data race",
     ),
     "search: stops at the first wanted vertex": (

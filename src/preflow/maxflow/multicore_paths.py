@@ -16,10 +16,11 @@ If others have added excess meanwhile, the vertex stays with the holder as an ac
 Labels are therefore not valid at every moment: w may be relabelled past v just before v's push opens (w, v),
 and then (w, v) is steep. Any residual arc to a lower vertex counts as admissible, as in Hong's lock-free
 method (2008), and a relabel may lower a label, so that steep arcs are used or mended; a global relabel,
-which all threads do together while nothing moves, makes labels exact. A phase between two of them ends after
-``relabel_period * (6 n + m)`` work or when all threads are idle.
+which all threads do together while nothing moves, makes labels exact. A phase between two of them ends when
+all threads are idle, or after ``relabel_period * (6 n + m)`` work, less where the last one was cheaper than
+that, as it had few vertices to find.
 
-A global relabel starts above the heights that are still exact and ends half as far again as the last vertex
+A global relabel starts above the heights that are still exact and ends a quarter farther than the last vertex
 with excess; what lies beyond keeps its labels, which are lower bounds. In networks with long distances most
 levels lie there. Only a search to the end may end the solve, when it finds no excess that can reach the sink;
 one is made when all excess left lies above a gap.
@@ -48,7 +49,7 @@ from ..kernels.kernel import kernel
 from ..parallel.barrier import wait
 from ..parallel.queues import Queues, clear, make_queues
 from ..parallel.search import has_wide_level, height_not_reached, search_again
-from ..parallel.search_state import Search, first_own, make_search, next_own
+from ..parallel.search_state import Search, end_of_block, first_own, make_search, next_block
 from ..parallel.team import run_solver
 from ..solving.options import check_count, check_positive
 from ..solving.run import Control
@@ -61,6 +62,9 @@ from .path_phase import run_phase
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
 TWO = np.uint64(2)
+#: A global relabel that finds this share of the vertices counts as a whole one, one that finds fewer in
+#: proportion, but as this share of a whole one at least.
+WHOLE, LEAST = 0.5, 0.3
 #: The share of all vertices among which a level must be wide.
 PROBED = 1 / 16
 
@@ -72,7 +76,8 @@ class PathsOptions:
     Attributes
     ----------
     relabel_period : float
-        A global relabel is due after ``relabel_period * (6 n + m)`` units of work.
+        A global relabel is due after ``relabel_period * (6 n + m)`` units of work, or as little as three
+        tenths of that where the last one found less than half of the vertices.
     path_length : int
         Number of arcs, at most, over which excess is pushed at once.
     narrow : int
@@ -124,24 +129,38 @@ def start_phase(
     touched = ZERO
     stacks = Stacks(ZERO, ZERO, ZERO)
     active = 0.0
-    v = first_own(search, thread)
-    while v < n:
-        h = np.uint64(state.height[v])
-        reached = h <= n
-        if not reached and trusted > ZERO:
-            h = height_not_reached(h, ceiling, n)
-            state.height[v] = h
-        if h <= n:
+    block = first_own(search, thread)
+    while block < n:
+        last = end_of_block(search, block, n)
+        v = block
+        while v < last:
             state.current[v] = net.first_out[v]
-            state.population[row + h] += 1
-            touched = max(touched, h)
-            if reached and net.excess[v] > 0:
-                active += net.excess[v]
-                stacks = put_on_stack(state, thread, v, h, stacks)
-        v = next_own(search, v)
+            v += ONE
+        v = block
+        while v < last:
+            h = np.uint64(state.height[v])
+            reached = h <= n
+            if not reached and trusted > ZERO:
+                h = height_not_reached(h, ceiling, n)
+                state.height[v] = h
+            if h <= n:
+                state.population[row + h] += 1
+                touched = max(touched, h)
+                if reached and net.excess[v] > 0:
+                    active += net.excess[v]
+                    stacks = put_on_stack(state, thread, v, h, stacks)
+            v += ONE
+        block = next_block(search, block)
     state.active[thread * PADDING] = active
     state.highest[thread * PADDING] = stacks.top
     return stacks, touched
+
+
+@kernel
+def work_until_search(work_limit: Any, found: Any, num_vertices: Any) -> Any:
+    """Return after how much work a search is due if the last one found so many vertices."""
+    share = np.float64(found) / (WHOLE * np.float64(num_vertices))
+    return np.uint64(np.float64(work_limit) * min(max(share, LEAST), 1.0))
 
 
 @kernel
@@ -168,8 +187,12 @@ def first_stage(
     trusted = ZERO
     while True:
         started = now()
-        _, _, ceiling, pushes = search_again(search, thread, net, state.height, exact_below, trusted, True)
+        begin, end, ceiling, pushes = search_again(
+            search, thread, net, state.height, exact_below, trusted, True
+        )
         counts[PUSHES] += pushes
+        own = thread * PADDING
+        state.found[own] = end - begin - search.kept[own]
         stacks, touched = start_phase(search, net, state, queues, thread, ceiling, trusted, touched)
         if thread == ZERO:
             counts[RELABEL_NANOSECONDS] += now() - started
@@ -179,18 +202,22 @@ def first_stage(
             return
         active = 0.0
         floor = ZERO
+        found = ZERO
         for other in range(num_threads):
-            active += state.active[np.uint64(other) * PADDING]
+            place = np.uint64(other) * PADDING
+            active += state.active[place]
+            found += state.found[place]
             if num_threads > ONE:
-                floor = max(floor, state.highest[np.uint64(other) * PADDING])
+                floor = max(floor, state.highest[place])
         if thread == ZERO:
             progress[0] = active
         stopping = relaxed_load(state.shared, STOPPING) != 0
         if ceiling > n and (active == 0.0 or stopping):
             return
         if not stopping:
+            limit = work_until_search(work_limit, found, n)
             touched = run_phase(
-                search, queues, thread, net, state, longest, work_limit, stop, counts, stacks, touched, floor
+                search, queues, thread, net, state, longest, limit, stop, counts, stacks, touched, floor
             )
         if not wait(search.barrier, num_threads):
             return
@@ -233,6 +260,7 @@ def solve(net: ResidualArrays, options: PathsOptions, control: Control) -> NDArr
         path=np.empty((threads, max(options.path_length, 2 * int(PADDING))), dtype=dtype),
         active=np.zeros(threads * PADDING, dtype=np.float64),
         highest=np.zeros(threads * PADDING, dtype=np.uint64),
+        found=np.zeros(threads * PADDING, dtype=np.uint64),
         exact_below=np.zeros(threads * PADDING, dtype=np.uint64),
         shared=np.zeros(4 * PADDING, dtype=np.int64),
         over=np.zeros(PADDING, dtype=np.int64),

@@ -27,8 +27,9 @@ from .search_state import (
     EVERYTHING,
     UNFINISHED,
     Search,
+    end_of_block,
     first_own,
-    next_own,
+    next_block,
     slot,
     throw_away,
 )
@@ -38,7 +39,7 @@ ZERO = np.uint64(0)
 ONE = np.uint64(1)
 TWO = np.uint64(2)
 #: How much farther than to the last wanted vertex a search goes: its excess may have to go farther, too.
-OVERSHOOT = (np.uint64(3), np.uint64(2))
+OVERSHOOT = (np.uint64(5), np.uint64(4))
 
 
 @kernel
@@ -77,24 +78,33 @@ def start_search(
     first = thread * search.room[0]
     pushes = ZERO
     wanted = ZERO
-    v = first_own(search, thread)
-    while v < n:
-        if not resumes or np.uint64(height[v]) >= exact_below:
-            label = dead
-            if trusted > ZERO and np.uint64(height[v]) <= trusted:
-                label += np.uint64(height[v]) + ONE
-            height[v] = label
-            if not resumes and net.sink_residual[v] > 0:
+    block = first_own(search, thread)
+    while block < n:
+        v = block
+        last = end_of_block(search, block, n)
+        while v < last:
+            old = np.uint64(height[v])
+            to_find = old >= exact_below
+            believed = to_find and trusted > ZERO and old <= trusted
+            label = dead + old + ONE if believed else dead
+            height[v] = label if to_find else old
+            wanted += ONE if believed and net.excess[v] > 0 else ZERO
+            v += ONE
+        v = last if resumes else block
+        while v < last:
+            if net.sink_residual[v] > 0:
+                counted = np.uint64(height[v]) > dead and net.excess[v] > 0
                 if drain:
                     pushes += drain_to_sink(net, v)
-                if net.sink_residual[v] > 0:
-                    label = ONE
-                    height[v] = label
+                found = net.sink_residual[v] > 0
+                if found:
+                    height[v] = ONE
                     search.order[first + end] = v
                     end += ONE
-            if label > dead and net.excess[v] > 0:
-                wanted += ONE
-        v = next_own(search, v)
+                if counted and (found or net.excess[v] == 0):
+                    wanted -= ONE
+            v += ONE
+        block = next_block(search, block)
     search.begin[own] = begin
     search.end[own] = end
     search.kept[own] = begin

@@ -147,6 +147,18 @@ def next_own(search: Search, v: Any) -> Any:
 
 
 @kernel
+def end_of_block(search: Search, v: Any, num_vertices: Any) -> Any:
+    """Return the end of the block that begins with a vertex."""
+    return min(v + (ONE << search.shift[0]), num_vertices)
+
+
+@kernel
+def next_block(search: Search, v: Any) -> Any:
+    """Return where the thread that owns the block from `v` on has its next one; it may be n or more."""
+    return v + (search.num_threads[0] << search.shift[0])
+
+
+@kernel
 def mail_slot(search: Search, half: Any, writer: Any, reader: Any) -> Any:
     """Return the place of a mailbox in ``search.mailed``."""
     stride = np.uint64(len(search.mailed)) // (search.num_threads[0] * TWO)
