@@ -522,7 +522,7 @@ def test_expressions_hide_no_value() -> None:
     """What the explorer's states rely on."""
     stepping = {name for name, value in vars(atomics).items() if callable(value) and name[0] != "_"}
     stepping |= {"wait", "append", "flush", "appended", "begin_phase", "take_chunk"}
-    for module in (barrier, worklist):
+    for module in (barrier, totals, worklist):
         assert hidden_values(module, stepping) == []
 
 

@@ -12,6 +12,8 @@ from oracles import check_against_oracle
 from preflow import FlowNetwork
 from preflow.errors import InvalidInputError
 from preflow.generators import FAMILIES
+from preflow.maxflow.multicore_paths import work_until_search
+from preflow.solving.options import UNLIMITED
 from strategies import SmallProblem, small_problems
 
 METHOD = "multicore-paths"
@@ -45,6 +47,17 @@ def test_bad_options(options: dict[str, object]) -> None:
 def test_agrees_with_oracle(problem: SmallProblem, threads: int, length: int, period: float) -> None:
     options = {"path_length": length, "relabel_period": period, "narrow": 0}
     check_against_oracle(problem, method=METHOD, threads=threads, options=options)
+
+
+def test_search_that_found_few_vertices_is_due_again_soon() -> None:
+    n = np.uint64(1000)
+
+    def limit(work: int, found: int) -> int:
+        return int(work_until_search(np.uint64(work), np.uint64(found), n))
+
+    assert [limit(10_000, found) for found in (1000, 501, 400, 0)] == [10_000, 10_000, 8_000, 3_000]
+    assert limit(int(UNLIMITED), 1000) == UNLIMITED
+    assert limit(1, 0) == 1, "a phase would be for nothing"
 
 
 @pytest.mark.parametrize("threads", [2, 3, 5, 8])

@@ -62,8 +62,8 @@ class State(NamedTuple):
         Excess that each thread found on active vertices after the last global relabel.
     highest : ndarray of uint64, shape (threads * PADDING,)
         The greatest height of an active vertex that each thread held then.
-    found : ndarray of uint64, shape (threads * PADDING,)
-        How many vertices of each thread it had to find, and did.
+    searched : ndarray of uint64, shape (threads * PADDING,)
+        How many vertices of each thread it found anew.
     exact_below : ndarray of uint64, shape (threads * PADDING,)
         The least height, of the last global relabel, at which a thread has since changed a distance.
     shared : ndarray of int64
@@ -85,7 +85,7 @@ class State(NamedTuple):
     path: NDArray[Any]
     active: NDArray[Any]
     highest: NDArray[Any]
-    found: NDArray[Any]
+    searched: NDArray[Any]
     exact_below: NDArray[Any]
     shared: NDArray[Any]
     over: NDArray[Any]

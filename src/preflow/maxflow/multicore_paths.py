@@ -158,9 +158,9 @@ def start_phase(
 
 @kernel
 def work_until_search(work_limit: Any, found: Any, num_vertices: Any) -> Any:
-    """Return after how much work a search is due if the last one found so many vertices."""
+    """Return how much work, at least one unit, goes before a search after one that found so many vertices."""
     share = np.float64(found) / (WHOLE * np.float64(num_vertices))
-    return np.uint64(np.float64(work_limit) * min(max(share, LEAST), 1.0))
+    return np.uint64(max(1.0, np.float64(work_limit) * min(max(share, LEAST), 1.0)))
 
 
 @kernel
@@ -192,7 +192,7 @@ def first_stage(
         )
         counts[PUSHES] += pushes
         own = thread * PADDING
-        state.found[own] = end - begin - search.kept[own]
+        state.searched[own] = end - begin - search.kept[own]
         stacks, touched = start_phase(search, net, state, queues, thread, ceiling, trusted, touched)
         if thread == ZERO:
             counts[RELABEL_NANOSECONDS] += now() - started
@@ -202,11 +202,11 @@ def first_stage(
             return
         active = 0.0
         floor = ZERO
-        found = ZERO
+        searched = ZERO
         for other in range(num_threads):
             place = np.uint64(other) * PADDING
             active += state.active[place]
-            found += state.found[place]
+            searched += state.searched[place]
             if num_threads > ONE:
                 floor = max(floor, state.highest[place])
         if thread == ZERO:
@@ -215,7 +215,7 @@ def first_stage(
         if ceiling > n and (active == 0.0 or stopping):
             return
         if not stopping:
-            limit = work_until_search(work_limit, found, n)
+            limit = work_until_search(work_limit, searched, n)
             touched = run_phase(
                 search, queues, thread, net, state, longest, limit, stop, counts, stacks, touched, floor
             )
@@ -260,7 +260,7 @@ def solve(net: ResidualArrays, options: PathsOptions, control: Control) -> NDArr
         path=np.empty((threads, max(options.path_length, 2 * int(PADDING))), dtype=dtype),
         active=np.zeros(threads * PADDING, dtype=np.float64),
         highest=np.zeros(threads * PADDING, dtype=np.uint64),
-        found=np.zeros(threads * PADDING, dtype=np.uint64),
+        searched=np.zeros(threads * PADDING, dtype=np.uint64),
         exact_below=np.zeros(threads * PADDING, dtype=np.uint64),
         shared=np.zeros(4 * PADDING, dtype=np.int64),
         over=np.zeros(PADDING, dtype=np.int64),

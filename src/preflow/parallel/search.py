@@ -75,6 +75,8 @@ def start_search(
     if resumes:
         begin = first_at(search, thread, height, exact_below - ONE)
         end = first_at(search, thread, height, exact_below)
+    else:
+        exact_below = ZERO
     first = thread * search.room[0]
     pushes = ZERO
     wanted = ZERO
@@ -96,12 +98,12 @@ def start_search(
                 counted = np.uint64(height[v]) > dead and net.excess[v] > 0
                 if drain:
                     pushes += drain_to_sink(net, v)
-                found = net.sink_residual[v] > 0
-                if found:
+                is_next_to_sink = net.sink_residual[v] > 0
+                if is_next_to_sink:
                     height[v] = ONE
                     search.order[first + end] = v
                     end += ONE
-                if counted and (found or net.excess[v] == 0):
+                if counted and (is_next_to_sink or net.excess[v] == 0):
                     wanted -= ONE
             v += ONE
         block = next_block(search, block)
