@@ -14,11 +14,11 @@ DENSE = 1 / 8
 #: Below this size no method is slow, and the share says nothing.
 SMALL = 100
 
-#: From so many arcs on several threads pay. With two threads of an EPYC, multicore-paths took, of
-#: serial-hi-pr's time, 0.55 on a 1000x1000 grid (5 million arcs), 0.55 to 0.6 on an 80^3 grid (2 million),
-#: 0.7 to 0.85 on rmf-wide 64x48 (1 million) and 0.67 to 0.72 on rlg-wide 4096x64 (0.8 million).
+#: From so many arcs on multicore-paths pays. With two threads of an EPYC it took of serial-hi-pr's time, 0.51
+#: on a 1000x1000 grid (5 million arcs), 0.49 on an 80^3 grid (2 million), 0.43 on rmf-wide 64x48 (1 million)
+#: and 0.61 on rlg-wide 4096x64 (0.8 million); with one 0.83, 0.89, 0.64 and 0.80, and 1.03 at most elsewhere.
 MANY_ARCS = 1_000_000
-#: From so many threads on they pay for dense networks too, where a solve takes little longer than a search.
+#: From so many threads on it pays for dense networks too, where a solve takes little longer than a search.
 THREADS_FOR_DENSE = 4
 #: From so many arcs a GPU pays for a network on the host, the way there and back included. On an H200
 #: max_flow took 33 ms on rmf-wide 64x16 (0.3 million arcs), 85 ms with serial-hi-pr there; 0.25, 0.13 and
@@ -52,7 +52,9 @@ def choose(network: FlowNetwork, device: str, threads: int, gpu: Device | None =
             f"{arcs:,} arcs are enough work for the GPU, the way there and back included",
         )
     dense = size >= SMALL and arcs >= DENSE * size**2
-    if arcs >= MANY_ARCS and threads >= (THREADS_FOR_DENSE if dense else 2):
+    if arcs >= MANY_ARCS and threads >= (THREADS_FOR_DENSE if dense else 1):
+        if threads == 1:
+            return "multicore-paths", f"the fastest on one thread, too, with as many as {arcs:,} arcs"
         return "multicore-paths", f"{arcs:,} arcs are enough work for {threads} threads"
     if dense:
         return "serial-fifo", "dense network: distances are short and the order of discharges hardly matters"
