@@ -52,6 +52,7 @@ from preflow.parallel.barrier import (
 from preflow.parallel.search import has_wide_level, height_not_reached, search_again, search_together
 from preflow.parallel.search_state import Search, make_search
 from preflow.parallel.team import run_team
+from preflow.parallel.totals import add_up, make_totals
 from strategies import SmallProblem, small_problems
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
@@ -313,6 +314,59 @@ def test_barrier_holds_all_until_the_last(num_threads: int, rounds: int) -> None
     written = np.zeros((2, num_threads), dtype=np.int64)
     passed = run_together(lambda t: meet_often(barrier, written, t, num_threads, rounds), num_threads)
     assert passed == [rounds] * num_threads
+
+
+@kernel
+def add_up_often(
+    barrier: Any, totals: Any, written: Any, thread: Any, num_threads: Any, rounds: Any, alternate: bool
+) -> Any:
+    """Return how many rounds passed until a sum or another's number was wrong; -1 if the barrier broke.
+
+    If they `alternate`, the threads meet at the barrier, too.
+    """
+    for k in range(rounds):
+        side = k % 2
+        written[side, thread] = k + 1
+        told = np.uint64(k) + thread
+        holds, first, second = add_up(barrier, totals, thread, np.uint64(num_threads), told, ONE)
+        if not holds:
+            return -1
+        if first != np.uint64(k * num_threads + num_threads * (num_threads - 1) // 2):
+            return k
+        if second != np.uint64(num_threads):
+            return k
+        for other in range(num_threads):
+            if written[side, other] != k + 1:
+                return k
+        if alternate and not wait(barrier, num_threads):
+            return -1
+    return rounds
+
+
+@pytest.mark.parametrize("alternate", [False, True])
+@pytest.mark.parametrize(("num_threads", "rounds"), [(1, 100), (2, 5_000), (3, 1_000), (8, 500), (32, 100)])
+def test_all_leave_with_the_sums(num_threads: int, rounds: int, alternate: bool) -> None:
+    barrier, totals = make_barrier(num_threads), make_totals(num_threads)
+    written = np.zeros((2, num_threads), dtype=np.int64)
+    passed = run_together(
+        lambda t: add_up_often(barrier, totals, written, np.uint64(t), num_threads, rounds, alternate),
+        num_threads,
+    )
+    assert passed == [rounds] * num_threads
+
+
+def test_broken_barrier_lets_all_out_that_add_up() -> None:
+    barrier, totals = make_barrier(3), make_totals(3)
+    written = np.zeros((2, 3), dtype=np.int64)
+
+    def share(thread: int) -> int:
+        if thread == 2:
+            time.sleep(0.05)
+            break_barrier(barrier)
+            return -1
+        return int(add_up_often(barrier, totals, written, np.uint64(thread), 3, 10, False))
+
+    assert run_together(share, 3) == [-1, -1, -1]
 
 
 def test_barrier_learns_how_long_to_spin() -> None:

@@ -9,9 +9,11 @@ asks for higher ones, too, before it goes on: it would work near the sink, chang
 next search would have to find everything beyond anew. The floor begins at the highest vertex of a phase, and
 threads that wait in vain lower it.
 
-Only its holder pushes from a vertex, relabels it, and lowers its excess. An inner vertex of a path has no
-excess; it is held by one unit that is put there by compare-and-exchange, a mark that the holder takes back.
-If others have added excess meanwhile, the vertex stays with the holder as an active one.
+Only its holder pushes from a vertex, relabels it, and lowers its excess. A vertex that can push to the sink
+has height 1: searches give it that, and nobody relabels it before its arc to the sink is saturated. An inner
+vertex of a path has no excess; it is held by one unit that is put there by compare-and-exchange, a mark that
+the holder takes back. If others have added excess meanwhile, the vertex stays with the holder as an active
+one.
 
 Labels are therefore not valid at every moment: w may be relabelled past v just before v's push opens (w, v),
 and then (w, v) is steep. Any residual arc to a lower vertex counts as admissible, as in Hong's lock-free
