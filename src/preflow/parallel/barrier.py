@@ -69,6 +69,14 @@ def rest(looks: Any, patience: Any) -> Any:
 
 
 @kernel
+def rest_in_time(looks: Any, patience: Any, naps_from: Any) -> tuple[Any, Any]:
+    """Do what :func:`rest` does, and remember when the first nap began; `naps_from` is 0 before it."""
+    if looks == patience and patience > 0 and naps_from == 0:
+        naps_from = np.int64(now())
+    return rest(looks, patience), naps_from
+
+
+@kernel
 def learn(barrier: Any, patience: Any, napped: Any) -> None:
     """Set the patience of the next waits after one that went on for `napped` nanoseconds after `patience`."""
     if napped < SHORT_NAPS:
@@ -95,9 +103,7 @@ def wait(barrier: Any, num_threads: Any) -> bool:
     while load(barrier, GENERATION) == generation:
         if relaxed_load(barrier, BROKEN) != 0:
             return False
-        if looks == patience and patience > 0 and naps_from == 0:
-            naps_from = np.int64(now())
-        looks = rest(looks, patience)
+        looks, naps_from = rest_in_time(looks, patience, naps_from)
     if naps_from != 0:
         learn(barrier, patience, np.int64(now()) - naps_from)
     return bool(load(barrier, BROKEN) == 0)

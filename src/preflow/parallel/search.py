@@ -90,21 +90,21 @@ def start_search(
             believed = to_find and trusted > ZERO and old <= trusted
             label = dead + old + ONE if believed else dead
             height[v] = label if to_find else old
-            wanted += ONE if believed and net.excess[v] > 0 else ZERO
             v += ONE
         v = last if resumes else block
         while v < last:
             if net.sink_residual[v] > 0:
-                counted = np.uint64(height[v]) > dead and net.excess[v] > 0
                 if drain:
                     pushes += drain_to_sink(net, v)
-                is_next_to_sink = net.sink_residual[v] > 0
-                if is_next_to_sink:
+                if net.sink_residual[v] > 0:
                     height[v] = ONE
                     search.order[first + end] = v
                     end += ONE
-                if counted and (is_next_to_sink or net.excess[v] == 0):
-                    wanted -= ONE
+            v += ONE
+        v = block
+        while v < last:
+            if np.uint64(height[v]) > dead and net.excess[v] > 0:
+                wanted += ONE
             v += ONE
         block = next_block(search, block)
     search.begin[own] = begin

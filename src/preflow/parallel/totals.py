@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..kernels.atomics import PADDING, load, relaxed_load, relaxed_store, store
 from ..kernels.clock import now
 from ..kernels.kernel import kernel
-from .barrier import BROKEN, PATIENCE, learn, rest
+from .barrier import BROKEN, PATIENCE, learn, rest_in_time
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -61,9 +61,7 @@ def add_up(
         while load(totals, other + GENERATION) < generation:
             if relaxed_load(barrier, BROKEN) != 0:
                 return False, ZERO, ZERO
-            if looks == patience and patience > 0 and naps_from == 0:
-                naps_from = np.int64(now())
-            looks = rest(looks, patience)
+            looks, naps_from = rest_in_time(looks, patience, naps_from)
         first += relaxed_load(totals, other + place)
         second += relaxed_load(totals, other + place + ONE)
     if naps_from != 0:
