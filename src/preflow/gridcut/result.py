@@ -113,7 +113,7 @@ class GridCutResult(BoundedResult):
 
     def _headline(self) -> str:
         if self.status == "optimal":
-            return f"value {self.value:,}"
+            return self._value_and_gap()
         why = "stopped at the time limit" if self.status == "time-limit" else "not proved optimal"
         return f"{why}, between {self.lower_bound:,} and {self.upper_bound:,}"
 

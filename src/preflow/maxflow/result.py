@@ -99,7 +99,7 @@ class MinCutResult(BoundedResult):
 
     def _headline(self) -> str:
         if self.status == "optimal":
-            return f"value {self.value:,}"
+            return self._value_and_gap()
         return f"stopped at the time limit, between {self.lower_bound:,} and {self.upper_bound:,}"
 
     def _how(self) -> str:

@@ -11,6 +11,10 @@ from ..stats import SolveStats
 Status = Literal["optimal", "time-limit", "unproved"]
 
 
+#: A repr leaves out a gap that is at most this fraction of the value.
+NEGLIGIBLE_GAP = 1e-9
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class BoundedResult:
     """A solve's outcome, optimal or cut short, or stopped by a rule that proves nothing ("unproved").
@@ -19,7 +23,7 @@ class BoundedResult:
     ----------
     status : {"optimal", "time-limit", "unproved"}
     lower_bound, upper_bound : int or float
-        The optimum lies between them; equal when optimal.
+        The optimum lies between them; equal when optimal. For float data both hold up to `gap`.
     stats : SolveStats
     """
 
@@ -40,6 +44,21 @@ class BoundedResult:
         if self.status != "optimal":
             self._raise_not_optimal()
         return self.lower_bound
+
+    @property
+    def gap(self) -> int | float:
+        """How far the value may be from the optimum of the data as given; proved.
+
+        0 for an optimum of integers. For floats a bound on what rounding may have changed, small beside the
+        value. The difference of the two bounds where the solve stopped early.
+        """
+        return self.upper_bound - self.lower_bound
+
+    def _value_and_gap(self) -> str:
+        """Return the value of an optimal result for its repr, with the gap where that is not negligible."""
+        if self.gap <= NEGLIGIBLE_GAP * abs(self.value):
+            return f"value {self.value:,}"
+        return f"value {self.value:,} within {self.gap:.2g}"
 
     def _raise_not_optimal(self) -> NoReturn:
         why = (
