@@ -19,7 +19,7 @@ from cuda_on_cpu.arrays import OnGpu, most_taken
 from cuda_on_cpu.device import CpuDevice
 from oracles import check_against_oracle, edmonds_karp
 from preflow import FlowNetwork
-from preflow.certify.cut import check_optimal
+from preflow.certify.cut import check_flow_and_cut
 from preflow.cuda import runtime
 from preflow.errors import (
     CapacityOverflowError,
@@ -411,6 +411,10 @@ def faults() -> list[Any]:
     return [over_capacity, lost, wrong_value, wrong_cut, source_beyond, sink_before, against, all_less]
 
 
+def check_claims(network: FlowNetwork, flow: Any, side: Any, value: int) -> None:
+    check_flow_and_cut(network, terminals(0), terminals(3), flow, side, "optimal", value, value)
+
+
 @pytest.mark.parametrize("dtype", [np.int64, np.float64])
 @pytest.mark.parametrize("fault", faults())
 def test_verifier_finds_what_the_host_finds(fault: Any, dtype: Any) -> None:
@@ -423,11 +427,11 @@ def test_verifier_finds_what_the_host_finds(fault: Any, dtype: Any) -> None:
     if fault.__name__ == "wrong_cut":
         wrong = (right[0], np.array([False, True, True, True]), 3)
     for network in (host, on_gpu(host)):
-        check_optimal(network, terminals(0), terminals(3), *right)
+        check_claims(network, *right)
     messages = []
     for network in (host, on_gpu(host)):
         with pytest.raises(VerificationError) as raised:
-            check_optimal(network, terminals(0), terminals(3), *wrong)
+            check_claims(network, *wrong)
         messages.append(str(raised.value))
     assert messages[0] == messages[1]
 

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from ..errors import VerificationError
 from ..graph.network import FlowNetwork, exact_sum
-from .flow import check_flow, tolerance
+from .fields import check_bounds, checked_array, checked_number
+from .flow import check_flow, check_terminals, tolerance
 
 
 def crossing_arcs(network: FlowNetwork, sink_side: Any) -> tuple[Any, Any]:
@@ -41,7 +42,7 @@ def check_cut(
     sources: NDArray[np.int64],
     sinks: NDArray[np.int64],
     sink_side: Any,
-    value: float,
+    value: Any,
 ) -> int | float:
     """Check that `sink_side` separates the terminals and has capacity `value`; return the capacity.
 
@@ -50,29 +51,32 @@ def check_cut(
     VerificationError
         It does not.
     """
-    if sink_side.shape != (network.num_vertices,) or sink_side.dtype != np.bool_:
-        raise VerificationError("sink_side is not one bool per vertex")
-    if sink_side[network.xp.asarray(sources)].any():
+    check_terminals(network, sources, sinks)
+    claimed = checked_number(value, "the value")
+    side = checked_array(network, sink_side, "sink_side", (network.num_vertices,), np.bool_)
+    if side[network.xp.asarray(sources)].any():
         raise VerificationError("a source lies on the sink side of the cut")
-    if not sink_side[network.xp.asarray(sinks)].all():
+    if not side[network.xp.asarray(sinks)].all():
         raise VerificationError("a sink lies on the source side of the cut")
-    capacity = cut_capacity(network, sink_side)
-    if capacity != value and not abs(capacity - value) <= tolerance(network, sources, sinks, capacity):
-        raise VerificationError(f"the cut has capacity {capacity}, not {value}")
+    capacity = cut_capacity(network, side)
+    if capacity != claimed and not abs(capacity - claimed) <= tolerance(network, sources, sinks, capacity):
+        raise VerificationError(f"the cut has capacity {capacity}, not {claimed}")
     return capacity
 
 
-def check_optimal(
+def check_flow_and_cut(
     network: FlowNetwork,
     sources: NDArray[np.int64],
     sinks: NDArray[np.int64],
     flow: Any,
     sink_side: Any,
-    value: float,
+    status: Any,
+    lower_bound: Any,
+    upper_bound: Any,
     *,
     preflow: bool = False,
 ) -> None:
-    """Check that `flow` and the cut `sink_side` prove each other optimal with `value`.
+    """Check that a flow proves a lower bound, a cut an upper bound, and that they meet if said to be optimal.
 
     A flow (or preflow) that brings to the sink as much as a cut's capacity is maximum and the cut is
     minimum: every arc over the cut is saturated, so no residual path is left.
@@ -82,8 +86,11 @@ def check_optimal(
     VerificationError
         Something does not hold; the message says what and where.
     """
-    capacity = check_cut(network, sources, sinks, sink_side, value)
-    check_flow(network, sources, sinks, flow, value, preflow=preflow, cut=capacity)
+    capacity = check_cut(network, sources, sinks, sink_side, upper_bound)
+    cut = capacity if status == "optimal" else 0
+    check_flow(network, sources, sinks, flow, lower_bound, preflow=preflow, cut=cut)
+    slack = 0 if lower_bound == upper_bound else tolerance(network, sources, sinks, cut)
+    check_bounds(status, lower_bound, upper_bound, slack)
 
 
 def check_no_residual_path(

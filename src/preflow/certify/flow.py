@@ -9,9 +9,12 @@ from numpy.typing import NDArray
 
 from ..errors import VerificationError
 from ..graph.device_network import DeviceFlowNetwork
-from ..graph.network import FlowNetwork, flow_bound, vertex_mask
+from ..graph.network import INT64_MAX, FlowNetwork, exact_sum, flow_bound, vertex_mask
 from .device import net_inflow_on_device
+from .fields import checked_array, checked_number
 
+#: Bits of a word of :func:`net_inflow`: sums of words fit int64 for up to 2**40 arcs.
+WORD = 22
 #: A maximum flow is rounded relative to a bound on it that is at most so many times the capacity of the cut.
 COARSE = 1024
 
@@ -33,8 +36,35 @@ def tolerance(
     return bound * (network.num_arcs + 1) * 2.0**-50
 
 
-def net_inflow(network: FlowNetwork, flow: Any) -> Any:
-    """Return, per vertex, what flows in less what flows out; exact for integers."""
+def net_inflow(network: FlowNetwork, flow: Any) -> tuple[Any, ...]:
+    """Return, per vertex, what flows in less what flows out; exact for integers.
+
+    Parameters
+    ----------
+    network : FlowNetwork
+    flow : array of int64 or float64, shape (num_arcs,)
+        Where the network is.
+
+    Returns
+    -------
+    tuple of arrays, shape (num_vertices,)
+        The words of the amounts, the lowest first: amount ``v`` is ``words[i][v] * 2**(WORD * i)``, summed
+        over ``i``. All words but the last are from 0 to ``2**WORD - 1``. There is one word, the amount
+        itself, for floats and where no sum of integers can pass int64; else there are three.
+    """
+    if flow.dtype.kind == "f" or _largest(flow) * len(flow) <= INT64_MAX:
+        return (_sums(network, flow),)
+    mask = 2**WORD - 1
+    low, middle, high = (
+        _sums(network, word) for word in (flow & mask, flow >> WORD & mask, flow >> 2 * WORD)
+    )
+    middle += low >> WORD
+    high += middle >> WORD
+    return low & mask, middle & mask, high
+
+
+def _sums(network: FlowNetwork, flow: Any) -> Any:
+    """Return, per vertex, the sum over arcs that enter less the sum over arcs that leave."""
     if isinstance(network, DeviceFlowNetwork):
         return net_inflow_on_device(network, flow)
     balance = np.zeros(network.num_vertices, dtype=flow.dtype)
@@ -48,19 +78,22 @@ def check_flow(
     sources: NDArray[np.int64],
     sinks: NDArray[np.int64],
     flow: Any,
-    value: float,
+    value: Any,
     *,
     preflow: bool = False,
     cut: float = 0,
 ) -> None:
     """Check capacity on every arc, conservation at every vertex, and the value.
 
+    Sums of integers are exact, whatever `flow` holds.
+
     Parameters
     ----------
     network : FlowNetwork
     sources, sinks : ndarray of int64
     flow : array of the network's kind, shape (num_arcs,)
-        Net flow of every arc in input order.
+        Net flow of every arc in input order: int64, or float64, which holds whole numbers where capacities
+        are integers.
     value : int or float
         What must arrive at the sinks.
     preflow : bool
@@ -73,23 +106,67 @@ def check_flow(
     VerificationError
         Names the first arc or vertex at fault.
     """
+    check_terminals(network, sources, sinks)
     slack = tolerance(network, sources, sinks, cut)
-    if flow.shape != (network.num_arcs,):
-        raise VerificationError(f"flow has shape {flow.shape}, the network {network.num_arcs} arcs")
-    if not np.isfinite(value) or not network.xp.isfinite(flow).all():
-        raise VerificationError("the value or the flow of an arc is not a finite number")
-    _check_arcs(flow > network.capacity + slack, network, flow, "more than its capacity")
-    least = 0 if network.reverse_capacity is None else -network.reverse_capacity
-    _check_arcs(flow < least - slack, network, flow, "less than its reverse capacity allows")
-    balance = net_inflow(network, flow)
-    arriving = balance[network.xp.asarray(sinks)].sum()
-    if not abs(arriving - value) <= slack:
-        raise VerificationError(f"the flow into the sink is {arriving}, not {value}")
-    is_inner = ~vertex_mask(network, np.concatenate([sources, sinks]))
-    broken = is_inner & ((balance < -slack) if preflow else (abs(balance) > slack))
+    claimed = checked_number(value, "the value")
+    flow = _checked_amounts(network, flow)
+    least: Any = 0 if network.reverse_capacity is None else -network.reverse_capacity
+    most = network.capacity
+    if slack:
+        most, least = most + slack, least - slack
+    _check_arcs(flow > most, network, flow, "more than its capacity")
+    _check_arcs(flow < least, network, flow, "less than its reverse capacity allows")
+    words = net_inflow(network, flow)
+    ends = network.xp.asarray(sinks)
+    arriving = sum(exact_sum(word[ends]) * 2 ** (WORD * i) for i, word in enumerate(words))
+    if not abs(arriving - claimed) <= slack:
+        raise VerificationError(f"the flow into the sink is {arriving}, not {claimed}")
+    high = words[-1]
+    broken = ~(high >= -slack)
+    if not preflow:
+        broken |= ~(high <= slack)
+        for word in words[:-1]:
+            broken |= word != 0
+    broken &= ~vertex_mask(network, np.concatenate([sources, sinks]))
     if broken.any():
         vertex = int(broken.argmax())
-        raise VerificationError(f"vertex {vertex} gains {balance[vertex]}: flow is not conserved")
+        gain = sum(word[vertex].item() * 2 ** (WORD * i) for i, word in enumerate(words))
+        raise VerificationError(f"vertex {vertex} gains {gain}: flow is not conserved")
+
+
+def check_terminals(network: FlowNetwork, sources: Any, sinks: Any) -> None:
+    """Check that sources and sinks are distinct vertices of a network, at least one of each.
+
+    Raises
+    ------
+    VerificationError
+        They are not.
+    """
+    for vertices, role in ((sources, "sources"), (sinks, "sinks")):
+        if not isinstance(vertices, np.ndarray) or vertices.dtype != np.int64 or vertices.ndim != 1:
+            raise VerificationError(f"{role} is one dimension of int64, got {vertices!r}")
+        if not len(vertices) or vertices.min() < 0 or vertices.max() >= network.num_vertices:
+            raise VerificationError(f"{role} are vertices of the network, got {vertices}")
+    if np.isin(sources, sinks).any():
+        raise VerificationError("a vertex is both source and sink")
+
+
+def _checked_amounts(network: FlowNetwork, values: Any) -> Any:
+    """Return the flow of all arcs as finite float64, or as int64 where it is or the capacities are."""
+    flow = checked_array(network, values, "flow", (network.num_arcs,), np.int64, np.float64)
+    if flow.dtype.kind == "i":
+        return flow
+    _check_arcs(~network.xp.isfinite(flow), network, flow, "which is not finite")
+    if network.capacity.dtype.kind == "f":
+        return flow
+    whole = (abs(flow) < 2.0**63) & (flow == network.xp.rint(flow))
+    _check_arcs(~whole, network, flow, "which is not an integer of 64 bits, and the capacities are")
+    return flow.astype(np.int64)
+
+
+def _largest(flow: Any) -> int:
+    """Return the largest absolute value of integers."""
+    return max(int(flow.max()), -int(flow.min())) if len(flow) else 0
 
 
 def _check_arcs(broken: Any, network: FlowNetwork, flow: Any, fault: str) -> None:

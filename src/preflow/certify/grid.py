@@ -10,10 +10,11 @@ import numpy as np
 
 from ..errors import VerificationError
 from ..graph.grid import PARALLEL_SIZE, GridNetwork
-from ..graph.integer_grid import IntegerGrid
+from ..graph.integer_grid import EXCESS_DTYPES, RESIDUAL_DTYPES, IntegerGrid
 from ..graph.neighbourhood import Box
 from ..graph.network import exact_sum
 from ..parallel.pieces import run_pieces
+from .fields import check_array
 
 #: Pixels on the host that are looked at together: they fit a cache. Several threads, which wait for Python's
 #: turn with each, look at more, and no more than a few threads do (16 million pixels: 7 ms by 8, 22 by 16).
@@ -66,29 +67,29 @@ def lower_bound(grid: IntegerGrid, terminal: Any, threads: int = 1) -> int:
 def check_grid_flow(grid: IntegerGrid, residual: Any, terminal: Any) -> None:
     """Check that these are what a flow within the capacities leaves.
 
+    No sum can pass int64: flow that leaves no negative residual capacity is within the capacities, whose sums
+    at a pixel fit :attr:`.IntegerGrid.excess_dtype`.
+
     Raises
     ------
     VerificationError
         Names the first pixel at fault.
     """
-    if residual.shape != (len(grid.offsets), *grid.shape) or terminal.shape != grid.shape:
-        raise VerificationError(
-            f"the flow has shapes {residual.shape} and {terminal.shape}, the grid {grid.shape}"
-        )
+    check_array(grid.xp, residual, "residual", (len(grid.offsets), *grid.shape), *RESIDUAL_DTYPES)
+    check_array(grid.xp, terminal, "terminal", grid.shape, *EXCESS_DTYPES)
     expected = grid.source.astype(np.int64)
     expected -= grid.sink
     for number, pair in enumerate(grid.pairs()):
         ahead, back = residual[2 * number], residual[2 * number + 1]
         for here, there in _blocks(grid, pair.here, pair.there):
             inside = _inside(here, pair.here)
-            forward = pair.forward[inside].astype(np.int64)
-            flow = forward - ahead[here]
             _check(ahead[here] < 0, here, f"the arc in direction {2 * number} carries more than its capacity")
             _check(
                 back[there] < 0,
                 there,
                 f"the arc in direction {2 * number + 1} carries more than its capacity",
             )
+            flow = pair.forward[inside].astype(np.int64) - ahead[here]
             _check(
                 flow != back[there] - pair.backward[inside].astype(np.int64),
                 here,

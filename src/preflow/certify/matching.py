@@ -5,22 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import VerificationError
 from ..graph.bipartite import BipartiteGraph
 from ..graph.device_bipartite import DeviceBipartiteGraph
 from .device import matched_along_edges_on_device
+from .fields import checked_array, checked_number
 
 
-def check_matching(graph: BipartiteGraph, row_match: Any, column_match: Any, size: int) -> None:
+def check_matching(graph: BipartiteGraph, row_match: Any, column_match: Any, size: Any) -> None:
     """Check that two arrays are the same matching of `size` edges of the graph.
 
     Parameters
     ----------
     graph : BipartiteGraph
         On the host, or on a GPU.
-    row_match, column_match : array of signed integers
+    row_match, column_match : array of int32 or int64
         The partner of every row and column, -1 for none; where the graph is.
     size : int
 
@@ -29,13 +29,13 @@ def check_matching(graph: BipartiteGraph, row_match: Any, column_match: Any, siz
     VerificationError
         Names the first row or column at fault.
     """
-    for match, side, count, other in (
-        (row_match, "row", graph.num_rows, graph.num_columns),
-        (column_match, "column", graph.num_columns, graph.num_rows),
-    ):
-        if match.shape != (count,):
-            raise VerificationError(f"{side}_match has shape {match.shape}, expected ({count},)")
+    sides = [(row_match, "row", *graph.shape), (column_match, "column", *reversed(graph.shape))]
+    checked = []
+    for values, side, count, other in sides:
+        match = checked_array(graph, values, f"{side}_match", (count,), np.int32, np.int64)
         _check_none((match < -1) | (match >= other), f"{side} {{}} is matched with no vertex of the graph")
+        checked.append(match)
+    row_match, column_match = checked
     xp = graph.xp
     rows = xp.flatnonzero(row_match >= 0)
     back = column_match[row_match[rows]]
@@ -43,8 +43,11 @@ def check_matching(graph: BipartiteGraph, row_match: Any, column_match: Any, siz
     taken &= row_match[xp.where(taken, back, 0)] == row_match[rows]
     _check_none(taken, "row {} is matched with a column that another row is matched with, too", rows)
     _check_none(back != rows, "row {} is matched with a column that is not matched with it", rows)
-    if len(rows) != size or xp.count_nonzero(column_match >= 0) != size:
+    size = checked_number(size, "the size")
+    if len(rows) != size:
         raise VerificationError(f"{len(rows)} rows are matched, not {size}")
+    if int(xp.count_nonzero(column_match >= 0)) != size:
+        raise VerificationError(f"more than {size} columns are matched, and {size} rows")
     if graph.by_columns:
         has_edge = _matched_along_edges(graph.transposed, column_match)[row_match[rows]]
     else:
@@ -63,18 +66,23 @@ def _matched_along_edges(graph: BipartiteGraph, row_match: Any) -> Any:
     return has_edge
 
 
-def check_cover(
-    graph: BipartiteGraph, rows: NDArray[np.bool_], columns: NDArray[np.bool_], size: int
-) -> None:
-    """Check that `size` vertices are such that every edge has one of them: no matching is larger.
+def check_cover(graph: BipartiteGraph, rows: Any, columns: Any, size: Any) -> None:
+    """Check that every edge has one of `size` given vertices, so that no matching is larger.
+
+    Parameters
+    ----------
+    graph : BipartiteGraph
+        On the host.
+    rows, columns : ndarray of bool, shapes (num_rows,) and (num_columns,)
+    size : int
 
     Raises
     ------
     VerificationError
-        They are not; the message names an edge that has none.
+        One has none, or they are not `size`; the message names such an edge.
     """
-    if rows.shape != (graph.num_rows,) or columns.shape != (graph.num_columns,):
-        raise VerificationError("the cover is not one bool per row and per column")
+    rows = checked_array(graph, rows, "the cover of rows", (graph.num_rows,), np.bool_)
+    columns = checked_array(graph, columns, "the cover of columns", (graph.num_columns,), np.bool_)
     first, neighbour = graph.rows
     bare = ~(np.repeat(rows, np.diff(first).astype(np.int64)) | columns[neighbour])
     if bare.any():
@@ -82,7 +90,7 @@ def check_cover(
         row = int(np.searchsorted(first, edge, side="right")) - 1
         raise VerificationError(f"the edge of row {row} and column {int(neighbour[edge])} is not covered")
     count = int(np.count_nonzero(rows)) + int(np.count_nonzero(columns))
-    if count != size:
+    if count != checked_number(size, "the size"):
         raise VerificationError(f"the cover has {count} vertices, not {size}")
 
 

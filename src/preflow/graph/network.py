@@ -297,10 +297,10 @@ def vertex_mask(network: FlowNetwork, vertices: NDArray[np.int64]) -> Any:
 
 
 def exact_sum(values: Any) -> int | float:
-    """Return the sum; exact for int64 also where it would overflow."""
+    """Return the sum; exact for up to 2**32 entries of int64, also where it would overflow."""
     if values.dtype.kind == "f":
         return float(values.sum())
-    return (int((values >> 32).sum()) << 32) + int((values & (2**32 - 1)).sum())
+    return (int((values >> 32).sum()) << 32) + int((values & (2**32 - 1)).sum(dtype=np.uint64))
 
 
 def _hashable(value: object) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..certify.fields import check_bounds, checked_array
 from ..certify.grid import (
     check_grid_flow,
     check_grid_labels,
@@ -68,11 +69,8 @@ class GridCutResult(BoundedResult):
         network = self.network if on_device else self.network.on_host()
         with self.network.current():
             grid, solution = (self._grid, self._solution) if on_device else self._on_host()
-            labels = network.own(
-                self.network.own(self.labels) if on_device else self.network.to_host(self.labels)
-            )
-            if labels.shape != network.shape or labels.dtype != np.bool_:
-                raise VerificationError("labels are not one bool per pixel")
+            given = checked_array(self.network, self.labels, "labels", network.shape, np.bool_)
+            labels = given if on_device else self.network.to_host(given)
             check_within_network(grid, network)
             check_grid_flow(grid, solution.residual, solution.terminal)
             if self.status == "optimal":
@@ -80,6 +78,7 @@ class GridCutResult(BoundedResult):
             energy = labelling_energy(network, labels)
             proved = grid.in_network_units(lower_bound(grid, solution.terminal))
         slack = energy_tolerance(grid, energy)
+        check_bounds(self.status, self.lower_bound, self.upper_bound, slack)
         gaps = {
             f"the cut has capacity {energy}, not {self.upper_bound}": abs(energy - self.upper_bound),
             f"the flow proves {proved}, not {self.lower_bound}": abs(proved - self.lower_bound),

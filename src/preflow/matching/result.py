@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..certify.fields import check_bounds
 from ..certify.matching import check_cover, check_matching
 from ..graph.bipartite import BipartiteGraph
 from ..graph.device_bipartite import DeviceBipartiteGraph
@@ -112,10 +113,9 @@ class MatchingResult(BoundedResult):
         """
         graph = self.graph
         with graph.current():
-            matches = (graph.own(self.row_match), graph.own(self.column_match))
-            check_matching(graph, *matches, self.cardinality)
-        bound = self.cardinality if self.status == "optimal" else int(self.upper_bound)
-        check_cover(graph.on_host(), *self.vertex_cover, bound)
+            check_matching(graph, self.row_match, self.column_match, self.lower_bound)
+        check_cover(graph.on_host(), *self.vertex_cover, self.upper_bound)
+        check_bounds(self.status, self.lower_bound, self.upper_bound)
 
     def __repr__(self) -> str:
         rows, columns = self.graph.shape

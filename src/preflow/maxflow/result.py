@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..certify.cut import check_cut, check_no_residual_path, check_optimal, crossing_arcs
-from ..certify.flow import check_flow
+from ..certify.cut import check_flow_and_cut, check_no_residual_path, crossing_arcs
 from ..graph.device_network import DeviceFlowNetwork
 from ..graph.network import FlowNetwork
 from ..solving.result import BoundedResult
@@ -83,14 +82,13 @@ class MinCutResult(BoundedResult):
         VerificationError
             The proof fails: please report it as a bug.
         """
-        terminals = (self.sources, self.sinks)
         with self.network.current():
-            preflow, side = self.network.own(self._second_stage.preflow()), self.network.own(self.sink_side)
-            if self.status == "optimal":
-                check_optimal(self.network, *terminals, preflow, side, self.value, preflow=True)
-            else:
-                check_flow(self.network, *terminals, preflow, self.lower_bound, preflow=True)
-                check_cut(self.network, *terminals, side, self.upper_bound)
+            check_flow_and_cut(*self._claims(self._second_stage.preflow()), preflow=True)
+
+    def _claims(self, flow: Any) -> tuple[Any, ...]:
+        """Return what this result says and a flow, or preflow, is to prove."""
+        bounds = (self.status, self.lower_bound, self.upper_bound)
+        return self.network, self.sources, self.sinks, flow, self.sink_side, *bounds
 
     def __repr__(self) -> str:
         size = int(np.count_nonzero(self.network.to_host(self.sink_side)))
@@ -164,16 +162,11 @@ class MaxFlowResult(MinCutResult):
         VerificationError
             The proof fails: please report it as a bug.
         """
-        terminals = (self.sources, self.sinks)
-        with self.network.current():
-            flow, side = self.network.own(self.flow), self.network.own(self.sink_side)
-            if self.status == "optimal":
-                check_optimal(self.network, *terminals, flow, side, self.value)
-                if not isinstance(self.network, DeviceFlowNetwork):
-                    check_no_residual_path(self.network, *terminals, flow, self.value)
-            else:
-                check_flow(self.network, *terminals, flow, self.lower_bound)
-                check_cut(self.network, *terminals, side, self.upper_bound)
+        network = self.network
+        with network.current():
+            check_flow_and_cut(*self._claims(self.flow))
+            if self.status == "optimal" and not isinstance(network, DeviceFlowNetwork):
+                check_no_residual_path(network, self.sources, self.sinks, self.flow, self.value)
 
     def __repr__(self) -> str:
         used = int(np.count_nonzero(self.network.to_host(self.flow)))

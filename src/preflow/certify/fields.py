@@ -1,0 +1,93 @@
+"""Check the fields of a result before a proof computes with them: any of them may be corrupt."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+import numpy as np
+
+from ..errors import VerificationError
+from ..graph.placement import HostArrays
+from ..solving.result import Status
+
+
+def checked_array(place: HostArrays, values: Any, name: str, shape: tuple[int, ...], *dtypes: Any) -> Any:
+    """Return a field as a contiguous array of the kind that a network or graph has.
+
+    Parameters
+    ----------
+    place : HostArrays
+        The network or graph.
+    values : object
+        The field.
+    name : str
+    shape : tuple of int
+    dtypes : dtype
+        Those that it may have.
+
+    Raises
+    ------
+    VerificationError
+        It is no array of that shape and one of these dtypes.
+    """
+    try:
+        array = place.own(values)
+    except (TypeError, ValueError, BufferError):
+        array = None
+    check_array(place.xp, array, name, shape, *dtypes)
+    return place.xp.ascontiguousarray(array)
+
+
+def check_array(xp: Any, array: Any, name: str, shape: tuple[int, ...], *dtypes: Any) -> None:
+    """Raise VerificationError unless this is an array of `xp` with that shape and one of these dtypes."""
+    if not isinstance(array, xp.ndarray):
+        raise VerificationError(f"{name} is not an array of {xp.__name__}")
+    if array.shape != shape:
+        raise VerificationError(f"{name} has shape {array.shape}, expected {shape}")
+    if not any(array.dtype == dtype for dtype in dtypes):
+        names = " or ".join(str(np.dtype(dtype)) for dtype in dtypes)
+        raise VerificationError(f"{name} has dtype {array.dtype}, expected {names}")
+
+
+def checked_number(value: object, name: str) -> int | float:
+    """Return a field that is a number, not NaN, as a Python number, whose integers do not wrap.
+
+    Raises
+    ------
+    VerificationError
+        It is no such number.
+    """
+    if isinstance(value, np.integer):
+        return int(value)
+    if isinstance(value, np.floating):
+        value = float(value)
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
+        raise VerificationError(f"{name} is not a number, got {value!r}")
+    return value
+
+
+def check_bounds(status: object, lower_bound: object, upper_bound: object, slack: float = 0) -> None:
+    """Check that a result's bounds are in order, and that they meet if it is said to be optimal.
+
+    Parameters
+    ----------
+    status, lower_bound, upper_bound : object
+        Of the result.
+    slack : float
+        By how much rounding may separate two equal numbers.
+
+    Raises
+    ------
+    VerificationError
+        They are not.
+    """
+    if not isinstance(status, str) or status not in get_args(Status):
+        raise VerificationError(f"status is one of {', '.join(get_args(Status))}, got {status!r}")
+    lower = checked_number(lower_bound, "lower_bound")
+    upper = checked_number(upper_bound, "upper_bound")
+    if lower == upper:
+        return
+    if status == "optimal" and not abs(upper - lower) <= slack:
+        raise VerificationError(f"the bounds {lower} and {upper} do not meet, and the status is optimal")
+    if not lower - upper <= slack:
+        raise VerificationError(f"lower_bound is {lower}, more than upper_bound, {upper}")
