@@ -339,7 +339,7 @@ class Solve:
         """Return the result, of values for all items on the host or the GPU."""
         row, column, u, v = (self.given_back(part, part.shape[1:]) for part in (row, column, u, v))
         return AssignmentResult(
-            "time-limit" if stopped else "optimal",
+            self.control.status(self.method, not stopped),
             self.given_back(lower),
             self.given_back(upper),
             self.stats(),

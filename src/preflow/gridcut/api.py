@@ -28,7 +28,6 @@ from ..solving.dispatch import (
     usable_cpus,
 )
 from ..solving.method import Method
-from ..solving.result import Status
 from ..solving.run import Control, check_time_limit, run_interruptibly
 from ..solving.timing import timed
 from ..stats import SolveStats
@@ -296,9 +295,8 @@ class _Solve:
             upper = lower
         else:
             lower = upper = labelling_energy(network, labels)
-        stopped: Status = "time-limit" if self.control.stopped else "unproved"
         return {
-            "status": "optimal" if solution.finished else stopped,
+            "status": self.control.status(self.method, solution.finished),
             "lower_bound": lower,
             "upper_bound": upper,
             "labels": network.give(labels),

@@ -251,7 +251,7 @@ def solve_on_device(
         rounds += int(push_and_relabel(device, arguments, shared_bytes, control)[ROUNDS])
     control.remarks.append(f"{rounds:,} rounds")
     if active > 0 and not control.stopped:
-        control.remarks.append(f"the published rule stopped while excess of {active:,} could reach the sink")
+        control.unproved.append(f"the published rule stopped while excess of {active:,} could reach the sink")
     return solution(grid.shape, search, active == 0)
 
 

@@ -290,7 +290,7 @@ class _Solve:
                     move = self.graph.own if self.device is None else self.device.to_host
                     matching = Matching(*map(move, matching))
             return MatchingResult(
-                "optimal" if finished else "time-limit",
+                self.control.status(self.method, finished),
                 size,
                 size if finished else trivial_cover(self.graph).size,
                 self.stats(at_first),

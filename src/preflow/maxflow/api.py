@@ -30,7 +30,6 @@ from ..solving.dispatch import (
     usable_cpus,
 )
 from ..solving.method import Method
-from ..solving.result import Status
 from ..solving.run import Control, check_time_limit, run_interruptibly
 from ..solving.timing import timed
 from ..stats import SolveStats
@@ -234,7 +233,7 @@ class _Solve:
             if bound == 0 or bound * COARSE >= flow_bound:
                 break
             del solved, second_stage
-        status: Status = "optimal" if solved.finished else "time-limit"
+        status = self.control.status(self.method, solved.finished)
         upper_bound = solved.value
         if not solved.finished:
             sink_side, upper_bound = self.best_cut(sink_side)

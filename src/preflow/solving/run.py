@@ -12,10 +12,11 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InvalidInputError
+from ..errors import InvalidInputError, SolverError
 from ..progress import ProgressReport, Reporter, reporting
 from ..stats import COUNTERS, GLOBAL_RELABELS, RELABEL_NANOSECONDS, RELABELS, SolveStats
 from .method import Method
+from .result import Status
 from .threads import put_back_workers, take_workers
 from .timing import compile_seconds
 
@@ -47,6 +48,8 @@ class Control:
         For stress tests of solvers on many cores, see :mod:`preflow.parallel.delays`.
     remarks : list of str
         What the solver adds to the reason for its choice.
+    unproved : list of str
+        Rules of the method that ended the solve without a proof.
     """
 
     threads: int = 1
@@ -55,6 +58,7 @@ class Control:
     excess: NDArray[np.float64] = field(default_factory=lambda: np.ones(2))
     delays: NDArray[np.uint64] | None = None
     remarks: list[str] = field(default_factory=list)
+    unproved: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "thread_counts", np.zeros((self.threads, COUNTER_ROW), dtype=np.uint64))
@@ -70,13 +74,31 @@ class Control:
         """Whether the solver was asked to stop."""
         return bool(self.stop[0])
 
+    def status(self, method: Method, finished: bool) -> Status:
+        """Return the status of a solve by `method` that did or did not finish.
+
+        Raises
+        ------
+        SolverError
+            The solve did not finish, although neither the stop flag nor a rule of the method ended it.
+        """
+        if finished:
+            return "optimal"
+        if self.stopped:
+            return "time-limit"
+        if self.unproved:
+            return "unproved"
+        raise SolverError(
+            f"{method.name} ended without an optimal solution, and nothing stopped it: please report this bug"
+        )
+
     def solve_stats(self, method: Method, reason: str, seconds: Mapping[str, float]) -> SolveStats:
         """Return what a method has done, chosen for a reason, and the seconds of its phases."""
         rows = self.thread_counts[:, : len(COUNTERS)].tolist()
         per_thread = tuple(dict(zip(COUNTERS, row, strict=True)) for row in rows)
         return SolveStats(
             method=method.name,
-            reason="; ".join([reason, *self.remarks]),
+            reason="; ".join([reason, *self.remarks, *self.unproved]),
             device=method.device,
             threads=self.threads,
             **{name: sum(counts[name] for counts in per_thread) for name in COUNTERS},
