@@ -140,4 +140,4 @@ def test_sparse_matrices(tmp_path: Path) -> None:
     np.savez(path, costs=np.eye(2))
     assert "no sparse matrix" in run("assign", str(path)).output
     path.write_bytes(b"PK\x03\x04")
-    assert "no sparse matrix" in run("assign", str(path)).output
+    assert "no NumPy archive" in run("assign", str(path)).output

@@ -491,7 +491,7 @@ REAL = [("bayer10.mtx.gz", 13436), ("groebner_id2003_aug.mtx.gz", 2456), ("email
 
 @pytest.mark.parametrize(("name", "size"), REAL)
 def test_real_matrices(name: str, size: int, shared_instances: Path) -> None:
-    graph = read_bipartite_graph(shared_instances / "matching" / name)
+    graph = read_bipartite_graph(shared_instances / "matching" / name).graph
     for method in ("auto", *SOLVERS):
         result = preflow.bipartite_matching(graph, method=method)
         result.verify()
@@ -701,7 +701,7 @@ def test_edge_lists(tmp_path: Path) -> None:
     graph = read_edge_list(path)
     assert graph.shape == (4, 4)
     assert graph.rows.first.tolist() == [0, 2, 2, 3, 3]
-    assert read_bipartite_graph(path).rows.neighbour.tolist() == graph.rows.neighbour.tolist()
+    assert read_bipartite_graph(path).graph.rows.neighbour.tolist() == graph.rows.neighbour.tolist()
     path.write_text("# nothing\n")
     assert read_edge_list(path).shape == (0, 0)
 
@@ -730,7 +730,7 @@ def test_a_damaged_matrix_is_no_list_of_edges(banner: str, tmp_path: Path) -> No
     path = tmp_path / "matrix.mtx"
     path.write_text(f"{banner} matrix coordinate pattern general\n3 3 1\n1 2\n")
     with suppress(ParseError):
-        assert read_bipartite_graph(path).rows.first.tolist() == [0, 1, 1, 1]
+        assert read_bipartite_graph(path).graph.rows.first.tolist() == [0, 1, 1, 1]
 
 
 def test_bounds_of_a_graph_by_columns_transpose_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 def match(
     file: Annotated[
         str,
-        typer.Argument(metavar="FILE", help="Matrix Market (.mtx) or lines FROM TO (.txt); plain or .gz."),
+        typer.Argument(
+            metavar="FILE",
+            help="Matrix Market (.mtx), numbered from 1, or lines FROM TO (.txt), numbered from 0; "
+            "plain or .gz.",
+        ),
     ],
     method: Method = "auto",
     initial: Annotated[
@@ -59,7 +63,8 @@ def match(
     is the structural rank. Pairs are written as lines "ROW COLUMN";
     a permutation as two lines, the order of the rows and that of the
     columns in which the matrix is block upper triangular
-    (Dulmage-Mendelsohn). Both are numbered from 1.
+    (Dulmage-Mendelsohn). Both are numbered as the file numbers them: from 1
+    where it is a Matrix Market file, from 0 where it is a list of edges.
 
     For example:
 
@@ -84,7 +89,7 @@ def match(
     options = dict(name_and_value(text) for text in option or ())
     seconds: dict[str, float] = {}
     with timed(seconds, "read", f"reading {file}"):
-        graph = read_bipartite_graph(file, explicit_zeros=not nonzeros_only)
+        graph, first = read_bipartite_graph(file, explicit_zeros=not nonzeros_only)
     with solver_progress() as progress:
         result = bipartite_matching(
             graph,
@@ -106,9 +111,9 @@ def match(
     elif permutation is not None or spy is not None:
         raise InvalidInputError("a block triangular form needs a maximum matching: give it more time")
     if output is not None:
-        _write_pairs(output, result)
+        _write_pairs(output, result, first)
     if blocks is not None and permutation is not None:
-        _write_permutation(permutation, blocks)
+        _write_permutation(permutation, blocks, first)
     if blocks is not None and spy is not None:
         with working(f"drawing {spy}"):
             draw_spy(graph, blocks, spy)
@@ -122,14 +127,14 @@ def match(
         raise typer.Exit(TIME_LIMIT_REACHED)
 
 
-def _write_pairs(file: str, result: MatchingResult) -> None:
+def _write_pairs(file: str, result: MatchingResult, first: int) -> None:
     import numpy as np
 
     rows = np.flatnonzero(result.row_match >= 0)
-    pairs = zip((rows + 1).tolist(), (result.row_match[rows] + 1).tolist(), strict=True)
+    pairs = zip((rows + first).tolist(), (result.row_match[rows] + first).tolist(), strict=True)
     write_lines(file, (f"{row} {column}" for row, column in pairs))
 
 
-def _write_permutation(file: str, blocks: DulmageMendelsohn) -> None:
-    orders = (blocks.row_order + 1, blocks.column_order + 1)
+def _write_permutation(file: str, blocks: DulmageMendelsohn, first: int) -> None:
+    orders = (blocks.row_order + first, blocks.column_order + first)
     write_lines(file, (" ".join(map(str, order.tolist())) for order in orders))

@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 from ..graph.bipartite import BipartiteGraph
 from .edge_list import parse_edge_list
-from .files import read_bytes
-from .matrix_market import is_matrix_market, parse_matrix_market
+from .files import parsing, read_bytes
+from .matrix_market import announced_matrix_bytes, is_matrix_market, parse_matrix_market
 
 
-def read_bipartite_graph(path: str | Path, *, explicit_zeros: bool = True) -> BipartiteGraph:
+class GraphFile(NamedTuple):
+    """A graph, and how its file numbers vertices.
+
+    Attributes
+    ----------
+    graph : BipartiteGraph
+    first : int
+        The number of the first row and of the first column in the file: 1 in a Matrix Market file, 0 in a
+        list of edges.
+    """
+
+    graph: BipartiteGraph
+    first: int
+
+
+def read_bipartite_graph(path: str | Path, *, explicit_zeros: bool = True) -> GraphFile:
     """Read a Matrix Market file or a list of edges, plain or gzip.
 
     Parameters
@@ -24,7 +40,8 @@ def read_bipartite_graph(path: str | Path, *, explicit_zeros: bool = True) -> Bi
     ParseError
         The file is missing or malformed.
     """
-    data = read_bytes(path)
-    if is_matrix_market(data):
-        return parse_matrix_market(data, path, explicit_zeros)
-    return parse_edge_list(data, path)
+    with parsing(path, "Matrix Market file or list of edges"):
+        data = read_bytes(path, announced_matrix_bytes)
+        if is_matrix_market(data):
+            return GraphFile(parse_matrix_market(data, path, explicit_zeros), 1)
+        return GraphFile(parse_edge_list(data, path), 0)

@@ -13,23 +13,33 @@ OR-Library file has the number of rows and the square matrix row by row, in line
 
 from __future__ import annotations
 
+import re
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ParseError
-from ..graph.network import INT64_MAX
-from .files import read_bytes
-from .record_reader import Line, Number, RecordReader, shown
+from ..graph.network import EXACT_FLOAT, INT64_MAX
+from .files import HEAD, check_vertices, parsing, read_bytes
+from .numpy_arrays import NUMPY_MAGIC, ZIP_MAGIC, announced_array_bytes, read_array, read_arrays
+from .record_reader import INTEGER, Line, Number, RecordReader, announced_bytes, shown
 
 if TYPE_CHECKING:
     import scipy.sparse
 
-NUMPY_MAGIC, ZIP_MAGIC = b"\x93NUMPY", b"PK\x03\x04"
+#: What an OR-Library file begins with, and more bytes than a number in it has, with the blanks around it.
+NUMBER_OF_ROWS, LONGEST_NUMBER = re.compile(rb"\s*(\d{1,9})\s"), 64
+#: Arrays of an archive, by the format of the matrix.
+STORED = {
+    "csr": ("data", "indices", "indptr"),
+    "csc": ("data", "indices", "indptr"),
+    "bsr": ("data", "indices", "indptr"),
+    "coo": ("data", "row", "col"),
+    "dia": ("data", "offsets"),
+}
 
 
 class CostFile(NamedTuple):
@@ -55,39 +65,77 @@ def read_costs(path: str | Path) -> CostFile:
     ParseError
         The file cannot be read or is malformed.
     """
-    data = read_bytes(path)
-    if data.startswith(NUMPY_MAGIC):
-        return _read_numpy(path, data)
-    if data.startswith(ZIP_MAGIC):
-        return _read_sparse(path, data)
-    if data.lstrip()[:1].isalpha():
-        return _read_dimacs(path, data)
-    return _read_matrix(path, data)
+    with parsing(path, "file of costs"):
+        data = read_bytes(path, _announced)
+        if data.startswith(NUMPY_MAGIC):
+            return _read_numpy(path, data)
+        if data.startswith(ZIP_MAGIC):
+            return _read_sparse(path, data)
+        if data.lstrip()[:1].isalpha():
+            return _read_dimacs(path, data)
+        return _read_matrix(path, data)
 
 
-def _numbered(costs: Any) -> CostFile:
+def _announced(head: bytes) -> int | None:
+    """Return how many bytes a file of costs may have, by its header."""
+    if head.startswith(NUMPY_MAGIC):
+        return announced_array_bytes(head)
+    if head.lstrip()[:1].isalpha():
+        return announced_bytes(head)
+    n = NUMBER_OF_ROWS.match(head)
+    return None if n is None else HEAD + LONGEST_NUMBER * int(n[1]) ** 2
+
+
+def _numbered(path: str | Path, costs: Any) -> CostFile:
+    check_vertices(path, None, sum(costs.shape), costs.size)
     return CostFile(costs, *(np.arange(1, size + 1) for size in costs.shape))
 
 
 def _read_numpy(path: str | Path, data: bytes) -> CostFile:
-    try:
-        costs = np.load(BytesIO(data), allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        raise ParseError(path, None, f"no NumPy array: {error}") from error
+    costs = read_array(path, data)
     if costs.ndim != 2:
         raise ParseError(path, None, f"expected a matrix, got an array of shape {costs.shape}")
-    return _numbered(costs)
+    return _numbered(path, costs)
 
 
 def _read_sparse(path: str | Path, data: bytes) -> CostFile:
-    from scipy.sparse import csr_array, load_npz
+    with parsing(path, "sparse matrix as scipy.sparse.save_npz writes it", TypeError, ArithmeticError):
+        names = ("format", "shape", *dict.fromkeys(name for stored in STORED.values() for name in stored))
+        arrays = read_arrays(path, BytesIO(data), names)
+        text = arrays["format"].item() if "format" in arrays and arrays["format"].ndim == 0 else None
+        form = text.decode("ascii") if isinstance(text, bytes) else text
+        if form not in STORED or "shape" not in arrays or not set(STORED[form]) <= set(arrays):
+            raise ValueError("it lacks the format, the shape or arrays of the matrix")
+        content, *where = (_native(arrays[name]) for name in STORED[form])
+        shape = tuple(arrays["shape"].tolist())
+        if len(shape) != 2 or not all(type(size) is int and size >= 0 for size in shape):
+            raise ValueError(f"its shape is {shape}")
+        if content.dtype.kind not in "biuf" or any(i.dtype.kind not in "iu" or i.ndim != 1 for i in where):
+            raise ValueError("its costs are no numbers, or its indices no integers")
+        check_vertices(path, None, sum(shape), content.size)
+        matrix = _matrix(form, shape, content, where)
+    return _numbered(path, matrix)
 
-    try:
-        return _numbered(csr_array(load_npz(BytesIO(data))))
-    except (ValueError, KeyError, OSError, BadZipFile) as error:
-        raise ParseError(
-            path, None, f"no sparse matrix as scipy.sparse.save_npz writes it: {error}"
-        ) from None
+
+def _matrix(form: str, shape: tuple[int, int], content: NDArray[Any], where: list[NDArray[Any]]) -> Any:
+    """Return a matrix of some format as CSR; a ValueError where its arrays do not fit each other."""
+    from scipy import sparse
+
+    if form == "coo":
+        return sparse.csr_array(sparse.coo_array((content, tuple(where)), shape=shape))
+    if form == "dia":
+        if any(not -shape[0] <= offset <= shape[1] for offset in where[0].tolist()):
+            raise ValueError("a diagonal lies outside of it")
+        return sparse.csr_array(sparse.dia_array((content, where[0]), shape=shape))
+    kinds = {"csr": sparse.csr_array, "csc": sparse.csc_array, "bsr": sparse.bsr_array}
+    matrix = kinds[form]((content, *where), shape=shape)
+    matrix.check_format(full_check=True)
+    return sparse.csr_array(matrix)
+
+
+def _native(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array in the machine's byte order, which SciPy's conversions need."""
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
 def _read_matrix(path: str | Path, data: bytes) -> CostFile:
@@ -95,6 +143,8 @@ def _read_matrix(path: str | Path, data: bytes) -> CostFile:
     if not words:
         raise ParseError(path, None, "the file is empty")
     try:
+        if b"_" in data:  # Python's int reads 1_000
+            raise ValueError
         n = int(words[0])
         try:
             values = np.array(words[1:], dtype=np.int64)
@@ -105,8 +155,15 @@ def _read_matrix(path: str | Path, data: bytes) -> CostFile:
             path, None, "expected the number of rows and the costs, all of them numbers"
         ) from None
     if n < 0 or len(values) != n * n:
-        raise ParseError(path, None, f"expected {n} x {n} costs behind the number of rows, got {len(values)}")
-    return _numbered(values.reshape(n, n))
+        size = n if abs(n) <= INT64_MAX else shown(words[0])
+        message = f"expected {size} x {size} costs behind the number of rows, got {len(values)}"
+        raise ParseError(path, None, message)
+    if values.dtype.kind == "f":
+        large = np.flatnonzero(np.isfinite(values) & (np.abs(values) >= EXACT_FLOAT)) + 1
+        if any(INTEGER.fullmatch(words[i]) and abs(int(words[i])) > EXACT_FLOAT for i in large.tolist()):
+            message = "the file mixes floats with integers past 2**53, which float64 cannot hold"
+            raise ParseError(path, None, message)
+    return _numbered(path, values.reshape(n, n))
 
 
 def _read_dimacs(path: str | Path, data: bytes) -> CostFile:
@@ -137,6 +194,7 @@ def _read_dimacs(path: str | Path, data: bytes) -> CostFile:
         reader.fail(None, "the file has no line 'p asn VERTICES ARCS'")
     if reader.num_records < num_arcs:
         reader.fail(problem.position, f"{num_arcs} arcs were announced, the file has {reader.num_records}")
+    check_vertices(path, reader.line_number(problem.position), num_vertices, num_arcs + len(rows))
     return _costs_of_arcs(reader, num_vertices, rows)
 
 

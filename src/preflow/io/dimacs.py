@@ -22,8 +22,8 @@ import numpy as np
 
 from ..errors import InvalidInputError
 from ..graph.network import INT64_MAX, FlowNetwork, MaxFlowProblem
-from .files import read_bytes, replacing
-from .record_reader import Line, Number, RecordReader, shown
+from .files import check_vertices, checked_path, parsing, read_bytes, replacing
+from .record_reader import Line, Number, RecordReader, announced_bytes, shown
 from .record_writer import write_comment, write_records
 
 
@@ -70,35 +70,8 @@ def read_dimacs(path: str | Path) -> MaxFlowProblem:
     >>> read_dimacs(path)
     MaxFlowProblem('two-paths': 4 vertices, 4 arcs, source 0, sink 3)
     """
-    reader = RecordReader(path, read_bytes(path), b"a")
-    problem: Line | None = None
-    kind = PROBLEM_KINDS["max"]
-    num_vertices = num_arcs = 0
-    nodes: list[Line] = []
-    while (line := reader.next_line()) is not None:
-        if line.fields[0] == b"p":
-            if problem is not None:
-                reader.fail(line.position, "a second p line")
-            problem = line
-            kind, num_vertices, num_arcs = _problem_line(reader, line)
-            reader.expect(kind.arc_fields, num_vertices, num_arcs)
-        elif line.fields[0] in (b"a", b"n") and problem is None:
-            reader.fail(line.position, f"{shown(line.fields[0])} line before the p line")
-        elif line.fields[0] == b"n":
-            nodes.append(line)
-        elif line.fields[0] == b"s":
-            _check_seed(reader, line)
-        else:
-            letter = shown(line.fields[0])
-            reader.fail(line.position, f"unknown line type {letter}: expected 'c', 'p', 'n' or 'a'")
-    if problem is None:
-        reader.fail(
-            None, "the file has no line 'p max VERTICES ARCS'" if reader.data else "the file is empty"
-        )
-    if reader.num_records < num_arcs:
-        reader.fail(problem.position, f"{num_arcs} arcs were announced, the file has {reader.num_records}")
-    name = Path(path).name.removesuffix(".gz").removesuffix(".max")
-    return kind.build(reader, num_vertices, nodes, name)
+    with parsing(path, "DIMACS problem"):
+        return _read(path, read_bytes(path, announced_bytes))
 
 
 def write_dimacs(path: str | Path, problem: MaxFlowProblem, comment: str | None = None) -> None:
@@ -137,6 +110,7 @@ def write_dimacs(path: str | Path, problem: MaxFlowProblem, comment: str | None 
     a 1 2 3
     a 2 1 2
     """
+    path = checked_path(path)
     network = problem.network.on_host()
     source = _terminal(network, problem.source, "source")
     sink = _terminal(network, problem.sink, "sink")
@@ -144,13 +118,46 @@ def write_dimacs(path: str | Path, problem: MaxFlowProblem, comment: str | None 
         raise InvalidInputError(f"vertex {source} is both source and sink")
     reverse = network.reverse_capacity
     backward = np.flatnonzero(reverse) if reverse is not None else np.zeros(0, dtype=np.int64)
-    with replacing(path, compress=Path(path).suffix == ".gz") as file:
+    with replacing(path, compress=path.suffix == ".gz") as file:
         write_comment(file, problem.name if comment is None else comment)
         header = f"p max {network.num_vertices} {network.num_arcs + len(backward)}\n"
         file.write(f"{header}n {source + 1} s\nn {sink + 1} t\n".encode())
         write_records(file, "a", network.tail, network.head, network.capacity)
         if reverse is not None:
             write_records(file, "a", network.head[backward], network.tail[backward], reverse[backward])
+
+
+def _read(path: str | Path, data: bytes) -> MaxFlowProblem:
+    reader = RecordReader(path, data, b"a")
+    problem: Line | None = None
+    kind = PROBLEM_KINDS["max"]
+    num_vertices = num_arcs = 0
+    nodes: list[Line] = []
+    while (line := reader.next_line()) is not None:
+        if line.fields[0] == b"p":
+            if problem is not None:
+                reader.fail(line.position, "a second p line")
+            problem = line
+            kind, num_vertices, num_arcs = _problem_line(reader, line)
+            reader.expect(kind.arc_fields, num_vertices, num_arcs)
+        elif line.fields[0] in (b"a", b"n") and problem is None:
+            reader.fail(line.position, f"{shown(line.fields[0])} line before the p line")
+        elif line.fields[0] == b"n":
+            nodes.append(line)
+        elif line.fields[0] == b"s":
+            _check_seed(reader, line)
+        else:
+            letter = shown(line.fields[0])
+            reader.fail(line.position, f"unknown line type {letter}: expected 'c', 'p', 'n' or 'a'")
+    if problem is None:
+        reader.fail(
+            None, "the file has no line 'p max VERTICES ARCS'" if reader.data else "the file is empty"
+        )
+    if reader.num_records < num_arcs:
+        reader.fail(problem.position, f"{num_arcs} arcs were announced, the file has {reader.num_records}")
+    check_vertices(path, reader.line_number(problem.position), num_vertices, num_arcs)
+    name = Path(path).name.removesuffix(".gz").removesuffix(".max")
+    return kind.build(reader, num_vertices, nodes, name)
 
 
 def _problem_line(reader: RecordReader, line: Line) -> tuple[ProblemKind, int, int]:

@@ -9,10 +9,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InvalidInputError, ParseError
+from ..errors import ParseError
 from ..graph.bipartite import BipartiteGraph
-from ..graph.bipartite_input import MOST_NARROW
-from .files import read_bytes
+from .files import check_vertices, parsing, read_bytes, reason_of
 
 #: What comments begin with.
 COMMENTS = ["#", "%"]
@@ -36,9 +35,10 @@ def read_edge_list(path: str | Path) -> BipartiteGraph:
     Raises
     ------
     ParseError
-        The file is missing or malformed.
+        The file is missing or malformed, or its largest number is far larger than its number of edges.
     """
-    return parse_edge_list(read_bytes(path), path)
+    with parsing(path, "list of edges"):
+        return parse_edge_list(read_bytes(path), path)
 
 
 def parse_edge_list(data: bytes, path: str | Path) -> BipartiteGraph:
@@ -46,15 +46,14 @@ def parse_edge_list(data: bytes, path: str | Path) -> BipartiteGraph:
     try:
         ends = _two_columns(data)
     except (ValueError, OverflowError) as error:
-        raise ParseError(path, None, f"no list of edges, lines of two integers: {error}") from error
+        message = f"no list of edges, lines of two integers: {reason_of(error)}"
+        raise ParseError(path, None, message) from error
+    if int(ends.min(initial=0)) < 0:
+        raise ParseError(path, None, f"vertex {int(ends.min())} is negative")
     row, column = np.ascontiguousarray(ends.T)
     size = int(ends.max(initial=-1)) + 1
-    if size > MOST_NARROW:
-        raise ParseError(path, None, f"vertex {size - 1}: numbers up to {MOST_NARROW - 1} can be read")
-    try:
-        return BipartiteGraph.from_edges(row, column, (size, size))
-    except InvalidInputError as error:
-        raise ParseError(path, None, str(error)) from error
+    check_vertices(path, None, size, len(ends))
+    return BipartiteGraph.from_edges(row, column, (size, size))
 
 
 def _two_columns(data: bytes) -> NDArray[np.int64]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidInputError, ParseError
-from .files import read_bytes, replacing
+from .files import parsing, read_bytes, replacing
 
 TAG = np.float32(202021.25)
 UNKNOWN, LARGEST_KNOWN = np.float32(1e10), np.float32(1e9)
@@ -39,22 +39,31 @@ def read_flo(path: str | Path) -> NDArray[np.float32]:
     ParseError
         The file is missing, is no .flo file or has not the length that its header says.
     """
-    content = read_bytes(path)
-    if len(content) < 12 or np.frombuffer(content, "<f4", 1)[0] != TAG:
-        raise ParseError(path, None, "is not a .flo file: it does not begin with the number 202021.25")
-    width, height = np.frombuffer(content, "<i4", 2, 4).tolist()
-    if not (0 < width <= LARGEST_SIDE and 0 < height <= LARGEST_SIDE):
-        raise ParseError(path, None, f"says that the flow is {width} x {height} pixels")
-    if len(content) != 12 + 8 * width * height:
-        raise ParseError(
-            path,
-            None,
-            f"{width} x {height} pixels take {12 + 8 * width * height} bytes, it has {len(content)}",
-        )
-    pairs = np.frombuffer(content, "<f4", offset=12).reshape(height, width, 2)
-    flow = np.stack([pairs[..., 1], pairs[..., 0]]).astype(np.float32)
-    flow[:, ~(np.abs(flow) <= LARGEST_KNOWN).all(axis=0)] = np.nan
-    return flow
+    with parsing(path, "flow"):
+        content = read_bytes(path, _announced_bytes)
+        if len(content) < 12 or np.frombuffer(content, "<f4", 1)[0] != TAG:
+            raise ParseError(path, None, "is not a .flo file: it does not begin with the number 202021.25")
+        width, height = np.frombuffer(content, "<i4", 2, 4).tolist()
+        if not (0 < width <= LARGEST_SIDE and 0 < height <= LARGEST_SIDE):
+            raise ParseError(path, None, f"says that the flow is {width} x {height} pixels")
+        if len(content) != 12 + 8 * width * height:
+            raise ParseError(
+                path,
+                None,
+                f"{width} x {height} pixels take {12 + 8 * width * height} bytes, it has {len(content)}",
+            )
+        pairs = np.frombuffer(content, "<f4", offset=12).reshape(height, width, 2)
+        flow = np.stack([pairs[..., 1], pairs[..., 0]]).astype(np.float32)
+        flow[:, ~(np.abs(flow) <= LARGEST_KNOWN).all(axis=0)] = np.nan
+        return flow
+
+
+def _announced_bytes(head: bytes) -> int | None:
+    """Return how many bytes a file has, by its header."""
+    if len(head) < 12:
+        return None
+    width, height = np.frombuffer(head, "<i4", 2, 4).tolist()
+    return 12 + 8 * int(width) * int(height)
 
 
 def write_flo(path: str | Path, flow: ArrayLike) -> None:

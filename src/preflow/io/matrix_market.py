@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import InvalidInputError, ParseError
+from ..errors import ParseError
 from ..graph.bipartite import BipartiteGraph
-from .files import read_bytes, replacing
+from .files import HEAD, check_vertices, checked_path, parsing, read_bytes, reason_of, replacing
 
 #: What the first line has in it, and within how many bytes.
 BANNER, MOST_BANNER = b"matrixmarket", 1024
+#: The banner, comments and blank lines, and the line of sizes.
+HEADER = re.compile(
+    rb"\s*(?P<banner>%[^\n]*)\n(?:[ \t\r]*(?:%[^\n]*)?\n)*+[ \t]*(?P<sizes>\d{1,18}(?:[ \t]+\d{1,18}){1,2})\s"
+)
+#: Bytes of the shortest entries, "1 1" and "1", each with the end of its line, and more than any has.
+SHORTEST_PAIR, SHORTEST_NUMBER, LONGEST_ENTRY = 4, 2, 256
 
 
 def read_matrix_market(path: str | Path, *, explicit_zeros: bool = True) -> BipartiteGraph:
@@ -30,7 +37,8 @@ def read_matrix_market(path: str | Path, *, explicit_zeros: bool = True) -> Bipa
     ParseError
         The file is missing, malformed or truncated.
     """
-    return parse_matrix_market(read_bytes(path), path, explicit_zeros)
+    with parsing(path, "Matrix Market file"):
+        return parse_matrix_market(read_bytes(path, announced_matrix_bytes), path, explicit_zeros)
 
 
 def is_matrix_market(data: bytes) -> bool:
@@ -38,21 +46,75 @@ def is_matrix_market(data: bytes) -> bool:
     return BANNER in data[:MOST_BANNER].lstrip().lower().split(b"\n", 1)[0]
 
 
+def announced_matrix_bytes(head: bytes) -> int | None:
+    """Return how many bytes a file may have, by the line of its sizes; None where `head` has none."""
+    sizes = _sizes(head)
+    return None if sizes is None else HEAD + LONGEST_ENTRY * sizes.num_entries
+
+
 def parse_matrix_market(data: bytes, path: str | Path, explicit_zeros: bool) -> BipartiteGraph:
     """Return the graph that the content of a file describes; see :func:`read_matrix_market`."""
     from scipy.io import mmread
     from scipy.sparse import coo_array
 
+    # SciPy's parser reads past the end of what it is given at a NUL, and at a last line without an end.
+    if b"\0" in data:
+        line = data.count(b"\n", 0, data.index(b"\0")) + 1
+        raise ParseError(path, line, "no Matrix Market file: it has a NUL")
+    if not data.endswith(b"\n"):
+        data += b"\n"
+    sizes = _sizes(data)
+    if sizes is None:
+        raise ParseError(path, None, "no Matrix Market file: it has no line of sizes, ROWS COLUMNS ENTRIES")
+    if sizes.num_entries > len(data) // sizes.shortest_entry:
+        message = f"{sizes.num_entries:,} entries were announced, a file of {len(data):,} bytes has fewer"
+        raise ParseError(path, sizes.line, message)
+    check_vertices(path, sizes.line, sizes.num_rows + sizes.num_columns, sizes.num_entries)
     try:
         matrix: Any = mmread(BytesIO(data))
     except (ValueError, OverflowError, TypeError) as error:
-        raise ParseError(path, None, f"no Matrix Market file: {error}") from error
+        raise ParseError(path, None, f"no Matrix Market file: {reason_of(error)}") from error
     if isinstance(matrix, np.ndarray):
         matrix = coo_array(matrix)
-    try:
-        return BipartiteGraph.from_scipy(matrix, explicit_zeros=explicit_zeros)
-    except InvalidInputError as error:
-        raise ParseError(path, None, str(error)) from error
+    return BipartiteGraph.from_scipy(matrix, explicit_zeros=explicit_zeros)
+
+
+class _Sizes(NamedTuple):
+    """What a header announces.
+
+    Attributes
+    ----------
+    line : int
+        The line that says it.
+    num_rows, num_columns, num_entries : int
+        Of a matrix with symmetry, the entries of one half.
+    shortest_entry : int
+        Bytes that an entry has at least.
+    """
+
+    line: int
+    num_rows: int
+    num_columns: int
+    num_entries: int
+    shortest_entry: int
+
+
+def _sizes(data: bytes) -> _Sizes | None:
+    """Return the sizes in a file's header, None where there are none that can be read."""
+    header = HEADER.match(data)
+    if header is None:
+        return None
+    line = data.count(b"\n", 0, header.start("sizes")) + 1
+    words = header["banner"].lower().split()
+    num_rows, num_columns, *entries = map(int, header["sizes"].split())
+    if b"coordinate" in words:
+        if not entries:
+            return None
+        return _Sizes(line, num_rows, num_columns, entries[0], SHORTEST_PAIR)
+    num_entries = num_rows * num_columns
+    if b"general" not in words:
+        num_entries = num_rows * max(0, num_rows - 1) // 2  # at least: skew-symmetric ones have no diagonal
+    return _Sizes(line, num_rows, num_columns, num_entries, SHORTEST_NUMBER)
 
 
 def write_matrix_market(path: str | Path, graph: BipartiteGraph) -> None:
@@ -66,10 +128,11 @@ def write_matrix_market(path: str | Path, graph: BipartiteGraph) -> None:
     from scipy.io import mmwrite
     from scipy.sparse import coo_array
 
+    path = checked_path(path)
     row = np.repeat(np.arange(graph.num_rows), np.diff(graph.rows.first).astype(np.int64))
     ones = np.ones(graph.num_edges, dtype=np.int8)
     matrix = coo_array((ones, (row, graph.rows.neighbour.astype(np.int64))), shape=graph.shape)
     text = BytesIO()
     mmwrite(text, matrix, field="pattern", symmetry="general")
-    with replacing(path, compress=str(path).endswith(".gz")) as output:
+    with replacing(path, compress=path.suffix == ".gz") as output:
         output.write(text.getvalue())

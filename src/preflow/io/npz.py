@@ -9,18 +9,21 @@ from __future__ import annotations
 import dataclasses
 import json
 import operator
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import InvalidInputError, ParseError
 from ..graph.network import FlowNetwork, MaxFlowProblem
-from .files import replacing
+from .files import opened, parsing, replacing
+from .numpy_arrays import read_arrays
 
 FORMAT = "preflow network"
 VERSION = 1
+#: Arrays of an archive; the last one is optional.
+ARRAYS = ("tail", "head", "capacity", "reverse_capacity")
 
 
 def save_npz(path: str | Path, network: FlowNetwork | MaxFlowProblem) -> None:
@@ -79,46 +82,40 @@ def load_npz(path: str | Path) -> FlowNetwork | MaxFlowProblem:
     >>> load_npz(path)
     FlowNetwork(2 vertices, 1 arcs, float64)
     """
-    try:
-        with open(path, "rb") as file:
-            if not zipfile.is_zipfile(file):
-                raise ParseError(path, None, "not a NumPy archive, or a truncated one")
-            file.seek(0)
-            with np.load(file, allow_pickle=False) as archive:
-                return _from_entries({name: archive[name] for name in archive.files})
-    except ParseError:
-        raise
-    except InvalidInputError as error:
-        raise ParseError(path, None, f"not a valid network archive: {error}") from error
-    except OSError as error:
-        raise ParseError(path, None, f"cannot be read: {error.strerror or error}") from error
-    # zipfile, zlib, NumPy's header parser and json raise errors of a dozen kinds, without a common base.
-    except Exception as error:
-        message = f"damaged, or not a network archive of preflow ({type(error).__name__})"
-        raise ParseError(path, None, message) from error
+    with parsing(path, "network archive of preflow", KeyError), opened(path) as file:
+        return _network(path, read_arrays(path, file, ("header", *ARRAYS)))
 
 
-def _from_entries(entries: dict[str, Any]) -> FlowNetwork | MaxFlowProblem:
-    header = json.loads(entries["header"].tobytes())
-    if header["format"] != FORMAT or header["version"] != VERSION:
-        raise InvalidInputError(f"expected {FORMAT!r} version {VERSION}, got {header['version']!r}")
+def _network(path: str | Path, arrays: dict[str, NDArray[Any]]) -> FlowNetwork | MaxFlowProblem:
+    for name in ("header", *ARRAYS[:3]):
+        if name not in arrays:
+            raise ParseError(path, None, f"no network archive of preflow: it has no array {name}")
+    header = json.loads(arrays["header"].tobytes())
+    if not isinstance(header, dict) or header.get("format") != FORMAT or header.get("version") != VERSION:
+        version = header.get("version") if isinstance(header, dict) else header
+        raise ParseError(path, None, f"expected {FORMAT!r} version {VERSION}, got {version!r:.40}")
     network = FlowNetwork.from_arrays(
-        entries["tail"],
-        entries["head"],
-        entries["capacity"],
-        entries.get("reverse_capacity"),
+        arrays["tail"],
+        arrays["head"],
+        arrays["capacity"],
+        arrays.get("reverse_capacity"),
         num_vertices=header["num_vertices"],
     )
     if "labels" in header:
-        labels = tuple(header["labels"])
-        index = {label: i for i, label in enumerate(labels)}
-        if len(index) != network.num_vertices or len(labels) != network.num_vertices:
-            raise InvalidInputError(f"{len(index)} labels for {network.num_vertices} vertices")
-        network = dataclasses.replace(network, labels=labels, _label_index=index)
+        network = _labelled(network, header["labels"])
     if "source" not in header:
         return network
-    source, sink = _terminals(network, header["source"]), _terminals(network, header["sink"])
-    return MaxFlowProblem(network, source, sink, str(header["name"]))
+    source, sink = (_terminals(network, role, header.get(role)) for role in ("source", "sink"))
+    return MaxFlowProblem(network, source, sink, str(header.get("name", "")))
+
+
+def _labelled(network: FlowNetwork, labels: Any) -> FlowNetwork:
+    if not isinstance(labels, list) or {type(label) for label in labels} not in (set(), {int}, {str}):
+        raise InvalidInputError("labels are a list of int or of str")
+    index = {label: i for i, label in enumerate(labels)}
+    if len(index) != network.num_vertices or len(labels) != network.num_vertices:
+        raise InvalidInputError(f"{len(index)} labels for {network.num_vertices} vertices")
+    return dataclasses.replace(network, labels=tuple(labels), _label_index=index)
 
 
 def _plain(vertices: int | tuple[int, ...]) -> int | list[int]:
@@ -127,10 +124,11 @@ def _plain(vertices: int | tuple[int, ...]) -> int | list[int]:
     return operator.index(vertices)
 
 
-def _terminals(network: FlowNetwork, given: Any) -> int | tuple[int, ...]:
-    several = isinstance(given, list)
-    vertices = tuple(operator.index(vertex) for vertex in (given if several else [given]))
+def _terminals(network: FlowNetwork, role: str, given: Any) -> int | tuple[int, ...]:
+    vertices = given if isinstance(given, list) else [given]
     for vertex in vertices:
-        if not 0 <= vertex < network.num_vertices:
-            raise InvalidInputError(f"terminal {vertex} is out of range")
-    return vertices if several else vertices[0]
+        if type(vertex) is not int or not 0 <= vertex < network.num_vertices:
+            raise InvalidInputError(
+                f"{role} {vertex!r:.40} is not a vertex from 0 to {network.num_vertices - 1}"
+            )
+    return tuple(vertices) if isinstance(given, list) else vertices[0]

@@ -23,6 +23,10 @@ from ..kernels.kernel import kernel
 INTEGER = re.compile(rb"-?\d+")
 FLOAT = re.compile(rb"-?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?)(?=\s|\Z)", re.IGNORECASE)
 TOKEN = re.compile(rb"\S+")
+#: The line of a problem: its kind, and how many vertices and arcs it announces.
+PROBLEM = re.compile(rb"^[ \t]*p[ \t]+(\S+)[ \t]+(\d{1,18})[ \t]+(\d{1,18})[ \t\r]*$", re.MULTILINE)
+#: More bytes than a line has, and more than all comments together have.
+LONGEST_LINE, MOST_COMMENTS = 256, 1 << 26
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -338,8 +342,11 @@ class RecordReader:
 
     def fail(self, position: int | None, message: str) -> NoReturn:
         """Raise a ParseError about the line that holds byte `position`, or about the whole file."""
-        line = None if position is None else self.data.count(b"\n", 0, position) + 1
-        raise ParseError(self.path, line, message)
+        raise ParseError(self.path, None if position is None else self.line_number(position), message)
+
+    def line_number(self, position: int) -> int:
+        """Return the number, from 1, of the line that holds byte `position`."""
+        return self.data.count(b"\n", 0, position) + 1
 
     @property
     def _with_floats(self) -> bool:
@@ -369,6 +376,15 @@ class RecordReader:
 
     def _fail_mixed(self, position: int) -> NoReturn:
         self.fail(position, "the file mixes floats with integers past 2**53, which float64 cannot hold")
+
+
+def announced_bytes(head: bytes) -> int | None:
+    """Return how many bytes a DIMACS problem may have, by its p line; None where `head` has no such line."""
+    problem = PROBLEM.search(head)
+    if problem is None:
+        return None
+    kind, vertices, arcs = problem[1], int(problem[2]), int(problem[3])
+    return MOST_COMMENTS + LONGEST_LINE * (arcs + (vertices if kind == b"asn" else 0))
 
 
 def integer_value(text: bytes) -> int:

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import InvalidInputError
 from ..graph.network import INT64_MAX, FlowNetwork
 from ..kernels.kernel import kernel
-from .files import read_bytes, replacing
+from .files import checked_path, parsing, read_bytes, replacing
 from .record_reader import Number, RecordReader, shown
 from .record_writer import write_comment, write_records
 
@@ -96,6 +96,7 @@ def write_solution(
     f 1 2 3
     f 2 3 1
     """
+    path = checked_path(path)
     arcs = FlowNetwork.from_arrays(tail, head, 0)
     flows = np.asarray(flow)
     if flows.shape != (arcs.num_arcs,) or (flows.dtype.kind not in "iuf" and flows.size):
@@ -110,7 +111,7 @@ def write_solution(
     amount = flows[used].astype(np.float64 if flows.dtype.kind == "f" else np.int64)
     first, second = arcs.tail[used], arcs.head[used]
     forward = amount > 0
-    with replacing(path, compress=Path(path).suffix == ".gz") as file:
+    with replacing(path, compress=path.suffix == ".gz") as file:
         write_comment(file, comment or "")
         file.write(f"s {np.asarray(value).item()!r}\n".encode())
         ends = np.where(forward, first, second), np.where(forward, second, first)
@@ -138,21 +139,8 @@ def read_solution(path: str | Path) -> FlowSolution:
     >>> read_solution(path)
     FlowSolution(value 3, 1 arcs with flow)
     """
-    reader = RecordReader(path, read_bytes(path), b"f")
-    reader.expect((Number("flow", -INT64_MAX),), 2**32 - 1, len(reader.data))
-    value: int | float | None = None
-    while (line := reader.next_line()) is not None:
-        if line.fields[0] != b"s":
-            letter = shown(line.fields[0])
-            reader.fail(line.position, f"unknown line type {letter}: expected 'c', 's' or 'f'")
-        if len(line.fields) != 2:
-            reader.fail(line.position, f"expected 's VALUE', got {len(line.fields)} fields")
-        if value is not None:
-            reader.fail(line.position, "a second s line")
-        value = reader.number(line.position, line.fields[1], Number("value", -INT64_MAX))
-    if value is None:
-        reader.fail(None, "the file has no line 's VALUE'" if reader.data else "the file is empty")
-    return FlowSolution(value, reader.tail.copy(), reader.head.copy(), reader.numbers(0).copy())
+    with parsing(path, "DIMACS solution"):
+        return _read(path, read_bytes(path))
 
 
 def flow_on_arcs(network: FlowNetwork, solution: FlowSolution) -> NDArray[Any]:
@@ -230,6 +218,24 @@ def flow_on_arcs(network: FlowNetwork, solution: FlowSolution) -> NDArray[Any]:
     net = used[: network.num_arcs]
     net[backward] -= used[network.num_arcs :]
     return net
+
+
+def _read(path: str | Path, data: bytes) -> FlowSolution:
+    reader = RecordReader(path, data, b"f")
+    reader.expect((Number("flow", -INT64_MAX),), 2**32 - 1, len(reader.data))
+    value: int | float | None = None
+    while (line := reader.next_line()) is not None:
+        if line.fields[0] != b"s":
+            letter = shown(line.fields[0])
+            reader.fail(line.position, f"unknown line type {letter}: expected 'c', 's' or 'f'")
+        if len(line.fields) != 2:
+            reader.fail(line.position, f"expected 's VALUE', got {len(line.fields)} fields")
+        if value is not None:
+            reader.fail(line.position, "a second s line")
+        value = reader.number(line.position, line.fields[1], Number("value", -INT64_MAX))
+    if value is None:
+        reader.fail(None, "the file has no line 's VALUE'" if reader.data else "the file is empty")
+    return FlowSolution(value, reader.tail.copy(), reader.head.copy(), reader.numbers(0).copy())
 
 
 @kernel

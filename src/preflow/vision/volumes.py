@@ -6,7 +6,9 @@ are (z, y, x), as everywhere.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -61,7 +63,11 @@ def read_volume(path: str | Path) -> Volume:
         NiBabel is not installed.
     """
     nibabel = _nibabel("reading volumes")
-    content = read_bytes(path)
+    content = read_bytes(path, _announced_bytes)
+    announced = _announced_bytes(content)
+    if announced is not None and announced > len(content):
+        message = "is not a NIfTI file, or a damaged one: its header announces"
+        raise ParseError(path, None, f"{message} {announced:,} bytes, it has {len(content):,}")
     try:
         image = nibabel.Nifti1Image.from_bytes(content)
         values = np.asanyarray(image.dataobj)
@@ -167,6 +173,18 @@ def _middle(mask: NDArray[np.bool_], axis: int) -> int:
     if not counts.any():
         return int(mask.shape[axis]) // 2
     return int(np.searchsorted(np.cumsum(counts), counts.sum() / 2))
+
+
+def _announced_bytes(head: bytes) -> int | None:
+    """Return how many bytes a NIfTI file has at least, by its header; None where `head` holds no header."""
+    nibabel = _nibabel("reading volumes")
+    damage = (nibabel.wrapstruct.WrapStructError, nibabel.spatialimages.HeaderDataError, KeyError, ValueError)
+    try:
+        header = nibabel.Nifti1Header.from_fileobj(BytesIO(head), check=False)
+        offset, itemsize = int(header.get_data_offset()), int(header.get_data_dtype().itemsize)
+        return offset + itemsize * math.prod(map(int, header.get_data_shape()))
+    except (*damage, OverflowError):  # reading the whole file says what is wrong with its header
+        return None
 
 
 def _nibabel(feature: str) -> ModuleType:

@@ -1,0 +1,142 @@
+"""Arrays from NumPy's files ``.npy`` and ``.npz``, whose headers are checked before anything is allocated.
+
+``numpy.load`` allocates what a header announces, and ends in errors of a dozen kinds on damaged files. Here a
+header is compared with the bytes that there are, and nothing is ever unpickled.
+"""
+
+from __future__ import annotations
+
+import math
+import zipfile
+from collections.abc import Iterable
+from io import BytesIO
+from pathlib import Path
+from tokenize import TokenError
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.lib import format as numpy_format
+from numpy.typing import NDArray
+
+from ..errors import ParseError
+from ..graph.network import INT64_MAX
+from .files import PIECE, parsing
+
+NUMPY_MAGIC, ZIP_MAGIC = b"\x93NUMPY", b"PK\x03\x04"
+
+#: Kinds of dtype that are read: bool, integers, floats, complex numbers, bytes and text.
+KINDS = "biufcSU"
+#: More bytes than a header has.
+MOST_HEADER = 1 << 16
+#: A deflated byte is at most this many bytes.
+MOST_DEFLATED = 1032
+#: What damaged headers, and damaged archives, end in beside the errors of any damaged content.
+BAD_HEADER = (SyntaxError, TokenError, TypeError)
+BAD_ARCHIVE = (zipfile.BadZipFile, NotImplementedError, RuntimeError, KeyError, IndexError)
+
+
+def announced_array_bytes(head: bytes) -> int | None:
+    """Return how many bytes an .npy file has, by its header; None where `head` holds no header."""
+    try:
+        stream = BytesIO(head)
+        shape, _, dtype = _header(stream)
+    except (ValueError, EOFError, RecursionError, MemoryError, *BAD_HEADER):
+        return None
+    return stream.tell() + math.prod(shape) * dtype.itemsize
+
+
+def read_array(path: str | Path, data: bytes, name: str = "") -> NDArray[Any]:
+    """Return the array of the content of an .npy file.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file, for messages.
+    data : bytes
+    name : str
+        The array's name in an archive, for messages.
+
+    Raises
+    ------
+    ParseError
+        The content is damaged, or of objects, which would have to be unpickled.
+    """
+    return _array(path, BytesIO(data), len(data), name)
+
+
+def read_arrays(path: str | Path, file: BinaryIO, names: Iterable[str]) -> dict[str, NDArray[Any]]:
+    """Return arrays of an .npz file.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file, for messages.
+    file : binary file
+        Open for reading and seekable.
+    names : iterable of str
+        Arrays to read; those that the archive lacks are left out.
+
+    Raises
+    ------
+    ParseError
+        The archive or one of the arrays is damaged.
+    """
+    arrays = {}
+    with parsing(path, "NumPy archive", *BAD_ARCHIVE), zipfile.ZipFile(file) as archive:
+        size = file.seek(0, 2)
+        members = {info.filename: info for info in archive.infolist()}
+        for name in names:
+            member = members.get(f"{name}.npy")
+            if member is None:
+                continue
+            if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise ParseError(path, None, f"{name} is neither stored nor deflated, as NumPy writes arrays")
+            expansion = 1 if member.compress_type == zipfile.ZIP_STORED else MOST_DEFLATED
+            if member.file_size > expansion * min(member.compress_size, size):
+                raise ParseError(
+                    path, None, f"{name} has {member.file_size:,} bytes, more than the file can hold"
+                )
+            with archive.open(member) as stream:
+                arrays[name] = _array(path, stream, member.file_size, name)
+    return arrays
+
+
+def _array(path: str | Path, stream: Any, size: int, name: str) -> NDArray[Any]:
+    """Return the array of a stream of `size` bytes."""
+    which = f"{name}: " if name else ""
+    with parsing(path, f"NumPy array{' ' * bool(name)}{name}", *BAD_HEADER):
+        head = BytesIO(stream.read(min(size, MOST_HEADER)))
+        shape, by_columns, dtype = _header(head)
+        if dtype.kind not in KINDS or dtype.itemsize == 0:
+            raise ParseError(path, None, f"{which}expected numbers, got dtype {dtype}")
+        num_bytes = math.prod(shape) * dtype.itemsize
+        if num_bytes != size - head.tell():
+            message = f"an array of shape {shape} and dtype {dtype} has {num_bytes:,} bytes"
+            raise ParseError(path, None, f"{which}{message}, the file has {size - head.tell():,}")
+        content = np.empty(num_bytes, dtype=np.uint8)
+        filled = _fill(content, head)
+        while filled < num_bytes:
+            got = _fill(content[filled : filled + PIECE], stream)
+            if not got:
+                raise EOFError(f"{num_bytes - filled:,} bytes are missing")
+            filled += got
+        if stream.read(1):  # also compares the checksum of an archive's member
+            raise ValueError("has more bytes than announced")
+        return content.view(dtype).reshape(shape, order="F" if by_columns else "C")
+
+
+def _fill(target: NDArray[np.uint8], stream: Any) -> int:
+    """Read into `target` and return how many bytes came."""
+    return int(stream.readinto(target.data)) if len(target) else 0
+
+
+def _header(stream: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Read an array's header: shape, whether it is stored by columns, and dtype."""
+    version = numpy_format.read_magic(stream)
+    if version not in ((1, 0), (2, 0)):
+        raise ValueError(f"version {version} of the format")
+    read = numpy_format.read_array_header_1_0 if version == (1, 0) else numpy_format.read_array_header_2_0
+    shape, by_columns, dtype = read(stream)
+    if not all(0 <= length <= INT64_MAX for length in shape):
+        raise ValueError(f"shape {shape}")
+    return shape, by_columns, dtype
