@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import logging
 import os
+import pickle
+import stat
 import subprocess
 import sys
 import time
 import tracemalloc
+import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +26,7 @@ from preflow.graph.residual import ResidualNetwork, build_residual
 from preflow.kernels.atomics import relaxed_load
 from preflow.kernels.bfs import distances_to_sink
 from preflow.kernels.clock import now
-from preflow.kernels.kernel import PACKAGE, cache_directory, kernel, source_hash
+from preflow.kernels.kernel import PACKAGE, _Messages, cache_directory, kernel, source_hash
 from strategies import SmallProblem, small_problems
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
@@ -210,12 +214,169 @@ def test_unwritable_cache_is_a_warning_not_an_error(
     def double(x: int) -> int:
         return 2 * x
 
+    monkeypatch.setattr(_Messages, "uncached", False)
     with caplog.at_level(logging.INFO, logger="preflow"):
         assert double(4) == 8
     assert "cannot be cached" in caplog.text
+
+
+# Who is trusted: the cache is pickles
+
+
+def cached_double(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], int]:
+    """Return a kernel, as a new process would load it, with its cache in a folder."""
+    monkeypatch.setenv("PREFLOW_CACHE_DIR", str(folder))
+    monkeypatch.setattr(_Messages, "uncached", False)
+
+    @kernel
+    def double(x: int) -> int:
+        return 2 * x
+
+    return double
+
+
+def was_compiled(function: Callable[[int], int]) -> bool:
+    """Whether calling a kernel compiles it; checks its result, too."""
+    assert function(4) == 8
+    return sum(function.stats.cache_misses.values()) > 0  # type: ignore[attr-defined]
+
+
+def cache_files(folder: Path) -> dict[str, Path]:
+    """Return the index and the file of machine code of the only kernel in a cache."""
+    return {path.suffix: path for path in folder.rglob("*.nb?")}
+
+
+class Evil:
+    """What makes a folder when it is unpickled."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.mkdir, (str(self.folder),)
+
+
+def plant(path: Path, value: Any) -> None:
+    """Write a file as the cache would."""
+    content = pickle.dumps(value)
+    path.write_bytes(zlib.crc32(content).to_bytes(4, "little") + content)
+
+
+@pytest.fixture
+def new_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache with a kernel in it, made below a folder that is not there yet."""
+    cache = tmp_path / "new" / "cache"
+    assert was_compiled(cached_double(cache, monkeypatch))
+    assert not was_compiled(cached_double(cache, monkeypatch))
+    return cache
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="permissions of POSIX")
+def test_the_cache_is_private(new_cache: Path) -> None:
+    for path in (new_cache.parent, new_cache, *new_cache.rglob("*")):
+        assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="permissions of POSIX")
+@pytest.mark.parametrize("which", ["cache", "folder", ".nbi", ".nbc"])
+@pytest.mark.parametrize("how", ["group", "others", "owner"])
+def test_what_others_can_write_is_not_unpickled(
+    which: str,
+    how: str,
+    new_cache: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    files = cache_files(new_cache)
+    for file in files.values():
+        plant(file, Evil(tmp_path / "hacked"))
+    target = {"cache": new_cache, "folder": files[".nbi"].parent, **files}[which]
+    if which == ".nbc":  # a good index leads to it
+        files[".nbi"].unlink()
+        files[".nbc"].unlink()
+        assert was_compiled(cached_double(new_cache, monkeypatch))
+        plant(files[".nbc"], Evil(tmp_path / "hacked"))
+    if how != "owner":
+        target.chmod(target.stat().st_mode | (0o020 if how == "group" else 0o002))
+    elif os.geteuid() == 0:
+        os.chown(target, 12345, -1)
+    else:
+        monkeypatch.setattr(os, "geteuid", lambda: 12345)
+    with caplog.at_level(logging.WARNING, logger="preflow"):
+        assert was_compiled(cached_double(new_cache, monkeypatch))
+    assert not (tmp_path / "hacked").exists()
+    reason = "belongs to user" if how == "owner" else "others can write to it"
+    told = [record for record in caplog.records if reason in record.getMessage()]
+    assert len(told) == 1
+    assert os.geteuid() != 0 or str(target) in told[0].getMessage()
+
+
+def test_relative_folders_and_no_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nothing is loaded from the current folder, and nothing ends in an error."""
+    monkeypatch.chdir(tmp_path)
+    with caplog.at_level(logging.WARNING, logger="preflow"):
+        assert was_compiled(cached_double(Path("relative"), monkeypatch))
+    assert caplog.text.count("PREFLOW_CACHE_DIR is an absolute path, got 'relative'") == 1
+    double = cached_double(tmp_path, monkeypatch)
+    monkeypatch.delenv("PREFLOW_CACHE_DIR")
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    assert cache_directory() == Path.home() / ".cache" / "preflow"
+
+    def no_home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", no_home)
+    with caplog.at_level(logging.WARNING, logger="preflow"):
+        assert was_compiled(double)
+    assert caplog.text.count("no home folder") == 1
+    monkeypatch.setattr(Path, "home", lambda: Path())
+    with pytest.raises(OSError, match="home folder is an absolute path"):
+        cache_directory()
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
+@pytest.mark.parametrize("damage", ["empty", "short", "flipped", "foreign", "other", "junk"])
+def test_damaged_cache_files_are_compiled_again(
+    suffix: str,
+    damage: str,
+    new_cache: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    file = cache_files(new_cache)[suffix]
+    content = file.read_bytes()
+    if damage == "foreign":
+        plant(file, Unloadable())
+    elif damage == "other":
+        plant(file, ("something", "else"))
+    else:
+        changed = {"empty": b"", "short": content[:-9], "junk": b"no pickle"}
+        file.write_bytes(changed.get(damage, content[:50] + bytes([content[50] ^ 1]) + content[51:]))
+    with caplog.at_level(logging.WARNING, logger="preflow"):
+        assert was_compiled(cached_double(new_cache, monkeypatch))
+    # An index of other sources is no damage.
+    assert caplog.text.count("is not loaded") == ((damage, suffix) != ("other", ".nbi"))
+    assert not was_compiled(cached_double(new_cache, monkeypatch))
+
+
+class Unloadable:
+    """What cannot be unpickled."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return int, ("no number",)
 
 
 def test_source_hash_follows_imports() -> None:
     import preflow.maxflow.serial_fifo as module
 
     assert len(source_hash(Path(module.__file__ or ""))) == 64
+
+
+def test_sources_are_utf8_in_every_locale() -> None:
+    code = "import preflow.kernels.kernel as k; [k._imported_files(p) for p in k.PACKAGE.rglob('*.py')]"
+    plain = {**os.environ, "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
+    subprocess.run([sys.executable, "-c", code], env=plain, check=True)

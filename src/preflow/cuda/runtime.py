@@ -52,9 +52,9 @@ def source_with_headers(path: Path) -> str:
             return ""
         seen.add(name)
         beside = path.with_name(name)
-        return INCLUDE.sub(paste, (beside if beside.exists() else HEADERS / name).read_text())
+        return INCLUDE.sub(paste, (beside if beside.exists() else HEADERS / name).read_text("utf-8"))
 
-    return INCLUDE.sub(paste, path.read_text())
+    return INCLUDE.sub(paste, path.read_text("utf-8"))
 
 
 def flat_arguments(arguments: Any) -> Iterator[Any]:
