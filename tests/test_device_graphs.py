@@ -33,12 +33,12 @@ class GpuMatrix:
     def __init__(self, matrix: Any) -> None:
         self.matrix = matrix
         self.format, self.shape = matrix.format, matrix.shape
-        for name in ("row", "col", "indptr", "indices", "data"):
+        for name in ("row", "col", "indptr", "indices", "offsets", "data"):
             if hasattr(matrix, name):
                 setattr(self, name, OnGpu(getattr(matrix, name)))
 
     def tocsr(self) -> GpuMatrix:
-        return GpuMatrix(self.matrix.tocsr())
+        raise AssertionError("no method of a matrix is called before its arrays have been checked")
 
 
 def neighbours(adjacency: Adjacency) -> list[list[int]]:

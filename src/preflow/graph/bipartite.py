@@ -23,6 +23,7 @@ from .bipartite_input import (
     read_lines,
 )
 from .placement import HostArrays
+from .sparse_input import read_sparse
 
 if TYPE_CHECKING:
     import networkx
@@ -227,22 +228,13 @@ class BipartiteGraph(HostArrays):
             from .device_bipartite import matrix_on_device
 
             return matrix_on_device(matrix, explicit_zeros)
-        import scipy.sparse
-
-        if not scipy.sparse.issparse(matrix):
-            raise InvalidInputError(f"expected a scipy sparse matrix, got {type(matrix).__name__}")
-        if matrix.ndim != 2:
-            raise InvalidInputError(f"a matrix has two dimensions; this one has shape {matrix.shape}")
-        if matrix.format == "coo":  # not by tocsr, which adds duplicates up, to zeros perhaps
-            kept = kept_entries(matrix.data, explicit_zeros)
-            return cls.from_edges(matrix.row[kept], matrix.col[kept], matrix.shape)
-        by_column = matrix.format == "csc"
-        stored = matrix if by_column else matrix.tocsr()
-        shape = stored.shape[::-1] if by_column else stored.shape
-        arrays = (stored.indptr, stored.indices, stored.data)
-        lines = Adjacency(*read_lines(np, shape, arrays, explicit_zeros))
-        sides = (None, lines) if by_column else (lines, None)
-        return cls(int(matrix.shape[0]), int(matrix.shape[1]), *sides)
+        entries = read_sparse(matrix)
+        if entries.form == "coo":
+            kept = kept_entries(entries.data, explicit_zeros)
+            return cls.from_edges(entries.major[kept], entries.minor[kept], entries.shape)
+        lines = Adjacency(*read_lines(np, entries, explicit_zeros))
+        sides = (None, lines) if entries.form == "csc" else (lines, None)
+        return cls(*entries.shape, *sides)
 
     @classmethod
     def from_networkx(

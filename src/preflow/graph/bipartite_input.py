@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidInputError
+from .sparse_input import SparseEntries, check_integers, check_range
 
 #: More edges, rows or columns than this do not fit indices of 32 bits; the largest value means "none".
 MOST_NARROW = 2**32 - 2
@@ -28,24 +29,22 @@ def kept_entries(data: Any, explicit_zeros: bool) -> Any:
     return slice(None) if explicit_zeros else data != 0
 
 
-def read_lines(xp: Any, shape: tuple[int, int], arrays: Any, explicit_zeros: bool) -> tuple[Any, Any]:
+def read_lines(xp: Any, entries: SparseEntries, explicit_zeros: bool) -> tuple[Any, Any]:
     """Return where the lines of a compressed matrix begin, and the other ends of its edges, as unsigned.
 
     Parameters
     ----------
     xp : module
-        What the arrays belong to.
-    shape : (int, int)
-        Number of lines, and their length: rows and columns of a CSR matrix, the reverse of a CSC matrix.
-    arrays : (indptr, indices, data)
+        The module that the arrays belong to.
+    entries : SparseEntries
+        In the form "csr" or "csc".
     explicit_zeros : bool
         Whether stored zeros are edges.
     """
-    indptr, indices, data = arrays
-    kept = kept_entries(data, explicit_zeros)
-    first, neighbour = _checked_lines(indptr, indices, *map(int, shape))
-    if not explicit_zeros and len(data):
-        kept = kept[: len(neighbour)]
+    kept = kept_entries(entries.data, explicit_zeros)
+    dtype = index_dtype(*entries.shape, len(entries.minor))
+    first, neighbour = as_index(entries.major, dtype), as_index(entries.minor, dtype)
+    if not explicit_zeros and len(neighbour):
         before = xp.zeros(len(kept) + 1, dtype=first.dtype)
         before[1:] = xp.cumsum(kept, dtype=first.dtype)
         first, neighbour = before[first], neighbour[kept]
@@ -59,8 +58,8 @@ def checked_ends(row: Any, column: Any, shape: Any) -> tuple[int, int]:
     if shape is None:
         shape = (_least_size(row), _least_size(column))
     num_rows, num_columns = _checked_shape(shape)
-    _check_range(row, "row", num_rows)
-    _check_range(column, "column", num_columns)
+    check_range(row, "row", num_rows)
+    check_range(column, "column", num_columns)
     return num_rows, num_columns
 
 
@@ -70,38 +69,11 @@ def ascends(values: Any) -> bool:
     return bool((beginning[1:] >= beginning[:-1]).all()) and bool((values[1:] >= values[:-1]).all())
 
 
-def _checked_lines(indptr: Any, indices: Any, lines: int, across: int) -> tuple[Any, Any]:
-    if indptr.shape != (lines + 1,) or indices.ndim != 1:
-        raise InvalidInputError(f"indptr has shape {indptr.shape}, expected ({lines + 1},)")
-    indptr, indices = _native(indptr), _native(indices)
-    num_edges = int(indptr[-1])
-    if int(indptr[0]) != 0 or (indptr[1:] < indptr[:-1]).any():
-        raise InvalidInputError("indptr does not start at 0 and ascend")
-    if num_edges > len(indices):
-        raise InvalidInputError(f"indptr ends at {num_edges}, there are {len(indices)} indices")
-    indices = indices[:num_edges]
-    dtype = index_dtype(lines, across, num_edges)
-    _check_range(indices, "index", across)
-    return as_index(indptr, dtype), as_index(indices, dtype)
-
-
 def as_index(values: Any, dtype: Any) -> Any:
     """Return numbers that are not negative in another dtype, in place where the width is the same."""
     if values.dtype.kind in "iu" and values.dtype.itemsize == np.dtype(dtype).itemsize:
         values = values.view(dtype)
     return values.astype(dtype, order="C", copy=False)
-
-
-def _check_range(values: Any, name: str, size: int) -> None:
-    if len(values) == 0:
-        return
-    signed = values.dtype.kind == "i"
-    # As unsigned numbers negative ones are large: one pass finds both faults.
-    if int((values.view(f"u{values.dtype.itemsize}") if signed else values).max()) < size:
-        return
-    if signed and int(values.min()) < 0:
-        raise InvalidInputError(f"{name} is negative: {int(values.min())}")
-    raise InvalidInputError(f"{name} {int(values.max())} is out of range: there are {size}, numbered from 0")
 
 
 def _checked_shape(shape: Any) -> tuple[int, int]:
@@ -123,20 +95,4 @@ def numbers_of(values: ArrayLike, name: str) -> NDArray[Any]:
         numbers = np.asarray(values)
     except ValueError as error:
         raise InvalidInputError(f"{name} is not an array: {error}") from None
-    return check_numbers(numbers, name)  # type: ignore[no-any-return]
-
-
-def check_numbers(numbers: Any, name: str) -> Any:
-    """Check that an array holds integers, in one dimension, and return it."""
-    if numbers.ndim != 1:
-        raise InvalidInputError(f"{name} has one dimension, got shape {numbers.shape}")
-    if numbers.size == 0:
-        return numbers.astype(np.int64)
-    if numbers.dtype.kind not in "iu":
-        raise InvalidInputError(f"{name} holds integers, got dtype {numbers.dtype}")
-    return _native(numbers)
-
-
-def _native(numbers: Any) -> Any:
-    """Return numbers in the machine's byte order, which views of their bytes need."""
-    return numbers.astype(numbers.dtype.newbyteorder("="), copy=False)
+    return check_integers(numbers, name)  # type: ignore[no-any-return]

@@ -15,6 +15,7 @@ from ..errors import InvalidInputError
 from ..parallel.pieces import run_pieces
 from .placement import HostArrays, host_array, is_tensor, taken, without_gradient
 from .point_costs import PointCosts
+from .sparse_input import read_sparse
 
 if TYPE_CHECKING:
     from .device_costs import DeviceCosts
@@ -282,26 +283,69 @@ def within(xp: Any, sizes: Any, n: int, m: int) -> Any:
 
 
 def _from_scipy(matrix: Any, maximize: bool) -> SparseCosts:
-    if getattr(matrix, "ndim", 2) != 2:
-        raise InvalidInputError(f"cost has two dimensions, got shape {matrix.shape}")
-    stored = matrix.tocsr()
-    if not stored.has_canonical_format:
-        stored = stored.copy()
-        stored.sum_duplicates()
-    n, m = map(int, stored.shape)
+    entries = read_sparse(matrix)
+    n, m = entries.shape
+    _check_columns(m)
+    values = _wide(_as_numbers(entries.data))
+    _check(values, maximize, min(n, m))
+    if entries.form == "csr" and _rise(entries.major, entries.minor):
+        first, column = entries.major, entries.minor
+    else:
+        row, column = entries.ends()
+        first, column, values = _by_rows(row, column, values, entries.shape)
+        _check(values, maximize, min(n, m))
+    return _allowed_pairs(first, column, values, m, maximize)
+
+
+def _check_columns(m: int) -> None:
     if m > 2**32 - 2:
         raise InvalidInputError(f"at most {2**32 - 2} columns, got {m}")
-    values = _wide(_as_numbers(stored.data))
-    _check(values, maximize, min(n, m))
-    row = np.repeat(np.arange(n), np.diff(stored.indptr))
-    column = stored.indices
+
+
+def _rise(first: NDArray[Any], column: NDArray[Any]) -> bool:
+    """Return whether the columns of each row ascend, none of them twice."""
+    falls = np.flatnonzero(column[1:] <= column[:-1]) + 1
+    begins = np.zeros(len(column) + 1, dtype=np.bool_)
+    begins[first] = True
+    return bool(begins[falls].all())
+
+
+def _by_rows(
+    row: NDArray[Any], column: NDArray[Any], values: NDArray[Any], shape: tuple[int, int]
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return pairs by rows and ascending columns: where rows begin, columns, and costs.
+
+    The costs of a pair that is there several times are added up, as SciPy does.
+    """
+    from scipy.sparse import csr_array
+
+    grouped = csr_array((values, (row, column)), shape=shape)
+    if len(grouped.data) == len(values):
+        return grouped.indptr, grouped.indices, grouped.data
+    order = np.lexsort((column, row))
+    row, column, values = row[order], column[order], values[order]
+    is_new = np.append(True, (row[1:] != row[:-1]) | (column[1:] != column[:-1]))
+    begins = np.flatnonzero(is_new)
+    if values.dtype.kind == "i":
+        rough = np.add.reduceat(values.astype(np.float64), begins)
+        if np.abs(rough).max() > 2.0 * LARGEST_INTEGER:
+            raise InvalidInputError("integer costs are at most 2**59; those of a pair add up to more")
+    first = np.zeros(shape[0] + 1, dtype=np.int64)
+    np.cumsum(np.bincount(row[begins], minlength=shape[0]), out=first[1:])
+    return first, column[begins], np.add.reduceat(values, begins)
+
+
+def _allowed_pairs(
+    first: NDArray[Any], column: NDArray[Any], values: NDArray[Any], m: int, maximize: bool
+) -> SparseCosts:
+    """Return costs given by rows without the pairs that are not allowed."""
     if values.dtype.kind == "f":
         allowed = np.isfinite(values)
         if not allowed.all():
-            row, column, values = row[allowed], column[allowed], values[allowed]
-    first = np.zeros(n + 1, dtype=np.uint64)
-    np.cumsum(np.bincount(row, minlength=n), out=first[1:])
-    return SparseCosts(first, column.astype(np.uint32), _for_kernels(values), m, maximize)
+            first = np.append(0, np.cumsum(allowed))[first]
+            column, values = column[allowed], values[allowed]
+    column = np.ascontiguousarray(column, dtype=np.uint32)
+    return SparseCosts(first.astype(np.uint64), column, _for_kernels(values), m, maximize)
 
 
 def _as_numbers(values: NDArray[Any], threads: int = 1) -> NDArray[Any]:

@@ -23,8 +23,9 @@ from ..cuda import runtime
 from ..cuda.runtime import Device
 from ..errors import UnsuitableMethodError
 from .bipartite import Adjacency, BipartiteGraph
-from .bipartite_input import as_index, ascends, check_numbers, checked_ends, kept_entries, read_lines
+from .bipartite_input import as_index, ascends, checked_ends, kept_entries, read_lines
 from .placement import DeviceArrays, require_memory, restorer, taken
+from .sparse_input import check_integers, read_entries
 
 SOURCE = Path(__file__).with_suffix(".cu")
 #: Labels go up to the number of vertices; the two largest numbers of 32 bits mean something else. Kernels go
@@ -116,7 +117,7 @@ def edges_on_device(row: Any, column: Any, shape: tuple[int, int] | None) -> Dev
     """Build a graph from arrays on a GPU: see :meth:`preflow.BipartiteGraph.from_edges`."""
     device = runtime.find_device()
     rows, columns = (
-        check_numbers(taken(device, values, name, "graph"), name)
+        check_integers(taken(device, values, name, "graph"), name)
         for values, name in ((row, "row"), (column, "column"))
     )
     return _from_ends(device, rows, columns, shape, restorer(device, row))
@@ -140,21 +141,16 @@ def _from_ends(device: Device, row: Any, column: Any, shape: Any, restore: Any) 
 def matrix_on_device(matrix: Any, explicit_zeros: bool) -> DeviceBipartiteGraph:
     """Build the graph of a sparse matrix on a GPU: see :meth:`preflow.BipartiteGraph.from_scipy`."""
     device = runtime.find_device()
-    stored = matrix if matrix.format in ("coo", "csc") else matrix.tocsr()
-    names = ("row", "col", "data") if stored.format == "coo" else ("indptr", "indices", "data")
-    arrays = tuple(taken(device, getattr(stored, name), name, "matrix") for name in names)
-    restore = restorer(device, stored.data)
-    if stored.format == "coo":
-        kept = kept_entries(arrays[2], explicit_zeros)
-        return _from_ends(device, arrays[0][kept], arrays[1][kept], tuple(stored.shape), restore)
-    num_rows, num_columns = map(int, stored.shape)
-    _check_size(num_rows, num_columns, len(arrays[1]))
-    by_column = stored.format == "csc"
-    shape = (num_columns, num_rows) if by_column else (num_rows, num_columns)
-    lines = Adjacency(*read_lines(device.xp, shape, arrays, explicit_zeros))
+    entries = read_entries(device.xp, matrix, lambda values, name: taken(device, values, name, "matrix"))
+    restore = restorer(device, matrix.data)
+    if entries.form == "coo":
+        kept = kept_entries(entries.data, explicit_zeros)
+        return _from_ends(device, entries.major[kept], entries.minor[kept], entries.shape, restore)
+    _check_size(*entries.shape, len(entries.minor))
+    lines = Adjacency(*read_lines(device.xp, entries, explicit_zeros))
     device.synchronize()
-    sides = (None, lines) if by_column else (lines, None)
-    return DeviceBipartiteGraph(num_rows, num_columns, *sides, device=device, restore=restore)
+    sides = (None, lines) if entries.form == "csc" else (lines, None)
+    return DeviceBipartiteGraph(*entries.shape, *sides, device=device, restore=restore)
 
 
 def graph_on_device(graph: BipartiteGraph, device: Device) -> DeviceBipartiteGraph:

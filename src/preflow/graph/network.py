@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..cuda.runtime import is_on_gpu
 from ..errors import CapacityOverflowError, InvalidInputError
 from .placement import HostArrays
+from .sparse_input import read_sparse
 
 if TYPE_CHECKING:
     import networkx
@@ -134,8 +135,13 @@ class FlowNetwork(HostArrays):
     def from_scipy(cls, matrix: scipy.sparse.sparray | scipy.sparse.spmatrix) -> FlowNetwork:
         """Build a network from a square sparse matrix: entry (u, v) is the capacity of an arc u -> v.
 
-        Arcs come in row-major order of the matrix's CSR form, column indices as stored; duplicate
-        entries are parallel arcs.
+        Arcs come in the order in which a COO or CSR matrix stores its entries, by rows for other formats.
+        Entries that are stored twice are parallel arcs.
+
+        Raises
+        ------
+        InvalidInputError
+            No square sparse matrix of two dimensions, or its arrays do not fit each other.
 
         Examples
         --------
@@ -143,17 +149,15 @@ class FlowNetwork(HostArrays):
         >>> FlowNetwork.from_scipy(scipy.sparse.csr_array([[0, 3], [0, 0]]))
         FlowNetwork(2 vertices, 1 arcs, int64)
         """
-        import scipy.sparse
-
-        if not scipy.sparse.issparse(matrix):
-            raise InvalidInputError(f"expected a scipy sparse matrix, got {type(matrix).__name__}")
-        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
-            raise InvalidInputError(f"a capacity matrix is square; this one has shape {matrix.shape}")
-        if matrix.format == "coo":
-            return cls.from_arrays(matrix.row, matrix.col, matrix.data, num_vertices=matrix.shape[0])
-        rows = matrix.tocsr()
-        tail = np.repeat(np.arange(rows.shape[0], dtype=np.int64), np.diff(rows.indptr))
-        return cls.from_arrays(tail, rows.indices, rows.data, num_vertices=rows.shape[0])
+        entries = read_sparse(matrix)
+        if entries.shape[0] != entries.shape[1]:
+            raise InvalidInputError(f"a capacity matrix is square; this one has shape {entries.shape}")
+        tail, head = entries.ends()
+        capacity = entries.data
+        if entries.form == "csc":
+            order = np.argsort(tail, kind="stable")
+            tail, head, capacity = tail[order], head[order], capacity[order]
+        return cls.from_arrays(tail, head, capacity, num_vertices=entries.shape[0])
 
     @classmethod
     def from_networkx(cls, graph: networkx.Graph[Any], capacity: str = "capacity") -> FlowNetwork:
