@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import random
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from preflow.kernels.kernel import kernel
 from preflow.progress import ProgressReport
 from preflow.solving import run
 from preflow.solving.run import Control, run_interruptibly
+from preflow.solving.threads import Task
 from preflow.solving.timing import compile_seconds, counted_as_compiling
 
 SCRIPT = """
@@ -107,22 +109,57 @@ def test_error_in_the_worker_comes_out() -> None:
 
 
 def test_ctrl_c_before_the_worker_begins(monkeypatch: pytest.MonkeyPatch) -> None:
-    tasks: list[Callable[[], None]] = []
+    def interrupt(tasks: Iterator[Task]) -> None:
+        raise KeyboardInterrupt
 
-    class Slow:
-        def begin(self, task: Callable[[], None], finished: Callable[[], None]) -> None:
-            tasks.append(task)
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(run, "take_workers", lambda count: [Slow()])
-    monkeypatch.setattr(run, "put_back_workers", lambda workers: None)
+    monkeypatch.setattr(run, "begin_tasks", interrupt)
     done: list[int] = []
     control = Control()
     with pytest.raises(KeyboardInterrupt):
         run_interruptibly(lambda: done.append(1), control)
     assert control.stopped
-    tasks[0]()
     assert not done
+
+
+def test_ctrl_c_as_the_worker_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    held: list[Task] = []
+
+    def begin_later(tasks: Iterator[Task]) -> None:
+        held.extend(tasks)
+        threading.Timer(0.1, lambda: [step() for step in held[0]]).start()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(run, "begin_tasks", begin_later)
+    done: list[int] = []
+    with pytest.raises(KeyboardInterrupt):
+        run_interruptibly(lambda: done.append(1), Control())
+    assert held
+    assert not done
+
+
+def test_interrupted_pieces_leave_no_thread_behind() -> None:
+    """Interrupt the look at a grid's capacities at many moments."""
+    capacity = np.ones((1100, 1100))
+    interrupts = random.Random(1)
+
+    def look(seconds: float) -> None:
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        while True:
+            preflow.GridNetwork.from_arrays(capacity, capacity, 1.0, threads=4)
+
+    def threads_of_preflow() -> int:
+        return sum(thread.name.startswith("preflow") for thread in threading.enumerate())
+
+    preflow.GridNetwork.from_arrays(capacity, capacity, 1.0, threads=4)
+    before = threads_of_preflow()
+    handler = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        for _ in range(65):
+            with pytest.raises(KeyboardInterrupt):
+                look(interrupts.uniform(1e-4, 3e-3))
+    finally:
+        signal.signal(signal.SIGALRM, handler)
+    assert threads_of_preflow() == before
 
 
 def test_solves_in_many_user_threads() -> None:

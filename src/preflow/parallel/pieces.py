@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -17,8 +16,8 @@ def run_pieces(
 ) -> list[Result]:
     """Run ``work(begin, end)`` on pieces of ``0 .. size - 1`` and return what it returns, in order.
 
-    Threads take one of `each` pieces a thread after the other, since some may be more work than others; one
-    thread takes all.
+    Each thread takes one piece after the other, `each` on average, since some may be more work than others;
+    one thread takes all. Once a piece failed, or at Ctrl-C, no other one begins.
     """
     if num_threads == 1:
         return [work(0, size)]
@@ -27,12 +26,16 @@ def run_pieces(
 
     pieces = each * num_threads
     bounds = [size * piece // pieces for piece in range(pieces + 1)]
-    turns = itertools.count()
+    turns = iter(range(pieces))
     results: dict[int, Result] = {}
 
     def take_turns(_: int) -> None:
-        while (piece := next(turns)) < pieces:
+        for piece in turns:
             results[piece] = work(bounds[piece], bounds[piece + 1])
 
-    run_team(take_turns, num_threads, lambda: None)
+    def give_up() -> None:
+        for _ in turns:
+            pass
+
+    run_team(take_turns, num_threads, give_up)
     return [results[piece] for piece in range(pieces)]

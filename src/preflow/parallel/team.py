@@ -8,16 +8,18 @@ Where shares take a few milliseconds, see :mod:`.native_team`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
-from queue import SimpleQueue
+from operator import length_hint
+from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.kernel import kernel
-from ..solving.run import Control
-from ..solving.threads import put_back_workers, take_workers
+from ..solving.run import POLL_INTERVAL, Control
+from ..solving.threads import begin_tasks
 from .barrier import break_barrier
 
 Share = Callable[[int], None]
@@ -40,25 +42,48 @@ def run_team(share: Share, num_threads: int, on_failure: Callable[[], None]) -> 
     Raises
     ------
     BaseException
-        What the first share that failed raised, after all have ended.
+        What the first share that failed raised, or Ctrl-C, after all have ended.
     """
     failures: list[BaseException] = []
-    finished: SimpleQueue[None] = SimpleQueue()
+    ended: list[int] = []
+    news: SimpleQueue[None] = SimpleQueue()
+
+    def fail(error: BaseException) -> None:
+        failures.append(error)
+        on_failure()
 
     def run(number: int) -> None:
         try:
-            share(number)
+            if not failures:
+                share(number)
         except BaseException as error:
-            failures.append(error)
-            on_failure()
+            fail(error)
 
-    workers = take_workers(num_threads - 1)
-    for number, worker in enumerate(workers, start=1):
-        worker.begin(partial(run, number), partial(finished.put, None))
-    run(0)
-    for _ in workers:
-        finished.get()
-    put_back_workers(workers)
+    def finish(number: int) -> None:
+        ended.append(number)
+        news.put(None)
+
+    others = range(1, num_threads)
+    tasks = iter([(partial(run, number), partial(finish, number)) for number in others])
+
+    def wait_after(error: BaseException) -> None:
+        """Make the other shares return and wait for them, if they have begun."""
+        fail(error)
+        while length_hint(tasks) == 0 and len(ended) < len(others):
+            with suppress(Empty):
+                news.get(timeout=POLL_INTERVAL)
+
+    try:
+        begin_tasks(tasks)
+        share(0)
+        for _ in others:
+            news.get()
+    except BaseException as error:
+        interrupted = True
+        while interrupted:
+            with suppress(KeyboardInterrupt):  # a second Ctrl-C: the first is under way
+                wait_after(error)
+                interrupted = False
     if failures:
         raise failures[0]
 

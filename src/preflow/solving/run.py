@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from operator import length_hint
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,7 +18,7 @@ from ..progress import ProgressReport, Reporter, reporting
 from ..stats import COUNTERS, GLOBAL_RELABELS, RELABEL_NANOSECONDS, RELABELS, SolveStats
 from .method import Method
 from .result import Status
-from .threads import put_back_workers, take_workers
+from .threads import begin_tasks
 from .timing import compile_seconds
 
 Outcome = TypeVar("Outcome")
@@ -141,13 +142,13 @@ def run_interruptibly(
     """
     outcome: list[Any] = []
     failure: list[BaseException] = []
+    given_up: list[bool] = []
     ended: list[bool] = []
-    beginning = threading.Lock()  # taken by the worker, or before that by who gives up
     finished = threading.Lock()
     finished.acquire()
 
     def target() -> None:
-        if not beginning.acquire(blocking=False):
+        if given_up:
             return
         thread = threading.current_thread()
         name, thread.name = thread.name, "preflow-solver"
@@ -157,14 +158,17 @@ def run_interruptibly(
             failure.append(error)
         finally:
             thread.name = name
-            ended.append(True)
 
+    def finish() -> None:
+        ended.append(True)
+        finished.release()
+
+    tasks = iter([(target, finish)])
     with reporting(progress) as report:
         start, compiled = time.monotonic(), compile_seconds()
         pause = _pause(time_limit)
-        workers = take_workers(1)
         try:
-            workers[0].begin(target, finished.release)
+            begin_tasks(tasks)
             while not finished.acquire(timeout=pause):
                 elapsed = time.monotonic() - start
                 solving = elapsed - (compile_seconds() - compiled)
@@ -176,13 +180,11 @@ def run_interruptibly(
                     report(control.report(elapsed))
         except BaseException:
             control.stop[0] = 1
-            begun = not beginning.acquire(blocking=False)
-            while begun and not ended:
-                with suppress(KeyboardInterrupt):  # a second Ctrl-C: the first is being heeded
+            given_up.append(True)
+            while length_hint(tasks) == 0 and not ended:
+                with suppress(KeyboardInterrupt):  # a second Ctrl-C: the first is under way
                     finished.acquire(timeout=POLL_INTERVAL)
             raise
-        finally:
-            put_back_workers(workers)
     if failure:
         raise failure[0]
     return outcome[0]  # type: ignore[no-any-return]
