@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test fuzz lint bench clean
 
 demo: $(VENV)/.vision
 	$(BIN)/python examples/segment_photograph.py --out demo-output
@@ -11,6 +11,10 @@ demo: $(VENV)/.vision
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile -m "not alone"
 	$(BIN)/python -m pytest -m alone tests
+
+SECONDS ?= 600
+fuzz: $(VENV)/.dev
+	$(BIN)/python -m tests.fuzz --seconds $(SECONDS) --out fuzz-report.json
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -21,7 +25,7 @@ bench: $(VENV)/.bench
 	$(BIN)/preflow bench papers vision real --out bench-output
 
 clean:
-	rm -rf $(VENV) demo-output bench-output build dist
+	rm -rf $(VENV) demo-output bench-output fuzz-report.json build dist
 
 $(VENV)/.base:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "preflow needs Python 3.11 or later")'

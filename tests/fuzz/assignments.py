@@ -1,0 +1,247 @@
+"""linear_assignment of small costs: dense, sparse, stacks and points; total and partial."""
+
+from __future__ import annotations
+
+from functools import partial as with_arguments
+from random import Random
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+import preflow
+from preflow.errors import InfeasibleError, InvalidInputError
+
+from .flows import call, check_float_value, gap_of
+from .harness import Case, Driver, Tally, WrongError, require
+from .oracles import cheapest_assignment, distance, scaled
+from .values import FRACTION_STYLES, INTEGER_STYLES, fraction, integer
+
+OPTIONS: dict[str, dict[str, list[Any]]] = {
+    "serial-shortest-path": {
+        "column_reduction": [True, False],
+        "row_reduction": [0.0, 5.0],
+        "lists": [True, False],
+        "auction": [True, False],
+    },
+    "serial-cost-scaling": {
+        "alpha": [2.0, 10.0],
+        "skip": [True, False],
+        "double_push": [True, False],
+        "price_updates": [True, False],
+        "arc_fixing": [True, False],
+    },
+    "multicore-shortest-path": {},
+    "multicore-auction": {"alpha": [2.0, 10.0], "effort": [0.1, 20.0]},
+    "multicore-lockfree": {"alpha": [2.0, 10.0], "arc_fixing": [True, False]},
+}
+POINT_OPTIONS = {"serial-shortest-path": OPTIONS["serial-shortest-path"]}
+METRICS = ["euclidean", "sqeuclidean", "cityblock", "chebyshev"]
+#: Prices may be refused past this: they are below the number of rows and columns times the largest cost.
+LARGEST_PRICE = 2**59
+
+
+def make(random: Random, quick: bool = False, *, kind: str) -> Case:
+    """Return costs of a kind: "dense", "sparse", "stack" or "points"."""
+    n = random.choice([1, 2, 3, 4, 4, 5, 6])
+    m = n if random.random() < 0.6 else random.choice([1, 2, 3, 4, 5, 6])
+    floats = random.random() < 0.5
+    style = random.choice(FRACTION_STYLES if floats else INTEGER_STYLES)
+    signed = random.random() < 0.3
+    partial = random.random() < 0.3
+    maximize = random.random() < 0.2
+    allowed = random.choice([1.0, 1.0, 0.9, 0.6, 0.3]) if floats or kind == "sparse" else 1.0
+
+    def number() -> Any:
+        if random.random() >= allowed:
+            return None
+        value = fraction(random, style) if floats else integer(random, style)
+        return -value if signed and random.random() < 0.5 else value
+
+    items = random.choice([0, 1, 2, 3, 5]) if kind == "stack" else 1
+    case: Case = {
+        "kind": kind,
+        "costs": [[[number() for _ in range(m)] for _ in range(n)] for _ in range(items)],
+        "columns": m,
+        "dtype": "float64" if floats else "int64",
+        "maximize": maximize,
+        "partial": partial,
+        "sizes": None,
+        "verify": random.random() < 0.1,
+        "calls": [call(random, OPTIONS) for _ in range(random.choice([1, 2, 2]))],
+    }
+    if kind == "stack" and random.random() < 0.3:
+        case["sizes"] = [[random.randrange(n + 1), random.randrange(m + 1)] for _ in range(items)]
+    return case
+
+
+def make_points(random: Random, quick: bool = False) -> Case:
+    n, m, dimension = random.randrange(1, 7), random.randrange(1, 7), random.choice([1, 2, 2, 3])
+    style = random.choice(["tiny", "small", "few", "uniform", "sentinels"])
+
+    def point() -> list[Any]:
+        if style in ("tiny", "small"):
+            return [integer(random, style) for _ in range(dimension)]
+        return [fraction(random, style) for _ in range(dimension)]
+
+    points = [point() for _ in range(n + m)]
+    if random.random() < 0.3:
+        points = [random.choice(points) for _ in points]  # several equal ones
+    return {
+        "kind": "points",
+        "rows": points[:n],
+        "others": points[n:],
+        "metric": random.choice(METRICS),
+        "maximize": random.random() < 0.2,
+        "partial": False,
+        "sizes": None,
+        "verify": random.random() < 0.1,
+        "calls": [{**call(random, POINT_OPTIONS), "threads": 1}],
+    }
+
+
+def costs_of(case: Case) -> Any:
+    """Return the costs of a case as linear_assignment takes them."""
+    if case["kind"] == "points":
+        return preflow.PointCosts(np.array(case["rows"]), np.array(case["others"]), metric=case["metric"])
+    if case["kind"] == "sparse":
+        entries = [(r, c, value) for r, row in enumerate(case["costs"][0]) for c, value in enumerate(row)]
+        stored = [entry for entry in entries if entry[2] is not None]
+        row, column, value = ([entry[i] for entry in stored] for i in range(3))
+        ends = (np.array(row, np.int64), np.array(column, np.int64))
+        shape = (len(case["costs"][0]), case["columns"])
+        return sp.coo_array((np.array(value, case["dtype"]), ends), shape=shape).tocsr()
+    never = -np.inf if case["maximize"] else np.inf
+    filled = [[[never if v is None else v for v in row] for row in item] for item in case["costs"]]
+    rows = len(case["costs"][0]) if case["costs"] else 2
+    stack = np.array(filled, case["dtype"]).reshape(len(filled), rows, case["columns"])
+    return stack if case["kind"] == "stack" else stack[0]
+
+
+def exact_items(case: Case, costs: Any) -> tuple[int, list[list[list[int | None]]]]:
+    """Return the exponent of all costs and each item's costs as exact integers to minimise; None: never."""
+    if case["kind"] == "points":
+        whole = costs.block(0, len(case["rows"])).tolist()
+        items: list[Any] = [whole]
+    else:
+        items = case["costs"]
+        if case["sizes"] is not None:
+            items = [[row[:m] for row in item[:n]] for item, (n, m) in zip(items, case["sizes"], strict=True)]
+    flat = [value for item in items for row in item for value in row if value is not None]
+    shift, (numbers,) = scaled(flat)
+    following = iter(numbers)
+    sign = -1 if case["maximize"] else 1
+    return shift, [
+        [[None if value is None else sign * next(following) for value in row] for row in item]
+        for item in items
+    ]
+
+
+def largest_integer(case: Case) -> int:
+    """Return the size of the largest cost, 0 of floats."""
+    if case["kind"] == "points" or case["dtype"] != "int64":
+        return 0
+    return max((abs(v) for item in case["costs"] for row in item for v in row if v is not None), default=0)
+
+
+def check(case: Case, tally: Tally) -> None:
+    costs = costs_of(case)
+    shift, items = exact_items(case, costs)
+    sizes = case["sizes"]
+    columns = [m for _, m in sizes] if sizes else [_columns(case)] * len(items)
+    best = [cheapest_assignment(item, m) for item, m in zip(items, columns, strict=True)]
+    complete = all(size == min(len(item), m) for item, m, (size, _) in zip(items, columns, best, strict=True))
+    for each in case["calls"]:
+        tally["solves"] += 1
+        tally[f"method {each['method']}"] += 1
+        try:
+            result = preflow.linear_assignment(
+                costs,
+                maximize=case["maximize"],
+                sizes=None if sizes is None else np.array(sizes, np.int64).reshape(-1, 2),
+                method=each["method"],
+                threads=each["threads"],
+                partial=case["partial"],
+                options=each["options"] or None,
+            )
+        except InfeasibleError as error:
+            require(not complete and not case["partial"], "called infeasible, and is not", str(error))
+            check_hall(items, columns, error)
+            tally["infeasible"] += 1
+            continue
+        except InvalidInputError as error:
+            if largest_integer(case) * 2 * (_columns(case) + 7) > LARGEST_PRICE or _huge(case):
+                tally["too large"] += 1
+                continue
+            raise WrongError("valid costs are refused", str(error)) from error
+        require(complete or case["partial"], "infeasible, but solved")
+        for index, (item, (size, least)) in enumerate(zip(items, best, strict=True)):
+            check_item(case, result, index, item, size, least, shift)
+        if case["verify"]:
+            result.verify()
+            tally["verified"] += 1
+
+
+def _columns(case: Case) -> int:
+    return len(case["others"]) if case["kind"] == "points" else int(case["columns"])
+
+
+def _huge(case: Case) -> bool:
+    """Whether float costs are such that sums may be past float64."""
+    values = (
+        [v for point in (*case["rows"], *case["others"]) for v in point]
+        if case["kind"] == "points"
+        else [v for item in case["costs"] for row in item for v in row if v is not None]
+    )
+    limit = 1e140 if case["kind"] == "points" else 1e299
+    return any(isinstance(v, float) and abs(v) > limit for v in values)
+
+
+def check_item(case: Case, result: Any, index: int, item: Any, size: int, least: int, shift: int) -> None:
+    """Check the pairs and the cost of one matrix."""
+    require(result.status == "optimal", "not optimal without a time limit", result.status)
+    stack = case["kind"] == "stack"
+    row, column, value = (
+        (part[index] if stack else part) for part in (result.row, result.column, result.value)
+    )
+    row, column = row.tolist(), column.tolist()
+    while stack and row and row[-1] == -1:
+        row, column = row[:-1], column[:-1]
+    require(len(row) == size, "wrong number of pairs", f"{len(row)}, not {size}")
+    require(row == sorted(set(row)) and len(set(column)) == size, "pairs share a row or a column")
+    require(all(c >= 0 for c in column), "a column that is none")
+    chosen = [item[r][c] for r, c in zip(row, column, strict=True)]
+    require(None not in chosen, "a pair that is not allowed")
+    sign = -1 if case["maximize"] else 1
+    if case["kind"] != "points" and case["dtype"] == "int64":
+        require(sign * int(value) == least, "wrong cost", f"{value}, not {sign * least}")
+        require(
+            sum(chosen) == least, "the pairs have another cost", f"{sign * sum(chosen)}, not {sign * least}"
+        )
+        return
+    value, gap = float(value), gap_of(result)
+    if gap is not None and not isinstance(gap, int | float):
+        gap = float(np.asarray(gap)[index])
+    if gap is None and max(map(abs, chosen), default=0) > 0:  # rounding of the sum itself, where terms cancel
+        gap = 1e-12 * float(max(abs(value), distance(0, max(map(abs, chosen)), shift)))
+    check_float_value(value, sign * least, shift, gap, "wrong cost of floats")
+    check_float_value(value, sign * sum(chosen), shift, gap, "the pairs have another cost")
+
+
+def check_hall(items: Any, columns: list[int], error: InfeasibleError) -> None:
+    """Check that rows (columns) that are named are together allowed only those, fewer, that are named."""
+    index = 0 if error.item is None else error.item[0]
+    item, m = items[index], columns[index]
+    if error.side == "columns":
+        item = [[row[column] for row in item] for column in range(m)]
+    violating, allowed = set(error.violating), set(error.allowed)
+    reached = {c for r in violating for c, value in enumerate(item[r]) if value is not None}
+    require(len(allowed) < len(violating) and reached <= allowed, "a wrong Hall set", str(error))
+
+
+DRIVERS = [
+    Driver("assignment-dense", with_arguments(make, kind="dense"), check, 5.0),
+    Driver("assignment-sparse", with_arguments(make, kind="sparse"), check, 4.0),
+    Driver("assignment-stack", with_arguments(make, kind="stack"), check, 2.0),
+    Driver("assignment-points", make_points, check, 1.5),
+]

@@ -1,0 +1,315 @@
+"""Corrupted results: verify() refuses every one that is wrong, by an exact look at what the result claims."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from random import Random
+from typing import Any
+
+import numpy as np
+
+import preflow
+from preflow.errors import PreflowError, VerificationError
+
+from . import assignments, flows, grids, matchings
+from .harness import Case, Driver, Tally, WrongError, require
+from .oracles import cheapest_assignment, cut_capacity, largest_matching, minimum_cut
+
+#: Amounts at which sums in 64 bits wrap, or nearly.
+AMOUNTS = [1, -1, 2, -3, 2**31, 2**32, 2**61, 2**62, -(2**62), 2**63, 2**63 - 1, 10**9]
+#: Fields of each result, `certificate.` those of what proves it.
+FIELDS = {
+    "flow": ["flow", "flow", "flow", "sink_side", "bounds"],
+    "cut": ["sink_side", "sink_side", "bounds", "certificate.preflow"],
+    "grid": ["labels", "labels", "bounds", "certificate.residual", "certificate.terminal"],
+    "matching": ["row_match", "column_match", "both", "bounds"],
+    "assignment": ["row", "column", "u", "v", "u", "v", "bounds"],
+}
+MOST_CORRUPTIONS = 12
+
+
+def make(random: Random, quick: bool = False, *, problem: str) -> Case:
+    while True:
+        base = _base(random, problem)
+        if problem != "flow" or base["arcs"]:
+            break
+    base["calls"] = base["calls"][:1]
+    base["calls"][0] |= {"method": "auto", "threads": 1, "options": {}}
+    corruptions = [
+        [_mutation(random, FIELDS[problem]) for _ in range(random.choice([1, 1, 2, 2, 3, 4]))]
+        for _ in range(MOST_CORRUPTIONS)
+    ]
+    for mutations in corruptions:
+        if random.random() < 0.3:  # the same, or the opposite, at several places: sums that wrap, or cancel
+            first = mutations[0]
+            amount = -first["amount"] if random.random() < 0.5 else first["amount"]
+            mutations.append({**first, "at": random.randrange(64), "amount": amount})
+    return {"problem": problem, "base": base, "corruptions": corruptions}
+
+
+def _base(random: Random, problem: str) -> Case:
+    if problem in ("flow", "cut"):
+        return flows.make(random, floats=random.random() < 0.1)
+    if problem == "grid":
+        return {**grids.make(random, connectivities=[4]), "next": None}
+    if problem == "matching":
+        return {**matchings.make(random), "form": "graph"}
+    kind = random.choice(["dense", "sparse", "stack"])
+    return assignments.make(random, kind=kind)
+
+
+def _mutation(random: Random, fields: list[str]) -> Case:
+    how = random.choice(["add", "add", "add", "set", "swap", "bit", "copy", "negate", "scale"])
+    if random.random() < 0.02:
+        how = random.choice(["drop", "cast"])
+    return {
+        "field": random.choice(fields),
+        "how": how,
+        "at": random.randrange(64),
+        "other": random.randrange(64),
+        "amount": random.choice(AMOUNTS),
+    }
+
+
+def mutated(values: np.ndarray[Any, Any], mutation: Case) -> np.ndarray[Any, Any]:
+    """Return a copy of an array with one mutation; positions count modulo the size, integers wrap."""
+    how, amount = mutation["how"], mutation["amount"]
+    if how == "drop":
+        return values[:-1].copy() if values.ndim else values
+    if how == "cast":
+        with np.errstate(invalid="ignore"):
+            return values.astype(np.float32 if values.dtype.kind in "iub" else np.int64)
+    changed = values.copy()
+    flat = changed.reshape(-1)
+    if not flat.size:
+        return changed
+    i, j = mutation["at"] % flat.size, mutation["other"] % flat.size
+    if how == "swap":
+        flat[[i, j]] = flat[[j, i]]
+    elif how == "copy":
+        flat[i] = flat[j]
+    elif flat.dtype == bool:
+        flat[i] = not flat[i]
+    elif flat.dtype.kind == "f":
+        if how == "bit":
+            flat.view(f"i{flat.itemsize}")[i] ^= 1 << (mutation["other"] % (8 * flat.itemsize))
+        else:
+            factor = {"negate": -1.0, "scale": 1.001, "set": 0.0}.get(how, 1.0)
+            flat[i] = flat[i] * factor + (amount if how in ("add", "set") else 0)
+    elif flat.dtype == object:
+        flat[i] = flat[i] + amount
+    else:
+        bits = 8 * flat.itemsize
+        old = int(flat[i])
+        new = {
+            "add": old + amount,
+            "set": amount,
+            "bit": old ^ (1 << (mutation["other"] % bits)),
+            "negate": -old,
+        }.get(how, 2 * old)
+        new %= 1 << bits
+        flat[i] = new - (1 << bits) if new >> (bits - 1) and flat.dtype.kind == "i" else new
+    return changed
+
+
+class _Preflow:
+    """What min_cut's certificate comes from, with a given preflow."""
+
+    def __init__(self, values: Any) -> None:
+        self.values = values
+
+    def preflow(self) -> Any:
+        return self.values
+
+
+def corrupted(problem: str, result: Any, mutations: list[Case]) -> Any:
+    """Return a result with mutations."""
+    for mutation in mutations:
+        field = mutation["field"]
+        if field == "bounds":
+            lower, upper = result.lower_bound, result.upper_bound
+            if isinstance(lower, np.ndarray):
+                lower, upper = mutated(lower, mutation), mutated(upper, mutation)
+            elif mutation["how"] == "swap":
+                upper += mutation["amount"]
+            else:
+                lower, upper = lower + mutation["amount"], upper + mutation["amount"]
+            result = replace(result, lower_bound=lower, upper_bound=upper)
+        elif field == "both":
+            if mutation["how"] == "cast":
+                continue
+            row_match, column_match = mutated(result.row_match, mutation), result.column_match.copy()
+            column_match[:] = -1
+            for row, column in enumerate(row_match.tolist()):
+                if 0 <= column < len(column_match):
+                    column_match[column] = row
+            result = replace(result, row_match=row_match, column_match=column_match)
+        elif field == "certificate.preflow":
+            values = mutated(result._second_stage.preflow(), mutation)
+            result = replace(result, _second_stage=_Preflow(values))
+        elif field.startswith("certificate."):
+            name = field.removeprefix("certificate.")
+            solution = result._solution
+            changed = solution._replace(**{name: mutated(getattr(solution, name), mutation)})
+            result = replace(result, _solution=changed)
+        else:
+            result = replace(result, **{field: mutated(getattr(result, field), mutation)})
+    return result
+
+
+def check(case: Case, tally: Tally) -> None:
+    problem, base = case["problem"], case["base"]
+    try:
+        result = _solve(problem, base)
+    except PreflowError:
+        tally["not solved"] += 1
+        return
+    for mutations in case["corruptions"]:
+        changed = corrupted(problem, result, mutations)
+        tally["corrupted"] += 1
+        try:
+            with np.errstate(all="ignore"):
+                changed.verify()
+        except VerificationError:
+            tally["refused"] += 1
+            continue
+        try:
+            CLAIMS[problem](base, changed)
+        except WrongError as error:
+            raise WrongError(f"verify accepts a wrong {problem}: {error.kind}", str(mutations)) from error
+        tally["accepted, and right"] += 1
+
+
+def _solve(problem: str, base: Case) -> Any:
+    if problem in ("flow", "cut"):
+        solve = preflow.max_flow if problem == "flow" else preflow.min_cut
+        return solve(flows.network_of(base), base["sources"], base["sinks"], threads=1)
+    if problem == "grid":
+        return preflow.grid_cut(grids.network_of(base, base), threads=1)
+    if problem == "matching":
+        return preflow.bipartite_matching(matchings.graph_of(base), threads=1)
+    sizes = base["sizes"]
+    return preflow.linear_assignment(
+        assignments.costs_of(base),
+        maximize=base["maximize"],
+        partial=base["partial"],
+        sizes=None if sizes is None else np.array(sizes, np.int64).reshape(-1, 2),
+        threads=1,
+    )
+
+
+def _close(value: Any, exact: int, shift: int, what: str) -> None:
+    """Check a claimed number: exactly where numbers are integers, else to a millionth."""
+    require(value == value, what, "NaN")
+    if not shift and not isinstance(value, float):
+        require(int(value) == exact, what, f"{value}, not {exact}")
+        return
+    true = exact / (1 << shift) if exact.bit_length() - shift < 1000 else float("inf")
+    require(abs(float(value) - true) <= 1e-6 * abs(true) + 1e-300, what, f"{value}, not {true}")
+
+
+def _claims_of_cut(base: Case, result: Any) -> None:
+    shift, arcs = flows.exact_arcs(base)
+    cut = minimum_cut(base["n"], arcs, base["sources"], base["sinks"])
+    side = result.sink_side
+    require(side.shape == (base["n"],) and side.dtype == bool, "sink_side is no array of bool")
+    require(side[base["sinks"]].all() and not side[base["sources"]].any(), "a terminal on the wrong side")
+    for bound in (result.lower_bound, result.upper_bound):
+        _close(bound, cut.value, shift, "bounds")
+    _close(result.value, cut_capacity(arcs, side.tolist()), shift, "the cut")
+
+
+def _claims_of_flow(base: Case, result: Any) -> None:
+    _claims_of_cut(base, result)
+    require(len(result.flow) == len(base["arcs"]), "flow of another length")
+    if base["dtype"] == "int64":
+        require(result.flow.dtype == np.int64, "flow of another dtype")
+        flows.check_flow(base, result.flow.tolist(), int(result.value))
+        return
+    capacity = np.array([arc[2] for arc in base["arcs"]])
+    room = 1e-6 * np.minimum(np.abs(capacity), max(1.0, abs(result.value))) + 1e-6 * abs(result.value)
+    require((result.flow <= capacity + room).all(), "a flow beyond the capacity")
+
+
+def _claims_of_grid(base: Case, result: Any) -> None:
+    offsets = result.network.offsets.tolist()
+    shift, arcs = grids.exact_arcs(base, base, offsets)
+    size = len(base["source"])
+    cut = minimum_cut(size + 2, arcs, [size], [size + 1])
+    require(
+        result.labels.shape == tuple(base["shape"]) and result.labels.dtype == bool, "labels are no bools"
+    )
+    for bound in (result.lower_bound, result.upper_bound):
+        _close(bound, cut.value, shift, "bounds")
+    sink_side = (~result.labels).ravel().tolist()
+    _close(result.value, cut_capacity(arcs, [*sink_side, False, True]), shift, "the labels")
+
+
+def _claims_of_matching(base: Case, result: Any) -> None:
+    best = largest_matching(base["shape"][0], base["edges"])
+    require(result.lower_bound == result.upper_bound == best, "bounds")
+    pairs = [(r, int(c)) for r, c in enumerate(result.row_match.tolist()) if c >= 0]
+    back = [(int(r), c) for c, r in enumerate(result.column_match.tolist()) if r >= 0]
+    require(len(pairs) == best and sorted(back) == pairs, "the matching")
+    require({tuple(edge) for edge in base["edges"]}.issuperset(pairs), "pairs that are no edges")
+
+
+def _claims_of_assignment(base: Case, result: Any) -> None:
+    costs = result.costs
+    shift, items = assignments.exact_items(base, costs)
+    sizes = base["sizes"]
+    sign = -1 if base["maximize"] else 1
+    whole = base["dtype"] == "int64"
+    for index, item in enumerate(items):
+        m = sizes[index][1] if sizes else base["columns"]
+        size, least = cheapest_assignment(item, m)
+        assignments.check_item(base, result, index, item, size, least, shift) if whole else None
+        row, column, u, v, lower, upper = (
+            (part[index] if base["kind"] == "stack" else part)
+            for part in (
+                result.row,
+                result.column,
+                result.u,
+                result.v,
+                result.lower_bound,
+                result.upper_bound,
+            )
+        )
+        for bound in (lower, upper):
+            if isinstance(bound, np.generic):
+                bound = bound.item()
+            _close(bound, sign * least, shift, "bounds") if whole or _tame(base) else None
+        if not whole:
+            continue
+        require(u.dtype == v.dtype == np.int64, "prices of another dtype")
+        u, v = [sign * price for price in u.tolist()], [sign * price for price in v.tolist()]
+        pairs = set(zip(row.tolist(), column.tolist(), strict=True))
+        for r, costs_of_row in enumerate(item):
+            for c, cost in enumerate(costs_of_row):
+                if cost is None:
+                    continue
+                require(u[r] + v[c] <= cost, "prices exceed a cost")
+                require((r, c) not in pairs or u[r] + v[c] == cost, "prices are not the cost of a pair")
+
+
+def _tame(base: Case) -> bool:
+    """Whether float costs are of one size, so that a total is right to a millionth."""
+    values = [abs(v) for item in base["costs"] for row in item for v in row if v]
+    return not values or (
+        max(values) < 1e3 * min(values) and min(v for v in values) > 0 and not _signed(base)
+    )
+
+
+def _signed(base: Case) -> bool:
+    return any(v < 0 for item in base["costs"] for row in item for v in row if v is not None)
+
+
+CLAIMS = {
+    "flow": _claims_of_flow,
+    "cut": _claims_of_cut,
+    "grid": _claims_of_grid,
+    "matching": _claims_of_matching,
+    "assignment": _claims_of_assignment,
+}
+DRIVERS = [Driver(f"corruption-{problem}", partial(make, problem=problem), check, 1.2) for problem in FIELDS]

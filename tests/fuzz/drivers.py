@@ -1,0 +1,22 @@
+"""All drivers by name."""
+
+from __future__ import annotations
+
+from . import (
+    assignments,
+    containers,
+    corruption,
+    energies,
+    flows,
+    grids,
+    interruption,
+    large,
+    matchings,
+    readers,
+)
+from .harness import Driver
+
+MODULES = (
+    flows, grids, matchings, assignments, energies, containers, readers, corruption, interruption, large,
+)  # fmt: skip
+DRIVERS: dict[str, Driver] = {driver.name: driver for module in MODULES for driver in module.DRIVERS}

@@ -1,0 +1,203 @@
+"""max_flow and min_cut of small networks, by every method."""
+
+from __future__ import annotations
+
+from functools import partial
+from random import Random
+from typing import Any
+
+import numpy as np
+
+import preflow
+from preflow.errors import CapacityOverflowError, UnboundedFlowError
+
+from .harness import Case, Driver, Tally, WrongError, require
+from .oracles import INFINITE, Cut, cut_capacity, distance, minimum_cut, scaled
+from .values import FRACTION_STYLES, INT64_MAX, INTEGER_STYLES, fraction, integer, pick
+
+PERIOD = [0.01, 0.5, 1.0, 8.0]
+RELABELS = {"relabel_period": PERIOD}
+HIGHEST = {"relabel_period": PERIOD, "path_length": [1, 2, 4], "drain": [True, False], "gap": [True, False]}
+OPTIONS: dict[str, dict[str, list[Any]]] = {
+    "serial-generic": {},
+    "serial-fifo": {
+        **RELABELS,
+        "gap": [True, False],
+        "relabel_rule": ["relabels", "work"],
+        "drain": [True],
+        "hold": [True],
+    },
+    "serial-fifo-gap": RELABELS,
+    "multicore-fifo": {**RELABELS, "gap": [True, False]},
+    "multicore-anderson-setubal": {**RELABELS, "batch": [1, 2, 64]},
+    "serial-highest-label": HIGHEST,
+    "serial-highest-label-gap": HIGHEST,
+    "multicore-highest-label-gap": RELABELS,
+    "serial-hi-pr": {**HIGHEST, "initial_labels": ["exact", "one"], "initial_wave": [True, False]},
+    "serial-hi-pro": HIGHEST,
+    "serial-hi-prw": HIGHEST,
+    "multicore-synchronous": {**RELABELS, "few_active": [1, 128]},
+    "multicore-lockfree": {"relabel_period": [*PERIOD, None], "concurrent_relabel": [True, False]},
+    "multicore-lockfree-arg": {"relabel_period": PERIOD},
+    "multicore-paths": {**RELABELS, "narrow": [0, 1024], "path_length": [1, 4]},
+}
+#: A result's value may be this far off, relatively, where it has no `gap` of its own.
+RELATIVE = 1e-12
+
+
+def call(random: Random, options: dict[str, dict[str, list[Any]]], *, many: float = 0.15) -> Case:
+    """Return how to solve: method, threads, options; on several threads with probability `many`."""
+    method = random.choice(["auto", *options])
+    several = method == "auto" or method.startswith("multicore")
+    threads = random.choice([2, 3]) if several and random.random() < many else random.choice([1, 1, 1, None])
+    if threads is None and several:
+        threads = 1  # not as many as there are: other drivers run beside this one
+    given = pick(random, options[method]) if method != "auto" and random.random() < 0.3 else {}
+    return {"method": method, "threads": threads, "options": given}
+
+
+def make(random: Random, quick: bool = False, *, floats: bool = False) -> Case:
+    n = random.choice([2, 3, 4, 4, 5, 5, 6, 7, 8])
+    m = int(random.random() * 3 * n)
+    style = random.choice(FRACTION_STYLES if floats else INTEGER_STYLES)
+    infinite = random.choice([0.0, 0.0, 0.1, 0.4])
+
+    def number() -> Any:
+        return fraction(random, style, infinite) if floats else integer(random, style)
+
+    arcs = [[int(random.random() * n), int(random.random() * n), number()] for _ in range(m)]
+    reverse = [number() for _ in arcs] if random.random() < 0.3 else None
+    terminals = random.sample(range(n), n)
+    sources = 2 if n > 3 and random.random() < 0.15 else 1
+    sinks = 2 if n > 4 and random.random() < 0.15 else 1
+    calls = [
+        {"problem": "max_flow" if random.random() < 0.7 else "min_cut", **call(random, OPTIONS)}
+        for _ in range(random.choice([1, 2, 2, 3]))
+    ]
+    return {
+        "n": n,
+        "arcs": arcs,
+        "reverse": reverse,
+        "sources": terminals[:sources],
+        "sinks": terminals[sources : sources + sinks],
+        "dtype": "float64" if floats else "int64",
+        "verify": random.random() < 0.1,
+        "calls": calls,
+    }
+
+
+def network_of(case: Case) -> preflow.FlowNetwork:
+    """Return the network of a case."""
+    tail, head, capacity = ([arc[i] for arc in case["arcs"]] for i in range(3))
+    return preflow.FlowNetwork.from_arrays(
+        np.array(tail, np.int64),
+        np.array(head, np.int64),
+        np.array(capacity, case["dtype"]),
+        reverse_capacity=None if case["reverse"] is None else np.array(case["reverse"], case["dtype"]),
+        num_vertices=case["n"],
+    )
+
+
+def exact_arcs(case: Case) -> tuple[int, list[tuple[int, int, int]]]:
+    """Return the exponent of all capacities and the arcs with capacities as exact integers."""
+    arcs = case["arcs"]
+    shift, (forward, backward) = scaled([arc[2] for arc in arcs], case["reverse"] or [])
+    exact = [(arc[0], arc[1], capacity) for arc, capacity in zip(arcs, forward, strict=True)]
+    if case["reverse"] is not None:
+        exact += [(arc[1], arc[0], capacity) for arc, capacity in zip(arcs, backward, strict=True)]
+    return shift, exact
+
+
+def check(case: Case, tally: Tally) -> None:
+    shift, arcs = exact_arcs(case)
+    cut = minimum_cut(case["n"], arcs, case["sources"], case["sinks"])
+    network = network_of(case)
+    for each in case["calls"]:
+        tally["solves"] += 1
+        tally[f"method {each['method']}"] += 1
+        solve = preflow.max_flow if each["problem"] == "max_flow" else preflow.min_cut
+        try:
+            result = solve(
+                network,
+                case["sources"],
+                case["sinks"],
+                method=each["method"],
+                threads=each["threads"],
+                options=each["options"] or None,
+            )
+        except UnboundedFlowError:
+            require(
+                cut.value >= INFINITE, "called unbounded, and is not", f"the value is {cut.value >> shift}"
+            )
+            tally["unbounded"] += 1
+            continue
+        except CapacityOverflowError as error:
+            if case["dtype"] == "int64" and cut.value <= INT64_MAX:
+                raise WrongError("an answer within int64 is an overflow", str(error)) from error
+            tally["overflow"] += 1
+            continue
+        require(cut.value < INFINITE, "unbounded, but solved")
+        check_result(case, result, cut, shift, arcs, each)
+        if case["verify"]:
+            result.verify()
+            tally["verified"] += 1
+
+
+def check_result(case: Case, result: Any, cut: Cut, shift: int, arcs: Any, each: Case) -> None:
+    require(result.status == "optimal", "not optimal without a time limit", result.status)
+    sink_side = result.sink_side.tolist()
+    if case["dtype"] == "int64":
+        require(result.value == cut.value, "wrong value", f"{result.value}, not {cut.value}")
+        found = {v for v, inside in enumerate(sink_side) if inside}
+        require(found == cut.sink_side, "not the smallest sink side", f"{found}, not {cut.sink_side}")
+        if each["problem"] == "max_flow":
+            check_flow(case, result.flow.tolist(), cut.value)
+        if case["verify"]:
+            side = set(np.flatnonzero(result.source_side()).tolist())
+            require(side == cut.source_side, "not the smallest source side", f"{side}, not {cut.source_side}")
+        return
+    check_float_value(result.value, cut.value, shift, gap_of(result))
+    capacity = cut_capacity(arcs, sink_side)
+    require(not any(sink_side[v] for v in case["sources"]), "a source on the sink side")
+    require(all(sink_side[v] for v in case["sinks"]), "a sink on the source side")
+    check_float_value(result.value, capacity, shift, gap_of(result), "the cut has another value")
+
+
+def gap_of(result: Any) -> float | None:
+    """Return by how much a result says its value may be off; None where it does not say."""
+    return getattr(result, "gap", None)
+
+
+def check_float_value(
+    value: float, exact: int, shift: int, gap: float | None, kind: str = "wrong value of floats"
+) -> None:
+    """Check that a value is within its gap of an exact one, and that the gap is small."""
+    require(value == value and abs(value) < float("inf"), "a value that is no number", repr(value))
+    off = distance(value, exact, shift)
+    allowed = RELATIVE * abs(value) if gap is None else gap
+    if off > allowed and off > 1e-300:
+        raise WrongError(kind, f"{value} is off by {_shown(off)}, gap {gap}")
+
+
+def _shown(number: Any) -> str:
+    return f"{float(number):.3g}" if number < 2**1000 else "more than 2**1000"
+
+
+def check_flow(case: Case, flow: list[int], value: int) -> None:
+    """Check an integer flow exactly."""
+    balance = [0] * case["n"]
+    reverse = case["reverse"] or [0] * len(flow)
+    for (tail, head, capacity), back, amount in zip(case["arcs"], reverse, flow, strict=True):
+        require(-back <= amount <= capacity, "a flow beyond the capacity", f"{amount} of {capacity}")
+        balance[tail] -= amount
+        balance[head] += amount
+    arriving = sum(balance[v] for v in case["sinks"])
+    require(arriving == value, "the flow has another value", f"{arriving}, not {value}")
+    ends = {*case["sources"], *case["sinks"]}
+    require(all(b == 0 for v, b in enumerate(balance) if v not in ends), "a flow that is not conserved")
+
+
+DRIVERS = [
+    Driver("flow", make, check, share=8.0),
+    Driver("flow-floats", partial(make, floats=True), check, share=4.0),
+]

@@ -1,0 +1,200 @@
+"""grid_cut of small images and volumes: every method and neighbourhood, warm starts, mixed dtypes."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from functools import partial
+from random import Random
+from typing import Any
+
+import numpy as np
+
+import preflow
+from preflow.errors import CapacityOverflowError, UnboundedFlowError
+
+from .flows import PERIOD, call, check_float_value, gap_of
+from .harness import Case, Driver, Tally, WrongError, require
+from .oracles import INFINITE, cut_capacity, minimum_cut, scaled
+from .values import FRACTION_STYLES, INT64_MAX, INTEGER_STYLES, MODEST_STYLES, fraction, integer
+
+OPTIONS: dict[str, dict[str, list[Any]]] = {
+    "serial-incremental-bfs": {"sweep": [True, False], "box_levels": [1, 7]},
+    "serial-boykov-kolmogorov": {},
+    "multicore-merging": {"blocks": [1, 2, 4], "repartition": [True, False]},
+    "multicore-lockfree": {"relabel_period": [*PERIOD, None]},
+}
+#: Neighbourhoods by the name of their driver.
+NEIGHBOURHOODS: dict[str, list[Any]] = {
+    "grid-4": [4],
+    "grid-8": [8],
+    "grid-6": [6],
+    "grid-18": [18],
+    "grid-26": [26],
+    "grid-listed": [[[1], [3]], [[0, 2], [1, -3]], [[2, -1], [0, 1], [1, 1]], [[0, 0, 1], [1, -1, 1]]],
+}
+
+
+def make(random: Random, quick: bool = False, *, connectivities: list[Any], floats: bool = False) -> Case:
+    connectivity = random.choice(connectivities)
+    pairs = len(connectivity) if isinstance(connectivity, list) else connectivity // 2
+    ndim = len(connectivity[0]) if isinstance(connectivity, list) else 2 if connectivity in (4, 8) else 3
+    longest = {1: 9, 2: 4, 3: 2 if pairs > 3 else 3}[ndim]
+    shape = [random.choice([1, 2, 2, 3, longest, longest]) for _ in range(ndim)]
+    shape = [min(length, longest) for length in shape]
+    size = int(np.prod(shape))
+    rows = pairs * random.choice([1, 2])
+    styles = FRACTION_STYLES if floats else ["tiny", "small", "any"] if quick else INTEGER_STYLES
+    style = random.choice(styles)
+    terminal_style = style if random.random() < 0.6 else random.choice(styles)
+    infinite = random.choice([0.0, 0.0, 0.1, 0.4]) if floats else 0.0
+    empty = random.choice([0.0, 0.3, 0.8])
+
+    def number(style: str, infinite: float = 0.0) -> Any:
+        return fraction(random, style, infinite) if floats else integer(random, style)
+
+    def terminals() -> list[Any]:
+        return [0 if random.random() < empty else number(terminal_style, infinite) for _ in range(size)]
+
+    dtype = "float64" if floats else "int64"
+    if not (floats or quick) and style in MODEST_STYLES[:4] and terminal_style in MODEST_STYLES[:4]:
+        dtype = random.choice(["int64", "int32", "int16", "uint8"])
+    case = {
+        "shape": shape,
+        "connectivity": connectivity,
+        "source": terminals(),
+        "sink": terminals(),
+        "neighbor": [[number(style) for _ in range(size)] for _ in range(rows)],
+        "dtype": dtype,
+        "next": None,
+        "verify": random.random() < 0.1,
+        "calls": [call(random, OPTIONS) for _ in range(random.choice([1, 1, 2]))],
+    }
+    if random.random() < 0.1:
+        case["next"] = {"source": terminals(), "sink": terminals()}
+    return case
+
+
+def reductions(case: Case) -> Iterator[Case]:
+    """Yield grids without their first or last slice along one axis."""
+    shape = case["shape"]
+    for axis, length in enumerate(shape):
+        for begin, end in ((0, length - 1), (1, length)):
+            if length < 2:
+                continue
+            box = (..., *(slice(begin, end) if i == axis else slice(None) for i in range(len(shape))))
+
+            def cut(values: list[Any], rows: int = 0, box: Any = box) -> list[Any]:
+                array = np.array(values, dtype=object).reshape((rows, *shape) if rows else shape)
+                return array[box].reshape(rows, -1).tolist() if rows else array[box].ravel().tolist()
+
+            smaller = {**case, "shape": [end - begin if i == axis else n for i, n in enumerate(shape)]}
+            smaller |= {"source": cut(case["source"]), "sink": cut(case["sink"])}
+            smaller["neighbor"] = cut(case["neighbor"], len(case["neighbor"]))
+            if case["next"]:
+                smaller["next"] = {name: cut(values) for name, values in case["next"].items()}
+            yield smaller
+    if case["next"]:
+        yield {**case, "next": None}
+
+
+def network_of(case: Case, terminals: Case) -> preflow.GridNetwork:
+    """Return the network of a case, with these capacities from the source and to the sink."""
+    shape, dtype = tuple(case["shape"]), case["dtype"]
+    connectivity = case["connectivity"]
+    if isinstance(connectivity, list):
+        connectivity = [tuple(offset) for offset in connectivity]
+    return preflow.GridNetwork.from_arrays(
+        np.array(terminals["source"], dtype).reshape(shape),
+        np.array(terminals["sink"], dtype).reshape(shape),
+        np.array(case["neighbor"], dtype).reshape(-1, *shape),
+        connectivity=connectivity,
+    )
+
+
+def exact_arcs(case: Case, terminals: Case, offsets: Any) -> tuple[int, list[tuple[int, int, int]]]:
+    """Return the exponent of all capacities and the arcs with capacities as exact integers.
+
+    Pixels are numbered in C order, then come source and sink.
+    """
+    shape, rows = case["shape"], case["neighbor"]
+    shift, (source, sink, *neighbor) = scaled(terminals["source"], terminals["sink"], *rows)
+    size = len(source)
+    pixels = list(itertools.product(*map(range, shape)))
+    number = {pixel: i for i, pixel in enumerate(pixels)}
+    arcs = [(size, p, capacity) for p, capacity in enumerate(source) if capacity]
+    arcs += [(p, size + 1, capacity) for p, capacity in enumerate(sink) if capacity]
+    both = 2 * len(rows) == len(offsets)  # one row for every two opposite directions
+    for direction, offset in enumerate(offsets):
+        if both and direction % 2:
+            continue
+        capacities = neighbor[direction // 2 if both else direction]
+        for p, pixel in enumerate(pixels):
+            q = number.get(tuple(a + b for a, b in zip(pixel, offset, strict=True)))
+            if q is not None and capacities[p]:
+                arcs.append((p, q, capacities[p]))
+                if both:
+                    arcs.append((q, p, capacities[p]))
+    return shift, arcs
+
+
+def check(case: Case, tally: Tally) -> None:
+    earlier = None
+    for terminals in (case, case["next"]):
+        if terminals is None:
+            break
+        network = network_of(case, terminals)
+        shift, arcs = exact_arcs(case, terminals, network.offsets.tolist())
+        size = len(terminals["source"])
+        cut = minimum_cut(size + 2, arcs, [size], [size + 1])
+        for each in case["calls"]:
+            tally["solves"] += 1
+            tally[f"method {each['method']}"] += 1
+            if earlier is not None:
+                tally["warm starts"] += 1
+            try:
+                result = preflow.grid_cut(
+                    network,
+                    method=each["method"],
+                    threads=each["threads"],
+                    options=each["options"] or None,
+                    warm_start=earlier,
+                )
+            except UnboundedFlowError:
+                require(cut.value >= INFINITE, "called unbounded, and is not", f"{cut.value}")
+                tally["unbounded"] += 1
+                continue
+            except CapacityOverflowError as error:
+                if "float" not in case["dtype"] and cut.value <= INT64_MAX:
+                    raise WrongError("an answer within int64 is an overflow", str(error)) from error
+                tally["overflow"] += 1
+                continue
+            require(cut.value < INFINITE, "unbounded, but solved")
+            sink_side = (~result.labels).ravel().tolist()
+            require(result.status == "optimal", "not optimal without a time limit", result.status)
+            capacity = cut_capacity(arcs, [*sink_side, False, True])
+            if "float" in case["dtype"]:
+                check_float_value(result.value, cut.value, shift, gap_of(result))
+                check_float_value(
+                    result.value, capacity, shift, gap_of(result), "the labels have another energy"
+                )
+            else:
+                require(result.value == cut.value, "wrong value", f"{result.value}, not {cut.value}")
+                found = {p for p, inside in enumerate(sink_side) if inside}
+                expected = cut.sink_side - {size + 1}
+                require(found == expected, "not the smallest sink side", f"{found}, not {expected}")
+            if case["verify"]:
+                result.verify()
+                require(result.energy == result.value, "energy is not value")
+                tally["verified"] += 1
+            earlier = result
+
+
+DRIVERS = [
+    *(
+        Driver(name, partial(make, connectivities=listed), check, share, reductions)
+        for (name, listed), share in zip(NEIGHBOURHOODS.items(), (2.0, 1.0, 1.0, 0.6, 0.6, 0.8), strict=True)
+    ),
+    Driver("grid-floats", partial(make, connectivities=[4], floats=True), check, 2.0, reductions),
+    Driver("grid-floats-3d", partial(make, connectivities=[6], floats=True), check, 1.0, reductions),
+]

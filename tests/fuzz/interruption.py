@@ -1,0 +1,168 @@
+"""Time limits and Ctrl-C at random moments: bounds hold, no thread is left, and the next solve is right."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable
+from contextlib import contextmanager
+from functools import cache
+from random import Random
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+import preflow
+
+from . import assignments, flows, grids, matchings
+from .harness import Case, Driver, Tally, WrongError, require
+
+#: Threads that a process may keep: those of the pool, for solves of at most three.
+MOST_THREADS = 16
+#: Seconds within which a solve ends that was told to, on a machine where every core is busy.
+PATIENCE = 30.0
+METHODS = {
+    "flow": flows.OPTIONS,
+    "grid": grids.OPTIONS,
+    "volume": grids.OPTIONS,
+    "matching": matchings.OPTIONS,
+    "assignment": assignments.OPTIONS,
+    "sparse": assignments.OPTIONS,
+    "build": {"auto": {}},
+}
+
+
+def make(random: Random, quick: bool = False) -> Case:
+    problem = random.choice(list(METHODS))
+    method = random.choice(["auto", *METHODS[problem]])
+    parallel = method == "auto" or method.startswith("multicore")
+    return {
+        "problem": problem,
+        "instance": random.randrange(3),
+        "method": method,
+        "threads": random.choice([1, 2, 3]) if parallel else 1,
+        "how": random.choice(["limit", "interrupt"]) if problem != "build" else "interrupt",
+        "after": 10.0 ** random.uniform(-4.5, -1.0),
+    }
+
+
+@cache
+def instance(problem: str, number: int) -> Any:
+    """Return the arguments of a solve that takes some milliseconds."""
+    rng = np.random.default_rng(number)
+    if problem == "flow":
+        n, m = 3000, 15000
+        network = preflow.FlowNetwork.from_arrays(
+            rng.integers(0, n, m), rng.integers(0, n, m), rng.integers(1, 1000, m), num_vertices=n
+        )
+        return preflow.MaxFlowProblem(network, tuple(range(5)), tuple(range(n - 5, n)))
+    if problem in ("grid", "volume"):
+        shape = (100, 100) if problem == "grid" else (20, 20, 20)
+        terminals = [rng.integers(0, 60, shape).astype(np.int16) for _ in range(2)]
+        return preflow.GridNetwork.from_arrays(
+            *terminals, rng.integers(0, 60, (len(shape), *shape)).astype(np.int16)
+        )
+    if problem == "build":
+        return tuple(rng.integers(0, 60, (1100, 1100)) for _ in range(2))
+    if problem == "matching":
+        n = 20000
+        return preflow.BipartiteGraph.from_edges(
+            rng.integers(0, n, 3 * n), rng.integers(0, n, 3 * n), shape=(n, n)
+        )
+    if problem == "assignment":
+        return rng.integers(0, 1000, (200, 200))
+    n = 1200
+    entries = np.concatenate([rng.integers(1, 1000, 6 * n), np.full(n, 2000)])
+    row = np.concatenate([rng.integers(0, n, 6 * n), np.arange(n)])
+    column = np.concatenate([rng.integers(0, n, 6 * n), np.arange(n)])
+    return sp.coo_array((entries, (row, column)), shape=(n, n)).tocsr()
+
+
+@cache
+def optimum(problem: str, number: int) -> Any:
+    """Return the value of an instance, proved."""
+    result = _solve(problem, number, "auto", 1)
+    if problem == "build":
+        return None
+    result.verify()
+    return result.value
+
+
+def _solve(problem: str, number: int, method: str, threads: int, limit: float | None = None) -> Any:
+    given = instance(problem, number)
+    if problem == "build":
+        return preflow.GridNetwork.from_arrays(*given, 3, threads=threads)
+    solve: Callable[..., Any] = {
+        "flow": preflow.max_flow,
+        "grid": preflow.grid_cut,
+        "volume": preflow.grid_cut,
+        "matching": preflow.bipartite_matching,
+    }.get(problem, preflow.linear_assignment)
+    return solve(given, method=method, threads=threads, time_limit=limit)
+
+
+@contextmanager
+def interrupted_after(seconds: float) -> Any:
+    """Raise KeyboardInterrupt in the main thread after some seconds, unless the block is over by then."""
+    armed = True
+
+    def interrupt(number: int, frame: Any) -> None:
+        if armed:
+            raise KeyboardInterrupt
+
+    handler = signal.signal(signal.SIGALRM, interrupt)
+    timer = signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        armed = False
+        signal.signal(signal.SIGALRM, handler)
+        signal.setitimer(signal.ITIMER_REAL, *timer)
+
+
+def check(case: Case, tally: Tally) -> None:
+    problem, number = case["problem"], case["instance"]
+    expected = optimum(problem, number)
+    arguments = (problem, number, case["method"], case["threads"])
+    tally["solves"] += 1
+    tally[f"method {case['method']}"] += 1
+    begin = time.monotonic()
+    if case["how"] == "limit":
+        result = _solve(*arguments, limit=case["after"])
+        tally[f"status {result.status}"] += 1
+        inside = result.lower_bound <= expected <= result.upper_bound
+        require(
+            inside, "bounds that are wrong", f"{expected} in [{result.lower_bound}, {result.upper_bound}]"
+        )
+        result.verify()
+        began = case["after"]
+    else:
+        try:
+            with interrupted_after(case["after"]):
+                _solve(*arguments)
+            tally["over before the interrupt"] += 1
+        except KeyboardInterrupt:
+            tally["interrupted"] += 1
+        began = case["after"]
+    late = time.monotonic() - begin - began
+    tally["stopped late (1 s)"] += late > 1.0
+    require(late < PATIENCE, "a stop is ignored", f"{late:.0f} s")
+    _check_threads()
+    if case["how"] == "interrupt" and problem != "build":
+        again = _solve(*arguments)
+        require(again.value == expected, "wrong value after an interrupt", f"{again.value}, not {expected}")
+
+
+def _check_threads() -> None:
+    end = time.monotonic() + 2.0
+    while any(thread.name.startswith("preflow-solver") for thread in threading.enumerate()):
+        if time.monotonic() > end:
+            raise WrongError("a solver goes on after the call")
+        time.sleep(0.001)
+    names = [thread.name for thread in threading.enumerate()]
+    require(len(names) <= MOST_THREADS, "threads are left behind", ", ".join(names))
+
+
+DRIVERS = [Driver("interruption", make, check, share=2.5)]
