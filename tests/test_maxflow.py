@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -26,6 +27,7 @@ from preflow.errors import (
 )
 from preflow.generators import FAMILIES
 from preflow.graph.residual import build_residual
+from preflow.maxflow.api import _Solve
 from strategies import SmallProblem, float_capacities, small_problems
 
 SOLVERS = [method.name for method in preflow.methods("max_flow") if method.device == "cpu"]
@@ -507,16 +509,84 @@ def test_bad_call(change: dict[str, object], error: type[Exception], words: str)
         preflow.max_flow(DIAMOND, **{"source": 0, "sink": 3, **change})  # type: ignore[arg-type]
 
 
+#: Numbers around 1 among tiny and huge ones, and some that few bits hold.
+wild_floats = st.one_of(
+    st.sampled_from([0.0, 0.1, 0.25, 1 / 3, 1.5, 3e8, 1e18, 1e-20, 1e300, 1e-300, 5e-324, math.inf]),
+    st.floats(0, 2, allow_subnormal=False),
+    st.floats(0, 1e300),
+    st.integers(0, 9).map(float),
+)
+
+
+@given(problem=small_problems(wild_floats, max_vertices=6))
+@example(problem=SmallProblem(3, [0, 1], [1, 2], [1e18, 0.3], None, [0], [2]))
+@example(problem=SmallProblem(4, [3, 0], [0, 0], [0.0, 0.1], [math.inf, 0.0], [1], [3]))
+@example(problem=SmallProblem(4, [0, 0, 1, 2], [1, 2, 3, 3], [1e300, 1.0, 1e-300, 1e18], None, [0], [3]))
+@settings(max_examples=60)
+def test_floats_of_very_different_size_are_solved_within_the_gap(problem: SmallProblem) -> None:
+    arcs = [(u, v, Fraction(c)) for u, v, c in problem.directed_arcs if c < math.inf]
+    unbounded = Fraction(10) ** 305
+    arcs += [(u, v, unbounded) for u, v, c in problem.directed_arcs if c == math.inf]
+    value, _, _ = edmonds_karp(problem.num_vertices, arcs, problem.sources, problem.sinks)
+    if value >= unbounded:
+        with pytest.raises(UnboundedFlowError):
+            preflow.max_flow(problem.network, problem.sources, problem.sinks)
+        return
+    result = preflow.max_flow(problem.network, problem.sources, problem.sinks)
+    result.verify()
+    assert abs(Fraction(result.value) - value) <= Fraction(result.gap) <= value / 10**12
+    sink_side = result.sink_side
+    cut = sum(c for u, v, c in arcs if not sink_side[u] and sink_side[v])
+    assert 0 <= cut - value <= Fraction(result.gap)
+    assert (result.flow <= result.network.capacity).all()
+
+
 class TestLargeCapacities:
     HALF = 2**62
 
-    def test_parallel_arcs_past_int64(self) -> None:
-        with pytest.raises(CapacityOverflowError):
-            preflow.max_flow(([0, 1, 1, 2], [1, 2, 2, 3], [1, self.HALF, self.HALF, 1]), 0, 3)
+    MOST = 2**63 - 1
 
-    def test_source_past_int64(self) -> None:
-        with pytest.raises(CapacityOverflowError):
-            preflow.max_flow(([0, 0, 1, 2], [1, 2, 3, 3], [self.HALF, self.HALF, 1, 1]), 0, 3)
+    @pytest.mark.parametrize(
+        ("tail", "head", "capacity", "value"),
+        [
+            ([0, 0, 1, 2, 3], [1, 2, 3, 3, 4], [MOST, MOST, 5, 3, MOST], 8),
+            ([0, 1, 1, 2], [1, 2, 2, 3], [1, HALF, HALF, 1], 1),
+            ([0, 0, 1, 2], [1, 2, 3, 3], [HALF, HALF, 1, 1], 2),
+            ([0] * 9, [1] * 9, [MOST] + [2**59 - 1] * 8, None),
+            ([0, 0, 1, 2, 3], [1, 2, 3, 3, 4], [MOST] * 4 + [2**61 - 1], 2**61 - 1),
+            ([0] * 5 + [1], [1] * 5 + [2], [MOST] * 5 + [2**60 + 1], 2**60 + 1),
+        ],
+    )
+    @pytest.mark.parametrize("solve", [preflow.max_flow, preflow.min_cut])
+    def test_only_an_answer_past_int64_is_an_overflow(
+        self, solve: Any, tail: list[int], head: list[int], capacity: list[int], value: int | None
+    ) -> None:
+        network = preflow.FlowNetwork.from_arrays(tail, head, capacity)
+        if value is None:
+            with pytest.raises(CapacityOverflowError):
+                solve(network, 0, max(head))
+            return
+        result = solve(network, 0, max(head))
+        assert (result.value, result.gap, type(result.value)) == (value, 0, int)
+        result.verify()
+        if solve is preflow.max_flow:
+            assert (result.flow >= 0).all()
+            assert (result.flow <= network.capacity).all()
+
+    def test_bounds_of_a_stopped_solve_of_huge_integers(self) -> None:
+        """The first solve, which rounds, is the one that stops."""
+        network = preflow.FlowNetwork.from_arrays(
+            [0, 0, 1, 2, 3], [1, 2, 3, 3, 4], [self.MOST] * 4 + [self.HALF]
+        )
+        solve = _Solve.prepare(network, 0, 4, "serial-fifo", "cpu", None, None, None)
+        solve.control.stop[0] = 1
+        result = solve.max_flow()
+        assert result.status == "time-limit"
+        assert {type(bound) for bound in (result.lower_bound, result.upper_bound, result.gap)} == {int}
+        assert result.lower_bound < self.HALF <= result.upper_bound
+        assert result.gap == result.upper_bound - result.lower_bound
+        assert result.flow.dtype == np.int64
+        result.verify()
 
     def test_long_path_of_large_capacities_is_fine(self) -> None:
         result = preflow.max_flow(([0, 1, 2, 3], [1, 2, 3, 4], [2**63 - 1] * 4), 0, 4)
@@ -525,11 +595,13 @@ class TestLargeCapacities:
 
     def test_direct_arcs_past_int64(self) -> None:
         with pytest.raises(CapacityOverflowError):
-            preflow.max_flow(([0, 0], [1, 1], [self.HALF, self.HALF]), 0, 1)
+            preflow.max_flow(([0, 0], [1, 1], [self.HALF, self.HALF + 1]), 0, 1)
 
     def test_infinite_beside_huge(self) -> None:
-        with pytest.raises(CapacityOverflowError):
-            preflow.max_flow(([0] * 2050 + [1], [1] * 2050 + [2], [2.0**53] * 2049 + [math.inf, 1.0]), 0, 2)
+        tail, head = [0] * 2050 + [1], [1] * 2050 + [2]
+        result = preflow.max_flow((tail, head, [2.0**53] * 2049 + [math.inf, 1.0]), 0, 2)
+        assert (result.value, result.gap) == (1, 0)
+        result.verify()
 
     @pytest.mark.parametrize(
         ("capacity", "dtype"), [(2**30 - 1, np.int32), (2**30, np.int64), (2**40, np.int64)]

@@ -30,6 +30,7 @@ from .device_network import TOO_MANY_VERTICES, DeviceFlowNetwork
 from .device_residual import MOST_ARCS, VERTEX_BYTES, DeviceNetwork
 from .network import EXACT_FLOAT, INT64_MAX, FlowNetwork, exact_sum
 from .placement import require_memory
+from .scaling import EXACT, Rule, unscaled
 from .solved_capacities import SolvedCapacities, solved_capacities
 
 SOURCE = Path(__file__).with_suffix(".cu")
@@ -154,16 +155,6 @@ class DeviceResidualNetwork:
         return self.arrays.num_vertices
 
     @property
-    def scale_exponent(self) -> int | None:
-        """The power of two that capacities which are not all whole were multiplied by."""
-        return self.solved.scale_exponent
-
-    @property
-    def flow_bound(self) -> float | None:
-        """What those were cut off above."""
-        return self.solved.flow_bound
-
-    @property
     def nbytes(self) -> int:
         """Memory on the device."""
         arrays = (*self.arrays[:-1], self.inner, self.arc, self.source_capacity)
@@ -179,11 +170,8 @@ class DeviceResidualNetwork:
 
     def in_input_units(self, amount: Any) -> Any:
         """Return an amount of flow, or an array of them on the device, as the user counts it."""
-        if self.scale_exponent is None:
-            return amount
-        if isinstance(amount, int):
-            return float(np.ldexp(float(amount), -self.scale_exponent))
-        return self.device.xp.ldexp(amount.astype(np.float64), -self.scale_exponent)
+        exponent, is_float = self.solved.scale_exponent, self.solved.is_float
+        return unscaled(amount, exponent, is_float=is_float, xp=self.device.xp)
 
     def by_input_vertex(self, inner: Any, source: bool, sink: bool) -> Any:
         """Return one bool per input vertex from one per residual vertex, for the sources and the sinks."""
@@ -218,7 +206,7 @@ def build_on_device(
     sinks: NDArray[np.int64],
     *,
     threads: int = 1,
-    bound: float | None = None,
+    rule: Rule = EXACT,
     phase: Phase = untimed,
 ) -> DeviceResidualNetwork:
     """Build the residual network on a GPU; O(n + m), by a radix sort.
@@ -232,8 +220,8 @@ def build_on_device(
         Distinct vertices, each at least one, none in both.
     threads : int
         CPU threads that prepare float capacities.
-    bound : float, optional
-        What no flow exceeds, for capacities that are not all whole: they are rounded relative to it.
+    rule : Rule
+        How capacities become integers.
     phase : function
         Gives a context for a part of the work: "upload" or "build".
 
@@ -255,7 +243,7 @@ def build_on_device(
     what = f"{network.num_arcs:,} arcs and {network.num_vertices:,} vertices"
     require_memory(device, bytes_needed(network), what)
     with phase("build"):
-        solved = _solved_capacities(network, sources, sinks, threads, bound)
+        solved = _solved_capacities(network, sources, sinks, threads, rule)
         num_inner = network.num_vertices - len(sources) - len(sinks)
         inner = _inner_numbers(device, network.num_vertices, sources, sinks)
     with phase("upload"):
@@ -296,14 +284,15 @@ def _solved_capacities(
     sources: NDArray[np.int64],
     sinks: NDArray[np.int64],
     threads: int,
-    bound: float | None,
+    rule: Rule,
 ) -> SolvedCapacities:
     given = [network.capacity] + ([] if network.reverse_capacity is None else [network.reverse_capacity])
     if isinstance(network, DeviceFlowNetwork):
-        if all(values.dtype.kind == "i" or _are_whole(network.xp, values) for values in given):
-            return SolvedCapacities(given[0], given[1] if len(given) > 1 else None, None, None)
+        is_float = given[0].dtype.kind == "f"
+        if rule == EXACT and all(not is_float or _are_whole(network.xp, values) for values in given):
+            return SolvedCapacities(given[0], given[1] if len(given) > 1 else None, is_float=is_float)
         network = network.on_host()
-    return solved_capacities(network, sources, sinks, threads, bound)
+    return solved_capacities(network, sources, sinks, threads, rule)
 
 
 def _are_whole(xp: Any, values: Any) -> bool:

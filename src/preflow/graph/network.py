@@ -274,11 +274,11 @@ class MaxFlowProblem:
 
 
 def flow_bound(network: FlowNetwork, sources: NDArray[np.int64], sinks: NDArray[np.int64]) -> float:
-    """Return a number that no flow exceeds, as a measure of what matters among float capacities.
+    """Return a positive number that no flow exceeds, as a measure of what matters among capacities.
 
     The lesser of what can leave the sources and what can enter the sinks; the sum of all finite
-    capacities where both are infinite, or where one is zero and no flow is possible. Self loops do not
-    count.
+    capacities where both are infinite, or where one is zero and no flow is possible; 1 where that is zero
+    too. Self loops do not count.
     """
     given = [(network.tail, network.head, network.capacity)]
     if network.reverse_capacity is not None:
@@ -287,10 +287,10 @@ def flow_bound(network: FlowNetwork, sources: NDArray[np.int64], sinks: NDArray[
     leaving, entering, finite = 0.0, 0.0, 0.0
     with np.errstate(over="ignore"):
         for tail, head, capacity in given:
-            leaving += float(capacity[is_source[tail] & ~is_source[head]].sum())
-            entering += float(capacity[is_sink[head] & ~is_sink[tail]].sum())
-            finite += float(capacity[network.xp.isfinite(capacity) & (tail != head)].sum())
-    return min(leaving, entering, finite) or finite
+            leaving += float(capacity[is_source[tail] & ~is_source[head]].sum(dtype=np.float64))
+            entering += float(capacity[is_sink[head] & ~is_sink[tail]].sum(dtype=np.float64))
+            finite += float(capacity[network.xp.isfinite(capacity) & (tail != head)].sum(dtype=np.float64))
+    return min(leaving, entering, finite) or finite or 1.0
 
 
 def vertex_mask(network: FlowNetwork, vertices: NDArray[np.int64]) -> Any:

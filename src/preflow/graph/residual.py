@@ -18,7 +18,8 @@ from ..errors import CapacityOverflowError
 from ..kernels import csr_build
 from ..parallel.pieces import run_pieces
 from .network import INT64_MAX, FlowNetwork
-from .solved_capacities import solved_capacities
+from .scaling import EXACT, Rule, unscaled
+from .solved_capacities import SolvedCapacities, solved_capacities
 
 #: Input arcs for each thread that builds: on an EPYC two threads gain from 200,000 to 360,000 on.
 ARCS_A_THREAD = 150_000
@@ -64,13 +65,8 @@ class ResidualNetwork:
         Whether any residual arc got capacity from two input arcs.
     constant_flow : int
         Flow that needs no search: source to sink directly, or over one vertex.
-    capacity, reverse_capacity : ndarray
-        The input's capacities as solved, whole numbers of int64 or float64: infinity is one that no flow
-        reaches.
-    scale_exponent : int or None
-        Capacities that are not all whole were multiplied by two to this power.
-    flow_bound : float or None
-        What those were cut off above.
+    solved : SolvedCapacities
+        The input's capacities as solved, whole numbers of int64 or float64.
     """
 
     arrays: ResidualArrays
@@ -78,10 +74,7 @@ class ResidualNetwork:
     rank: NDArray[Any]
     has_shared_arcs: bool
     constant_flow: int
-    capacity: NDArray[Any]
-    reverse_capacity: NDArray[Any] | None
-    scale_exponent: int | None
-    flow_bound: float | None
+    solved: SolvedCapacities
 
     @property
     def num_vertices(self) -> int:
@@ -95,8 +88,7 @@ class ResidualNetwork:
 
     def input_arcs(self, network: FlowNetwork) -> csr_build.InputArcs:
         """Return the input's arcs with the capacities as solved; `network` is what this was built from."""
-        reverse_capacity = self.capacity[:0] if self.reverse_capacity is None else self.reverse_capacity
-        return csr_build.InputArcs(network.tail, network.head, self.capacity, reverse_capacity, self.inner)
+        return csr_build.InputArcs(network.tail, network.head, *self.solved.both(), self.inner)
 
     def source_capacity(self, network: FlowNetwork) -> NDArray[Any]:
         """Return what the source can send to each vertex: the excess before any push."""
@@ -104,10 +96,7 @@ class ResidualNetwork:
 
     def in_input_units(self, amount: Any) -> Any:
         """Return an amount of flow, or an array of them, as the user counts it."""
-        if self.scale_exponent is None:
-            return amount
-        unscaled = np.ldexp(np.asarray(amount, dtype=np.float64), -self.scale_exponent)
-        return unscaled if unscaled.ndim else float(unscaled)
+        return unscaled(amount, self.solved.scale_exponent, is_float=self.solved.is_float)
 
     def initial_residual(self, network: FlowNetwork) -> NDArray[Any]:
         """Return the residual capacities before any push; `network` is what this was built from."""
@@ -133,7 +122,7 @@ def build_residual(
     sinks: NDArray[np.int64],
     index_dtype: type[np.unsignedinteger[Any]] | None = None,
     threads: int = 1,
-    bound: float | None = None,
+    rule: Rule = EXACT,
 ) -> ResidualNetwork:
     """Build the residual network by counting sort, in O(n + m).
 
@@ -146,8 +135,8 @@ def build_residual(
         np.uint32 or np.uint64; by default the smallest that fits.
     threads : int
         At most so many; small networks are built on one. The arrays are the same.
-    bound : float, optional
-        What no flow exceeds, for capacities that are not all whole: they are rounded relative to it.
+    rule : Rule
+        How capacities become integers.
 
     Raises
     ------
@@ -157,20 +146,13 @@ def build_residual(
         A source reaches a sink over arcs of infinite capacity.
     """
     threads = min(threads, max(1, network.num_arcs // ARCS_A_THREAD))
-    solved = solved_capacities(network, sources, sinks, threads, bound)
-    capacity, reverse_capacity = solved.capacity, solved.reverse_capacity
+    solved = solved_capacities(network, sources, sinks, threads, rule)
     if index_dtype is None:
         entries = 2 * max(network.num_arcs, network.num_vertices)
         index_dtype = np.uint32 if entries < 2**32 - 4 else np.uint64
     num_inner = network.num_vertices - len(sources) - len(sinks)
     inner = _inner_numbers(network.num_vertices, sources, sinks, index_dtype, threads)
-    arcs = csr_build.InputArcs(
-        network.tail,
-        network.head,
-        capacity,
-        capacity[:0] if reverse_capacity is None else reverse_capacity,
-        inner,
-    )
+    arcs = csr_build.InputArcs(network.tail, network.head, *solved.both(), inner)
     width = np.dtype(np.int32 if _largest(arcs, threads) <= np.iinfo(np.int32).max else np.int64).itemsize
     pairs = (
         _build_pairs(arcs, num_inner, width) if threads == 1 else _build_together(arcs, num_inner, threads)
@@ -179,17 +161,7 @@ def build_residual(
     excess, sink_residual, constant = _terminal_capacities(arcs, num_inner, threads)
     first_out, head, reverse, rank = pairs[:4]
     arrays = ResidualArrays(first_out, head, reverse, residual, excess, sink_residual)
-    return ResidualNetwork(
-        arrays,
-        inner,
-        rank,
-        shared,
-        constant,
-        capacity,
-        reverse_capacity,
-        solved.scale_exponent,
-        solved.flow_bound,
-    )
+    return ResidualNetwork(arrays, inner, rank, shared, constant, solved)
 
 
 def _largest(arcs: csr_build.InputArcs, threads: int) -> int:

@@ -10,9 +10,14 @@ from numpy.typing import NDArray
 from ..errors import CapacityOverflowError, UnboundedFlowError
 from ..parallel.pieces import run_pieces
 from .network import EXACT_FLOAT, FlowNetwork, flow_bound
+from .scaling import EXACT, MARGIN, Rule, float_sum, limit_above, scaled
 
 #: Numbers looked at together: they fit a cache.
 BLOCK = 1 << 15
+#: Bits that the sum of all rounded capacities fills.
+BITS_OF_SUM = 61
+#: Floats from here on do not fit int64.
+MOST_FLOAT = 2.0**63
 
 
 class SolvedCapacities(NamedTuple):
@@ -22,15 +27,22 @@ class SolvedCapacities(NamedTuple):
     ----------
     capacity, reverse_capacity : ndarray
     scale_exponent : int or None
-        The power of two that they were multiplied by, None for none.
-    flow_bound : float or None
-        What they were cut off above, None for nothing.
+        The power of two that they were multiplied by before they were rounded; None where they are exact.
+    limit : float
+        What rounded capacities were cut off above.
+    is_float : bool
+        Whether the capacities as given are floats.
     """
 
     capacity: NDArray[Any]
     reverse_capacity: NDArray[Any] | None
-    scale_exponent: int | None
-    flow_bound: float | None
+    scale_exponent: int | None = None
+    limit: float = np.inf
+    is_float: bool = False
+
+    def both(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the capacities and the reverse capacities; an empty array where there are none."""
+        return self.capacity, self.capacity[:0] if self.reverse_capacity is None else self.reverse_capacity
 
 
 def solved_capacities(
@@ -38,32 +50,33 @@ def solved_capacities(
     sources: NDArray[np.int64],
     sinks: NDArray[np.int64],
     threads: int,
-    bound: float | None = None,
+    rule: Rule = EXACT,
 ) -> SolvedCapacities:
     """Return the capacities as the solvers see them: integers, infinity as more than any flow.
 
-    Integral floats up to 2**53 stay as they are. Other floats are cut off above the largest possible flow,
-    scaled by a power of two to fill 62 bits, and rounded down: the solve is exact, without drift, and what
-    rounding takes from a capacity is below ``2**-61`` of the sum of all. The largest possible flow is
-    `bound` where that is given, else :func:`preflow.graph.network.flow_bound`.
+    Integers, and floats that are integers up to 2**53, stay as they are, but for what `rule` cuts off. Other
+    floats are rounded, see :mod:`preflow.graph.scaling`. What no flow exceeds is the bound of `rule` or,
+    where that is None, :func:`preflow.graph.network.flow_bound`.
     """
     given = [network.capacity] + ([] if network.reverse_capacity is None else [network.reverse_capacity])
-    exponent = None
-    if network.capacity.dtype.kind == "f":
+    is_float = network.capacity.dtype.kind == "f"
+    rounded, has_infinite = rule.rounded, False
+    if is_float:
         finite = given
         infinite = [np.isinf(values) for values in given]
         has_infinite = any(mask.any() for mask in infinite)
         if has_infinite:
             _check_bounded(network, infinite, sources, sinks)
             finite = [np.where(mask, 0.0, values) for values, mask in zip(given, infinite, strict=True)]
-        if not all(_are_whole(values, threads) for values in finite):
-            if bound is None:
-                bound = flow_bound(network, sources, sinks)
-            given, exponent = _scaled(network, given, bound)
-        elif has_infinite:
-            given = _replace_infinite(network, finite, infinite, sources, sinks)
-    reverse_capacity = given[1] if len(given) > 1 else None
-    return SolvedCapacities(given[0], reverse_capacity, exponent, None if exponent is None else bound)
+        rounded = rounded or not all(_are_whole(values, threads) for values in finite)
+    exponent, limit = None, np.inf
+    if rounded:
+        bound = flow_bound(network, sources, sinks) if rule.bound is None else rule.bound
+        given, exponent, limit = _rounded(given, float(bound))
+    elif has_infinite or rule.bound is not None:
+        bound = sum(map(float_sum, finite)) if rule.bound is None else rule.bound
+        given = _cut_off(network, given, sources, sinks, float(bound))
+    return SolvedCapacities(given[0], given[1] if len(given) > 1 else None, exponent, limit, is_float)
 
 
 def _are_whole(values: NDArray[np.float64], threads: int) -> bool:
@@ -74,74 +87,57 @@ def _are_whole(values: NDArray[np.float64], threads: int) -> bool:
     return all(run_pieces(piece_is_whole, len(values), threads))
 
 
-def _replace_infinite(
+def _cut_off(
     network: FlowNetwork,
-    finite: list[NDArray[np.float64]],
-    infinite: list[NDArray[np.bool_]],
+    given: list[NDArray[Any]],
     sources: NDArray[np.int64],
     sinks: NDArray[np.int64],
+    bound: float,
 ) -> list[NDArray[np.int64]]:
-    """Put numbers that no flow reaches in place of infinity.
+    """Cut whole capacities off where no minimum cut can hold the arc, which keeps their sums small.
 
-    The sum of all finite capacities bounds every flow; at a terminal, so does what the arc's other end can
-    pass on, which keeps sums over many such arcs small.
+    An arc is in no minimum cut if its capacity exceeds that of a cut (`bound`), or what leads into its tail,
+    or what leads out of its head: the cut that has this end on its other side is cheaper. So one unit more
+    than the least of these does not change the minimum cuts.
     """
-    whole = [values.astype(np.int64) for values in finite]
-    enough = sum(sum(_exact_sums(values)) for values in whole) + 1
-    for direction, (values, mask) in enumerate(zip(whole, infinite, strict=True)):
-        arcs = np.flatnonzero(mask)
+    leaving, entering = (_throughput(network, given, outward=outward) for outward in (True, False))
+    entering[sources] = leaving[sinks] = np.inf
+    out = []
+    for direction, values in enumerate(given):
         ends = (network.tail, network.head) if direction == 0 else (network.head, network.tail)
-        bound = np.full(len(arcs), float(enough))
-        for side, terminals, other in ((0, sources, 1), (1, sinks, 0)):
-            at_terminal = np.isin(ends[side][arcs], terminals)
-            passing = _throughput(network, finite, infinite, outward=side == 0)[ends[other][arcs]]
-            bound[at_terminal] = np.minimum(bound, passing * (1 + 2.0**-40) + 1)[at_terminal]
-        if len(arcs) and not bound.max() < 2.0**62:
+        most = np.minimum(entering[ends[0]], leaving[ends[1]])
+        most = np.floor(np.minimum(most, bound) * MARGIN) + 1
+        larger = values > most
+        if not most[larger].max(initial=0) < MOST_FLOAT:
             raise CapacityOverflowError("beside infinite ones, the capacities sum past int64")
-        values[arcs] = np.ceil(bound).astype(np.int64)
-    return whole
+        whole = np.where(larger, 0, values).astype(np.int64)
+        whole[larger] = most[larger].astype(np.int64)
+        out.append(whole)
+    return out
 
 
-def _throughput(
-    network: FlowNetwork, finite: list[NDArray[Any]], infinite: list[NDArray[np.bool_]], *, outward: bool
-) -> NDArray[np.float64]:
+def _throughput(network: FlowNetwork, given: list[NDArray[Any]], *, outward: bool) -> NDArray[np.float64]:
     """Return, per vertex, the sum of the capacities that lead out of it, or into it."""
     total = np.zeros(network.num_vertices)
-    for direction, (values, mask) in enumerate(zip(finite, infinite, strict=True)):
+    for direction, values in enumerate(given):
         end = network.tail if (direction == 0) == outward else network.head
-        weights = np.where(mask, np.inf, values.astype(np.float64))
-        total += np.bincount(end, weights, minlength=network.num_vertices)
+        total += np.bincount(end, values, minlength=network.num_vertices)
     return total
 
 
-def _scaled(
-    network: FlowNetwork,
-    given: list[NDArray[np.float64]],
-    bound: float,
-) -> tuple[list[NDArray[np.int64]], int]:
-    """Return float capacities as scaled integers, and the power of two of the scale."""
+def _rounded(given: list[NDArray[Any]], bound: float) -> tuple[list[NDArray[np.int64]], int, float]:
+    """Return rounded capacities, the exponent of their scale, and what they were cut off above."""
     if np.isinf(bound):
         raise CapacityOverflowError("the capacities at the source and the sink sum past float64")
-    shift = -int(np.frexp(bound)[1])
-    enough = np.ldexp(bound, shift) * (1 + 2.0**-20)
-    loops = network.tail == network.head
-    scaled = []
-    for values in given:
-        with np.errstate(over="ignore"):
-            clipped = np.ldexp(values, shift)
-        np.minimum(clipped, enough, out=clipped)
-        clipped[loops] = 0.0
-        scaled.append(clipped)
-    total = sum(float(values.sum()) for values in scaled)
-    fill = 61 - int(np.frexp(total)[1]) if total > 0 else 0
-    for values in scaled:
-        np.floor(np.ldexp(values, fill, out=values), out=values)
-    return [values.astype(np.int64) for values in scaled], shift + fill
-
-
-def _exact_sums(values: NDArray[np.int64]) -> tuple[int, int]:
-    """Return two integers whose sum is the exact sum of non-negative `values`."""
-    return int((values >> 31).sum()) << 31, int((values & (2**31 - 1)).sum())
+    limit = limit_above(bound)
+    with np.errstate(over="ignore"):
+        total = float(sum(np.minimum(values, limit).sum(dtype=np.float64) for values in given))
+    num_terms = sum(map(len, given))
+    magnitude = np.frexp(total)[1] if total < np.inf else np.frexp(limit)[1] + num_terms.bit_length()
+    exponent = BITS_OF_SUM - int(magnitude) if total > 0 else 0
+    if given[0].dtype.kind == "i":
+        exponent = min(exponent, 0)
+    return [scaled(values, exponent, limit, np).astype(np.int64) for values in given], exponent, limit
 
 
 def _check_bounded(

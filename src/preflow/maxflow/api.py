@@ -21,6 +21,7 @@ from ..graph.device_build import build_on_device
 from ..graph.device_network import DeviceFlowNetwork
 from ..graph.network import FlowNetwork, exact_sum, vertex_mask
 from ..graph.residual import build_residual
+from ..graph.scaling import Rule, accepted_gap, proved_gap, solve_within_gap
 from ..progress import Reporter
 from ..solving.dispatch import (
     check_placement,
@@ -144,12 +145,30 @@ def _gpu_for(network: FlowNetwork) -> Device | None:
 
 
 class _FirstStage(NamedTuple):
-    """A solve as the first stage left it; the sink side is an array of the network's kind."""
+    """A solve as the first stage left it: an :class:`preflow.graph.scaling.Outcome`.
 
+    The sink side is an array of the network's kind.
+    """
+
+    network: FlowNetwork
     second_stage: SecondStage | DeviceSecondStage
     sink_side: Any
     finished: bool
     value: int | float
+
+    @property
+    def scale_exponent(self) -> int | None:
+        return self.second_stage.residual.solved.scale_exponent
+
+    @property
+    def limit(self) -> float:
+        return self.second_stage.residual.solved.limit
+
+    def lower(self) -> int | float:
+        return self.value
+
+    def upper(self) -> int | float:
+        return cut_capacity(self.network, self.sink_side)
 
 
 @dataclass
@@ -217,28 +236,23 @@ class _Solve:
         return timed(self.seconds, phase, None if self.device is None else self.device.synchronize)
 
     def first_stage(self) -> dict[str, Any]:
-        """Build and solve; return what all results have.
-
-        Fractional capacities are rounded relative to a bound on the flow. Where the cut that is found lies
-        far below it, they are rounded anew, relative to that cut's capacity.
-        """
-        bound = None
-        while True:
-            solved = self.build_and_solve(bound)
-            second_stage, sink_side = solved.second_stage, solved.sink_side
-            flow_bound = second_stage.residual.flow_bound
-            if not solved.finished or flow_bound is None:
-                break
-            bound = float(cut_capacity(self.network, sink_side))
-            if bound == 0 or bound * COARSE >= flow_bound:
-                break
-            del solved, second_stage
+        """Build and solve; return what all results have."""
+        solved = solve_within_gap(
+            self.build_and_solve,
+            is_float=self.network.capacity.dtype.kind == "f",
+            accepted=accepted_gap(self.network.num_arcs),
+            coarse=COARSE,
+        )
+        sink_side, upper_bound = solved.sink_side, solved.value
+        gap: int | float = 0
         status = self.control.status(self.method, solved.finished)
-        upper_bound = solved.value
         if not solved.finished:
             sink_side, upper_bound = self.best_cut(sink_side)
-            if second_stage.residual.scale_exponent is None and upper_bound < math.inf:
+            if solved.scale_exponent is None and upper_bound < math.inf:
                 upper_bound = int(upper_bound)
+            gap = proved_gap(upper_bound, solved.value)
+        elif solved.scale_exponent is not None:
+            gap = proved_gap(solved.upper(), solved.value)
         return {
             "status": status,
             "lower_bound": solved.value,
@@ -247,7 +261,8 @@ class _Solve:
             "network": self.network,
             "sources": self.sources,
             "sinks": self.sinks,
-            "_second_stage": second_stage,
+            "_gap": gap,
+            "_second_stage": solved.second_stage,
         }
 
     def given(self, values: Any) -> Any:
@@ -256,15 +271,15 @@ class _Solve:
             values.flags.writeable = False
         return self.network.give(values)
 
-    def build_and_solve(self, bound: float | None) -> _FirstStage:
+    def build_and_solve(self, rule: Rule) -> _FirstStage:
         self.control.remarks.clear()
         solve_on_device = self.method.solve_on_device
         if self.device is not None and solve_on_device is not None:
-            return self.build_and_solve_on_device(self.device, solve_on_device, bound)
+            return self.build_and_solve_on_device(self.device, solve_on_device, rule)
         network = self.network.on_host()
         with self.timed("build"):
             residual = build_residual(
-                network, self.sources, self.sinks, threads=self.build_threads, bound=bound
+                network, self.sources, self.sinks, threads=self.build_threads, rule=rule
             )
         initial_sink_residual = exact_sum(residual.arrays.sink_residual)
         with self.timed("solve"):
@@ -272,6 +287,7 @@ class _Solve:
         arrived = initial_sink_residual - exact_sum(residual.arrays.sink_residual)
         reaching = height <= residual.num_vertices
         return _FirstStage(
+            self.network,
             SecondStage(network, residual),
             self.network.own(np.append(reaching, [False, True])[residual.inner]),
             not residual.arrays.excess[reaching].any(),
@@ -279,7 +295,7 @@ class _Solve:
         )
 
     def build_and_solve_on_device(
-        self, device: Device, solve_on_device: SolveOnDevice, bound: float | None
+        self, device: Device, solve_on_device: SolveOnDevice, rule: Rule
     ) -> _FirstStage:
         residual = build_on_device(
             device,
@@ -287,7 +303,7 @@ class _Solve:
             self.sources,
             self.sinks,
             threads=self.build_threads,
-            bound=bound,
+            rule=rule,
             phase=self.timed,
         )
         net = residual.arrays
@@ -302,6 +318,7 @@ class _Solve:
             with self.timed("download"):
                 sink_side = device.to_host(sink_side)
         return _FirstStage(
+            self.network,
             DeviceSecondStage(self.network, residual, solve_on_device, self.options),
             sink_side,
             finished,

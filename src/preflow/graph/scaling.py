@@ -1,0 +1,204 @@
+"""How capacities become the integers that solvers work on, and what that may change.
+
+Whole numbers whose sums fit int64 are solved as they are. All others are solved *rounded*: capacity ``c``
+becomes ``floor(min(c, limit) * 2**exponent)``, where no flow exceeds ``limit``. The first solve takes the
+limit from the input. The cut that it finds is a better limit for the next solve.
+
+Every solve proves two bounds, whatever its limit and its exponent:
+
+- No capacity was rounded up, so the flow that was found is a flow of the given network: its value ``lower``
+  is at most the optimum.
+- The cut that was found is a cut of the given network: its capacity ``upper``, added up from the capacities
+  as given, is at least the optimum.
+
+Their distance is the *gap*. Its size: where no flow exceeds the limit, no minimum cut of the rounded
+capacities holds an arc that was cut off (such an arc alone costs more than the flow). Each of the ``k``
+arcs over the cut lost less than ``2**-exponent`` to rounding, so ``upper - lower < k * 2**-exponent``. The
+exponent is such that the rounded capacities that are added together fill 61 bits. For a network these are
+all ``m`` capacities, each at most ``limit``, so the gap is below ``k * m * 2**-60 * limit``. For a grid
+these are the capacities at one pixel with ``d`` neighbours, so the gap is below ``k * d * 2**-58 * limit``.
+A solve is repeated with ``upper`` as limit until the gap is at most :func:`accepted_gap`, or until a
+repetition would gain nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+
+from ..errors import CapacityOverflowError
+
+#: Relative error of :func:`float_sum`: three or four levels of sums of 256 numbers, each off by 255 * 2**-53.
+SUM_ERROR = 2.0**-43
+#: Numbers that are added one after the other.
+SUM_LENGTH = 256
+#: A limit is this much above what it was computed from: more than rounding takes from any such sum.
+MARGIN = 1 + 2.0**-20
+
+
+class Rule(NamedTuple):
+    """How one solve turns capacities into integers.
+
+    Attributes
+    ----------
+    bound : int, float or None
+        Capacity of a known cut: capacities are cut off above it. None where none is known.
+    rounded : bool
+        Whether whole numbers are rounded too, because their sums do not fit int64.
+    """
+
+    bound: int | float | None = None
+    rounded: bool = False
+
+
+#: Whole numbers as they are.
+EXACT = Rule()
+
+
+class Outcome(Protocol):
+    """What one solve found."""
+
+    @property
+    def finished(self) -> bool:
+        """Whether the flow and the cut are optimal for the integers that were solved."""
+
+    @property
+    def scale_exponent(self) -> int | None:
+        """Capacities were multiplied by two to this power and rounded; None where they were exact."""
+
+    @property
+    def limit(self) -> float:
+        """What capacities were cut off above."""
+
+    def lower(self) -> int | float:
+        """Return the value of the flow."""
+
+    def upper(self) -> int | float:
+        """Return the capacity of the cut, added up from the capacities as given."""
+
+
+Found = TypeVar("Found", bound=Outcome)
+
+
+def solve_within_gap(
+    solve: Callable[[Rule], Found], *, is_float: bool, accepted: float, coarse: float = np.inf
+) -> Found:
+    """Solve, and repeat relative to the cut found until its gap is small enough.
+
+    Parameters
+    ----------
+    solve : function
+        Solves by a rule. It raises CapacityOverflowError where integers sum past int64.
+    is_float : bool
+        Whether capacities are floats. An optimum of integers is exact, or this raises an error.
+    accepted : float
+        The gap that floats may have, relative to the cut.
+    coarse : float
+        A limit that exceeds the cut by more than this factor is too coarse in any case.
+
+    Raises
+    ------
+    CapacityOverflowError
+        Integers sum past int64 even when each is cut off above the optimum.
+    """
+    rule, exact_fails = EXACT, False
+    while True:
+        try:
+            outcome = solve(rule)
+        except CapacityOverflowError:
+            if rule.rounded or (rule.bound is not None and not is_float):
+                raise
+            exact_fails = rule.bound is not None
+            rule = rule._replace(rounded=True)
+            continue
+        if not outcome.finished or outcome.scale_exponent is None:
+            return outcome
+        upper = outcome.upper()
+        gap = proved_gap(upper, outcome.lower())
+        if not is_float and gap == 0:
+            return outcome
+        if is_float:
+            limit = outcome.limit
+            if upper == 0 or (gap <= accepted * upper and upper * coarse >= limit) or 2 * upper >= limit:
+                return outcome
+        del outcome
+        rule = Rule(upper, exact_fails)
+
+
+def accepted_gap(num_arcs: int, *, single: bool = False) -> float:
+    """Return the gap, relative to the cut, at which a solve of floats is not repeated.
+
+    ``2**-40`` (below 1e-12), plus ``2**-53`` for each arc, which is what one sum over all arcs may be off by.
+    ``2**-20`` where all capacities are float32 (`single`), which have 24 bits.
+    """
+    return 2.0**-20 if single else 2.0**-40 + num_arcs * 2.0**-53
+
+
+def sum_slack(size: int | float) -> float:
+    """Return by how much two sums of capacities may differ: 0 for integers.
+
+    `size` is the sum of the absolute values of what was added up.
+    """
+    return 0 if isinstance(size, int) else 4 * SUM_ERROR * size
+
+
+def proved_gap(upper: int | float, lower: int | float, size: int | float | None = None) -> int | float:
+    """Return what the optimum is within, of any value between these two bounds.
+
+    `size` is the sum of the absolute values of what was added up to `upper`; default: `upper` itself. For
+    floats the gap includes what rounding in these sums may come to, at most 4.6e-13 of `size`.
+    """
+    return max(upper - lower, 0) + sum_slack(upper if size is None else size)
+
+
+def limit_above(bound: float) -> float:
+    """Return what to cut capacities off above where no flow exceeds `bound`: strictly more, and finite."""
+    return min(math.nextafter(bound * MARGIN, math.inf), sys.float_info.max)
+
+
+def float_sum(values: Any) -> float:
+    """Return the sum of floats, in float64; its error is at most `SUM_ERROR` of the sum of absolute values.
+
+    That holds for arrays of up to 2**32 numbers and on a GPU too, in whatever order 256 numbers are added.
+    """
+    parts = []
+    values = values.ravel()
+    with np.errstate(over="ignore"):
+        while values.size > SUM_LENGTH:
+            whole = values.size - values.size % SUM_LENGTH
+            if whole < values.size:
+                parts.append(float(values[whole:].sum(dtype=np.float64)))
+            values = values[:whole].reshape(-1, SUM_LENGTH).sum(axis=1, dtype=np.float64)
+        parts.append(float(values.sum(dtype=np.float64)))
+    try:
+        return math.fsum(parts)
+    except OverflowError:
+        return math.inf
+
+
+def scaled(values: Any, exponent: int, limit: float, xp: Any) -> Any:
+    """Return capacities cut off above `limit`, multiplied by two to the power `exponent` and rounded down.
+
+    Of integers the exponent is at most 0 and the result exact but for rounding down. Of floats the result is
+    float64, for the caller to convert once it is known to fit.
+    """
+    if values.dtype.kind == "f":
+        wide = values.astype(np.float64)
+        return xp.floor(xp.ldexp(xp.minimum(wide, limit, out=wide), exponent))
+    most = np.iinfo(np.int64).max if limit >= 2.0**63 else int(np.ceil(limit))
+    return xp.minimum(values.astype(np.int64), most) >> min(-exponent, 63)
+
+
+def unscaled(amount: Any, exponent: int | None, *, is_float: bool, xp: Any = np) -> Any:
+    """Return an amount of flow, or an integer array of them, in units of the capacities as given."""
+    if exponent is None:
+        return amount
+    if not is_float:
+        return amount << -exponent
+    if isinstance(amount, int):
+        return float(np.ldexp(float(amount), -exponent))
+    return xp.ldexp(amount.astype(np.float64), -exponent)
