@@ -57,14 +57,14 @@ def main() -> None:
     largest = None
     if truth is not None:
         largest = float(np.nanmax(np.hypot(*truth)))
-        write_image(arguments.out / "flow-true.png", flow_picture(truth, largest, wheel=60))
+        write_image(arguments.out / "flow-true.png", flow_picture(truth, largest=largest, wheel=60))
         print(f"{'truth':>14}  {arguments.out / 'flow-true.png'}, at most {largest:.2f} pixels")
     for method in ("assignment", "expansion"):
         start = time.perf_counter()
         result = find_optical_flow(first, second, method=method, max_displacement=arguments.max_displacement)
         total = time.perf_counter() - start
         picture = arguments.out / f"flow-{method}.png"
-        write_image(picture, flow_picture(result.flow, largest, wheel=60))
+        write_image(picture, flow_picture(result.flow, largest=largest, wheel=60))
         write_flo(picture.with_suffix(".flo"), result.flow)
         print(f"{method:>14}  {total:.2f} s: " + ", ".join(f"{t:.2f} {k}" for k, t in result.seconds.items()))
         if truth is not None:

@@ -59,7 +59,7 @@ def segment_astronaut() -> tuple[NDArray[np.uint8], Segmentation]:
     """Return the photograph, shape (512, 512, 3), and its segmentation."""
     image = skimage.data.astronaut()
     foreground, background = (
-        np.any([stroke(image.shape[:2], points, BRUSH) for points in strokes], axis=0)
+        np.any([stroke(image.shape[:2], points, brush=BRUSH) for points in strokes], axis=0)
         for strokes in (OBJECT_STROKES, BACKGROUND_STROKES)
     )
     return image, segment(image, foreground, background)
@@ -94,7 +94,7 @@ def main() -> None:
 
     picture = folder / "astronaut.png"
     write_image(
-        picture, overlay(image, segmentation.mask, (segmentation.foreground, segmentation.background))
+        picture, overlay(image, segmentation.mask, seeds=(segmentation.foreground, segmentation.background))
     )
 
     height, width = segmentation.mask.shape

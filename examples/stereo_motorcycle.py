@@ -74,8 +74,8 @@ def main() -> None:
     if truth is not None:
         whole = np.isfinite(truth)
         for threshold in THRESHOLDS:
-            everywhere = bad_pixels(result.disparity, truth, threshold)
-            seen = bad_pixels(result.disparity, np.where(result.occluded, np.inf, truth), threshold)
+            everywhere = bad_pixels(result.disparity, truth, threshold=threshold)
+            seen = bad_pixels(result.disparity, np.where(result.occluded, np.inf, truth), threshold=threshold)
             report[f"off by {threshold:g}"] = (
                 f"{everywhere:.1%} of {whole.sum():,} known pixels, {seen:.1%} of those seen"
             )

@@ -43,7 +43,7 @@ PEERS = [peer.name for peer in PROBLEMS["max_flow"].peers]
 
 
 def instance_of(tail, head, capacity, reverse=None):
-    network = FlowNetwork.from_arrays(tail, head, capacity, reverse)
+    network = FlowNetwork.from_arrays(tail, head, capacity, reverse_capacity=reverse)
     return FlowInstance.from_problem(MaxFlowProblem(network, 0, network.num_vertices - 1))
 
 
@@ -609,4 +609,4 @@ class TestSuites:
     def test_several_sources_are_an_error(self):
         network = FlowNetwork.from_arrays([0, 1], [2, 2], [1, 1])
         with pytest.raises(InvalidInputError, match="one source"):
-            FlowInstance.from_problem(MaxFlowProblem(network, (0, 1), 2, "two sources"))
+            FlowInstance.from_problem(MaxFlowProblem(network, (0, 1), 2, name="two sources"))

@@ -99,7 +99,8 @@ def given(kind: str, values: Any) -> Any:
 
 def given_network(kind: str, tail: Any, head: Any, capacity: Any, reverse: Any = None) -> FlowNetwork:
     arrays = (given(kind, np.asarray(values)) for values in (tail, head, capacity))
-    return FlowNetwork.from_arrays(*arrays, None if reverse is None else given(kind, np.asarray(reverse)))
+    backward = None if reverse is None else given(kind, np.asarray(reverse))
+    return FlowNetwork.from_arrays(*arrays, reverse_capacity=backward)
 
 
 @pytest.mark.parametrize("kind", ["host", "device"])

@@ -79,8 +79,8 @@ def test_agrees_with_all_permutations(
     [
         geometric_costs(18, seed=1),
         machol_wien_costs(7),
-        low_rank_costs(16, 3, seed=2),
-        two_costs(30, 0.1, seed=3),
+        low_rank_costs(16, rank=3, seed=2),
+        two_costs(30, share=0.1, seed=3),
         np.full((12, 15), 7),
     ],
     ids=["geometric", "machol-wien", "low-rank", "two-cost", "constant"],
@@ -113,7 +113,10 @@ def test_stacks_and_sizes() -> None:
 def test_points(metric: str) -> None:
     random = np.random.default_rng(0)
     points, others = random.random((7, 2)) + 0.1, random.random((10, 2)) + 0.1
-    for costs in (preflow.PointCosts(points, others, metric), preflow.PointCosts(others, points, metric)):
+    for costs in (
+        preflow.PointCosts(points, others, metric=metric),
+        preflow.PointCosts(others, points, metric=metric),
+    ):
         for maximize in (False, True):
             matrix = costs.block(0, costs.shape[1])
             rows, columns = linear_sum_assignment(matrix, maximize)

@@ -146,7 +146,7 @@ def caterpillar() -> preflow.FlowNetwork:
     path = [(v, v + 1, 5) for v in range(40)]
     leaves = [(v, 41 + 8 * v + k, 3) for v in range(1, 20) for k in range(8)]
     tail, head, capacity = zip(*leaves, *path, strict=True)
-    return preflow.FlowNetwork.from_arrays(tail, head, capacity, capacity)
+    return preflow.FlowNetwork.from_arrays(tail, head, capacity, reverse_capacity=capacity)
 
 
 @pytest.mark.usefixtures("cpu_device")

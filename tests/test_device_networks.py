@@ -51,7 +51,9 @@ mixed_capacities = st.one_of(float_capacities, st.just(float("inf")), st.integer
 def on_gpu(network: FlowNetwork) -> FlowNetwork:
     arrays = (network.tail, network.head, network.capacity, network.reverse_capacity)
     tail, head, capacity, reverse = (None if array is None else OnGpu(array.copy()) for array in arrays)
-    return FlowNetwork.from_arrays(tail, head, capacity, reverse, num_vertices=network.num_vertices)  # type: ignore[arg-type]
+    return FlowNetwork.from_arrays(
+        tail, head, capacity, reverse_capacity=reverse, num_vertices=network.num_vertices
+    )  # type: ignore[arg-type]
 
 
 def terminals(*vertices: int) -> NDArray[np.int64]:
@@ -181,7 +183,7 @@ def test_memory_that_is_taken(place: Any, two_way: bool, n: int) -> None:
     tail = rng.integers(0, n - 1, m)
     head = rng.integers(tail + 1, n)
     reverse = rng.integers(0, 99, m) if two_way else None
-    network = place(FlowNetwork.from_arrays(tail, head, rng.integers(1, 99, m), reverse))
+    network = place(FlowNetwork.from_arrays(tail, head, rng.integers(1, 99, m), reverse_capacity=reverse))
     build(network, [0], [n - 1])  # compiles
     tracemalloc.start()
     residual = build(network, [0], [n - 1])
@@ -337,7 +339,8 @@ def test_one_capacity_for_all() -> None:
     for capacity in (3, np.int64(3), OnGpu(3)):
         network = FlowNetwork.from_arrays(*ends, capacity)  # type: ignore[arg-type]
         assert preflow.max_flow(network, 0, 2).value == 3
-    assert FlowNetwork.from_arrays(*ends, 1.5, 2).reverse_capacity.dtype == np.float64  # type: ignore[arg-type, union-attr]
+    network = FlowNetwork.from_arrays(*ends, 1.5, reverse_capacity=2)  # type: ignore[arg-type]
+    assert network.reverse_capacity.dtype == np.float64  # type: ignore[union-attr]
 
 
 def test_no_arcs_and_no_inner_vertices() -> None:
@@ -491,7 +494,7 @@ def test_memory_that_is_taken_on_a_gpu(gpu: runtime.Device, two_way: bool) -> No
     tail = rng.integers(0, n - 1, m)
     head = rng.integers(tail + 1, n)
     reverse = rng.integers(0, 99, m) if two_way else None
-    network = FlowNetwork.from_arrays(tail, head, rng.integers(1, 99, m), reverse)
+    network = FlowNetwork.from_arrays(tail, head, rng.integers(1, 99, m), reverse_capacity=reverse)
     gpu.xp.get_default_memory_pool().free_all_blocks()
     with most_taken(gpu.xp) as taken:
         result = preflow.max_flow(network, 0, n - 1, method="cuda-pushrelabel")

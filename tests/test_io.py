@@ -44,11 +44,15 @@ def problems(draw, kinds=("integers", "floats"), reverse=True):
 
     back = column(number) if reverse and draw(st.booleans()) else None
     network = FlowNetwork.from_arrays(
-        column(vertex, np.int64), column(vertex, np.int64), column(number), back, num_vertices=n
+        column(vertex, np.int64),
+        column(vertex, np.int64),
+        column(number),
+        reverse_capacity=back,
+        num_vertices=n,
     )
     source = draw(vertex)
     sink = draw(vertex.filter(lambda v: v != source))
-    return MaxFlowProblem(network, source, sink, draw(st.sampled_from(["", "grid 3x3", "größer"])))
+    return MaxFlowProblem(network, source, sink, name=draw(st.sampled_from(["", "grid 3x3", "größer"])))
 
 
 def assert_same_network(got, expected):
@@ -102,7 +106,7 @@ def test_dimacs_writes_reverse_capacities_as_arcs_after_the_others(tmp_path, pro
 @given(problem=problems(), several=st.booleans())
 def test_npz_round_trip(tmp_path, problem, several):
     if several:
-        problem = MaxFlowProblem(problem.network, (problem.source,), (problem.sink, problem.sink), "s")
+        problem = MaxFlowProblem(problem.network, (problem.source,), (problem.sink, problem.sink), name="s")
     path = tmp_path / "problem.npz"
     save_npz(path, problem)
     got = load_npz(path)
@@ -438,7 +442,7 @@ def test_mutated_solution_parses_or_raises_parse_error(tmp_path, content):
 
 
 def test_comment_lines(tmp_path):
-    problem = MaxFlowProblem(FlowNetwork.from_arrays([0], [1], [3]), 0, 1, "named")
+    problem = MaxFlowProblem(FlowNetwork.from_arrays([0], [1], [3]), 0, 1, name="named")
     path = tmp_path / "x.max"
     write_dimacs(path, problem)
     assert path.read_text().startswith("c named\np max 2 1\n")
@@ -664,7 +668,7 @@ def archive(tmp_path, header, **arrays):
         ({}, {"capacity": np.array([object()])}, "capacity: expected numbers, got dtype object"),
         ({"version": 2}, {}, "version 1, got 2"),
         ({"num_vertices": "2"}, {}, "num_vertices is an integer"),
-        ({"labels": ["a", "a"]}, {}, "1 labels for 2 vertices"),
+        ({"labels": ["a", "a"]}, {}, "1 different labels for 2 vertices"),
         ({"source": 2, "sink": 1, "name": ""}, {}, "source 2 is not a vertex"),
         ({"source": 0}, {}, "sink None is not a vertex"),
         ({"source": 0, "sink": True}, {}, "sink True is not a vertex"),

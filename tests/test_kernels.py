@@ -102,7 +102,9 @@ def test_memory_of_a_build(
     problem = FAMILIES[family].generate(size, seed=0)
     given = problem.network
     reverse_capacity = None if given.reverse_capacity is None else given.reverse_capacity * scale
-    network = FlowNetwork.from_arrays(given.tail, given.head, given.capacity * scale, reverse_capacity)
+    network = FlowNetwork.from_arrays(
+        given.tail, given.head, given.capacity * scale, reverse_capacity=reverse_capacity
+    )
     sources, sinks = np.atleast_1d(problem.source), np.atleast_1d(problem.sink)
     build_residual(network, sources, sinks, threads=threads)
     tracemalloc.start()

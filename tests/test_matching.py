@@ -136,7 +136,8 @@ def test_order_of_rows_and_columns_does_not_matter(problem: SmallGraph, seed: in
 def test_wide_indices_give_the_same_answer(problem: SmallGraph) -> None:
     """Index arrays of 64 bits, as from 2**32 - 1 edges on."""
     narrow = BipartiteGraph(*problem.graph.shape, problem.graph.rows)
-    wide = BipartiteGraph(*narrow.shape, Adjacency(*(each.astype(np.uint64) for each in narrow.rows)))
+    rows = Adjacency(*(each.astype(np.uint64) for each in narrow.rows))
+    wide = BipartiteGraph(*narrow.shape, rows, _checked=True)
     assert wide.columns.neighbour.dtype == np.uint64
     for one, other in zip(narrow.columns, wide.columns, strict=True):
         assert np.array_equal(one, other)
@@ -321,7 +322,7 @@ def test_bad_graph(graph: object, message: str) -> None:
 def test_bad_shapes() -> None:
     for shape, message in [((1, 2, 3), "rows, columns"), ((-1, 2), "not negative"), ((2, 1), "out of range")]:
         with pytest.raises(InvalidInputError, match=message):
-            BipartiteGraph.from_edges([0, 1], [0, 1], shape)
+            BipartiteGraph.from_edges([0, 1], [0, 1], shape=shape)
     with pytest.raises(InvalidInputError, match="scipy sparse"):
         BipartiteGraph.from_scipy(np.eye(2))
     assert BipartiteGraph.from_edges([], []).shape == (0, 0)
@@ -332,7 +333,7 @@ def test_too_many_edges_for_32_bits_take_wide_indices() -> None:
 
     assert index_dtype(10, 10, MOST_NARROW) == np.uint32
     assert index_dtype(10, 10, MOST_NARROW + 1) == np.uint64
-    wide = BipartiteGraph.from_edges([0, 1], [0, 2**32], (2, 2**32 + 1))
+    wide = BipartiteGraph.from_edges([0, 1], [0, 2**32], shape=(2, 2**32 + 1))
     assert wide.rows.neighbour.dtype == np.uint64
 
 
@@ -719,7 +720,7 @@ def test_malformed_edge_lists(text: str, tmp_path: Path) -> None:
 
 def test_byte_order_does_not_matter() -> None:
     row, column = np.array([0, 1], dtype=">i4"), np.array([1, 0], dtype=">i8")
-    assert BipartiteGraph.from_edges(row, column, (2**25, 2**25)).rows.neighbour.tolist() == [1, 0]
+    assert BipartiteGraph.from_edges(row, column, shape=(2**25, 2**25)).rows.neighbour.tolist() == [1, 0]
     matrix = scipy.sparse.csr_array((np.ones(2), np.array([1, 0]), np.array([0, 1, 2])))
     matrix.indices, matrix.indptr = matrix.indices.astype(">i4"), matrix.indptr.astype(">i4")
     assert BipartiteGraph.from_scipy(matrix).rows.neighbour.tolist() == [1, 0]

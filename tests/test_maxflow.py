@@ -218,7 +218,7 @@ class TestNetworkX:
     def check(
         graph: nx.Graph, source: object, sink: object, value: float, capacity: str = "capacity"
     ) -> None:
-        network = preflow.FlowNetwork.from_networkx(graph, capacity)
+        network = preflow.FlowNetwork.from_networkx(graph, capacity=capacity)
         result = preflow.max_flow(network, source, sink)
         result.verify()
         assert result.value == value == nx.maximum_flow_value(graph, source, sink, capacity=capacity)
@@ -360,7 +360,9 @@ class TestInputs:
         result.verify()
 
     def test_unbounded_over_reverse_capacity(self) -> None:
-        network = preflow.FlowNetwork.from_arrays([1, 1], [0, 2], [0.0, math.inf], [math.inf, 0.0])
+        network = preflow.FlowNetwork.from_arrays(
+            [1, 1], [0, 2], [0.0, math.inf], reverse_capacity=[math.inf, 0.0]
+        )
         with pytest.raises(UnboundedFlowError, match="sink 2"):
             preflow.max_flow(network, 0, 2)
 
@@ -438,7 +440,7 @@ class TestInputs:
         assert "2 of 4 vertices" in repr(preflow.min_cut(DIAMOND, 0, 3))
 
     def test_cut_arcs_of_two_way_arcs(self) -> None:
-        network = preflow.FlowNetwork.from_arrays([1, 1, 2], [0, 2, 3], [0, 2, 9], [7, 0, 0])
+        network = preflow.FlowNetwork.from_arrays([1, 1, 2], [0, 2, 3], [0, 2, 9], reverse_capacity=[7, 0, 0])
         result = preflow.max_flow(network, 0, 3)
         assert result.value == 2
         assert result.cut_arcs.tolist() == [1]

@@ -322,4 +322,6 @@ def test_threads_of_serial_methods_and_bad_options() -> None:
     rows = BipartiteGraph.from_edges(*edge).rows
     record = find_method(METHODS, "multicore-push-relabel")
     with pytest.raises(InvalidInputError, match="4,294,967,293"):
-        record.solve(BipartiteGraph(2**32, 1, rows), None, record.make_options(None), Control())
+        record.solve(
+            BipartiteGraph(2**32, 1, rows, _checked=True), None, record.make_options(None), Control()
+        )

@@ -91,7 +91,7 @@ def test_many_arcs_between_few_vertices(ends: list[tuple[int, int]], both_ways: 
     arcs = np.array(ends, dtype=np.int64).reshape(-1, 2)
     capacity = np.arange(len(arcs)) % 3
     network = FlowNetwork.from_arrays(
-        *arcs.T, capacity, capacity[::-1] if both_ways else None, num_vertices=7
+        *arcs.T, capacity, reverse_capacity=capacity[::-1] if both_ways else None, num_vertices=7
     )
     check_builds(network, np.array([0]), np.array([6]), THREADS)
 
@@ -114,7 +114,9 @@ def random_network(seed: int) -> tuple[FlowNetwork, NDArray[np.int64], NDArray[n
         tail, head = tail[by_tail], head[by_tail]
     largest = random.choice([2, 100, 2**29, 2**40])
     reverse = random.integers(0, largest, m) if seed % 4 < 2 else None
-    network = FlowNetwork.from_arrays(tail, head, random.integers(0, largest, m), reverse, num_vertices=n)
+    network = FlowNetwork.from_arrays(
+        tail, head, random.integers(0, largest, m), reverse_capacity=reverse, num_vertices=n
+    )
     terminals = random.choice(n, int(random.integers(2, min(n, 9))), replace=False)
     return network, np.sort(terminals[:1]), np.sort(terminals[1:])
 

@@ -68,7 +68,9 @@ def test_small_ones_agree_with_scipy(
     shape: tuple[int, int, int], layout: str, metric: str, maximize: bool, seed: int
 ) -> None:
     n, m, dimension = shape
-    costs = PointCosts(points(layout, n, dimension, seed), points(layout, m, dimension, seed + 1), metric)
+    costs = PointCosts(
+        points(layout, n, dimension, seed), points(layout, m, dimension, seed + 1), metric=metric
+    )
     check(costs, maximize)
 
 
@@ -77,7 +79,7 @@ def test_small_ones_agree_with_scipy(
 def test_larger_ones_agree_with_scipy(metric: str, maximize: bool) -> None:
     for shape in ((300, 300), (150, 210), (210, 150)):
         n, m = shape
-        check(PointCosts(points("uniform", n, 3, 0), points("uniform", m, 3, 1), metric), maximize)
+        check(PointCosts(points("uniform", n, 3, 0), points("uniform", m, 3, 1), metric=metric), maximize)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -113,7 +115,7 @@ def test_integers_are_exact() -> None:
     x, y = rng.integers(-(2**20), 2**20, (2, 80, 2))
     for metric, power in (("sqeuclidean", 2), ("cityblock", 1)):
         matrix = (np.abs(x[:, None] - y) ** power).sum(axis=2)
-        result = check(PointCosts(x, y, metric))
+        result = check(PointCosts(x, y, metric=metric))
         assert result.cost == matrix[linear_sum_assignment(matrix)].sum()
 
 
@@ -147,7 +149,7 @@ def test_dtypes(dtype: str) -> None:
 )
 def test_bad_points(x: Any, y: Any, metric: Any, message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
-        PointCosts(x, y, metric)
+        PointCosts(x, y, metric=metric)
 
 
 def test_bad_arguments() -> None:

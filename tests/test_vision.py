@@ -243,7 +243,7 @@ def test_stroke_is_all_pixels_within_the_brush(points, brush):
         [np.linspace(start, end, 400) for start, end in zip(points, points[1:] or points, strict=False)]
     )
     distance = np.min([np.hypot(x - px, y - py) for px, py in dots], axis=0)
-    mask = stroke(shape, points, brush)
+    mask = stroke(shape, points, brush=brush)
     assert mask[distance <= brush / 2].all()
     assert not mask[distance > brush / 2 + 0.01].any()
 
@@ -251,7 +251,9 @@ def test_stroke_is_all_pixels_within_the_brush(points, brush):
 def test_parse_seeds_joins_boxes_and_strokes():
     shape = (20, 30)
     expected = (
-        box(shape, (1, 2), (4, 6)) | stroke(shape, [(10, 10), (25, 10)], 5) | stroke(shape, [(9, 3)], 5)
+        box(shape, (1, 2), (4, 6))
+        | stroke(shape, [(10, 10), (25, 10)], brush=5)
+        | stroke(shape, [(9, 3)], brush=5)
     )
     assert (parse_seeds(shape, ["1,2,4,6", " 10,10  25,10 ", "9,3"], brush=5) == expected).all()
     assert not parse_seeds(shape, []).any()
@@ -303,7 +305,7 @@ def test_overlay_keeps_the_object_and_marks_the_rest():
     before = image.copy()
     mask = disc((20, 30), 6)
     foreground, background = seeds_at((20, 30), (10, 15), (0, 0))
-    picture = overlay(image, mask, (foreground, background))
+    picture = overlay(image, mask, seeds=(foreground, background))
     assert (image == before).all()
     assert (picture[mask & ~foreground] == image[mask & ~foreground]).all()
     assert (picture[1, 1] == (0.35 * image[1, 1]).astype(np.uint8)).all()
@@ -320,7 +322,7 @@ def test_overlay_refuses_what_does_not_fit():
     with pytest.raises(InvalidInputError, match="not finite"):
         overlay(np.full((4, 5), np.nan), mask)
     with pytest.raises(InvalidInputError, match="seeds have shape"):
-        overlay(np.zeros((4, 5)), mask, (mask.T, mask.T))
+        overlay(np.zeros((4, 5)), mask, seeds=(mask.T, mask.T))
     with pytest.raises(InvalidInputError, match="an overlay shows an image"):
         overlay(np.zeros((4, 5, 6)), np.zeros((4, 5, 6), dtype=bool))
 

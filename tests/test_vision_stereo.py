@@ -41,7 +41,7 @@ def box():
 def test_box_and_what_it_hides(box):
     left, right, truth = box
     result = match_stereo(left, right, 9)
-    assert bad_pixels(result.disparity[:, FAR:], truth[:, FAR:], 0.5) < 0.02
+    assert bad_pixels(result.disparity[:, FAR:], truth[:, FAR:], threshold=0.5) < 0.02
     hidden = result.occluded[12:28, 25 - (NEAR - FAR) : 25]
     assert hidden.mean() > 0.9
     assert result.occluded[:, 46:].mean() < 0.02
@@ -52,7 +52,7 @@ def test_box_and_what_it_hides(box):
 def test_disparities_may_be_negative(box):
     left, right, truth = box
     result = match_stereo(left[:, ::-1], right[:, ::-1], -1, min_disparity=-9, occlusions=False)
-    assert bad_pixels(-result.disparity[:, ::-1][:, FAR:], truth[:, FAR:], 0.5) < 0.06
+    assert bad_pixels(-result.disparity[:, ::-1][:, FAR:], truth[:, FAR:], threshold=0.5) < 0.06
     assert result.right is None
     assert not result.occluded.any()
 
@@ -60,7 +60,7 @@ def test_disparities_may_be_negative(box):
 def test_grey_values_and_neighbours_do_not_matter_much(box):
     left, right = ((255 * view.mean(axis=-1)).astype(np.uint8) for view in box[:2])
     result = match_stereo(left, right, 9, connectivity=8, max_sweeps=1)
-    assert bad_pixels(result.disparity[:, FAR:], box[2][:, FAR:], 0.5) < 0.05
+    assert bad_pixels(result.disparity[:, FAR:], box[2][:, FAR:], threshold=0.5) < 0.05
 
 
 def test_motorcycle_crop(demo):
@@ -69,8 +69,8 @@ def test_motorcycle_crop(demo):
     rows, columns = np.s_[120:230], np.s_[200:345]
     result = match_stereo(left[rows, columns], right[rows, columns], 32, max_sweeps=2)
     truth = truth[rows, columns][: len(result.disparity), 32:]
-    assert bad_pixels(result.disparity[:, 32:], truth, 2.0) < 0.15
-    assert bad_pixels(result.disparity[:, 32:], truth, 1.0) < 0.25
+    assert bad_pixels(result.disparity[:, 32:], truth, threshold=2.0) < 0.15
+    assert bad_pixels(result.disparity[:, 32:], truth, threshold=1.0) < 0.25
 
 
 def test_costs_of_matching():
@@ -157,7 +157,7 @@ def test_command(box, tmp_path):
     for word in ("occluded", "10 labels", "energy", "time", "60 x 40 pixels"):
         assert word in done.output
     assert read_image(out).shape == (40, 60, 3)
-    assert bad_pixels(np.load(array)[:, FAR:], box[2][:, FAR:], 0.5) < 0.02
+    assert bad_pixels(np.load(array)[:, FAR:], box[2][:, FAR:], threshold=0.5) < 0.02
     stopped = CliRunner().invoke(app, [*arguments, "--time-limit", "1e-6"])
     assert stopped.exit_code == 3
     assert "stopped at the time limit" in stopped.output

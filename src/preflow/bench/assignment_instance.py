@@ -69,7 +69,7 @@ class AssignmentInstance:
         """Return costs of the same kind and type for two rows and two columns."""
         if self.kind == "points":
             corners = np.eye(2, self.costs.rows.shape[1])
-            return AssignmentInstance(PointCosts(corners, corners + 1, self.costs.metric))
+            return AssignmentInstance(PointCosts(corners, corners + 1, metric=self.costs.metric))
         two = np.array([[1, 2], [2, 1]], dtype=self.costs.dtype)
         if self.kind == "sparse":
             return AssignmentInstance(type(self.costs)(two))

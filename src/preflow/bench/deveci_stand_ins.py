@@ -56,7 +56,7 @@ def _random(rows: int) -> BipartiteGraph:
     """Return a random matrix with as many columns a row as GL7d19 has."""
     matrix = TABLE["GL7d19"]
     columns = round(rows * matrix.columns / matrix.rows)
-    return erdos_renyi(rows, matrix.edges / matrix.rows, columns)
+    return erdos_renyi(rows, matrix.edges / matrix.rows, columns=columns)
 
 
 #: How to make each, given its number of rows.

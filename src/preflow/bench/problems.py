@@ -101,7 +101,7 @@ def _flow_contestant(problem: str, name: str, settings: SolverSettings) -> Conte
             instance.tail,
             instance.head,
             instance.capacity,
-            instance.reverse_capacity,
+            reverse_capacity=instance.reverse_capacity,
             num_vertices=instance.num_vertices,
         )
         result = solve(

@@ -95,7 +95,7 @@ def write_flow(file: str, name: str, result: MaxFlowResult) -> None:
     is_maximum = result.status == "optimal"
     comment = f"{'maximum flow' if is_maximum else 'a flow, not proved maximum,'} of {name}".strip()
     with _path_of(file) as path:
-        write_solution(path, result.lower_bound, network.tail, network.head, result.flow, comment)
+        write_solution(path, result.lower_bound, network.tail, network.head, result.flow, comment=comment)
 
 
 def write_cut(file: str, name: str, result: MinCutResult) -> None:

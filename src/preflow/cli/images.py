@@ -189,7 +189,7 @@ class _Seeds(NamedTuple):
             return (parse_seeds(given.shape, [self.box]),)
         if self.scribbles is None:
             return tuple(
-                parse_seeds(given.shape, texts, self.brush, given.pixels)
+                parse_seeds(given.shape, texts, brush=self.brush, values=given.pixels)
                 for texts in (self.foreground, self.background)
             )
         if given.volume is None:
@@ -220,7 +220,7 @@ def _write(
 
     shown = None if seeds is None else (seeds[0], seeds[1])
     if given.volume is None:
-        write_image(out, overlay(given.pixels, result.mask, shown))
+        write_image(out, overlay(given.pixels, result.mask, seeds=shown))
         if mask is not None:
             write_image(mask, np.where(result.mask, 255, 0).astype(np.uint8))
     else:

@@ -54,4 +54,4 @@ def ac_dense(n: int, *, max_capacity: int = 1_000_000, seed: int = 0) -> MaxFlow
     capacity = rng.integers(1, max_capacity, size=num_arcs, endpoint=True)
     network = FlowNetwork.from_arrays(tail, head, capacity, num_vertices=n)
     name = instance_name("ac-dense", f"{n}", seed, max_capacity=(max_capacity, 1_000_000))
-    return MaxFlowProblem(network, 0, n - 1, name)
+    return MaxFlowProblem(network, 0, n - 1, name=name)

@@ -21,7 +21,7 @@ RMAT_QUADRANTS = (0.57, 0.19, 0.19)
 CLIQUE_EXPONENT = 1.0
 
 
-def erdos_renyi(n: int, degree: float, columns: int = 0, seed: int = 0) -> BipartiteGraph:
+def erdos_renyi(n: int, degree: float, *, columns: int = 0, seed: int = 0) -> BipartiteGraph:
     """Return ``n * degree`` uniformly random edges between `n` rows and `columns`; some may be equal.
 
     Parameters
@@ -46,7 +46,7 @@ def erdos_renyi(n: int, degree: float, columns: int = 0, seed: int = 0) -> Bipar
     return BipartiteGraph.from_edges(row, column, shape=shape)
 
 
-def rmat(scale: int, edge_factor: int, symmetric: bool = True, seed: int = 0) -> BipartiteGraph:
+def rmat(scale: int, edge_factor: int, *, symmetric: bool = True, seed: int = 0) -> BipartiteGraph:
     """Return an RMAT graph of ``2**scale`` vertices, permuted and made simple, as the kron_g500 graphs are.
 
     Parameters
@@ -80,6 +80,7 @@ def rmat(scale: int, edge_factor: int, symmetric: bool = True, seed: int = 0) ->
 def power_law(
     n: int,
     degree: float,
+    *,
     exponent: float = 2.1,
     symmetric: bool = False,
     flattening: float = 0.0,
@@ -124,7 +125,7 @@ def power_law(
     return simple_graph(n, tail, head, symmetric)
 
 
-def co_authorship(n: int, degree: float, authors: int = 3, seed: int = 0) -> BipartiteGraph:
+def co_authorship(n: int, degree: float, *, authors: int = 3, seed: int = 0) -> BipartiteGraph:
     """Return `n` papers, joined where they share an author: the union of many cliques.
 
     Every paper has some `authors`; how many papers an author has follows a power law, cut off where papers
@@ -157,7 +158,7 @@ def co_authorship(n: int, degree: float, authors: int = 3, seed: int = 0) -> Bip
     return simple_graph(n, np.concatenate(tail), np.concatenate(head), symmetric=False)
 
 
-def hidden_diagonal(n: int, degree: float, reach: int = 50, seed: int = 0) -> BipartiteGraph:
+def hidden_diagonal(n: int, degree: float, *, reach: int = 50, seed: int = 0) -> BipartiteGraph:
     """Return a matrix with a zero-free diagonal and random entries beside it, its columns in a random order.
 
     As in circuits, where every row has a column of its own: there is a perfect matching, and a greedy one
@@ -191,7 +192,7 @@ def hidden_diagonal(n: int, degree: float, reach: int = 50, seed: int = 0) -> Bi
     return BipartiteGraph.from_edges(keys // n, keys % n, shape=(n, n))
 
 
-def road_like(n: int, keep: float = 0.7, pieces: int = 3, seed: int = 0) -> BipartiteGraph:
+def road_like(n: int, *, keep: float = 0.7, pieces: int = 3, seed: int = 0) -> BipartiteGraph:
     """Return a grid, thinned and subdivided, as road networks are: about `n` vertices of mean degree 2.3.
 
     Parameters
@@ -261,7 +262,7 @@ def ladder(depth: int) -> BipartiteGraph:
     return BipartiteGraph.from_edges(row, column, shape=(3 * depth + 2, 3 * depth + 1))
 
 
-def block_banded(n: int, block: int = 50, missing: int = 1, seed: int = 0) -> BipartiteGraph:
+def block_banded(n: int, *, block: int = 50, missing: int = 1, seed: int = 0) -> BipartiteGraph:
     """Return dense blocks on and beside the diagonal, in a random order, with fewer columns than rows.
 
     Parameters

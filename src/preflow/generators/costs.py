@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     import scipy.sparse
 
 
-def uniform_integer_costs(n: int, largest: int = 10**6, seed: int = 0) -> NDArray[np.int64]:
+def uniform_integer_costs(n: int, *, largest: int = 10**6, seed: int = 0) -> NDArray[np.int64]:
     """Return uniformly random integers from 0 to `largest`.
 
     Examples
     --------
-    >>> uniform_integer_costs(100, 9).max()
+    >>> uniform_integer_costs(100, largest=9).max()
     np.int64(9)
     """
     check_integer("n", n)
@@ -30,7 +30,7 @@ def uniform_integer_costs(n: int, largest: int = 10**6, seed: int = 0) -> NDArra
     return seeded(seed).integers(0, largest, size=(n, n), endpoint=True)
 
 
-def uniform_costs(n: int, seed: int = 0) -> NDArray[np.float64]:
+def uniform_costs(n: int, *, seed: int = 0) -> NDArray[np.float64]:
     """Return uniformly random floats from 0 to 1.
 
     Examples
@@ -42,7 +42,7 @@ def uniform_costs(n: int, seed: int = 0) -> NDArray[np.float64]:
     return seeded(seed).random((n, n))
 
 
-def geometric_costs(n: int, dimension: int = 2, seed: int = 0) -> NDArray[np.float64]:
+def geometric_costs(n: int, *, dimension: int = 2, seed: int = 0) -> NDArray[np.float64]:
     """Return the Euclidean distances between two sets of uniformly random points of a cube.
 
     Examples
@@ -75,7 +75,7 @@ def machol_wien_costs(n: int) -> NDArray[np.int64]:
     return np.multiply.outer(numbers, numbers)
 
 
-def low_rank_costs(n: int, rank: int = 5, seed: int = 0) -> NDArray[np.float64]:
+def low_rank_costs(n: int, *, rank: int = 5, seed: int = 0) -> NDArray[np.float64]:
     """Return the product of two uniformly random matrices of `rank` columns and rows.
 
     Examples
@@ -89,7 +89,9 @@ def low_rank_costs(n: int, rank: int = 5, seed: int = 0) -> NDArray[np.float64]:
     return rng.random((n, rank)) @ rng.random((rank, n))
 
 
-def two_costs(n: int, share: float = 0.01, low: int = 1, high: int = 100, seed: int = 0) -> NDArray[np.int64]:
+def two_costs(
+    n: int, *, share: float = 0.01, low: int = 1, high: int = 100, seed: int = 0
+) -> NDArray[np.int64]:
     """Return costs of `low`, a random `share` of all, and `high`.
 
     Examples
@@ -102,7 +104,7 @@ def two_costs(n: int, share: float = 0.01, low: int = 1, high: int = 100, seed: 
     return np.where(seeded(seed).random((n, n)) < share, low, high).astype(np.int64)
 
 
-def neighbor_costs(n: int, degree: int = 20, largest: int = 100, seed: int = 0) -> scipy.sparse.csr_array:
+def neighbor_costs(n: int, *, degree: int = 20, largest: int = 100, seed: int = 0) -> scipy.sparse.csr_array:
     """Return random costs from 1 to `largest` on `degree` random columns a row, and on the diagonal.
 
     Examples
@@ -118,7 +120,7 @@ def neighbor_costs(n: int, degree: int = 20, largest: int = 100, seed: int = 0) 
     return _with_diagonal(columns, rng.integers(1, largest, size=(n, degree + 1), endpoint=True))
 
 
-def nearest_costs(n: int, degree: int = 20, scale: int = 10**6, seed: int = 0) -> scipy.sparse.csr_array:
+def nearest_costs(n: int, *, degree: int = 20, scale: int = 10**6, seed: int = 0) -> scipy.sparse.csr_array:
     """Return rounded distances, times `scale`, from random points of a square to the `degree` nearest others.
 
     Each row may also have the column of its own number, so that there is an assignment.

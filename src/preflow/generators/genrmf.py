@@ -99,4 +99,4 @@ def rmf(
         min_capacity=(min_capacity, 1),
         max_capacity=(max_capacity, 10_000),
     )
-    return MaxFlowProblem(network, 0, num_vertices - 1, name)
+    return MaxFlowProblem(network, 0, num_vertices - 1, name=name)

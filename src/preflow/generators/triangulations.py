@@ -39,7 +39,7 @@ class Patch(NamedTuple):
     centres: NDArray[np.float64]
 
 
-def delaunay(n: int, patches: int = 1, seed: int = 0) -> BipartiteGraph:
+def delaunay(n: int, *, patches: int = 1, seed: int = 0) -> BipartiteGraph:
     """Return the Delaunay triangulation of `n` uniform points in a square, in random order.
 
     Parameters
@@ -70,7 +70,7 @@ def delaunay(n: int, patches: int = 1, seed: int = 0) -> BipartiteGraph:
     return simple_graph(size, names[tail], names[head], symmetric=False)
 
 
-def triangulation_dual(n: int, seed: int = 0) -> BipartiteGraph:
+def triangulation_dual(n: int, *, seed: int = 0) -> BipartiteGraph:
     """Return the dual of a Delaunay triangulation of uniform points: about `n` triangles, joined at edges.
 
     Every triangle but those at the border has three neighbours. Triangles are in the order in which the
@@ -85,7 +85,7 @@ def triangulation_dual(n: int, seed: int = 0) -> BipartiteGraph:
     return _dual(seeded(seed).random((n // 2 + 2, 2)))
 
 
-def hugetrace_like(n: int, patches: int = 1, seed: int = 0) -> BipartiteGraph:
+def hugetrace_like(n: int, *, patches: int = 1, seed: int = 0) -> BipartiteGraph:
     """Return the dual of a triangulation that is refined around a curve, as in the hugetrace graphs.
 
     Half of the points lie around a closed curve with a normal distance from it, half anywhere; the

@@ -236,10 +236,10 @@ def grid_from_image(
         np.concatenate(tails),
         np.concatenate(heads),
         np.concatenate(capacities),
-        np.concatenate(reverses),
+        reverse_capacity=np.concatenate(reverses),
         num_vertices=data.size + 2,
     )
-    return MaxFlowProblem(network, source, sink, name)
+    return MaxFlowProblem(network, source, sink, name=name)
 
 
 def noisy_field(shape: tuple[int, ...], smoothing: float, noise: float, seed: int) -> NDArray[np.float32]:

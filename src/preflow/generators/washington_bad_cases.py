@@ -56,7 +56,7 @@ def dinic_bad(n: int, *, seed: int = 0) -> MaxFlowProblem:
     capacity = np.full(2 * n - 3, n, dtype=np.int64)
     capacity[:-1:2] = 1
     network = FlowNetwork.from_arrays(tail, head, capacity, num_vertices=n)
-    return MaxFlowProblem(network, 0, n - 1, instance_name("dinic-bad", f"{n}", None))
+    return MaxFlowProblem(network, 0, n - 1, name=instance_name("dinic-bad", f"{n}", None))
 
 
 def goldberg_bad(n: int, *, seed: int = 0) -> MaxFlowProblem:
@@ -102,7 +102,7 @@ def goldberg_bad(n: int, *, seed: int = 0) -> MaxFlowProblem:
         np.concatenate([np.full(n + 1, n), np.ones(n, dtype=np.int64), np.full(2 * n, n)]),
         num_vertices=sink + 1,
     )
-    return MaxFlowProblem(network, 0, sink, instance_name("goldberg-bad", f"{n}", None))
+    return MaxFlowProblem(network, 0, sink, name=instance_name("goldberg-bad", f"{n}", None))
 
 
 def cheriyan(n: int, m: int, c: int, *, seed: int = 0) -> MaxFlowProblem:
@@ -166,7 +166,7 @@ def cheriyan(n: int, m: int, c: int, *, seed: int = 0) -> MaxFlowProblem:
     tail, head, capacity = np.concatenate(parts, axis=1)[:, ::-1]
     order = np.argsort(tail, kind="stable")
     network = FlowNetwork.from_arrays(tail[order], head[order], capacity[order], num_vertices=sink + 1)
-    return MaxFlowProblem(network, 0, sink, instance_name("cheriyan", f"{n}x{m}x{c}", None))
+    return MaxFlowProblem(network, 0, sink, name=instance_name("cheriyan", f"{n}x{m}x{c}", None))
 
 
 def _gadget(a: int, b: int, first: int, n: int, m: int, c: int, unbounded: int) -> NDArray[np.int64]:

@@ -302,4 +302,4 @@ def _with_terminals(
         np.concatenate([terminal, capacity, terminal]),
         num_vertices=sink + 1,
     )
-    return MaxFlowProblem(network, 0, sink, name)
+    return MaxFlowProblem(network, 0, sink, name=name)

@@ -190,4 +190,4 @@ def _line_problem(
         np.concatenate([terminal, capacity, terminal]),
         num_vertices=sink + 1,
     )
-    return MaxFlowProblem(network, 0, sink, name)
+    return MaxFlowProblem(network, 0, sink, name=name)

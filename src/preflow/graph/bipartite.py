@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import InitVar, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,7 +16,9 @@ from ..errors import InvalidInputError
 from .bipartite_input import (
     as_index,
     ascends,
+    check_shape,
     checked_ends,
+    checked_lines,
     index_dtype,
     kept_entries,
     numbers_of,
@@ -64,8 +66,35 @@ class BipartiteGraph(HostArrays):
     num_columns: int
     _rows: Adjacency | None = field(default=None, repr=False)
     _columns: Adjacency | None = field(default=None, repr=False)
-    row_labels: tuple[Hashable, ...] | None = field(default=None, repr=False)
-    column_labels: tuple[Hashable, ...] | None = field(default=None, repr=False)
+    row_labels: tuple[Hashable, ...] | None = field(default=None, repr=False, kw_only=True)
+    column_labels: tuple[Hashable, ...] | None = field(default=None, repr=False, kw_only=True)
+    #: Whether the arrays are known to fit each other.
+    _checked: InitVar[bool] = field(default=False, kw_only=True)
+
+    def __post_init__(self, _checked: bool) -> None:
+        if not _checked:
+            self._check()
+
+    def _check(self) -> None:
+        """Raise InvalidInputError unless the arrays fit each other; convert them to what kernels take."""
+        check_shape(self.shape)
+        if self._rows is None and self._columns is None:
+            raise InvalidInputError("a BipartiteGraph has edges by rows or by columns: see from_edges")
+        for name, lines, shape in (
+            ("_rows", self._rows, self.shape),
+            ("_columns", self._columns, self.shape[::-1]),
+        ):
+            if lines is not None:
+                object.__setattr__(self, name, Adjacency(*checked_lines(*lines, *shape)))
+        if self._rows and self._columns and len(self._rows.neighbour) != len(self._columns.neighbour):
+            raise InvalidInputError(
+                "the rows and the columns of a BipartiteGraph have different numbers of edges"
+            )
+        for labels, size in ((self.row_labels, self.num_rows), (self.column_labels, self.num_columns)):
+            if labels is not None and len(labels) != size:
+                raise InvalidInputError(
+                    f"there are {size} rows or columns, and {len(labels)} labels for them"
+                )
 
     @property
     def num_edges(self) -> int:
@@ -126,6 +155,7 @@ class BipartiteGraph(HostArrays):
             _columns=self.__dict__.get("rows", self._rows),
             row_labels=self.column_labels,
             column_labels=self.row_labels,
+            _checked=True,
         )
 
     def on_host(self) -> BipartiteGraph:
@@ -157,7 +187,7 @@ class BipartiteGraph(HostArrays):
 
     @classmethod
     def from_edges(
-        cls, row: ArrayLike, column: ArrayLike, shape: tuple[int, int] | None = None
+        cls, row: ArrayLike, column: ArrayLike, *, shape: tuple[int, int] | None = None
     ) -> BipartiteGraph:
         """Build a graph from the two ends of every edge.
 
@@ -195,8 +225,9 @@ class BipartiteGraph(HostArrays):
         dtype = index_dtype(num_rows, num_columns, len(ends[0]))
         rows, columns = (as_index(end, dtype) for end in ends)
         if ascends(columns) and not ascends(rows):
-            return cls(num_rows, num_columns, None, _grouped(columns, rows, num_columns))
-        return cls(num_rows, num_columns, _grouped(rows, columns, num_rows))
+            lines = _grouped(columns, rows, num_columns)
+            return cls(num_rows, num_columns, None, lines, _checked=True)
+        return cls(num_rows, num_columns, _grouped(rows, columns, num_rows), _checked=True)
 
     @classmethod
     def from_scipy(
@@ -231,14 +262,14 @@ class BipartiteGraph(HostArrays):
         entries = read_sparse(matrix)
         if entries.form == "coo":
             kept = kept_entries(entries.data, explicit_zeros)
-            return cls.from_edges(entries.major[kept], entries.minor[kept], entries.shape)
+            return cls.from_edges(entries.major[kept], entries.minor[kept], shape=entries.shape)
         lines = Adjacency(*read_lines(np, entries, explicit_zeros))
         sides = (None, lines) if entries.form == "csc" else (lines, None)
-        return cls(*entries.shape, *sides)
+        return cls(*entries.shape, *sides, _checked=True)
 
     @classmethod
     def from_networkx(
-        cls, graph: networkx.Graph[Any], rows: Iterable[Hashable] | None = None
+        cls, graph: networkx.Graph[Any], *, rows: Iterable[Hashable] | None = None
     ) -> BipartiteGraph:
         """Build a graph from a bipartite NetworkX graph, keeping its labels.
 
@@ -274,8 +305,8 @@ class BipartiteGraph(HostArrays):
                 raise InvalidInputError(f"the edge between {u!r} and {v!r} joins two {side}")
             ends.append((number[u], number[v]) if is_row[u] else (number[v], number[u]))
         row, column = np.array(ends, dtype=np.int64).reshape(-1, 2).T
-        plain = cls.from_edges(row, column, (len(labels[0]), len(labels[1])))
-        return replace(plain, row_labels=labels[0], column_labels=labels[1])
+        plain = cls.from_edges(row, column, shape=(len(labels[0]), len(labels[1])))
+        return replace(plain, row_labels=labels[0], column_labels=labels[1], _checked=True)
 
 
 def as_bipartite_graph(graph: Any) -> BipartiteGraph:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidInputError
-from .sparse_input import SparseEntries, check_integers, check_range
+from .sparse_input import SparseEntries, check_integers, check_lines, check_range
 
 #: More edges, rows or columns than this do not fit indices of 32 bits; the largest value means "none".
 MOST_NARROW = 2**32 - 2
@@ -51,13 +51,21 @@ def read_lines(xp: Any, entries: SparseEntries, explicit_zeros: bool) -> tuple[A
     return first, neighbour
 
 
+def checked_lines(first: Any, neighbour: Any, num_lines: int, across: int) -> tuple[Any, Any]:
+    """Return the arrays of one side of a graph, checked against each other and as unsigned."""
+    arrays = numbers_of(first, "first"), numbers_of(neighbour, "neighbour")
+    first, neighbour = check_lines(*arrays, num_lines, across)
+    dtype = index_dtype(num_lines, across, len(neighbour))
+    return as_index(first, dtype), as_index(neighbour, dtype)
+
+
 def checked_ends(row: Any, column: Any, shape: Any) -> tuple[int, int]:
     """Check the ends of edges, integers each, against each other and the shape; return the shape."""
     if len(row) != len(column):
         raise InvalidInputError(f"row has {len(row)} entries, column has {len(column)}")
     if shape is None:
         shape = (_least_size(row), _least_size(column))
-    num_rows, num_columns = _checked_shape(shape)
+    num_rows, num_columns = check_shape(shape)
     check_range(row, "row", num_rows)
     check_range(column, "column", num_columns)
     return num_rows, num_columns
@@ -76,7 +84,8 @@ def as_index(values: Any, dtype: Any) -> Any:
     return values.astype(dtype, order="C", copy=False)
 
 
-def _checked_shape(shape: Any) -> tuple[int, int]:
+def check_shape(shape: Any) -> tuple[int, int]:
+    """Return the numbers of rows and columns, checked."""
     if not isinstance(shape, tuple | list) or len(shape) != 2:
         raise InvalidInputError(f"a shape is (rows, columns), got {shape!r}")
     for size in shape:

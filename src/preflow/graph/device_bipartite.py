@@ -75,6 +75,9 @@ class DeviceBipartiteGraph(DeviceArrays, BipartiteGraph):
         Makes arrays of the caller's kind of CuPy arrays; None where these are CuPy arrays too.
     """
 
+    def _check(self) -> None:
+        """Check nothing: the functions that make a graph on a GPU have checked its arrays."""
+
     def on_host(self) -> BipartiteGraph:
         """Return the graph with its arrays in the host's memory; copied there once."""
         return self._host_copy
@@ -86,8 +89,15 @@ class DeviceBipartiteGraph(DeviceArrays, BipartiteGraph):
                 None if side is None else Adjacency(*map(self.device.to_host, side))
                 for side in (self._rows, self._columns)
             )
-        labels = (self.row_labels, self.column_labels)
-        return BipartiteGraph(self.num_rows, self.num_columns, rows, columns, *labels)
+        return BipartiteGraph(
+            self.num_rows,
+            self.num_columns,
+            rows,
+            columns,
+            row_labels=self.row_labels,
+            column_labels=self.column_labels,
+            _checked=True,
+        )
 
     def on_device(self) -> DeviceBipartiteGraph:
         """Return the graph itself."""
@@ -167,8 +177,8 @@ def graph_on_device(graph: BipartiteGraph, device: Device) -> DeviceBipartiteGra
         graph.num_columns,
         None if graph.by_columns else lines,
         lines if graph.by_columns else None,
-        graph.row_labels,
-        graph.column_labels,
+        row_labels=graph.row_labels,
+        column_labels=graph.column_labels,
         device=device,
         restore=None,
     )

@@ -28,6 +28,9 @@ class DeviceGridNetwork(DeviceArrays, GridNetwork):
         Makes arrays of the caller's kind of CuPy arrays; None where these are CuPy arrays too.
     """
 
+    def _check_arrays(self) -> None:
+        """Check nothing: the function that makes a grid on a GPU has checked its arrays."""
+
     def on_host(self) -> GridNetwork:
         """Return the network with its arrays in the host's memory; copied there once."""
         return self._host_copy
@@ -36,7 +39,7 @@ class DeviceGridNetwork(DeviceArrays, GridNetwork):
     def _host_copy(self) -> GridNetwork:
         arrays = self.source_capacity, self.sink_capacity, self.neighbor_capacity
         with self.current():
-            return GridNetwork(self.shape, self.offsets, *map(self.device.to_host, arrays))
+            return GridNetwork(self.shape, self.offsets, *map(self.device.to_host, arrays), _checked=True)
 
 
 def grid_on_device(source: Any, sink: Any, neighbor: Any, connectivity: Any) -> DeviceGridNetwork:
@@ -49,7 +52,7 @@ def grid_on_device(source: Any, sink: Any, neighbor: Any, connectivity: Any) -> 
     source, sink, neighbor = (_on_device(device, values, name) for values, name in named)
     kind = next(values for values, _ in named if is_on_gpu(values))
     arrays = grid_arrays(source, sink, neighbor, connectivity, device.xp)
-    network = DeviceGridNetwork(*arrays, device=device, restore=restorer(device, kind))
+    network = DeviceGridNetwork(*arrays, device=device, restore=restorer(device, kind), _checked=True)
     network.check()
     return network
 

@@ -41,6 +41,10 @@ class DeviceFlowNetwork(DeviceArrays, FlowNetwork):
         Makes arrays of the caller's kind of CuPy arrays; None where these are CuPy arrays too.
     """
 
+    def __post_init__(self) -> None:
+        """Keep the arrays, which :func:`network_on_device` has checked."""
+        object.__setattr__(self, "_label_index", None)
+
     def on_host(self) -> FlowNetwork:
         """Return the network with its arrays in the host's memory; copied there once."""
         return self._host_copy
@@ -53,7 +57,7 @@ class DeviceFlowNetwork(DeviceArrays, FlowNetwork):
                 self.device.to_host(self.tail),
                 self.device.to_host(self.head),
                 self.device.to_host(self.capacity),
-                None if reverse is None else self.device.to_host(reverse),
+                reverse_capacity=None if reverse is None else self.device.to_host(reverse),
                 num_vertices=self.num_vertices,
             )
 
@@ -80,7 +84,7 @@ def network_on_device(
         _as_uint32(device, tails),
         _as_uint32(device, heads),
         capacities,
-        reverse,
+        reverse_capacity=reverse,
         device=device,
         restore=restorer(device, tail),
     )

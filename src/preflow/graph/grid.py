@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
@@ -63,8 +63,8 @@ class Part(NamedTuple):
 class GridNetwork(HostArrays):
     """A network whose vertices are the pixels of a grid, each with arcs to neighbours, source and sink.
 
-    Build one with :meth:`from_arrays`. Arrays are not copied where their dtype fits: leave them unchanged as
-    long as the network or a result is used.
+    Build one with :meth:`from_arrays`; the constructor makes the same checks. Arrays are not copied where
+    their dtype fits: leave them unchanged as long as the network or a result is used.
 
     Attributes
     ----------
@@ -89,6 +89,27 @@ class GridNetwork(HostArrays):
     sink_capacity: Any
     neighbor_capacity: Any
     restore: Callable[[Any], Any] | None = field(default=None, kw_only=True)
+    #: Whether shapes and dtypes are known to fit each other; the maker then checks the values.
+    _checked: InitVar[bool] = field(default=False, kw_only=True)
+
+    def __post_init__(self, _checked: bool) -> None:
+        if not _checked:
+            self._check_arrays()
+            self.check()
+
+    def _check_arrays(self) -> None:
+        """Raise InvalidInputError unless shapes and dtypes fit each other; keep views of the arrays."""
+        names = ("source_capacity", "sink_capacity", "neighbor_capacity")
+        source, sink, neighbor = (as_capacities(getattr(self, name), name) for name in names)
+        forward = np.asarray(self.offsets)[::2].tolist()
+        shape, offsets, *arrays = grid_arrays(source, sink, neighbor, forward, np)
+        if shape != self.shape or not np.array_equal(offsets, self.offsets):
+            raise InvalidInputError(
+                f"shape is that of the capacities, {shape}, and offsets are pairs of opposite ones, forward "
+                f"ones first: got shape {self.shape} and offsets {self.offsets!r}"
+            )
+        for name, values in zip(("offsets", *names), (offsets, *arrays), strict=True):
+            object.__setattr__(self, name, values)
 
     @classmethod
     def from_arrays(
@@ -149,8 +170,8 @@ class GridNetwork(HostArrays):
             np,
         )
         tensor = next(filter(is_tensor, given), None)
-        network = cls(*arrays, restore=None if tensor is None else importer_of(tensor))
-        network.check(threads)
+        network = cls(*arrays, restore=None if tensor is None else importer_of(tensor), _checked=True)
+        network.check(threads=threads)
         return network
 
     @property
@@ -206,7 +227,7 @@ class GridNetwork(HostArrays):
                     found[i] = pair
         return found
 
-    def check(self, threads: int = 1) -> None:
+    def check(self, *, threads: int = 1) -> None:
         """Check that no capacity is negative or NaN, and that those between neighbours are finite.
 
         Raises
@@ -274,10 +295,10 @@ class GridNetwork(HostArrays):
             np.concatenate(tails),
             np.concatenate(heads),
             np.concatenate(capacities),
-            np.concatenate(reverses),
+            reverse_capacity=np.concatenate(reverses),
             num_vertices=network.size + 2,
         )
-        return MaxFlowProblem(general, source, sink, f"grid {' x '.join(map(str, network.shape))}")
+        return MaxFlowProblem(general, source, sink, name=f"grid {' x '.join(map(str, network.shape))}")
 
     def __repr__(self) -> str:
         shape = " x ".join(f"{length:,}" for length in self.shape)

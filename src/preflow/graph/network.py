@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,9 +29,10 @@ EXACT_FLOAT = float(2**53)
 class FlowNetwork(HostArrays):
     """A directed network with a capacity on every arc. Immutable.
 
-    Build one with :meth:`from_arrays`, :meth:`from_scipy` or :meth:`from_networkx`. Arcs keep the
-    order in which they were given: ``flow`` and ``cut_arcs`` of a result refer to it. Parallel arcs,
-    antiparallel arcs, self loops (they carry nothing) and arcs of zero capacity are all allowed.
+    Build one with :meth:`from_arrays`, :meth:`from_scipy` or :meth:`from_networkx`. The constructor makes the
+    same checks, and keeps copies of the arrays. Arcs keep the order in which they were given: ``flow`` and
+    ``cut_arcs`` of a result refer to it. Parallel arcs, antiparallel arcs, self loops (they carry nothing)
+    and arcs of zero capacity are all allowed.
 
     Attributes
     ----------
@@ -52,9 +53,28 @@ class FlowNetwork(HostArrays):
     tail: NDArray[Any]
     head: NDArray[Any]
     capacity: NDArray[Any]
-    reverse_capacity: NDArray[Any] | None = None
-    labels: tuple[Hashable, ...] | None = None
-    _label_index: Mapping[Hashable, int] | None = field(default=None, repr=False)
+    reverse_capacity: NDArray[Any] | None = field(default=None, kw_only=True)
+    labels: tuple[Hashable, ...] | None = field(default=None, kw_only=True)
+    _label_index: Mapping[Hashable, int] | None = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Check the arrays, and keep read-only copies of the dtypes that kernels take."""
+        tail, head = _vertex_ids(self.tail, "tail"), _vertex_ids(self.head, "head")
+        num_vertices = check_ends(tail, head, self.num_vertices)
+        capacity, reverse = read_capacities(self.capacity, len(tail), "capacity"), None
+        if self.reverse_capacity is not None:
+            reverse = read_capacities(self.reverse_capacity, len(tail), "reverse_capacity")
+            capacity, reverse = common_dtype(capacity, reverse)
+        index_dtype = np.uint32 if num_vertices < 2**32 else np.uint64
+        for name, value in {
+            "num_vertices": num_vertices,
+            "tail": _frozen(tail, index_dtype),
+            "head": _frozen(head, index_dtype),
+            "capacity": _frozen(capacity, capacity.dtype),
+            "reverse_capacity": None if reverse is None else _frozen(reverse, reverse.dtype),
+            "_label_index": _numbers_of_labels(self.labels, num_vertices),
+        }.items():
+            object.__setattr__(self, name, value)
 
     @property
     def num_arcs(self) -> int:
@@ -74,6 +94,7 @@ class FlowNetwork(HostArrays):
         tail: ArrayLike,
         head: ArrayLike,
         capacity: ArrayLike,
+        *,
         reverse_capacity: ArrayLike | None = None,
         num_vertices: int | None = None,
     ) -> FlowNetwork:
@@ -114,22 +135,8 @@ class FlowNetwork(HostArrays):
             from .device_network import network_on_device
 
             return network_on_device(tail, head, capacity, reverse_capacity, num_vertices)
-        tails = _vertex_ids(tail, "tail")
-        heads = _vertex_ids(head, "head")
-        num_vertices = check_ends(tails, heads, num_vertices)
-        capacities = read_capacities(capacity, len(tails), "capacity")
-        reverse = None
-        if reverse_capacity is not None:
-            reverse = read_capacities(reverse_capacity, len(tails), "reverse_capacity")
-            capacities, reverse = common_dtype(capacities, reverse)
-        index_dtype = np.uint32 if num_vertices < 2**32 else np.uint64
-        return cls(
-            num_vertices,
-            _frozen(tails, index_dtype),
-            _frozen(heads, index_dtype),
-            _frozen(capacities, capacities.dtype),
-            None if reverse is None else _frozen(reverse, reverse.dtype),
-        )
+        arrays: Any = (num_vertices, tail, head, capacity)  # the constructor converts them
+        return cls(*arrays, reverse_capacity=cast(Any, reverse_capacity))
 
     @classmethod
     def from_scipy(cls, matrix: scipy.sparse.sparray | scipy.sparse.spmatrix) -> FlowNetwork:
@@ -160,7 +167,7 @@ class FlowNetwork(HostArrays):
         return cls.from_arrays(tail, head, capacity, num_vertices=entries.shape[0])
 
     @classmethod
-    def from_networkx(cls, graph: networkx.Graph[Any], capacity: str = "capacity") -> FlowNetwork:
+    def from_networkx(cls, graph: networkx.Graph[Any], *, capacity: str = "capacity") -> FlowNetwork:
         """Build a network from a NetworkX graph, keeping its labels.
 
         Parameters
@@ -188,16 +195,7 @@ class FlowNetwork(HostArrays):
         head = np.fromiter((index[v] for _, v, _ in edges), np.int64, len(edges))
         values = _edge_values([value for _, _, value in edges], capacity)
         reverse = None if graph.is_directed() else values
-        plain = cls.from_arrays(tail, head, values, reverse, num_vertices=len(labels))
-        return cls(
-            plain.num_vertices,
-            plain.tail,
-            plain.head,
-            plain.capacity,
-            plain.reverse_capacity,
-            labels,
-            index,
-        )
+        return cls(len(labels), tail, head, values, reverse_capacity=reverse, labels=labels)
 
     def vertex(self, name: Hashable) -> int:
         """Return the number of a vertex given by the caller's name for it.
@@ -263,7 +261,7 @@ class MaxFlowProblem:
     network: FlowNetwork
     source: int | tuple[int, ...]
     sink: int | tuple[int, ...]
-    name: str = ""
+    name: str = field(default="", kw_only=True)
 
     def __repr__(self) -> str:
         title = f"{self.name!r}: " if self.name else ""
@@ -313,6 +311,17 @@ def _hashable(value: object) -> bool:
     except TypeError:
         return False
     return True
+
+
+def _numbers_of_labels(
+    labels: tuple[Hashable, ...] | None, num_vertices: int
+) -> Mapping[Hashable, int] | None:
+    if labels is None:
+        return None
+    numbers = {label: i for i, label in enumerate(labels)}
+    if not len(numbers) == len(labels) == num_vertices:
+        raise InvalidInputError(f"{len(numbers)} different labels for {num_vertices} vertices")
+    return numbers
 
 
 def _frozen(values: NDArray[Any], dtype: Any) -> NDArray[Any]:

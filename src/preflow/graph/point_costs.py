@@ -61,7 +61,7 @@ class PointCosts(HostArrays):
 
     rows: NDArray[np.float64]
     columns: NDArray[np.float64]
-    metric: str = "euclidean"
+    metric: str = field(default="euclidean", kw_only=True)
     #: Whether the largest total is wanted, and whether costs are minus the distances: set by solvers.
     maximize: bool = field(default=False, kw_only=True)
     negated: bool = field(default=False, kw_only=True)

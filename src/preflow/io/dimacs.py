@@ -74,7 +74,7 @@ def read_dimacs(path: str | Path) -> MaxFlowProblem:
         return _read(path, read_bytes(path, announced_bytes))
 
 
-def write_dimacs(path: str | Path, problem: MaxFlowProblem, comment: str | None = None) -> None:
+def write_dimacs(path: str | Path, problem: MaxFlowProblem, *, comment: str | None = None) -> None:
     """Write a maximum flow problem in DIMACS format, in O(m).
 
     Arcs keep their order. Where an arc has a reverse capacity, that is a second arc, and all of these follow
@@ -201,7 +201,7 @@ def _build_max_flow(reader: RecordReader, num_vertices: int, nodes: list[Line], 
         if role not in terminals:
             reader.fail(None, f"no {role}: expected a line 'n VERTEX {letter.decode()}'")
     network = FlowNetwork.from_arrays(reader.tail, reader.head, reader.numbers(0), num_vertices=num_vertices)
-    return MaxFlowProblem(network, terminals["source"], terminals["sink"], name)
+    return MaxFlowProblem(network, terminals["source"], terminals["sink"], name=name)
 
 
 #: What `read_dimacs` reads, by the problem's name on the ``p`` line.

@@ -98,7 +98,7 @@ def _network(path: str | Path, arrays: dict[str, NDArray[Any]]) -> FlowNetwork |
         arrays["tail"],
         arrays["head"],
         arrays["capacity"],
-        arrays.get("reverse_capacity"),
+        reverse_capacity=arrays.get("reverse_capacity"),
         num_vertices=header["num_vertices"],
     )
     if "labels" in header:
@@ -106,16 +106,13 @@ def _network(path: str | Path, arrays: dict[str, NDArray[Any]]) -> FlowNetwork |
     if "source" not in header:
         return network
     source, sink = (_terminals(network, role, header.get(role)) for role in ("source", "sink"))
-    return MaxFlowProblem(network, source, sink, str(header.get("name", "")))
+    return MaxFlowProblem(network, source, sink, name=str(header.get("name", "")))
 
 
 def _labelled(network: FlowNetwork, labels: Any) -> FlowNetwork:
     if not isinstance(labels, list) or {type(label) for label in labels} not in (set(), {int}, {str}):
         raise InvalidInputError("labels are a list of int or of str")
-    index = {label: i for i, label in enumerate(labels)}
-    if len(index) != network.num_vertices or len(labels) != network.num_vertices:
-        raise InvalidInputError(f"{len(index)} labels for {network.num_vertices} vertices")
-    return dataclasses.replace(network, labels=tuple(labels), _label_index=index)
+    return dataclasses.replace(network, labels=tuple(labels))
 
 
 def _plain(vertices: int | tuple[int, ...]) -> int | list[int]:

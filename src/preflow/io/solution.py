@@ -60,6 +60,7 @@ def write_solution(
     tail: ArrayLike,
     head: ArrayLike,
     flow: ArrayLike,
+    *,
     comment: str | None = None,
 ) -> None:
     """Write a flow as a DIMACS solution file, in O(m).

@@ -87,4 +87,4 @@ class BinaryPolynomial:
         ]
         tail, head, capacity = (np.concatenate(parts) for parts in zip(*arcs, strict=True))
         network = FlowNetwork.from_arrays(tail, head, capacity, num_vertices=sink + 1)
-        return MaxFlowProblem(network, source, sink, "binary energy")
+        return MaxFlowProblem(network, source, sink, name="binary energy")

@@ -28,7 +28,7 @@ NEARNESS = (
 
 
 def disparity_picture(
-    disparity: ArrayLike, low: float | None = None, high: float | None = None
+    disparity: ArrayLike, *, low: float | None = None, high: float | None = None
 ) -> NDArray[np.uint8]:
     """Return a disparity map as a picture: what is near is yellow, what is far is blue, unknown is black.
 
@@ -63,7 +63,7 @@ def disparity_picture(
     return picture
 
 
-def flow_picture(flow: ArrayLike, largest: float | None = None, wheel: int = 0) -> NDArray[np.uint8]:
+def flow_picture(flow: ArrayLike, *, largest: float | None = None, wheel: int = 0) -> NDArray[np.uint8]:
     """Return an optical flow as a picture: hue is the direction, saturation the speed, unknown is black.
 
     Parameters

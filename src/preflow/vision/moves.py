@@ -266,10 +266,10 @@ def _network(move: Move) -> MaxFlowProblem:
         np.concatenate(tails),
         np.concatenate(heads),
         np.concatenate(capacities),
-        np.concatenate(reverses),
+        reverse_capacity=np.concatenate(reverses),
         num_vertices=sink + 1,
     )
-    return MaxFlowProblem(network, source, sink, "move")
+    return MaxFlowProblem(network, source, sink, name="move")
 
 
 def _grown(box: Box, offsets: tuple[tuple[int, ...], ...]) -> Box:

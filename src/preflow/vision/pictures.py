@@ -131,6 +131,7 @@ def write_image(path: str | Path, pixels: NDArray[np.uint8]) -> None:
 def overlay(
     image: ArrayLike,
     mask: ArrayLike,
+    *,
     seeds: tuple[ArrayLike, ArrayLike] | None = None,
 ) -> NDArray[np.uint8]:
     """Return a picture of a segmentation: outline of the object, background dimmed, seeds in their colours.

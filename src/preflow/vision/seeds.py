@@ -45,7 +45,7 @@ def box(shape: tuple[int, ...], corner: Point, opposite: Point) -> NDArray[np.bo
     return mask
 
 
-def stroke(shape: tuple[int, ...], points: Sequence[Point], brush: float = 3.0) -> NDArray[np.bool_]:
+def stroke(shape: tuple[int, ...], points: Sequence[Point], *, brush: float = 3.0) -> NDArray[np.bool_]:
     """Return a mask that is True along a line through points, as a round brush paints it.
 
     Parameters
@@ -93,6 +93,7 @@ def stroke(shape: tuple[int, ...], points: Sequence[Point], brush: float = 3.0) 
 def parse_seeds(
     shape: tuple[int, ...],
     specifications: Iterable[str],
+    *,
     brush: float = 3.0,
     values: ArrayLike | None = None,
 ) -> NDArray[np.bool_]:
@@ -132,7 +133,7 @@ def parse_seeds(
             case [both] if len(both) == 2 * ndim:
                 mask |= box(shape, tuple(both[:ndim]), tuple(both[ndim:]))
             case [_, *_] as points if all(len(point) == ndim for point in points):
-                mask |= stroke(shape, [tuple(point) for point in points], brush)
+                mask |= stroke(shape, [tuple(point) for point in points], brush=brush)
             case _:
                 point, opposite = "x,y,z"[: 2 * ndim - 1], "x0,y0,z0,x1,y1,z1"
                 corners = opposite if ndim == 3 else "x0,y0,x1,y1"

@@ -180,7 +180,7 @@ def match_stereo(
     return Stereo(disparity, occluded, of_left, of_right, seconds)
 
 
-def bad_pixels(disparity: ArrayLike, truth: ArrayLike, threshold: float = 2.0) -> float:
+def bad_pixels(disparity: ArrayLike, truth: ArrayLike, *, threshold: float = 2.0) -> float:
     """Return the share of pixels whose disparity is wrong by more than `threshold`.
 
     Parameters

@@ -114,7 +114,7 @@ def write_labels(path: str | Path, labels: ArrayLike, like: Volume) -> None:
 
 
 def volume_overlay(
-    volume: ArrayLike, mask: ArrayLike, seeds: tuple[ArrayLike, ArrayLike] | None = None
+    volume: ArrayLike, mask: ArrayLike, *, seeds: tuple[ArrayLike, ArrayLike] | None = None
 ) -> NDArray[np.uint8]:
     """Return a picture of a segmented volume: overlays of the three slices through the object's middle.
 
@@ -155,7 +155,7 @@ def volume_overlay(
     slices = []
     for axis in range(3):
         image, cut, *painted = (np.take(a, _middle(inside, axis), axis=axis)[::-1] for a in arrays)
-        slices.append(overlay(image, cut, (painted[0], painted[1]) if painted else None))
+        slices.append(overlay(image, cut, seeds=(painted[0], painted[1]) if painted else None))
     height = max(len(picture) for picture in slices)
     width = sum(picture.shape[1] for picture in slices)
     page = np.zeros((height, width, 3), dtype=np.uint8)

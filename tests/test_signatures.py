@@ -1,0 +1,210 @@
+"""Everything after the data is keyword-only, in every public function and constructor."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import preflow
+import preflow.generators
+import preflow.vision
+from preflow.integrations import scipy_compat
+from preflow.io import bipartite, costs, edge_list, flo, matrix_market, solution
+
+#: The functions of modules without ``__all__`` that users call.
+PUBLIC: dict[ModuleType, tuple[str, ...]] = {
+    preflow: tuple(preflow.__all__),
+    preflow.vision: tuple(preflow.vision.__all__),
+    preflow.generators: tuple(name for name in vars(preflow.generators) if name[0] != "_"),
+    scipy_compat: ("linear_sum_assignment",),
+    bipartite: ("read_bipartite_graph",),
+    costs: ("read_costs",),
+    edge_list: ("read_edge_list",),
+    flo: ("read_flo", "write_flo"),
+    matrix_market: ("read_matrix_market", "write_matrix_market"),
+    solution: ("read_solution", "write_solution", "flow_on_arcs"),
+}
+
+#: The positional arguments of every public callable.
+DATA = {
+    "BinaryEnergy": "unary pairs pair_costs triples triple_costs",
+    "BinaryEnergy.evaluate": "labels",
+    "BipartiteGraph": "num_rows num_columns _rows _columns",
+    "BipartiteGraph.from_edges": "row column",
+    "BipartiteGraph.from_networkx": "graph",
+    "BipartiteGraph.from_scipy": "matrix",
+    "BipartiteGraph.remember_columns": "columns",
+    "Family": "name function summary size_parameters presets",
+    "Family.generate": "size",
+    "Family.parse_size": "size",
+    "FlowNetwork": "num_vertices tail head capacity",
+    "FlowNetwork.from_arrays": "tail head capacity",
+    "FlowNetwork.from_networkx": "graph",
+    "FlowNetwork.from_scipy": "matrix",
+    "FlowNetwork.name": "vertex",
+    "FlowNetwork.vertex": "name",
+    "FlowNetwork.vertices": "names role",
+    "GridCutResult.flow": "grid",
+    "GridNetwork": "shape offsets source_capacity sink_capacity neighbor_capacity",
+    "GridNetwork.from_arrays": "source_capacity sink_capacity neighbor_capacity",
+    "GridNetwork.give": "values",
+    "GridNetwork.own": "values",
+    "GridNetwork.to_host": "values",
+    "LabelEnergy": "data distance weights offsets label_costs",
+    "LabelEnergy.checked_labels": "labels",
+    "LabelEnergy.energy": "labels",
+    "LabelEnergy.from_arrays": "data distance weights",
+    "MaxFlowProblem": "network source sink",
+    "Parameter": "name type default",
+    "PointCosts": "rows columns",
+    "PointCosts.at": "item rows columns",
+    "PointCosts.block": "begin end",
+    "PointCosts.give": "values",
+    "PointCosts.one": "item",
+    "Volume": "values affine",
+    "ac_dense": "n",
+    "alpha_beta_swap": "data distance weights",
+    "alpha_expansion": "data distance weights",
+    "bad_pixels": "disparity truth",
+    "bipartite_family": "name",
+    "bipartite_matching": "graph",
+    "block_banded": "n",
+    "box": "shape corner opposite",
+    "cheriyan": "n m c",
+    "co_authorship": "n degree",
+    "contrast_capacity": "image",
+    "delaunay": "n",
+    "denoise": "image weight",
+    "dinic_bad": "n",
+    "disparity_picture": "disparity",
+    "double_exponential_line": "n m degree",
+    "dulmage_mendelsohn": "matrix",
+    "endpoint_error": "flow truth",
+    "erdos_renyi": "n degree",
+    "exponential_line": "n m degree",
+    "family": "name",
+    "find_optical_flow": "reference_image moving_image",
+    "flow_on_arcs": "network solution",
+    "flow_picture": "flow",
+    "geometric_costs": "n",
+    "goldberg_bad": "n",
+    "grabcut": "image box",
+    "grid_2d": "height width",
+    "grid_3d": "depth height width",
+    "grid_cut": "source_capacity sink_capacity neighbor_capacity",
+    "grid_from_image": "image data_term",
+    "hidden_diagonal": "n degree",
+    "hugetrace_like": "n",
+    "ladder": "depth",
+    "line": "n m degree",
+    "linear_assignment": "cost",
+    "linear_sum_assignment": "cost_matrix maximize",  # as SciPy has it
+    "load_npz": "path",
+    "low_rank_costs": "n",
+    "machol_wien_costs": "n",
+    "match_stereo": "left right max_disparity",
+    "matching": "n degree",
+    "max_flow": "network source sink",
+    "mesh": "width levels",
+    "methods": "problem",
+    "min_cut": "network source sink",
+    "minimize_energy": "energy",
+    "nearest_costs": "n",
+    "neighbor_costs": "n",
+    "noisy_grid": "shape",
+    "overlay": "image mask",
+    "parse_seeds": "shape specifications",
+    "potts": "labels",
+    "power_law": "n degree",
+    "random_level": "width levels",
+    "read_bipartite_graph": "path",
+    "read_costs": "path",
+    "read_dimacs": "path",
+    "read_edge_list": "path",
+    "read_flo": "path",
+    "read_image": "path",
+    "read_matrix_market": "path",
+    "read_scribbles": "path shape",
+    "read_solution": "path",
+    "read_volume": "path",
+    "rmat": "scale edge_factor",
+    "rmf": "side frames",
+    "road_like": "n",
+    "save_npz": "path network",
+    "seeds_from_labels": "labels",
+    "segment": "image foreground background",
+    "segmentation_network": "image foreground background",
+    "spiral": "side",
+    "square_mesh": "side degree",
+    "stroke": "shape points",
+    "structural_rank": "matrix",
+    "triangulation_dual": "n",
+    "truncated_linear": "labels limit",
+    "two_costs": "n",
+    "two_level": "width levels",
+    "uniform_costs": "n",
+    "uniform_integer_costs": "n",
+    "vessel_tree": "side",
+    "volume_overlay": "volume mask",
+    "write_dimacs": "path problem",
+    "write_flo": "path flow",
+    "write_image": "path pixels",
+    "write_labels": "path labels like",
+    "write_matrix_market": "path graph",
+    "write_solution": "path value tail head flow",
+    "zero_free_diagonal": "matrix",
+}
+
+#: Only solvers make these: their constructors are no part of the interface.
+RESULTS = {
+    *(
+        "AssignmentResult",
+        "DulmageMendelsohn",
+        "GridCutResult",
+        "MatchingResult",
+        "MaxFlowResult",
+        "MinCutResult",
+    ),
+    *("Denoised", "EnergyMinimum", "GrabCut", "Labelling", "OpticalFlow", "Segmentation", "Stereo"),
+}
+
+
+def public_callables() -> Iterator[tuple[str, Callable[..., Any]]]:
+    for module, names in PUBLIC.items():
+        for name in names:
+            value = getattr(module, name)
+            if not callable(value):
+                continue
+            if name not in RESULTS:
+                yield name, value
+            if inspect.isclass(value):
+                for method in vars(value):
+                    if method[0] != "_" and callable(getattr(value, method)):
+                        yield f"{name}.{method}", getattr(value, method)
+
+
+def positional(function: Callable[..., Any]) -> list[str]:
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return [
+        p.name
+        for p in inspect.signature(function).parameters.values()
+        if p.kind in kinds and p.name != "self"
+    ]
+
+
+@pytest.mark.parametrize(("name", "function"), [pytest.param(n, f, id=n) for n, f in public_callables()])
+def test_only_data_is_positional(name: str, function: Callable[..., Any]) -> None:
+    assert positional(function) == DATA.get(name, "").split()
+
+
+def test_the_list_has_no_dead_entries() -> None:
+    assert set(DATA) <= {name for name, _ in public_callables()}
+
+
+def test_a_number_behind_the_capacities_is_no_reverse_capacity() -> None:
+    with pytest.raises(TypeError):
+        preflow.FlowNetwork.from_arrays([0], [1], [3], 1000)  # type: ignore[misc]
