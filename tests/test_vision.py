@@ -359,6 +359,10 @@ class TestFiles:
             with pytest.raises(ParseError, match="is not an image, or a damaged one"):
                 read_image(damaged)
 
+    def test_overlay_of_a_tiny_range(self):
+        pixels = overlay(np.array([[0, 1e-310], [5e-324, 1e-310]]), np.ones((2, 2), bool))
+        assert pixels[..., 0].tolist() == [[0, 255], [0, 255]]
+
     @pytest.mark.parametrize("channels", [3, 4])
     def test_scribbles(self, tmp_path, channels):
         layer = np.full((10, 12, channels), 255, np.uint8)

@@ -139,6 +139,8 @@ def test_time_limit_is_said():
         (np.full((4, 5), np.nan), {}, "not finite"),
         ([["a"]], {}, "not an array of numbers"),
         (np.full((4, 5), 1e200), {}, "squares overflow"),
+        (np.eye(4) * 1e-310, {}, "has a range of 1e-310, the least is 1e-140"),
+        (np.eye(4) * 1e-310, {"data": "absolute"}, "scale the image"),
         (np.array([[2**60, 2**60 + 1]]), {}, "past 2"),
         (np.zeros((4, 5)), {"levels": 10**12}, "levels is at most 1,048,576"),
         (np.zeros((4, 5)), {"weight": -1}, "weight"),

@@ -15,7 +15,7 @@ from .images import segment
 from .instances import generate
 from .matching import match
 from .problem_files import info, methods, solve, verify
-from .session import ErrorReportingGroup, interrupts
+from .session import ErrorReportingGroup, interrupts, prepare_streams
 
 app = typer.Typer(
     cls=ErrorReportingGroup, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode="rich"
@@ -24,6 +24,7 @@ app = typer.Typer(
 
 def main() -> None:
     """Run the command line."""
+    prepare_streams()
     interrupts.start()
     try:
         app()

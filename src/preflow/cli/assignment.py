@@ -11,7 +11,7 @@ import typer
 
 from ..errors import InfeasibleError, InvalidInputError
 from .arguments import AsJson, Device, Method, MethodOptions, Threads, TimeLimit, Verify
-from .files import STREAM, check_writable, write_lines
+from .files import STREAM, check_outputs, write_lines
 from .session import TIME_LIMIT_REACHED, solver_progress, timed
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def assign(
 
     if as_json and output == STREAM:
         raise InvalidInputError("--json and --output - would both write to standard output")
-    check_writable(output)
+    check_outputs([output], [file])
     options = dict(name_and_value(text) for text in option or ())
     seconds: dict[str, float] = {}
     with timed(seconds, "read", f"reading {file}"):

@@ -9,7 +9,7 @@ import typer
 
 from ..errors import InvalidInputError
 from .arguments import Device, Threads, TimeLimit
-from .files import check_writable
+from .files import check_outputs
 from .session import TIME_LIMIT_REACHED, timed
 
 if TYPE_CHECKING:
@@ -55,7 +55,8 @@ def stereo(
 
       preflow stereo left.png right.png --max-disparity 64 --out depth.png
     """
-    _check_outputs(pictures=[out], arrays=[array])
+    _check_endings(pictures=[out], arrays=[array])
+    check_outputs([out, array], [left, right])
 
     import numpy as np
 
@@ -134,7 +135,8 @@ def optical_flow(
       preflow optical-flow frame10.png frame11.png --out flow.png
         --method assignment --flo flow.flo --truth flow10.flo
     """
-    _check_outputs(pictures=[out], flows=[flo])
+    _check_endings(pictures=[out], flows=[flo])
+    check_outputs([out, flo], [reference, moving, truth])
 
     from ..io.flo import read_flo, write_flo
     from ..vision import endpoint_error, find_optical_flow, flow_picture, read_image, write_image
@@ -177,10 +179,10 @@ def optical_flow(
     _report(rows, [out, flo], labellings, time_limit)
 
 
-def _check_outputs(
+def _check_endings(
     pictures: Iterable[str], flows: Iterable[str | None] = (), arrays: Iterable[str | None] = ()
 ) -> None:
-    """Raise InvalidInputError for names of the wrong kind and for files that cannot be written."""
+    """Raise InvalidInputError for names of the wrong kind."""
     for names, ending, what in (
         (pictures, ".png", "a picture"),
         (flows, ".flo", "a flow"),
@@ -189,7 +191,6 @@ def _check_outputs(
         for name in filter(None, names):
             if not name.lower().endswith(ending):
                 raise InvalidInputError(f"{name}: the name of {what} to write ends in {ending}")
-            check_writable(name)
 
 
 def _sizes(shape: tuple[int, ...], labellings: Mapping[str, Labelling]) -> list[tuple[str, str]]:

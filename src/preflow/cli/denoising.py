@@ -9,7 +9,7 @@ import typer
 
 from ..errors import InvalidInputError
 from .arguments import Device, Method, Threads, TimeLimit, Verify
-from .files import check_writable
+from .files import check_outputs
 from .session import TIME_LIMIT_REACHED, solver_progress, timed
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def denoise(
     """
     if not out.lower().endswith(".png"):
         raise InvalidInputError(f"{out}: the name of a picture to write ends in .png")
-    check_writable(out)
+    check_outputs([out], [image])
 
     from ..vision import denoise as denoise_pixels
     from ..vision import read_image, write_image

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -47,12 +48,43 @@ def check_problem_name(file: str) -> None:
         raise InvalidInputError(f"{file}: the name of a problem ends in .max, .max.gz or .npz")
 
 
-def check_writable(file: str | None) -> None:
-    """Raise InvalidInputError if a file could not be written; asked before long work, it stays as it is."""
-    if file is None or file == STREAM:
-        return
-    target = Path(os.path.realpath(file))
+def check_outputs(outputs: Iterable[str | None], inputs: Iterable[str | None] = ()) -> None:
+    """Check the files to write before long work; they stay as they are.
+
+    Raises
+    ------
+    InvalidInputError
+        A file cannot be written, is one of those that are read, or is given twice.
+    """
+    written: list[str] = []
+    for output in outputs:
+        if output is None:
+            continue
+        check_writable(output)
+        for given in inputs:
+            if given is not None and is_same_file(given, output):
+                raise InvalidInputError(f"{output}: is read, and would be overwritten: name another file")
+        for other in written:
+            if os.path.realpath(other) == os.path.realpath(output) or is_same_file(other, output):
+                raise InvalidInputError(f"{output}: would be written twice: name two files")
+        written.append(output)
+
+
+def is_same_file(first: str, second: str) -> bool:
+    """Whether two names, ``-`` being standard input, are of one regular file."""
     try:
+        one, other = (os.stat("/dev/stdin" if name == STREAM else name) for name in (first, second))
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISREG(one.st_mode) and os.path.samestat(one, other)
+
+
+def check_writable(file: str) -> None:
+    """Raise InvalidInputError if a file could not be written; asked before long work, it stays as it is."""
+    if file == STREAM:
+        return
+    try:
+        target = Path(os.path.realpath(file))
         if target.is_dir():
             raise IsADirectoryError(None, "Is a directory")
         if target.exists() and not target.is_file():

@@ -9,7 +9,7 @@ import typer
 
 from ..errors import InvalidInputError
 from .arguments import Device, Method, Threads, TimeLimit, Verify
-from .files import check_writable
+from .files import check_outputs, is_same_file
 from .session import TIME_LIMIT_REACHED, solver_progress, timed
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def segment(
         options |= {"model": model, "prior": prior}
     elif (model, prior) != ("histogram", 0.5):
         raise InvalidInputError("--box always learns mixtures: leave --model and --prior out")
-    _check_names(image, out, mask)
+    _check_names(image, scribbles, out, mask)
     seconds: dict[str, float] = {}
     with timed(seconds, "read", f"reading {image}"):
         given = _read(image)
@@ -144,8 +144,8 @@ class _Given(NamedTuple):
     volume: Volume | None
 
 
-def _check_names(image: str, out: str, mask: str | None) -> None:
-    """Check the names of the files to write."""
+def _check_names(image: str, scribbles: str | None, out: str, mask: str | None) -> None:
+    """Check the names of the files to read and to write."""
     from ..vision.volumes import SUFFIXES, is_volume
 
     if not out.lower().endswith(".png"):
@@ -154,8 +154,9 @@ def _check_names(image: str, out: str, mask: str | None) -> None:
         endings = SUFFIXES if is_volume(image) else (".png",)
         if not mask.lower().endswith(endings):
             raise InvalidInputError(f"{mask}: the name of the mask to write ends in {' or '.join(endings)}")
-        check_writable(mask)
-    check_writable(out)
+    check_outputs([out, mask], [image, scribbles])
+    if scribbles is not None and is_same_file(image, scribbles):
+        raise InvalidInputError(f"{scribbles}: the scribbles are the image itself: paint them on a copy")
 
 
 def _read(image: str) -> _Given:

@@ -9,7 +9,7 @@ import typer
 
 from ..errors import InvalidInputError
 from .arguments import AsJson, Device, Method, MethodOptions, Threads, TimeLimit, Verify
-from .files import STREAM, check_writable, write_lines
+from .files import STREAM, check_outputs, write_lines
 from .session import TIME_LIMIT_REACHED, solver_progress, timed, working
 
 if TYPE_CHECKING:
@@ -84,8 +84,7 @@ def match(
         raise InvalidInputError("--json and --output - would both write to standard output")
     if spy is not None:
         require_matplotlib()
-    for target in (output, permutation, spy):
-        check_writable(target)
+    check_outputs([output, permutation, spy], [file])
     options = dict(name_and_value(text) for text in option or ())
     seconds: dict[str, float] = {}
     with timed(seconds, "read", f"reading {file}"):

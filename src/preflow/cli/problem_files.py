@@ -8,7 +8,7 @@ import typer
 
 from ..errors import InvalidInputError, VerificationError
 from .arguments import AsJson, Device, Method, MethodOptions, ProblemFile, Threads, TimeLimit, Verify
-from .files import STREAM, check_writable, read_network, read_problem, write_cut, write_flow
+from .files import STREAM, check_outputs, read_network, read_problem, write_cut, write_flow
 from .session import TIME_LIMIT_REACHED, VERIFICATION_FAILED, solver_progress, timed, working
 
 
@@ -60,7 +60,7 @@ def solve(
     if as_json and output == STREAM:
         raise InvalidInputError("--json and --output - would both write to standard output")
     options = dict(name_and_value(text) for text in option or ())
-    check_writable(output)
+    check_outputs([output], [file])
     if method != "auto":
         find_method(methods("min_cut" if min_cut else "max_flow"), method).make_options(options)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import os
 import select
@@ -10,7 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -38,33 +39,64 @@ class ErrorReportingGroup(TyperGroup):
     Any other exception is a bug and keeps its traceback.
     """
 
+    def make_context(self, *arguments: Any, **keywords: Any) -> Any:
+        """Read the arguments, which may print the help."""
+        with _errors_as_exit_codes():
+            return super().make_context(*arguments, **keywords)
+
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was asked for."""
+        with _errors_as_exit_codes(), _messages_on_stderr():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _errors_as_exit_codes() -> Iterator[None]:
+    """End in one line on standard error and an exit code where a deliberate error is raised."""
+    try:
         try:
-            with _messages_on_stderr():
-                try:
-                    return super().invoke(ctx)
-                finally:
-                    sys.stdout.flush()
-        except PreflowError as error:
-            say(f"error: {error}")
-            raise typer.Exit(exit_code(error)) from error
-        except MemoryError as error:
-            say(f"error: not enough memory: {error}")
-            raise typer.Exit(BAD_INPUT) from error
-        except KeyboardInterrupt as interrupt:
-            say("interrupted")
-            raise typer.Exit(INTERRUPTED) from interrupt
-        except BrokenPipeError as error:
-            # The interpreter flushes standard output once more as it ends, and would complain.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit(BROKEN_PIPE) from error
-        except Exception as error:
-            # Numba, interrupted while it compiles, may end in an error of its own instead.
-            if not interrupts.happened or isinstance(error, typer.Exit):
-                raise
-            say("interrupted")
-            raise typer.Exit(INTERRUPTED) from error
+            yield
+        finally:
+            sys.stdout.flush()
+    except PreflowError as error:
+        say(f"error: {error}")
+        raise typer.Exit(exit_code(error)) from error
+    except MemoryError as error:
+        say(f"error: not enough memory: {error}")
+        raise typer.Exit(BAD_INPUT) from error
+    except KeyboardInterrupt as interrupt:
+        say("interrupted")
+        raise typer.Exit(INTERRUPTED) from interrupt
+    except BrokenPipeError as error:
+        _drop_output()
+        raise typer.Exit(BROKEN_PIPE) from error
+    except OSError as error:
+        if error.filename is None:  # no file that was opened by its name
+            _drop_output()
+        say(f"error: {error.filename or 'standard output'}: {error.strerror or error}")
+        raise typer.Exit(BAD_INPUT) from error
+    except Exception as error:
+        # Numba, interrupted while it compiles, may end in an error of its own instead.
+        if not interrupts.happened or isinstance(error, typer.Exit):
+            raise
+        say("interrupted")
+        raise typer.Exit(INTERRUPTED) from error
+
+
+def _drop_output() -> None:
+    """Send what is still in standard output's buffer nowhere: the interpreter flushes it as it ends."""
+    with suppress(io.UnsupportedOperation):  # a stream in memory
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def prepare_streams() -> None:
+    """Let nothing that is printed end in an error of its encoding, nor a stream that the shell has closed."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
 
 
 def exit_code(error: PreflowError) -> int:
@@ -194,7 +226,7 @@ class _StderrMessages(logging.Handler):
         elif record.levelno >= logging.WARNING:
             say(f"{record.levelname.lower()}: {record.getMessage()}")
         else:
-            print(record.getMessage(), file=sys.stderr)
+            _print_on_stderr(record.getMessage())
 
 
 @contextmanager
@@ -212,4 +244,9 @@ def _messages_on_stderr() -> Iterator[None]:
 
 def say(message: str) -> None:
     """Print a message of the program, not part of what was asked for, to standard error."""
-    print(f"preflow: {message}", file=sys.stderr)
+    _print_on_stderr(f"preflow: {message}")
+
+
+def _print_on_stderr(line: str) -> None:
+    with suppress(OSError):  # nobody is left to tell
+        print(line, file=sys.stderr)

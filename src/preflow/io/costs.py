@@ -63,7 +63,8 @@ def read_costs(path: str | Path) -> CostFile:
     Raises
     ------
     ParseError
-        The file cannot be read or is malformed.
+        The file cannot be read or is malformed, or has more than 2**22 rows and columns, and 256 more for
+        each cost.
     """
     with parsing(path, "file of costs"):
         data = read_bytes(path, _announced)

@@ -59,7 +59,8 @@ def read_dimacs(path: str | Path) -> MaxFlowProblem:
     Raises
     ------
     ParseError
-        The file cannot be read or is malformed; says on which line and what was expected.
+        The file cannot be read or is malformed; says on which line and what was expected. It may announce
+        2**22 vertices, and 256 more for each arc.
 
     Examples
     --------

@@ -35,7 +35,8 @@ def read_edge_list(path: str | Path) -> BipartiteGraph:
     Raises
     ------
     ParseError
-        The file is missing or malformed, or its largest number is far larger than its number of edges.
+        The file is missing or malformed, or needs more than 2**22 vertices, and 256 more for each edge:
+        then relabel them, as ``numpy.unique(vertices, return_inverse=True)`` does.
     """
     with parsing(path, "list of edges"):
         return parse_edge_list(read_bytes(path), path)

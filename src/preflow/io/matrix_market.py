@@ -35,7 +35,8 @@ def read_matrix_market(path: str | Path, *, explicit_zeros: bool = True) -> Bipa
     Raises
     ------
     ParseError
-        The file is missing, malformed or truncated.
+        The file is missing, malformed or truncated, or has more than 2**22 rows and columns, and 256 more
+        for each entry.
     """
     with parsing(path, "Matrix Market file"):
         return parse_matrix_market(read_bytes(path, announced_matrix_bytes), path, explicit_zeros)

@@ -39,6 +39,8 @@ LARGEST_FORCE = 2**20
 
 #: Integers of an image that become grey values unless it is said how many: those of 16 bits.
 MOST_LEVELS = 2**16
+#: The squares of the steps of a smaller range underflow.
+LEAST_RANGE = 1e-140
 #: Grey values that may be asked for: steps between more of them are finer than the rounding of forces.
 MOST_ASKED = LARGEST_FORCE
 
@@ -140,7 +142,8 @@ def denoise(
     Raises
     ------
     InvalidInputError
-        Not an image, values that are not finite, a parameter out of its range.
+        Not an image, values that are not finite, a parameter out of its range, or values whose range is
+        not 0 and less than 1e-140.
 
     Notes
     -----
@@ -279,6 +282,10 @@ def _planes(values: NDArray[np.float64], channel_axis: int | None) -> list[NDArr
 def _grey_values(plane: NDArray[np.float64], dtype: np.dtype[Any], levels: int | None) -> NDArray[np.float64]:
     """Return the values that pixels may have, ascending."""
     least, most = float(plane.min()), float(plane.max())
+    if 0 < most - least < LEAST_RANGE:
+        raise InvalidInputError(
+            f"image has a range of {most - least:g}, the least is {LEAST_RANGE:g}: scale the image"
+        )
     if dtype.kind in "biu" and levels is None:
         levels = round(most - least) + 1
         if levels > MOST_LEVELS:

@@ -178,15 +178,20 @@ def overlay(
     return picture
 
 
+def stretched(values: NDArray[np.float64]) -> NDArray[np.uint8]:
+    """Return values as grey values from 0 to 255, the least and the largest at the ends."""
+    low, high = float(values.min()), float(values.max())
+    shares: NDArray[np.float64] = (values - low) / (high - low if high > low else 1.0)
+    return np.rint(255 * shares).astype(np.uint8)
+
+
 def _as_rgb(image: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.uint8]:
     """Return a copy of a grey or RGB image as 8-bit RGB."""
     pixels = np.asarray(image)
     if pixels.shape not in (shape, (*shape, 3)):
         raise InvalidInputError(f"image has shape {pixels.shape}, the mask has shape {shape}")
     if pixels.dtype != np.uint8:
-        values = finite_array("image", pixels)
-        low, high = values.min(), values.max()
-        pixels = np.rint((values - low) * (255 / (high - low) if high > low else 0)).astype(np.uint8)
+        pixels = stretched(finite_array("image", pixels))
     if pixels.ndim == 2:
         pixels = pixels[..., np.newaxis]
     return np.array(np.broadcast_to(pixels, (*shape, 3)))

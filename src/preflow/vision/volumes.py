@@ -7,6 +7,9 @@ are (z, y, x), as everywhere.
 from __future__ import annotations
 
 import math
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -19,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import InvalidInputError, MissingDependencyError, ParseError
 from ..generators.contrast import finite_array
 from ..io.files import read_bytes, replacing
-from .pictures import overlay
+from .pictures import overlay, stretched
 
 #: How names of volumes end.
 SUFFIXES = (".nii", ".nii.gz")
@@ -69,8 +72,9 @@ def read_volume(path: str | Path) -> Volume:
         message = "is not a NIfTI file, or a damaged one: its header announces"
         raise ParseError(path, None, f"{message} {announced:,} bytes, it has {len(content):,}")
     try:
-        image = nibabel.Nifti1Image.from_bytes(content)
-        values = np.asanyarray(image.dataobj)
+        with _silent(nibabel):
+            image = nibabel.Nifti1Image.from_bytes(content)
+            values = np.asanyarray(image.dataobj)
     except Exception as error:  # a decoder raises whatever a damaged file leads it to
         message = f"is not a NIfTI file, or a damaged one ({type(error).__name__})"
         raise ParseError(path, None, message) from error
@@ -148,9 +152,7 @@ def volume_overlay(
     if inside.ndim != 3 or values.shape not in (inside.shape, (*inside.shape, 3)):
         raise InvalidInputError(f"volume has shape {values.shape}, the mask has shape {inside.shape}")
     if values.dtype != np.uint8:  # one stretch for all three slices
-        values = finite_array("volume", values)
-        low, high = float(values.min()), float(values.max())
-        values = np.rint((values - low) * (255 / (high - low) if high > low else 0)).astype(np.uint8)
+        values = stretched(finite_array("volume", values))
     arrays = [values, inside, *(np.asarray(painted, dtype=np.bool_) for painted in seeds or ())]
     slices = []
     for axis in range(3):
@@ -180,11 +182,20 @@ def _announced_bytes(head: bytes) -> int | None:
     nibabel = _nibabel("reading volumes")
     damage = (nibabel.wrapstruct.WrapStructError, nibabel.spatialimages.HeaderDataError, KeyError, ValueError)
     try:
-        header = nibabel.Nifti1Header.from_fileobj(BytesIO(head), check=False)
+        with _silent(nibabel):
+            header = nibabel.Nifti1Header.from_fileobj(BytesIO(head), check=False)
         offset, itemsize = int(header.get_data_offset()), int(header.get_data_dtype().itemsize)
         return offset + itemsize * math.prod(map(int, header.get_data_shape()))
     except (*damage, OverflowError):  # reading the whole file says what is wrong with its header
         return None
+
+
+@contextmanager
+def _silent(nibabel: ModuleType) -> Iterator[None]:
+    """Keep NiBabel from logging and warning of a damaged header, which ends in a ParseError."""
+    with nibabel.imageglobals.LoggingOutputSuppressor(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 def _nibabel(feature: str) -> ModuleType:
