@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
@@ -106,6 +107,11 @@ def largest_matching(graph: SmallGraph) -> int:
         return False
 
     return sum(augment(row, set()) for row in range(graph.num_rows))
+
+
+def exact_costs(costs: np.ndarray) -> list[list[Any]]:
+    """Return float costs as exact numbers, infinite ones as they are."""
+    return [[Fraction(cost) if np.isfinite(cost) else cost for cost in row] for row in costs.tolist()]
 
 
 def cheapest_assignments(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
 import preflow
-from oracles import cheapest_assignments
+from oracles import cheapest_assignments, exact_costs
 from preflow.assignment import serial_shortest_path
 from preflow.assignment.result import AssignmentResult
 from preflow.errors import InfeasibleError, InvalidInputError, NotOptimalError, VerificationError
@@ -544,3 +545,141 @@ def test_integers_that_become_floats_are_no_costs() -> None:
     with pytest.raises(InvalidInputError, match="past int64"):
         preflow.linear_assignment([[1, 2], [3, 2**63]])
     assert preflow.linear_assignment([[1.0, 1e20], [2, 3]]).cost == 4
+
+
+FLOAT_METHODS = [
+    "auto",
+    "serial-shortest-path",
+    "serial-cost-scaling",
+    "multicore-lockfree",
+    "multicore-auction",
+]
+
+
+def mixed_costs(shape: tuple[int, int], seed: int) -> np.ndarray:
+    """Return costs of very different size: any, with a large number among them, or with rows far away."""
+    rng = np.random.default_rng(seed)
+    costs = rng.random(shape)
+    kind = seed % 4
+    if kind == 0:
+        costs *= 10.0 ** rng.integers(-30, 31, shape) * rng.choice([-1, 1], shape)
+    elif kind == 1:
+        costs[rng.random(shape) < 0.4] = 10.0 ** rng.integers(9, 101)
+    elif kind == 2:
+        costs += 10.0 ** rng.integers(-3, 18, (shape[0], 1))
+    else:
+        costs = np.where(rng.random(shape) < 0.3, rng.choice([-1e16, 1e16], shape), costs)
+    if rng.random() < 0.6:
+        costs[rng.random(shape) < 0.7 * rng.random()] = np.inf
+    return costs
+
+
+@pytest.mark.parametrize("method", FLOAT_METHODS)
+@given(
+    shape=st.tuples(st.integers(1, 5), st.integers(1, 5)),
+    seed=st.integers(0, 10**6),
+    maximize=st.booleans(),
+    sparse=st.booleans(),
+)
+@settings(max_examples=25)
+def test_floats_of_mixed_size_are_optimal_within_the_gap(
+    method: str, shape: tuple[int, int], seed: int, maximize: bool, sparse: bool
+) -> None:
+    """The exact optimum lies within the gap, which is a rounding error of the costs in use."""
+    costs = -mixed_costs(shape, seed) if maximize else mixed_costs(shape, seed)
+    size, best = cheapest_assignments(exact_costs(costs), *shape, maximize)
+    given_costs: Any = costs
+    if sparse:
+        stored = np.isfinite(costs)
+        given_costs = scipy.sparse.coo_array((costs[stored], np.nonzero(stored)), shape=shape)
+    result = preflow.linear_assignment(given_costs, maximize=maximize, partial=True, method=method)
+    result.verify()
+    assert len(result.row) == size
+    assert abs(Fraction(result.cost) - best) <= Fraction(result.gap)
+    if (costs * (-1 if maximize else 1) >= 0).all():
+        assert result.gap <= 1e-12 * abs(result.cost)
+
+
+def test_large_numbers_for_pairs_that_are_hardly_allowed() -> None:
+    inf = np.inf
+    costs = [[0.3, inf, 1e16], [inf, 0.8, inf], [inf, 0.1, inf]]
+    result = preflow.linear_assignment(costs, partial=True)
+    result.verify()
+    assert result.cost == 0.4
+    assert result.gap < 1e-15
+    rng = np.random.default_rng(0)
+    n = 60
+    for large in (1e9, 1e16, 1e100):
+        costs = np.where(rng.random((n, n)) < 0.8, large, rng.random((n, n)))
+        costs[np.arange(n), rng.permutation(n)] = rng.random(n)
+        stored = np.where(costs < large, costs, np.inf)
+        expected = preflow.linear_assignment(stored).cost
+        for method in FLOAT_METHODS:
+            for form in (costs, scipy.sparse.csr_array(costs)):
+                result = preflow.linear_assignment(form, method=method)
+                result.verify()
+                assert result.cost == pytest.approx(expected, rel=1e-12)
+                assert result.gap <= 1e-12
+        stack = preflow.linear_assignment(np.stack([costs, costs.T]))
+        stack.verify()
+        assert stack.cost == pytest.approx([expected, expected], rel=1e-12)
+        assert stack.gap.shape == (2,)
+
+
+def test_wrong_pairs_are_refused_however_large_a_price_or_cost() -> None:
+    costs = np.array([[0.0, 1.0, 1e16], [1.0, 0.0, 1e16], [1e16, 1e16, 0.5]])
+    result = preflow.linear_assignment(costs)
+    result.verify()
+    swapped = result.column[[1, 0, 2]]
+    for u, v in (
+        ([1.0, 1.0, 0.5], [0.0, 0.0, 0.0]),
+        ([1e16, 1e16, 0.5], [-1e16, -1e16, 0.0]),
+        ([1e16, 1e16, 1e16], [-1e16, -1e16, -1e16]),
+    ):
+        wrong = {
+            "column": swapped,
+            "u": np.array(u),
+            "v": np.array(v),
+            "lower_bound": 2.5,
+            "upper_bound": 2.5,
+        }
+        with pytest.raises(VerificationError):
+            replace(result, **wrong).verify()
+
+
+def test_gap_of_what_floats_cannot_decide() -> None:
+    """The best pairs cost 1e16 and -1e16: beside them the rounding of prices is as large as other costs."""
+    result = preflow.linear_assignment([[1e16, 0.3], [0.2, -1e16]])
+    result.verify()
+    assert abs(result.cost) <= result.gap <= 4.0
+    assert result.cost == 0 or "within" in repr(result)
+    assert preflow.linear_assignment([[1, 2], [2, 1]]).gap == 0
+    assert preflow.linear_assignment([[1.0, 2.0], [2.0, 1.0]]).gap == 0
+
+
+def test_verify_computes_in_integers_that_cannot_wrap() -> None:
+    result = preflow.linear_assignment([[0, 10], [10, 0]])
+    far = 2**62
+    wrong = {
+        "column": np.array([1, 0]),
+        "u": np.array([far + 10, -far + 10]),
+        "v": np.array([far, -far]),
+        "lower_bound": 20,
+        "upper_bound": 20,
+    }
+    with pytest.raises(VerificationError):
+        replace(result, **wrong).verify()
+    for name in ("u", "v"):
+        for i in range(2):
+            price = getattr(result, name).copy()
+            price[i] ^= np.int64(-(2**63))
+            with pytest.raises(VerificationError):
+                replace(result, **{name: price}).verify()
+    shifted = {"u": result.u + (2**62 + 2**61), "v": result.v - (2**62 + 2**61)}
+    replace(result, **shifted).verify()
+    stack = preflow.linear_assignment(np.array([[[0, 10], [10, 0]]] * 2))
+    wrong = {name: np.stack([getattr(result, name), value]) for name, value in wrong.items() if name in "uv"}
+    column = np.array([[0, 1], [1, 0]])
+    totals = np.array([0, 20])
+    with pytest.raises(VerificationError):
+        replace(stack, column=column, lower_bound=totals, upper_bound=totals, **wrong).verify()

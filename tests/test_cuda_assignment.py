@@ -285,3 +285,17 @@ def test_stacks_on_a_gpu(kind: str) -> None:
             )
             assert np.allclose(result.cost.astype(float), expected.cost.astype(float), rtol=1e-12, atol=1e-9)
             assert record.make_options(options)
+
+
+@pytest.mark.parametrize("kind", ["host", "device"])
+def test_costs_of_very_different_size(kind: str) -> None:
+    """What floats on the GPU lose beside a large number for pairs that are hardly allowed, the host finds."""
+    rng = np.random.default_rng(3)
+    costs = np.where(rng.random((4, 6, 6)) < 0.7, 1e16, rng.random((4, 6, 6)))
+    costs[:, np.arange(6), rng.permutation(6)] = rng.random(6)
+    costs[1] = rng.random((6, 6))
+    expected = preflow.linear_assignment(np.where(costs < 1e16, costs, np.inf), method="serial-shortest-path")
+    result = solve(costs if kind == "host" else OnGpu(costs))
+    found = np.asarray(getattr(result.cost, "values", result.cost))
+    assert found == pytest.approx(expected.cost, rel=1e-12)
+    assert (result.gap <= 1e-12).all()

@@ -12,8 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..certify.assignment import check_assignment
-from ..errors import VerificationError
 from ..graph.costs import DenseCosts, SparseCosts
 from ..kernels.atomics import relaxed_load
 from ..kernels.kernel import kernel
@@ -24,7 +22,7 @@ from .row_reduction import two_best
 from .serial_shortest_path import ShortestPathOptions
 from .serial_shortest_path import solve as solve_by_paths
 from .shortest_paths import augment_rows, list_free_rows
-from .state import NONE, ONE, OVERFLOW, SOLVED, STOPPED, ZERO, Lists, Solution, State
+from .state import NONE, ONE, OVERFLOW, STOPPED, ZERO, Lists, Solution, State
 
 #: Rows looked at for every row when prices are lowered, before the others are freed.
 LOOKS = np.uint64(16)
@@ -32,8 +30,6 @@ LOOKS = np.uint64(16)
 ROUNDINGS = 4.0
 #: Prices that take as long to look at as a row.
 SHARE = np.uint64(32)
-#: Where costs are so many times as large as prices, these may be off by more than a proof allows.
-MIXED = 4.0
 #: What the reason for a choice says then.
 FROM_SCRATCH = "prices proved too little: shortest paths from scratch"
 #: Rows between two looks at the stop flag.
@@ -237,30 +233,16 @@ def finish(
     return augment_rows(cost, lists, state, True, size, stop, counts, progress)
 
 
-def proved_or_from_scratch(
-    costs: DenseCosts | SparseCosts, solution: Solution, item: int, control: Control
-) -> int:
-    """Return the ending of an item that was solved, of one matrix of costs; see that its prices prove it.
-
-    Prices of floats are rounded as the largest costs are. Where those are much larger than what the proof may
-    be off by, it is checked, and where it fails the item is solved by shortest paths from scratch.
-    """
-    n = costs.shape[1]
-    if solution.u.dtype.kind == "i" or n == 0:
-        return SOLVED
-    row, match, u, v = np.arange(n), solution.match[item], solution.u[item], solution.v[item]
-    least, most = float(costs.values.min()), float(costs.values.max())
-    if most == np.inf:
-        most = float(costs.values[np.isfinite(costs.values)].max())
-    largest = max(-least, most)
-    pairs = costs.at(0, row, match)
-    if largest <= MIXED * max(float(np.abs(part).max()) for part in (pairs, u, v)):
-        return SOLVED
-    try:
-        check_assignment(costs, 0, row, match, u, v, pairs.sum(dtype=np.float64), False)
-        return SOLVED
-    except VerificationError:
-        return from_scratch(costs, solution, item, control)
+def largest_sizes(costs: DenseCosts | SparseCosts) -> NDArray[np.float64] | None:
+    """Return the size of each item's largest finite float cost, 0 where there is none; None for integers."""
+    if costs.dtype.kind == "i":
+        return None
+    values = costs.values.reshape(costs.shape[0], -1)
+    least, most = values.min(axis=1, initial=np.inf), values.max(axis=1, initial=-np.inf)
+    if np.inf in most:
+        most = values.max(axis=1, initial=-np.inf, where=np.isfinite(values))
+    size: NDArray[np.float64] = np.maximum(-least, most).astype(np.float64)
+    return np.where(np.isfinite(size), size, 0.0)
 
 
 def from_scratch(costs: DenseCosts | SparseCosts, solution: Solution, item: int, control: Control) -> int:

@@ -24,7 +24,7 @@ from ..kernels.kernel import kernel
 from ..solving.run import Control
 from ..stats import PHASES
 from .dense_rows import ROOM, WANTED
-from .finish import finish, load, make_repair, proved_or_from_scratch, rounded
+from .finish import finish, largest_sizes, load, make_repair, rounded
 from .serial_shortest_path import ShortestPathOptions, number_dtype, write_solution
 from .serial_shortest_path import solve as solve_by_paths
 from .state import (
@@ -227,7 +227,7 @@ def solve_items(
 ) -> Solution:
     """Solve one matrix after the other: `run` finds an optimal flow of scaled costs, None if stopped."""
     items, n, m = costs.shape
-    solution = unsolved(items, n, m, number_dtype(costs))
+    solution = unsolved(items, n, m, number_dtype(costs))._replace(largest=largest_sizes(costs))
     control.excess[:] = items * n
     for item in range(items):
         one = costs.one(item)
@@ -248,7 +248,7 @@ def solve_items(
         if flow is None:
             break
         finished = one if isinstance(one, DenseCosts) and n == m else square
-        solution.ending[item] = _finish(one, finished, scaled_costs, flow, control, solution, item)
+        solution.ending[item] = _finish(finished, scaled_costs, flow, control, solution, item)
         if solution.ending[item] != SOLVED:
             break
     return solution
@@ -260,7 +260,6 @@ def _without_costs(costs: SparseCosts) -> SparseCosts:
 
 
 def _finish(
-    given: DenseCosts | SparseCosts,
     costs: DenseCosts | SparseCosts,
     scaled_costs: Scaled,
     flow: Flow,
@@ -298,7 +297,7 @@ def _finish(
     solution.match[item] = match[:n]
     solution.u[item] = u[:n] + top
     solution.v[item] -= top
-    return ending if ending != SOLVED else proved_or_from_scratch(given, solution, item, control)
+    return ending
 
 
 def refine_all(

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..certify.assignment_stacks import unproved_items
 from ..errors import SolverError
 from ..graph.costs import DenseCosts
 from ..graph.device_costs import DeviceCosts
 from ..graph.device_points import DevicePoints
 from .device_solution import DeviceSolution
-from .state import INFEASIBLE
+from .proved import LARGE, bound_of_prices
+from .state import INFEASIBLE, SOLVED
 
 #: Returns the pairs of one item and the prices of its rows and columns.
 SolveOne = Callable[[DenseCosts, int], tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]]
@@ -29,6 +32,27 @@ def infeasible_items(solution: DeviceSolution, costs: DeviceCosts | DevicePoints
     if len(found) != solution.num_infeasible:
         raise SolverError(f"{solution.num_infeasible} items were infeasible, {len(found)} say so")
     return found
+
+
+def large_and_unproved(solution: DeviceSolution, costs: DeviceCosts) -> list[int]:
+    """Return the solved items of floats whose prices exceed the costs of their pairs and prove too little."""
+    if costs.values.dtype.kind == "i" or 0 in costs.shape or solution.done == 0:
+        return []
+    xp, done = costs.xp, slice(0, solution.done)
+    row, column, u, v, total, ending = (part[done] for part in solution[:6])
+    paired = (row >= 0) & (ending == SOLVED)[:, None]
+    rows, columns = (xp.where(paired, ends, 0) for ends in (row, column))
+    at_pairs = costs.values[xp.arange(len(row))[:, None], rows, columns]
+    size = xp.where(paired, xp.abs(at_pairs), 0).sum(axis=1, dtype=np.float64)
+    largest = xp.maximum(xp.abs(u).max(axis=1), xp.abs(v).max(axis=1))
+    suspect = np.flatnonzero(costs.device.to_host((largest > LARGE * size) & (ending == SOLVED)))
+    if not len(suspect):
+        return []
+    sizes = None if costs.sizes is None else costs.sizes[suspect]
+    chosen = xp.asarray(suspect)
+    part = replace(costs, values=costs.values[chosen], leading=(len(suspect),), sizes=sizes)
+    failed = unproved_items(part, *(values[chosen] for values in (row, column, u, v, total)))
+    return [int(suspect[k]) for k in failed]
 
 
 def finish_on_host(
@@ -87,7 +111,11 @@ def bounds(
     lower[solution.done :], upper[solution.done :] = -np.inf, np.inf
     if partial:
         return lower, upper
+    sign = -1 if costs.maximize else 1
     for item in range(solution.done, solution.done + solution.num_priced):
-        u, v = (costs.device.to_host(prices[item]).tolist() for prices in (solution.u, solution.v))
-        (upper if costs.maximize else lower)[item] = sum(u) + sum(v)
+        given = None if isinstance(costs, DevicePoints) else costs.sizes
+        n, m = costs.shape[1:] if given is None else given[item].tolist()
+        u, v = (sign * costs.device.to_host(prices[item]) for prices in (solution.u, solution.v))
+        sides = (u[:n], v[:m]) if n <= m else (v[:m], u[:n])
+        (upper if costs.maximize else lower)[item] = sign * bound_of_prices(*sides)
     return lower, upper

@@ -1,41 +1,169 @@
-"""Assignments with as many pairs as possible where not all rows can have a column.
+"""The best assignment with as many pairs as possible, where not all rows can have a column.
 
-Every row gets a column of its own that costs more than any other choice could save; who has it in the end
-is left over. The prices stay a proof: no row's is above that cost, and those left over have exactly it.
+A maximum matching of the allowed pairs gives a cover with as many rows and columns as it has pairs (König).
+Every assignment with the most pairs uses each of these once, and no pair of two of them. So it consists of an
+assignment of all covered rows to uncovered columns, and one of all covered columns to uncovered rows, which
+are ordinary problems and share nothing: their best ones are the best one together.
+
+In each, what is not covered may be left over; its price is at most zero, and zero if it is left over.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InvalidInputError
-from ..graph.costs import LARGEST_INTEGER, SparseCosts
+from ..certify.assignment import alternating_cover
+from ..graph.costs import SparseCosts
+from ..kernels.atomics import relaxed_load
+from ..kernels.kernel import kernel
+from ..solving.run import Control
+from .state import NONE, ONE, SOLVED, STOPPED, ZERO, Solution
 
 
-def with_ways_out(costs: SparseCosts) -> tuple[SparseCosts, int | float]:
-    """Return costs, to minimise, with a further column for each row, and what these cost.
+class Matching(NamedTuple):
+    """A matching, and what augments it; all arrays are of uint64.
 
-    Raises
-    ------
-    InvalidInputError
-        Integer costs are too large for that.
+    Attributes
+    ----------
+    row_match, column_match : ndarray, shapes (n,) and (m,)
+        The partner of each row and column, or NONE.
+    level : ndarray, shape (n,)
+        Each row's distance from the free rows in this phase, NONE where no path leads to it.
+    following : ndarray, shape (n,)
+        Each row's next pair to look at.
+    queue : ndarray, shape (n,)
+        Rows by level, then the rows of a path.
     """
+
+    row_match: NDArray[np.uint64]
+    column_match: NDArray[np.uint64]
+    level: NDArray[np.uint64]
+    following: NDArray[np.uint64]
+    queue: NDArray[np.uint64]
+
+
+#: Solves costs to minimise that have an assignment of all rows.
+SolveAll = Callable[[SparseCosts], Solution]
+
+
+def solve_with_most_pairs(
+    costs: SparseCosts, solve_all: SolveAll, control: Control, found: Solution, item: int
+) -> None:
+    """Write the best assignment with the most pairs of costs to minimise, and its prices, as an item."""
     _, n, m = costs.shape
-    values = costs.values
-    integer = values.dtype.kind == "i"
-    least, most = (values.min().item(), values.max().item()) if len(values) else (0, 0)
-    most_saved = (n + 1) * (most - least) + max(abs(most), abs(least))
-    # Of floats it must not be larger by more than they are: prices are rounded as it is.
-    penalty = most_saved + 1 if integer else 2 * most_saved or 1.0
-    if integer and penalty > LARGEST_INTEGER:
-        raise InvalidInputError(
-            f"partial=True needs (n + 2) times the range of integer costs below 2**59, n is {n}"
-        )
-    first: NDArray[Any] = costs.first + np.arange(n + 1, dtype=np.uint64)
-    ends = costs.first[1:].astype(np.int64)
-    column = np.insert(costs.column, ends, np.arange(m, m + n, dtype=np.uint32))
-    wide = np.insert(values, ends, penalty)
-    return SparseCosts(first, column, wide, m + n), penalty
+    found.match[item], found.u[item], found.v[item] = -1, 0, 0
+    matching = Matching(
+        *(np.full(size, NONE, dtype=np.uint64) for size in (n, m)),
+        *(np.zeros(n, dtype=np.uint64) for _ in range(3)),
+    )
+    if not match_most(costs.first, costs.column, matching, control.stop):
+        found.ending[item] = STOPPED
+        return
+    rows = np.flatnonzero(matching.row_match != NONE)
+    cover = alternating_cover(costs, rows, matching.row_match[rows].astype(np.int64))
+    parts = (False, cover.rows, ~cover.columns), (True, ~cover.rows, cover.columns)
+    for swapped, chosen_rows, chosen_columns in parts:
+        row, column = np.flatnonzero(chosen_rows), np.flatnonzero(chosen_columns)
+        if not len(row) or not len(column):
+            continue
+        part = costs.submatrix(chosen_rows, chosen_columns)
+        one = solve_all(part.transposed() if swapped else part)
+        found.ending[item] = one.ending[0]
+        if one.ending[0] != SOLVED:
+            return
+        if swapped:
+            found.match[item, row[one.match[0]]] = column
+            found.u[item, row], found.v[item, column] = one.v[0], one.u[0]
+        else:
+            found.match[item, row] = column[one.match[0]]
+            found.u[item, row], found.v[item, column] = one.u[0], one.v[0]
+    found.ending[item] = SOLVED
+
+
+@kernel
+def match_most(first: Any, column: Any, matching: Matching, stop: Any) -> bool:
+    """Match as many rows as possible (Hopcroft and Karp 1973); return False if stopped.
+
+    Each phase finds the level of every row, and then disjoint augmenting paths of rising levels.
+    """
+    row_match, column_match = matching.row_match, matching.column_match
+    num_rows = np.uint64(len(row_match))
+    for row in range(num_rows):
+        for k in range(first[row], first[row + ONE]):
+            j = np.uint64(column[k])
+            if column_match[j] == NONE:
+                column_match[j] = row
+                row_match[row] = j
+                break
+    while relaxed_load(stop, 0) == 0:
+        if not _find_levels(first, column, matching):
+            return True
+        for row in range(num_rows):
+            matching.following[row] = first[row]
+        for root in range(num_rows):
+            if row_match[root] == NONE:
+                _augment(first, column, matching, root)
+    return False
+
+
+@kernel
+def _find_levels(first: Any, column: Any, matching: Matching) -> bool:
+    """Find the level of every row; return whether a free column is reached."""
+    level, queue = matching.level, matching.queue
+    head = tail = ZERO
+    for row in range(np.uint64(len(level))):
+        level[row] = NONE
+        if matching.row_match[row] == NONE:
+            level[row] = ZERO
+            queue[tail] = row
+            tail += ONE
+    reached = False
+    while head < tail:
+        row = queue[head]
+        head += ONE
+        for k in range(first[row], first[row + ONE]):
+            other = matching.column_match[column[k]]
+            if other == NONE:
+                reached = True
+            elif level[other] == NONE:
+                level[other] = level[row] + ONE
+                queue[tail] = other
+                tail += ONE
+    return reached
+
+
+@kernel
+def _augment(first: Any, column: Any, matching: Matching, root: Any) -> None:
+    """Match a free row along a path of rising levels, if there is one."""
+    level, following, path = matching.level, matching.following, matching.queue
+    depth = ZERO
+    path[ZERO] = root
+    j: Any = ZERO
+    while True:
+        row = path[depth]
+        if following[row] == first[row + ONE]:
+            if depth == ZERO:
+                return
+            depth -= ONE
+            continue
+        j = np.uint64(column[following[row]])
+        following[row] += ONE
+        other = matching.column_match[j]
+        if other == NONE:
+            break
+        if level[other] == level[row] + ONE:
+            depth += ONE
+            path[depth] = other
+    while True:
+        row = path[depth]
+        before = matching.row_match[row]
+        matching.row_match[row] = j
+        matching.column_match[j] = row
+        if depth == ZERO:
+            break
+        j = before
+        depth -= ONE

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ..certify.assignment import check_assignment, check_bound
-from ..certify.device_assignment import unproved_items
+from ..certify.assignment import check_assignment, check_bound, proved_gap
+from ..certify.assignment_stacks import unproved_items
 from ..graph.costs import DenseCosts, SparseCosts
 from ..graph.device_costs import DeviceCosts
 from ..graph.point_costs import PointCosts
-from ..solving.result import BoundedResult
+from ..solving.result import NEGLIGIBLE_GAP, BoundedResult
 from ..stats import AssignmentStats
 
 
@@ -30,7 +32,12 @@ class AssignmentResult(BoundedResult):
         fewer pairs than others (``sizes``, ``partial=True``, or the time limit), these end with -1.
     u, v : array of int64 or float64, shapes (n,) and (m,)
         Prices of rows and columns that prove the assignment optimal: ``u[i] + v[j]`` is at most the cost of
-        every pair (at least, with `maximize`), and equal for the pairs assigned.
+        every pair (at least, with `maximize`), and equal for the pairs assigned. Rows or columns that are
+        left over have no smaller (larger) price than the others of that side. With `partial`, where not all
+        rows (columns, if there are fewer) have a partner, this holds apart for the pairs of rows that no
+        alternating path from a row without partner reaches with columns that none reaches, and for the pairs
+        of the others; a pair of a row of the former with a column of the latter is in no assignment with as
+        many pairs, and its cost may be smaller than the prices.
     status, lower_bound, upper_bound, value
         See :class:`preflow.solving.result.BoundedResult`.
     stats : AssignmentStats
@@ -58,43 +65,69 @@ class AssignmentResult(BoundedResult):
         """
         return self.value
 
+    @cached_property
+    def gap(self) -> Any:
+        """How far the value may be from the optimum of the costs as given; proved. An array for a stack.
+
+        0 for an optimum of integers. For floats, the exact difference between the value and what the prices
+        prove, rounded up: rounding errors, small beside the costs that the assignment uses. It takes a pass
+        over the costs, the first time. Where the solve stopped early, the difference of the two bounds.
+        """
+        leading = self.costs.leading
+        if self.status != "optimal":
+            bounds = self.lower_bound, self.upper_bound
+            lower, upper = (self._by_item(bound).reshape(leading) if leading else bound for bound in bounds)
+            return upper - lower
+        if self.costs.dtype.kind == "i":
+            return np.zeros(leading, dtype=np.int64) if leading else 0
+        gaps = [proved_gap(*arguments) for arguments in self._items(range(self.costs.shape[0]))]
+        return np.array(gaps).reshape(leading) if leading else gaps[0]
+
     def verify(self) -> None:
         """Prove the assignment optimal, independently of the solver, in one pass over the costs.
 
         No row or column is in two pairs, each pair is allowed, the prices exceed no cost and meet those of
-        the pairs; who is left over has the price that makes this a proof. Exact for integers; for floats
-        within a rounding error that grows with the number of rows. Where fewer pairs were found than there
-        are rows and columns, a cover proves that there cannot be more. A result that stopped early proves
-        its bound instead. Costs on a GPU are looked at there; what that leaves open, on the host.
+        the pairs; each row or column left over has the price that makes this a proof. Exact for integers of
+        any size. For floats the prices may be off by a rounding error relative to the assignment found, its
+        costs and how far they are above the least of their rows; see `gap`. Where fewer pairs were found than
+        there are rows and columns, a cover proves that there cannot be more. A result that stopped early
+        proves its bound instead. Stacks are looked at together, costs on a GPU there; what that leaves open
+        is looked at on the host, one matrix after the other.
 
         Raises
         ------
         VerificationError
             The proof fails: please report it as a bug.
         """
-        items = list(range(self.costs.shape[0]))
-        if isinstance(self.costs, DeviceCosts) and self.status == "optimal":
-            items = self._unproved_there(self.costs)
-            if not items:
-                return
+        if self.status != "optimal":
+            bound = self.upper_bound if self.costs.maximize else self.lower_bound
+            bounds = self._by_item(bound) if self.costs.leading else [bound]
+            for (one, item, _, _, u, v, *_), proved in zip(
+                self._items(range(self.costs.shape[0])), bounds, strict=True
+            ):
+                check_bound(one, item, u, v, proved)
+            return
+        items: Iterable[int] = range(self.costs.shape[0])
+        if isinstance(self.costs, DeviceCosts) or (isinstance(self.costs, DenseCosts) and self.costs.leading):
+            items = self._unproved_together(self.costs)
+        for arguments in self._items(items):
+            check_assignment(*arguments)
+
+    def _items(self, items: Iterable[int]) -> Iterator[tuple[Any, int, Any, Any, Any, Any, Any, bool]]:
+        """Yield what proves some items: costs, 0, pairs, prices, total and whether they may be partial."""
         row, column, u, v = (self._by_item(part) for part in (self.row, self.column, self.u, self.v))
-        bound = self.upper_bound if self.costs.maximize else self.lower_bound
-        bounds = self._by_item(bound) if self.costs.leading else [bound]
+        totals = self._by_item(self.lower_bound) if self.costs.leading else [self.lower_bound]
         for item in items:
             one = (
                 self.costs.one_on_host(item) if isinstance(self.costs, DeviceCosts) else self.costs.one(item)
             )
             _, n, m = one.shape
-            prices = u[item, :n], v[item, :m]
-            if self.status != "optimal":
-                check_bound(one, 0, *prices, bounds[item])
-                continue
             paired = row[item] >= 0
             pairs = row[item][paired], column[item][paired]
-            check_assignment(one, 0, *pairs, *prices, bounds[item], self.partial)
+            yield one, 0, *pairs, u[item, :n], v[item, :m], totals[item], self.partial
 
-    def _unproved_there(self, costs: DeviceCosts) -> list[int]:
-        """Return the items that a look at all of them on the GPU leaves open."""
+    def _unproved_together(self, costs: DenseCosts | DeviceCosts) -> list[int]:
+        """Return the items that a look at all of them, where their arrays are, leaves open."""
         total: Any = self.lower_bound
         if (isinstance(total, np.ndarray) and total.dtype.kind == "O") or (
             isinstance(total, int) and abs(total) >= 2**63
@@ -116,6 +149,10 @@ class AssignmentResult(BoundedResult):
     def __repr__(self) -> str:
         shape = " x ".join(map(str, (*self.costs.leading, *self.costs.shape[1:])))
         single = self.status == "optimal" and not self.costs.leading
-        outcome = f"cost {self.cost}" if single else self.status
+        outcome: str = self.status
+        if single:
+            quick = not isinstance(self.costs, PointCosts)  # whose gap takes a look at every distance
+            far = quick and self.gap > NEGLIGIBLE_GAP * abs(self.cost)
+            outcome = f"cost {self.cost}" + (f" within {self.gap:.2g}" if far else "")
         seconds = sum(self.stats.seconds.values())
         return f"<AssignmentResult: {shape}, {outcome}, {self.stats.method}, {seconds:.3g} s>"

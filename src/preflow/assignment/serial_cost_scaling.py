@@ -25,7 +25,7 @@ from ..solving.options import check_alpha, check_choice, check_flag, check_numbe
 from ..solving.run import Control
 from . import bidding, refine
 from .dense_rows import ROOM, WANTED
-from .finish import finish, from_scratch, load, make_repair, proved_or_from_scratch, rounded
+from .finish import finish, from_scratch, largest_sizes, load, make_repair, rounded
 from .serial_shortest_path import ShortestPathOptions
 from .serial_shortest_path import solve as solve_by_paths
 from .state import (
@@ -367,7 +367,7 @@ def solve(
     items, n, m = costs.shape
     dtype = np.int64 if costs.values.dtype.kind == "i" else np.float64
     state = make_state(n, m, dtype)
-    solution = unsolved(items, n, m, dtype)
+    solution = unsolved(items, n, m, dtype)._replace(largest=largest_sizes(costs))
     for index in range(items):
         item = Item(costs.one(index), state, options, control)
         ending, root, done = item.solve()
@@ -379,8 +379,6 @@ def solve(
             solution.v[index] = state.price
             columns = solution.match[index, matched]
             solution.u[index, matched] = state.matched_cost[matched] - state.price[columns]
-            if ending == SOLVED:
-                ending = proved_or_from_scratch(item.costs, solution, index, control)
         solution.ending[index] = ending
         if item.violation is not None:
             rows, columns = item.violation.violating_rows, item.violation.violating_columns

@@ -33,12 +33,13 @@ from ..stats import (
 )
 from .device_solution import DeviceSolution
 from .methods import METHODS
-from .on_device import bounds, finish_on_host, forget_rest, infeasible_items, totals
-from .partial import with_ways_out
+from .on_device import bounds, finish_on_host, forget_rest, infeasible_items, large_and_unproved, totals
+from .partial import solve_with_most_pairs
 from .point_solver import row_minima
 from .policy import choose, pays_to_use_gpu
+from .proved import bound_of_prices, solve_proved
 from .result import AssignmentResult
-from .state import INFEASIBLE, OVERFLOW, REFUSED, SOLVED, STOPPED, Solution, unsolved
+from .state import INFEASIBLE, OVERFLOW, REFUSED, STOPPED, Solution, unsolved
 
 #: Up to so many costs, a solve that nobody watches runs in the caller's thread: handing it to another one and
 #: back takes 0.02 to 0.05 ms, as the smallest solves do, and all of these are over before Ctrl-C is missed.
@@ -184,7 +185,7 @@ class Solve:
         with timed(self.seconds, "solve"):
             solve: Any = self.method.solve_on_device
             found = solve(there, self.options, self.control)
-            if isinstance(there, DeviceCosts) and found.num_infeasible:
+            if isinstance(there, DeviceCosts):
                 found = self.finish(found, there)
         with timed(self.seconds, "recover"):
             stopped = found.done < len(found.total)
@@ -207,25 +208,32 @@ class Solve:
             return copied_to_device(self.given, gpu)
 
     def finish(self, found: DeviceSolution, costs: DeviceCosts) -> DeviceSolution:
-        """Return the solution with partial assignments of infeasible items, if they may be partial."""
-        items = infeasible_items(found, costs)
-        if not self.partial and items[0] in found.violators:
+        """Return the solution with items that the host must solve.
+
+        These are infeasible ones, if they may be partial, and those whose prices prove too little.
+        """
+        items, unproved = infeasible_items(found, costs), large_and_unproved(found, costs)
+        if items and not self.partial and items[0] in found.violators:
             n, m = costs.shape[1:] if costs.sizes is None else costs.sizes[items[0]]
             violating, allowed = found.violators[items[0]]
             side = "columns" if n > m else "rows"
             raise InfeasibleError(side, tuple(violating), tuple(allowed), self.index(items[0]))
-        self.control.remarks.append(
-            f"{len(items):,} items without an assignment of all rows, or columns, by {ON_HOST}"
-        )
-        return finish_on_host(found, costs, items, self.find_on_host)
+        for names, what in (
+            (items, "items without an assignment of all rows, or columns"),
+            (unproved, "items with costs of very different size"),
+        ):
+            if names:
+                self.control.remarks.append(f"{len(names):,} {what}, by {ON_HOST}")
+        if items and not self.partial:
+            self.find_on_host(costs.one_on_host(items[0]), items[0])
+            raise SolverError(f"{self.method.name} found no assignment of item {items[0]}, {ON_HOST} did")
+        return finish_on_host(found, costs, sorted(items + unproved), self.find_on_host)
 
     def find_on_host(self, costs: DenseCosts, item: int) -> Any:
-        """Return the pairs and prices of one item, by a method on the host; raise if it has none and must."""
+        """Return the pairs and prices of one item, by a method on the host."""
         method = find_method(METHODS, ON_HOST)
         changes = {"method": method, "options": method.make_options(None), "gpu": None}
         found = self.on_items(costs, np.array([item]), **changes).find()
-        if not self.partial:
-            raise SolverError(f"{self.method.name} found no assignment of item {item}, {ON_HOST} did")
         paired = found.row[0] >= 0
         return found.row[0][paired], found.column[0][paired], found.u[0], found.v[0]
 
@@ -270,7 +278,7 @@ class Solve:
 
     def solve(self) -> Solution:
         """Return the columns of all rows of `solved` and the prices, or raise that there are none."""
-        found: Solution = self.method.solve(self.solved, self.options, self.control, self.partial)
+        found = solve_proved(self.method, self.solved, self.options, self.control, self.partial)
         if not found.ending.any():
             return found
         if not self.checked and isinstance(self.costs, DenseCosts):
@@ -283,23 +291,23 @@ class Solve:
             raise self.infeasible(found)
         for item in np.flatnonzero(found.ending == INFEASIBLE).tolist():
             self.solve_partially(found, item)
-        for item in np.flatnonzero(found.ending == STOPPED).tolist():
-            found.u[item] = _row_minima(self.solved, item, found.v[item])
+        if STOPPED in found.ending:
+            unproved = found.ending == STOPPED if self.partial else np.ones(len(found.ending), dtype=bool)
+            for item in np.flatnonzero(unproved).tolist():
+                found.u[item] = _row_minima(self.solved, item, found.v[item])
         return found
 
-    def solve_partially(self, found: Any, item: int) -> None:
+    def solve_partially(self, found: Solution, item: int) -> None:
         """Replace what was found for an item by the best assignment with the most pairs."""
         assert not isinstance(self.solved, PointCosts)  # all pairs are allowed
-        m = self.solved.shape[2]
-        costs, penalty = with_ways_out(self.solved.one(item).to_sparse())
-        other = self.method.solve(costs, self.options, self.control)
-        if OVERFLOW in other.ending:
-            raise self.overflow(other.ending)
-        found.ending[item] = other.ending[0]
-        found.match[item] = np.where(other.match[0] < m, other.match[0], -1)
-        if other.ending[0] == SOLVED:
-            found.u[item] = np.minimum(other.u[0], penalty)
-            found.v[item] = other.v[0, :m]
+
+        def solve_all(costs: SparseCosts) -> Solution:
+            return solve_proved(self.method, costs, self.options, self.control)
+
+        costs = self.solved.one(item).to_sparse()
+        solve_with_most_pairs(costs, solve_all, self.control, found, item)
+        if found.ending[item] == OVERFLOW:
+            raise self.overflow(found.ending)
 
     def index(self, item: int) -> tuple[int, ...] | None:
         """Return the caller's index of an item in a stack; None of a single matrix."""
@@ -402,11 +410,15 @@ class Solve:
         return at_pairs.sum(axis=1, dtype=np.int64 if integer else np.float64), fits
 
     def bound(self, u: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
-        """Return what the prices prove; nothing where fewer pairs would do."""
-        if self.partial:
-            return np.full(len(u), np.inf if self.costs.maximize else -np.inf)
-        sums = [sum(rows.tolist()) + sum(columns.tolist()) for rows, columns in zip(u, v, strict=True)]
-        return np.array(sums, dtype=object if u.dtype.kind == "i" else np.float64)
+        """Return what the prices prove, rounded so that it holds; nothing where fewer pairs would do."""
+        sign = -1 if self.costs.maximize else 1
+        integer = self.costs.dtype.kind == "i"
+        found = np.full(len(u), -sign * np.inf, dtype=object if integer else np.float64)
+        for item in range(0 if self.partial else len(u)):
+            _, n, m = self.costs.one(item).shape
+            sides = sign * u[item, :n], sign * v[item, :m]
+            found[item] = sign * bound_of_prices(*(sides if n <= m else sides[::-1]))
+        return found
 
     def stats(self) -> AssignmentStats:
         """Return what the solve did."""

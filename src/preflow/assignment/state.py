@@ -200,6 +200,8 @@ class Solution(NamedTuple):
         Beside `match`, if all items were solved: the numbers of the rows.
     total : ndarray of int64 or float64, shape (items,), or None
         The sums of the costs of all pairs, if the solver has added them up.
+    largest : ndarray of float64, shape (items,), or None
+        The size of each item's largest cost, if floats were rounded relative to that and not to prices.
     """
 
     match: NDArray[np.int64]
@@ -210,6 +212,7 @@ class Solution(NamedTuple):
     violating_columns: NDArray[np.int64]
     row: NDArray[np.int64] | None = None
     total: NDArray[Any] | None = None
+    largest: NDArray[np.float64] | None = None
 
 
 def unsolved(items: int, num_rows: int, num_columns: int, dtype: Any) -> Solution:

@@ -1,8 +1,22 @@
-"""Check that an assignment is one, and prove it optimal by prices of rows and columns."""
+"""Check that an assignment is one, and prove it optimal by prices of rows and columns.
+
+Let every allowed pair cost at least the price of its row plus that of its column. If all rows are assigned,
+the prices of all rows and the smallest prices of as many columns then bound the cost of any assignment from
+below. Where only some rows can be assigned, a cover with as many rows and columns as there are pairs (König)
+splits the problem: every assignment with the most pairs uses each row and column of the cover once, and no
+pair of two of them. The bound holds on both sides: for covered rows with uncovered columns, and for covered
+columns with uncovered rows.
+
+Integers are compared in arithmetic that cannot wrap. For floats the prices may be off by a rounding error
+relative to the assignment found: its costs, and how far it is above the sum of the least costs of its rows.
+No single cost or price that the assignment does not use makes the proof looser.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +27,91 @@ from ..graph.point_costs import PointCosts
 
 #: Entries of a dense matrix that are looked at together.
 CHUNK = 1 << 20
-#: Rounding errors of float costs that each search may add to a price.
-ROUNDINGS = 8.0
+#: Prices of floats may be off by this many rounding errors of the assignment's size: see :func:`price_error`.
+ROUNDINGS = 32.0
+EPSILON = float(np.finfo(np.float64).eps)
+#: Sums of two integers up to this and of a cost fit int64.
+LARGEST_PRICE = 2**61
+
+Costs = DenseCosts | SparseCosts | PointCosts
+
+
+class Cover(NamedTuple):
+    """Rows and columns that together meet every allowed pair.
+
+    Attributes
+    ----------
+    rows : ndarray of bool, shape (n,)
+    columns : ndarray of bool, shape (m,)
+    """
+
+    rows: NDArray[np.bool_]
+    columns: NDArray[np.bool_]
+
+
+class Side(NamedTuple):
+    """Covered rows with uncovered columns, or covered columns with uncovered rows, then called its rows.
+
+    Attributes
+    ----------
+    costs : DenseCosts, SparseCosts or PointCosts
+        To minimise; each of `own` rows is assigned a column that is not covered.
+    own, other : ndarray of bool
+        Its rows and columns that the cover has.
+    swapped : bool
+        Whether its rows are the columns of the costs that were given.
+    """
+
+    costs: Costs
+    own: NDArray[np.bool_]
+    other: NDArray[np.bool_]
+    swapped: bool
+
+
+class Block(NamedTuple):
+    """Some rows of a side with their costs in 64 bits.
+
+    Attributes
+    ----------
+    rows : slice
+    values : ndarray, shape (rows, m) or (pairs,)
+    first, column : ndarray or None
+        Of sparse costs: where each row's pairs begin, and the column of each pair.
+    """
+
+    rows: slice
+    values: NDArray[Any]
+    first: NDArray[np.int64] | None = None
+    column: NDArray[Any] | None = None
+
+    def of_rows(self, price: NDArray[Any]) -> NDArray[Any]:
+        """Return numbers of these rows so that they broadcast to `values`."""
+        return price[:, None] if self.first is None else np.repeat(price, np.diff(self.first))
+
+    def of_columns(self, price: NDArray[Any]) -> NDArray[Any]:
+        """Return numbers of all columns so that they broadcast to `values`."""
+        return price if self.column is None else price[self.column]
+
+    def least(self, numbers: NDArray[Any]) -> NDArray[Any]:
+        """Return the least of each row's numbers, in the shape of `values`; 0 where it has none."""
+        if self.first is None:
+            return numbers.min(axis=1) if numbers.shape[1] else np.zeros(len(numbers), numbers.dtype)
+        found = np.zeros(len(self.first) - 1, dtype=numbers.dtype)
+        rows = np.flatnonzero(np.diff(self.first))
+        if len(rows):
+            found[rows] = np.minimum.reduceat(numbers, self.first[rows])
+        return found
+
+    def place(self, where: int) -> tuple[int, int]:
+        """Return the row and the column of an entry of `values`."""
+        if self.first is None or self.column is None:
+            row, column = divmod(where, self.values.shape[1])
+            return self.rows.start + row, column
+        return int(np.searchsorted(self.first, where, side="right")) - 1, int(self.column[where])
 
 
 def check_assignment(
-    costs: DenseCosts | SparseCosts | PointCosts,
+    costs: Costs,
     item: int,
     rows: NDArray[Any],
     columns: NDArray[Any],
@@ -29,10 +122,6 @@ def check_assignment(
 ) -> None:
     """Check that pairs are an assignment of the least cost (the largest, where that is wanted).
 
-    Prices ``u`` and ``v`` that exceed no cost bound the cost of any k pairs from below by the k smallest
-    prices of rows and of columns; the assignment meets that bound where its pairs cost exactly their prices
-    and nobody who is left over has a smaller price than somebody assigned.
-
     Raises
     ------
     VerificationError
@@ -40,46 +129,44 @@ def check_assignment(
     """
     _, n, m = costs.shape
     _check_pairs(rows, columns, n, m)
-    size = len(rows)
-    if size < min(n, m):
-        if not partial:
-            raise VerificationError(f"{size} pairs are assigned, not {min(n, m)}")
-        if isinstance(costs, PointCosts):
-            raise VerificationError(f"{size} pairs are assigned, and all are allowed")
-        _check_cardinality(costs.one(item).to_sparse(), rows, columns)
     sign = -1 if costs.maximize else 1
-    at_pairs = _wide(costs.at(item, rows, columns))
+    at_pairs = sign * _wide(costs.at(item, rows, columns))
     if not np.isfinite(at_pairs).all():
         raise VerificationError(
             f"row {_first(~np.isfinite(at_pairs), rows)} has a column that is not allowed to it"
         )
-    tolerance = _tolerance(at_pairs, u, v)
-    u, v, at_pairs = sign * u, sign * v, sign * at_pairs
-    _check_prices(costs, item, u, v, tolerance)
-    off = np.abs(at_pairs - u[rows] - v[columns]) > tolerance
+    cover = _cover(costs, item, rows, columns, partial)
+    sides = _sides(costs, item, cover)
+    u, v = _prices(u, sign), _prices(v, sign)
+    tolerance: Any = 0
+    if at_pairs.dtype.kind == "f":
+        least = sum(_least_costs(side) for side in sides)
+        tolerance = price_error(float(np.abs(at_pairs).sum()), float(at_pairs.sum()) - least)
+    for side in sides:
+        _check_prices(side, *((v, u) if side.swapped else (u, v)), tolerance)
+    off = np.abs(excess(u[rows], v[columns], at_pairs)) > tolerance
     if off.any():
         raise VerificationError(
             f"the prices of row {_first(off, rows)} and its column are not the cost of the pair"
         )
-    for side, price, used in (("row", u, rows), ("column", v, columns)):
-        left = np.ones(len(price), dtype=bool)
-        left[used] = False
-        if size and left.any() and price[used].max() > price[left].min() + tolerance:
-            place = int(np.argmin(np.where(left, price, price.max())))
+    for name, price, used, covered in (("row", u, rows, cover.rows), ("column", v, columns, cover.columns)):
+        assigned = np.zeros(len(price), dtype=bool)
+        assigned[used] = True
+        left, others = np.flatnonzero(~assigned), np.flatnonzero(assigned & ~covered)
+        if len(left) and len(others) and price[others].max() > price[left].min() + tolerance:
             raise VerificationError(
-                f"{side} {place} is left over and has a smaller price than one that is not"
+                f"{name} {left[price[left].argmin()]} is left over "
+                "and has a smaller price than one that is not"
             )
     if at_pairs.dtype.kind == "i":
         right = sum(at_pairs.tolist()) == sign * int(total)
     else:
-        right = abs(float(at_pairs.sum()) - sign * float(total)) <= tolerance * max(size, 1)
+        right = abs(math.fsum(at_pairs.tolist()) - sign * float(total)) <= tolerance * max(len(rows), 1)
     if not right:
         raise VerificationError(f"the costs of the pairs do not add up to {total}")
 
 
-def check_bound(
-    costs: DenseCosts | SparseCosts | PointCosts, item: int, u: NDArray[Any], v: NDArray[Any], bound: Any
-) -> None:
+def check_bound(costs: Costs, item: int, u: NDArray[Any], v: NDArray[Any], bound: Any) -> None:
     """Check that no assignment of all rows, or of all columns if there are fewer, is better than a bound.
 
     Raises
@@ -87,67 +174,85 @@ def check_bound(
     VerificationError
         The prices do not prove it.
     """
-    _, n, m = costs.shape
     sign = -1 if costs.maximize else 1
     if sign * bound == -np.inf:
         return
-    tolerance = _tolerance(np.zeros(0), u, v)
-    u, v = sign * u, sign * v
-    _check_prices(costs, item, u, v, tolerance)
-    for side, price in (("row", u if n > m else u[:0]), ("column", v if m > n else v[:0])):
-        if (price > tolerance).any():
-            raise VerificationError(f"{side} {int(price.argmax())} may be left over and has a positive price")
-    proved = sum(u.tolist()) + sum(v.tolist())
-    if sign * bound > proved + tolerance * (n + m):
+    if sign * bound > sign * proved_bound(costs, item, u, v):
         raise VerificationError(f"the prices do not prove the bound {bound}")
+    u, v = _prices(u, sign), _prices(v, sign)
+    tolerance: Any = 0
+    if costs.dtype.kind == "f":
+        tolerance = price_error(max(float(np.abs(price).max(initial=0.0)) for price in (u, v)), 0.0)
+    for side in _sides(costs, item, _one_side(costs)):
+        _check_prices(side, *((v, u) if side.swapped else (u, v)), tolerance)
 
 
-def _check_pairs(rows: NDArray[Any], columns: NDArray[Any], n: int, m: int) -> None:
-    if rows.shape != columns.shape or rows.ndim != 1:
-        raise VerificationError(f"{rows.shape} rows for {columns.shape} columns")
-    if len(rows) == 0:
-        return
-    if (np.diff(rows) <= 0).any() or rows[0] < 0 or rows[-1] >= n:
-        raise VerificationError("the rows are not distinct, ascending and of the matrix")
-    if columns.min() < 0 or columns.max() >= m:
-        raise VerificationError("a column is not of the matrix")
-    times = np.bincount(columns, minlength=m)
-    if times.max() > 1:
-        raise VerificationError(f"column {int(times.argmax())} has two rows")
+def proved_bound(costs: Costs, item: int, u: NDArray[Any], v: NDArray[Any]) -> Any:
+    """Return what the prices prove of the cost of any assignment of all rows, or of all columns if fewer.
+
+    Of floats the bound is rounded so that it holds for the costs exactly as they were given.
+    """
+    sign = -1 if costs.maximize else 1
+    terms = _dual_terms(_sides(costs, item, _one_side(costs)), _prices(u, sign), _prices(v, sign))
+    if costs.dtype.kind == "i":
+        return sign * int(sum(terms))
+    total = math.fsum(terms)
+    return sign * (total if math.fsum([*terms, -total]) >= 0 else math.nextafter(total, -math.inf))
 
 
-def _check_prices(
-    costs: DenseCosts | SparseCosts | PointCosts,
+def proved_gap(
+    costs: Costs,
     item: int,
+    rows: NDArray[Any],
+    columns: NDArray[Any],
     u: NDArray[Any],
     v: NDArray[Any],
-    tolerance: float,
-) -> None:
-    """Check that the prices of every pair, of costs to minimise, are at most its cost."""
+    total: Any,
+    partial: bool,
+) -> float:
+    """Return how far a total of float costs may be from the best; its pairs pass :func:`check_assignment`.
+
+    It is the exact difference of the total and of what the prices prove in spite of their rounding errors,
+    rounded up.
+    """
     sign = -1 if costs.maximize else 1
-    if isinstance(costs, SparseCosts):
-        row = costs.row
-        over = u[row] + v[costs.column] - sign * costs.values > tolerance
-        if over.any():
-            place = int(over.argmax())
-            _fail(int(row[place]), int(costs.column[place]))
-        return
-    _, n, m = costs.shape
-    step = max(1, CHUNK // max(m, 1))
-    for begin in range(0, n, step):
-        stop = begin + step
-        if isinstance(costs, PointCosts):
-            part = costs.block(begin, stop)
-        else:
-            part = _wide(costs.values[item, begin:stop])
-        over = u[begin : begin + step, None] + v - sign * part > tolerance
-        if over.any():
-            i, j = divmod(int(over.argmax()), m)
-            _fail(begin + i, j)
+    u, v = _prices(u, sign), _prices(v, sign)
+    terms = _dual_terms(_sides(costs, item, _cover(costs, item, rows, columns, partial)), u, v)
+    at_pairs = (sign * _wide(costs.at(item, rows, columns))).tolist()
+    total = sign * float(total)
+    gap = max(math.fsum([total, *(-term for term in terms)]), math.fsum([*at_pairs, -total]))
+    return math.nextafter(gap, math.inf) if gap > 0 else 0.0
 
 
-def _check_cardinality(costs: SparseCosts, rows: NDArray[Any], columns: NDArray[Any]) -> None:
-    """Check that there cannot be more pairs: as many rows and columns as pairs cover all that are allowed."""
+def excess(first: Any, second: Any, cost: Any) -> Any:
+    """Return by how much the sum of two prices exceeds a cost, right but for the last bits of the result."""
+    prices = first + second
+    if prices.dtype.kind != "f":
+        return prices - cost
+    back = prices - first
+    lost = (first - (prices - back)) + (second - back)  # Knuth
+    return (prices - cost) + lost
+
+
+def price_error(size: Any, excess: Any) -> Any:
+    """Return by how much prices of floats may be off.
+
+    Parameters
+    ----------
+    size : float
+        The sum of the sizes of the costs of the pairs.
+    excess : float
+        By how much their sum exceeds that of the least costs of all rows (columns, if there are fewer): no
+        better assignment has a pair that costs more than this beyond the least cost of its row.
+    """
+    return ROUNDINGS * EPSILON * (size + excess)
+
+
+def alternating_cover(costs: SparseCosts, rows: NDArray[Any], columns: NDArray[Any]) -> Cover:
+    """Return the rows that no alternating path from an unassigned row reaches, and the columns that one does.
+
+    For as many pairs as possible this is a cover, by König's theorem.
+    """
     _, n, m = costs.shape
     row_of = np.full(m, -1, dtype=np.int64)
     row_of[columns] = rows
@@ -164,19 +269,149 @@ def _check_cardinality(costs: SparseCosts, rows: NDArray[Any], columns: NDArray[
         frontier = row_of[there]
         frontier = frontier[frontier >= 0]
         reached[frontier] = True
-    covered = ~reached[costs.row] | entered[costs.column]
-    if not covered.all() or int((~reached).sum() + entered.sum()) != len(rows):
-        raise VerificationError(f"more than {len(rows)} pairs could be assigned")
+    return Cover(~reached, entered)
 
 
-def _tolerance(at_pairs: NDArray[Any], u: NDArray[Any], v: NDArray[Any]) -> float:
-    """Return the rounding error that prices may have; 0 for integers."""
-    if u.dtype.kind == "i":
-        return 0
-    if not (np.isfinite(u).all() and np.isfinite(v).all()):
-        raise VerificationError("a price is not finite")
-    scale = max(float(np.abs(part).max(initial=0.0)) for part in (at_pairs, u, v))
-    return ROUNDINGS * float(np.finfo(np.float64).eps) * scale * max(min(len(u), len(v)), 1)
+def _check_pairs(rows: NDArray[Any], columns: NDArray[Any], n: int, m: int) -> None:
+    if rows.shape != columns.shape or rows.ndim != 1:
+        raise VerificationError(f"{rows.shape} rows for {columns.shape} columns")
+    if len(rows) == 0:
+        return
+    if (rows[1:] <= rows[:-1]).any() or rows[0] < 0 or rows[-1] >= n:
+        raise VerificationError("the rows are not distinct, ascending and of the matrix")
+    if columns.min() < 0 or columns.max() >= m:
+        raise VerificationError("a column is not of the matrix")
+    times = np.bincount(columns, minlength=m)
+    if times.max() > 1:
+        raise VerificationError(f"column {int(times.argmax())} has two rows")
+
+
+def _one_side(costs: Costs) -> Cover:
+    """Return the smaller side of a matrix, as a cover."""
+    _, n, m = costs.shape
+    return Cover(np.full(n, n <= m), np.full(m, n > m))
+
+
+def _cover(costs: Costs, item: int, rows: NDArray[Any], columns: NDArray[Any], partial: bool) -> Cover:
+    """Return a cover with as many rows and columns as there are pairs, or raise that these could be more."""
+    _, n, m = costs.shape
+    size = len(rows)
+    if size == min(n, m):
+        return _one_side(costs)
+    if not partial:
+        raise VerificationError(f"{size} pairs are assigned, not {min(n, m)}")
+    if isinstance(costs, PointCosts):
+        raise VerificationError(f"{size} pairs are assigned, and all are allowed")
+    sparse = costs.one(item).to_sparse()
+    if n <= m:
+        cover = alternating_cover(sparse, rows, columns)
+    else:
+        cover = Cover(*reversed(alternating_cover(sparse.transposed(), columns, rows)))
+    uncovered = ~cover.rows[sparse.row] & ~cover.columns[sparse.column]
+    if uncovered.any() or int(cover.rows.sum() + cover.columns.sum()) != size:
+        raise VerificationError(f"more than {size} pairs could be assigned")
+    return cover
+
+
+def _sides(costs: Costs, item: int, cover: Cover) -> list[Side]:
+    """Return both sides of a cover, unless one is empty."""
+    found = []
+    for swapped, own, other in ((False, cover.rows, cover.columns), (True, cover.columns, cover.rows)):
+        if not own.any():
+            continue
+        part: Costs = costs.one(item)
+        if isinstance(part, DenseCosts) and not (own.all() and not other.any()):
+            part = part.to_sparse()
+        if swapped:
+            part = part.transposed()
+        if isinstance(part, SparseCosts):
+            part = part.keep(own[part.row] & ~other[part.column])
+        found.append(Side(part, own, other, swapped))
+    return found
+
+
+def _blocks(costs: Costs) -> Iterator[Block]:
+    """Yield costs as costs to minimise in 64 bits, of some rows at a time."""
+    sign = -1 if costs.maximize else 1
+    _, n, m = costs.shape
+    if isinstance(costs, SparseCosts):
+        yield Block(slice(0, n), sign * costs.values, costs.first.astype(np.int64), costs.column)
+        return
+    step = max(1, CHUNK // max(m, 1))
+    for begin in range(0, n, step):
+        rows = slice(begin, min(begin + step, n))
+        values = (
+            costs.block(rows.start, rows.stop) if isinstance(costs, PointCosts) else costs.values[0, rows]
+        )
+        yield Block(rows, sign * _wide(values))
+
+
+def _check_prices(side: Side, own: NDArray[Any], other: NDArray[Any], tolerance: Any) -> None:
+    """Check that the prices of every pair of a side are at most its cost."""
+    for block in _blocks(side.costs):
+        at_rows, at_columns = block.of_rows(own[block.rows]), block.of_columns(other)
+        prices = at_rows + at_columns
+        over = prices - block.values
+        if over.dtype.kind == "f" and over.size:
+            # What rounding may have hidden is looked at again.
+            unsure = np.nonzero(over > tolerance - EPSILON * float(np.abs(prices).max()))
+            first, second = (np.broadcast_to(part, over.shape)[unsure] for part in (at_rows, at_columns))
+            over[unsure] = excess(first, second, block.values[unsure])
+        if over.size and not over.max() <= tolerance:
+            row, column = block.place(int((~(over <= tolerance)).argmax()))
+            if side.swapped:
+                row, column = column, row
+            raise VerificationError(
+                f"the prices of row {row} and column {column} exceed the cost of the pair"
+            )
+
+
+def _least_costs(side: Side) -> float:
+    """Return the sum of the least costs of the rows that must be assigned."""
+    return sum(float(block.least(block.values)[side.own[block.rows]].sum()) for block in _blocks(side.costs))
+
+
+def _dual_terms(sides: list[Side], u: NDArray[Any], v: NDArray[Any]) -> list[Any]:
+    """Return numbers whose exact sum is at most the cost of every assignment with the most pairs.
+
+    For each covered row this is the least cost less the price of the column, over uncovered columns, and for
+    as many columns the smallest prices; for floats the former as two numbers.
+    """
+    terms: list[Any] = []
+    for side in sides:
+        price = u if side.swapped else v
+        terms += np.sort(price[~side.other])[: int(side.own.sum())].tolist()
+        for block in _blocks(side.costs):
+            at_columns = block.of_columns(price)
+            reduced = block.values - at_columns
+            least = block.least(reduced)
+            rows = side.own[block.rows].copy()
+            if reduced.dtype.kind != "f":
+                terms += least[rows].tolist()
+                continue
+            lost = np.full(reduced.shape, np.inf)
+            tied = np.nonzero((reduced == block.of_rows(least)) & np.isfinite(reduced))
+            lost[tied] = _lost(block.values[tied], np.broadcast_to(at_columns, reduced.shape)[tied])
+            rows &= np.isfinite(least)  # where nothing is allowed, any bound holds
+            terms += least[rows].tolist() + block.least(lost)[rows].tolist()
+    return terms
+
+
+def _lost(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return by how much the rounded difference of floats falls short of the exact one (Knuth)."""
+    rounded = left - right
+    back = rounded - left
+    return (left - (rounded - back)) - (right + back)
+
+
+def _prices(price: NDArray[Any], sign: int) -> NDArray[Any]:
+    """Return prices for costs to minimise; integers as Python's where a sum of two and a cost may wrap."""
+    if price.dtype.kind == "f":
+        if not np.isfinite(price).all():
+            raise VerificationError("a price is not finite")
+        return sign * price
+    largest = max(-int(price.min()), int(price.max())) if len(price) else 0
+    return sign * (price.astype(np.int64) if largest <= LARGEST_PRICE else price.astype(object))
 
 
 def _wide(values: NDArray[Any]) -> NDArray[Any]:
@@ -185,7 +420,3 @@ def _wide(values: NDArray[Any]) -> NDArray[Any]:
 
 def _first(faulty: NDArray[np.bool_], names: NDArray[Any]) -> int:
     return int(names[faulty.argmax()])
-
-
-def _fail(row: int, column: int) -> None:
-    raise VerificationError(f"the prices of row {row} and column {column} exceed the cost of the pair")

@@ -101,6 +101,11 @@ class DenseCosts(HostArrays):
             values = -values
         return DenseCosts(np.ascontiguousarray(values), self.leading)
 
+    def transposed(self) -> DenseCosts:
+        """Return a view with rows and columns exchanged."""
+        sizes = None if self.sizes is None else self.sizes[:, ::-1]
+        return replace(self, values=self.values.swapaxes(1, 2), sizes=sizes)
+
     def one(self, item: int) -> DenseCosts:
         """Return one of the items, with the rows and columns that it has."""
         n, m = self.shape[1:] if self.sizes is None else self.sizes[item].tolist()
@@ -169,9 +174,22 @@ class SparseCosts(HostArrays):
     def to_minimize(self) -> SparseCosts:
         """Return costs to minimise, with no more rows than columns, that have the same best assignments."""
         found = replace(self, values=-self.values, maximize=False) if self.maximize else self
-        return found._transposed() if self.shape[1] > self.shape[2] else found
+        return found.transposed() if self.shape[1] > self.shape[2] else found
 
-    def _transposed(self) -> SparseCosts:
+    def keep(self, kept: NDArray[np.bool_]) -> SparseCosts:
+        """Return the costs with only some of the allowed pairs."""
+        first = np.append(0, np.cumsum(kept))[self.first.astype(np.int64)].astype(np.uint64)
+        return replace(self, first=first, column=self.column[kept], values=self.values[kept])
+
+    def submatrix(self, rows: NDArray[np.bool_], columns: NDArray[np.bool_]) -> SparseCosts:
+        """Return the costs of some rows with some columns, which are numbered from 0."""
+        part = self.keep(rows[self.row] & columns[self.column])
+        number = np.cumsum(columns, dtype=np.uint32) - np.uint32(1)
+        first = np.append(part.first[:-1][rows], part.first[-1])
+        return replace(part, first=first, column=number[part.column], num_columns=int(columns.sum()))
+
+    def transposed(self) -> SparseCosts:
+        """Return the costs with rows and columns exchanged."""
         order = np.argsort(self.column, kind="stable")
         first = np.zeros(self.num_columns + 1, dtype=np.uint64)
         np.cumsum(np.bincount(self.column, minlength=self.num_columns), out=first[1:])

@@ -126,9 +126,11 @@ class PointCosts(HostArrays):
     def to_minimize(self) -> PointCosts:
         """Return costs to minimise, with no more rows than columns, that have the same best assignments."""
         found = replace(self, maximize=False, negated=self.negated != self.maximize)
-        if len(self.rows) > len(self.columns):
-            found = replace(found, rows=self.columns, columns=self.rows)
-        return found
+        return found.transposed() if len(self.rows) > len(self.columns) else found
+
+    def transposed(self) -> PointCosts:
+        """Return the costs with rows and columns exchanged."""
+        return replace(self, rows=self.columns, columns=self.rows)
 
     def at(self, item: Any, rows: Any, columns: Any) -> NDArray[np.float64]:
         """Return the costs of pairs."""

@@ -1,0 +1,120 @@
+"""Prove many dense assignments optimal at once, as :mod:`.assignment` proves one, where their arrays are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..graph.costs import DenseCosts, within
+from ..graph.device_costs import DeviceCosts
+from .assignment import LARGEST_PRICE, excess, price_error
+
+#: Costs that are looked at together.
+CHUNK = 1 << 24
+
+
+def unproved_items(
+    costs: DenseCosts | DeviceCosts, row: Any, column: Any, u: Any, v: Any, totals: Any
+) -> list[int]:
+    """Return the items whose pairs, as many as there can be, are not proved the best by their prices.
+
+    Parameters
+    ----------
+    costs : DenseCosts or DeviceCosts
+    row, column : array of int64, shape (items, k)
+        The pairs, by ascending rows; -1 where an item has fewer. These and the next are NumPy arrays or CuPy
+        arrays, as those of the costs are.
+    u, v : array of int64 or float64, shapes (items, n) and (items, m)
+    totals : array of int64 or float64, shape (items,)
+    """
+    items, n, m = costs.shape
+    step = max(1, CHUNK // max(n * m, 1))
+    found: list[int] = []
+    for begin in range(0, items, step):
+        part = slice(begin, begin + step)
+        proved = _proved(costs, part, row[part], column[part], u[part], v[part], totals[part])
+        found += (begin + np.flatnonzero(~costs.to_host(proved))).tolist()
+    return found
+
+
+def _proved(
+    costs: DenseCosts | DeviceCosts, part: slice, row: Any, column: Any, u: Any, v: Any, totals: Any
+) -> Any:
+    xp, sign = costs.xp, -1 if costs.maximize else 1
+    values = costs.values[part]
+    items, n, m = values.shape
+    integer = values.dtype.kind == "i"
+    values = sign * values.astype(np.int64 if integer else np.float64)
+    given = np.full((items, 2), [n, m]) if costs.sizes is None else costs.sizes[part]
+    sizes = xp.asarray(given)
+    inside = None if costs.sizes is None else within(xp, sizes, n, m)
+    paired = row >= 0
+    good = paired.sum(axis=1) == sizes.min(axis=1)
+    good &= ((row[:, 1:] > row[:, :-1]) | ~paired[:, 1:]).all(axis=1)
+    good &= ((row < sizes[:, :1]) & (column < sizes[:, 1:]) & ((column >= 0) == paired)).all(axis=1)
+    for price in (u, v):
+        if integer:
+            good &= ((price >= -LARGEST_PRICE) & (price <= LARGEST_PRICE)).all(axis=1)
+        else:
+            good &= xp.isfinite(price).all(axis=1)
+    u, v = (xp.where(good[:, None], sign * price, 0) for price in (u, v))
+    totals = sign * totals
+    rows, columns = (xp.where(paired & good[:, None], ends, 0) for ends in (row, column))
+    index = xp.arange(items)[:, None]
+    at_pairs = xp.where(paired, values[index, rows, columns] if rows.size else rows, 0)
+    tolerance: Any = 0
+    if integer:
+        most = (2**63 - 1) // max(rows.shape[1], 1)
+        good &= (xp.abs(at_pairs) <= most).all(axis=1)  # else their sum may wrap
+    else:
+        good &= xp.isfinite(at_pairs).all(axis=1)
+        at_pairs = xp.where(good[:, None], at_pairs, 0)
+        beyond = at_pairs.sum(axis=1) - _least_sums(xp, values, inside, sizes)
+        tolerance = price_error(xp.abs(at_pairs).sum(axis=1), beyond)
+    of_pairs = xp.take_along_axis(u, rows, 1), xp.take_along_axis(v, columns, 1)
+    off = xp.abs(excess(*of_pairs, at_pairs)) > _each(tolerance, 1)
+    good &= ~(off & paired).any(axis=1)
+    over = excess(u[:, :, None], v[:, None, :], values) > _each(tolerance, 2)
+    if inside is not None:
+        over &= inside
+    good &= ~over.any(axis=(1, 2))
+    for price, ends, side in ((u, rows, 0), (v, columns, 1)):
+        good &= _leaves_the_dearer(xp, price, ends, paired, sizes[:, side], tolerance)
+    return good & (xp.abs(at_pairs.sum(axis=1) - totals) <= tolerance * xp.maximum(sizes.min(axis=1), 1))
+
+
+def _least_sums(xp: Any, values: Any, inside: Any, sizes: Any) -> Any:
+    """Return, for every item, the sum of the least costs of its rows, of its columns if there are fewer.
+
+    Where a row has no allowed pair it is infinite; such an item has no pairs that could be proved.
+    """
+    if 0 in values.shape:
+        return xp.zeros(len(values))
+    if inside is not None:
+        values = xp.where(inside, values, np.inf)
+    by_side = []
+    for axis, count in ((2, sizes[:, 0]), (1, sizes[:, 1])):
+        least = values.min(axis=axis)
+        counted = xp.arange(least.shape[1]) < count[:, None]
+        by_side.append(xp.where(counted, least, 0).sum(axis=1))
+    return xp.where(sizes[:, 0] <= sizes[:, 1], *by_side)
+
+
+def _leaves_the_dearer(xp: Any, price: Any, ends: Any, paired: Any, size: Any, tolerance: Any) -> Any:
+    """Return where ends are distinct and nothing left over has a smaller price than what is not."""
+    if price.shape[1] == 0:
+        return xp.ones(len(price), dtype=bool)
+    used = xp.zeros(price.shape, dtype=bool)
+    item, place = xp.nonzero(paired)
+    used[item, ends[item, place]] = True
+    left = ~used & (xp.arange(price.shape[1]) < size[:, None])
+    low = np.iinfo(np.int64).min // 2 if price.dtype.kind == "i" else -np.inf
+    dearest = xp.where(used, price, low).max(axis=1)
+    cheapest = xp.where(left, price, -low).min(axis=1)
+    return (used.sum(axis=1) == paired.sum(axis=1)) & (dearest <= cheapest + tolerance)
+
+
+def _each(tolerance: Any, dimensions: int) -> Any:
+    """Return the tolerances of items so that they go with arrays of so many further dimensions."""
+    return tolerance if isinstance(tolerance, int) else tolerance.reshape(-1, *(1,) * dimensions)
