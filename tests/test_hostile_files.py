@@ -339,7 +339,7 @@ def bomb(head: bytes, size: int) -> bytes:
 def test_gzip_bombs(read: Reader, head: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("preflow.io.files.MOST_UNANNOUNCED", "preflow.io.record_reader.MOST_COMMENTS"):
         monkeypatch.setattr(name, 1 << 20)
-    monkeypatch.setattr(files, "PIECE", 1 << 20)
+    monkeypatch.setattr(files, "SPARE", 1 << 20)
     path = written(tmp_path, bomb(head, 1 << 26))
     with pytest.raises(ParseError, match="expands to more than"):
         read(path)
@@ -355,6 +355,23 @@ def test_what_compresses_well_is_no_bomb(tmp_path: Path, monkeypatch: pytest.Mon
     assert read_costs(path).costs.shape == (500, 500)
     np.savez_compressed(tmp_path / "x.npz", **{"format": b"coo", "shape": (2, 2)}, data=[1], row=[1], col=[0])
     assert read_costs(tmp_path / "x.npz").costs.toarray().tolist() == [[0, 0], [1, 0]]
+
+
+def test_members_and_padding_of_gzip(tmp_path: Path) -> None:
+    text = b"p asn 5 2\nn 4\nn 2\na 4 1 3\na 2 3 5\n"
+    for content in (
+        gzip.compress(text) + bytes(100),
+        b"".join(gzip.compress(text[i : i + 1]) for i in range(len(text))),
+        gzip.compress(b"") + gzip.compress(text[:9]) + bytes(3) + gzip.compress(text[9:]),
+    ):
+        assert gzip.decompress(content) == text
+        assert read_costs(written(tmp_path, content)).costs.shape == (2, 3)
+    for content in (
+        gzip.compress(text)[:-1],
+        gzip.compress(text) + b"x",
+        gzip.compress(text)[:-6] + bytes(6),
+    ):
+        assert "damaged gzip" in refused(read_costs, written(tmp_path, content))
 
 
 def test_archives_of_other_compressions(tmp_path: Path) -> None:

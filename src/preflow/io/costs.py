@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from ..errors import ParseError
 from ..graph.network import EXACT_FLOAT, INT64_MAX
-from .files import HEAD, check_vertices, parsing, read_bytes
+from .files import check_vertices, parsing, read_bytes
 from .numpy_arrays import NUMPY_MAGIC, ZIP_MAGIC, announced_array_bytes, read_array, read_arrays
 from .record_reader import INTEGER, Line, Number, RecordReader, announced_bytes, shown
 
@@ -84,7 +84,7 @@ def _announced(head: bytes) -> int | None:
     if head.lstrip()[:1].isalpha():
         return announced_bytes(head)
     n = NUMBER_OF_ROWS.match(head)
-    return None if n is None else HEAD + LONGEST_NUMBER * int(n[1]) ** 2
+    return None if n is None else LONGEST_NUMBER * int(n[1]) ** 2
 
 
 def _numbered(path: str | Path, costs: Any) -> CostFile:

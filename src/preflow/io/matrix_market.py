@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import ParseError
 from ..graph.bipartite import BipartiteGraph
-from .files import HEAD, check_vertices, checked_path, parsing, read_bytes, reason_of, replacing
+from .files import check_vertices, checked_path, parsing, read_bytes, reason_of, replacing
 
 #: What the first line has in it, and within how many bytes.
 BANNER, MOST_BANNER = b"matrixmarket", 1024
@@ -50,7 +50,7 @@ def is_matrix_market(data: bytes) -> bool:
 def announced_matrix_bytes(head: bytes) -> int | None:
     """Return how many bytes a file may have, by the line of its sizes; None where `head` has none."""
     sizes = _sizes(head)
-    return None if sizes is None else HEAD + LONGEST_ENTRY * sizes.num_entries
+    return None if sizes is None else LONGEST_ENTRY * sizes.num_entries
 
 
 def parse_matrix_market(data: bytes, path: str | Path, explicit_zeros: bool) -> BipartiteGraph:

@@ -20,12 +20,14 @@ from numpy.typing import NDArray
 
 from ..errors import ParseError
 from ..graph.network import INT64_MAX
-from .files import PIECE, parsing
+from .files import parsing
 
 NUMPY_MAGIC, ZIP_MAGIC = b"\x93NUMPY", b"PK\x03\x04"
 
 #: Kinds of dtype that are read: bool, integers, floats, complex numbers, bytes and text.
 KINDS = "biufcSU"
+#: Bytes that are read at once.
+PIECE = 1 << 20
 #: More bytes than a header has.
 MOST_HEADER = 1 << 16
 #: A deflated byte is at most this many bytes.
