@@ -320,7 +320,12 @@ def test_bad_graph(graph: object, message: str) -> None:
 
 
 def test_bad_shapes() -> None:
-    for shape, message in [((1, 2, 3), "rows, columns"), ((-1, 2), "not negative"), ((2, 1), "out of range")]:
+    for shape, message in [
+        ((1, 2, 3), "rows, columns"),
+        ((-1, 2), "not negative"),
+        ((2, 1), "out of range"),
+        ((2**60, 2), "do not fit any memory"),
+    ]:
         with pytest.raises(InvalidInputError, match=message):
             BipartiteGraph.from_edges([0, 1], [0, 1], shape=shape)
     with pytest.raises(InvalidInputError, match="scipy sparse"):

@@ -2,7 +2,7 @@
 
 A process runs one driver for a slice of its time. Before the clock starts, one process a driver compiles what
 that needs. The number of the case that a process is at lies in shared memory: a process that dies, or that
-hangs, is found, its case is reported, and another one goes on behind it.
+hangs (and compiles nothing), is found, its case is reported, and another one goes on behind it.
 """
 
 from __future__ import annotations
@@ -19,10 +19,13 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter, deque
 from dataclasses import asdict, dataclass
 from pathlib import Path
+
+from preflow.solving.timing import compilations
 
 from .drivers import DRIVERS
 from .harness import Failure, Report, corpus_text
@@ -52,7 +55,7 @@ class Child:
         self.progress_file, self.report_file, self.log_file = (
             folder / f"{number}.{kind}" for kind in ("progress", "report", "log")
         )
-        self.progress_file.write_bytes(struct.pack("<q", -1))
+        self.progress_file.write_bytes(struct.pack("<qq", -1, 0))
         command = [sys.executable, "-m", "tests.fuzz", "--child", json.dumps(asdict(work))]
         command += ["--files", str(self.progress_file), str(self.report_file)]
         with self.log_file.open("wb") as log:
@@ -64,8 +67,8 @@ class Child:
         """Look after the process; kill it where it hangs."""
         if self.process.poll() is not None:
             return True
-        (index,) = struct.unpack("<q", self.progress_file.read_bytes())
-        if index != self.index:
+        index, compiling = struct.unpack("<qq", self.progress_file.read_bytes())
+        if index != self.index or compiling:
             self.index, self.moved = index, time.monotonic()
         if not self.work.warm and time.monotonic() - self.moved > HANGS:
             self.process.send_signal(signal.SIGABRT)  # faulthandler writes where it is
@@ -81,7 +84,7 @@ class Child:
         """Return what the process reported, and the failure that ended it, if any."""
         if self.process.returncode == 0 and self.report_file.exists():
             return pickle.loads(self.report_file.read_bytes()), None
-        (index,) = struct.unpack("<q", self.progress_file.read_bytes())
+        index, _ = struct.unpack("<qq", self.progress_file.read_bytes())
         hung = time.monotonic() - self.moved > HANGS
         kind = "a hang" if hung else f"the process died: {_signal_name(self.process.returncode)}"
         log = self.log_file.read_text(errors="replace")[-3000:]
@@ -103,10 +106,17 @@ def run_child(work: Work, progress_file: str, report_file: str) -> None:
     faulthandler.enable()
     driver = DRIVERS[work.driver]
     with open(progress_file, "r+b") as file:
-        progress = mmap.mmap(file.fileno(), 8)
+        progress = mmap.mmap(file.fileno(), 16)
 
     def started(index: int) -> None:
-        progress[:] = struct.pack("<q", index)
+        progress[:8] = struct.pack("<q", index)
+
+    def watch_compiler() -> None:
+        while True:
+            progress[8:] = struct.pack("<q", compilations())
+            time.sleep(1)
+
+    threading.Thread(target=watch_compiler, name="fuzz-compiler", daemon=True).start()
 
     if work.warm:
         driver.warm(started=started)

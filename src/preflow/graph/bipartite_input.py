@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidInputError
+from .network import MOST_VERTICES
 from .sparse_input import SparseEntries, check_integers, check_lines, check_range
 
 #: More edges, rows or columns than this do not fit indices of 32 bits; the largest value means "none".
@@ -91,6 +92,8 @@ def check_shape(shape: Any) -> tuple[int, int]:
     for size in shape:
         if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 0:
             raise InvalidInputError(f"a shape is two integers that are not negative, got {shape!r}")
+        if size > MOST_VERTICES:
+            raise InvalidInputError(f"{size} rows or columns do not fit any memory; are the numbers right?")
     return int(shape[0]), int(shape[1])
 
 
