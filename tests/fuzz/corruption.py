@@ -13,6 +13,7 @@ import preflow
 from preflow.errors import PreflowError, VerificationError
 
 from . import assignments, flows, grids, matchings
+from .flows import gap_of
 from .harness import Case, Driver, Tally, WrongError, require
 from .oracles import cheapest_assignment, cut_capacity, largest_matching, minimum_cut
 
@@ -93,7 +94,7 @@ def mutated(values: np.ndarray[Any, Any], mutation: Case) -> np.ndarray[Any, Any
         flat[i] = not flat[i]
     elif flat.dtype.kind == "f":
         if how == "bit":
-            flat.view(f"i{flat.itemsize}")[i] ^= 1 << (mutation["other"] % (8 * flat.itemsize))
+            flat.view(f"u{flat.itemsize}")[i] ^= 1 << (mutation["other"] % (8 * flat.itemsize))
         else:
             factor = {"negate": -1.0, "scale": 1.001, "set": 0.0}.get(how, 1.0)
             flat[i] = flat[i] * factor + (amount if how in ("add", "set") else 0)
@@ -109,7 +110,7 @@ def mutated(values: np.ndarray[Any, Any], mutation: Case) -> np.ndarray[Any, Any
             "negate": -old,
         }.get(how, 2 * old)
         new %= 1 << bits
-        flat[i] = new - (1 << bits) if new >> (bits - 1) and flat.dtype.kind == "i" else new
+        flat.view(f"u{flat.itemsize}")[i] = new
     return changed
 
 
@@ -137,7 +138,7 @@ def corrupted(problem: str, result: Any, mutations: list[Case]) -> Any:
                 lower, upper = lower + mutation["amount"], upper + mutation["amount"]
             result = replace(result, lower_bound=lower, upper_bound=upper)
         elif field == "both":
-            if mutation["how"] == "cast":
+            if mutation["how"] == "cast" or result.row_match.dtype.kind == "f":
                 continue
             row_match, column_match = mutated(result.row_match, mutation), result.column_match.copy()
             column_match[:] = -1
@@ -175,7 +176,7 @@ def check(case: Case, tally: Tally) -> None:
             tally["refused"] += 1
             continue
         try:
-            CLAIMS[problem](base, changed)
+            CLAIMS[problem](base, changed, float(np.max(gap_of(result) or 0, initial=0.0)))
         except WrongError as error:
             raise WrongError(f"verify accepts a wrong {problem}: {error.kind}", str(mutations)) from error
         tally["accepted, and right"] += 1
@@ -199,40 +200,41 @@ def _solve(problem: str, base: Case) -> Any:
     )
 
 
-def _close(value: Any, exact: int, shift: int, what: str) -> None:
-    """Check a claimed number: exactly where numbers are integers, else to a millionth."""
+def _close(value: Any, exact: int, shift: int, gap: float, what: str) -> None:
+    """Check a claimed number: exactly where numbers are integers, else to a millionth or the result's gap."""
     require(value == value, what, "NaN")
     if not shift and not isinstance(value, float):
         require(int(value) == exact, what, f"{value}, not {exact}")
         return
     true = exact / (1 << shift) if exact.bit_length() - shift < 1000 else float("inf")
-    require(abs(float(value) - true) <= 1e-6 * abs(true) + 1e-300, what, f"{value}, not {true}")
+    room = max(1e-6 * abs(true), 2 * gap) + 1e-300
+    require(abs(float(value) - true) <= room, what, f"{value}, not {true} within {gap}")
 
 
-def _claims_of_cut(base: Case, result: Any) -> None:
+def _claims_of_cut(base: Case, result: Any, gap: float) -> None:
     shift, arcs = flows.exact_arcs(base)
     cut = minimum_cut(base["n"], arcs, base["sources"], base["sinks"])
     side = result.sink_side
     require(side.shape == (base["n"],) and side.dtype == bool, "sink_side is no array of bool")
     require(side[base["sinks"]].all() and not side[base["sources"]].any(), "a terminal on the wrong side")
     for bound in (result.lower_bound, result.upper_bound):
-        _close(bound, cut.value, shift, "bounds")
-    _close(result.value, cut_capacity(arcs, side.tolist()), shift, "the cut")
+        _close(bound, cut.value, shift, gap, "bounds")
+    _close(result.value, cut_capacity(arcs, side.tolist()), shift, gap, "the cut")
 
 
-def _claims_of_flow(base: Case, result: Any) -> None:
-    _claims_of_cut(base, result)
+def _claims_of_flow(base: Case, result: Any, gap: float) -> None:
+    _claims_of_cut(base, result, gap)
     require(len(result.flow) == len(base["arcs"]), "flow of another length")
     if base["dtype"] == "int64":
         require(result.flow.dtype == np.int64, "flow of another dtype")
         flows.check_flow(base, result.flow.tolist(), int(result.value))
         return
     capacity = np.array([arc[2] for arc in base["arcs"]])
-    room = 1e-6 * np.minimum(np.abs(capacity), max(1.0, abs(result.value))) + 1e-6 * abs(result.value)
+    room = 1e-6 * abs(result.value) + 2 * gap
     require((result.flow <= capacity + room).all(), "a flow beyond the capacity")
 
 
-def _claims_of_grid(base: Case, result: Any) -> None:
+def _claims_of_grid(base: Case, result: Any, gap: float) -> None:
     offsets = result.network.offsets.tolist()
     shift, arcs = grids.exact_arcs(base, base, offsets)
     size = len(base["source"])
@@ -241,12 +243,12 @@ def _claims_of_grid(base: Case, result: Any) -> None:
         result.labels.shape == tuple(base["shape"]) and result.labels.dtype == bool, "labels are no bools"
     )
     for bound in (result.lower_bound, result.upper_bound):
-        _close(bound, cut.value, shift, "bounds")
+        _close(bound, cut.value, shift, gap, "bounds")
     sink_side = (~result.labels).ravel().tolist()
-    _close(result.value, cut_capacity(arcs, [*sink_side, False, True]), shift, "the labels")
+    _close(result.value, cut_capacity(arcs, [*sink_side, False, True]), shift, gap, "the labels")
 
 
-def _claims_of_matching(base: Case, result: Any) -> None:
+def _claims_of_matching(base: Case, result: Any, gap: float) -> None:
     best = largest_matching(base["shape"][0], base["edges"])
     require(result.lower_bound == result.upper_bound == best, "bounds")
     pairs = [(r, int(c)) for r, c in enumerate(result.row_match.tolist()) if c >= 0]
@@ -255,12 +257,15 @@ def _claims_of_matching(base: Case, result: Any) -> None:
     require({tuple(edge) for edge in base["edges"]}.issuperset(pairs), "pairs that are no edges")
 
 
-def _claims_of_assignment(base: Case, result: Any) -> None:
+def _claims_of_assignment(base: Case, result: Any, gap: float) -> None:
     costs = result.costs
     shift, items = assignments.exact_items(base, costs)
     sizes = base["sizes"]
     sign = -1 if base["maximize"] else 1
     whole = base["dtype"] == "int64"
+    if base["kind"] == "stack":
+        shapes = {len(part) for part in (result.row, result.column, result.u, result.v)}
+        require(shapes == {len(items)}, "another number of items")
     for index, item in enumerate(items):
         m = sizes[index][1] if sizes else base["columns"]
         size, least = cheapest_assignment(item, m)
@@ -279,7 +284,7 @@ def _claims_of_assignment(base: Case, result: Any) -> None:
         for bound in (lower, upper):
             if isinstance(bound, np.generic):
                 bound = bound.item()
-            _close(bound, sign * least, shift, "bounds") if whole or _tame(base) else None
+            _close(bound, sign * least, shift, gap, "bounds") if whole or _tame(base) else None
         if not whole:
             continue
         require(u.dtype == v.dtype == np.int64, "prices of another dtype")

@@ -43,6 +43,8 @@ OPTIONS: dict[str, dict[str, list[Any]]] = {
 }
 #: A result's value may be this far off, relatively, where it has no `gap` of its own.
 RELATIVE = 1e-12
+#: A gap is at most this beside the value, where the numbers are not among the smallest floats.
+SMALL_GAP, LEAST = 1e-6, 1e-290
 
 
 def call(random: Random, options: dict[str, dict[str, list[Any]]], *, many: float = 0.15) -> Case:
@@ -169,14 +171,22 @@ def gap_of(result: Any) -> float | None:
 
 
 def check_float_value(
-    value: float, exact: int, shift: int, gap: float | None, kind: str = "wrong value of floats"
+    value: float,
+    exact: int,
+    shift: int,
+    gap: float | None,
+    kind: str = "wrong value of floats",
+    *,
+    small_gap: bool = True,
 ) -> None:
     """Check that a value is within its gap of an exact one, and that the gap is small."""
     require(value == value and abs(value) < float("inf"), "a value that is no number", repr(value))
     off = distance(value, exact, shift)
     allowed = RELATIVE * abs(value) if gap is None else gap
-    if off > allowed and off > 1e-300:
+    if off > allowed and off > LEAST:
         raise WrongError(kind, f"{value} is off by {_shown(off)}, gap {gap}")
+    if gap is not None and gap > LEAST and gap > SMALL_GAP * abs(value) and small_gap:
+        raise WrongError("a gap that is not small beside the value", f"{value} within {gap}")
 
 
 def _shown(number: Any) -> str:
