@@ -103,6 +103,15 @@ def given_network(kind: str, tail: Any, head: Any, capacity: Any, reverse: Any =
     return FlowNetwork.from_arrays(*arrays, reverse_capacity=backward)
 
 
+def test_a_cut_over_an_infinite_arc_is_refused() -> None:
+    network = FlowNetwork.from_arrays([0, 0], [1, 2], [1.5, np.inf], num_vertices=3)
+    for solve in (preflow.max_flow, preflow.min_cut):
+        result = solve(network, 0, 1, method="serial-fifo")
+        result.verify()
+        assert result.sink_side.tolist() == [False, True, False]
+        refuses(result, sink_side=np.array([False, True, True]))
+
+
 @pytest.mark.parametrize("kind", ["host", "device"])
 @pytest.mark.parametrize("dtype", [np.int64, np.float64])
 def test_corrupt_flows_and_cuts_are_refused(kind: str, dtype: Any) -> None:

@@ -159,10 +159,8 @@ def run_all(waiting: deque[Work], jobs: int, folder: Path) -> tuple[list[Report]
                 )
                 work = child.work
                 left = work.seconds - (time.monotonic() - child.begin)
-                if left > 1 or work.warm:
-                    waiting.appendleft(Work(work.driver, work.seed, left, failure.index + 1, work.warm))
-                if work.warm and (failure.index < 0 or number > 20 * len(DRIVERS)):
-                    waiting.popleft()
+                if failure.index >= work.first and left > 1:  # else it is not a case that it dies of
+                    waiting.appendleft(Work(work.driver, work.seed, left, failure.index + 1))
     return reports, failures
 
 
