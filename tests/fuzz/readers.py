@@ -85,7 +85,7 @@ def seeds() -> list[tuple[str, bytes]]:
     network = preflow.FlowNetwork.from_arrays(
         [0, 0, 1, 2], [1, 2, 3, 3], [3, 2, 2, 4], reverse_capacity=[1, 0, 0, 2]
     )
-    problem = preflow.MaxFlowProblem(network, 0, 3, "small")
+    problem = preflow.MaxFlowProblem(network, 0, 3, name="small")
     labelled = preflow.FlowNetwork.from_arrays([0], [1], [2.5])
     matrix = np.array([[4, 1, 3], [2, 0, 5], [3, 2, 2]])
     stored = sp.csr_array(matrix)
