@@ -7,6 +7,8 @@ import signal
 import subprocess
 import sys
 from dataclasses import replace
+from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -312,3 +314,148 @@ def test_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", None)
     with pytest.raises(DeviceUnavailableError, match="CuPy"):
         preflow.grid_cut(SOURCE, SINK, 2, device="cuda")
+
+
+def energies(network: GridNetwork) -> dict[tuple[bool, ...], Fraction | float]:
+    """Return the exact energy of every labelling that no infinite capacity forbids."""
+    source, sink = network.source_capacity.ravel().tolist(), network.sink_capacity.ravel().tolist()
+    number = np.arange(network.size).reshape(network.shape)
+    arcs = []
+    for pair in network.pairs():
+        ends = number[pair.here].ravel().tolist(), number[pair.there].ravel().tolist()
+        arcs += [(u, v, c) for u, v, c in zip(*ends, pair.forward.ravel().tolist(), strict=True)]
+        arcs += [(v, u, c) for u, v, c in zip(*ends, pair.backward.ravel().tolist(), strict=True)]
+    found = {}
+    for labels in product([False, True], repeat=network.size):
+        terms = [sink[p] if label else source[p] for p, label in enumerate(labels)]
+        terms += [c for u, v, c in arcs if labels[u] and not labels[v]]
+        if max(terms) < np.inf:
+            found[labels] = sum(map(Fraction, terms))
+    return found
+
+
+WILD = [0.0, 0.1, 0.25, 1 / 3, 1.5, 7.0, 3e8, 1e18, 1e-20, 1e300, 1e-300, 5e-324]
+wild = st.sampled_from(WILD) | st.floats(0, 2)
+
+
+class TestExtremeCapacities:
+    """Floats of very different size, integers past int64, negative capacities, and no pixels at all."""
+
+    MOST = 2**63 - 1
+
+    @given(data=st.data(), single=st.booleans(), negative=st.booleans())
+    @settings(max_examples=60, deadline=None)
+    def test_floats_are_solved_within_the_gap(
+        self, data: st.DataObject, single: bool, negative: bool
+    ) -> None:
+        shape, dtype = (2, 3), np.float32 if single else np.float64
+        terminal = wild | st.just(np.inf)
+        if negative:
+            terminal |= wild.map(lambda value: -value)
+
+        def drawn(values: st.SearchStrategy[float], rows: int) -> Any:
+            entries = data.draw(st.lists(values, min_size=6 * rows, max_size=6 * rows))
+            most = float(np.finfo(dtype).max)
+            return np.array([v if np.isinf(v) else min(max(v, -most), most) for v in entries], dtype)
+
+        source, sink = drawn(terminal, 1).reshape(shape), drawn(terminal, 1).reshape(shape)
+        sink[np.isinf(source)] = 0
+        network = GridNetwork.from_arrays(source, sink, drawn(wild, 2).reshape(2, *shape))
+        exact = energies(network)
+        best = min(exact.values())
+        result = preflow.grid_cut(network, threads=1)
+        result.verify()
+        gap = Fraction(result.gap)
+        assert abs(Fraction(result.value) - best) <= gap
+        assert 0 <= exact[tuple(result.labels.ravel().tolist())] - best <= gap
+        size = best
+        if network.source_capacity.min() < 0 or network.sink_capacity.min() < 0:
+            size = 4 * sum(Fraction(float(abs(v))) for v in [*source.flat, *sink.flat] if v < np.inf) + best
+        assert gap <= size * Fraction(2.0**-20 if single else 1e-12)
+
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    def test_one_huge_neighbour_capacity(self, dtype: Any) -> None:
+        source, sink = np.array([[0.9, 0, 0, 0]], dtype), np.array([[0, 0, 0, 0.8]], dtype)
+        for huge in (3e8, 1e18):
+            neighbor = np.array([[[0.7, huge, 0.3, 0]], [[0.0] * 4]], dtype)
+            result = preflow.grid_cut(source, sink, neighbor)
+            result.verify()
+            assert result.value == dtype(0.3)
+            assert result.labels.tolist() == [[True, True, True, False]]
+            assert 0 < result.gap <= 1e-12 * result.value
+
+    @pytest.mark.parametrize("neighbor", [0.0, 1.0])
+    @pytest.mark.parametrize("smallest", [1e-25, 1e-300, 5e-324])
+    def test_tiny_terminals(self, neighbor: float, smallest: float) -> None:
+        result = preflow.grid_cut([[0.0, 0.0]], [[1e-20, smallest]], neighbor)
+        result.verify()
+        assert (result.value, result.gap, result.labels.any()) == (0, 0, False)
+
+    def test_hard_seeds_as_huge_numbers(self) -> None:
+        """They say the same as infinity."""
+        source, sink = np.zeros((4, 5)), np.zeros((4, 5))
+        source[0, :2], sink[2, 3:] = 1, 1
+        neighbor = np.random.default_rng(4).random((2, 4, 5))
+        with np.errstate(invalid="ignore"):
+            infinite = preflow.grid_cut(*(np.where(a > 0, np.inf, 0) for a in (source, sink)), neighbor)
+        huge = preflow.grid_cut(1e18 * source, 1e18 * sink, neighbor)
+        huge.verify()
+        assert huge.value == infinite.value
+        assert (huge.labels == infinite.labels).all()
+
+    @pytest.mark.parametrize(
+        ("source", "sink", "neighbor", "value"),
+        [
+            ([[MOST, 0, 0]], [[0, 0, 3]], MOST, 3),
+            ([[MOST, 0, 0]], [[0, 0, MOST]], [[[MOST, 5, MOST]], [[MOST] * 3]], 5),
+            ([[1, 1]], [[0, 0]], [2**62, 1], 0),
+            ([[2.0**53, 0]], [[0, 2.0**53]], 2.0**53, 2**53),
+        ],
+    )
+    def test_huge_whole_numbers_are_exact(self, source: Any, sink: Any, neighbor: Any, value: int) -> None:
+        result = preflow.grid_cut(source, sink, neighbor)
+        result.verify()
+        assert (result.value, result.gap, type(result.value)) == (value, 0, int)
+
+    @given(grid=small_grids(), seed=st.integers(0, 99))
+    @settings(max_examples=30)
+    def test_negative_terminal_capacities_are_costs(self, grid: SmallGrid, seed: int) -> None:
+        """The same number added to both sides of a pixel changes the energy of every labelling by it."""
+        shift = np.random.default_rng(seed).integers(-50, 3, grid.source.shape)
+        given_ = preflow.grid_cut(grid.network, threads=1)
+        moved = preflow.grid_cut(
+            grid.source + shift,
+            grid.sink + shift,
+            grid.neighbor,
+            connectivity=grid.connectivity,
+            threads=1,
+        )
+        moved.verify()
+        assert moved.value == moved.energy == given_.value + shift.sum()
+        assert moved.gap == 0
+        assert (moved.labels == given_.labels).all()
+
+    def test_a_network_has_no_negative_capacities(self) -> None:
+        network = GridNetwork.from_arrays([[1, -1]], 0, 1)
+        with pytest.raises(InvalidInputError, match="use grid_cut"):
+            preflow.max_flow(network)
+
+    @pytest.mark.parametrize("dtype", [np.int64, np.float32])
+    @pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0), (0, 0, 2)])
+    def test_no_pixels(self, shape: tuple[int, ...], dtype: Any) -> None:
+        empty = np.zeros(shape, dtype)
+        connectivity = [(1,)] if len(shape) == 1 else None
+        result = preflow.grid_cut(empty, empty, 1, connectivity=connectivity)
+        result.verify()
+        assert (result.value, result.gap, result.labels.shape) == (0, 0, shape)
+        assert preflow.grid_cut(empty, empty, 1, connectivity=connectivity, warm_start=result).value == 0
+
+    def test_a_labelling_beyond_the_gap_is_refused(self) -> None:
+        """A pixel whose small terminal capacity was rounded to zero may be on any side, within the gap."""
+        result = preflow.grid_cut([[0.0, 0.9]], [[1e-18, 0.0]], 0.0)
+        assert not result.labels[0, 0] or result.gap >= 1e-18
+        worse = replace(result, labels=~result.labels)
+        with pytest.raises(VerificationError):
+            worse.verify()
+        with pytest.raises(VerificationError, match="proves"):
+            replace(preflow.grid_cut([[0.3]], [[0.1]], 0.0), _gap=-1.0).verify()

@@ -111,7 +111,6 @@ def test_shapes_of_neighbour_capacities(
     [
         ((0, 0, 1), None, "scalars"),
         ((ZEROS, ZEROS[:3], 1), None, r"\(4, 5\), sink_capacity has shape \(3, 5\)"),
-        ((ZEROS[:0], 0, 1), None, "empty"),
         ((ZEROS, 0, np.ones((2, 4, 6))), None, r"\(2, 4, 6\), the grid has shape \(4, 5\)"),
         ((ZEROS, 0, np.ones((4, 5))), None, "expected a scalar"),
         ((ZEROS, 0, np.ones((3, 4, 5))), None, "first axis of length 3, which fits no"),
@@ -129,7 +128,8 @@ def test_shapes_of_neighbour_capacities(
         ((ZEROS, 0, 1), [(0, 2**40)], "beyond"),
         ((ZEROS, 0, 1), [(0, 1), (0, 1)], "twice"),
         ((ZEROS, 0, 1), [(0, 1), (-1, 0)], r"\(-1, 0\) points backward"),
-        ((ZEROS - 1, 0, 1), None, r"source_capacity is negative: -1 at \(0, 0\)"),
+        ((ZEROS, 0, -1), None, r"neighbor_capacity\[0\] is negative: -1 at \(0, 0\)"),
+        ((ZEROS - np.inf, 0, 1), None, r"source_capacity is negative: -inf at \(0, 0\)"),
         ((ZEROS, np.nan, 1), None, "sink_capacity is NaN"),
         (
             (ZEROS, 0, [[[1.0, np.nan, 1.0, 1.0, 1.0]]] * 2),
@@ -239,14 +239,18 @@ def test_terminals_beyond_all_arcs_are_cut_off() -> None:
     assert (grid.source.tolist(), grid.sink.tolist()) == ([[4, 0]], [[0, 2]])
 
 
+H = 2**62
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
         (([[np.inf, 1]], [[np.inf, 1]], 1), UnboundedFlowError, r"pixel \(0, 0\)"),
-        (([[1, 1]], 0, [2**62, 1]), CapacityOverflowError, "sum past int64"),
+        (([[H, H, 0, 0]], [[0, 0, H, H]], H - 1), CapacityOverflowError, "sum past int64"),
+        (([[H, -H]], 0, 1), CapacityOverflowError, "some are negative"),
         (([[1, 1]], 0, np.array([2**63, 1], np.uint64)), CapacityOverflowError, "does not fit int64"),
         (([[0.5, 1.0]], 0, 2**60), CapacityOverflowError, "mix floats with integers"),
-        (([[0.5] * 3] * 3, 0, 1.7e308), CapacityOverflowError, "sum past float64"),
+        (([[np.inf, 0.5, 0]], [[0, 0, np.inf]], 1.7e308), CapacityOverflowError, "sum past float64"),
         (([[1e308] * 3], [[1e308] * 3], 1), CapacityOverflowError, "of all pixels sum past float64"),
     ],
 )

@@ -13,14 +13,13 @@ from ..graph.grid import PARALLEL_SIZE, GridNetwork
 from ..graph.integer_grid import EXCESS_DTYPES, RESIDUAL_DTYPES, IntegerGrid
 from ..graph.neighbourhood import Box
 from ..graph.network import exact_sum
+from ..graph.scaling import float_sum, sum_slack
 from ..parallel.pieces import run_pieces
 from .fields import check_array
 
 #: Pixels on the host that are looked at together: they fit a cache. Several threads, which wait for Python's
 #: turn with each, look at more, and no more than a few threads do (16 million pixels: 7 ms by 8, 22 by 16).
 BLOCK, SHARED_BLOCK, MOST_THREADS = 1 << 16, 1 << 18, 8
-#: Relative error of sums of float64 over all arcs, an arc.
-EPSILON = 2.0**-50
 
 
 def labelling_energy(network: GridNetwork, labels: Any) -> int | float:
@@ -33,7 +32,7 @@ def labelling_energy(network: GridNetwork, labels: Any) -> int | float:
     2
     """
     total = _Total()
-    everything = tuple(slice(0, length) for length in network.shape)
+    everything = _everything(network)
     for here, _ in _blocks(network, everything, everything):
         total.add(network.source_capacity[here][~labels[here]])
         total.add(network.sink_capacity[here][labels[here]])
@@ -43,6 +42,21 @@ def labelling_energy(network: GridNetwork, labels: Any) -> int | float:
             total.add(pair.forward[inside][labels[here] & ~labels[there]])
             total.add(pair.backward[inside][~labels[here] & labels[there]])
     return total.amount
+
+
+def energy_size(network: GridNetwork, energy: int | float) -> int | float:
+    """Return a bound on the sum of the absolute values of all that an energy adds up.
+
+    That is the energy itself where no capacity is negative.
+    """
+    if min(least for least, _ in network.limits[:2]) >= 0:
+        return energy
+    total = _Total()
+    everything = _everything(network)
+    for here, _ in _blocks(network, everything, everything):
+        for values in (network.source_capacity[here], network.sink_capacity[here]):
+            total.add(abs(values[network.xp.isfinite(values)].astype(_wide_dtype(values))))
+    return abs(energy) + 2 * total.amount
 
 
 def lower_bound(grid: IntegerGrid, terminal: Any, threads: int = 1) -> int:
@@ -97,7 +111,7 @@ def check_grid_flow(grid: IntegerGrid, residual: Any, terminal: Any) -> None:
             )
             expected[here] -= flow
             expected[there] += flow
-    _check(expected != terminal, tuple(slice(0, n) for n in grid.shape), "flow is not conserved")
+    _check(expected != terminal, _everything(grid), "flow is not conserved")
 
 
 def check_grid_labels(grid: IntegerGrid, residual: Any, terminal: Any, labels: Any) -> None:
@@ -108,7 +122,7 @@ def check_grid_labels(grid: IntegerGrid, residual: Any, terminal: Any, labels: A
     VerificationError
         Names the first pixel at fault.
     """
-    everything = tuple(slice(0, length) for length in grid.shape)
+    everything = _everything(grid)
     for here, _ in _blocks(grid, everything, everything):
         _check(labels[here] & (terminal[here] < 0), here, "the source's side has a way to the sink")
         _check(~labels[here] & (terminal[here] > 0), here, "the sink's side has excess")
@@ -136,18 +150,20 @@ def check_within_network(grid: IntegerGrid, network: GridNetwork) -> None:
         Names the first pixel at fault.
     """
     exponent = grid.scale_exponent or 0
-    everything = tuple(slice(0, length) for length in grid.shape)
+    everything = _everything(grid)
     constant = _Total()
     for here, _ in _blocks(grid, everything, everything):
-        source, sink = _wide(network.source_capacity[here]), _wide(network.sink_capacity[here])
+        source, sink = (
+            values[here].astype(_wide_dtype(values))
+            for values in (network.source_capacity, network.sink_capacity)
+        )
         lesser = np.minimum(source, sink) if grid.reduced else np.zeros_like(source)
         constant.add(lesser)
         for given, solved in ((source - lesser, grid.source[here]), (sink - lesser, grid.sink[here])):
             _check(solved > _scaled(given, exponent), here, "the solved terminal capacity is more than given")
-    if abs(grid.constant_flow - constant.amount) > EPSILON * grid.size * abs(constant.amount):
-        raise VerificationError(
-            f"{grid.constant_flow} was taken out of the terminal capacities, not {constant}"
-        )
+    taken = constant.amount
+    if not abs(grid.constant_flow - taken) <= sum_slack(energy_size(network, taken)):
+        raise VerificationError(f"{grid.constant_flow} was taken out of the terminal capacities, not {taken}")
     if grid.neighbor is network.neighbor_capacity:
         return
     for given_pair, pair in zip(network.pairs(), grid.pairs(), strict=True):
@@ -160,14 +176,6 @@ def check_within_network(grid: IntegerGrid, network: GridNetwork) -> None:
                 _check(solved > _scaled(given, exponent), box, "the solved capacity is more than given")
 
 
-def energy_tolerance(grid: IntegerGrid, energy: float) -> float:
-    """Return by how much the energies of a network and its integer grid may differ: 0 if unscaled."""
-    if grid.scale_exponent is None:
-        return 0.0
-    num_terms = grid.size * (2 + len(grid.offsets))
-    return num_terms * (math.ldexp(1.0, -grid.scale_exponent) + EPSILON * abs(energy))
-
-
 class _Total:
     """A sum of many parts: exact for integers, rounded once for floats."""
 
@@ -177,8 +185,7 @@ class _Total:
 
     def add(self, values: Any) -> None:
         if values.dtype.kind == "f":
-            with np.errstate(over="ignore"):
-                self._floats.append(float(values.sum(dtype=np.float64)))
+            self._floats.append(float_sum(values))
         else:
             self._integers += _exact(values)
 
@@ -200,8 +207,13 @@ def _exact(*arrays: Any) -> int:
     return sum(int(exact_sum(values.astype(np.int64))) for values in arrays)
 
 
-def _wide(values: Any) -> Any:
-    return values.astype(np.float64 if values.dtype.kind == "f" else np.int64)
+def _wide_dtype(values: Any) -> Any:
+    return np.float64 if values.dtype.kind == "f" else np.int64
+
+
+def _everything(grid: IntegerGrid | GridNetwork) -> Box:
+    """Return the box of all pixels."""
+    return tuple(slice(0, length) for length in grid.shape)
 
 
 def _scaled(values: Any, exponent: int) -> Any:

@@ -126,8 +126,10 @@ class GridNetwork(HostArrays):
         Parameters
         ----------
         source_capacity, sink_capacity : array_like of the grid's shape, or scalar
-            Not negative; integers, bools (0 and 1), or floats that may be ``inf``: a pixel with an infinite
-            capacity from the source is always on its side ("hard seed"). One of the two has the grid's shape.
+            Integers, bools (0 and 1), or floats that may be ``inf``: a pixel with an infinite capacity from
+            the source is always on its side ("hard seed"). A negative capacity is a cost like any other: the
+            minimum is the same as with the opposite number at the other terminal, but for a constant. One of
+            the two has the grid's shape.
         neighbor_capacity : array_like, shape (K, *shape) or (2 K, *shape), or scalar
             As in :attr:`neighbor_capacity`; axes of the grid may have length 1, or be missing, where the
             capacity is the same along them.
@@ -148,7 +150,7 @@ class GridNetwork(HostArrays):
         Raises
         ------
         InvalidInputError
-            Wrong shapes or dtypes, negative or NaN capacities, infinite ones between neighbours.
+            Wrong shapes or dtypes, NaN, negative or infinite capacities between neighbours, ``-inf``.
         CapacityOverflowError
             A capacity does not fit int64.
 
@@ -228,7 +230,7 @@ class GridNetwork(HostArrays):
         return found
 
     def check(self, *, threads: int = 1) -> None:
-        """Check that no capacity is negative or NaN, and that those between neighbours are finite.
+        """Check that no capacity is NaN, and that those between neighbours are finite and not negative.
 
         Raises
         ------
@@ -239,7 +241,7 @@ class GridNetwork(HostArrays):
         for number, (part, (least, largest)) in enumerate(zip(self.parts(), self.limits, strict=True)):
             if np.isnan(least):
                 raise InvalidInputError(f"{part.name} is NaN{_place(part, self.xp.isnan(part.values))}")
-            if least < 0:
+            if least < 0 and (number >= 2 or least == -np.inf):
                 raise InvalidInputError(f"{part.name} is negative: {least}{_place(part, part.values < 0)}")
             if number >= 2 and largest == np.inf:
                 raise InvalidInputError(
@@ -280,6 +282,10 @@ class GridNetwork(HostArrays):
         FlowNetwork(5 vertices, 8 arcs, int64)
         """
         network = self.on_host()
+        if min(least for least, _ in self.limits[:2]) < 0:
+            raise InvalidInputError(
+                "terminal capacities of the grid are negative, which a network does not allow: use grid_cut"
+            )
         pixel = np.arange(network.size, dtype=np.int64)
         source, sink = network.size, network.size + 1
         tails, heads = [np.full(network.size, source), pixel], [pixel, np.full(network.size, sink)]

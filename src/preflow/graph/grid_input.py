@@ -79,8 +79,6 @@ def _grid_shape(source: Any, sink: Any) -> tuple[int, ...]:
             f"source_capacity has shape {source.shape}, sink_capacity has shape {sink.shape}"
         )
     shape: tuple[int, ...] = shapes.pop()
-    if 0 in shape:
-        raise InvalidInputError(f"the grid is empty: source_capacity and sink_capacity have shape {shape}")
     return shape
 
 

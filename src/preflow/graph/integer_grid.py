@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from .grid import GridNetwork, Pair, grid_pairs
 from .grid_input import compact
 from .neighbourhood import Box, pair_boxes
 from .network import EXACT_FLOAT, INT64_MAX, exact_sum
+from .scaling import EXACT, Rule, float_sum, limit_above, scaled, sum_slack, unscaled
 
 #: Bits that capacities fill which cannot be scaled to whole numbers exactly: more than a float32 has, and
 #: what leaves room for sums in int64.
@@ -27,6 +28,8 @@ EXCESS_DTYPES = (np.int32, np.int64)
 ROUNDING = 1 + 2.0**-40
 #: A float64 beyond this does not matter, for no sum of capacities is, and fits int64 with its sign changed.
 MOST_FLOAT = 2.0**62
+#: The difference of two integers of this size, one of them negative, fits int64.
+MOST_BESIDE_NEGATIVE = 2**62 - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +56,9 @@ class IntegerGrid:
     reduced : bool
         Whether that is the lesser of the two at every pixel, and what is left was cut off where no minimum
         cut can depend on it.
+    limit : float
+        What capacities between neighbours were cut off above, or the largest of them. Infinite where finer
+        integers can be had with the same limit.
     """
 
     shape: tuple[int, ...]
@@ -66,6 +72,7 @@ class IntegerGrid:
     scale_exponent: int | None = None
     constant_flow: int | float = 0
     reduced: bool = False
+    limit: float = np.inf
 
     @property
     def xp(self) -> Any:
@@ -141,9 +148,9 @@ class IntegerGrid:
 
     def in_network_units(self, amount: int) -> int | float:
         """Return a sum of these capacities, and of what was taken out of them, in units of the network."""
-        if self.scale_exponent is None:
-            return amount + self.constant_flow
-        return float(np.ldexp(float(amount), -self.scale_exponent)) + self.constant_flow
+        is_float = isinstance(self.constant_flow, float)
+        given: int | float = unscaled(amount, self.scale_exponent, is_float=is_float)
+        return given + self.constant_flow
 
     def placed(self, xp: Any, place: Callable[[Any], Any]) -> IntegerGrid:
         """Return the grid with its arrays brought elsewhere by `place`, in C order and of the module `xp`."""
@@ -161,25 +168,35 @@ class IntegerGrid:
         )
 
 
-def incident_capacity(grid: IntegerGrid | GridNetwork, dtype: Any) -> Any:
-    """Return, for every pixel, what arcs to neighbours or from them can carry, whichever is more."""
-    total = grid.xp.zeros((2, *grid.shape), dtype=dtype)
+def incident_capacity(grid: IntegerGrid | GridNetwork, dtype: Any, limit: float = np.inf) -> Any:
+    """Return, for every pixel, what arcs to neighbours or from them can carry, whichever is more.
+
+    No arc carries more than `limit`.
+    """
+    xp = grid.xp
+    total = xp.zeros((2, *grid.shape), dtype=dtype)
     with np.errstate(over="ignore"):
         for pair in grid.pairs():
+            forward, backward = pair.forward, pair.backward
+            if limit < np.inf:
+                forward, backward = (
+                    xp.minimum(values.astype(dtype), limit) for values in (forward, backward)
+                )
             for side, way in ((pair.here, 0), (pair.there, 1)):
-                total[way][side] += pair.forward
-                total[1 - way][side] += pair.backward
+                total[way][side] += forward
+                total[1 - way][side] += backward
     return total.max(axis=0)
 
 
-def integer_grid(network: GridNetwork) -> IntegerGrid:
+def integer_grid(network: GridNetwork, rule: Rule = EXACT) -> IntegerGrid:
     """Return a grid whose capacities are whole numbers.
 
-    Integers, and floats whose entries are integers up to 2**53, stay as they are. Other floats are scaled by
-    a power of two: exactly where that takes no more than 30 bits; else to fill 30 bits where all of them are
-    float32, 61 bits where not, and rounded down. Where a capacity is fractional, or infinite, or sums at a
-    pixel are too large for int32, the lesser of its two terminal capacities is taken out of both, and what
-    is left is cut off above what all arcs between the pixel and its neighbours can carry.
+    Integers, and floats whose entries are integers up to 2**53, stay as they are, but for what `rule` cuts
+    off. Others are rounded, see :mod:`preflow.graph.scaling`: exactly where that takes no more than 30 bits;
+    else they fill 30 bits where all of them are float32 and no cut is known, 61 bits where not. Where a
+    capacity is fractional, infinite or negative, or sums at a pixel are too large for int32, the lesser of
+    its two terminal capacities is taken out of both, and what is left is cut off above what all arcs between
+    the pixel and its neighbours can carry.
 
     Raises
     ------
@@ -191,75 +208,132 @@ def integer_grid(network: GridNetwork) -> IntegerGrid:
     arrays = network.source_capacity, network.sink_capacity, network.neighbor_capacity
     largest = [limit for _, limit in network.limits]
     largest_neighbor = max(largest[2:])
+    bits = 0
     if any(values.dtype.kind == "f" for values in arrays):
         floats = [part.values for part in network.parts() if part.values.dtype.kind == "f"]
         _check_mixed(arrays, (*largest[:2], largest_neighbor))
         bits = max(map(_fraction_bits, floats))
-        if bits or max(map(_largest_finite, floats)) > EXACT_FLOAT:
-            return _scaled(network, bits)
-    largest_neighbor = int(largest_neighbor)
+        if bits or rule.rounded or max(map(_largest_finite, floats)) > EXACT_FLOAT:
+            return _rounded(network, bits, rule)
+    if rule.rounded:
+        return _rounded(network, 0, rule)
+    most = np.iinfo(np.int64).max
+    if rule.bound is not None:
+        most = min(most, int(rule.bound) - int(_net_terminals(network).constant) + 1)
+    largest_neighbor = min(int(largest_neighbor), most)
     neighbor = network.neighbor_capacity
-    if neighbor.dtype.kind == "f":
+    if neighbor.dtype.kind == "f" or largest_neighbor == most:
         dtype = _fitting(RESIDUAL_DTYPES, largest_neighbor)
-        neighbor = _converted_neighbor(network, lambda part: part, dtype)
-    if max(largest[:2]) < np.inf:
+        neighbor = _converted_neighbor(network, lambda part: network.xp.minimum(part, most), dtype)
+    if max(largest[:2]) < np.inf and min(least for least, _ in network.limits[:2]) >= 0:
         source, sink = (_whole(*pair, network.xp) for pair in zip(arrays[:2], largest[:2], strict=True))
         plain = _grid(network, source, sink, neighbor, (int(max(largest[:2])), largest_neighbor))
         if plain.excess_bound <= np.iinfo(EXCESS_DTYPES[0]).max:
             return plain
-    return _reduced(network, neighbor, largest_neighbor, None)
+    return _reduced(network, _net_terminals(network), neighbor, largest_neighbor)
 
 
-def _scaled(network: GridNetwork, bits: int) -> IntegerGrid:
-    """Return the grid with capacities scaled to whole numbers; `bits` after the point hold all of them."""
+class _NetTerminals(NamedTuple):
+    """Terminal capacities once the lesser of the two is taken out of both at every pixel.
+
+    Attributes
+    ----------
+    net : array of int64 or float64
+        Capacity from the source where positive, to the sink where negative.
+    constant : int or float
+        The sum of what was taken out: exact, but for floats that are not whole numbers.
+    """
+
+    net: Any
+    constant: int | float
+
+
+def _net_terminals(network: GridNetwork, *, whole: bool = True) -> _NetTerminals:
+    """Return the net terminal capacities; `whole` says that all finite floats are whole numbers."""
     xp = network.xp
-    # Twice what the arcs at a pixel carry bounds excess, deficits and the sums of opposite capacities.
-    bound = 2.0 * float(incident_capacity(network, np.float64).max())
-    if not bound < np.inf:
-        raise CapacityOverflowError("the capacities between a pixel and its neighbours sum past float64")
-    magnitude = int(np.frexp(bound * ROUNDING)[1])
+    source, sink = network.source_capacity, network.sink_capacity
+    is_float = source.dtype.kind == "f" or sink.dtype.kind == "f"
+    ends = [end for limits in network.limits[:2] for end in limits]
+    if not is_float and min(ends) < 0 and max(map(abs, ends)) > MOST_BESIDE_NEGATIVE:
+        raise CapacityOverflowError("terminal capacities are beyond 2**62, and some are negative")
+    lesser = xp.minimum(source, sink)
+    if not _is_finite(lesser):
+        index = tuple(int(i) for i in np.unravel_index(int(lesser.argmax()), network.shape))
+        raise UnboundedFlowError(f"pixel {index} has infinite capacity from the source and to the sink")
+    constant = _exact_total(lesser) if whole else float_sum(lesser)
+    return _NetTerminals(source.astype(np.float64 if is_float else np.int64) - sink, constant)
+
+
+def _rounded(network: GridNetwork, bits: int, rule: Rule) -> IntegerGrid:
+    """Return the grid with rounded capacities; `bits` after the point hold all of them exactly."""
+    xp = network.xp
     arrays = network.source_capacity, network.sink_capacity, network.neighbor_capacity
-    is_single = all(values.dtype != np.float64 for values in arrays)
+    is_float = any(values.dtype.kind == "f" for values in arrays)
+    terminals = _net_terminals(network, whole=not is_float)
+    if not abs(terminals.constant) < np.inf:
+        raise CapacityOverflowError("the capacities of all pixels sum past float64")
+    largest = float(max(largest for _, largest in network.limits[2:]))
+    limit = np.inf
+    if rule.bound is not None:
+        flow = rule.bound - terminals.constant
+        limit = limit_above(float(flow) + sum_slack(float(abs(rule.bound))))
+    # Twice what the arcs at a pixel carry bounds excess, deficits and the sums of opposite capacities.
+    peak = 2.0 * float(incident_capacity(network, np.float64, limit).max())
+    if peak == np.inf:
+        both = (float_sum(xp.maximum(sign * terminals.net, 0)) for sign in (1, -1))
+        limit = limit_above(min(both))
+        peak = 2.0 * limit * len(network.offsets)
+        if not peak < np.inf:
+            raise CapacityOverflowError("the capacities between a pixel and its neighbours sum past float64")
+    most = min(largest, limit)
+    matters = most
+    if peak == 0:  # no neighbours, so the terminals decide
+        matters = peak = min(_largest_finite(abs(terminals.net)), limit)
+    magnitude = int(np.frexp(peak * ROUNDING)[1])
+    is_single = rule.bound is None and all(values.dtype != np.float64 for values in arrays)
     filled = BITS_OF_SINGLE if is_single or magnitude + bits <= BITS_OF_SINGLE else BITS_OF_DOUBLE
     exponent = min(bits, filled - magnitude)
 
-    def scaled(values: Any) -> Any:
-        return xp.floor(xp.ldexp(values.astype(np.float64), exponent))
+    def convert(values: Any) -> Any:
+        return scaled(values, exponent, limit, xp)
 
-    dtype = _fitting(RESIDUAL_DTYPES, int(np.ldexp(bound, exponent)))
-    neighbor = _converted_neighbor(network, scaled, dtype)
-    largest = int(np.ldexp(float(max(limit for _, limit in network.limits[2:])), exponent))
-    grid = _reduced(network, neighbor, largest, exponent)
-    if not grid.constant_flow + bound * network.size < np.inf:
-        raise CapacityOverflowError("the capacities of all pixels sum past float64")
-    return grid
+    top = int(np.ceil(np.ldexp(most, exponent)))
+    neighbor = _converted_neighbor(network, convert, _fitting(RESIDUAL_DTYPES, top))
+    return _reduced(
+        network,
+        terminals,
+        neighbor,
+        top,
+        exponent,
+        np.inf if is_single and exponent < bits else matters,
+    )
 
 
-def _reduced(network: GridNetwork, neighbor: Any, largest_neighbor: int, exponent: int | None) -> IntegerGrid:
+def _reduced(
+    network: GridNetwork,
+    terminals: _NetTerminals,
+    neighbor: Any,
+    largest_neighbor: int,
+    exponent: int | None = None,
+    limit: float = np.inf,
+) -> IntegerGrid:
     """Return the grid with what cannot matter of its terminal capacities taken off.
 
     The lesser of the two flows from the source to the sink at once. What is left matters up to what the
     pixel's arcs carry: a unit more, and the pixel is on that side of every minimum cut.
     """
     xp = network.xp
-    source, sink = network.source_capacity, network.sink_capacity
-    is_float = source.dtype.kind == "f" or sink.dtype.kind == "f"
-    wide = np.float64 if is_float else np.int64
-    lesser = xp.minimum(source, sink)
-    if not _is_finite(lesser):
-        index = tuple(int(i) for i in np.unravel_index(int(lesser.argmax()), network.shape))
-        raise UnboundedFlowError(f"pixel {index} has infinite capacity from the source and to the sink")
-    with np.errstate(over="ignore"):
-        constant = float(lesser.sum(dtype=np.float64)) if exponent is not None else _exact_total(lesser)
-    net = source.astype(wide) - sink
-    grid = _grid(network, source, sink, neighbor, (0, largest_neighbor))
+    net, constant = terminals
+    grid = _grid(network, network.source_capacity, network.sink_capacity, neighbor, (0, largest_neighbor))
     bound = float(len(grid.offsets) * largest_neighbor)
     if bound > INT64_MAX // 2 and incident_capacity(grid, np.float64).max() * ROUNDING > INT64_MAX // 2:
         raise CapacityOverflowError("the capacities between a pixel and its neighbours sum past int64")
-    if is_float or exponent:
+    if net.dtype.kind == "f":
         with np.errstate(over="ignore"):
-            scaled = xp.ldexp(net.astype(np.float64), exponent or 0)
-        net = xp.clip(scaled, -MOST_FLOAT, MOST_FLOAT).astype(np.int64)
+            net = xp.ldexp(net, exponent or 0)
+        net = xp.clip(net, -MOST_FLOAT, MOST_FLOAT).astype(np.int64)
+    elif exponent:
+        net = xp.sign(net) * (abs(net) >> min(-exponent, 63))
     most = incident_capacity(grid, np.int64) + 1
     net = xp.clip(net, -most, most)
     largest = int(abs(net).max())
@@ -273,6 +347,7 @@ def _reduced(network: GridNetwork, neighbor: Any, largest_neighbor: int, exponen
         exponent=exponent,
         constant=constant,
         reduced=True,
+        limit=limit,
     )
 
 
@@ -286,6 +361,7 @@ def _grid(
     exponent: int | None = None,
     constant: int | float = 0,
     reduced: bool = False,
+    limit: float = np.inf,
 ) -> IntegerGrid:
     return IntegerGrid(
         network.shape,
@@ -298,6 +374,7 @@ def _grid(
         exponent,
         constant,
         reduced,
+        limit,
     )
 
 

@@ -74,11 +74,17 @@ class Outcome(Protocol):
     def limit(self) -> float:
         """What capacities were cut off above."""
 
+    @property
     def lower(self) -> int | float:
-        """Return the value of the flow."""
+        """The value of the flow."""
 
+    @property
     def upper(self) -> int | float:
-        """Return the capacity of the cut, added up from the capacities as given."""
+        """The capacity of the cut, added up from the capacities as given."""
+
+    @property
+    def size(self) -> int | float:
+        """The sum of the absolute values of what `upper` adds up."""
 
 
 Found = TypeVar("Found", bound=Outcome)
@@ -117,13 +123,13 @@ def solve_within_gap(
             continue
         if not outcome.finished or outcome.scale_exponent is None:
             return outcome
-        upper = outcome.upper()
-        gap = proved_gap(upper, outcome.lower())
+        upper, size = outcome.upper, outcome.size
+        gap = proved_gap(upper, outcome.lower, size)
         if not is_float and gap == 0:
             return outcome
         if is_float:
             limit = outcome.limit
-            if upper == 0 or (gap <= accepted * upper and upper * coarse >= limit) or 2 * upper >= limit:
+            if size == 0 or (gap <= accepted * size and size * coarse >= limit) or 2 * size >= limit:
                 return outcome
         del outcome
         rule = Rule(upper, exact_fails)
@@ -146,13 +152,13 @@ def sum_slack(size: int | float) -> float:
     return 0 if isinstance(size, int) else 4 * SUM_ERROR * size
 
 
-def proved_gap(upper: int | float, lower: int | float, size: int | float | None = None) -> int | float:
+def proved_gap(upper: int | float, lower: int | float, size: int | float) -> int | float:
     """Return what the optimum is within, of any value between these two bounds.
 
-    `size` is the sum of the absolute values of what was added up to `upper`; default: `upper` itself. For
-    floats the gap includes what rounding in these sums may come to, at most 4.6e-13 of `size`.
+    `size` is the sum of the absolute values of what was added up to `upper`. For floats the gap includes
+    what rounding in these sums may come to, at most 4.6e-13 of `size`.
     """
-    return max(upper - lower, 0) + sum_slack(upper if size is None else size)
+    return max(upper - lower, 0) + sum_slack(size)
 
 
 def limit_above(bound: float) -> float:
@@ -183,14 +189,17 @@ def float_sum(values: Any) -> float:
 def scaled(values: Any, exponent: int, limit: float, xp: Any) -> Any:
     """Return capacities cut off above `limit`, multiplied by two to the power `exponent` and rounded down.
 
-    Of integers the exponent is at most 0 and the result exact but for rounding down. Of floats the result is
-    float64, for the caller to convert once it is known to fit.
+    The result fits int64 if that of the largest capacity does; of floats it is float64.
     """
     if values.dtype.kind == "f":
         wide = values.astype(np.float64)
-        return xp.floor(xp.ldexp(xp.minimum(wide, limit, out=wide), exponent))
+        if limit < np.inf:
+            xp.minimum(wide, limit, out=wide)
+        xp.ldexp(wide, exponent, out=wide)
+        return xp.floor(wide, out=wide)
     most = np.iinfo(np.int64).max if limit >= 2.0**63 else int(np.ceil(limit))
-    return xp.minimum(values.astype(np.int64), most) >> min(-exponent, 63)
+    whole = xp.minimum(values.astype(np.int64), most)
+    return whole << exponent if exponent > 0 else whole >> min(-exponent, 63)
 
 
 def unscaled(amount: Any, exponent: int | None, *, is_float: bool, xp: Any = np) -> Any:

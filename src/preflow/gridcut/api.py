@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from ..certify.grid import labelling_energy, lower_bound
+from ..certify.grid import energy_size, labelling_energy, lower_bound
 from ..cuda import runtime
 from ..cuda.runtime import Device
 from ..errors import InvalidInputError, UnsuitableMethodError
 from ..graph.device_grid import DeviceGridNetwork
 from ..graph.grid import PARALLEL_SIZE, GridNetwork
 from ..graph.integer_grid import IntegerGrid, integer_grid
+from ..graph.scaling import Rule, accepted_gap, proved_gap, solve_within_gap
 from ..parallel.pieces import run_pieces
 from ..progress import Reporter
 from ..solving.dispatch import (
@@ -34,7 +35,7 @@ from ..stats import SolveStats
 from .methods import METHODS
 from .policy import FOR_ALL_ON_GPU, bytes_on_gpu, choose, pays_to_look_for_gpu, threads_for
 from .result import GridCutResult
-from .solution import GridSolution
+from .solution import GridSolution, initial_state
 
 
 def grid_cut(
@@ -57,10 +58,11 @@ def grid_cut(
     ----------
     source_capacity, sink_capacity : array_like of the grid's shape, or scalar
         Capacity from the source to each pixel, and from each pixel to the sink: what it costs to put it on
-        the sink's side, and on the source's. Integers, bools, or floats, also ``inf``: "hard seeds". Instead
-        of these arrays, the first argument may be a :class:`preflow.GridNetwork`. Arrays may be CuPy's or
-        others with ``__dlpack__``, such as Torch tensors; `labels` is then of the same kind, and for those on
-        a GPU "auto" takes a method that runs there.
+        the sink's side, and on the source's. Integers, bools, or floats, also ``inf``: "hard seeds". They may
+        be negative: the value is then the least cost, negative ones included. Instead of these arrays, the
+        first argument may be a :class:`preflow.GridNetwork`. Arrays may be CuPy's or others with
+        ``__dlpack__``, such as Torch tensors; `labels` is then of the same kind, and for those on a GPU
+        "auto" takes a method that runs there.
     neighbor_capacity : array_like, shape (K, *shape) or (2 K, *shape), or scalar
         Capacity between neighbours, one array for every two opposite directions or one for every direction:
         see :meth:`preflow.GridNetwork.from_arrays`. :func:`preflow.contrast_capacity` makes one of an image.
@@ -88,13 +90,15 @@ def grid_cut(
     Returns
     -------
     GridCutResult
+        Its value is exact for integers. For floats it is within `gap` of the minimum, whatever the range of
+        the capacities: see :attr:`preflow.GridCutResult.gap`. A grid without pixels has the value 0.
 
     Raises
     ------
     InvalidInputError
         The network or an argument is malformed.
     CapacityOverflowError
-        The capacities at a pixel sum past int64.
+        Integers at a pixel sum past int64, even when each is cut off above the value; or floats past float64.
     UnboundedFlowError
         A pixel has infinite capacity from the source and to the sink.
     DeviceUnavailableError
@@ -172,6 +176,38 @@ def complement(sides: Any, threads: int) -> Any:
     return others
 
 
+@dataclass(frozen=True)
+class _Solved:
+    """What one solve found: an :class:`preflow.graph.scaling.Outcome`."""
+
+    network: GridNetwork
+    grid: IntegerGrid
+    solution: GridSolution
+    device: Device | None
+    lower: int | float
+    labels: Any
+
+    @property
+    def finished(self) -> bool:
+        return self.solution.finished
+
+    @property
+    def scale_exponent(self) -> int | None:
+        return self.grid.scale_exponent
+
+    @property
+    def limit(self) -> float:
+        return self.grid.limit
+
+    @cached_property
+    def upper(self) -> int | float:
+        return labelling_energy(self.network, self.labels)
+
+    @cached_property
+    def size(self) -> int | float:
+        return energy_size(self.network, self.upper)
+
+
 @dataclass
 class _Solve:
     """One call of grid_cut, its arguments checked."""
@@ -227,27 +263,50 @@ class _Solve:
 
     def grid_cut(self) -> GridCutResult:
         with self.current_device():
-            grid, solution, device = self.solve()
+            arrays = (
+                self.network.source_capacity,
+                self.network.sink_capacity,
+                self.network.neighbor_capacity,
+            )
+            solved = solve_within_gap(
+                self.solve,
+                is_float=any(values.dtype.kind == "f" for values in arrays),
+                accepted=accepted_gap(
+                    len(self.network.offsets) * self.network.size,
+                    single=all(values.dtype != np.float64 for values in arrays),
+                ),
+            )
             with self.timed("recover"):
-                parts = self.parts(grid, solution, device)
+                parts = self.parts(solved)
             return GridCutResult(
                 **parts,
                 stats=self.stats(),
                 network=self.network,
-                _grid=grid,
-                _solution=solution,
-                _device=device,
+                _grid=solved.grid,
+                _solution=solved.solution,
+                _device=solved.device,
             )
 
-    def solve(self) -> tuple[IntegerGrid, GridSolution, Device | None]:
+    def solve(self, rule: Rule) -> _Solved:
+        """Build the grid of integers and solve it."""
+        grid, solution, device = self.build_and_solve(rule)
+        with self.timed("recover"):
+            lower = grid.in_network_units(lower_bound(grid, solution.terminal, self.threads))
+            labels = complement(solution.sink_side, self.threads)
+            if device is not None and not isinstance(self.network, DeviceGridNetwork):
+                with self.timed("download"):
+                    labels = device.to_host(labels)
+        return _Solved(self.network, grid, solution, device, lower, self.network.own(labels))
+
+    def build_and_solve(self, rule: Rule) -> tuple[IntegerGrid, GridSolution, Device | None]:
         """Return the grid as it was solved, the solution, and the GPU where these are if on one."""
         if self.device is None:
             network = self.network.on_host()
             with self.timed("build"):
-                grid = integer_grid(network)
+                grid = integer_grid(network, rule)
             return grid, self.run(grid, self.method.solve), None
         with self.timed("build"):
-            grid = integer_grid(self.network)
+            grid = integer_grid(self.network, rule)
         if not isinstance(self.network, DeviceGridNetwork):
             if self.method.streams and bytes_on_gpu(grid) > self.device.free_bytes:
                 return grid, self.run(grid, self.method.solve), None
@@ -275,31 +334,30 @@ class _Solve:
         return solve
 
     def run(self, grid: IntegerGrid, solve: Any) -> GridSolution:
+        if grid.size == 0:
+            return GridSolution(grid.xp.zeros(grid.shape, dtype=bool), True, *initial_state(grid, None))
         start = None if self.warm_start is None else self.warm_start.flow(grid)
         with self.timed("solve"):
             solution: GridSolution = solve(grid, start, self.options, self.control)
         return solution
 
-    def parts(self, grid: IntegerGrid, solution: GridSolution, device: Device | None) -> dict[str, Any]:
+    def parts(self, solved: _Solved) -> dict[str, Any]:
         """Return what the result says of the cut."""
-        network = self.network
-        lower = grid.in_network_units(lower_bound(grid, solution.terminal, self.threads))
-        labels = complement(solution.sink_side, self.threads)
-        if device is not None and not isinstance(network, DeviceGridNetwork):
-            with self.timed("download"):
-                labels = device.to_host(labels)
-        labels = network.own(labels)
-        if not solution.finished:
+        lower, labels = solved.lower, solved.labels
+        if not solved.finished:
             labels, upper = self.best_labels(labels)
-        elif grid.scale_exponent is None:
-            upper = lower
+            gap = proved_gap(upper, lower, energy_size(self.network, upper))
+        elif solved.scale_exponent is None:
+            upper, gap = lower, 0
         else:
-            lower = upper = labelling_energy(network, labels)
+            gap = proved_gap(solved.upper, lower, solved.size)
+            lower = upper = solved.upper
         return {
-            "status": self.control.status(self.method, solution.finished),
+            "status": self.control.status(self.method, solved.finished),
             "lower_bound": lower,
             "upper_bound": upper,
-            "labels": network.give(labels),
+            "labels": self.network.give(labels),
+            "_gap": gap,
         }
 
     def best_labels(self, labels: Any) -> tuple[Any, int | float]:

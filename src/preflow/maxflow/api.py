@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,13 +86,16 @@ def max_flow(
     Returns
     -------
     MaxFlowResult
+        Its value is exact for integers. For floats it is within `gap` of the maximum, whatever the range of
+        the capacities: see :attr:`preflow.MaxFlowResult.gap`.
 
     Raises
     ------
     InvalidInputError
         The network, a terminal or an argument is malformed.
     CapacityOverflowError
-        Capacities sum past int64 where they meet: between two vertices, or at the source or the sink.
+        Integers sum past int64 between two vertices, at the source or at the sink, even when each is cut
+        off above what it can carry; or floats past float64.
     UnboundedFlowError
         Arcs of infinite capacity lead from a source to a sink.
     DeviceUnavailableError
@@ -144,7 +148,8 @@ def _gpu_for(network: FlowNetwork) -> Device | None:
     return runtime.device_if_any()
 
 
-class _FirstStage(NamedTuple):
+@dataclass(frozen=True)
+class _FirstStage:
     """A solve as the first stage left it: an :class:`preflow.graph.scaling.Outcome`.
 
     The sink side is an array of the network's kind.
@@ -154,7 +159,7 @@ class _FirstStage(NamedTuple):
     second_stage: SecondStage | DeviceSecondStage
     sink_side: Any
     finished: bool
-    value: int | float
+    lower: int | float
 
     @property
     def scale_exponent(self) -> int | None:
@@ -164,11 +169,13 @@ class _FirstStage(NamedTuple):
     def limit(self) -> float:
         return self.second_stage.residual.solved.limit
 
-    def lower(self) -> int | float:
-        return self.value
-
+    @cached_property
     def upper(self) -> int | float:
         return cut_capacity(self.network, self.sink_side)
+
+    @property
+    def size(self) -> int | float:
+        return self.upper
 
 
 @dataclass
@@ -243,19 +250,19 @@ class _Solve:
             accepted=accepted_gap(self.network.num_arcs),
             coarse=COARSE,
         )
-        sink_side, upper_bound = solved.sink_side, solved.value
+        sink_side, upper_bound = solved.sink_side, solved.lower
         gap: int | float = 0
         status = self.control.status(self.method, solved.finished)
         if not solved.finished:
             sink_side, upper_bound = self.best_cut(sink_side)
             if solved.scale_exponent is None and upper_bound < math.inf:
                 upper_bound = int(upper_bound)
-            gap = proved_gap(upper_bound, solved.value)
+            gap = proved_gap(upper_bound, solved.lower, upper_bound)
         elif solved.scale_exponent is not None:
-            gap = proved_gap(solved.upper(), solved.value)
+            gap = proved_gap(solved.upper, solved.lower, solved.size)
         return {
             "status": status,
-            "lower_bound": solved.value,
+            "lower_bound": solved.lower,
             "upper_bound": upper_bound,
             "sink_side": self.given(sink_side),
             "network": self.network,
