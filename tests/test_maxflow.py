@@ -459,10 +459,14 @@ BAD_NETWORKS = [
     (([-1], [1], [1]), InvalidInputError, "negative vertex"),
     ((["a"], ["b"], [1]), InvalidInputError, "integers"),
     (([0], [1], ["x"]), InvalidInputError, "dtype"),
-    (([0], [1], [True]), InvalidInputError, "dtype"),
     (([0], [1], [1j]), InvalidInputError, "dtype"),
     (([0], [1], [2**63]), CapacityOverflowError, "int64"),
     (([0], [1], [2**70]), CapacityOverflowError, "int64"),
+    (([0, 0], [1, 1], [0.5, 2**70 + 1]), CapacityOverflowError, "float64 cannot"),
+    (([0, 0], [1, 1], [0.5, Fraction(2**60 + 1, 2)]), CapacityOverflowError, "float64 cannot"),
+    (([0, 0], [1, 1], [0.5, Fraction(10) ** 400]), CapacityOverflowError, "float64 cannot"),
+    (([0, 0], [1, 1], [0.5, Fraction(-1, 3)]), InvalidInputError, "negative"),
+    (([0, 0], [1, 1], [5, 1j]), InvalidInputError, "dtype"),
     (([0], [1], [[1], [2, 3]]), InvalidInputError, "array"),
     (([0], [1]), InvalidInputError, "tuple"),
     (7, InvalidInputError, "int"),
@@ -509,6 +513,50 @@ BAD_CALLS = [
 def test_bad_call(change: dict[str, object], error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         preflow.max_flow(DIAMOND, **{"source": 0, "sink": 3, **change})  # type: ignore[arg-type]
+
+
+class TestNumbersOfPython:
+    """Capacities of any kind of number that Python and NumPy have."""
+
+    @pytest.mark.parametrize(
+        ("capacities", "value"),
+        [
+            ([2**70, 3, 2**64], 3),
+            ([True, 5, 2], 1),
+            ([np.bool_(True), np.uint8(5), 7], 1),
+            ([Fraction(6, 2), 2**100, Fraction(4)], 3),
+            (np.array([2**64 - 1, 2**63, 9], np.uint64), 9),
+            (np.array([2**63 - 2, 2**70, 2**80], object), 2**63 - 2),
+            (np.array([True, True, False]), 0),
+            ([2**70, 2.0, 5], 2),
+        ],
+    )
+    def test_whole_numbers_are_exact(self, capacities: Any, value: int) -> None:
+        graph = nx.DiGraph()
+        for u, capacity in enumerate(capacities):
+            graph.add_edge(u, u + 1, capacity=capacity)
+        for network in (([0, 1, 2], [1, 2, 3], capacities), graph):
+            result = preflow.max_flow(network, 0, 3)
+            result.verify()
+            assert result.value == value
+            assert abs(result.gap) <= 1e-12 * value if 2.0 in list(capacities) else result.gap == 0
+
+    @pytest.mark.parametrize("solve", [preflow.max_flow, preflow.min_cut])
+    def test_a_cut_of_integers_past_int64(self, solve: Any) -> None:
+        with pytest.raises(CapacityOverflowError, match="past int64"):
+            solve(([0, 1], [1, 2], [2**70, 2**63]), 0, 2)
+        with pytest.raises(CapacityOverflowError, match="past int64"):
+            solve(preflow.FlowNetwork.from_arrays([1], [0], [1], reverse_capacity=[2**63]), 0, 1)
+
+    @given(problem=small_problems(st.fractions(0, 5, max_denominator=60), max_vertices=6))
+    @settings(max_examples=40)
+    def test_fractions_are_solved_within_the_gap(self, problem: SmallProblem) -> None:
+        value, _, _ = edmonds_karp(
+            problem.num_vertices, problem.directed_arcs, problem.sources, problem.sinks
+        )
+        result = preflow.max_flow(problem.network, problem.sources, problem.sinks)
+        result.verify()
+        assert abs(Fraction(result.value) - value) <= Fraction(result.gap) <= Fraction(value) / 10**12
 
 
 #: Numbers around 1 among tiny and huge ones, and some that few bits hold.

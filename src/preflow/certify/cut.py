@@ -40,6 +40,15 @@ def cut_capacity(network: FlowNetwork, sink_side: Any) -> int | float:
     return total
 
 
+def largest_in_cut(network: FlowNetwork, sink_side: Any) -> int | float:
+    """Return the largest capacity of an arc over the cut whose sink side is given; 0 if there is none."""
+    forward, backward = crossing_arcs(network, sink_side)
+    capacities = [network.capacity[forward]]
+    if network.reverse_capacity is not None:
+        capacities.append(network.reverse_capacity[backward])
+    return max((values.max().item() for values in capacities if len(values)), default=0)
+
+
 def check_cut(
     network: FlowNetwork,
     sources: NDArray[np.int64],

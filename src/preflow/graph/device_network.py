@@ -10,7 +10,7 @@ import numpy as np
 
 from ..cuda import runtime
 from ..cuda.runtime import Device, is_on_gpu
-from ..errors import InvalidInputError
+from ..errors import CapacityOverflowError, InvalidInputError
 from .network import (
     FlowNetwork,
     check_capacities,
@@ -102,7 +102,9 @@ def _as_uint32(device: Device, ids: Any) -> Any:
 def _capacities(device: Device, values: Any, num_arcs: int, name: str) -> Any:
     xp = device.xp
     if not is_on_gpu(values) and np.ndim(values) == 0:
-        number = read_capacities(values, 1, name)
+        number, larger = read_capacities(values, 1, name)
+        if larger:
+            raise CapacityOverflowError(f"{name} {values} does not fit int64")
         return xp.full(num_arcs, number[0], dtype=number.dtype)
     array = taken(device, values, name, "network")
     if array.ndim == 0:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
+from numbers import Rational
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -47,6 +49,9 @@ class FlowNetwork(HostArrays):
         is a net one, between ``-reverse_capacity[i]`` and ``capacity[i]``.
     labels : tuple or None
         The caller's vertex labels, where the network came from NetworkX.
+    saturated : bool
+        Whether a capacity of 2**63 - 1 was given as a larger integer. A minimum cut that holds one is past
+        int64.
     """
 
     num_vertices: int
@@ -55,15 +60,17 @@ class FlowNetwork(HostArrays):
     capacity: NDArray[Any]
     reverse_capacity: NDArray[Any] | None = field(default=None, kw_only=True)
     labels: tuple[Hashable, ...] | None = field(default=None, kw_only=True)
+    saturated: bool = field(default=False, kw_only=True)
     _label_index: Mapping[Hashable, int] | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         """Check the arrays, and keep read-only copies of the dtypes that kernels take."""
         tail, head = _vertex_ids(self.tail, "tail"), _vertex_ids(self.head, "head")
         num_vertices = check_ends(tail, head, self.num_vertices)
-        capacity, reverse = read_capacities(self.capacity, len(tail), "capacity"), None
+        (capacity, saturated), reverse = read_capacities(self.capacity, len(tail), "capacity"), None
         if self.reverse_capacity is not None:
-            reverse = read_capacities(self.reverse_capacity, len(tail), "reverse_capacity")
+            reverse, larger = read_capacities(self.reverse_capacity, len(tail), "reverse_capacity")
+            saturated = saturated or larger
             capacity, reverse = common_dtype(capacity, reverse)
         index_dtype = np.uint32 if num_vertices < 2**32 else np.uint64
         for name, value in {
@@ -72,6 +79,7 @@ class FlowNetwork(HostArrays):
             "head": _frozen(head, index_dtype),
             "capacity": _frozen(capacity, capacity.dtype),
             "reverse_capacity": None if reverse is None else _frozen(reverse, reverse.dtype),
+            "saturated": self.saturated or saturated,
             "_label_index": _numbers_of_labels(self.labels, num_vertices),
         }.items():
             object.__setattr__(self, name, value)
@@ -105,8 +113,9 @@ class FlowNetwork(HostArrays):
         tail, head : array_like of integers, shape (m,)
             End vertices, numbered from 0.
         capacity : array_like, shape (m,) or scalar
-            Non-negative; integers, or floats that may be ``inf``. Floats whose finite entries are all
-            integers below 2**53 are solved as integers.
+            Non-negative; integers of any size, bools (0 and 1), fractions, or floats that may be ``inf``.
+            Floats whose finite entries are all integers below 2**53 are solved as integers. Fractions that
+            are not all integers are rounded to float64, which the `gap` of results allows for.
         reverse_capacity : array_like, shape (m,) or scalar, optional
             Capacity of the opposite direction.
         num_vertices : int, optional
@@ -124,7 +133,7 @@ class FlowNetwork(HostArrays):
         InvalidInputError
             Wrong shapes or dtypes, negative or NaN capacities, vertices out of range.
         CapacityOverflowError
-            A capacity does not fit int64.
+            Floats are mixed with integers or fractions that are huge and that float64 cannot hold.
 
         Examples
         --------
@@ -176,7 +185,8 @@ class FlowNetwork(HostArrays):
             Arcs come in the order of ``graph.edges``. An undirected edge may carry flow either way, up
             to its capacity.
         capacity : str, default "capacity"
-            Edge attribute; an edge without it has infinite capacity, as in NetworkX.
+            Edge attribute; an edge without it has infinite capacity, as in NetworkX. Integers of any size
+            and bools are exact. Fractions become floats, unless all are integers.
 
         Examples
         --------
@@ -193,9 +203,11 @@ class FlowNetwork(HostArrays):
         edges = list(graph.edges(data=capacity, default=np.inf))
         tail = np.fromiter((index[u] for u, _, _ in edges), np.int64, len(edges))
         head = np.fromiter((index[v] for _, v, _ in edges), np.int64, len(edges))
-        values = _edge_values([value for _, _, value in edges], capacity)
+        values, saturated = _edge_values([value for _, _, value in edges], capacity)
         reverse = None if graph.is_directed() else values
-        return cls(len(labels), tail, head, values, reverse_capacity=reverse, labels=labels)
+        return cls(
+            len(labels), tail, head, values, reverse_capacity=reverse, labels=labels, saturated=saturated
+        )
 
     def vertex(self, name: Hashable) -> int:
         """Return the number of a vertex given by the caller's name for it.
@@ -372,8 +384,8 @@ def check_vertex_ids(ids: Any, name: str) -> Any:
     return ids
 
 
-def read_capacities(values: ArrayLike, num_arcs: int, name: str) -> NDArray[Any]:
-    """Check capacities and return them as int64 or float64."""
+def read_capacities(values: ArrayLike, num_arcs: int, name: str) -> tuple[NDArray[Any], bool]:
+    """Check capacities and return them as int64 or float64, and whether one of 2**63 - 1 was larger."""
     if hasattr(values, "mask") and np.ma.is_masked(values):  # numpy.ma is slow to import
         raise InvalidInputError(f"{name} is a masked array: fill it, or leave the masked arcs out")
     try:
@@ -385,15 +397,18 @@ def read_capacities(values: ArrayLike, num_arcs: int, name: str) -> NDArray[Any]
     if array.shape != (num_arcs,):
         raise InvalidInputError(f"{name} has shape {array.shape}, expected ({num_arcs},)")
     if num_arcs == 0:
-        return np.zeros(0, dtype=np.int64)
+        return np.zeros(0, dtype=np.int64), False
+    larger = False
     if array.dtype.kind == "O":
-        array = _from_objects(array, name)
-    return check_capacities(array, name)  # type: ignore[no-any-return]
+        array, larger = _from_objects(array, name)
+    elif array.dtype == np.uint64 and int(array.max()) > INT64_MAX:
+        array, larger = np.minimum(array, np.uint64(INT64_MAX)), True
+    return check_capacities(array, name), larger
 
 
 def check_capacities(array: Any, name: str) -> Any:
     """Check an array of at least one capacity and return it as int64 or float64."""
-    if array.dtype.kind in "iu":
+    if array.dtype.kind in "biu":
         if int(array.min()) < 0:
             raise InvalidInputError(f"{name} is negative: {int(array.min())} at {int(array.argmin())}")
         if int(array.max()) > INT64_MAX:
@@ -412,29 +427,47 @@ def check_capacities(array: Any, name: str) -> Any:
     return floats
 
 
-def _from_objects(array: NDArray[Any], name: str) -> NDArray[Any]:
-    """Convert Python objects: exact integers stay exact, anything but numbers is an error."""
-    for i, value in enumerate(array):
-        if isinstance(value, bool) or not isinstance(value, int | float | np.number):
-            raise InvalidInputError(f"{name} {value!r} at {i} is not a number")
-    if all(isinstance(value, int | np.integer) for value in array):
-        if min(array) < 0:
-            raise InvalidInputError(f"{name} is negative: {min(array)}")
-        if max(array) > INT64_MAX:
-            raise CapacityOverflowError(f"{name} {max(array)} does not fit int64")
-        return array.astype(np.int64)
-    for value in array.tolist():
-        if isinstance(value, int | np.integer) and abs(int(value)) > EXACT_FLOAT:
+def _from_objects(array: NDArray[Any], name: str) -> tuple[NDArray[Any], bool]:
+    """Return Python numbers as int64 or float64, and whether an integer was larger than int64.
+
+    Such integers become 2**63 - 1. Fractions that are not all integers become the nearest floats. Rounding
+    to a whole number is an error: a network of whole floats is solved as if these were exact.
+    """
+    numbers = array.tolist()
+    kinds = set(map(type, numbers))
+    for kind in kinds:
+        if not issubclass(kind, Rational | float | np.floating | np.bool_):
+            i = next(i for i, value in enumerate(numbers) if type(value) is kind)
+            raise InvalidInputError(f"{name} {numbers[i]!r} at {i} is not a number")
+    if all(issubclass(kind, int | np.integer | np.bool_) for kind in kinds) or all(map(_is_integer, numbers)):
+        integers = [int(value) for value in numbers]
+        if min(integers) < 0:
+            raise InvalidInputError(f"{name} is negative: {min(integers)} at {integers.index(min(integers))}")
+        if max(integers) <= INT64_MAX:
+            return np.array(integers, dtype=np.int64), False
+        return np.array([min(value, INT64_MAX) for value in integers], dtype=np.int64), True
+    floats = []
+    for value in numbers:
+        try:
+            rounded = float(value)
+        except OverflowError:
+            rounded = math.inf
+        if rounded != value and isinstance(value, Rational) and (math.isinf(rounded) or rounded % 1 == 0):
             raise CapacityOverflowError(
-                f"{name} mixes floats with the integer {value}, which float64 cannot represent exactly"
+                f"{name} mixes floats with the number {value}, which float64 cannot represent exactly"
             )
-    return array.astype(np.float64)
+        floats.append(rounded)
+    return np.array(floats, dtype=np.float64), False
 
 
-def _edge_values(values: list[Any], name: str) -> NDArray[Any]:
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, np.bool_) or (isinstance(value, Rational) and value.denominator == 1)
+
+
+def _edge_values(values: list[Any], name: str) -> tuple[NDArray[Any], bool]:
     objects = np.empty(len(values), dtype=object)
     objects[:] = values
-    return _from_objects(objects, name) if len(values) else np.zeros(0, dtype=np.int64)
+    return _from_objects(objects, name) if len(values) else (np.zeros(0, dtype=np.int64), False)
 
 
 def common_dtype(first: Any, second: Any) -> tuple[Any, Any]:

@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..certify.cut import cut_capacity
+from ..certify.cut import cut_capacity, largest_in_cut
 from ..certify.flow import COARSE
 from ..cuda import runtime
 from ..cuda.runtime import Device
-from ..errors import InvalidInputError
+from ..errors import CapacityOverflowError, InvalidInputError
 from ..graph.convert import as_flow_problem
 from ..graph.device_build import build_on_device
 from ..graph.device_network import DeviceFlowNetwork
-from ..graph.network import FlowNetwork, exact_sum, vertex_mask
+from ..graph.network import INT64_MAX, FlowNetwork, exact_sum, vertex_mask
 from ..graph.residual import build_residual
 from ..graph.scaling import Rule, accepted_gap, proved_gap, solve_within_gap
 from ..progress import Reporter
@@ -260,6 +260,8 @@ class _Solve:
             gap = proved_gap(upper_bound, solved.lower, upper_bound)
         elif solved.scale_exponent is not None:
             gap = proved_gap(solved.upper, solved.lower, solved.size)
+        if self.network.saturated and largest_in_cut(self.network, sink_side) == INT64_MAX:
+            raise CapacityOverflowError("capacities over the minimum cut are past int64")
         return {
             "status": status,
             "lower_bound": solved.lower,
