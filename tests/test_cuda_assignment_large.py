@@ -215,6 +215,13 @@ def test_sanitizers_have_nothing_to_report(
     solve(random_costs((3, 4, 7), kind, 0), options=options)
 
 
+def test_the_least_int32_is_negated() -> None:
+    costs = np.array([[-(2**31), 5], [7, -3]], dtype=np.int32)
+    result = preflow.linear_assignment(OnGpu(costs), maximize=True, method="cuda-shortest-path")
+    assert result.value == 12
+    result.verify()
+
+
 def test_bad_arguments() -> None:
     with pytest.raises(InvalidInputError, match="takes dense costs"):
         solve(scipy.sparse.eye_array(3))

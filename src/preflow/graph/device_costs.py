@@ -118,6 +118,8 @@ class DeviceCosts(DeviceArrays):
                 values = values.swapaxes(1, 2)
                 sizes = sizes if sizes is None else sizes[:, ::-1]
             if self.maximize:
+                if values.dtype == np.int32 and self.extent.least == np.iinfo(np.int32).min:
+                    values = values.astype(np.int64)  # which its negative fits
                 values = -values
             values = self.xp.ascontiguousarray(values)
         return replace(self, values=values, maximize=False, sizes=sizes)
