@@ -13,6 +13,7 @@ import preflow
 from cuda_on_cpu.device import CpuDevice, Sanitizer
 from preflow.certify.grid import check_grid_flow
 from preflow.cuda import runtime
+from preflow.cuda.runtime import WATCH_WORDS
 from preflow.errors import InvalidInputError, NotOptimalError, SolverError
 from preflow.graph.grid import GridNetwork
 from preflow.graph.integer_grid import integer_grid
@@ -268,8 +269,8 @@ def test_search_makes_heights_exact(device: CpuDevice) -> None:
 
 def test_a_step_is_one_push_or_one_relabel(device: CpuDevice) -> None:
     search = search_of(device, row([0, 5, -8, 9, 0, -4], [3, 4, 0, 2, 7]), [9, 3, 1, 1, 7, 1])
-    counts, control = np.zeros(COUNTS, np.uint64), Control()
-    take_steps(device, Steps(search.grid, search.height, counts, 1), control)
+    control, counts, watch = Control(), np.zeros(COUNTS, np.uint64), np.zeros(WATCH_WORDS, np.uint64)
+    take_steps(device, Steps(search.grid, search.height, counts, 1, control.stop, watch), control)
     assert search.grid.terminal.tolist() == [0, 1, -4, 9, 0, -4]
     assert search.grid.residual[:2, :4].tolist() == [[3, 0, 0, 2], [0, 3, 8, 0]]
     assert search.height.tolist() == [9, 3, 1, 7, 7, 1]  # nothing is below n = 6: dead
@@ -280,7 +281,7 @@ def rounds(
     device: CpuDevice, network: GridNetwork, heights: list[int], **options: Any
 ) -> tuple[Arguments, Control]:
     """Return the state after one round, and what was counted."""
-    validated = BlockingOptions(**options)
+    validated, control = BlockingOptions(**options), Control()
     search = search_of(device, network, heights)
     tiling, shared_bytes = make_tiling(device, integer_grid(network), validated)
     arguments = Arguments(
@@ -297,8 +298,8 @@ def rounds(
         1,
         9,
         9,
+        control.stop,
     )
-    control = Control()
     assert push_and_relabel(device, arguments, shared_bytes, control)[ROUNDS] == 1
     return arguments, control
 

@@ -249,7 +249,7 @@ def test_pushes_beside_concurrent_searches() -> None:
 def on_device(
     device: CpuDevice, net: ResidualArrays, heights: list[int]
 ) -> tuple[StepArguments, SearchArguments]:
-    steps = make_steps(device, to_device(device, net), 1)
+    steps = make_steps(device, to_device(device, net), 1, Control())
     steps.height[:] = heights
     n = len(heights)
     search = SearchArguments(

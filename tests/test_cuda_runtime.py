@@ -13,6 +13,7 @@ import pytest
 import preflow
 from preflow.cuda import runtime
 from preflow.errors import DeviceUnavailableError
+from preflow.solving.run import Control
 
 DIAMOND = ([0, 0, 1, 2], [1, 2, 3, 3], [3, 2, 2, 4])
 
@@ -72,6 +73,24 @@ def test_a_device_is_described(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (device.name, device.num_multiprocessors, device.free_bytes) == ("NVIDIA Fake", 7, 123)
     assert device.has_room(123)
     assert not device.has_room(124)
+
+
+def test_kernels_read_the_stop_word_of_the_solve_that_they_belong_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    cupy = fake_cupy()
+    cupy.cuda.alloc_pinned_memory, cupy.zeros = bytearray, np.zeros
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    monkeypatch.setattr(runtime, "_DEVICES", {})
+    device = runtime.find_device()
+    control, other = (Control(stop=runtime.stop_word_for("cuda")) for _ in range(2))
+    assert device.stop_word(control) is control.stop
+    control.stop[0] = 1
+    assert control.stopped
+    assert not other.stopped
+    assert runtime._word(control.stop) == control.stop.ctypes.data
+    unseen = Control(stop=runtime.stop_word_for("cpu"))  # in memory that no GPU reads
+    unseen.stop[0] = 1
+    assert device.stop_word(unseen) is device.never
+    assert device.never[0] == 0
 
 
 def test_headers_are_pasted_once() -> None:

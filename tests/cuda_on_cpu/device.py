@@ -25,6 +25,7 @@ import pytest
 from numpy.typing import NDArray
 
 from preflow.cuda.runtime import flat_arguments, source_with_headers
+from preflow.solving.run import Control
 
 HERE = Path(__file__).parent
 #: All threads of a launch are alive at once and share a few cores: more of them only wait for each other.
@@ -117,6 +118,19 @@ class CpuDevice:
     def address(self, array: NDArray[Any]) -> int:
         """Return where an array begins."""
         return int(array.ctypes.data)
+
+    def make_stop_word(self) -> NDArray[np.int64]:
+        """Return a zero: all memory is the host's. A sanitizer's program sees it as it was at first."""
+        return np.zeros(1, dtype=np.int64)
+
+    def stop_word(self, control: Control) -> NDArray[np.int64]:
+        """Return the word by which a solve is asked to stop."""
+        return control.stop
+
+    @property
+    def never(self) -> NDArray[np.int64]:
+        """A word that stays zero."""
+        return np.zeros(1, dtype=np.int64)
 
     def argsort(self, keys: NDArray[Any]) -> NDArray[Any]:
         """Return the indices that sort `keys`; equal ones keep their order."""

@@ -235,6 +235,16 @@ __device__ Ending search(const Arguments& args, Item& item, Columns& mine, u32 r
     return GAVE_UP;
 }
 
+// One look whether to stop is enough in so many searches.
+constexpr u32 SEARCHES_A_LOOK = 8;
+
+// Whether the solve is to stop, the same for all threads of the team.
+__device__ bool is_to_stop(const Arguments& args, const Item& item) {
+    if (Item::thread() == 0 && sees_stop(args.stop, *item.next_look)) *item.is_over = 1;
+    team_sync();
+    return *item.is_over != 0;
+}
+
 __device__ Ending solve(const Arguments& args, Item& item, Columns& mine) {
     const bool square = item.num_rows == item.num_columns;
 #pragma unroll
@@ -256,6 +266,7 @@ __device__ Ending solve(const Arguments& args, Item& item, Columns& mine) {
     u32 size = list_free_rows(item);
     for (u32 pass = 0; pass < 2 && size > 0; ++pass) size = reduce_rows(args, item, mine, size);
     for (u32 k = 0; k < size; ++k) {
+        if (k % SEARCHES_A_LOOK == SEARCHES_A_LOOK - 1 && is_to_stop(args, item)) return STOPPED;
         const Ending ending = search(args, item, mine, item.free_rows[k]);
         if (ending != SOLVED) return ending;
     }
@@ -327,6 +338,7 @@ __device__ void write(const Arguments& args, Item& item, const Columns& mine, u6
 
 KERNEL(solve_stack, Arguments) {
     Item item(args);
+    team_sync();
     const u64 num_teams = gridDim.x * TEAMS;
     for (u64 which = blockIdx.x * TEAMS + threadIdx.x / TEAM_THREADS; which < args.num_items; which += num_teams) {
         u32 rows = static_cast<u32>(args.num_rows), columns = static_cast<u32>(args.num_columns);
@@ -341,7 +353,7 @@ KERNEL(solve_stack, Arguments) {
         item.column_stride = along ? 1 : line;
         item.searches = item.scans = 0;
         Columns mine;
-        const Ending ending = solve(args, item, mine);
+        const Ending ending = *item.is_over ? STOPPED : solve(args, item, mine);
         team_sync();
         if (ending == SOLVED) write(args, item, mine, which, transposed);
         if (Item::thread() == 0) {

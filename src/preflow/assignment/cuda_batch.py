@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import SolverError, UnsuitableMethodError
 from ..graph.device_costs import DeviceCosts
@@ -27,6 +28,7 @@ from ..solving.options import check_count, check_flag
 from ..solving.run import Control
 from ..stats import ARC_SCANS, AUGMENTATIONS
 from .device_solution import DeviceSolution, make_solution, num_pairs
+from .state import INFEASIBLE, STOPPED
 
 SOURCE = Path(__file__).with_suffix(".cu")
 WARP = 32
@@ -47,7 +49,7 @@ MANY_COLUMNS, FEW_ITEMS = 512, 4
 LEAST_TOGETHER = 4
 #: Ranges of integer costs below this are solved in 32 bits.
 RANGE_OF_32_BITS = 2**27
-#: Costs of one launch, which nothing interrupts.
+#: Costs of one launch.
 COSTS_OF_LAUNCH = 2**28
 #: Kinds of costs and numbers, as the ``.cu`` file numbers them.
 SOURCES = {"i4": 0, "i8": 1, "f4": 2, "f8": 3}
@@ -108,6 +110,7 @@ class Arguments(NamedTuple):
     total: Any
     ending: Any
     counts: Any
+    stop: Any
 
 
 class Shape(NamedTuple):
@@ -191,6 +194,7 @@ def solve_on_device(costs: DeviceCosts, options: BatchOptions, control: Control)
             total,
             ending,
             counts,
+            device.stop_word(control),
         )
         threads = WARP * shape.warps * shape.teams
         blocks = min(-(-len(ending) // shape.teams), max(1, device.most_threads // threads))
@@ -199,12 +203,21 @@ def solve_on_device(costs: DeviceCosts, options: BatchOptions, control: Control)
             SOURCE, "solve_stack", blocks, threads, arguments, shared_bytes=shared, constants=shape.constants
         )
         found = device.to_host(counts).reshape(COUNT_ROWS, COUNTS).sum(axis=0)
-        done += len(ending)
+        done += _num_ended(device.to_host(ending)) if control.stopped else len(ending)
         control.excess[0] = 1.0 - done / items
     if found[NUM_GAVE_UP]:
         raise SolverError(f"{found[NUM_GAVE_UP]} searches passed more columns than there are")
     control.counts[AUGMENTATIONS], control.counts[ARC_SCANS] = found[NUM_SEARCHES], found[NUM_SCANS]
-    return solution._replace(num_infeasible=int(found[NUM_INFEASIBLE]), done=done)
+    num_infeasible = int(found[NUM_INFEASIBLE])
+    if done < items:
+        num_infeasible = int((device.to_host(solution.ending)[:done] == INFEASIBLE).sum())
+    return solution._replace(num_infeasible=num_infeasible, done=done)
+
+
+def _num_ended(ending: NDArray[np.uint32]) -> int:
+    """Return how many items come before the first one that was stopped."""
+    stopped = np.flatnonzero(ending == STOPPED)
+    return int(stopped[0]) if len(stopped) else len(ending)
 
 
 def _base(costs: DeviceCosts) -> int:
@@ -252,7 +265,8 @@ def _shape(costs: DeviceCosts, options: BatchOptions) -> Shape:
 def _bytes_of_state(size: int, warps: int, number: int) -> int:
     """Return the shared memory of a team beside the costs, for up to `size` columns."""
     slots = 2 * warps * (32 if number == 8 else 16) if warps > 1 else 0
-    return _rounded(number * size) + _rounded(slots) + _rounded(4 * size) + 3 * _rounded(2 * size)
+    looks = _rounded(8) + _rounded(4)
+    return _rounded(number * size) + _rounded(slots) + looks + _rounded(4 * size) + 3 * _rounded(2 * size)
 
 
 def _rounded(size: int) -> int:

@@ -1,7 +1,8 @@
 // What a team of cuda_batch.cu works on: an item, its costs, and the columns of each thread.
 #include "cuda_batch_numbers.cuh"
+#include "stop.cuh"
 
-enum Ending : u32 { SOLVED = 0, INFEASIBLE = 2, GAVE_UP = 4 };
+enum Ending : u32 { SOLVED = 0, STOPPED = 1, INFEASIBLE = 2, GAVE_UP = 4 };
 enum Count { NUM_INFEASIBLE, NUM_GAVE_UP, NUM_SEARCHES, NUM_SCANS, NUM_COUNTS };
 constexpr u32 COUNT_ROWS = 32;
 
@@ -24,6 +25,7 @@ struct Arguments {
     Sum* total;
     u32* ending;
     u64* counts;
+    const i64* stop;
 };
 
 // The team's part of shared memory, and the item that it works on: rows are the smaller side.
@@ -31,6 +33,8 @@ struct Item {
     Stored* near;
     Number* mate_price;       // of a column's row
     TwoCandidates* slots;     // of each warp, twice
+    u64* next_look;           // of the first thread
+    u32* is_over;             // whether the solve is to stop: for all threads, after they have met
     u32* row_mate;
     u16* mate;                // of a column, NONE if it has none
     u16* before;              // the row before a column on a shortest path
@@ -49,10 +53,16 @@ struct Item {
         near = arena.take<Stored>(STORED ? most * least : 0);
         mate_price = arena.take<Number>(most);
         slots = arena.take<TwoCandidates>(WARPS > 1 ? 2 * WARPS : 0);
+        next_look = arena.take<u64>(1);
+        is_over = arena.take<u32>(1);
         row_mate = arena.take<u32>(most);
         mate = arena.take<u16>(most);
         before = arena.take<u16>(most);
         free_rows = arena.take<u16>(most);
+        if (thread() == 0) {
+            *next_look = nanoseconds() + NANOSECONDS_A_LOOK;
+            *is_over = 0;
+        }
     }
 
     __device__ static u32 thread() { return WARPS == 1 ? lane_id() : threadIdx.x; }

@@ -1,6 +1,6 @@
 // The kernels of cuda_lockfree.py: pushes and relabels without locks, one thread a vertex; arc fixing.
-#include "atomics.cuh"
 #include "lanes.cuh"
+#include "stop.cuh"
 
 struct Arcs {
     const u32* first;
@@ -24,12 +24,15 @@ struct Arguments {
     i64 epsilon;
     u64 cycles;    // steps of each vertex, at most
     i64 threshold; // reduced cost of arcs that are fixed
-    u32* filled;   // columns that have a unit
+    u32* filled;   // columns that have a unit; more than there are: the solve is to stop
     u64* counts;
+    const i64* stop;
 };
 
 enum Count : u32 { PUSHES, RELABELS, ARC_SCANS, COUNTS };
 
+// A bit that no number of columns has.
+constexpr u32 STOPPED = 1u << 31;
 // The row has its unit itself.
 constexpr u64 NOWHERE = ~0ull;
 constexpr i64 NONE_LESS = 0x7fffffffffffffffll;
@@ -101,12 +104,15 @@ __device__ void step_column(const Arguments& args, u32 y, u64 (&counts)[COUNTS])
     ++counts[PUSHES];
 }
 
-// Steps of all vertices until every column has a unit and no more, or so many cycles have passed.
+// Steps of all vertices until every column has a unit and no more, or so many cycles have passed, or the first thread
+// sees that the solve is to stop, and says so in the word that all look at.
 KERNEL(push_and_relabel, Arguments) {
     const u32 size = static_cast<u32>(args.size);
     u64 counts[COUNTS] = {};
+    u64 next_look = 0;
     for (u64 cycle = 0; cycle < args.cycles; ++cycle) {
-        if (relaxed_load(args.filled) == size) break;
+        if (relaxed_load(args.filled) >= size) break;
+        if (grid_thread() == 0 && sees_stop(args.stop, next_look)) relaxed_fetch_or(args.filled, STOPPED);
         for (u32 v = grid_thread(); v < 2 * size; v += grid_threads()) {
             if (v < size)
                 step_row(args, v, counts);

@@ -1,10 +1,10 @@
 """Lock-free cost scaling on a GPU, one thread a vertex.
 
-Łupińska, section 5.5: Algorithm 5.4 in the refine of Algorithm 5.2, with alpha 10. A kernel takes up to CYCLE
-steps of every vertex (500,000), in blocks of 32 x 16 threads, and ends before if every column has a unit and
-no more. Where it does not get that far, prices and flow go to the host, which updates prices by Algorithm 5.3
-after the first kernel of the refine, and the kernel runs again. Why no interleaving does harm is said in
-:mod:`.multicore_lockfree`, whose steps these are.
+Łupińska, section 5.5: Algorithm 5.4 in the refine of Algorithm 5.2, with alpha 10. A kernel takes up to
+CYCLE steps of every vertex (500,000), in blocks of 32 x 16 threads, and ends before if every column has a
+unit and no more, or the solve is to stop. Where it does not get that far, prices and flow go to the host,
+which updates prices by Algorithm 5.3 after the first kernel of the refine, and the kernel runs again. Why
+no interleaving does harm is said in :mod:`.multicore_lockfree`, whose steps these are.
 
 Departures: a relabel and the push that it allows are one step. Arcs are fixed only when a refine is complete:
 in the middle, where the paper's implementation may do it, it is unsafe. Before a price update, units that
@@ -81,6 +81,7 @@ class Arguments(NamedTuple):
     threshold: int
     filled: Any
     counts: Any
+    stop: Any
 
 
 class OnDevice:
@@ -110,6 +111,7 @@ class OnDevice:
             0,
             xp.zeros(1, dtype=np.uint32),
             xp.zeros(COUNTS, dtype=np.uint64),
+            device.stop_word(control),
         )
 
     def launch(self, kernel: str) -> None:

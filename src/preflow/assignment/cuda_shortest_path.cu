@@ -67,7 +67,7 @@ __device__ void begin_search(const Arguments& args, Team& team, Scratch& scratch
         state.ending = stuck ? STUCK : free_rows > 0 ? STOPPED : SOLVED;
         state.free_rows = free_rows;
         if (state.searches == 0) state.searched = free_rows;
-        state.end_round(stuck ? DONE : free_rows == 0 ? FINISH : RELAX);
+        state.end_round(team, stuck ? DONE : free_rows == 0 ? FINISH : RELAX);
         state.least = 0;
         state.limit = word_of(beyond());
         ++state.searches;
@@ -158,7 +158,7 @@ __device__ void relax_rows(const Arguments& args, Team& team, Scratch& scratch, 
         state.least = ~args.read(state.round + 1, LEAST_TURNED);
         state.limit = min(state.limit, args.read(state.round + 1, LIMIT));
         ++state.relaxations;
-        state.end_round(state.least < state.limit ? RELAX : CHECK);
+        state.end_round(team, state.least < state.limit ? RELAX : CHECK);
     });
 }
 
@@ -203,7 +203,7 @@ __device__ void check_rows(const Arguments& args, Team& team, Scratch& scratch, 
         state.scans += searched;
         const bool all_found = number_of(state.limit) < too_far();
         if (!all_found) state.ending = number_of(state.limit) < beyond() ? OVERFLOWED : INFEASIBLE;
-        state.end_round(state.least < state.limit ? RELAX : all_found ? TRACE : DONE,
+        state.end_round(team, state.least < state.limit ? RELAX : all_found ? TRACE : DONE,
                         1 + searched * args.num_columns / COSTS_A_ROUND);
     });
 }
@@ -222,7 +222,7 @@ __device__ void trace_ways(const Arguments& args, Team& team, State& state) {
     }
     team.wait([&] {
         state.jumps = 0;
-        state.end_round(JUMP);
+        state.end_round(team, JUMP);
     });
 }
 
@@ -243,7 +243,7 @@ __device__ void jump_ahead(const Arguments& args, Team& team, Scratch& scratch) 
         ++state.jumps;
         const bool arrived = args.read(state.round + 1, COUNT) == 0, turns = !arrived && state.jumps > WARP;
         if (turns) state.ending = STUCK;
-        state.end_round(turns ? DONE : arrived ? AUGMENT : JUMP);
+        state.end_round(team, turns ? DONE : arrived ? AUGMENT : JUMP);
     });
 }
 
@@ -271,7 +271,7 @@ __device__ void augment(const Arguments& args, Team& team, Scratch& scratch) {
     team.wait([&] {
         const bool fits = args.read(state.round + 1, COUNT) == 0;
         if (!fits) state.ending = OVERFLOWED;
-        state.end_round(fits ? BEGIN : DONE);
+        state.end_round(team, fits ? BEGIN : DONE);
     });
 }
 
@@ -283,7 +283,7 @@ __device__ void finish(const Arguments& args, Team& team, State& state) {
         args.distance[row] = cost;
         args.u[row] = cost - args.v[match];
     }
-    team.wait([&] { state.end_round(DONE); });
+    team.wait([&] { state.end_round(team, DONE); });
 }
 
 KERNEL(shortest_path_slice, Arguments) {
@@ -304,6 +304,7 @@ KERNEL(shortest_path_slice, Arguments) {
     });
     while (state.phase != DONE && state.rounds_left > 0) {
         if (team.thread() < SIGNALS) relaxed_store(own.signal(state.round + 2, team.thread()), u64{0});
+        if (team.is_first()) watch(team, own.stop, state.round, state.next_look);
         switch (state.phase) {
             case REDUCE_COLUMNS: reduce_columns(own, team, state); break;
             case START: start(own, team, state); break;

@@ -144,6 +144,7 @@ class Arguments(NamedTuple):
     column_distance: Any
     claims: Any
     words: Any
+    stop: Any
 
 
 def solve_on_device(
@@ -183,7 +184,7 @@ def solve_on_device(
         at_once = _problems_at_once(least, options)
         for begin in range(0, part.shape[0], at_once):
             names = range(first + begin, min(first + begin + at_once, first + part.shape[0]))
-            arguments = _arguments(least, begin, len(names), options)
+            arguments = _arguments(least, begin, len(names), options, control)
             endings = _run(least, arguments, options, control)
             if STOPPED in endings:
                 return _record_bounds(solution, names, part, arguments)
@@ -212,7 +213,11 @@ def _problems_at_once(costs: DeviceCosts | DevicePoints, options: CudaShortestPa
 
 
 def _arguments(
-    costs: DeviceCosts | DevicePoints, first: int, items: int, options: CudaShortestPathOptions
+    costs: DeviceCosts | DevicePoints,
+    first: int,
+    items: int,
+    options: CudaShortestPathOptions,
+    control: Control,
 ) -> Arguments:
     """Return what the kernel works on for some items."""
     xp, device, (_, n, m) = costs.xp, costs.device, costs.shape
@@ -248,6 +253,7 @@ def _arguments(
         fallen=xp.zeros((items, m), dtype=np.uint64),
         column_distance=xp.empty((items, m), dtype=np.uint64),
         words=xp.asarray(words),
+        stop=device.stop_word(control),
     )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ __device__ void reduce_columns(const Arguments& args, Team& team, State& state) 
         for (; k < rows; ++k) least = smaller(least, args.costs.row(args.owned_row(k)).at(j));
         if (least < beyond()) relaxed_fetch_max(&args.fallen[j], ~key_of(least));
     }
-    team.wait([&] { state.end_round(START); });
+    team.wait([&] { state.end_round(team, START); });
 }
 
 __device__ void start(const Arguments& args, Team& team, State& state) {
@@ -33,7 +33,7 @@ __device__ void start(const Arguments& args, Team& team, State& state) {
         args.row_match[i] = NONE;
         args.moved[i] = 0;
     }
-    team.wait([&] { state.end_round(LIST); });
+    team.wait([&] { state.end_round(team, LIST); });
 }
 
 __device__ void list_rows(const Arguments& args, Team& team, Scratch& scratch, u64& scans) {
@@ -42,7 +42,7 @@ __device__ void list_rows(const Arguments& args, Team& team, Scratch& scratch, u
         list_row(args, scratch, args.owned_row(k));
     }
     if (threadIdx.x == 0) scans += args.owned_rows() * args.num_columns;
-    team.wait([&] { scratch.state.end_round(BID); });
+    team.wait([&] { scratch.state.end_round(team, BID); });
 }
 
 struct Bid {
@@ -110,7 +110,7 @@ __device__ void bid_for_columns(const Arguments& args, Team& team, State& state,
                 row = static_cast<u32>(found) - 1;  // NONE where the column was free
         }
     }
-    team.wait([&] { state.end_round(SETTLE); });
+    team.wait([&] { state.end_round(team, SETTLE); });
 }
 
 __device__ void settle(const Arguments& args, Team& team, State& state) {
@@ -124,5 +124,5 @@ __device__ void settle(const Arguments& args, Team& team, State& state) {
         relaxed_store(&args.claims[j], NONE);
         relaxed_store(&args.claims[args.num_columns + j], NONE);
     }
-    team.wait([&] { state.end_round(BEGIN); });
+    team.wait([&] { state.end_round(team, BEGIN); });
 }

@@ -1,7 +1,7 @@
 // What the kernel of cuda_shortest_path.py works on.
 #include "cuda_shortest_path_costs.cuh"
-#include "grid.cuh"
 #include "lanes.cuh"
+#include "stop.cuh"
 
 // Threads that look at a row's list together, and the most blocks that share the rows out.
 #ifndef LANES_A_ROW
@@ -29,11 +29,12 @@ struct State {
     u64 relaxations, scans;
     u64 searched;      // free rows at first
     u64 jumps;         // of this search: doublings of the steps towards the roots
+    u64 next_look;     // whether to stop
 
-    __device__ void end_round(u64 next, u64 cost = 1) {
+    __device__ void end_round(const GridTeam& team, u64 next, u64 cost = 1) {
         phase = next;
+        rounds_left = team.is_last(round) ? 0 : rounds_left - min(rounds_left, cost);
         ++round;
-        rounds_left -= min(rounds_left, cost);
     }
 };
 constexpr u32 STATE_WORDS = sizeof(State) / sizeof(u64);
@@ -78,6 +79,7 @@ struct Arguments {
     u64* column_distance;  // word of its row's distance; 0 where it is free
     u32* claims;           // two arrays, of alternating searches: the free row that takes the free column
     u64* words;
+    const i64* stop;
 
     // Returns the part of one problem, for the block that is the so manyth of it.
     __device__ Arguments part(u64 problem) const {

@@ -13,15 +13,17 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DeviceMemoryError, DeviceUnavailableError
+from ..solving.run import Control
 from ..solving.timing import counted_as_compiling
 
 HEADERS = Path(__file__).parent / "headers"
@@ -31,6 +33,8 @@ INSTALL = "install it with  pip install 'preflow[cuda]'"
 BLOCK_THREADS = 1024
 #: Threads of a block, and at most so many blocks a multiprocessor, where threads share items among them.
 SHARING_THREADS, SHARING_BLOCKS = 256, 32
+#: Words of ``CycleWatch`` in stop.cuh.
+WATCH_WORDS = 2
 #: What ``__dlpack_device__`` says of an array that a GPU of NVIDIA's can read: device and managed memory.
 DLPACK_GPU = (2, 13)
 #: NVRTC 13 compiles for no GPU before Turing.
@@ -40,6 +44,8 @@ LEAST_CUPY = 14
 
 #: The GPUs that were found, by number: asking one for its properties takes more than a millisecond.
 _DEVICES: dict[int, Device] = {}
+#: What :meth:`Device.make_stop_word` made and is in use, by address.
+_STOP_WORDS: WeakValueDictionary[int, NDArray[np.int64]] = WeakValueDictionary()
 
 
 def source_with_headers(path: Path) -> str:
@@ -133,6 +139,28 @@ class Device:
     def address(self, array: Any) -> int:
         """Return where in the device's memory an array begins."""
         return int(array.data.ptr)
+
+    def make_stop_word(self) -> NDArray[np.int64]:
+        """Return a zero for :attr:`Control.stop` in pinned memory of the host, which kernels read, too."""
+        memory = self.xp.cuda.alloc_pinned_memory(np.dtype(np.int64).itemsize)
+        word = np.frombuffer(memory, dtype=np.int64, count=1)
+        word[0] = 0
+        _STOP_WORDS[word.ctypes.data] = word
+        return word
+
+    def stop_word(self, control: Control) -> Any:
+        """Return the kernel argument that says whether a solve is to stop.
+
+        It is ``control.stop`` where :meth:`make_stop_word` made it, else a word that stays zero: then kernels
+        learn of the wish between launches only.
+        """
+        known = _STOP_WORDS.get(control.stop.ctypes.data)
+        return known if known is control.stop else self.never
+
+    @cached_property
+    def never(self) -> Any:
+        """The kernel argument of a launch that is not to stop: a zero."""
+        return self.xp.zeros(1, dtype=np.int64)
 
     def argsort(self, keys: Any) -> Any:
         """Return the indices that sort `keys`; equal ones keep their order."""
@@ -229,6 +257,8 @@ def _struct(words: int) -> Any:
 def _word(argument: Any) -> int:
     if isinstance(argument, (int, np.integer)):
         return int(argument) & (2**64 - 1)
+    if isinstance(argument, np.ndarray):  # pinned: the GPU uses the host's address
+        return int(argument.ctypes.data)
     return int(argument.data.ptr)
 
 
@@ -252,6 +282,11 @@ def _import_cupy() -> Any:
     if int(version.split(".")[0]) < LEAST_CUPY:
         raise DeviceUnavailableError(f"CuPy {version} is too old, {LEAST_CUPY} is needed: {INSTALL}")
     return cupy
+
+
+def stop_word_for(device: str) -> NDArray[np.int64]:
+    """Return :attr:`Control.stop` for a method on this device, "cpu" or "cuda"."""
+    return find_device().make_stop_word() if device == "cuda" else np.zeros(1, dtype=np.int64)
 
 
 def is_in_use() -> bool:

@@ -224,7 +224,7 @@ class _Solve:
     seconds: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.control = Control(self.threads)
+        self.control = Control(self.threads, runtime.stop_word_for(self.method.device))
 
     @classmethod
     def prepare(

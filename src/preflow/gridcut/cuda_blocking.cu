@@ -2,8 +2,8 @@
 #define KERNEL_BOUNDS 256, 4
 
 #include "cuda_blocking_tiles.cuh"
-#include "grid.cuh"
 #include "lanes.cuh"
+#include "stop.cuh"
 #include "worklist.cuh"
 
 // What the threads of a launch did; how many rounds there were, how many at the end in which nothing moved, and whether
@@ -30,6 +30,7 @@ struct Arguments {
     u64 most_rounds;
     u64 most_levels;       // of lockstep searches, after which no round begins
     u64 patience;          // rounds without a push after which the launch ends
+    const i64* stop;
 };
 
 // Pushes to all lower neighbours. No other thread pushes over the same arcs, either way: heights stay as they are.
@@ -96,8 +97,10 @@ __device__ void relabel(const Arguments& args, u32 p, const u32* height, u64 (&c
 }
 
 // Makes all heights exact: level by level, every pixel that was not reached looks for a neighbour that was, all in
-// lockstep and without lists. Returns the number of levels; `turn` counts them, over all searches of a launch.
-__device__ u32 search_in_lockstep(const Arguments& args, GridTeam& team, const RotatingSizes& found, u32& turn) {
+// lockstep and without lists; or gives up where the solve is to stop. Returns the number of levels; `turn` counts them,
+// over all searches of a launch.
+__device__ u32 search_in_lockstep(const Arguments& args, GridTeam& team, const RotatingSizes& found, u32& turn,
+                                  u64& next_look) {
     const Grid& grid = args.grid;
     const u32 n = grid.size();
     for (u32 p = team.thread(); p < n; p += team.num_threads())
@@ -118,9 +121,12 @@ __device__ u32 search_in_lockstep(const Arguments& args, GridTeam& team, const R
             any |= is_next;
         }
         if (__any_sync(ALL_LANES, any) && lane_id() == 0) relaxed_store(found.of(turn), 1u);
-        if (team.is_first()) found.clear(turn + 1);
+        if (team.is_first()) {
+            found.clear(turn + 1);
+            watch(team, args.stop, turn, next_look);
+        }
         team.wait([] {});
-    } while (found.read(turn) != 0);
+    } while (found.read(turn) != 0 && !team.is_last(turn));
     for (u32 p = team.thread(); p < n; p += team.num_threads()) {
         const bool is_reached = relaxed_load(&args.height[p]) != UNREACHED;
         if (!is_reached) relaxed_store(&args.height[p], n + 1);
@@ -144,10 +150,12 @@ KERNEL(push_relabel_rounds, Arguments) {
     Tiles tiles(args.tiling, args.height);
     u64 counts[COUNTS] = {};
     u32 round = 0, quiet = 0, levels = 0, turn = 0;
-    bool is_over = false;
-    for (; !is_over && round < args.most_rounds && quiet < args.patience && levels < args.most_levels; ++round) {
+    u64 next_look = 0;
+    bool is_over = false, is_last = false;
+    for (; !is_over && !is_last && round < args.most_rounds && quiet < args.patience && levels < args.most_levels; ++round) {
         if (args.lockstep) {
-            levels += search_in_lockstep(args, team, found, turn);
+            levels += search_in_lockstep(args, team, found, turn, next_look);
+            if (team.is_last(turn)) break;
             if (team.is_first()) ++counts[SEARCHES];
         } else {
             const u64 before = counts[RELABELS];
@@ -160,8 +168,13 @@ KERNEL(push_relabel_rounds, Arguments) {
                 [&](u32 p, const u32* height) { relabel(args, p, height, counts); });
             note(changes, round, LIFTED, counts[RELABELS] > before);
         }
-        if (team.is_first()) changes.clear(round + 1);
+        const u64 listening = round * GridTeam::ROUNDS_A_LISTENING;  // all listen in every round
+        if (team.is_first()) {
+            changes.clear(round + 1);
+            if (!args.lockstep) watch(team, args.stop, listening, next_look);
+        }
         team.wait([] {});
+        is_last = !args.lockstep && team.is_last(listening);
         for (u64 k = 0; k < args.pushes; ++k) {
             const u64 before = counts[PUSHES];
             tiles.visit([&](u32 p) { return args.mask[p] == ACTIVE && grid.terminal_at(p) > 0; },

@@ -139,6 +139,7 @@ class Arguments(NamedTuple):
     most_rounds: int
     most_levels: int
     patience: int
+    stop: Any
 
 
 def make_tiling(device: Device, grid: IntegerGrid, options: BlockingOptions) -> tuple[Tiling, int]:
@@ -241,6 +242,7 @@ def solve_on_device(
         options.rounds,
         LEVELS_A_LAUNCH,
         options.patience,
+        device.stop_word(control),
     )
     rounds = 0
     if options.stopping == "published":

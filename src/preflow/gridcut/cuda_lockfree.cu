@@ -1,6 +1,7 @@
 // The kernel of cuda_lockfree.py: pushes and relabels without locks, one thread a pixel.
 #include "direction_major.cuh"
 #include "lanes.cuh"
+#include "stop.cuh"
 
 // What the threads of a launch did.
 enum Count : u32 { PUSHES, RELABELS, ARC_SCANS, COUNTS };
@@ -10,6 +11,8 @@ struct StepArguments {
     u32* height;
     u64* counts;
     u64 cycles;  // steps of each pixel
+    const i64* stop;
+    CycleWatch* watch;
 };
 
 // Pushes once, to the lowest neighbour, or relabels, if `p` is active. Its excess is read before its arcs, and a
@@ -53,7 +56,7 @@ __device__ void step(const StepArguments& args, u32 p, u64 (&counts)[COUNTS]) {
 KERNEL(take_steps, StepArguments) {
     const u32 n = args.grid.size();
     u64 counts[COUNTS] = {};
-    for (u64 cycle = 0; cycle < args.cycles; ++cycle)
+    for (u64 cycle = 0; cycle < args.cycles && !args.watch->sees(args.stop, cycle); ++cycle)
         for (u32 p = grid_thread(); p < n; p += grid_threads()) step(args, p, counts);
     for (u32 k = 0; k < COUNTS; ++k) {
         const u64 count = sum_of_warp(counts[k]);

@@ -33,7 +33,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..cuda.runtime import Device
+from ..cuda.runtime import WATCH_WORDS, Device
 from ..graph.integer_grid import IntegerGrid
 from ..solving.options import check_positive
 from ..solving.run import Control
@@ -69,12 +69,15 @@ class Steps(NamedTuple):
     height: Any
     counts: Any
     cycles: int
+    stop: Any
+    watch: Any
 
 
 def take_steps(device: Device, steps: Steps, control: Control) -> None:
     """Let every pixel push and relabel, and count what was done."""
     blocks = min(-(-steps.grid.num_pixels // device.block_threads), device.num_multiprocessors)
     steps.counts[:] = 0
+    steps.watch[:] = 0
     device.launch(SOURCE, "take_steps", blocks, device.block_threads, steps, constants=steps.grid.constants)
     control.counts[[PUSHES, RELABELS, ARC_SCANS]] += device.to_host(steps.counts)
 
@@ -100,7 +103,8 @@ def solve_on_device(
     state = make_state(device, grid, start)
     note_total_excess(state, control)
     search = make_search(device, state)
-    steps = Steps(state, search.height, device.xp.zeros(COUNTS, dtype=np.uint64), options.cycles)
+    counts, watch = (device.xp.zeros(size, dtype=np.uint64) for size in (COUNTS, WATCH_WORDS))
+    steps = Steps(state, search.height, counts, options.cycles, device.stop_word(control), watch)
     while (active := search_at_rest(device, search, control, "cuda-lockfree")) > 0 and not control.stopped:
         take_steps(device, steps, control)
     return solution(grid.shape, search, active == 0)

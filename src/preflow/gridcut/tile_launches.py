@@ -26,7 +26,7 @@ COUNTERS, COUNTER_WORDS = LISTS + 4, 32
 EMPTY = 2**64 - 1
 #: Tiles that a launch may discharge before it comes back, 0.2 s on an H200 for those of volumes, and how long
 #: it may search.
-WORK_OF_LAUNCH, NANOSECONDS_OF_LAUNCH = 2**18, 200_000_000
+WORK_OF_LAUNCH, NANOSECONDS_OF_LAUNCH = 2**18, 50_000_000
 #: More global relabels than any grid needs.
 MOST_RELABELS = 10_000_000
 

@@ -168,7 +168,7 @@ class _Solve:
     control: Control = field(init=False)
 
     def __post_init__(self) -> None:
-        self.control = Control(self.threads)
+        self.control = Control(self.threads, runtime.stop_word_for(self.method.device))
 
     @classmethod
     def prepare(

@@ -1,8 +1,8 @@
 // The persistent kernel of cuda_hopcroft_karp.py: phases of a breadth-first search from all free columns and of walks
 // back from the free rows that it found, each parallel loop between two barriers of the grid. A thread works on one
 // column, or on one row, at a time.
-#include "grid.cuh"
 #include "lanes.cuh"
+#include "stop.cuh"
 #include "worklist.cuh"
 
 // No partner, no predecessor; and a column that the search has not reached.
@@ -19,10 +19,12 @@ struct State {
     u64 level;        // of the columns that are searched from next
     u64 has_found;    // whether the search has come to a free row
     u64 phases, levels;
+    u64 next_look;    // whether to stop
 
-    __device__ void end_round() {
+    template <class Team>
+    __device__ void end_round(const Team& team) {
+        rounds_left = team.is_last(round) ? 0 : rounds_left - min(rounds_left, 1ull);
         ++round;
-        if (rounds_left > 0) --rounds_left;
     }
 };
 constexpr u32 STATE_WORDS = sizeof(State) / sizeof(u64);
@@ -43,6 +45,7 @@ struct Arguments {
     u64* state;
     u64* counts;
     u64 is_shortest;         // a search ends with the first level that comes to a free row
+    const i64* stop;
 };
 
 __device__ void begin_search(const Arguments& args, GridTeam& team, State& state) {
@@ -54,7 +57,7 @@ __device__ void begin_search(const Arguments& args, GridTeam& team, State& state
         relaxed_store(&args.has_path[v], 0u);
     }
     team.wait([&] {
-        state.end_round();
+        state.end_round(team);
         state.level = state.has_found = 0;
         ++state.phases;
         state.phase = SEARCH;
@@ -91,7 +94,7 @@ __device__ void search_level(const Arguments& args, GridTeam& team, const Rotati
     if (outcome != 0) relaxed_fetch_or(found.of(state.round + 1), outcome);
     team.wait([&] {
         const u32 all = found.read(state.round + 1);
-        state.end_round();
+        state.end_round(team);
         state.has_found |= (all & FINDS) != 0;
         ++state.level;
         ++state.levels;
@@ -118,7 +121,7 @@ __device__ void augment(const Arguments& args, GridTeam& team, State& state) {
         }
     }
     team.wait([&] {
-        state.end_round();
+        state.end_round(team);
         state.phase = REPAIR;
     });
 }
@@ -135,7 +138,7 @@ __device__ void repair(const Arguments& args, GridTeam& team, State& state) {
         relaxed_store(&args.row_mate[u], now);
     }
     team.wait([&] {
-        state.end_round();
+        state.end_round(team);
         state.phase = BEGIN;
     });
 }
@@ -153,7 +156,10 @@ KERNEL(hopcroft_karp_slice, Arguments) {
     // A launch does not end between walks and repair, so that there is always a matching.
     while (state.phase != DONE && (state.rounds_left > 0 || state.phase == REPAIR)) {
         const u64 phase = state.phase;
-        if (team.is_first()) found.clear(state.round + 2);
+        if (team.is_first()) {
+            found.clear(state.round + 2);
+            watch(team, args.stop, state.round, state.next_look);
+        }
         if (phase == BEGIN)
             begin_search(args, team, state);
         else if (phase == SEARCH)

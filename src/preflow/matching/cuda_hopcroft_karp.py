@@ -23,12 +23,12 @@ from ..graph.device_bipartite import DeviceBipartiteGraph
 from ..solving.options import check_flag
 from ..solving.run import Control
 from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES
-from .on_device import PHASE, count_free, launches, require_room
+from .on_device import ARRIVAL_WORDS, PHASE, count_free, launches, require_room
 from .state import Matching
 
 SOURCE = Path(__file__).with_suffix(".cu")
 #: Words of the kernel's state, and the places of some of them; and its words of counters.
-STATE_WORDS, COUNTER_WORDS = 7, 3 * 32
+STATE_WORDS, COUNTER_WORDS = 8, 3 * 32
 NUM_PHASES = 5
 DONE = 4
 #: Bytes on the device beside the graph and the matching: of an edge, a row and a column.
@@ -69,6 +69,7 @@ class Arguments(NamedTuple):
     state: Any
     counts: Any
     is_shortest: bool
+    stop: Any
 
 
 def solve(
@@ -102,11 +103,12 @@ def solve(
         xp.empty(num_columns, dtype=np.uint32),
         num_rows,
         num_columns,
-        xp.zeros(1, dtype=np.uint32),
+        xp.zeros(ARRIVAL_WORDS, dtype=np.uint32),
         xp.zeros(COUNTER_WORDS, dtype=np.uint32),
         xp.zeros(STATE_WORDS, dtype=np.uint64),
         xp.zeros(1, dtype=np.uint64),
         options.shortest,
+        device.stop_word(control),
     )
     free_at_first = count_free(matching.column_match, num_rows)
     control.excess[:] = free_at_first

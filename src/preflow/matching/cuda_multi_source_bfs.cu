@@ -5,8 +5,8 @@
 #define LANES_A_ROW 8
 #endif
 
-#include "grid.cuh"
 #include "lanes.cuh"
+#include "stop.cuh"
 #include "worklist.cuh"
 
 // No partner, no predecessor, no path.
@@ -39,13 +39,15 @@ struct State {
     u64 size;         // pieces of the level that is searched from next
     u64 phases, levels;
     u64 trees, ended;  // of this phase: the pieces of its first level, and how many trees have found a free column
+    u64 next_look;     // whether to stop
 
     __device__ bool enough_ended() const {
         return ended > 0 && ended * LAST_TREES >= trees * (LAST_TREES - 1);
     }
-    __device__ void end_round() {
+    template <class Team>
+    __device__ void end_round(const Team& team) {
+        rounds_left = team.is_last(round) ? 0 : rounds_left - min(rounds_left, 1ull);
         ++round;
-        if (rounds_left > 0) --rounds_left;
     }
 };
 constexpr u32 STATE_WORDS = sizeof(State) / sizeof(u64);
@@ -66,6 +68,7 @@ struct Arguments {
     u32* counters;
     u64* state;
     u64* edge_scans;
+    const i64* stop;
 
     __device__ RotatingSizes sizes() const { return RotatingSizes{counters}; }
     __device__ RotatingSizes ended() const { return RotatingSizes{counters + 3 * 32}; }
@@ -118,7 +121,7 @@ __device__ void match_cheaply(const Arguments& args, GridTeam& team, State& stat
         if (row != NONE) relaxed_store(&args.row_mate[row], v);
     }
     team.wait([&] {
-        state.end_round();
+        state.end_round(team);
         state.phase = BEGIN;
     });
 }
@@ -135,7 +138,7 @@ __device__ void begin_search(const Arguments& args, GridTeam& team, State& state
     team.wait([&] {
         state.size = state.trees = args.sizes().read(state.round + 1);
         state.ended = 0;
-        state.end_round();
+        state.end_round(team);
         ++state.phases;
         state.phase = state.size > 0 ? SEARCH : DONE;
     });
@@ -180,7 +183,7 @@ __device__ void search_level(const Arguments& args, Team& team, State& state, u6
     team.wait([&] {
         state.size = args.sizes().read(state.round + 1);
         state.ended += args.ended().read(state.round + 1);
-        state.end_round();
+        state.end_round(team);
         ++state.levels;
         if (state.size == 0 || state.enough_ended()) state.phase = state.ended > 0 ? AUGMENT : DONE;
     });
@@ -192,12 +195,20 @@ __device__ void clear_next(const Arguments& args, const State& state) {
     args.ended().clear(state.round + 2);
 }
 
+// A block that searches alone looks for itself whether to stop.
+struct Alone : BlockTeam {
+    const i64* stop;
+    u64& next_look;
+
+    __device__ bool is_last(u64 round) const { return GridTeam::listens(round) && sees_stop(stop, next_look); }
+};
+
 // Lets the first block search alone as long as levels are small: its own barrier takes less than that of the grid.
 __device__ void search_alone(const Arguments& args, GridTeam& team, State& state, u64& edge_scans) {
     u64* const copy = reinterpret_cast<u64*>(&state);
     team.wait([] {});  // all have read the counters that this block is about to clear
     if (blockIdx.x == 0) {
-        BlockTeam alone;
+        Alone alone{{}, args.stop, state.next_look};
         while (state.phase == SEARCH && state.size <= args.few && state.rounds_left > 0) {
             clear_next(args, state);
             search_level(args, alone, state, edge_scans);
@@ -224,7 +235,7 @@ __device__ void augment(const Arguments& args, GridTeam& team, State& state) {
         }
     }
     team.wait([&] {
-        state.end_round();
+        state.end_round(team);
         state.phase = BEGIN;
     });
 }
@@ -244,6 +255,7 @@ KERNEL(multi_source_bfs_slice, Arguments) {
             continue;
         }
         clear_next(args, state);
+        if (team.is_first()) watch(team, args.stop, state.round, state.next_look);
         if (state.phase == CHEAP)
             match_cheaply(args, team, state);
         else if (state.phase == BEGIN)

@@ -27,12 +27,12 @@ from ..graph.device_bipartite import DeviceBipartiteGraph
 from ..solving.options import check_positive
 from ..solving.run import Control
 from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES
-from .on_device import PHASE, count_free, launches, require_room
+from .on_device import ARRIVAL_WORDS, PHASE, count_free, launches, require_room
 from .state import Matching
 
 SOURCE = Path(__file__).with_suffix(".cu")
 #: Words of the kernel's state, and the place of one of them; and its words of counters.
-STATE_WORDS, COUNTER_WORDS = 8, 2 * 3 * 32
+STATE_WORDS, COUNTER_WORDS = 9, 2 * 3 * 32
 NUM_PHASES = 4
 DONE, CHEAP = 3, 4
 #: Of a hub's edges so many are one entry of a list, as in the ``.cu`` file; and the words of an entry.
@@ -82,6 +82,7 @@ class Arguments(NamedTuple):
     counters: Any
     state: Any
     edge_scans: Any
+    stop: Any
 
 
 def solve(
@@ -118,10 +119,11 @@ def solve(
         xp.empty(2 * capacity * WORDS_A_PIECE, dtype=np.uint32),
         capacity,
         options.few,
-        xp.zeros(1, dtype=np.uint32),
+        xp.zeros(ARRIVAL_WORDS, dtype=np.uint32),
         xp.zeros(COUNTER_WORDS, dtype=np.uint32),
         xp.zeros(STATE_WORDS, dtype=np.uint64),
         xp.zeros(1, dtype=np.uint64),
+        device.stop_word(control),
     )
     free_at_first = count_free(matching.row_match, num_columns)
     control.excess[:] = free_at_first

@@ -24,6 +24,7 @@ KERNEL(push_relabel_matching_slice, Arguments) {
         }
         if (team.is_first()) {
             sizes.clear(state.round + 2);
+            watch(team, args.stop, state.round, state.next_look);
             messages.to_pushers().clear(state.round + 2);
         }
         if (phase == BEGIN_RELABEL)

@@ -42,7 +42,7 @@ from .state import Matching
 
 SOURCE = Path(__file__).with_suffix(".cu")
 #: Words of the kernel's state, and the places of some of them; and its words of counters.
-STATE_WORDS, COUNTER_WORDS, ARRIVAL_WORDS = 21, 14 * 32, 3 * 32
+STATE_WORDS, COUNTER_WORDS, ARRIVAL_WORDS = 22, 14 * 32, 3 * 32
 PROVES, RELABELS, FREE, GOES_BESIDE, TAKEN_OVER = 7, 10, 12, 13, 16
 DONE = 8
 #: A list of fewer columns is not shortened.
@@ -125,6 +125,7 @@ class Arguments(NamedTuple):
     interval: int
     search_blocks: int
     stops: Any
+    stop: Any
 
 
 def solve(
@@ -179,6 +180,7 @@ def solve(
         max(1, round(amount)),
         max(1, device.num_multiprocessors // SEARCH_SHARE) if is_concurrent else 0,
         xp.full(1, control.stopped, dtype=np.uint32),
+        device.stop_word(control),
     )
     free_at_first = count_free(matching.column_match, rows.size)
     control.excess[:] = free_at_first

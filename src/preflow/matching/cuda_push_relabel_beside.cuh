@@ -11,7 +11,7 @@ __device__ void begin_beside(const Arguments& args, GridTeam& team, State& state
         relaxed_store(&args.searched_columns.mate[v], relaxed_load(&args.columns.mate[v]));
     clear_labels(args.searched_rows, args.searched_columns, dead_label(args), team);
     team.wait([&] {
-        state.end_round();
+        state.end_round(team);
         state.is_beside = 1;
         state.search_level = state.search_is_over = 0;
         state.phase = args.has_lists ? LIST : PUSH;
@@ -30,7 +30,7 @@ __device__ void take_over(const Arguments& args, GridTeam& team, State& state) {
         if (label > relaxed_load(&args.columns.label[v])) relaxed_store(&args.columns.label[v], label);
     }
     team.wait([&] {
-        state.end_round();
+        state.end_round(team);
         state.is_beside = 0;
         ++state.relabels;
         ++state.taken_over;
@@ -63,6 +63,7 @@ __device__ void push_beside(const Arguments& args, GridTeam& team, const Rotatin
         if (team.is_first()) {
             sizes.clear(end + 1);
             ends.clear(end + 1);
+            watch(team, args.stop, state.round, state.next_look);
             if (relaxed_load(messages.from_searchers()) > state.partings) relaxed_store(ends.of(end), 1u);
         }
         if (state.phase == LIST)

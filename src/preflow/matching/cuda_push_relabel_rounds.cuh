@@ -12,7 +12,7 @@ __device__ void clear_labels(const Sides& rows, const Sides& columns, u32 dead, 
 __device__ void begin_relabel(const Arguments& args, GridTeam& team, State& state) {
     clear_labels(args.rows, args.columns, dead_label(args), team);
     team.wait([&] {
-        state.end_round();
+        state.end_round(team);
         state.level = 0;
         ++state.relabels;
         state.phase = RELABEL;
@@ -46,7 +46,7 @@ __device__ void relabel_level(const Arguments& args, GridTeam& team, const Rotat
                 added.of(state.round + 1));
     team.wait([&] {
         const bool goes_on = added.read(state.round + 1) != 0;
-        state.end_round();
+        state.end_round(team);
         state.level += 2;
         ++state.levels;
         if (goes_on) return;
@@ -72,7 +72,7 @@ __device__ void resume(const Arguments& args, GridTeam& team, const RotatingSize
     }
     team.wait([&] {
         state.listed = sizes.read(state.round + 1);
-        state.end_round();
+        state.end_round(team);
         state.phase = state.listed > 0 ? (args.has_lists ? LIST : PUSH) : state.proves ? DONE : REPAIR;
         state.proves = 0;
         state.which = 0;
@@ -103,7 +103,7 @@ __device__ void list_active(const Arguments& args, GridTeam& team, const Rotatin
     for (u32 i = team.thread(); shortens && i < active; i += team.num_threads())
         relaxed_store(&current[i], relaxed_load(&args.shortened[i]));
     team.wait([&] {
-        state.end_round();
+        state.end_round(team);
         if (shortens) {
             state.listed = active;
             ++state.shortened;
@@ -171,7 +171,7 @@ __device__ void push_all(const Arguments& args, GridTeam& team, const RotatingSi
     }
     team.wait([&] {
         const bool goes_on = args.has_lists || sizes.read(state.round + 1) != 0;
-        state.end_round();
+        state.end_round(team);
         state.which = 1 - state.which;
         ++state.loop;
         const bool is_due = state.loop == state.next_relabel && !state.is_beside;
@@ -194,7 +194,7 @@ __device__ void repair(const Arguments& args, GridTeam& team, const RotatingSize
     if (found > 0 && lane_id() == 0) relaxed_fetch_add(sizes.of(state.round + 1), static_cast<u32>(found));
     team.wait([&] {
         const u64 free = sizes.read(state.round + 1);
-        state.end_round();
+        state.end_round(team);
         state.goes_beside = args.search_blocks > 0 && free < state.free;
         state.free = free;
         state.is_beside = 0;

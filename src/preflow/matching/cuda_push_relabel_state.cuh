@@ -1,7 +1,7 @@
 // What the kernel of cuda_push_relabel.cu works on and where it stands. mu is row_mate and column_mate here, psi the
 // labels.
-#include "grid.cuh"
 #include "lanes.cuh"
+#include "stop.cuh"
 #include "worklist.cuh"
 
 // No partner (-1 in the paper), and a column that no augmenting path begins at (-2).
@@ -28,13 +28,15 @@ struct State {
     u64 is_beside;     // whether one does
     u64 partings;      // how often the grid has parted in two
     u64 taken_over;    // relabels that ran beside pushes
+    u64 next_look;     // whether to stop
     // What the blocks change that search, while the grid is parted: the level of the relabel beside, barriers so far,
     // and whether it is over; and the levels of all relabels.
     u64 search_level, search_round, search_is_over, levels;
 
-    __device__ void end_round() {
+    template <class Team>
+    __device__ void end_round(const Team& team) {
+        rounds_left = team.is_last(round) ? 0 : rounds_left - min(rounds_left, 1ull);
         ++round;
-        if (rounds_left > 0) --rounds_left;
     }
 };
 constexpr u32 STATE_WORDS = sizeof(State) / sizeof(u64), SEARCH_WORDS = 4;
@@ -67,6 +69,7 @@ struct Arguments {
     u64 interval;          // or after so many rounds of pushes
     u64 search_blocks;     // that relabel beside pushes, zero if none do
     const u32* stops;      // not zero: only make what there is a matching
+    const i64* stop;       // what the host asks for
 };
 
 enum Count : u32 { PUSHES, EDGE_SCANS, COUNTS };

@@ -1,7 +1,7 @@
 // The persistent kernel of initial_proposals.py: rounds in which every listed row proposes to a free column, and then
 // every column takes the first of the rows that proposed to it. A warp looks at the edges of a row.
-#include "grid.cuh"
 #include "lanes.cuh"
+#include "stop.cuh"
 #include "worklist.cuh"
 
 // No partner, no proposal.
@@ -17,10 +17,12 @@ struct State {
     u64 round;        // barriers so far: which of the rotating counters is meant
     u64 size;         // rows that propose
     u64 turns;        // which of the two lists has them
+    u64 next_look;    // whether to stop
 
-    __device__ void end_round() {
+    template <class Team>
+    __device__ void end_round(const Team& team) {
+        rounds_left = team.is_last(round) ? 0 : rounds_left - min(rounds_left, 1ull);
         ++round;
-        if (rounds_left > 0) --rounds_left;
     }
 };
 constexpr u32 STATE_WORDS = sizeof(State) / sizeof(u64);
@@ -38,6 +40,7 @@ struct Arguments {
     u32* arrivals;
     u32* counters;
     u64* state;
+    const i64* stop;
 
     __device__ RotatingSizes sizes() const { return RotatingSizes{counters}; }
     __device__ u32* list(u64 turn) const { return rows + turn % 2 * num_rows; }
@@ -53,7 +56,7 @@ __device__ void begin(const Arguments& args, GridTeam& team, State& state) {
     }
     team.wait([&] {
         state.size = args.sizes().read(state.round + 1);
-        state.end_round();
+        state.end_round(team);
         state.phase = state.size > 0 ? PROPOSE : DONE;
     });
 }
@@ -90,7 +93,7 @@ __device__ void propose(const Arguments& args, GridTeam& team, State& state) {
         }
     }
     team.wait([&] {
-        state.end_round();
+        state.end_round(team);
         state.phase = TAKE;
     });
 }
@@ -115,7 +118,7 @@ __device__ void take(const Arguments& args, GridTeam& team, State& state) {
     }
     team.wait([&] {
         state.size = args.sizes().read(state.round + 1);
-        state.end_round();
+        state.end_round(team);
         ++state.turns;
         state.phase = state.size > 0 ? PROPOSE : DONE;
     });
@@ -131,7 +134,10 @@ KERNEL(proposals_slice, Arguments) {
     });
     while (state.phase != DONE && state.rounds_left > 0) {
         const u64 phase = state.phase;
-        if (team.is_first()) args.sizes().clear(state.round + 2);
+        if (team.is_first()) {
+            args.sizes().clear(state.round + 2);
+            watch(team, args.stop, state.round, state.next_look);
+        }
         if (phase == BEGIN)
             begin(args, team, state);
         else if (phase == PROPOSE)

@@ -17,12 +17,12 @@ import numpy as np
 
 from ..graph.device_bipartite import DeviceBipartiteGraph
 from ..solving.run import Control
-from .on_device import launches, require_room
+from .on_device import ARRIVAL_WORDS, launches, require_room
 from .state import Matching
 
 SOURCE = Path(__file__).with_suffix(".cu")
 #: Words of the kernel's state, and of counters.
-STATE_WORDS, COUNTER_WORDS = 5, 3 * 32
+STATE_WORDS, COUNTER_WORDS = 6, 3 * 32
 DONE = 3
 #: Bytes on the device: of an edge, a row and a column.
 BYTES = 0, 12, 4
@@ -43,6 +43,7 @@ class Arguments(NamedTuple):
     arrivals: Any
     counters: Any
     state: Any
+    stop: Any
 
 
 def start(graph: DeviceBipartiteGraph, matching: Matching, control: Control) -> None:
@@ -69,9 +70,10 @@ def start(graph: DeviceBipartiteGraph, matching: Matching, control: Control) -> 
         num_rows,
         num_columns,
         xp.empty(2 * num_rows, dtype=np.uint32),
-        xp.zeros(1, dtype=np.uint32),
+        xp.zeros(ARRIVAL_WORDS, dtype=np.uint32),
         xp.zeros(COUNTER_WORDS, dtype=np.uint32),
         xp.zeros(STATE_WORDS, dtype=np.uint64),
+        device.stop_word(control),
     )
     for _ in launches(device, SOURCE, "proposals_slice", arguments, DONE):
         if control.stopped:

@@ -15,6 +15,8 @@ from ..graph.placement import require_memory
 
 #: The first words of every kernel's state: where it stands, and how many barriers are left of a launch.
 PHASE, ROUNDS_LEFT = 0, 1
+#: Words in which all blocks arrive at barriers: see grid.cuh.
+ARRIVAL_WORDS = 2
 #: Barriers of one launch, some 0.1 s; and more launches than any graph needs: hours.
 ROUNDS_A_LAUNCH, MOST_LAUNCHES = 10_000, 100_000
 

@@ -3,9 +3,9 @@
 //
 // Between two barriers a residual capacity or an excess is touched by one thread only, or written by none. So they
 // are written by plain stores: on CPU threads ThreadSanitizer would tell of any that another thread reads or writes.
-#include "grid.cuh"
 #include "lanes.cuh"
 #include "residual.cuh"
+#include "stop.cuh"
 
 using u16 = unsigned short;
 
@@ -13,6 +13,7 @@ using u16 = unsigned short;
 struct State {
     u64 cycle;       // cycles so far
     u64 has_active;  // whether any vertex was active in the last one
+    u64 next_look;   // of the first thread, whether to stop
 };
 
 struct Arguments {
@@ -27,6 +28,7 @@ struct Arguments {
     u64* state;
     u64* counts;
     u64 cycles;         // of this launch, at least 1
+    const i64* stop;
 };
 
 struct Operations {
@@ -174,8 +176,13 @@ KERNEL(coloring_slice, Arguments) {
     Operations operations;
     const u64 begin = relaxed_load(&state->cycle);
     u64 cycle = begin;
-    bool has_active = true;
-    while (has_active && cycle < begin + args.cycles) has_active = run_cycle(args, team, cycle++, operations);
+    bool has_active = true, is_last = false;
+    for (; has_active && !is_last && cycle < begin + args.cycles; ++cycle) {
+        const u64 round = cycle * GridTeam::ROUNDS_A_LISTENING;  // all listen in every cycle
+        if (team.is_first()) watch(team, args.stop, round, state->next_look);
+        has_active = run_cycle(args, team, cycle, operations);
+        is_last = team.is_last(round);
+    }
     if (team.is_first()) {
         relaxed_store(&state->cycle, cycle);
         relaxed_store(&state->has_active, static_cast<u64>(has_active));

@@ -51,7 +51,7 @@ LONGEST_PERIOD = 16
 #: More global relabels than any network needs.
 MOST_SEARCHES = 10_000_000
 #: Words of the kernel's state.
-CYCLE, HAS_ACTIVE = range(2)
+CYCLE, HAS_ACTIVE, STATE_WORDS = 0, 1, 3
 ZERO = np.uint64(0)
 
 
@@ -90,6 +90,7 @@ class Arguments(NamedTuple):
     state: Any
     counts: Any
     cycles: int
+    stop: Any
 
 
 def color_periods(sizes: NDArray[np.int64], weighted: bool) -> NDArray[np.uint32]:
@@ -157,10 +158,11 @@ def solve(net: ResidualArrays, options: ColoringOptions, control: Control) -> ND
         num_colors,
         xp.empty(n, dtype=np.uint64),
         xp.zeros(num_colors + 1, dtype=np.uint32),
-        xp.zeros(1, dtype=np.uint32),
-        xp.zeros(2, dtype=np.uint64),
+        xp.zeros(2, dtype=np.uint32),
+        xp.zeros(STATE_WORDS, dtype=np.uint64),
         xp.zeros(3, dtype=np.uint64),
         0,
+        device.stop_word(control),
     )
     most_a_launch = max(1, BARRIERS_A_LAUNCH // (num_colors + 2))
     control.excess[:] = net.excess.sum(dtype=np.float64)

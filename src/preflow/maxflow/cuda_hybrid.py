@@ -105,7 +105,7 @@ def solve(net: ResidualArrays, options: HybridOptions, control: Control) -> NDAr
     """
     device = runtime.find_device()
     on_device = to_device(device, net)
-    steps = make_steps(device, on_device, options.cycles)
+    steps = make_steps(device, on_device, options.cycles, control)
     n = len(net.excess)
     height = np.full(n, n + 1, dtype=np.uint32)
     order = np.empty(n, dtype=np.uint32)

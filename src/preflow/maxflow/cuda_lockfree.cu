@@ -1,6 +1,7 @@
 // The kernels of cuda_lockfree.py and cuda_hybrid.py: pushes and relabels without locks, one thread a vertex, and
 // searches, while nothing moves or beside the pushes.
 #include "search.cuh"
+#include "stop.cuh"
 
 // What the threads of a launch did, and on how many vertices in the last cycle.
 enum Count : u32 { PUSHES, RELABELS, ARC_SCANS, PUSHES_BESIDE_SEARCH, ACTIVE, COUNTS };
@@ -11,6 +12,8 @@ struct StepArguments {
     const u32* searching;  // not zero while a search runs beside
     u64* counts;
     u64 cycles;            // steps of each vertex
+    const i64* stop;
+    CycleWatch* watch;
 };
 
 // Pushes once, to the lowest neighbour, or relabels, if `v` is active. Its excess is read before its arcs, and a
@@ -67,7 +70,7 @@ __device__ void add_up(u64* total, u64 amount) {
 KERNEL(take_steps, StepArguments) {
     const u32 n = static_cast<u32>(args.net.num_vertices);
     u64 counts[COUNTS] = {};
-    for (u64 cycle = 0; cycle < args.cycles; ++cycle) {
+    for (u64 cycle = 0; cycle < args.cycles && !args.watch->sees(args.stop, cycle); ++cycle) {
         counts[ACTIVE] = 0;
         for (u32 v = grid_thread(); v < n; v += grid_threads()) step(args, v, counts);
     }

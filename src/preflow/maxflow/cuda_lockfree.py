@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..cuda import runtime
-from ..cuda.runtime import Device
+from ..cuda.runtime import WATCH_WORDS, Device
 from ..errors import SolverError
 from ..graph.device_residual import DeviceNetwork, from_device, search_room, to_device
 from ..graph.residual import ResidualArrays
@@ -42,7 +42,7 @@ from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS
 
 SOURCE = Path(__file__).with_suffix(".cu")
-#: Positions in StepArguments.counts, after pushes, relabels and arc scans.
+#: Positions in StepArguments.counts, after pushes, relabels and arc scans, and their number.
 PUSHES_BESIDE_SEARCH, ACTIVE, COUNTS = 3, 4, 5
 #: Positions in SearchArguments.outcome, and the words of 64 bits that its counters take.
 ACTIVE_EXCESS, REVIVED, OUTCOMES = 0, 1, 2
@@ -82,6 +82,8 @@ class StepArguments(NamedTuple):
     searching: Any
     counts: Any
     cycles: int
+    stop: Any
+    watch: Any
 
 
 class SearchArguments(NamedTuple):
@@ -96,7 +98,7 @@ class SearchArguments(NamedTuple):
     outcome: Any
 
 
-def make_steps(device: Device, net: DeviceNetwork, cycles: int) -> StepArguments:
+def make_steps(device: Device, net: DeviceNetwork, cycles: int, control: Control) -> StepArguments:
     """Return the arguments of the kernel that pushes and relabels; the heights are yet to be set."""
     xp = device.xp
     return StepArguments(
@@ -105,6 +107,8 @@ def make_steps(device: Device, net: DeviceNetwork, cycles: int) -> StepArguments
         xp.zeros(1, dtype=np.uint32),
         xp.zeros(COUNTS, dtype=np.uint64),
         cycles,
+        device.stop_word(control),
+        xp.zeros(WATCH_WORDS, dtype=np.uint64),
     )
 
 
@@ -112,6 +116,7 @@ def launch_steps(device: Device, steps: StepArguments, most_blocks: int) -> None
     """Start the pushes and relabels, with a thread for each vertex in at most so many blocks."""
     blocks = -(-steps.net.num_vertices // device.block_threads)
     steps.counts[:] = 0
+    steps.watch[:] = 0
     device.launch(SOURCE, "take_steps", max(1, min(blocks, most_blocks)), device.block_threads, steps)
 
 
@@ -192,7 +197,7 @@ def first_stage(
     """Push excess until none can reach the sink; return the heights, exact."""
     xp, n = device.xp, net.num_vertices
     concurrent = options.relabel == "concurrent"
-    steps = make_steps(device, net, options.cycles)
+    steps = make_steps(device, net, options.cycles, control)
     search = SearchArguments(
         net,
         steps.height,

@@ -43,6 +43,7 @@ struct Pace {
     u32 report_at;    // work that a warp does before it tells
     u32 most_visits;  // of a warp, before a search is due
     u64 deadline;     // on the clock, when one is due if the first warp has nothing to do
+    u64 next_look;    // of the first warp, whether to stop
     SharedSignals signals;
 };
 
@@ -77,7 +78,9 @@ __device__ u32 discharge_inbox(const Arguments& args, const Dischargers& team, P
         const u64 most = args.step_limit + args.step_percent * state.level / 100 +
                          SWEEPS * state.active / (num_warps * VERTICES);
         pace.most_visits = static_cast<u32>(min(most, 0xffffffffull));
-        pace.deadline = nanoseconds() + args.time_percent * state.last_nanoseconds / 100;
+        const u64 now = nanoseconds();
+        pace.deadline = now + args.time_percent * state.last_nanoseconds / 100;
+        pace.next_look = now + NANOSECONDS_A_LOOK;
         pace.signals.clear();
     }
     __syncthreads();
@@ -107,6 +110,8 @@ __device__ u32 discharge_inbox(const Arguments& args, const Dischargers& team, P
         const bool is_short = num_entries < num_leaders;
         ahead.place += min(num_entries, num_leaders);
         if (threadIdx.x / WARP % LOOKS_EVERY == 0) pace.signals.update(counters);
+        if (warp == 0 && lane_id() == 0 && sees_stop(args.stop, pace.next_look))
+            relaxed_store(&counters.base[OVER], 1u);
         if (!__any_sync(ALL_LANES, v != NO_VERTEX)) {
             if (!resting) rest(counters, operations);
             resting = true;
@@ -197,7 +202,7 @@ __device__ void discharge_all(const Arguments& args, GridTeam& team, AddingTeam&
 }
 
 // What cuda_pushrelabel.py knows, too.
-static_assert(sizeof(State) == 8 * 21 && sizeof(Waves) == 4 * (539 + 2 * MOST_REVIVED) && sizeof(Pace) <= 80 &&
+static_assert(sizeof(State) == 8 * 22 && sizeof(Waves) == 4 * (539 + 2 * MOST_REVIVED) && sizeof(Pace) <= 80 &&
               sizeof(AddingTeam) == 32 && sizeof(Operations) == 24);
 static_assert(STARTS + 2 * Timetable::SIZE == 48 * 32);
 

@@ -37,9 +37,9 @@ from .paired_capacities import paired_capacities
 
 SOURCE = Path(__file__).with_suffix(".cu")
 #: Words of 32 bits that the counters of a round take, and of 64 bits that the kernel's state takes.
-COUNTER_WORDS, STATE_WORDS = 48 * 32, 21
+COUNTER_WORDS, STATE_WORDS = 48 * 32, 22
 PHASE, ROUNDS_LEFT, SEARCHES, NANOSECONDS = 0, 1, 9, 14
-DONE = 3
+START, DISCHARGE, DONE = 0, 2, 3
 #: Words of 32 bits in which blocks arrive at barriers: one and two of 64 bits, each on its own cache line.
 ARRIVALS = 3 * 32
 #: Pieces of arcs in one of a block's two lists in shared memory, and how many of them it keeps to itself.
@@ -187,6 +187,7 @@ class Arguments(NamedTuple):
     reach_percent: int
     rest_percent: int
     idle_percent: int
+    stop: Any
 
 
 class InboxRoom(NamedTuple):
@@ -262,6 +263,7 @@ def first_stage(
         options.reach_percent,
         options.rest_percent,
         options.idle_percent,
+        device.stop_word(control),
     )
     control.excess[:] = float(found.excess)
     search_lanes = options.lanes or lanes_for(n, m)
@@ -299,8 +301,10 @@ def push_until_done(
     net = arguments.net
     threads = device.block_threads
     while True:
-        if control.stopped:
-            arguments = arguments._replace(only_search=1)
+        if control.stopped:  # one search more, which nothing stops, instead of a phase that is about to begin
+            arguments = arguments._replace(only_search=1, stop=device.never)
+            if device.to_host(arguments.state)[PHASE] == DISCHARGE:
+                arguments.state[PHASE] = START
         arguments.state[ROUNDS_LEFT] = ROUNDS_A_LAUNCH
         arguments.arrivals[:] = 0
         device.launch(

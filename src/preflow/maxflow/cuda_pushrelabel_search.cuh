@@ -32,6 +32,7 @@ __device__ void start_search(const Arguments& args, GridTeam& team, const Counte
     u64 wanted = 0, active = 0;
     const u64 began = nanoseconds();
     counters.clear_later(team, round);
+    if (team.is_first()) watch(team, args.stop, round, state.next_look);
     for (u32 v = team.thread(); v < n; v += team.num_threads())
         wanted += relaxed_load(&args.net.excess[v]) > 0 && height_of(relaxed_load(&args.label[v])) != n + DEAD;
     const u32 num_near = static_cast<u32>(args.num_near_sink);
@@ -51,6 +52,7 @@ __device__ void start_search(const Arguments& args, GridTeam& team, const Counte
     count(counters.wanted().of(round + 1), wanted);
     count(counters.active().of(round + 1), active);
     team.wait([&] {
+        state.listen(team);
         state.begin = state.end = state.level = state.last_level = state.active = 0;
         state.wanted = counters.wanted().read(round + 1);
         end_level(args, state, counters.reached().read(round + 1), counters.active().read(round + 1));
@@ -74,6 +76,7 @@ __device__ void expand_wide_levels(const Arguments& args, GridTeam& team, const 
         u32* const reached = counters.reached().of(state.round + 1);
         const u64 mark = mark_of(state);
         counters.clear_later(team, state.round);
+        if (team.is_first()) watch(team, args.stop, state.round, state.next_look);
         expand_level<SEARCH_LANES, SEARCH_ARCS, false, true, LABEL_FIRST>(
             team, args.net, LabelMarks{args.label}, static_cast<u32>(state.end - state.begin),
             [&](u32 i) { return ReachedArcs<u64>{range_of(relaxed_load(&level[i])), mark}; },
@@ -87,6 +90,7 @@ __device__ void expand_wide_levels(const Arguments& args, GridTeam& team, const 
             relaxed_fetch_add(counters.active().of(state.round + 1), *list.active);
         team.wait([&] {
             list.clear();
+            state.listen(team);
             end_level(args, state, counters.reached().read(state.round + 1),
                       counters.active().read(state.round + 1));
             ++state.levels;
@@ -119,6 +123,7 @@ __device__ void expand_narrow_levels(const Arguments& args, State& state, u64* p
             ++state.levels;
             ++state.levels_of_few;
             kept.clear();
+            if (GridTeam::listens(state.round) && sees_stop(args.stop, state.next_look)) state.rounds_left = 0;
         });
         num_kept = list.num_kept();
         which = 1 - which;
@@ -139,6 +144,7 @@ __device__ void finish_search(const Arguments& args, GridTeam& team, const Count
     const u64 search_blocks = state.end <= args.wave_width * state.level ? args.search_blocks : 0;
     const Inboxes inboxes = args.inboxes.split(Dischargers(search_blocks).num_warps(), n);
     counters.clear_later(team, state.round);
+    if (team.is_first()) watch(team, args.stop, state.round, state.next_look);
     for (u32 v = team.thread(); v < n; v += team.num_threads()) {
         const u64 label = relaxed_load(&args.label[v]);
         const bool has_excess = relaxed_load(&args.net.excess[v]) > 0;
@@ -162,6 +168,7 @@ __device__ void finish_search(const Arguments& args, GridTeam& team, const Count
         for (u32 k = WAVE_LIST_SIZES; k < STARTS; k += 32) relaxed_store(&counters.base[k], 0u);
     }
     team.wait([&] {
+        state.listen(team);
         state.end_round();
         state.last_nanoseconds = nanoseconds() - state.began;
         state.nanoseconds += state.last_nanoseconds;

@@ -1,8 +1,8 @@
 // What all parts of the kernel of cuda_pushrelabel.cu share: where it stands, its arguments and its counters.
-#include "grid.cuh"
 #include "inboxes.cuh"
 #include "lanes.cuh"
 #include "residual.cuh"
+#include "stop.cuh"
 #include "worklist.cuh"
 
 enum Phase : u64 { START, SEARCH, DISCHARGE, DONE };
@@ -25,7 +25,12 @@ struct State {
     u64 search_blocks;       // those that send waves in this phase
     u64 ended_idle;          // whether the last phase had waves and ended because most warps had nothing to do
     u64 in_vain;             // so many such phases in a row, after which a search reached most of the active vertices
+    u64 next_look;           // of the first thread, whether to stop
 
+    // Ends the launch if the first thread has said so, before the round ends.
+    __device__ void listen(const GridTeam& team) {
+        if (team.is_last(round)) rounds_left = 0;
+    }
     __device__ void end_round() {
         ++round;
         if (rounds_left > 0) --rounds_left;
@@ -61,6 +66,7 @@ struct Arguments {
     u64 reach_percent;      // of those levels, how far a wave goes
     u64 rest_percent;       // waves end when so many of the warps that discharge have had nothing to do
     u64 idle_percent;       // for so many hundredths of the time of that search
+    const i64* stop;
 };
 
 // Behind the counters of a round, each on a cache line of its own: what all share while some discharge, and the ends of

@@ -38,7 +38,10 @@ class Control:
     Attributes
     ----------
     stop : ndarray of int64, shape (1,)
-        Non-zero asks the kernels to return soon; they read it by an atomic load.
+        Non-zero asks the kernels to return soon; they read it by an atomic load. Kernels on a GPU look
+        every few milliseconds where :func:`preflow.cuda.runtime.stop_word_for` made it. Two things there
+        run to their end: the search that proves the bounds of a stopped solve, and a walk along augmenting
+        paths.
     threads : int
         How many threads the solver runs on.
     thread_counts : ndarray of uint64, shape (threads, at least the number of counters)

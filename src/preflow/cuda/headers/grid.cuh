@@ -4,8 +4,12 @@
 // alone, which costs a barrier of the block a level, with many the whole grid.
 #include "atomics.cuh"
 
-// All threads of the grid, or of some of its blocks; `arrivals` counts in device memory and is zero before the launch.
+// All threads of the grid, or of some of its blocks; `arrivals` is two words in device memory, zero before the launch:
+// a count, and what the first thread tells all.
 struct GridTeam {
+    // All listen in one of so many rounds: it takes a load.
+    static constexpr u64 ROUNDS_A_LISTENING = 8;
+
     u32* arrivals;
     u32 num_blocks;
     u32 first_block;
@@ -21,6 +25,14 @@ struct GridTeam {
     __device__ u32 thread() const { return block() * blockDim.x + threadIdx.x; }
     __device__ u32 num_threads() const { return num_blocks * blockDim.x; }
     __device__ bool is_first() const { return block() == 0 && threadIdx.x == 0; }
+
+    __device__ static bool listens(u64 round) { return round % ROUNDS_A_LISTENING == 0; }
+    // Says that the launch ends with a round in which all listen: for the first thread, before that round's barrier.
+    __device__ void tell_last(u64 round) const { relaxed_store(&arrivals[1], static_cast<u32>(round) + 1); }
+    // Whether it does, after the barrier and before the next one; so all threads hear the same.
+    __device__ bool is_last(u64 round) const {
+        return listens(round) && relaxed_load(&arrivals[1]) == static_cast<u32>(round) + 1;
+    }
 
     // What any thread wrote before is seen by all threads after. In between, when all have come, one thread of
     // each block calls `then`. Arrivals count up for ever: the difference to the target is modulo 2**32.
