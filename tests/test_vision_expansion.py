@@ -105,6 +105,48 @@ def test_energy_falls_to_a_labelling_that_is_proved(case):
         assert result.energy == least
 
 
+@settings(max_examples=25)
+@given(energies(metric=False), st.sampled_from(["data", "distance", "weights", "label_costs", "all"]))
+def test_float_terms(case, name):
+    """Sevenths, which float64 cannot hold: no move improves a labelling by more than rounding."""
+    energy, start = case
+    terms = {key: getattr(energy, key) for key in ("data", "distance", "weights", "label_costs")}
+    terms |= {key: values / 7 for key, values in terms.items() if name in (key, "all")}
+    connectivity = [list(offset) for offset in energy.offsets]
+    floats = LabelEnergy.from_arrays(**terms, connectivity=connectivity)
+    found = {tuple(labels.ravel()): floats.energy(labels) for labels in all_labellings(floats)}
+    for solve in [alpha_beta_swap] + [alpha_expansion] * floats.is_metric():
+        result = solve(floats, initial=start)
+        result.verify()
+        assert result.converged
+        assert result.energy == found[tuple(result.labels.ravel())]
+        assert all(after < before for before, after in itertools.pairwise(result.history))
+        if floats.num_labels == 2:
+            assert result.energy <= min(found.values()) + floats.rounding
+
+
+def test_float_image():
+    data = noisy_stripes()[0] + np.random.default_rng(2).random((4, 24, 30))
+    plain = alpha_expansion(data, truncated_linear(4, 2), 6.3)
+    plain.verify()
+    for scale in (2.0**-700, 2.0**900):
+        result = alpha_expansion(data * scale, truncated_linear(4, 2), 6.3 * scale)
+        assert (result.labels == plain.labels).all()
+        assert result.energy == plain.energy * scale
+    assert type(alpha_expansion(np.rint(data), potts(4), 6.0).energy) is int
+
+
+def test_distances_of_floats_are_a_metric_but_for_rounding():
+    """0.1 + 0.7 is less than 0.8 in float64."""
+    distance = np.array([[0, 0.1, 0.8], [0.1, 0, 0.7], [0.8, 0.7, 0]])
+    assert 0.1 + 0.7 < 0.8
+    data = np.random.default_rng(1).random((3, 5, 6))
+    alpha_expansion(data, distance).verify()
+    distance[0, 2] = distance[2, 0] = 0.81
+    with pytest.raises(InvalidInputError, match=r"more than the 0.1 \+ 0.7"):
+        alpha_expansion(data, distance)
+
+
 def test_expansion_stays_within_its_bound():
     for seed in range(5):
         rng = np.random.default_rng(seed)
@@ -201,8 +243,9 @@ def test_expansion_refuses_what_is_no_metric_and_names_it():
         ({"data": np.zeros((2, 4), int)}, "data has shape"),
         ({"data": np.zeros((2, 0, 4), int)}, "data has shape"),
         ({"data": np.full((2, 4, 4), np.nan)}, "data has values that are not finite"),
-        ({"data": np.full((2, 4, 4), 0.5)}, "data holds integers: scale"),
-        ({"data": np.full((2, 4, 4), "a")}, "data holds integers, got dtype"),
+        ({"data": np.full((2, 4, 4), "a")}, "data holds integers or floats, got dtype"),
+        ({"weights": -0.5}, "weights are not negative, got -0.5"),
+        ({"distance": [[0, 0.5], [0.25, 0]]}, r"symmetric, but \[0, 1\] is 0.5 and \[1, 0\] is 0.25"),
         ({"distance": potts(3)}, r"distance has shape \(2, 2\)"),
         ({"distance": [[0, 1], [2, 0]]}, r"symmetric, but \[0, 1\] is 1 and \[1, 0\] is 2"),
         ({"distance": [[0, -1], [-1, 0]]}, "distances are not negative"),
@@ -234,8 +277,11 @@ def test_large_terms():
     assert result.energy == 2**57
     with pytest.raises(CapacityOverflowError, match="2\\*\\*61"):
         alpha_expansion(data, potts(2), 2**61)
-    with pytest.raises(CapacityOverflowError, match="2\\*\\*61"):
-        alpha_expansion(data.astype(float) * 100, potts(2))
+    huge = alpha_expansion(data * 100.0, potts(2), 2.0**63)
+    huge.verify()
+    assert huge.energy == 2.0**63
+    with pytest.raises(CapacityOverflowError, match="2\\*\\*1000"):
+        alpha_expansion(data * 2.0**950, potts(2))
 
 
 def test_masked_data_and_too_many_labels():

@@ -42,14 +42,15 @@ class Labelling:
     Attributes
     ----------
     labels : ndarray of int64, shape (h, w) or (d, h, w)
-    energy : int
-        Its energy, exact.
-    history : tuple of int
+    energy : int or float
+        Its energy: exact for integers, within ``energy_terms.rounding`` for floats.
+    history : tuple of int or float
         Energy at the start and after every move that lowered it.
     moves, sweeps : int
         Minimum cuts that were solved, and passes over all labels or pairs of labels begun.
     converged : bool
-        Whether no move of the kind improves the labelling; False where a limit ended the search.
+        Whether no move of the kind improves the labelling, by more than rounding where terms are floats;
+        False where a limit ended the search.
     stopped : bool
         Whether that was the time limit.
     kind : {"expansion", "swap"}
@@ -59,8 +60,8 @@ class Labelling:
     """
 
     labels: NDArray[np.int64]
-    energy: int
-    history: tuple[int, ...]
+    energy: int | float
+    history: tuple[int | float, ...]
     moves: int
     sweeps: int
     converged: bool
@@ -139,7 +140,7 @@ def alpha_expansion(
     InvalidInputError
         A malformed term, see :meth:`LabelEnergy.from_arrays`, or distances that are no metric.
     CapacityOverflowError
-        The terms sum to more than 2**61.
+        The terms sum to more than 2**61, those of floats to more than 2**1000.
 
     Notes
     -----
@@ -202,7 +203,7 @@ def alpha_beta_swap(
 class _Search:
     """A labelling on its way down, one move after the other."""
 
-    def __init__(self, state: State, energy: int, cuts: Cuts) -> None:
+    def __init__(self, state: State, energy: int | float, cuts: Cuts) -> None:
         self.state, self.energy, self.cuts = state, energy, cuts
         self.history = [energy]
         self.sweeps = 0
@@ -228,7 +229,8 @@ class _Search:
     def lowers_energy(self, move: tuple[int, ...]) -> bool:
         """Make the best move to a label, or between two, and tell whether it lowers the energy."""
         choice = self.state.expansion(*move) if len(move) == 1 else self.state.swap(*move)
-        least, switched = 0, None
+        least: int | float = -2 * self.state.terms.rounding
+        switched = None
         now = choice.energy(choice.current)
         for candidate in self.cuts.candidates(choice, move):
             change = choice.energy(candidate) - now
@@ -236,8 +238,10 @@ class _Search:
                 least, switched = change, candidate
         if switched is not None:
             self.state.change(choice, switched, move)
-            # Moves count everything twice.
-            self.energy += least // 2
+            if self.state.terms.is_float:
+                self.energy = self.state.terms.energy(self.state.labels)
+            else:
+                self.energy += least // 2  # moves count everything twice
             self.history.append(self.energy)
         return switched is not None
 
@@ -296,7 +300,7 @@ def _start(energy: LabelEnergy, initial: ArrayLike | None) -> NDArray[np.int64]:
         return energy.checked_labels(initial)
     labels: NDArray[np.int64] = energy.data.argmin(axis=0)
     if energy.label_costs.any():
-        totals = energy.data.sum(axis=tuple(range(1, energy.data.ndim)), dtype=np.int64)
+        totals = energy.data.sum(axis=tuple(range(1, energy.data.ndim)), dtype=energy.dtype)
         single = np.full(energy.shape, int((totals + energy.label_costs).argmin()))
         if energy.energy(single) < energy.energy(labels):
             return single

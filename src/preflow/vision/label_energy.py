@@ -2,7 +2,8 @@
 
 Boykov, Veksler and Zabih, "Fast approximate energy minimization via graph cuts", PAMI 2001; label costs are
 those of Delong, Osokin, Isack and Boykov, "Fast approximate energy minimization with label costs", IJCV 2012
-(first CVPR 2010). All numbers are integers, so that energies are exact.
+(first CVPR 2010). Energies of integers are exact. If any term is a fractional float, all sums are float64,
+and `rounding` bounds what they may be off by.
 """
 
 from __future__ import annotations
@@ -23,6 +24,10 @@ from ..graph.neighbourhood import Box, half_neighbourhood, pair_boxes
 MOST_LABELS = 1024
 #: The sum of all terms of an energy stays below this, so that moves, which double it, fit int64.
 LARGEST_ENERGY = 2**61
+#: The same for floats, far from where sums of them overflow.
+LARGEST_FLOAT_ENERGY = 2.0**1000
+#: Relative error of the sum of all terms in float64, and of what moves compute from them.
+ROUNDING = 2.0**-40
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,20 +39,20 @@ class LabelEnergy:
 
     Attributes
     ----------
-    data : ndarray of int16, int32 or int64, shape (labels, h, w) or (labels, d, h, w)
-    distance : ndarray of int64, shape (labels, labels)
+    data : ndarray of int16, int32, int64 or float64, shape (labels, h, w) or (labels, d, h, w)
+    distance : ndarray of int64 or float64, shape (labels, labels)
         Symmetric, zero on the diagonal, nowhere negative.
-    weights : ndarray of int16, int32 or int64, shape (directions, h, w) or (directions, d, h, w)
+    weights : ndarray of the same dtypes, shape (directions, h, w) or (directions, d, h, w)
         Of a pixel and its neighbour in each of the directions `offsets`, one of every two opposite ones.
     offsets : tuple of tuples of int
-    label_costs : ndarray of int64, shape (labels,)
+    label_costs : ndarray of int64 or float64, shape (labels,)
     """
 
     data: NDArray[Any]
-    distance: NDArray[np.int64]
+    distance: NDArray[Any]
     weights: NDArray[Any]
     offsets: tuple[tuple[int, ...], ...]
-    label_costs: NDArray[np.int64]
+    label_costs: NDArray[Any]
 
     @classmethod
     def from_arrays(
@@ -61,31 +66,32 @@ class LabelEnergy:
     ) -> LabelEnergy:
         """Check the terms of an energy and return it.
 
-        Arrays of 16, 32 or 64 bits are not copied: leave them unchanged as long as the energy is used.
+        Floats that are all integers up to 2**61 count as integers. Arrays of 16, 32 or 64 bits are not
+        copied: leave them unchanged as long as the energy is used.
 
         Parameters
         ----------
-        data : array_like of integers, shape (labels, h, w) or (labels, d, h, w)
-            What each label costs at each pixel; may be negative.
-        distance : array_like of integers, shape (labels, labels)
+        data : array_like, shape (labels, h, w) or (labels, d, h, w)
+            What each label costs at each pixel; integers or finite floats, also negative.
+        distance : array_like, shape (labels, labels)
             What neighbours of these labels cost, such as :func:`potts` or :func:`truncated_linear` return.
-        weights : array_like of integers
+        weights : array_like
             Factors of the distances: one for all neighbours, or an array of shape
             ``(connectivity // 2, h, w)`` whose entry [k, p] is that of pixel p and its neighbour in the k-th
             of `offsets`; entries of neighbours outside are ignored.
         connectivity : int or list of offsets, optional
             4 or 8 neighbours in an image, 6, 18 or 26 in a volume, or a list of forward offsets; default:
             what `weights` has, else 4 and 6.
-        label_costs : array_like of integers, shape (labels,), optional
+        label_costs : array_like, shape (labels,), optional
             What using each label costs, however many pixels have it.
 
         Raises
         ------
         InvalidInputError
-            No label or too many, shapes that do not fit, values that are no integers, distances that are
+            No label or too many, shapes that do not fit, values that are not finite, distances that are
             negative, not symmetric or not zero between equal labels, negative weights or label costs.
         CapacityOverflowError
-            The terms sum to more than 2**61.
+            The terms sum to more than 2**61, those of floats to more than 2**1000.
 
         Examples
         --------
@@ -93,7 +99,7 @@ class LabelEnergy:
         >>> energy.energy([[0, 1]]), energy.energy([[0, 0]])
         (4, 5)
         """
-        costs = _integers("data", data)
+        costs = _numbers("data", data)
         if costs.ndim not in (3, 4) or 0 in costs.shape[1:]:
             raise InvalidInputError(
                 f"data has shape (labels, height, width) or a volume's, got {costs.shape}"
@@ -102,27 +108,46 @@ class LabelEnergy:
         if labels == 0:
             raise InvalidInputError("there are no labels: data has shape " + str(costs.shape))
         _check_count(labels)
-        factors = _integers("weights", weights)
+        factors = _numbers("weights", weights)
         if connectivity is None:
             connectivity = 2 * (len(factors) if factors.ndim == costs.ndim else len(shape))
         offsets = half_neighbourhood(len(shape), connectivity)
         expected = (len(offsets), *shape)
         if factors.ndim and factors.shape != expected:
             raise InvalidInputError(f"weights is a number or has shape {expected}, got {factors.shape}")
-        if factors.size and int(factors.min()) < 0:
-            raise InvalidInputError(f"weights are not negative, got {int(factors.min())}")
-        once = np.zeros(labels, dtype=np.int64)
+        if factors.size and factors.min() < 0:
+            raise InvalidInputError(f"weights are not negative, got {factors.min()}")
+        once: NDArray[Any] = np.zeros(labels, dtype=np.int64)
         if label_costs is not None:
-            once = _integers("label_costs", label_costs).astype(np.int64)
+            once = _wide(_numbers("label_costs", label_costs))
             if once.shape != (labels,):
                 raise InvalidInputError(f"label_costs has shape ({labels},), got {once.shape}")
-            if int(once.min()) < 0:
-                raise InvalidInputError(f"label_costs are not negative, got {int(once.min())}")
+            if once.min() < 0:
+                raise InvalidInputError(f"label_costs are not negative, got {once.min()}")
         far = _checked_distance(distance, labels)
         energy = cls(costs, far, np.broadcast_to(factors, expected), tuple(offsets), once)
-        if energy.bound() > LARGEST_ENERGY:
+        if energy.is_float:
+            if not energy.bound() <= LARGEST_FLOAT_ENERGY:
+                raise CapacityOverflowError("the terms of the energy sum to more than 2**1000")
+        elif energy.bound() > LARGEST_ENERGY:
             raise CapacityOverflowError("the terms of the energy sum to more than 2**61")
         return energy
+
+    @property
+    def is_float(self) -> bool:
+        """Whether any term is a float that is no integer up to 2**61; energies are floats then."""
+        terms = (self.data, self.distance, self.weights, self.label_costs)
+        return any(values.dtype.kind == "f" for values in terms)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """int64 or float64: what sums of terms are computed in."""
+        return np.dtype(np.float64 if self.is_float else np.int64)
+
+    @property
+    def rounding(self) -> float:
+        """By how much the energies of two labellings may differ from what is computed: 0 for integers."""
+        return ROUNDING * self.bound() if self.is_float else 0
 
     @property
     def num_labels(self) -> int:
@@ -134,8 +159,8 @@ class LabelEnergy:
         """Shape of the image or volume."""
         return self.data.shape[1:]
 
-    def energy(self, labels: ArrayLike) -> int:
-        """Return the energy of a labelling.
+    def energy(self, labels: ArrayLike) -> int | float:
+        """Return the energy of a labelling: exact for integers, within `rounding` for floats.
 
         Parameters
         ----------
@@ -147,10 +172,12 @@ class LabelEnergy:
             Another shape, or a label that is not there.
         """
         chosen = self.checked_labels(labels)
-        total = int(np.take_along_axis(self.data, chosen[np.newaxis], axis=0).sum(dtype=np.int64))
+        paid = np.take_along_axis(self.data, chosen[np.newaxis], axis=0)
+        total: int | float = paid.sum(dtype=self.dtype).item()
         for weight, here, there in self.directions():
-            total += int((weight * self.distance[chosen[here], chosen[there]]).sum())
-        return total + int(self.label_costs[np.unique(chosen)].sum())
+            total += (weight * self.distance[chosen[here], chosen[there]]).sum(dtype=self.dtype).item()
+        total += self.label_costs[np.unique(chosen)].sum(dtype=self.dtype).item()
+        return total
 
     def directions(self) -> Iterator[tuple[NDArray[Any], Box, Box]]:
         """Yield for each direction the weights, and the boxes of all pixels and of their neighbours."""
@@ -184,12 +211,18 @@ class LabelEnergy:
             raise InvalidInputError(f"labels go from 0 to {self.num_labels - 1}")
         return chosen.astype(np.int64)
 
-    def bound(self) -> int:
+    def bound(self) -> int | float:
         """Return a bound on the absolute value of any sum of terms."""
         pixels = int(np.prod(self.shape))
-        largest = max(abs(int(self.data.min())), abs(int(self.data.max())))
-        pairs = len(self.offsets) * pixels * int(self.weights.max(initial=0)) * int(self.distance.max())
-        return pixels * largest + pairs + int(sum(self.label_costs.tolist()))
+        pairs = len(self.offsets) * pixels * self.weights.max(initial=0).item() * self.distance.max().item()
+        costs: int | float = sum(self.label_costs.tolist())
+        total: int | float = pixels * self.largest_data() + pairs + costs
+        return total
+
+    def largest_data(self) -> int | float:
+        """Return the largest absolute value of the data term of a pixel."""
+        largest: int | float = max(abs(self.data.min().item()), abs(self.data.max().item()))
+        return largest
 
     def __repr__(self) -> str:
         shape = " x ".join(map(str, self.shape))
@@ -232,22 +265,26 @@ def _check_count(labels: int) -> None:
         raise InvalidInputError(f"there are {labels:,} labels, at most {MOST_LABELS:,} are supported")
 
 
-def _broken_triangle(distance: NDArray[np.int64]) -> tuple[int, int, int] | None:
-    """Return labels a, middle, b whose distances break the triangle inequality, if there are any."""
+def _broken_triangle(distance: NDArray[Any]) -> tuple[int, int, int] | None:
+    """Return labels a, middle, b whose distances break the triangle inequality, if there are any.
+
+    Floats break it where they exceed a sum by more than rounding.
+    """
     for middle, row in enumerate(distance):
-        longer = distance > row[:, np.newaxis] + row
+        around = row[:, np.newaxis] + row
+        longer = distance > (around * (1 + ROUNDING) if around.dtype.kind == "f" else around)
         if longer.any():
             a, b = np.argwhere(longer)[0].tolist()
             return a, middle, b
     return None
 
 
-def _checked_distance(distance: ArrayLike, labels: int) -> NDArray[np.int64]:
-    far = _integers("distance", distance).astype(np.int64)
+def _checked_distance(distance: ArrayLike, labels: int) -> NDArray[Any]:
+    far = _wide(_numbers("distance", distance))
     if far.shape != (labels, labels):
         raise InvalidInputError(f"distance has shape ({labels}, {labels}), got {far.shape}")
-    if int(far.min()) < 0:
-        raise InvalidInputError(f"distances are not negative, got {int(far.min())}")
+    if far.min() < 0:
+        raise InvalidInputError(f"distances are not negative, got {far.min()}")
     if np.diagonal(far).any():
         raise InvalidInputError("the distance of a label to itself is zero")
     if (far != far.T).any():
@@ -258,20 +295,21 @@ def _checked_distance(distance: ArrayLike, labels: int) -> NDArray[np.int64]:
     return far
 
 
-def _integers(name: str, values: ArrayLike) -> NDArray[Any]:
-    """Return integers as int16, int32 or int64; floats are taken where they are exact integers."""
+def _wide(values: NDArray[Any]) -> NDArray[Any]:
+    return values.astype(np.float64 if values.dtype.kind == "f" else np.int64)
+
+
+def _numbers(name: str, values: ArrayLike) -> NDArray[Any]:
+    """Return numbers as int16, int32 or int64 where all are integers, else as float64."""
     array = as_array(values, name)
     if array.dtype.kind == "f":
         if not np.isfinite(array).all():
             raise InvalidInputError(f"{name} has values that are not finite")
-        if (np.abs(array) > LARGEST_ENERGY).any():
-            raise CapacityOverflowError(f"{name} has values above 2**61")
-        whole = array.astype(np.int64)
-        if (whole != array).any():
-            raise InvalidInputError(f"{name} holds integers: scale the values and round them")
-        array = whole
+        if (array != np.rint(array)).any() or (np.abs(array) > LARGEST_ENERGY).any():
+            return array.astype(np.float64)
+        array = array.astype(np.int64)
     if array.dtype.kind not in "iu":
-        raise InvalidInputError(f"{name} holds integers, got dtype {array.dtype}")
+        raise InvalidInputError(f"{name} holds integers or floats, got dtype {array.dtype}")
     if array.size and not -LARGEST_ENERGY <= int(array.min()) <= int(array.max()) <= LARGEST_ENERGY:
         raise CapacityOverflowError(f"{name} has values above 2**61")
     smallest = np.promote_types(array.dtype, np.int16)

@@ -39,13 +39,13 @@ class Move(NamedTuple):
         Who has switched as labels are now.
     free : ndarray of bool, or None
         Who may switch; None where all may.
-    unary : ndarray of int
+    unary : ndarray of int or float64
         What a pixel pays to switch.
-    pairs : ndarray of int, shape (directions, *box)
+    pairs : ndarray of int or float64, shape (directions, *box)
         What neighbours pay if one of the two switches.
-    entry : int
+    entry : int or float
         What is paid if any pixel switches.
-    groups : list of (mask, int)
+    groups : list of (mask, int or float)
         What is saved if all pixels of the mask switch.
     offsets : tuple of tuples of int
     """
@@ -55,16 +55,16 @@ class Move(NamedTuple):
     free: NDArray[np.bool_] | None
     unary: NDArray[Any]
     pairs: NDArray[Any]
-    entry: int
-    groups: list[tuple[NDArray[np.bool_], int]]
+    entry: int | float
+    groups: list[tuple[NDArray[np.bool_], int | float]]
     offsets: tuple[tuple[int, ...], ...]
 
-    def energy(self, switched: NDArray[np.bool_]) -> int:
+    def energy(self, switched: NDArray[np.bool_]) -> int | float:
         """Return the change of twice the energy if these pixels switch and the others stay."""
-        total = int(self.unary[switched].sum(dtype=np.int64))
+        total = _total(self.unary[switched])
         for pair, offset in zip(self.pairs, self.offsets, strict=True):
             here, there = pair_boxes(self.unary.shape, offset)
-            total += int(pair[here][switched[here] != switched[there]].sum(dtype=np.int64))
+            total += _total(pair[here][switched[here] != switched[there]])
         if self.entry and switched.any():
             total += self.entry
         return total - sum(saved for mask, saved in self.groups if switched[mask].all())
@@ -75,10 +75,9 @@ class State:
 
     def __init__(self, energy: LabelEnergy, labels: NDArray[np.int64]) -> None:
         self.terms, self.labels = energy, labels.copy()
-        far, weight = int(energy.distance.max()), int(energy.weights.max(initial=0))
-        largest = max(abs(int(energy.data.min())), abs(int(energy.data.max())))
-        narrow = 4 * largest + 8 * len(energy.offsets) * far * weight <= LARGEST_NARROW
-        self.dtype = np.dtype(np.int32 if narrow else np.int64)
+        far, weight = energy.distance.max().item(), energy.weights.max(initial=0).item()
+        narrow = 4 * energy.largest_data() + 8 * len(energy.offsets) * far * weight <= LARGEST_NARROW
+        self.dtype = np.dtype(np.int32) if narrow and not energy.is_float else energy.dtype
         self.distance = energy.distance.astype(self.dtype)
         self.paid = np.take_along_axis(energy.data, labels[np.newaxis], axis=0)[0].astype(self.dtype)
         self.apart = np.zeros(energy.weights.shape, self.dtype)
@@ -97,10 +96,11 @@ class State:
             unary[here] += difference - apart
             unary[there] -= difference + apart
             pairs[k][here] = first + second - apart
+        np.maximum(pairs, 0, out=pairs)  # which only rounding makes negative: distances are a metric
         costs = energy.label_costs
-        entry = 0 if self.used[alpha] else 2 * int(costs[alpha])
+        entry = 0 if self.used[alpha] else 2 * costs[alpha].item()
         groups = [
-            (self.labels == label, 2 * int(costs[label]))
+            (self.labels == label, 2 * costs[label].item())
             for label in np.flatnonzero((costs > 0) & (self.used > 0)).tolist()
             if label != alpha and self._may_vanish(label, unary, pairs)
         ]
@@ -114,11 +114,11 @@ class State:
         even then it costs more than it saves, the label stays, and a plain grid finds the best move.
         """
         mask = self.labels == label
-        cost = int(unary[mask].sum(dtype=np.int64))
+        cost = _total(unary[mask])
         for pair, offset in zip(pairs, self.terms.offsets, strict=True):
             here, there = pair_boxes(mask.shape, offset)
-            cost -= int(pair[here][mask[here] != mask[there]].sum(dtype=np.int64))
-        return cost < 2 * int(self.terms.label_costs[label])
+            cost -= _total(pair[here][mask[here] != mask[there]])
+        return bool(cost < 2 * self.terms.label_costs[label].item())
 
     def swap(self, alpha: int, beta: int) -> Move:
         """Return the move in which pixels of two labels choose again; those that switch get `alpha`."""
@@ -138,8 +138,8 @@ class State:
             unary[there] += weight * prefer[here]
             pairs[k][here] = 2 * weight * self.distance[alpha, beta] * (free[here] & free[there])
         unary[~free] = 0
-        groups = [(free, 2 * int(energy.label_costs[beta]))] if energy.label_costs[beta] else []
-        entry = 2 * int(energy.label_costs[alpha])
+        groups = [(free, 2 * energy.label_costs[beta].item())] if energy.label_costs[beta] else []
+        entry = 2 * energy.label_costs[alpha].item()
         return Move(box, labels == alpha, free, unary, pairs, entry, groups, energy.offsets)
 
     def change(self, move: Move, switched: NDArray[np.bool_], labels: tuple[int, ...]) -> None:
@@ -197,7 +197,7 @@ class Cuts:
             yield move.free
             move = move._replace(groups=[])
         # Nobody gains by switching, so nobody does.
-        if not move.groups and int(move.unary.min(initial=0)) >= 0:
+        if not move.groups and move.unary.min(initial=0) >= 0:
             if len(labels) == 2:
                 yield np.zeros_like(move.current)
             return
@@ -242,18 +242,19 @@ def _network(move: Move) -> MaxFlowProblem:
     shape, size = move.unary.shape, move.unary.size
     pixel = np.arange(size).reshape(shape)
     source, sink = size + len(move.groups), size + len(move.groups) + 1
-    unary = move.unary.astype(np.int64).ravel()
+    dtype = np.float64 if move.unary.dtype.kind == "f" else np.int64
+    unary = move.unary.astype(dtype).ravel()
     to_switch, to_stay = np.flatnonzero(unary > 0), np.flatnonzero(unary < 0)
     tails = [np.full(len(to_switch), source), to_stay]
     heads = [to_switch, np.full(len(to_stay), sink)]
     capacities = [unary[to_switch], -unary[to_stay]]
-    reverses = [np.zeros(len(to_switch) + len(to_stay), np.int64)]
+    reverses = [np.zeros(len(to_switch) + len(to_stay), dtype)]
     for pair, offset in zip(move.pairs, move.offsets, strict=True):
         here, there = pair_boxes(shape, offset)
         joined = pair[here].ravel() > 0
         tails.append(pixel[here].ravel()[joined])
         heads.append(pixel[there].ravel()[joined])
-        capacities.append(pair[here].ravel()[joined].astype(np.int64))
+        capacities.append(pair[here].ravel()[joined].astype(dtype))
         reverses.append(capacities[-1])
     for group, (mask, saved) in enumerate(move.groups, start=size):
         # The vertex of a group stays with any of its pixels that stays, and then the group's cost is paid.
@@ -261,7 +262,7 @@ def _network(move: Move) -> MaxFlowProblem:
         tails += [members, np.array([group])]
         heads += [np.full(len(members), group), np.array([sink])]
         capacities += [np.full(len(members), saved), np.array([saved])]
-        reverses.append(np.zeros(len(members) + 1, np.int64))
+        reverses.append(np.zeros(len(members) + 1, dtype))
     network = FlowNetwork.from_arrays(
         np.concatenate(tails),
         np.concatenate(heads),
@@ -270,6 +271,12 @@ def _network(move: Move) -> MaxFlowProblem:
         num_vertices=sink + 1,
     )
     return MaxFlowProblem(network, source, sink, name="move")
+
+
+def _total(values: NDArray[Any]) -> int | float:
+    """Return the sum of integers, or of float64, in 64 bits."""
+    total: int | float = values.sum(dtype=np.float64 if values.dtype.kind == "f" else np.int64).item()
+    return total
 
 
 def _grown(box: Box, offsets: tuple[tuple[int, ...], ...]) -> Box:
