@@ -310,7 +310,7 @@ def broken_csr(indptr: list[int], indices: list[int], shape: tuple[int, int]) ->
         (([[0]], [[0]]), "one dimension"),
         (([0], [0], [0]), "3 entries"),
         (([[0], [1, 2]], [0]), "not an array"),
-        (np.eye(3), "not ndarray"),
+        (np.ones(3), "two dimensions"),
         ("graph", "not str"),
     ],
 )

@@ -470,7 +470,7 @@ BAD_NETWORKS = [
     (([0], [1], [[1], [2, 3]]), InvalidInputError, "array"),
     (([0], [1]), InvalidInputError, "tuple"),
     (7, InvalidInputError, "int"),
-    (np.zeros((2, 2)), InvalidInputError, "ndarray"),
+    (np.zeros((2, 3)), InvalidInputError, "square"),
     (([], [], []), InvalidInputError, "out of range"),
 ]
 

@@ -31,10 +31,11 @@ class InfeasibleError(PreflowError, ValueError):
     Attributes
     ----------
     side : {"rows", "columns"}
-    violating : tuple of int
-        Rows (columns) that have, together, ...
-    allowed : tuple of int
-        ... only these columns (rows), which are fewer.
+    violating : tuple
+        Rows (columns) that have, together, only the `allowed` partners: numbers, or the caller's labels where
+        the costs came from NetworkX.
+    allowed : tuple
+        Columns (rows), fewer than the `violating` ones.
     item : tuple of int or None
         Which matrix of a stack it is.
     """

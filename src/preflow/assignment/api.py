@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 from ..errors import InvalidInputError
+from ..graph.cost_edges import with_edges_read
 from ..progress import Reporter
 from ..solving.dispatch import check_placement
 from ..solving.run import check_time_limit, run_interruptibly
@@ -19,6 +20,9 @@ def linear_assignment(
     *,
     maximize: bool = False,
     sizes: Any = None,
+    shape: tuple[int, int] | None = None,
+    weight: str = "weight",
+    rows: Iterable[Hashable] | None = None,
     method: str = "auto",
     device: str = "auto",
     threads: int | None = None,
@@ -31,18 +35,27 @@ def linear_assignment(
 
     Parameters
     ----------
-    cost : array_like, shape (..., n, m), scipy sparse matrix, or PointCosts
-        What each pair costs. Integers are solved exactly, in 64 bits; floats in float64. A pair of infinite
-        cost (minus infinity with `maximize`), or that a sparse matrix does not store, is not allowed; stored
-        zeros are. Leading dimensions make a stack of matrices, each of which is solved by itself. Dense costs
-        may be arrays of CuPy's or of anything with ``__dlpack__``, such as Torch tensors, also on a GPU;
-        results are then of the same kind, and no gradients flow through them. Of
-        :class:`preflow.PointCosts` no cost is stored; "serial-shortest-path" takes them, and
+    cost : array_like, shape (..., n, m), sparse matrix, (row, column, cost), NetworkX graph, or PointCosts
+        A tuple is edges: three arrays with the row, the column and the cost of each. An array or a list of
+        rows is a matrix. Of parallel edges the best one counts; entries that a sparse matrix stores several
+        times are added up, as by SciPy. Integers are solved exactly, in 64 bits; floats in float64. A pair of
+        infinite cost (minus infinity with `maximize`), without an edge, or that a sparse matrix does not
+        store, is not allowed; stored zeros are. Leading dimensions make a stack of matrices, each of which is
+        solved by itself. Dense costs may be arrays of CuPy's or of anything with ``__dlpack__``, such as
+        Torch tensors, also on a GPU; results are then of the same kind, and no gradients flow through them.
+        Of :class:`preflow.PointCosts` no cost is stored; "serial-shortest-path" takes them, and
         "cuda-shortest-path" on a GPU.
     maximize : bool
         Find the largest total instead.
     sizes : array_like of integers, shape (..., 2), optional
         How many of its rows and columns each matrix of a stack has; the entries behind these may be anything.
+    shape : (int, int), optional
+        Numbers of rows and columns of costs (row, column, cost); default: just enough.
+    weight : str, default "weight"
+        The attribute of the edges of a NetworkX graph that is their cost; every edge has it.
+    rows : iterable of vertices, optional
+        The vertices of a NetworkX graph that are rows. Default: as in
+        :meth:`preflow.BipartiteGraph.from_networkx`, those with the attribute ``bipartite=0``.
     method : str
         A name from ``preflow.methods("linear_assignment")``, or "auto".
     device : {"auto", "cpu", "cuda"}
@@ -97,6 +110,7 @@ def linear_assignment(
     check_placement(METHODS, device, threads)
     if not isinstance(partial, bool):
         raise InvalidInputError(f"partial is True or False, got {partial!r}")
+    cost = with_edges_read(cost, shape=shape, weight=weight, rows=rows)
     solve = Solve.prepare(cost, maximize, sizes, method, device, threads, partial, options)
     if solve.quick and time_limit is None and progress is False:
         return solve.run()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 
 from ..certify.assignment import check_assignment, check_bound, proved_gap
 from ..certify.assignment_stacks import unproved_items
+from ..errors import InvalidInputError
 from ..graph.costs import DenseCosts, SparseCosts
 from ..graph.device_costs import DeviceCosts
 from ..graph.point_costs import PointCosts
@@ -64,6 +65,21 @@ class AssignmentResult(BoundedResult):
             The solve stopped early.
         """
         return self.value
+
+    def pairs(self) -> list[tuple[Hashable, Hashable]]:
+        """Return the pairs of row and column of a single matrix, by the caller's labels if there are some.
+
+        Raises
+        ------
+        InvalidInputError
+            The costs are a stack of matrices.
+        """
+        if self.costs.leading:
+            raise InvalidInputError("pairs() is for one matrix of costs, these are a stack")
+        row, column = (self._by_item(side)[0].tolist() for side in (self.row, self.column))
+        found = [(i, j) for i, j in zip(row, column, strict=True) if i >= 0]
+        labels = self.costs.labels if isinstance(self.costs, SparseCosts) else None
+        return list(found) if labels is None else [(labels[0][i], labels[1][j]) for i, j in found]
 
     @cached_property
     def gap(self) -> Any:

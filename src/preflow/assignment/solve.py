@@ -326,8 +326,18 @@ class Solve:
     def infeasible(self, found: Any) -> InfeasibleError:
         """Return the error that names the rows or columns at fault."""
         index = self.index(int((found.ending == INFEASIBLE).argmax()))
-        rows, columns = found.violating_rows.tolist(), found.violating_columns.tolist()
-        return InfeasibleError("columns" if self.transposed else "rows", tuple(rows), tuple(columns), index)
+        side, other = ("columns", "rows") if self.transposed else ("rows", "columns")
+        violating, allowed = (
+            self.names_of(side, found.violating_rows),
+            self.names_of(other, found.violating_columns),
+        )
+        return InfeasibleError(side, violating, allowed, index)
+
+    def names_of(self, side: str, numbers: NDArray[Any]) -> tuple[Any, ...]:
+        """Return the caller's labels of rows or columns, their numbers if there are none."""
+        labels = self.given.labels if isinstance(self.given, SparseCosts) else None
+        found = numbers.tolist()
+        return tuple(found) if labels is None else tuple(labels[side == "columns"][i] for i in found)
 
     def wrap(self, found: Found) -> AssignmentResult:
         """Return the result for what was found on the host."""

@@ -293,38 +293,47 @@ class BipartiteGraph(HostArrays):
         >>> BipartiteGraph.from_networkx(graph).row_labels
         ('a', 'b')
         """
-        if not hasattr(graph, "nodes") or not hasattr(graph, "edges"):
-            raise InvalidInputError(f"expected a NetworkX graph, got {type(graph).__name__}")
-        is_row = _row_side(graph, rows)
-        labels = tuple(v for v in graph if is_row[v]), tuple(v for v in graph if not is_row[v])
-        number = {label: i for side in labels for i, label in enumerate(side)}
-        ends = []
-        for u, v in graph.edges():
-            if is_row[u] == is_row[v]:
-                side = "rows" if is_row[u] else "columns"
-                raise InvalidInputError(f"the edge between {u!r} and {v!r} joins two {side}")
-            ends.append((number[u], number[v]) if is_row[u] else (number[v], number[u]))
-        row, column = np.array(ends, dtype=np.int64).reshape(-1, 2).T
-        plain = cls.from_edges(row, column, shape=(len(labels[0]), len(labels[1])))
+        edges = labelled_edges(graph, rows)
+        labels = edges.row_labels, edges.column_labels
+        plain = cls.from_edges(edges.row, edges.column, shape=(len(labels[0]), len(labels[1])))
         return replace(plain, row_labels=labels[0], column_labels=labels[1], _checked=True)
 
 
-def as_bipartite_graph(graph: Any) -> BipartiteGraph:
-    """Return what a public function accepts as a graph as a BipartiteGraph."""
-    if isinstance(graph, BipartiteGraph):
-        return graph
-    if isinstance(graph, tuple):
-        if len(graph) != 2:
-            raise InvalidInputError(f"a tuple of edges is (row, column), got {len(graph)} entries")
-        return BipartiteGraph.from_edges(*graph)
-    if hasattr(graph, "tocsr"):
-        return BipartiteGraph.from_scipy(graph)
-    if hasattr(graph, "is_directed") and hasattr(graph, "edges"):
-        return BipartiteGraph.from_networkx(graph)
-    raise InvalidInputError(
-        "a bipartite graph is a BipartiteGraph, a scipy sparse matrix, a NetworkX graph or a tuple "
-        f"(row, column), not {type(graph).__name__}"
-    )
+class LabelledEdges(NamedTuple):
+    """The edges of a bipartite NetworkX graph; labels are in the order of the graph."""
+
+    row: NDArray[np.int64]
+    column: NDArray[np.int64]
+    row_labels: tuple[Hashable, ...]
+    column_labels: tuple[Hashable, ...]
+
+
+def is_networkx(graph: Any) -> bool:
+    """Return whether an object is a graph of NetworkX, or behaves like one."""
+    return hasattr(graph, "is_directed") and hasattr(graph, "nodes") and hasattr(graph, "edges")
+
+
+def labelled_edges(graph: Any, rows: Iterable[Hashable] | None) -> LabelledEdges:
+    """Return the edges of a bipartite NetworkX graph, in the order of ``graph.edges``.
+
+    Raises
+    ------
+    InvalidInputError
+        It is no graph, an edge joins two vertices of one side, or `rows` names an unknown vertex.
+    """
+    if not is_networkx(graph):
+        raise InvalidInputError(f"expected a NetworkX graph, got {type(graph).__name__}")
+    is_row = _row_side(graph, rows)
+    labels = tuple(v for v in graph if is_row[v]), tuple(v for v in graph if not is_row[v])
+    number = {label: i for side in labels for i, label in enumerate(side)}
+    ends = []
+    for u, v in graph.edges():
+        if is_row[u] == is_row[v]:
+            side = "rows" if is_row[u] else "columns"
+            raise InvalidInputError(f"the edge between {u!r} and {v!r} joins two {side}")
+        ends.append((number[u], number[v]) if is_row[u] else (number[v], number[u]))
+    row, column = np.array(ends, dtype=np.int64).reshape(-1, 2).T
+    return LabelledEdges(row, column, *labels)
 
 
 def _grouped(keys: NDArray[Any], values: NDArray[Any], size: int) -> Adjacency:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from ..cuda import runtime
 from ..cuda.runtime import importer_of, is_on_gpu
 from ..errors import InvalidInputError
 from ..parallel.pieces import run_pieces
+from .cost_edges import CostEdges
 from .placement import HostArrays, host_array, is_tensor, taken, without_gradient
 from .point_costs import PointCosts
 from .sparse_input import read_sparse
@@ -155,6 +156,8 @@ class SparseCosts(HostArrays):
 
     #: As a stack of matrices has them.
     leading: tuple[int, ...] = ()
+    #: The caller's labels of rows and of columns, where the costs came from NetworkX.
+    labels: tuple[tuple[Hashable, ...], tuple[Hashable, ...]] | None = None
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -186,7 +189,8 @@ class SparseCosts(HostArrays):
         part = self.keep(rows[self.row] & columns[self.column])
         number = np.cumsum(columns, dtype=np.uint32) - np.uint32(1)
         first = np.append(part.first[:-1][rows], part.first[-1])
-        return replace(part, first=first, column=number[part.column], num_columns=int(columns.sum()))
+        column = number[part.column]
+        return replace(part, first=first, column=column, num_columns=int(columns.sum()), labels=None)
 
     def transposed(self) -> SparseCosts:
         """Return the costs with rows and columns exchanged."""
@@ -235,13 +239,13 @@ def as_costs(
     """
     if not isinstance(maximize, bool | np.bool_):
         raise InvalidInputError(f"maximize is True or False, got {maximize!r}")
-    if isinstance(cost, PointCosts):
+    if isinstance(cost, PointCosts | CostEdges) or hasattr(cost, "tocsr"):
         if sizes is not None:
-            raise InvalidInputError("sizes are those of a stack of dense matrices, cost is PointCosts")
-        return replace(cost, maximize=bool(maximize))
-    if hasattr(cost, "tocsr"):
-        if sizes is not None:
-            raise InvalidInputError("sizes are those of a stack of dense matrices, cost is a sparse one")
+            raise InvalidInputError("sizes are those of a stack of dense matrices, cost is none")
+        if isinstance(cost, PointCosts):
+            return replace(cost, maximize=bool(maximize))
+        if isinstance(cost, CostEdges):
+            return _from_edges(cost, bool(maximize))
         if is_on_gpu(getattr(cost, "data", None)):
             raise InvalidInputError("a sparse matrix of costs is on a GPU: cost.get() copies it to the host")
         return _from_scipy(cost, bool(maximize))
@@ -301,6 +305,7 @@ def within(xp: Any, sizes: Any, n: int, m: int) -> Any:
 
 
 def _from_scipy(matrix: Any, maximize: bool) -> SparseCosts:
+    """Return costs of a sparse matrix; an entry that is stored several times is the sum, as in SciPy."""
     entries = read_sparse(matrix)
     n, m = entries.shape
     _check_columns(m)
@@ -310,9 +315,20 @@ def _from_scipy(matrix: Any, maximize: bool) -> SparseCosts:
         first, column = entries.major, entries.minor
     else:
         row, column = entries.ends()
-        first, column, values = _by_rows(row, column, values, entries.shape)
+        first, column, values = _by_rows(row, column, values, entries.shape, np.add)
         _check(values, maximize, min(n, m))
     return _allowed_pairs(first, column, values, m, maximize)
+
+
+def _from_edges(edges: CostEdges, maximize: bool) -> SparseCosts:
+    """Return costs of edges; of parallel edges the best one counts."""
+    n, m = edges.shape
+    _check_columns(m)
+    values = _wide(_as_numbers(edges.cost))
+    _check(values, maximize, min(n, m))
+    best = np.maximum if maximize else np.minimum
+    first, column, values = _by_rows(edges.row, edges.column, values, edges.shape, best)
+    return replace(_allowed_pairs(first, column, values, m, maximize), labels=edges.labels)
 
 
 def _check_columns(m: int) -> None:
@@ -329,11 +345,11 @@ def _rise(first: NDArray[Any], column: NDArray[Any]) -> bool:
 
 
 def _by_rows(
-    row: NDArray[Any], column: NDArray[Any], values: NDArray[Any], shape: tuple[int, int]
+    row: NDArray[Any], column: NDArray[Any], values: NDArray[Any], shape: tuple[int, int], merge: np.ufunc
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Return pairs by rows and ascending columns: where rows begin, columns, and costs.
 
-    The costs of a pair that is there several times are added up, as SciPy does.
+    `merge` makes one cost of those of a pair that is there several times.
     """
     from scipy.sparse import csr_array
 
@@ -344,13 +360,13 @@ def _by_rows(
     row, column, values = row[order], column[order], values[order]
     is_new = np.append(True, (row[1:] != row[:-1]) | (column[1:] != column[:-1]))
     begins = np.flatnonzero(is_new)
-    if values.dtype.kind == "i":
+    if merge is np.add and values.dtype.kind == "i":
         rough = np.add.reduceat(values.astype(np.float64), begins)
         if np.abs(rough).max() > 2.0 * LARGEST_INTEGER:
             raise InvalidInputError("integer costs are at most 2**59; those of a pair add up to more")
     first = np.zeros(shape[0] + 1, dtype=np.int64)
     np.cumsum(np.bincount(row[begins], minlength=shape[0]), out=first[1:])
-    return first, column[begins], np.add.reduceat(values, begins)
+    return first, column[begins], merge.reduceat(values, begins)
 
 
 def _allowed_pairs(

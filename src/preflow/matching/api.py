@@ -14,7 +14,8 @@ from ..certify.matching import check_matching
 from ..cuda import runtime
 from ..cuda.runtime import Device, is_on_gpu
 from ..errors import InvalidInputError, VerificationError
-from ..graph.bipartite import BipartiteGraph, as_bipartite_graph
+from ..graph.bipartite import BipartiteGraph
+from ..graph.convert import as_bipartite_graph
 from ..graph.device_bipartite import DeviceBipartiteGraph, graph_on_device
 from ..graph.placement import taken
 from ..parallel.passes import count_below
@@ -69,12 +70,14 @@ def bipartite_matching(
 
     Parameters
     ----------
-    graph : scipy sparse matrix, NetworkX graph, BipartiteGraph or (row, column)
-        Rows against columns: every stored entry of a matrix is an edge, also a zero
-        (:meth:`preflow.BipartiteGraph.from_scipy` can leave zeros out) and also when stored twice. It may be
+    graph : BipartiteGraph, (row, column), matrix, or NetworkX graph
+        A tuple is edges: two arrays with the row and the column of each. A matrix, a sparse or dense one or a
+        list of rows, has rows against columns: every stored entry of a sparse one is an edge, also a zero
+        (:meth:`preflow.BipartiteGraph.from_scipy` can leave zeros out) and also when stored twice; of a dense
+        one every entry that is not zero. A list of two is refused, since it could be either. The graph may be
         on a GPU: a sparse matrix of CuPy's, or arrays of CuPy's or with ``__dlpack__`` such as Torch tensors.
-        Results are then of the same kind, and "auto" takes a method that runs there; one that runs on the
-        CPU gets a copy, and so does a heuristic on the CPU for the initial matching.
+        Results are then of the same kind, and "auto" takes a method that runs there; one that runs on the CPU
+        gets a copy, and so does a heuristic on the CPU for the initial matching.
     method : str
         A name from ``preflow.methods("bipartite_matching")``, or "auto".
     device : {"auto", "cpu", "cuda"}

@@ -58,11 +58,14 @@ def max_flow(
 
     Parameters
     ----------
-    network : FlowNetwork, MaxFlowProblem, scipy sparse matrix, NetworkX graph or (tail, head, capacity)
-        What :func:`preflow.read_dimacs` returns is a MaxFlowProblem and brings its source and sink; so does a
-        :class:`preflow.GridNetwork`, whose arcs are numbered as its `to_flow_problem` has them. Arrays
-        may be on a GPU: CuPy's, or others with ``__dlpack__`` such as Torch tensors. Results are then of the
-        same kind, and "auto" takes a method that runs there; one that runs on the CPU gets a copy.
+    network : FlowNetwork, MaxFlowProblem, (tail, head, capacity), matrix, or NetworkX graph
+        A tuple is arcs: three arrays with the tail, the head and the capacity of each. A square matrix, a
+        sparse or dense one or a list of rows, has the capacity of an arc from u to v at (u, v); zeros of a
+        dense one are no arcs. A list of three is refused, since it could be either. What
+        :func:`preflow.read_dimacs` returns is a MaxFlowProblem and brings its source and sink; so does a
+        :class:`preflow.GridNetwork`, whose arcs are numbered as its `to_flow_problem` has them. Arrays may be
+        on a GPU: CuPy's, or others with ``__dlpack__`` such as Torch tensors. Results are then of the same
+        kind, and "auto" takes a method that runs there; one that runs on the CPU gets a copy.
     source, sink : vertex, or collection of vertices
         Labels where the network came from NetworkX, else numbers from 0.
     method : str

@@ -1,0 +1,213 @@
+"""Tuples are edges and lists of rows are matrices, in every problem; a list that could be both is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from networkx.algorithms import bipartite
+
+import preflow
+from preflow.errors import InfeasibleError, InvalidInputError
+
+EDGES = ([0, 0, 1, 1], [0, 1, 0, 1], [3, 5, 1, 9])
+
+
+class TestLinearAssignment:
+    def test_a_tuple_is_edges(self) -> None:
+        result = preflow.linear_assignment(EDGES)
+        result.verify()
+        assert result.costs.shape == (1, 2, 2)
+        assert result.cost == 6
+        assert result.pairs() == [(0, 1), (1, 0)]
+        assert preflow.linear_assignment(tuple(map(np.array, EDGES)), maximize=True).cost == 12
+
+    def test_a_list_of_rows_is_a_matrix(self) -> None:
+        assert preflow.linear_assignment(list(EDGES)).costs.shape == (1, 3, 4)
+        assert preflow.linear_assignment([[4, 1, 3], [2, 0, 5], [3, 2, 2]]).cost == 5
+
+    @pytest.mark.parametrize("maximize", [False, True])
+    def test_of_parallel_edges_the_best_counts(self, maximize: bool) -> None:
+        edges = ([0, 0, 1, 0], [0, 0, 1, 1], [3.0, 7.0, 1.0, np.inf if not maximize else -np.inf])
+        result = preflow.linear_assignment(edges, maximize=maximize)
+        assert result.cost == (8 if maximize else 4)
+        result.verify()
+
+    def test_same_as_the_matrix(self) -> None:
+        rng = np.random.default_rng(0)
+        for _ in range(20):
+            dense = rng.integers(1, 9, (4, 5)) * (rng.random((4, 5)) < 0.6)
+            row, column = np.nonzero(dense)
+            order = rng.permutation(len(row))
+            edges = (row[order], column[order], dense[row, column][order])
+            given = {"shape": (4, 5), "partial": True}
+            got, expected = (
+                preflow.linear_assignment(edges, **given),
+                preflow.linear_assignment(sp.csr_array(dense), partial=True),
+            )
+            got.verify()
+            assert got.cost == expected.cost
+            assert len(got.row) == len(expected.row)
+
+    def test_shape(self) -> None:
+        assert preflow.linear_assignment(EDGES, shape=(2, 3)).costs.shape == (1, 2, 3)
+        with pytest.raises(InfeasibleError, match="row 2"):
+            preflow.linear_assignment(EDGES, shape=(3, 3))
+        with pytest.raises(InvalidInputError, match="out of range"):
+            preflow.linear_assignment(EDGES, shape=(1, 3))
+        with pytest.raises(InvalidInputError, match="shape is that of"):
+            preflow.linear_assignment([[1]], shape=(1, 1))
+        assert preflow.linear_assignment(([], [], [])).cost == 0
+
+    @pytest.mark.parametrize(
+        "edges",
+        [
+            ([0, 1], [0, 1]),
+            ([0, 1], [0, 1], [1, 2], [3, 4]),
+            ([0, 1], [0], [1, 2]),
+            ([0, 1], [0, 1], [1]),
+            ([0, 1], [0, 1], 1),
+            ([0, -1], [0, 1], [1, 2]),
+            ([0.0, 1.0], [0, 1], [1, 2]),
+            ([[0, 1]], [0, 1], [1, 2]),
+            ([0, 1], [0, 1], [1, np.nan]),
+            ([0, 1], [0, 1], [1, -np.inf]),
+            ([0, 1], [0, 1], ["a", "b"]),
+            ([0, 1], [0, 2**40], [1, 2]),
+            (np.ma.masked_array([0, 1], mask=[0, 1]), [0, 1], [1, 2]),
+        ],
+    )
+    def test_malformed_edges(self, edges: Any) -> None:
+        with pytest.raises(InvalidInputError):
+            preflow.linear_assignment(edges)
+
+    def test_sizes_are_for_stacks(self) -> None:
+        with pytest.raises(InvalidInputError, match="sizes"):
+            preflow.linear_assignment(EDGES, sizes=[[1, 1]])
+
+
+class TestNetworkxCosts:
+    def graph(self) -> Any:
+        graph = nx.Graph()
+        graph.add_nodes_from(["ann", "bob"], bipartite=0)
+        graph.add_nodes_from(["cook", "wash"], bipartite=1)
+        for who, what, cost in (
+            ("ann", "cook", 3),
+            ("ann", "wash", 5),
+            ("wash", "bob", 9),
+            ("bob", "cook", 1),
+        ):
+            graph.add_edge(who, what, weight=cost, price=-cost)
+        return graph
+
+    def test_labels(self) -> None:
+        result = preflow.linear_assignment(self.graph())
+        result.verify()
+        assert result.cost == 6
+        assert result.pairs() == [("ann", "wash"), ("bob", "cook")]
+        matched = bipartite.minimum_weight_full_matching(self.graph(), ["ann", "bob"])
+        assert dict(result.pairs()) == {who: matched[who] for who in ("ann", "bob")}
+
+    def test_weight_and_rows(self) -> None:
+        result = preflow.linear_assignment(self.graph(), weight="price", rows=["cook", "wash"])
+        assert result.cost == -12
+        assert result.pairs() == [("cook", "ann"), ("wash", "bob")]
+
+    def test_parallel_edges(self) -> None:
+        graph = nx.MultiGraph(self.graph())
+        graph.add_edge("ann", "cook", weight=-20)
+        assert preflow.linear_assignment(graph).cost == -11
+
+    def test_errors(self) -> None:
+        graph = self.graph()
+        with pytest.raises(InvalidInputError, match="no attribute 'length'"):
+            preflow.linear_assignment(graph, weight="length")
+        graph.add_edge("ann", "bob", weight=1)
+        with pytest.raises(InvalidInputError, match="joins two rows"):
+            preflow.linear_assignment(graph)
+        with pytest.raises(InvalidInputError, match="rows are vertices of a NetworkX graph"):
+            preflow.linear_assignment([[1]], rows=["a"])
+        graph = self.graph()
+        graph.edges["ann", "cook"]["weight"] = "x"
+        with pytest.raises(InvalidInputError):
+            preflow.linear_assignment(graph)
+
+    def test_infeasible_vertices_are_named(self) -> None:
+        graph = self.graph()
+        graph.remove_edge("ann", "wash")
+        graph.remove_edge("bob", "wash")
+        with pytest.raises(
+            InfeasibleError, match="rows ann, bob are allowed 1 column together: cook"
+        ) as caught:
+            preflow.linear_assignment(graph)
+        assert caught.value.violating == ("ann", "bob")
+
+
+class TestMaxFlow:
+    MATRIX = ([0, 3, 2, 0], [0, 0, 0, 2], [0, 0, 0, 4], [0, 0, 0, 0])
+
+    @pytest.mark.parametrize(
+        "kind", [list, np.array, lambda rows: np.array(rows, dtype=np.float64), sp.csr_array]
+    )
+    def test_a_matrix(self, kind: Any) -> None:
+        matrix = kind([list(row) for row in self.MATRIX])
+        for solve in (preflow.max_flow, preflow.min_cut):
+            result = solve(matrix, 0, 3)
+            result.verify()
+            assert result.value == 4
+            assert result.network.num_arcs == 4
+
+    def test_a_list_of_three_could_be_both(self) -> None:
+        rows = [[0, 3, 0], [0, 0, 2], [0, 0, 0]]
+        with pytest.raises(InvalidInputError, match=r"tuple \(tail, head, capacity\).*np\.array"):
+            preflow.max_flow(rows, 0, 2)
+        assert preflow.max_flow(np.array(rows), 0, 2).value == 2
+        assert preflow.max_flow(tuple(rows), 0, 3).value == 0
+
+    @pytest.mark.parametrize(
+        "matrix",
+        [
+            [],
+            [[0, 1]],
+            [[0, 1], [0]],
+            [1, 2],
+            np.zeros((2, 2, 2)),
+            [["a", "b"], ["c", "d"]],
+            [[0, -1], [0, 0]],
+        ],
+    )
+    def test_malformed_matrices(self, matrix: Any) -> None:
+        with pytest.raises(InvalidInputError):
+            preflow.max_flow(matrix, 0, 1)
+
+
+class TestBipartiteMatching:
+    MATRIX = ([1, 1, 0], [1, 0, 0], [1, 0, 0])
+
+    @pytest.mark.parametrize("kind", [list, np.array, lambda rows: np.array(rows, dtype=bool), sp.csr_array])
+    def test_a_matrix(self, kind: Any) -> None:
+        matrix = kind([list(row) for row in self.MATRIX])
+        assert preflow.bipartite_matching(matrix).cardinality == 2
+        assert preflow.structural_rank(matrix) == 2
+
+    def test_a_list_of_two_could_be_both(self) -> None:
+        rows = [[0, 0, 1], [0, 1, 1]]
+        with pytest.raises(InvalidInputError, match=r"tuple \(row, column\).*np\.array"):
+            preflow.bipartite_matching(rows)
+        assert preflow.bipartite_matching(np.array(rows)).graph.shape == (2, 3)
+        assert preflow.bipartite_matching(tuple(rows)).graph.shape == (2, 2)
+
+    def test_costs_are_refused(self) -> None:
+        with pytest.raises(InvalidInputError, match="linear_assignment takes costs"):
+            preflow.bipartite_matching(EDGES)
+
+    @pytest.mark.parametrize(
+        "matrix",
+        [[], [[1, 2], [3]], [1, 2, 3], np.zeros((2, 2, 2)), np.array([["a"]]), np.array([[1, np.nan]])],
+    )
+    def test_malformed_matrices(self, matrix: Any) -> None:
+        with pytest.raises(InvalidInputError):
+            preflow.bipartite_matching(matrix)
