@@ -114,6 +114,11 @@ def mutated(values: np.ndarray[Any, Any], mutation: Case) -> np.ndarray[Any, Any
     return changed
 
 
+def _largest_gap(result: Any) -> float:
+    gap = gap_of(result)
+    return 0.0 if gap is None else float(np.max(gap, initial=0.0))
+
+
 class _Preflow:
     """What min_cut's certificate comes from, with a given preflow."""
 
@@ -176,7 +181,7 @@ def check(case: Case, tally: Tally) -> None:
             tally["refused"] += 1
             continue
         try:
-            CLAIMS[problem](base, changed, float(np.max(gap_of(result) or 0, initial=0.0)))
+            CLAIMS[problem](base, changed, _largest_gap(result))
         except WrongError as error:
             raise WrongError(f"verify accepts a wrong {problem}: {error.kind}", str(mutations)) from error
         tally["accepted, and right"] += 1
