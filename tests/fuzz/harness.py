@@ -114,14 +114,15 @@ class Driver:
         seconds: float,
         *,
         first: int = 0,
+        most: int = 10**12,
         quick: bool = False,
         started: Callable[[int], None] = lambda index: None,
     ) -> Report:
-        """Check case after case for some seconds; `started` is told the number of each."""
+        """Check case after case for some seconds, `most` at most; `started` is told the number of each."""
         report = Report(self.name, seed)
         begin, compiled = time.monotonic(), compile_seconds()
         index = first
-        while report.seconds < seconds:
+        while report.seconds < seconds and index < first + most:
             started(index)
             case = self.case(seed, index, quick=quick)
             report.tally["cases"] += 1
