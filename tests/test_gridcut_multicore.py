@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 import preflow
 from preflow.certify.grid import check_grid_flow, check_grid_labels, lower_bound
 from preflow.errors import InvalidInputError
+from preflow.generators.traps import opposite_sides
 from preflow.graph.grid import GridNetwork
 from preflow.graph.integer_grid import integer_grid
 from preflow.graph.neighbourhood import both_ways
@@ -211,6 +212,20 @@ def test_several_threads_solve_blocks_and_merge() -> None:
             break
     else:
         pytest.fail("one thread did all of one kind")
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("patience", [0.05, 1.0, 6.0])
+def test_push_relabel_goes_on_where_the_patience_of_a_thread_ends(threads: int, patience: float) -> None:
+    for seed in range(4):
+        grid = opposite_sides((40, 60), seed=seed)
+        expected = preflow.grid_cut(grid, method="serial-incremental-bfs", options={"patience": None})
+        options = {"blocks": 12 + 40 * seed, "patience": patience}
+        result = check(grid, method="multicore-merging", threads=threads, options=options)
+        assert "push-relabel went on" in result.stats.reason
+        assert result.value == expected.value
+        again = check(grid, method="multicore-merging", threads=threads, options=options, warm_start=result)
+        assert again.value == expected.value
 
 
 @pytest.mark.parametrize("method", METHODS)

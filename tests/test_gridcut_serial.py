@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,7 @@ import preflow
 from oracles import edmonds_karp
 from preflow.certify.grid import labelling_energy, lower_bound
 from preflow.errors import InvalidInputError
+from preflow.generators.traps import opposite_sides
 from preflow.graph.integer_grid import integer_grid
 from preflow.gridcut import forests as trees
 from preflow.gridcut import growth
@@ -257,6 +259,60 @@ def test_parts_are_put_together(grid: SmallGrid, cut: float) -> None:
     together = growth.search_all(state, together, stop, counts)
     check_forests(state, together, int(first), int(last))
     assert np.array_equal(forests.label[first:last] >= 0, oracle(grid.network)[1].ravel())
+
+
+@pytest.mark.parametrize("module", [serial, bk])
+def test_adoption_ends_when_the_search_is_to_stop(module: Any) -> None:
+    """A row whose first pixel has excess; its tree loses the root, which makes all other pixels orphans."""
+    source = np.zeros((1, 50), dtype=np.int64)
+    source[0, 0] = 9
+    grid = integer_grid(preflow.GridNetwork.from_arrays(source, np.zeros_like(source), 9))
+    for flag, adopted in ((0, 50), (1, 0)):
+        state = grid_state(grid)
+        first, last = interior(grid)
+        stop, none = np.full(1, flag), np.uint64(len(state.terminal))
+        none_yet, counts = np.zeros(1, dtype=np.int64), np.zeros(COUNTER_ROW, dtype=np.uint64)
+        if module is bk:
+            tree: Any = bk.make_trees(state, int(last - first))
+            bk.plant(state, tree, first, last)
+            bk.grow(state, tree, none_yet, counts)
+        else:
+            tree = trees.make_forests(state, int(last - first))
+            trees.plant(state, tree, first, last)
+            for _ in range(50):
+                growth.grow(state, tree, True, none_yet, counts)
+        tree.parent[first] = len(state.step) + 1
+        tree.next_orphan[first] = none
+        if module is bk:
+            tree.cursor[bk.TIME] += 1
+            found = bk.adopt(state, tree, True, first, stop)
+        else:
+            found = growth.adopt(state, tree, True, np.int64(60), first, stop)
+        assert found == adopted, "orphans looked at"
+
+
+@given(grid=small_grids(), patience=st.sampled_from([0.01, 0.3, 1.0, 3.0]))
+@settings(max_examples=30)
+def test_push_relabel_goes_on_where_patience_ends(grid: SmallGrid, patience: float) -> None:
+    result = preflow.grid_cut(
+        grid.network, method="serial-incremental-bfs", options={"patience": patience, "box_levels": 2}
+    )
+    result.verify()
+    assert np.array_equal(result.labels, oracle(grid.network)[1])
+
+
+def test_statistics_tell_of_the_hand_over() -> None:
+    sides = opposite_sides((40, 60))
+    patient = preflow.grid_cut(sides, method="serial-incremental-bfs", options={"patience": None})
+    assert "push-relabel" not in patient.stats.reason
+    result = preflow.grid_cut(sides, method="serial-incremental-bfs", options={"patience": 4})
+    assert re.search(
+        "after [0-9,]+ paths and [0-9,]+ orphans push-relabel went on with the flow found so far",
+        result.stats.reason,
+    )
+    assert result.value == patient.value
+    assert result.stats.global_relabels > 0
+    result.verify()
 
 
 def test_options_are_checked() -> None:

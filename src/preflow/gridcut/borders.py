@@ -142,7 +142,9 @@ def change_partition(first: Any, second: Any, forests: Forests, thread: Any, num
 
 
 @kernel
-def go_on_in_block(state: GridState, forests: Forests, blocks: Blocks, box: Any, depth: Any) -> Any:
+def go_on_in_block(
+    state: GridState, forests: Forests, blocks: Blocks, box: Any, depth: Any, stop: Any
+) -> Any:
     """Put into the queues what can grow in a block, and let what was cut off find parents there.
 
     `depth` has the levels of both forests. Returns the number of orphans.
@@ -169,7 +171,7 @@ def go_on_in_block(state: GridState, forests: Forests, blocks: Blocks, box: Any,
         forests.cursor[DEPTH + forest] = depth[forest]
     orphans = ZERO
     if source != none:
-        orphans += adopt(state, forests, True, np.int64(depth[SOURCE]), source)
+        orphans += adopt(state, forests, True, np.int64(depth[SOURCE]), source, stop)
     if sink != none:
-        orphans += adopt(state, forests, False, np.int64(depth[SINK]), sink)
+        orphans += adopt(state, forests, False, np.int64(depth[SINK]), sink, stop)
     return orphans

@@ -24,15 +24,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.kernel import kernel
+from ..solving.options import UNLIMITED
 from .state import GridState
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
 SOURCE, SINK = 0, 1
 #: Places in `Forests.cursor`, of the source's forest and behind it of the sink's: where its queue starts, how
-#: long that is, and the largest label.
-HEAD, LENGTH, DEPTH = 0, 2, 4
-CURSORS = 6
+#: long that is, and the largest label; then what the search may still do before it gives up (patience.py).
+HEAD, LENGTH, DEPTH, WORK_LEFT, ORPHANS_LEFT = 0, 2, 4, 6, 7
+CURSORS = 8
 #: Levels there is room for at first.
 LEVELS = 1024
 
@@ -90,6 +91,7 @@ def share(forests: Forests, pixels: int) -> Forests:
     size = len(forests.label)
     cursor = np.zeros(CURSORS, dtype=np.uint64)
     cursor[DEPTH : DEPTH + 2] = 1
+    cursor[[WORK_LEFT, ORPHANS_LEFT]] = UNLIMITED
     return forests._replace(
         queue=np.empty((2, pixels), dtype=forests.next_orphan.dtype),
         first_orphan=np.full(LEVELS, size, dtype=forests.next_orphan.dtype),

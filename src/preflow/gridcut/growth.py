@@ -50,6 +50,7 @@ from .forests import (
     plant_deficits,
     with_levels,
 )
+from .patience import give_up, orphans_left, spend_on_orphans, spend_on_path
 from .state import GridState, interior
 from .tree_paths import path_capacity, push_path
 
@@ -87,10 +88,11 @@ def sweep(state: GridState, first: Any, last: Any) -> Any:
 
 
 @kernel
-def adopt(state: GridState, forests: Forests, source: bool, deepest: Any, first: Any) -> Any:
+def adopt(state: GridState, forests: Forests, source: bool, deepest: Any, first: Any, stop: Any) -> Any:
     """Find a parent for the orphans of a list, nearest to the roots first, or take them out; return how many.
 
-    The children of one that moves away from its root become orphans, too.
+    The children of one that moves away from its root become orphans, too. When the search is to stop, or has
+    no patience left, some orphans stay without a parent: the forests are of no further use.
     """
     residual, step, parent, label = state.residual, state.step, forests.parent, forests.label
     degree = np.uint64(len(step))
@@ -109,7 +111,8 @@ def adopt(state: GridState, forests: Forests, source: bool, deepest: Any, first:
         waiting += ONE
         v = following
     orphans = ZERO
-    while waiting > ZERO:
+    most = orphans_left(forests)
+    while waiting > ZERO and orphans < most and relaxed_load(stop, 0) == 0:
         v = np.uint64(forests.first_orphan[level])
         if v == none:
             level += ONE
@@ -152,6 +155,9 @@ def adopt(state: GridState, forests: Forests, source: bool, deepest: Any, first:
                 waiting += ONE
             if found == degree and residual[q * degree + (d ^ ONE) if source else v * degree + d] > 0:
                 enqueue(forests, q, forest)
+    spend_on_orphans(forests, orphans, stop)
+    if waiting > ZERO:
+        give_up(stop)
     return orphans
 
 
@@ -205,16 +211,20 @@ def grow(state: GridState, forests: Forests, source: bool, stop: Any, counts: An
             residual[arc] -= amount
             residual[opposite] += amount
             pushes += ONE
+            # Labels are at least the numbers of pixels on the paths to the roots.
+            spend_on_path(forests, np.uint64(here - there), stop)
             first = push_path(state, parent, forests.next_orphan, q, not source, amount)
             if first != none:
-                orphans += adopt(state, forests, not source, deepest_other, first)
+                orphans += adopt(state, forests, not source, deepest_other, first, stop)
             first = push_path(state, parent, forests.next_orphan, v, source, amount)
             if first != none:
-                orphans += adopt(state, forests, source, deepest, first)
+                orphans += adopt(state, forests, source, deepest, first, stop)
                 if sign * np.int64(label[v]) != here:
                     if sign * np.int64(label[v]) > 0:
                         enqueue(forests, v, forest)
                     break
+            if relaxed_load(stop, 0) != 0:
+                break  # there may be orphans left, through which no path leads
     counts[ARC_SCANS] += scans
     counts[PUSHES] += pushes
     counts[RELABELS] += orphans

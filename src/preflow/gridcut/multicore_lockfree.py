@@ -18,7 +18,7 @@ from ..solving.options import check_positive_number
 from ..solving.run import Control
 from .implicit_arcs import implicit_network
 from .solution import GridFlow, GridSolution
-from .state import grid_solution, grid_state, interior
+from .state import GridState, grid_solution, grid_state, interior
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,13 @@ def solve(
     -----
     O(n^2) pushes and relabels a pixel; memory of the state, three indices a pixel and 16 bytes of excess.
     """
-    state = grid_state(grid, start, control.threads)
+    return solve_from(grid, grid_state(grid, start, control.threads), options, control)
+
+
+def solve_from(
+    grid: IntegerGrid, state: GridState, options: GridLockFreeOptions, control: Control
+) -> GridSolution:
+    """Find a minimum cut of a grid from any pseudoflow; the state is changed in place."""
     net = implicit_network(state)
     index = np.uint32 if len(net.excess) + 1 < 2**32 else np.uint64
     height = push_relabel(net, index, options.relabel_period, False, control)

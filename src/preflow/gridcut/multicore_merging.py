@@ -61,6 +61,7 @@ from .forests import (
     with_levels,
 )
 from .growth import deficits_reach, search, sweep
+from .patience import PATIENCE_A_PIXEL, be_patient, check_patience, hands_over, push_on
 from .regions import BLOCKS_TAKEN, CLOSED, GROWN, IDLE, Regions, make_regions, next_region
 from .solution import GridFlow, GridSolution
 from .state import GridState, grid_solution, grid_state, interior, padding
@@ -88,12 +89,16 @@ class MergingOptions:
     repartition : bool
         Search larger blocks that stand across the faces of the last ones until there are few, which are then
         merged.
+    patience : float or None
+        As for "serial-incremental-bfs", for the searches of each thread.
     """
 
     blocks: int | None = None
     repartition: bool = True
+    patience: float | None = PATIENCE_A_PIXEL
 
     def __post_init__(self) -> None:
+        check_patience(self.patience)
         check_flag("repartition", self.repartition)
         if self.blocks is not None:
             check_positive("blocks", self.blocks)
@@ -140,7 +145,7 @@ def begin_block(merging: Merging, thread: Any, forests: Forests, box: Any, block
     block_box(merging.blocks, block, box)
     if merging.regions.shared[GROWN] != ZERO:
         depth = merging.regions.depth[block]
-        orphans = go_on_in_block(merging.state, forests, merging.blocks, box, depth)
+        orphans = go_on_in_block(merging.state, forests, merging.blocks, box, depth, merging.stop)
         merging.counts[thread, RELABELS] += orphans
         return
     for row in range(rows_of(box)):
@@ -248,9 +253,13 @@ def merge(
     partitions: list[Merging],
     forests: Forests,
     pixels: int,
+    patience: float | None,
     control: Control,
 ) -> None:
-    """Make the flow maximal and the sink's forest complete, unless the solve is stopped."""
+    """Make the flow maximal and the sink's forest complete, unless the solve is stopped.
+
+    It is also stopped when a thread's searches have used up their patience.
+    """
     num_threads = np.uint64(control.threads)
     axes = len(partitions[0].blocks.shape)
     barrier = partitions[0].barrier
@@ -261,6 +270,7 @@ def merge(
         # what others do.
         own = share(forests, pixels)
         own = own._replace(cursor=np.concatenate([own.cursor, np.zeros(2 * PADDING, dtype=np.uint64)]))
+        be_patient(own, patience, pixels)
         scratch = np.empty(2 * int(PADDING) * axes, dtype=np.int64)
         box = scratch[: 2 * axes].reshape(2, axes)
 
@@ -315,7 +325,9 @@ def solve(
         blocks = coarser_blocks(blocks)
         partitions.append(partition(blocks))
     forests = make_forests(state, 0)
-    merge(partitions, forests, last - first, control)
+    merge(partitions, forests, last - first, options.patience, control)
+    if hands_over(control):
+        return push_on(grid, state, control)
     if control.stopped:
         sink_side = deficits_reach(grid, state)
         settled = not bool((state.terminal[first:last][sink_side] > 0).any())

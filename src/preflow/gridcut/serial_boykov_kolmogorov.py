@@ -142,8 +142,11 @@ def distance_to_root(state: GridState, trees: Trees, v: Any) -> Any:
 
 
 @kernel
-def adopt(state: GridState, trees: Trees, source: bool, first: Any) -> Any:
-    """Find a parent for the orphans of a list and those that makes, or take them out; return how many."""
+def adopt(state: GridState, trees: Trees, source: bool, first: Any, stop: Any) -> Any:
+    """Find a parent for the orphans of a list and those that makes, or take them out; return how many.
+
+    When the search is to stop, some orphans stay without a parent: the trees are of no further use.
+    """
     residual, step, distance, parent = state.residual, state.step, trees.distance, trees.parent
     degree = np.uint64(len(step))
     sign = np.int64(1) if source else np.int64(-1)
@@ -153,7 +156,7 @@ def adopt(state: GridState, trees: Trees, source: bool, first: Any) -> Any:
         last = np.uint64(trees.next_orphan[last])
     orphans = ZERO
     v = first
-    while v != none:
+    while v != none and relaxed_load(stop, 0) == 0:
         orphans += ONE
         nearest = np.int64(0)
         found = degree
@@ -211,7 +214,7 @@ def grow(state: GridState, trees: Trees, stop: Any, counts: Any) -> None:
         sign = np.int64(1) if source else np.int64(-1)
         d = ZERO
         scans += degree
-        while d < degree and distance[v] != 0:
+        while d < degree and distance[v] != 0 and relaxed_load(stop, 0) == 0:
             q = v + step[d]
             arc, opposite = v * degree + d, q * degree + (d ^ ONE)
             if not source:
@@ -239,10 +242,10 @@ def grow(state: GridState, trees: Trees, stop: Any, counts: Any) -> None:
             trees.cursor[TIME] += ONE
             first = push_path(state, parent, trees.next_orphan, v, source, amount)
             if first != none:
-                orphans += adopt(state, trees, source, first)
+                orphans += adopt(state, trees, source, first, stop)
             first = push_path(state, parent, trees.next_orphan, q, not source, amount)
             if first != none:
-                orphans += adopt(state, trees, not source, first)
+                orphans += adopt(state, trees, not source, first, stop)
     counts[ARC_SCANS] += scans
     counts[PUSHES] += pushes
     counts[RELABELS] += orphans
@@ -258,7 +261,8 @@ def solve(grid: Any, start: Any | None, options: BoykovKolmogorovOptions, contro
 
     Notes
     -----
-    O(pixels * arcs * value of the cut) time; with D neighbours D residual capacities a pixel and about 22
+    O(pixels * arcs * value of the cut) time, without a way out of long searches: it is the method of the
+    paper. With D neighbours D residual capacities a pixel and about 22
     bytes.
     """
     state = grid_state(grid, start)

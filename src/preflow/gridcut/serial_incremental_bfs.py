@@ -25,6 +25,7 @@ from .forests import (
     HEAD,
     SINK,
     SOURCE,
+    WORK_LEFT,
     Forests,
     enqueue_run,
     make_forests,
@@ -34,6 +35,7 @@ from .forests import (
     with_levels,
 )
 from .growth import deficits_reach, grow, search_all, sweep
+from .patience import PATIENCE_A_PIXEL, be_patient, check_patience, hands_over, push_on
 from .solution import GridSolution
 from .state import GridState, grid_solution, grid_state, interior
 
@@ -54,12 +56,18 @@ class IncrementalBfsOptions:
     box_levels : int
         By how many levels both forests grow from the roots in a box, box after box, before they grow
         everywhere; 0 for no boxes.
+    patience : float or None
+        When the search has taken ``patience`` orphans for each pixel, or orphans outnumber pixels of
+        augmenting paths by far, push-relabel goes on with the flow found so far; 4 pixels of paths count as
+        an orphan. None: never.
     """
 
     sweep: bool = True
     box_levels: int = 7
+    patience: float | None = PATIENCE_A_PIXEL
 
     def __post_init__(self) -> None:
+        check_patience(self.patience)
         check_flag("sweep", self.sweep)
         check_count("box_levels", self.box_levels)
 
@@ -144,18 +152,23 @@ def solve(grid: Any, start: Any | None, options: IncrementalBfsOptions, control:
     if options.sweep:
         control.counts[PUSHES] += sweep(state, first, last)
     forests = make_forests(state, int(last - first))
+    be_patient(forests, options.patience, int(last - first))
     make_roots(state, forests, first, last)
     if options.box_levels:
         while len(forests.first_orphan) < 2 * (options.box_levels + 1):
             forests = with_levels(forests)
         own = share(forests, int(last - first))
         near = own._replace(first_orphan=forests.first_orphan)
+        be_patient(near, options.patience, int(last - first))
         shape, levels = np.array(grid.shape, dtype=np.int64), np.uint64(options.box_levels)
         boxes = corners(tuple(grid.shape))
         grow_from_boxes(state, forests, near, first, shape, boxes, levels, control.stop, control.counts)
+        forests.cursor[WORK_LEFT:] = near.cursor[WORK_LEFT:]
     else:
         enqueue_run(forests, first, last)
     forests = search_all(state, forests, control.stop, control.counts)
+    if hands_over(control):
+        return push_on(grid, state, control)
     if control.stopped:
         return grid_solution(grid, state, deficits_reach(grid, state), False)
     return grid_solution(grid, state, forests.label[first:last] < 0, True)
