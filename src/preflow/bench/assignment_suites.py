@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from ..assignment.methods import METHODS
 from ..generators.costs import (
     geometric_costs,
     low_rank_costs,
     machol_wien_costs,
     nearest_costs,
     neighbor_costs,
+    two_costs,
     uniform_costs,
     uniform_integer_costs,
 )
@@ -23,7 +25,7 @@ from ..graph.point_costs import PointCosts
 from ..io.costs import read_costs
 from .assignment_instance import AssignmentInstance
 from .machine import check_memory
-from .problem import Case, Suite
+from .problem import TRAP_THREADS, Case, Suite, methods_on_cpu
 
 #: Dense families by name, each with what makes n x n of it.
 DENSE: Mapping[str, Callable[[int], Any]] = MappingProxyType(
@@ -96,6 +98,11 @@ def assignment_small(files: Sequence[str]) -> list[Case]:
     return [*_dense(500), *_sparse(2000), _stack(500, 30), _points(1000, 2), *cost_files(files)]
 
 
+def traps(files: Sequence[str]) -> list[Case]:
+    """Return problems on which one method takes far longer than another."""
+    return [_case("two costs 1000", partial(two_costs, 1000))]
+
+
 def cost_files(files: Sequence[str]) -> list[Case]:
     """Return a case for each file of costs: DIMACS .asn, OR-Library or .npy."""
     return [Case(Path(file).name, partial(_read, file)) for file in files]
@@ -107,5 +114,9 @@ def _read(file: str) -> AssignmentInstance:
 
 #: Suites of linear assignment.
 ASSIGNMENT_SUITES: Mapping[str, Suite] = MappingProxyType(
-    {"assignment": Suite(assignment), "assignment-small": Suite(assignment_small)}
+    {
+        "assignment": Suite(assignment),
+        "assignment-small": Suite(assignment_small),
+        "traps": Suite(traps, methods_on_cpu(METHODS), TRAP_THREADS),
+    }
 )

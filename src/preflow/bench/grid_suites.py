@@ -7,9 +7,18 @@ from functools import partial
 from types import MappingProxyType
 
 from ..generators import noisy_grid, spiral, vessel_tree
+from ..generators.traps import (
+    constant_between_sides,
+    constant_grid,
+    one_source,
+    opposite_sides,
+    scattered,
+    stripes,
+)
 from ..graph.grid import GridNetwork
+from ..gridcut.methods import METHODS
 from .grid_instance import GridInstance
-from .problem import Case, Suite
+from .problem import TRAP_THREADS, Case, Suite, methods_on_cpu
 
 #: Methods on the CPU that take part, and auto.
 GRID_METHODS = ("serial-incremental-bfs", "serial-boykov-kolmogorov", "multicore-merging", "auto")
@@ -62,11 +71,33 @@ def _volume(side: int) -> GridNetwork:
     return noisy_grid((side,) * 3, smoothing=4.0)
 
 
+def traps(files: Sequence[str]) -> list[Case]:
+    """Return grids on which one method takes far longer than another."""
+    return [
+        _case("sides 400x400", partial(opposite_sides, (400, 400))),
+        _case("sides 60^3", partial(opposite_sides, (60, 60, 60))),
+        _case("sides 20x8000", partial(opposite_sides, (20, 8000))),
+        _case("sides 8000x20", partial(opposite_sides, (8000, 20))),
+        _case("sides 400x400 capacity 1000", partial(constant_between_sides, (400, 400), 1000)),
+        _case("sides 400x400 capacity 10^6", partial(constant_between_sides, (400, 400), 10**6)),
+        _case("one source 450x450", partial(one_source, (450, 450))),
+        _case("one source 60^3", partial(one_source, (60, 60, 60))),
+        _case("one source 1x20000", partial(one_source, (1, 20_000), capacity=10**9)),
+        _case("one source 2x60000", partial(one_source, (2, 60_000), capacity=10**9)),
+        _case("stripes 400x400", partial(stripes, 400)),
+        _case("scattered 400x400 1%", partial(scattered, 400, 0.01)),
+        _case("scattered 400x400 10%", partial(scattered, 400, 0.1)),
+        _case("constant 500x500", partial(constant_grid, (500, 500), 5, 3)),
+        _case("zeros 500x500", partial(constant_grid, (500, 500), 0, 0)),
+    ]
+
+
 #: Suites of grid cuts.
 GRID_SUITES: Mapping[str, Suite] = MappingProxyType(
     {
         "grids": Suite(grids, GRID_METHODS),
         "grids-large": Suite(grids_large, ("multicore-merging", "auto"), SCALING_THREADS),
         "grids-small": Suite(grids_small, GRID_METHODS),
+        "traps": Suite(traps, methods_on_cpu(METHODS), TRAP_THREADS),
     }
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -11,13 +11,15 @@ from types import MappingProxyType
 
 from ..errors import InvalidInputError
 from ..generators import bipartite_family
+from ..generators.traps import clique_with_tail, comb, few_columns
 from ..graph.bipartite import BipartiteGraph
 from ..io.matrix_market import read_matrix_market
+from ..matching.methods import METHODS
 from .deveci import TABLE
 from .deveci_stand_ins import stand_in
 from .machine import check_memory
 from .matching_instance import MatchingInstance
-from .problem import Case, Suite
+from .problem import TRAP_THREADS, Case, Suite, methods_on_cpu
 
 #: The three forms of G-PR and the strategies of global relabels that Deveci et al. compare; the first of
 #: each is the default.
@@ -61,6 +63,10 @@ def _family(name: str, size: str, shown: str | None = None, **parameters: bool) 
     return Case(shown or f"{name} {size}", generate)
 
 
+def _graph(name: str, generate: Callable[[], BipartiteGraph]) -> Case:
+    return Case(name, lambda: MatchingInstance.from_graph(generate()))
+
+
 def matching(files: Sequence[str]) -> list[Case]:
     """Return the graphs of the project's targets, and the user's Matrix Market files."""
     return [
@@ -90,6 +96,17 @@ def matching_tiny(files: Sequence[str]) -> list[Case]:
         _family("triangulation-dual", "1000"),
         _family("ladder", "12"),
         *matrix_files(files),
+    ]
+
+
+def traps(files: Sequence[str]) -> list[Case]:
+    """Return graphs on which one method takes far longer than another."""
+    return [
+        _graph("comb 200000", partial(comb, 200_000)),
+        _graph("clique 400 with tail 200000", partial(clique_with_tail, 400, 200_000)),
+        _graph("complete 200000x20", partial(few_columns, 200_000, 20)),
+        _family("ladder", "15"),
+        _family("power-law", "100000x5"),
     ]
 
 
@@ -161,5 +178,6 @@ MATCHING_SUITES: Mapping[str, Suite] = MappingProxyType(
         "matching-tiny": Suite(matching_tiny),
         "deveci28": Suite(deveci28, DEVECI_METHODS),
         "deveci28-small": Suite(deveci28_small, DEVECI_METHODS),
+        "traps": Suite(traps, methods_on_cpu(METHODS), TRAP_THREADS),
     }
 )

@@ -14,6 +14,7 @@ from typing import Any, Literal, Protocol
 
 from ..cuda import runtime
 from ..errors import DeviceUnavailableError, InvalidInputError, PreflowError
+from ..solving.method import Method
 from ..solving.options import name_and_value
 
 #: Key of the sum of all phases.
@@ -71,6 +72,15 @@ class Suite:
     cases: Callable[[Sequence[str]], Iterable[Case]]
     methods: tuple[str, ...] = ("auto",)
     threads: tuple[int, ...] = ()
+
+
+#: Numbers of threads of the suites "traps".
+TRAP_THREADS = (1, 2)
+
+
+def methods_on_cpu(methods: Sequence[Method]) -> tuple[str, ...]:
+    """Return the names of a problem's methods that run on the CPU, and "auto"."""
+    return (*(method.name for method in methods if method.device == "cpu"), "auto")
 
 
 class TimeLimitReached(PreflowError):  # noqa: N818 - an outcome, not a fault

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from . import deveci_figures
+from .choices import choices
 from .problem import PHASES, TOTAL
 from .profiles import Times
 from .runner import InstanceRecord, Measurement
@@ -113,6 +114,7 @@ class BenchReport:
             "problems": [
                 {**asdict(heading), "summary": self.summary(heading.problem)} for heading in self.problems
             ],
+            "choices": [row._asdict() for row in choices(self.records)],
             "instances": [_record_dict(record) for record in self.records],
             "faults": self.faults,
         }
@@ -161,7 +163,7 @@ class BenchReport:
         parts.append(f"Median seconds, {heading.score_text}{over}:\n\n{_table(['instance', *names], rows)}")
         if remarks := [f"{name}: {text}" for name, text in heading.remarks.items() if name in names and text]:
             parts.append(_bullets(remarks))
-        parts += _scaling_parts(records) + _deveci_parts(records)
+        parts += _scaling_parts(records) + _deveci_parts(records) + _choice_parts(records)
         header = ["instance", "contestant", *PHASES, TOTAL, "fastest", "peak MiB", "value", "note"]
         details = [_detail_row(record, each) for record in records for each in record.measurements]
         parts.append(f"Median seconds of every phase:\n\n{_table(header, details)}")
@@ -298,6 +300,25 @@ def _deveci_parts(records: Sequence[InstanceRecord]) -> list[str]:
         cells = [[each.what, each.here, str(each.instances), each.published] for each in found]
         parts.append(f"The same as Deveci et al. compare it:\n\n{_table(header, cells)}")
     return parts
+
+
+def _choice_parts(records: Sequence[InstanceRecord]) -> list[str]:
+    """Return the times of auto over those of the best method, for the suites that compare them."""
+    rows = [
+        [
+            row.instance,
+            "all" if row.threads is None else str(row.threads),
+            row.method,
+            _seconds(row.seconds),
+            row.best,
+            f"{row.ratio:.2f}",
+        ]
+        for row in choices(records)
+    ]
+    if not rows:
+        return []
+    header = ["instance", "threads", "auto chose", "its seconds", "best method", "ratio"]
+    return [f"auto beside the best method on as many threads or fewer:\n\n{_table(header, rows)}"]
 
 
 def _speed_up_rows(table: SpeedUps, threads: Sequence[int]) -> list[list[str]]:

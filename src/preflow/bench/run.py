@@ -52,7 +52,7 @@ def run_bench(
     suites : sequence of str
         "papers", "vision", "real", "cihan", "cihan-small", "wu-he-hong", "tiny"; "grids", "grids-large",
         "grids-small"; "matching", "matching-tiny", "deveci28", "deveci28-small"; "assignment",
-        "assignment-small". An instance of several suites is measured once.
+        "assignment-small"; "traps". An instance of several suites is measured once.
     out : str or Path, optional
         Folder that gets ``bench.json``, ``bench.md`` and the pictures of each problem.
     problems : sequence of str, optional
@@ -106,15 +106,16 @@ def run_bench(
     _check_number("time_limit", time_limit)
     chosen = _chosen_problems(suites, problems)
     asked = [problem.suites[suite] for problem, suite in _known(chosen, suites)]
-    if methods is None:
-        methods = _union(suite.methods for suite in asked)
     counts: Sequence[int] = ()
     if threads is None:
         counts = [count for count in _union(suite.threads for suite in asked) if count <= usable_cpus()]
     elif not isinstance(threads, int):
         counts, threads = threads, None
     settings = SolverSettings(threads, time_limit)
-    entrants = {problem.name: _contestants(problem, methods, counts, peers, settings) for problem in chosen}
+    entrants: dict[str, list[Contestant]] = {}
+    for problem in chosen:
+        names = _default_methods(problem, suites) if methods is None else methods
+        entrants[problem.name] = _contestants(problem, names, counts, peers, settings)
     turns = list(_turns(chosen, suites, instances, files))
     if not turns:
         raise InvalidInputError(
@@ -195,6 +196,11 @@ def _known(problems: Sequence[Problem], suites: Sequence[str]) -> Iterator[tuple
         for suite in suites:
             if suite in problem.suites:
                 yield problem, suite
+
+
+def _default_methods(problem: Problem, suites: Sequence[str]) -> list[str]:
+    """Return the methods of those of the suites that a problem has."""
+    return _union(problem.suites[suite].methods for suite in suites if suite in problem.suites)
 
 
 def _union(parts: Iterable[Sequence[T]]) -> list[T]:

@@ -15,11 +15,13 @@ from numpy.typing import NDArray
 
 from ..errors import InvalidInputError, MissingDependencyError
 from ..generators import family, grid_2d, grid_3d, grid_from_image
+from ..generators.traps import dead_end, leaking_path, long_path
 from ..graph.network import MaxFlowProblem
 from ..io.dimacs import read_dimacs
+from ..maxflow.methods import METHODS
 from .flow_instance import FlowInstance
 from .machine import check_memory
-from .problem import Case, Suite
+from .problem import TRAP_THREADS, Case, Suite, methods_on_cpu
 
 #: Photographs that scikit-image brings along.
 PHOTOGRAPHS = ("coffee", "astronaut", "camera")
@@ -201,6 +203,18 @@ def wu_he_hong(files: Sequence[str]) -> list[Case]:
     return [_family(name, size) for name, sizes in WU_HE_HONG_SIZES.items() for size in sizes]
 
 
+def traps(files: Sequence[str]) -> list[Case]:
+    """Return networks on which one method takes far longer than another."""
+    return [
+        _case("long path 200000", partial(long_path, 200_000)),
+        _case("leaking path 20000", partial(leaking_path, 20_000)),
+        _case("dead end 20000", partial(dead_end, 20_000)),
+        _family("cheriyan", "40x40x40"),
+        _family("goldberg-bad", "20000"),
+        _family("dinic-bad", "2000"),
+    ]
+
+
 def _volume(name: str, shape: tuple[int, ...], strength: int) -> Case:
     """Return a synthetic volume like a vision instance."""
 
@@ -221,6 +235,7 @@ FLOW_SUITES: Mapping[str, Suite] = MappingProxyType(
         "cihan-small": Suite(cihan_small, CIHAN_METHODS, CIHAN_THREADS),
         "wu-he-hong": Suite(wu_he_hong, WU_HE_HONG_METHODS),
         "tiny": Suite(tiny),
+        "traps": Suite(traps, methods_on_cpu(METHODS), TRAP_THREADS),
     }
 )
 

@@ -18,7 +18,7 @@ def bench(
             metavar="SUITE",
             help="papers (the default), vision, real, cihan, cihan-small, wu-he-hong, tiny, "
             "grids, grids-large, grids-small, matching, matching-tiny, deveci28, deveci28-small, assignment, "
-            "assignment-small.",
+            "assignment-small, traps.",
         ),
     ] = None,
     out: Annotated[
