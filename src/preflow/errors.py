@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 
 class PreflowError(Exception):
-    """Base class of all errors raised by preflow."""
+    """Base class of all errors raised by preflow. They can be pickled and copied, with their attributes."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _made_again, (type(self), self.args), self.__dict__
 
 
 class InvalidInputError(PreflowError, ValueError):
@@ -84,7 +88,8 @@ class SolverError(PreflowError, RuntimeError):
     """A solver did more than it can ever need: a bug; the message has its state."""
 
 
-class DeviceMemoryError(PreflowError, MemoryError):
+# MemoryError comes first because it has a __new__ of its own, which Python else calls for no subclass.
+class DeviceMemoryError(MemoryError, PreflowError):
     """A problem does not fit the memory of the device."""
 
 
@@ -105,6 +110,11 @@ class ParseError(PreflowError, ValueError):
         self.line = line
         where = f"{path}:{line}" if line is not None else f"{path}"
         super().__init__(f"{where}: {message}")
+
+
+def _made_again(kind: type[PreflowError], args: tuple[Any, ...]) -> PreflowError:
+    """Return an error with these ``args``; its ``__init__``, which may take others, is not called."""
+    return kind.__new__(kind, *args)
 
 
 def _some(numbers: tuple[int, ...], most: int = 10) -> str:

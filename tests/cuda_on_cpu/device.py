@@ -24,6 +24,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from preflow.cuda import runtime
 from preflow.cuda.runtime import flat_arguments, source_with_headers
 from preflow.solving.run import Control
 
@@ -56,6 +57,11 @@ class Launch(NamedTuple):
     kernel: str
     shape: tuple[int, int, int]
     flat: list[Any]
+
+
+def _device_in_use() -> Any:
+    """Return the device of the test that is running."""
+    return runtime.find_device()
 
 
 class CpuDevice:
@@ -102,6 +108,9 @@ class CpuDevice:
         self.late_block = late_block
         self._on_second_stream = False
         self._second: list[Launch] = []
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _device_in_use, ()
 
     def has_room(self, size: int) -> bool:
         """Return whether a solver is told that so many bytes could be allocated."""

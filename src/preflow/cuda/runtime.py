@@ -102,6 +102,10 @@ class Device:
         self.shared_bytes: int = properties["sharedMemPerBlockOptin"]
         self._second_stream = cupy.cuda.Stream(non_blocking=True)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle and copy as the GPU of this number, of the process that reads the pickle."""
+        return _device_of_number, (self.number,)
+
     @property
     def free_bytes(self) -> int:
         """Memory that could be allocated now."""
@@ -292,6 +296,11 @@ def stop_word_for(device: str) -> NDArray[np.int64]:
 def is_in_use() -> bool:
     """Whether this process has loaded what uses a GPU."""
     return "cupy" in sys.modules
+
+
+def _device_of_number(number: int) -> Device:
+    with _import_cupy().cuda.Device(number):
+        return find_device()
 
 
 def device_if_any() -> Device | None:

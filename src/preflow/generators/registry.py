@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from ..errors import InvalidInputError
 from ..graph.bipartite import BipartiteGraph
@@ -82,6 +82,10 @@ class Family(Generic[Made]):
     summary: str
     size_parameters: tuple[str, ...]
     presets: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        presets = {size: dict(preset) for size, preset in self.presets.items()}  # not mapping proxies
+        return type(self), (self.name, self.function, self.summary, self.size_parameters, presets)
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..cuda.runtime import importer_of, is_on_gpu
 from ..errors import InvalidInputError
 from ..parallel.pieces import run_pieces
+from ..solving.read_only import ReadOnlyArrays
 from .grid_input import as_capacities, compact, grid_arrays
 from .neighbourhood import Box, pair_boxes
 from .network import FlowNetwork, MaxFlowProblem
@@ -60,7 +61,7 @@ class Part(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class GridNetwork(HostArrays):
+class GridNetwork(HostArrays, ReadOnlyArrays):
     """A network whose vertices are the pixels of a grid, each with arcs to neighbours, source and sink.
 
     Build one with :meth:`from_arrays`; the constructor makes the same checks. Arrays are not copied where

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..cuda.runtime import is_on_gpu
 from ..errors import CapacityOverflowError, InvalidInputError
+from ..solving.read_only import ReadOnlyArrays
 from .placement import HostArrays
 from .sparse_input import read_sparse
 
@@ -28,7 +29,7 @@ EXACT_FLOAT = float(2**53)
 
 
 @dataclass(frozen=True, eq=False)
-class FlowNetwork(HostArrays):
+class FlowNetwork(HostArrays, ReadOnlyArrays):
     """A directed network with a capacity on every arc. Immutable.
 
     Build one with :meth:`from_arrays`, :meth:`from_scipy` or :meth:`from_networkx`. The constructor makes the

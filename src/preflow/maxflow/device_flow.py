@@ -105,6 +105,15 @@ class DeviceSecondStage:
         self._returned: Any = None
         self._lock = threading.RLock()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Run the stage, after which nothing changes any more, and leave out the lock."""
+        with self._exclusive():
+            self._all_returned()
+        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _lock=threading.RLock())
+
     @contextmanager
     def _exclusive(self) -> Iterator[None]:
         with self._lock, self.residual.device.current():

@@ -231,6 +231,14 @@ class SecondStage:
         self._returned: NDArray[Any] | None = None
         self._lock = threading.RLock()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Run the stage, after which nothing changes any more, and leave out the lock."""
+        _ = self.returned
+        return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _lock=threading.RLock())
+
     @property
     def returned(self) -> NDArray[Any]:
         """What went back over each vertex's source arcs; asking for it runs the stage, once."""

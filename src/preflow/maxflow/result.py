@@ -44,6 +44,10 @@ class MinCutResult(BoundedResult):
     _gap: int | float
     _second_stage: SecondStage | DeviceSecondStage
 
+    def __post_init__(self) -> None:
+        for terminals in (self.sources, self.sinks):
+            terminals.flags.writeable = False
+
     @property
     def gap(self) -> int | float:
         """How far `value` may be from the optimum of the capacities as given; proved.

@@ -7,6 +7,7 @@ from typing import Literal, NoReturn
 
 from ..errors import NotOptimalError
 from ..stats import SolveStats
+from .read_only import ReadOnlyArrays
 
 Status = Literal["optimal", "time-limit", "unproved"]
 
@@ -16,8 +17,11 @@ NEGLIGIBLE_GAP = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BoundedResult:
+class BoundedResult(ReadOnlyArrays):
     """A solve's outcome, optimal or cut short, or stopped by a rule that proves nothing ("unproved").
+
+    Results can be pickled and copied, and `verify` works on the copy. A result whose arrays are on a GPU can only
+    be unpickled where there is one.
 
     Attributes
     ----------
