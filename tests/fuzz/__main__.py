@@ -140,7 +140,24 @@ def plan(names: list[str], seed: int, seconds: float, jobs: int) -> deque[Work]:
 def run_all(waiting: deque[Work], jobs: int, folder: Path) -> tuple[list[Report], list[Failure]]:
     """Run slices, `jobs` at a time."""
     running: list[Child] = []
-    reports, failures = [], []
+    reports: list[Report] = []
+    failures: list[Failure] = []
+    try:
+        _run(waiting, running, jobs, folder, reports, failures)
+    finally:
+        for child in running:
+            child.process.kill()
+    return reports, failures
+
+
+def _run(
+    waiting: deque[Work],
+    running: list[Child],
+    jobs: int,
+    folder: Path,
+    reports: list[Report],
+    failures: list[Failure],
+) -> None:
     number = 0
     while waiting or running:
         while waiting and len(running) < jobs:
@@ -161,7 +178,6 @@ def run_all(waiting: deque[Work], jobs: int, folder: Path) -> tuple[list[Report]
                 left = work.seconds - (time.monotonic() - child.begin)
                 if failure.index >= work.first and left > 1:  # else it is not a case that it dies of
                     waiting.appendleft(Work(work.driver, work.seed, left, failure.index + 1))
-    return reports, failures
 
 
 def table(reports: list[Report], failures: list[Failure]) -> str:
@@ -205,7 +221,7 @@ def merged(failures: list[Failure]) -> list[Failure]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
-    parser.add_argument("--seconds", type=float, default=600)
+    parser.add_argument("--seconds", type=float, default=600, help="0 only compiles the kernels")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--driver", action="append", choices=[*DRIVERS], help="default: all; may be repeated")
     parser.add_argument("--seed", type=int, default=1)
@@ -233,6 +249,8 @@ def main() -> int:
             warming = deque(Work(driver, arguments.seed, 0, warm=True) for driver in names)
             run_all(warming, arguments.jobs, folder)
             print(f"compiled in {time.monotonic() - begin:.0f} s", flush=True)
+        if arguments.seconds <= 0:
+            return 0
         begin = time.monotonic()
         waiting = plan(names, arguments.seed, arguments.seconds, arguments.jobs)
         reports, failures = run_all(waiting, arguments.jobs, folder)
