@@ -174,6 +174,7 @@ HOSTILE: dict[str, tuple[Reader, bytes, str]] = {
     "second vertex line": (read_costs, b"p asn 2 0\nn 1\nn 1\n", "two n lines"),
     "second banner": (read_matrix_market, MATRIX + MATRIX + b"x\n", "no line of sizes"),
     # What SciPy's parser reads past
+    "dense, without rows": (read_matrix_market, ARRAY + b"0 2\n1\n", "2: no entries were announced"),
     "NUL": (read_matrix_market, MATRIX + b"3 3 1\n1 1\0\n", "3: no Matrix Market file: it has a NUL"),
     # Archives
     "empty member": (load_npz, npz(header=b"", tail=b"", head=b"", capacity=b""), "no NumPy array header"),

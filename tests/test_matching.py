@@ -681,6 +681,8 @@ def test_matrix_market_round_trip(tmp_path: Path) -> None:
         assert again.shape == graph.shape
         assert np.array_equal(again.rows.first, graph.rows.first)
     dense = tmp_path / "dense.mtx"
+    dense.write_text("%%MatrixMarket matrix array real general\n0 2\n")
+    assert read_matrix_market(dense).shape == (0, 2)
     dense.write_text("%%MatrixMarket matrix array real general\n2 2\n1\n0\n0\n2\n")
     assert read_matrix_market(dense).num_edges == 2
     zeros = tmp_path / "zeros.mtx"

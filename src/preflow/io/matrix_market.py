@@ -71,6 +71,10 @@ def parse_matrix_market(data: bytes, path: str | Path, explicit_zeros: bool) -> 
         message = f"{sizes.num_entries:,} entries were announced, a file of {len(data):,} bytes has fewer"
         raise ParseError(path, sizes.line, message)
     check_vertices(path, sizes.line, sizes.num_rows + sizes.num_columns, sizes.num_entries)
+    if sizes.dense and sizes.num_rows == 0:  # by which SciPy's parser divides
+        if data[sizes.end :].strip():
+            raise ParseError(path, sizes.line, "no entries were announced, the file has some")
+        return BipartiteGraph.from_edges([], [], shape=(0, sizes.num_columns))
     try:
         matrix: Any = mmread(BytesIO(data))
     except (ValueError, OverflowError, TypeError) as error:
@@ -91,6 +95,10 @@ class _Sizes(NamedTuple):
         Of a matrix with symmetry, the entries of one half.
     shortest_entry : int
         Bytes that an entry has at least.
+    dense : bool
+        Whether every entry is there, without its row and column.
+    end : int
+        Where the header ends.
     """
 
     line: int
@@ -98,6 +106,8 @@ class _Sizes(NamedTuple):
     num_columns: int
     num_entries: int
     shortest_entry: int
+    dense: bool
+    end: int
 
 
 def _sizes(data: bytes) -> _Sizes | None:
@@ -111,11 +121,11 @@ def _sizes(data: bytes) -> _Sizes | None:
     if b"coordinate" in words:
         if not entries:
             return None
-        return _Sizes(line, num_rows, num_columns, entries[0], SHORTEST_PAIR)
+        return _Sizes(line, num_rows, num_columns, entries[0], SHORTEST_PAIR, False, header.end())
     num_entries = num_rows * num_columns
     if b"general" not in words:
         num_entries = num_rows * max(0, num_rows - 1) // 2  # at least: skew-symmetric ones have no diagonal
-    return _Sizes(line, num_rows, num_columns, num_entries, SHORTEST_NUMBER)
+    return _Sizes(line, num_rows, num_columns, num_entries, SHORTEST_NUMBER, True, header.end())
 
 
 def write_matrix_market(path: str | Path, graph: BipartiteGraph) -> None:
