@@ -83,7 +83,7 @@ def long_path(length: int, *, capacity: int = LARGEST) -> MaxFlowProblem:
     amount = np.full(length, capacity)
     amount[-1] = 1
     network = FlowNetwork.from_arrays(vertex, vertex + 1, amount)
-    return MaxFlowProblem(network, 0, length, f"long-path {length}")
+    return MaxFlowProblem(network, 0, length, name=f"long-path {length}")
 
 
 def leaking_path(length: int) -> MaxFlowProblem:
@@ -92,7 +92,7 @@ def leaking_path(length: int) -> MaxFlowProblem:
     tail = np.concatenate([vertex, vertex + 1])
     head = np.concatenate([vertex + 1, np.full(length, length + 1)])
     network = FlowNetwork.from_arrays(tail, head, np.repeat([length, 1], length))
-    return MaxFlowProblem(network, 0, length + 1, f"leaking-path {length}")
+    return MaxFlowProblem(network, 0, length + 1, name=f"leaking-path {length}")
 
 
 def dead_end(length: int, *, capacity: int = LARGEST) -> MaxFlowProblem:
@@ -109,7 +109,7 @@ def dead_end(length: int, *, capacity: int = LARGEST) -> MaxFlowProblem:
         np.concatenate([[2 * capacity], np.full(length, capacity), [1]]),
         reverse_capacity=np.concatenate([[0], np.full(length, capacity), [0]]),
     )
-    return MaxFlowProblem(network, length + 2, length + 1, f"dead-end {length}")
+    return MaxFlowProblem(network, length + 2, length + 1, name=f"dead-end {length}")
 
 
 def comb(teeth: int) -> BipartiteGraph:

@@ -20,8 +20,8 @@ NEGLIGIBLE_GAP = 1e-9
 class BoundedResult(ReadOnlyArrays):
     """A solve's outcome, optimal or cut short, or stopped by a rule that proves nothing ("unproved").
 
-    Results can be pickled and copied, and `verify` works on the copy. A result whose arrays are on a GPU can only
-    be unpickled where there is one.
+    Results can be pickled and copied, and `verify` works on the copy. A result whose arrays are on a GPU can
+    only be unpickled where there is one.
 
     Attributes
     ----------
