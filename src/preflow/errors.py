@@ -17,6 +17,10 @@ class InvalidInputError(PreflowError, ValueError):
     """An argument is malformed: wrong shape, dtype, range or combination."""
 
 
+class InvalidTypeError(InvalidInputError, TypeError):
+    """An argument has a type or dtype that cannot become numbers, where SciPy raises TypeError."""
+
+
 class CapacityOverflowError(InvalidInputError, OverflowError):
     """A sum of capacities does not fit 64-bit integers."""
 
