@@ -139,7 +139,6 @@ def test_corrupt_flows_and_cuts_are_refused(kind: str, dtype: Any) -> None:
     for wrong in ([], [4], [-1], [3], [2**62], [[0]], [0.0]):
         refuses(result, sources=np.array(wrong, dtype=None if wrong else np.int64))
     refuses(result, sinks=np.array([0]))
-    refuses(result, sinks=None)
     check_bounds_are_checked(result)
     check_bounds_are_checked(cut)
 
@@ -160,6 +159,18 @@ def test_a_vertex_that_gains_two_to_the_64_is_found(kind: str) -> None:
     lost = given_network(kind, [1, 1, 1, 1, 0], [2, 2, 2, 2, 1], [2**62] * 5)
     with pytest.raises(VerificationError, match=f"gains -{2**64}"):
         check_flow(lost, np.array([0]), np.array([2]), np.array([2**62] * 4 + [0]), 2**64, preflow=True)
+
+
+@pytest.mark.parametrize("kind", ["host", "device"])
+def test_small_arcs_are_checked_beside_large_ones(kind: str) -> None:
+    network = given_network(kind, [0, 0, 1, 0], [1, 0, 2, 2], [1e273, 0.0, 1.0, 5e-324])
+    ends = np.array([0]), np.array([2])
+    check_flow(network, *ends, np.array([1.0, 0.0, 1.0, 5e-324]), 1.0)
+    for arc, amount in ((1, 1.0), (2, 1.001), (3, 1e-323), (0, -1e-300)):
+        flow = np.array([1.0, 0.0, 1.0, 0.0])
+        flow[arc] = amount
+        with pytest.raises(VerificationError, match=f"arc {arc} "):
+            check_flow(network, *ends, flow, 1.0)
 
 
 @pytest.mark.parametrize("kind", ["host", "device"])
