@@ -89,5 +89,7 @@ def test_networks_and_graphs_have_the_optimum_that_their_shape_says() -> None:
         (traps.comb(50), 50),
         (traps.clique_with_tail(5, 20), 26),
         (traps.few_columns(30, 4), 4),
+        (traps.scrambled_cycle(30), 30),
+        (traps.board_with_holes(6, 0.0), 18),
     ):
         assert preflow.bipartite_matching(graph).cardinality == size

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from ..errors import InvalidInputError
 from ..generators import bipartite_family
-from ..generators.traps import clique_with_tail, comb, few_columns
+from ..generators.traps import board_with_holes, clique_with_tail, comb, few_columns, scrambled_cycle
 from ..graph.bipartite import BipartiteGraph
 from ..io.matrix_market import read_matrix_market
 from ..matching.methods import METHODS
@@ -104,9 +104,13 @@ def traps(files: Sequence[str]) -> list[Case]:
     return [
         _graph("comb 200000", partial(comb, 200_000)),
         _graph("clique 400 with tail 200000", partial(clique_with_tail, 400, 200_000)),
+        _graph("cycle 200000", partial(scrambled_cycle, 200_000)),
+        _graph("board 500 without 5%", partial(board_with_holes, 500, 0.05)),
+        _graph("board 500 without 30%", partial(board_with_holes, 500, 0.3)),
         _graph("complete 200000x20", partial(few_columns, 200_000, 20)),
         _family("ladder", "15"),
         _family("power-law", "100000x5"),
+        _family("hidden-diagonal", "200000x2"),
     ]
 
 

@@ -130,6 +130,33 @@ def clique_with_tail(side: int, tail: int) -> BipartiteGraph:
     return BipartiteGraph.from_edges(rows, columns, shape=shape)
 
 
+def scrambled_cycle(length: int, *, seed: int = 0) -> BipartiteGraph:
+    """Return one cycle of `length` rows and columns in random order: no vertex has one neighbour only."""
+    random = seeded(seed)
+    row, column = random.permutation(length), random.permutation(length)
+    return BipartiteGraph.from_edges(
+        np.concatenate([row, row]), np.concatenate([column, np.roll(column, 1)]), shape=(length, length)
+    )
+
+
+def board_with_holes(side: int, share: float, *, seed: int = 0) -> BipartiteGraph:
+    """Return the black and white squares of a board, joined along edges, a share of them removed.
+
+    Rows are black squares. Augmenting paths are long, and many squares stay free.
+    """
+    left = seeded(seed).random((side, side)) >= share
+    number = np.arange(side * side).reshape(side, side)
+    black = np.add.outer(np.arange(side), np.arange(side)) % 2 == 0
+    rows, columns = [], []
+    for here, there in (((slice(1, None),), (slice(-1),)), ((..., slice(1, None)), (..., slice(-1)))):
+        keep = left[here] & left[there]
+        first, second, dark = number[here][keep], number[there][keep], black[here][keep]
+        rows.append(np.where(dark, first, second))
+        columns.append(np.where(dark, second, first))
+    size = side * side
+    return BipartiteGraph.from_edges(np.concatenate(rows), np.concatenate(columns), shape=(size, size))
+
+
 def few_columns(rows: int, columns: int) -> BipartiteGraph:
     """Return a complete graph of many rows and few columns."""
     row, column = np.divmod(np.arange(rows * columns), columns)

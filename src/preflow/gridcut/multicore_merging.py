@@ -61,7 +61,7 @@ from .forests import (
     with_levels,
 )
 from .growth import deficits_reach, search, sweep
-from .patience import PATIENCE_A_PIXEL, be_patient, check_patience, hands_over, push_on
+from .patience import ORPHANS_AN_ARC, be_patient, check_patience, hands_over, push_on
 from .regions import BLOCKS_TAKEN, CLOSED, GROWN, IDLE, Regions, make_regions, next_region
 from .solution import GridFlow, GridSolution
 from .state import GridState, grid_solution, grid_state, interior, padding
@@ -95,7 +95,7 @@ class MergingOptions:
 
     blocks: int | None = None
     repartition: bool = True
-    patience: float | None = PATIENCE_A_PIXEL
+    patience: float | None = ORPHANS_AN_ARC
 
     def __post_init__(self) -> None:
         check_patience(self.patience)
@@ -270,7 +270,7 @@ def merge(
         # what others do.
         own = share(forests, pixels)
         own = own._replace(cursor=np.concatenate([own.cursor, np.zeros(2 * PADDING, dtype=np.uint64)]))
-        be_patient(own, patience, pixels)
+        be_patient(own, patience, pixels, len(partitions[0].state.step))
         scratch = np.empty(2 * int(PADDING) * axes, dtype=np.int64)
         box = scratch[: 2 * axes].reshape(2, axes)
 

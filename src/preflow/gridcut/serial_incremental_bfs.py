@@ -1,7 +1,8 @@
 """Incremental breadth-first search on a grid, on one thread.
 
 Goldberg, Hed, Kaplan, Tarjan and Werneck 2011, and with Kohli 2015: growth.py has the search, and says what
-it departs from. Two steps come before it, since on images most paths are short:
+it departs from; patience.py lets push-relabel go on where a search takes too long. Two steps come before the
+search, since on images most paths are short:
 
 - In one sweep over memory excess goes to neighbours that have a deficit.
 - The forests grow by a few levels from the pixels of one small box after the other. What is read and written
@@ -35,7 +36,7 @@ from .forests import (
     with_levels,
 )
 from .growth import deficits_reach, grow, search_all, sweep
-from .patience import PATIENCE_A_PIXEL, be_patient, check_patience, hands_over, push_on
+from .patience import ORPHANS_AN_ARC, be_patient, check_patience, hands_over, push_on
 from .solution import GridSolution
 from .state import GridState, grid_solution, grid_state, interior
 
@@ -57,14 +58,14 @@ class IncrementalBfsOptions:
         By how many levels both forests grow from the roots in a box, box after box, before they grow
         everywhere; 0 for no boxes.
     patience : float or None
-        When the search has taken ``patience`` orphans for each pixel, or orphans outnumber pixels of
+        When the search has taken ``patience`` orphans for each arc, or orphans outnumber pixels of
         augmenting paths by far, push-relabel goes on with the flow found so far; 4 pixels of paths count as
         an orphan. None: never.
     """
 
     sweep: bool = True
     box_levels: int = 7
-    patience: float | None = PATIENCE_A_PIXEL
+    patience: float | None = ORPHANS_AN_ARC
 
     def __post_init__(self) -> None:
         check_patience(self.patience)
@@ -152,14 +153,14 @@ def solve(grid: Any, start: Any | None, options: IncrementalBfsOptions, control:
     if options.sweep:
         control.counts[PUSHES] += sweep(state, first, last)
     forests = make_forests(state, int(last - first))
-    be_patient(forests, options.patience, int(last - first))
+    be_patient(forests, options.patience, int(last - first), len(state.step))
     make_roots(state, forests, first, last)
     if options.box_levels:
         while len(forests.first_orphan) < 2 * (options.box_levels + 1):
             forests = with_levels(forests)
         own = share(forests, int(last - first))
         near = own._replace(first_orphan=forests.first_orphan)
-        be_patient(near, options.patience, int(last - first))
+        be_patient(near, options.patience, int(last - first), len(state.step))
         shape, levels = np.array(grid.shape, dtype=np.int64), np.uint64(options.box_levels)
         boxes = corners(tuple(grid.shape))
         grow_from_boxes(state, forests, near, first, shape, boxes, levels, control.stop, control.counts)
