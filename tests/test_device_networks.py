@@ -141,13 +141,22 @@ def test_same_residual_network_of_floats(place: Any, problem: SmallProblem) -> N
         ([1, 2], [3, 3], [INT64_MAX, 1]),  # at the sink
         ([0, 0], [3, 3], [INT64_MAX, 1]),  # straight
         ([0, 0], [3, 1], [INT64_MAX, 1]),
+        ([0, 0, 1, 2], [1, 2, 3, 3], [INT64_MAX, 2**62 + 1, 2**61 + 1, 2**60 + 1]),
     ],
 )
 def test_sums_past_int64(tail: list[int], head: list[int], capacity: list[int]) -> None:
     for kind in (np.asarray, OnGpu):
         network = FlowNetwork.from_arrays(kind(tail), kind(head), kind(capacity), num_vertices=4)
         with pytest.raises(CapacityOverflowError, match="sum past int64"):
-            preflow.max_flow(network, 0, 3, method="cuda-pushrelabel")
+            build(network, [0], [3])
+        exact, _, _ = edmonds_karp(4, zip(tail, head, capacity, strict=True), [0], [3])
+        if exact > INT64_MAX:
+            with pytest.raises(CapacityOverflowError, match="past int64"):
+                preflow.max_flow(network, 0, 3, method="cuda-pushrelabel")
+            continue
+        result = preflow.max_flow(network, 0, 3, method="cuda-pushrelabel")
+        result.verify()
+        assert (result.value, result.gap) == (exact, 0)
 
 
 def test_sums_that_just_fit() -> None:

@@ -20,8 +20,6 @@ KNOWN = {
     "assignment-sparse": "multicore-auction of no pair",
     "assignment-stack": "prices beside sentinels",
     "corruption-assignment": "assignments do not check shapes, dtypes and both bounds",
-    "corruption-flow": "slack relative to arcs that no flow can use",
-    "flow": "parallel arcs past int64 away from the terminals",
 }
 
 

@@ -36,7 +36,12 @@ def tolerance(
     bound = min(flow_bound(network, sources, sinks), float(np.finfo(np.float64).max))
     if cut > 0:
         bound = min(bound, COARSE * float(cut))
-    return bound * (network.num_arcs + 1) * 2.0**-50
+    return bound * _sum_error(network)
+
+
+def _sum_error(network: FlowNetwork) -> float:
+    """Return the relative error of sums of floats over all arcs."""
+    return (network.num_arcs + 1) * 2.0**-50
 
 
 def net_inflow(network: FlowNetwork, flow: Any) -> tuple[Any, ...]:
@@ -119,6 +124,8 @@ def check_flow(
     if most.dtype.kind == "f":
         with np.errstate(over="ignore"):
             most, least = most * ARC_ROUNDING, least * ARC_ROUNDING
+        # No sum is off by more than what its terms may be.
+        slack = min(slack, _largest(flow) * _sum_error(network))
     _check_arcs(flow > most, network, flow, "more than its capacity")
     _check_arcs(flow < least, network, flow, "less than its reverse capacity allows")
     words = net_inflow(network, flow)
@@ -169,9 +176,9 @@ def _checked_amounts(network: FlowNetwork, values: Any) -> Any:
     return flow.astype(np.int64)
 
 
-def _largest(flow: Any) -> int:
-    """Return the largest absolute value of integers."""
-    return max(int(flow.max()), -int(flow.min())) if len(flow) else 0
+def _largest(flow: Any) -> Any:
+    """Return the largest absolute value, as a Python number."""
+    return max(flow.max().item(), -flow.min().item()) if len(flow) else 0
 
 
 def _check_arcs(broken: Any, network: FlowNetwork, flow: Any, fault: str) -> None:

@@ -292,7 +292,9 @@ def _rounded(network: GridNetwork, bits: int, rule: Rule) -> IntegerGrid:
     magnitude = int(np.frexp(peak * ROUNDING)[1])
     is_single = rule.bound is None and all(values.dtype != np.float64 for values in arrays)
     filled = BITS_OF_SINGLE if is_single or magnitude + bits <= BITS_OF_SINGLE else BITS_OF_DOUBLE
-    exponent = min(bits, filled - magnitude)
+    exponent = filled - magnitude
+    if limit == np.inf:  # else the limit must stay above what it was computed from
+        exponent = min(bits, exponent)
 
     def convert(values: Any) -> Any:
         return scaled(values, exponent, limit, xp)

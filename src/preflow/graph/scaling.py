@@ -100,7 +100,8 @@ def solve_within_gap(
     solve : function
         Solves by a rule. It raises CapacityOverflowError where integers sum past int64.
     is_float : bool
-        Whether capacities are floats. An optimum of integers is exact, or this raises an error.
+        Whether capacities are floats. Integers that are rounded are solved once: what they lost is for the
+        caller to find.
     accepted : float
         The gap that floats may have, relative to the cut.
     coarse : float
@@ -109,30 +110,25 @@ def solve_within_gap(
     Raises
     ------
     CapacityOverflowError
-        Integers sum past int64 even when each is cut off above the optimum.
+        No rounding helps.
     """
-    rule, exact_fails = EXACT, False
+    rule = EXACT
     while True:
         try:
             outcome = solve(rule)
         except CapacityOverflowError:
-            if rule.rounded or (rule.bound is not None and not is_float):
+            if rule.rounded:
                 raise
-            exact_fails = rule.bound is not None
             rule = rule._replace(rounded=True)
             continue
-        if not outcome.finished or outcome.scale_exponent is None:
+        if not outcome.finished or outcome.scale_exponent is None or not is_float:
             return outcome
-        upper, size = outcome.upper, outcome.size
+        upper, size, limit = outcome.upper, outcome.size, outcome.limit
         gap = proved_gap(upper, outcome.lower, size)
-        if not is_float and gap == 0:
+        if size == 0 or (gap <= accepted * size and size * coarse >= limit) or 2 * size >= limit:
             return outcome
-        if is_float:
-            limit = outcome.limit
-            if size == 0 or (gap <= accepted * size and size * coarse >= limit) or 2 * size >= limit:
-                return outcome
         del outcome
-        rule = Rule(upper, exact_fails)
+        rule = Rule(upper, rule.rounded)
 
 
 def accepted_gap(num_arcs: int, *, single: bool = False) -> float:

@@ -54,7 +54,7 @@ def solved_capacities(
 ) -> SolvedCapacities:
     """Return the capacities as the solvers see them: integers, infinity as more than any flow.
 
-    Integers, and floats that are integers up to 2**53, stay as they are, but for what `rule` cuts off. Other
+    Integers, and floats that are integers up to 2**53, stay as they are unless `rule` says otherwise. Other
     floats are rounded, see :mod:`preflow.graph.scaling`. What no flow exceeds is the bound of `rule` or,
     where that is None, :func:`preflow.graph.network.flow_bound`.
     """
@@ -73,9 +73,8 @@ def solved_capacities(
     if rounded:
         bound = flow_bound(network, sources, sinks) if rule.bound is None else rule.bound
         given, exponent, limit = _rounded(given, float(bound))
-    elif has_infinite or rule.bound is not None:
-        bound = sum(map(float_sum, finite)) if rule.bound is None else rule.bound
-        given = _cut_off(network, given, sources, sinks, float(bound))
+    elif has_infinite:
+        given = _replace_infinite(network, given, sources, sinks, sum(map(float_sum, finite)))
     return SolvedCapacities(given[0], given[1] if len(given) > 1 else None, exponent, limit, is_float)
 
 
@@ -87,9 +86,9 @@ def _are_whole(values: NDArray[np.float64], threads: int) -> bool:
     return all(run_pieces(piece_is_whole, len(values), threads))
 
 
-def _cut_off(
+def _replace_infinite(
     network: FlowNetwork,
-    given: list[NDArray[Any]],
+    given: list[NDArray[np.float64]],
     sources: NDArray[np.int64],
     sinks: NDArray[np.int64],
     bound: float,
@@ -106,13 +105,10 @@ def _cut_off(
     for direction, values in enumerate(given):
         ends = (network.tail, network.head) if direction == 0 else (network.head, network.tail)
         most = np.minimum(entering[ends[0]], leaving[ends[1]])
-        most = np.floor(np.minimum(most, bound) * MARGIN) + 1
-        larger = values > most
-        if not most[larger].max(initial=0) < MOST_FLOAT:
+        whole = np.minimum(values, np.floor(np.minimum(most, bound) * MARGIN) + 1)
+        if not whole.max(initial=0) < MOST_FLOAT:
             raise CapacityOverflowError("beside infinite ones, the capacities sum past int64")
-        whole = np.where(larger, 0, values).astype(np.int64)
-        whole[larger] = most[larger].astype(np.int64)
-        out.append(whole)
+        out.append(whole.astype(np.int64))
     return out
 
 

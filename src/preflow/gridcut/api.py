@@ -276,6 +276,8 @@ class _Solve:
                     single=all(values.dtype != np.float64 for values in arrays),
                 ),
             )
+            if solved.finished and solved.scale_exponent is not None and isinstance(solved.upper, int):
+                solved = self.solve(Rule(solved.upper)) if solved.upper != solved.lower else solved
             with self.timed("recover"):
                 parts = self.parts(solved)
             return GridCutResult(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -22,7 +22,7 @@ from ..graph.device_build import build_on_device
 from ..graph.device_network import DeviceFlowNetwork
 from ..graph.network import INT64_MAX, FlowNetwork, exact_sum, vertex_mask
 from ..graph.residual import build_residual
-from ..graph.scaling import Rule, accepted_gap, proved_gap, solve_within_gap
+from ..graph.scaling import EXACT, Rule, accepted_gap, proved_gap, solve_within_gap
 from ..progress import Reporter
 from ..solving.dispatch import (
     check_placement,
@@ -35,6 +35,7 @@ from ..solving.method import Method
 from ..solving.run import Control, check_time_limit, run_interruptibly
 from ..solving.timing import timed
 from ..stats import SolveStats
+from .completed_flow import CompletedFlow, left_by
 from .device_flow import DeviceSecondStage, SolveOnDevice
 from .methods import METHODS
 from .policy import choose, pays_to_look_for_gpu
@@ -97,8 +98,7 @@ def max_flow(
     InvalidInputError
         The network, a terminal or an argument is malformed.
     CapacityOverflowError
-        Integers sum past int64 between two vertices, at the source or at the sink, even when each is cut
-        off above what it can carry; or floats past float64.
+        The maximum flow of integers is past int64, or floats sum past float64.
     UnboundedFlowError
         Arcs of infinite capacity lead from a source to a sink.
     DeviceUnavailableError
@@ -159,7 +159,7 @@ class _FirstStage:
     """
 
     network: FlowNetwork
-    second_stage: SecondStage | DeviceSecondStage
+    second_stage: SecondStage | DeviceSecondStage | CompletedFlow
     sink_side: Any
     finished: bool
     lower: int | float
@@ -247,14 +247,18 @@ class _Solve:
 
     def first_stage(self) -> dict[str, Any]:
         """Build and solve; return what all results have."""
+        gap: int | float
         solved = solve_within_gap(
             self.build_and_solve,
             is_float=self.network.capacity.dtype.kind == "f",
             accepted=accepted_gap(self.network.num_arcs),
             coarse=COARSE,
         )
+        if solved.finished and solved.scale_exponent is not None and isinstance(solved.lower, int):
+            gap = int(solved.upper) - solved.lower
+            solved = self.completed(solved, gap) if gap else solved
         sink_side, upper_bound = solved.sink_side, solved.lower
-        gap: int | float = 0
+        gap = 0
         status = self.control.status(self.method, solved.finished)
         if not solved.finished:
             sink_side, upper_bound = self.best_cut(sink_side)
@@ -263,6 +267,8 @@ class _Solve:
             gap = proved_gap(upper_bound, solved.lower, upper_bound)
         elif solved.scale_exponent is not None:
             gap = proved_gap(solved.upper, solved.lower, solved.size)
+        if isinstance(solved.lower, int) and solved.finished and solved.lower > INT64_MAX:
+            raise CapacityOverflowError(f"the maximum flow is past int64: {solved.lower}")
         if self.network.saturated and largest_in_cut(self.network, sink_side) == INT64_MAX:
             raise CapacityOverflowError("capacities over the minimum cut are past int64")
         return {
@@ -276,6 +282,21 @@ class _Solve:
             "_gap": gap,
             "_second_stage": solved.second_stage,
         }
+
+    def completed(self, solved: _FirstStage, gap: int) -> _FirstStage:
+        """Return an exact solve of integers from a rounded one."""
+        flow = self.network.own(solved.second_stage.flow(self.timed))
+        rest = replace(self, network=left_by(self.network, flow, gap))
+        rest.control = self.control
+        added = rest.build_and_solve(EXACT)
+        stage = added.second_stage
+        assert not isinstance(stage, CompletedFlow)
+        return replace(
+            added,
+            network=self.network,
+            second_stage=CompletedFlow(flow, stage),
+            lower=solved.lower + added.lower,
+        )
 
     def given(self, values: Any) -> Any:
         """Return an array for the result: read-only on the host, else of the caller's kind."""

@@ -13,6 +13,7 @@ from ..certify.cut import check_flow_and_cut, check_no_residual_path, crossing_a
 from ..graph.device_network import DeviceFlowNetwork
 from ..graph.network import FlowNetwork
 from ..solving.result import BoundedResult
+from .completed_flow import CompletedFlow
 from .device_flow import DeviceSecondStage
 from .recover_flow import SecondStage
 
@@ -42,7 +43,7 @@ class MinCutResult(BoundedResult):
     sources: NDArray[np.int64]
     sinks: NDArray[np.int64]
     _gap: int | float
-    _second_stage: SecondStage | DeviceSecondStage
+    _second_stage: SecondStage | DeviceSecondStage | CompletedFlow
 
     def __post_init__(self) -> None:
         for terminals in (self.sources, self.sinks):

@@ -1,0 +1,56 @@
+"""Exact flows of integers whose sums pass int64: a rounded flow, completed by what it leaves.
+
+A solve of rounded capacities finds a flow and a cut whose capacities are a known gap apart. What the flow
+leaves of the capacities is a network whose maximum flow is at most this gap. So its capacities can be cut off
+just above the gap, and their sums fit int64. Both flows together are a maximum flow of the given network, and
+the minimum cuts are those of the network that is left, as for any flow that is augmented.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from ..graph.network import FlowNetwork
+from ..stats import Phase, untimed
+from .device_flow import DeviceSecondStage
+from .recover_flow import SecondStage
+
+
+def left_by(network: FlowNetwork, flow: Any, gap: int) -> FlowNetwork:
+    """Return what a flow leaves of integer capacities, where at most `gap` can be added to it."""
+    xp, most = network.xp, gap + 1
+    capacity = network.capacity
+    reverse = xp.zeros_like(capacity) if network.reverse_capacity is None else network.reverse_capacity
+    # The differences wrap only where they are not taken.
+    return replace(
+        network,
+        capacity=xp.where(flow <= capacity - most, most, capacity - flow),
+        reverse_capacity=xp.where(flow >= most - reverse, most, reverse + flow),
+    )
+
+
+class CompletedFlow:
+    """The second stage of two solves: a flow, and the second stage of a solve of what it leaves.
+
+    Parameters
+    ----------
+    flow : array of int64, shape (num_arcs,)
+    rest : SecondStage or DeviceSecondStage
+    """
+
+    def __init__(self, flow: Any, rest: SecondStage | DeviceSecondStage) -> None:
+        self._flow, self._rest = flow, rest
+        self.residual = rest.residual
+
+    def flow(self, phase: Phase = untimed) -> Any:
+        """Return the flow of every input arc."""
+        return self._flow + self._rest.flow(phase)
+
+    def preflow(self) -> Any:
+        """Return the flow of every input arc as it is now, before the stage or after."""
+        return self._flow + self._rest.preflow()
+
+    def source_side(self) -> Any:
+        """Return which vertices the source reaches over residual arcs once all excess is back."""
+        return self._rest.source_side()
