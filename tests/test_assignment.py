@@ -326,8 +326,9 @@ def test_integers_are_exact_beyond_floats() -> None:
         ([[1j]], "integers or floats"),
         ([[np.nan, 1.0], [1.0, 2.0]], "NaN"),
         ([[-np.inf, 1.0], [1.0, 2.0]], "-inf"),
-        ([[2**60]], r"2\*\*59"),
-        (np.array([[2**63]], dtype=np.uint64), r"2\*\*59"),
+        ([[2**60 + 1, 0]], r"2\*\*60"),
+        (np.array([[2**63, 0]], dtype=np.uint64), r"2\*\*60"),
+        ([[2**200, 0]], r"2\*\*60"),
         (np.array([[1e300, 1.0], [1.0, 1.0]]), "too large"),
         (scipy.sparse.csr_array([[np.nan]]), "NaN"),
     ],
@@ -540,10 +541,14 @@ def test_scipys_function_takes_costs_of_any_size(costs: Any) -> None:
         np.testing.assert_array_equal(found, linear_sum_assignment(costs, maximize))
 
 
-def test_integers_that_become_floats_are_no_costs() -> None:
+def test_integers_that_become_floats_are_no_floats() -> None:
     """NumPy makes floats of a list that has both signed integers and larger ones."""
     with pytest.raises(InvalidInputError, match="past int64"):
-        preflow.linear_assignment([[1, 2], [3, 2**63]])
+        preflow.linear_assignment([[1, 2.5], [3, 2**63]])
+    far = 2**63
+    result = preflow.linear_assignment([[far, far + 3], [-5, -9]])
+    result.verify()
+    assert result.cost == far - 9
     assert preflow.linear_assignment([[1.0, 1e20], [2, 3]]).cost == 4
 
 
@@ -683,3 +688,74 @@ def test_verify_computes_in_integers_that_cannot_wrap() -> None:
     totals = np.array([0, 20])
     with pytest.raises(VerificationError):
         replace(stack, column=column, lower_bound=totals, upper_bound=totals, **wrong).verify()
+
+
+def large_integers(shape: tuple[int, int], seed: int, far: int) -> list[list[int]]:
+    """Return costs of a range up to 2**50, those of each row (column, if there are fewer) elsewhere."""
+    rng = np.random.default_rng(seed)
+    n, m = shape
+    side = [int(number) * far for number in rng.integers(-(2**62), 2**62, max(shape))]
+    near = rng.integers(0, 2 ** rng.integers(3, 51), shape).tolist()
+    return [[near[i][j] + side[i if n <= m else j] for j in range(m)] for i in range(n)]
+
+
+@pytest.mark.parametrize("method", FLOAT_METHODS)
+@given(
+    shape=st.tuples(st.integers(1, 5), st.integers(1, 5)),
+    seed=st.integers(0, 10**6),
+    maximize=st.booleans(),
+    form=st.sampled_from(["list", "int64", "sparse", "stack"]),
+)
+@settings(max_examples=15)
+def test_integers_of_any_size_are_exact(
+    method: str, shape: tuple[int, int], seed: int, maximize: bool, form: str
+) -> None:
+    far = 2**90 if form in ("list", "stack") else 1
+    costs: list[list[Any]] = large_integers(shape, seed, far)
+    given_costs: Any = costs
+    if form == "stack":
+        given_costs = [costs, costs]
+    elif form != "list":
+        given_costs = np.array(costs, dtype=np.int64)
+    if form == "sparse":
+        allowed = np.random.default_rng(seed).random(shape) < 0.6
+        given_costs = scipy.sparse.coo_array((given_costs[allowed], np.nonzero(allowed)), shape=shape)
+        forbidden = -np.inf if maximize else np.inf
+        costs = [
+            [cost if ok else forbidden for cost, ok in zip(row, oks, strict=True)]
+            for row, oks in zip(costs, allowed.tolist(), strict=True)
+        ]
+    size, best = cheapest_assignments(costs, *shape, maximize)
+    result = preflow.linear_assignment(given_costs, maximize=maximize, method=method, partial=True)
+    result.verify()
+    value, rows = (result.cost[0], result.row[0]) if form == "stack" else (result.cost, result.row)
+    assert len(rows) == size
+    assert int(value) == best
+    assert np.all(result.gap == 0)
+    if form == "list":
+        u, v = result.u.tolist(), result.v.tolist()
+        assert all(u[i] + v[j] == costs[i][j] for i, j in zip(result.row, result.column, strict=True))
+
+
+def test_integers_near_the_ends_of_64_bits() -> None:
+    largest = 2**63 - 1
+    profit = np.random.default_rng(0).integers(0, 1000, (6, 6))
+    best = preflow.linear_assignment(profit, maximize=True).cost
+    unsigned = (largest - profit).astype(np.uint64) + np.uint64(2**62)
+    for costs, top in ((largest - profit, largest), (unsigned, largest + 2**62)):
+        result = preflow.linear_assignment(costs)
+        result.verify()
+        assert result.cost == 6 * top - best
+        with pytest.raises(VerificationError):
+            replace(result, column=np.roll(result.column, 1)).verify()
+    sizes = [[6, 4], [3, 5]]
+    stack = np.stack([largest - profit, profit - largest])
+    stack[0, :, 4:] = -(2**63)
+    result = preflow.linear_assignment(stack, sizes=sizes)
+    result.verify()
+    for item, (n, m) in enumerate(sizes):
+        one = preflow.linear_assignment(stack[item, :n, :m])
+        assert result.cost[item] == one.cost
+    wide = preflow.linear_assignment(np.full((400, 400), largest) - np.eye(400, dtype=np.int64))
+    wide.verify()
+    assert wide.cost == 400 * largest - 400

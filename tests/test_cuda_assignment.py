@@ -299,3 +299,11 @@ def test_costs_of_very_different_size(kind: str) -> None:
     found = np.asarray(getattr(result.cost, "values", result.cost))
     assert found == pytest.approx(expected.cost, rel=1e-12)
     assert (result.gap <= 1e-12).all()
+
+
+def test_integers_of_any_size_on_the_host() -> None:
+    profit = np.random.default_rng(0).integers(0, 1000, (2, 4, 6))
+    best = preflow.linear_assignment(profit, maximize=True).cost
+    for costs in ((2**63 - 1) - profit, np.swapaxes((2**63 - 1) - profit, 1, 2)):
+        result = solve(costs)
+        assert (result.cost == 4 * (2**63 - 1) - best.astype(object)).all()

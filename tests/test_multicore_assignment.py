@@ -158,7 +158,7 @@ def test_costs_of_stacks_are_refused_as_others_are(
         put(floats, 0, -1e300),
         put(hopeless, 88, np.nan),
         put(floats.astype(np.float32), 40, np.nan),
-        put(integers, 17, 2**59 + 1),
+        put(integers, 17, 2**60 + 99),
         put(integers, 89, -(2**63)),
     ]
     for costs in bad:
@@ -168,7 +168,8 @@ def test_costs_of_stacks_are_refused_as_others_are(
                 preflow.linear_assignment(costs, maximize=maximize, **arguments)
             messages.append(str(caught.value))
         assert messages[0] == messages[1]
-    for costs in (put(integers, 5, 2**59), put(integers, 5, -(2**59)), put(floats, 5, 1e300 / 4)):
+    large = [put(integers, 5, 2**59), put(integers, 5, -(2**59)), put(integers, 5, 2**59 + 1)]
+    for costs in (*large, put(floats, 5, 1e300 / 4)):
         preflow.linear_assignment(costs, maximize=maximize, method=NAME, threads=threads).verify()
 
 
@@ -409,3 +410,32 @@ def test_too_many_kernels_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
         preflow.linear_assignment(
             random_costs((8, 8), "ties", 0), method="cuda-lockfree", options={"cycles": 1}
         )
+
+
+@pytest.mark.parametrize("largest", [2**59, 2**56])
+def test_prices_of_an_auction_that_fall_far(largest: int) -> None:
+    """They wrapped as they became integers, and searches from there found no assignment, or no room."""
+    rng = np.random.default_rng(1)
+    for _ in range(25):
+        n = int(rng.integers(2, 40))
+        shape = (n, n + int(rng.integers(0, 3)))
+        allowed = rng.random(shape) < 0.15
+        allowed[np.arange(n), np.arange(n)] = True
+        costs = rng.integers(-largest, largest, int(allowed.sum()))
+        matrix = scipy.sparse.coo_array((costs, np.nonzero(allowed)), shape=shape)
+        try:
+            expected = preflow.linear_assignment(matrix, method="serial-shortest-path").cost
+        except InvalidInputError:
+            continue
+        result = preflow.linear_assignment(matrix, method="multicore-auction", threads=2)
+        result.verify()
+        assert result.cost == expected
+
+
+def test_an_auction_without_pairs() -> None:
+    nothing = scipy.sparse.csr_array((3, 4), dtype=np.int64)
+    result = preflow.linear_assignment(nothing, method="multicore-auction", partial=True)
+    result.verify()
+    assert len(result.row) == 0
+    with pytest.raises(InfeasibleError):
+        preflow.linear_assignment(nothing, method="multicore-auction")

@@ -38,7 +38,10 @@ def linear_assignment(
     cost : array_like, shape (..., n, m), sparse matrix, (row, column, cost), NetworkX graph, or PointCosts
         A tuple is edges: three arrays with the row, the column and the cost of each. An array or a list of
         rows is a matrix. Of parallel edges the best one counts; entries that a sparse matrix stores several
-        times are added up, as by SciPy. Integers are solved exactly, in 64 bits; floats in float64. A pair of
+        times are added up, as by SciPy. Integers, also Python's beyond 64 bits, are solved exactly where
+        those of each row (column, if there are fewer) range over at most 2**60; the result has Python's
+        where 64 bits do not suffice. On a GPU they are at most 2**59 in size. Floats are solved in float64;
+        :attr:`AssignmentResult.gap` says how far from the optimum rounding may have led. A pair of
         infinite cost (minus infinity with `maximize`), without an edge, or that a sparse matrix does not
         store, is not allowed; stored zeros are. Leading dimensions make a stack of matrices, each of which is
         solved by itself. Dense costs may be arrays of CuPy's or of anything with ``__dlpack__``, such as
@@ -81,8 +84,8 @@ def linear_assignment(
     Raises
     ------
     InvalidInputError
-        The costs or an argument are malformed, a cost is NaN, or integers are too large: costs beyond 2**59,
-        or prices.
+        The costs or an argument are malformed, a cost is NaN, or integers that compete range so far that
+        64 bits do not hold their prices.
     InfeasibleError
         Some rows together are allowed fewer columns than they are; it names them.
     UnsuitableMethodError

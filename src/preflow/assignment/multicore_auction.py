@@ -41,6 +41,7 @@ from .serial_shortest_path import (
 )
 from .state import (
     INFEASIBLE,
+    INTEGER_LIMITS,
     OVERFLOW,
     STOPPED,
     ZERO,
@@ -89,7 +90,8 @@ def phases(costs: DenseCosts | SparseCosts, options: AuctionOptions) -> NDArray[
     _, n, m = costs.shape
     if n < m:
         values = costs.values
-        largest = max(-float(values.min()), float(values.max())) if values.dtype.kind == "i" else 0.0
+        integer = values.dtype.kind == "i"
+        largest = max(-float(values.min(initial=0)), float(values.max(initial=0))) if integer else 0.0
         return np.zeros(1 if 4 * largest <= EXACT else 0)
     epsilons = [options.first_epsilon]
     while epsilons[-1] > options.epsilon * 1.000001:
@@ -124,16 +126,16 @@ def solve(
     done: Any = ZERO
     for item in range(items):
         values = costs.values[item].reshape(-1) if isinstance(costs, DenseCosts) else costs.values[:0]
-        if start.work.lists:
-            auction_matrix(costs, values, start, epsilons, options, control)
-            run = assign_free_rows
-        else:
-            run = solve_matrix
+        use_auction = start.work.lists and auction_matrix(costs, values, start, epsilons, options, control)
         ending: Any = STOPPED
-        if not control.stopped:
+        for run in (assign_free_rows, solve_matrix) if use_auction else (solve_matrix,):
+            if control.stopped:
+                break
             ending, root, done = run(
                 values, start.lists, start.state, start.work, control.stop, control.counts, control.excess
             )
+            if ending != OVERFLOW:
+                break  # else the searches had too little room below the prices of the auction
         solution.ending[item] = ending
         write_solution(start.state, solution.match[item], solution.u[item], solution.v[item])
         if ending in (STOPPED, OVERFLOW) or (ending == INFEASIBLE and not go_on):
@@ -150,8 +152,12 @@ def auction_matrix(
     epsilons: NDArray[np.float64],
     options: AuctionOptions,
     control: Control,
-) -> None:
-    """Find prices of one matrix, and give rows columns that are the best for them."""
+) -> bool:
+    """Find prices of one matrix, and give rows columns that are the best for them.
+
+    Returns False where integer prices fell so far that they are of no use: where rows keep the columns that
+    they got, they must be exact as floats, else they must leave searches room.
+    """
     _, n, m = costs.shape
     threads, dtype = control.threads, number_dtype(costs)
     looks = n * m if isinstance(costs, DenseCosts) else SPARSE_LOOKS * len(costs.values)
@@ -183,3 +189,5 @@ def auction_matrix(
         )  # fmt: skip
 
     run_solver(share, control, auction.barrier)
+    lowest = -EXACT if n < m else -float(INTEGER_LIMITS.far)
+    return not auction.whole or m == 0 or float(auction.price.min()) >= lowest

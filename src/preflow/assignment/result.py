@@ -31,7 +31,7 @@ class AssignmentResult(BoundedResult):
     row, column : array of int64, shape (k,)
         The pairs, by ascending rows: ``cost[row, column]`` are their costs. Of a stack in which some have
         fewer pairs than others (``sizes``, ``partial=True``, or the time limit), these end with -1.
-    u, v : array of int64 or float64, shapes (n,) and (m,)
+    u, v : array of int64 or float64, of Python integers where int64 does not suffice, shapes (n,) and (m,)
         Prices of rows and columns that prove the assignment optimal: ``u[i] + v[j]`` is at most the cost of
         every pair (at least, with `maximize`), and equal for the pairs assigned. Rows or columns that are
         left over have no smaller (larger) price than the others of that side. With `partial`, where not all
@@ -145,8 +145,10 @@ class AssignmentResult(BoundedResult):
     def _unproved_together(self, costs: DenseCosts | DeviceCosts) -> list[int]:
         """Return the items that a look at all of them, where their arrays are, leaves open."""
         total: Any = self.lower_bound
-        if (isinstance(total, np.ndarray) and total.dtype.kind == "O") or (
-            isinstance(total, int) and abs(total) >= 2**63
+        if (
+            (isinstance(total, np.ndarray) and total.dtype.kind == "O")
+            or (isinstance(total, int) and abs(total) >= 2**63)
+            or (isinstance(costs, DenseCosts) and costs.base is not None)
         ):
             return list(range(costs.shape[0]))
         with costs.current():

@@ -125,7 +125,7 @@ class Solve:
         checked = not (record.checks and isinstance(given, DenseCosts) and sizes is None)
         if checked and isinstance(given, DenseCosts):
             with timed(seconds, "build"):
-                given.check(most_threads(threads))
+                given = given.fitted(most_threads(threads))
         if isinstance(given, PointCosts) and not record.points:
             raise InvalidInputError(f"method {record.name!r} takes no PointCosts")
         gpu = None
@@ -195,7 +195,21 @@ class Solve:
             if stopped:
                 lower, upper = bounds(lower, found, there, self.partial)
             row, column, u, v = found[:4]
+            if isinstance(self.given, DenseCosts) and self.given.base is not None:
+                return self.wrap(self.with_base_on_host(gpu, self.given, found, stopped))
             return self.result(lower, upper, row, column, u, v, stopped)
+
+    def with_base_on_host(
+        self, gpu: Device, costs: DenseCosts, found: DeviceSolution, stopped: bool
+    ) -> Found:
+        """Return what was found on a GPU for values of the caller's, with prices for the costs."""
+        row, column, u, v = (gpu.to_host(part) for part in found[:4])
+        u, v = u.astype(object), v.astype(object)
+        for item in range(len(u)):
+            one = costs.one(item)
+            _, n, m = one.shape
+            u[item, :n], v[item, :m] = one.with_base(u[item, :n], v[item, :m])
+        return Found(row, column, _fitting(u), _fitting(v), stopped)
 
     def placed_on(self, gpu: Device) -> DeviceCosts | DevicePoints:
         """Return the costs on a GPU."""
@@ -240,7 +254,9 @@ class Solve:
     def find_by_size(self, costs: DenseCosts) -> Found:
         """Solve items of one size together, one size after the other."""
         items, n, m = costs.shape
-        dtype = np.int64 if costs.values.dtype.kind == "i" else np.float64
+        dtype: Any = np.int64 if costs.values.dtype.kind == "i" else np.float64
+        if costs.base is not None:
+            dtype = object
         pairs = np.full((2, items, min(n, m)), -1)
         u, v = np.zeros((items, n), dtype), np.zeros((items, m), dtype)
         stopped = False
@@ -251,7 +267,7 @@ class Solve:
             u[names, : part.shape[1]], v[names, : part.shape[2]] = found.u, found.v
             stopped |= found.stopped
         most = int((pairs[0] >= 0).sum(axis=1).max(initial=0))
-        return Found(pairs[0, :, :most], pairs[1, :, :most], u, v, stopped)
+        return Found(pairs[0, :, :most], pairs[1, :, :most], _fitting(u), _fitting(v), stopped)
 
     def on_items(self, costs: DenseCosts, names: NDArray[np.int64], **changes: Any) -> Solve:
         """Return the solve of some of the items, which have these names."""
@@ -274,35 +290,52 @@ class Solve:
         if self.costs.maximize:
             u, v = -u, -v
             total = None if total is None else -total
-        return Found(row, column, u, v, items * n * m > 0 and STOPPED in found.ending, total)
+        stopped = items * n * m > 0 and STOPPED in found.ending
+        return Found(row, column, _fitting(u), _fitting(v), stopped, total)
 
     def solve(self) -> Solution:
         """Return the columns of all rows of `solved` and the prices, or raise that there are none."""
         found = solve_proved(self.method, self.solved, self.options, self.control, self.partial)
         if not found.ending.any():
-            return found
+            return self.with_base(found)
         if not self.checked and isinstance(self.costs, DenseCosts):
-            self.costs.check(self.threads)
+            self.checked = True
+            fitted = self.costs.fitted(self.threads)
+            if fitted is not self.costs:
+                self.given = fitted
+                del self.costs, self.solved
+                return self.solve()
         if REFUSED in found.ending:
             raise SolverError(f"{self.method.name} refused costs that can be added up")
         if OVERFLOW in found.ending:
             raise self.overflow(found.ending)
         if INFEASIBLE in found.ending and not self.partial:
             raise self.infeasible(found)
-        for item in np.flatnonzero(found.ending == INFEASIBLE).tolist():
-            self.solve_partially(found, item)
         if STOPPED in found.ending:
             unproved = found.ending == STOPPED if self.partial else np.ones(len(found.ending), dtype=bool)
             for item in np.flatnonzero(unproved).tolist():
                 found.u[item] = _row_minima(self.solved, item, found.v[item])
+        found = self.with_base(found)
+        for item in np.flatnonzero(found.ending == INFEASIBLE).tolist():
+            self.solve_partially(found, item)
         return found
+
+    def with_base(self, found: Solution) -> Solution:
+        """Return what was found for the values of `solved`, with prices for the costs."""
+        base = self.solved.base
+        if base is None:
+            return found
+        u = found.u.astype(object) + base[:, :, 0]
+        return found._replace(u=u, v=found.v.astype(object), total=None)
 
     def solve_partially(self, found: Solution, item: int) -> None:
         """Replace what was found for an item by the best assignment with the most pairs."""
         assert not isinstance(self.solved, PointCosts)  # all pairs are allowed
 
         def solve_all(costs: SparseCosts) -> Solution:
-            return solve_proved(self.method, costs, self.options, self.control)
+            costs = costs.with_base_of_rows()
+            one = solve_proved(self.method, costs, self.options, self.control)
+            return one if costs.base is None else one._replace(u=one.u.astype(object) + costs.base[:, :, 0])
 
         costs = self.solved.one(item).to_sparse()
         solve_with_most_pairs(costs, solve_all, self.control, found, item)
@@ -389,7 +422,8 @@ class Solve:
     ) -> NDArray[Any]:
         """Return the sum of the costs of every item's pairs."""
         items, integer = len(row), self.costs.dtype.kind == "i"
-        if items > 1 and (row >= 0).all():
+        base = self.costs.base
+        if base is None and items > 1 and (row >= 0).all():
             largest = max(_size(price) for price in (u, v)) if integer else 0
             if integer and row.shape[1] == u.shape[1] == v.shape[1] and largest * 2 * row.shape[1] < 2**63:
                 # The prices of a pair are its cost exactly, and stand side by side.
@@ -404,6 +438,9 @@ class Solve:
             paired = row[item] >= 0
             values = self.costs.at(item, row[item][paired], column[item][paired])
             totals.append(sum(values.tolist()) if integer else values.sum(dtype=np.float64))
+            if base is not None:
+                at_pairs = self.costs.base_at(item, row[item][paired], column[item][paired])
+                totals[-1] += sum(at_pairs.tolist())
         if not integer:
             return np.array(totals, dtype=np.float64)
         fits = all(-(2**63) <= total < 2**63 for total in totals)
@@ -468,6 +505,14 @@ def _pairs(match: NDArray[Any], transposed: bool) -> tuple[NDArray[Any], NDArray
     for part in pairs:
         part[missing] = -1
     return pairs[0], pairs[1]
+
+
+def _fitting(values: NDArray[Any]) -> NDArray[Any]:
+    """Return Python integers as int64, if they fit; other numbers as they are."""
+    if values.dtype != object:
+        return values
+    fits = not values.size or (values.min() >= -(2**63) and values.max() < 2**63)
+    return values.astype(np.int64) if fits else values
 
 
 def _size(values: NDArray[np.int64]) -> int:

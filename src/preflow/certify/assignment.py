@@ -137,14 +137,15 @@ def check_assignment(
         )
     cover = _cover(costs, item, rows, columns, partial)
     sides = _sides(costs, item, cover)
+    of_values = _for_values(costs, item, u, v, sign)
     u, v = _prices(u, sign), _prices(v, sign)
     tolerance: Any = 0
     if at_pairs.dtype.kind == "f":
         least = sum(_least_costs(side) for side in sides)
         tolerance = price_error(float(np.abs(at_pairs).sum()), float(at_pairs.sum()) - least)
     for side in sides:
-        _check_prices(side, *((v, u) if side.swapped else (u, v)), tolerance)
-    off = np.abs(excess(u[rows], v[columns], at_pairs)) > tolerance
+        _check_prices(side, *(of_values[::-1] if side.swapped else of_values), tolerance)
+    off = np.abs(excess(of_values[0][rows], of_values[1][columns], at_pairs)) > tolerance
     if off.any():
         raise VerificationError(
             f"the prices of row {_first(off, rows)} and its column are not the cost of the pair"
@@ -159,7 +160,8 @@ def check_assignment(
                 "and has a smaller price than one that is not"
             )
     if at_pairs.dtype.kind == "i":
-        right = sum(at_pairs.tolist()) == sign * int(total)
+        base = 0 if costs.base is None else sum(costs.base_at(item, rows, columns).tolist())
+        right = sign * sum(at_pairs.tolist()) + base == int(total)
     else:
         right = abs(math.fsum(at_pairs.tolist()) - sign * float(total)) <= tolerance * max(len(rows), 1)
     if not right:
@@ -179,7 +181,7 @@ def check_bound(costs: Costs, item: int, u: NDArray[Any], v: NDArray[Any], bound
         return
     if sign * bound > sign * proved_bound(costs, item, u, v):
         raise VerificationError(f"the prices do not prove the bound {bound}")
-    u, v = _prices(u, sign), _prices(v, sign)
+    u, v = _for_values(costs, item, u, v, sign)
     tolerance: Any = 0
     if costs.dtype.kind == "f":
         tolerance = price_error(max(float(np.abs(price).max(initial=0.0)) for price in (u, v)), 0.0)
@@ -195,7 +197,10 @@ def proved_bound(costs: Costs, item: int, u: NDArray[Any], v: NDArray[Any]) -> A
     sign = -1 if costs.maximize else 1
     terms = _dual_terms(_sides(costs, item, _one_side(costs)), _prices(u, sign), _prices(v, sign))
     if costs.dtype.kind == "i":
-        return sign * int(sum(terms))
+        _, n, m = costs.shape
+        size = np.arange(min(n, m))  # one pair in each row, or column, has the base of all
+        base = 0 if costs.base is None else sum(costs.base_at(item, size, size).tolist())
+        return sign * int(sum(terms)) + base
     total = math.fsum(terms)
     return sign * (total if math.fsum([*terms, -total]) >= 0 else math.nextafter(total, -math.inf))
 
@@ -402,6 +407,14 @@ def _lost(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.f
     rounded = left - right
     back = rounded - left
     return (left - (rounded - back)) - (right + back)
+
+
+def _for_values(
+    costs: Costs, item: int, u: NDArray[Any], v: NDArray[Any], sign: int
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return prices for the values of costs, to be minimised, without their base."""
+    u, v = costs.without_base(item, u, v)
+    return _prices(u, sign), _prices(v, sign)
 
 
 def _prices(price: NDArray[Any], sign: int) -> NDArray[Any]:

@@ -13,7 +13,7 @@ from ..errors import InvalidInputError
 from .bipartite import is_networkx, labelled_edges
 from .bipartite_input import checked_ends
 from .grid_input import check_not_masked
-from .placement import host_array
+from .placement import exact_array
 from .sparse_input import check_integers
 
 
@@ -82,7 +82,7 @@ def _from_arrays(edges: tuple[Any, ...], shape: tuple[int, int] | None) -> CostE
     arrays = []
     for values, name in zip(edges, ("row", "column", "cost"), strict=True):
         check_not_masked(values, name)
-        arrays.append(host_array(values, name))
+        arrays.append(exact_array(values, name))
     row, column, cost = check_integers(arrays[0], "row"), check_integers(arrays[1], "column"), arrays[2]
     shape = checked_ends(row, column, shape)
     if cost.shape != row.shape:
@@ -98,7 +98,7 @@ def _from_networkx(graph: Any, weight: str, rows: Iterable[Hashable] | None) -> 
             raise InvalidInputError(f"the edge between {u!r} and {v!r} has no attribute {weight!r}")
         costs.append(cost)
     labels = edges.row_labels, edges.column_labels
-    cost = host_array(costs, weight) if costs else np.zeros(0, dtype=np.int64)
+    cost = exact_array(costs, weight) if costs else np.zeros(0, dtype=np.int64)
     if cost.ndim != 1:
         raise InvalidInputError(f"the attribute {weight!r} of an edge is not a number")
     return CostEdges(edges.row, edges.column, cost, (len(labels[0]), len(labels[1])), labels)

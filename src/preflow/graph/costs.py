@@ -13,8 +13,9 @@ from ..cuda import runtime
 from ..cuda.runtime import importer_of, is_on_gpu
 from ..errors import InvalidInputError
 from ..parallel.pieces import run_pieces
+from .cost_base import HostCosts, centred, centred_by_row
 from .cost_edges import CostEdges
-from .placement import HostArrays, host_array, is_tensor, taken, without_gradient
+from .placement import exact_array, is_tensor, taken, without_gradient
 from .point_costs import PointCosts
 from .sparse_input import read_sparse
 
@@ -31,7 +32,7 @@ LEAST_SHARE, CHUNK, CHUNK_ALONE = 1 << 18, 1 << 20, 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
-class DenseCosts(HostArrays):
+class DenseCosts(HostCosts):
     """Dense cost matrices of one shape.
 
     Attributes
@@ -45,6 +46,8 @@ class DenseCosts(HostArrays):
         How many of its rows and columns each item has; the others do not count.
     restore : function or None
         Makes arrays of the caller's kind of NumPy's; None where these are NumPy's too.
+    base : ndarray of Python integers, shape (items, n, 1), (items, 1, m) or (items, 1, 1), or None
+        What integer costs of any size exceed their values by: see :mod:`.cost_base`.
     """
 
     values: NDArray[Any]
@@ -52,6 +55,7 @@ class DenseCosts(HostArrays):
     maximize: bool = False
     sizes: NDArray[np.int64] | None = None
     restore: Callable[[Any], Any] | None = None
+    base: NDArray[Any] | None = None
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -64,11 +68,17 @@ class DenseCosts(HostArrays):
         """The dtype of the costs."""
         return self.values.dtype
 
-    def check(self, threads: int) -> None:
-        """Raise InvalidInputError unless solvers can add the costs up."""
+    def fitted(self, threads: int) -> DenseCosts:
+        """Return costs that solvers can add up, or raise InvalidInputError; of large integers with a base."""
         _, n, m = self.shape
-        counts = self.values if self.sizes is None else self.values[within(np, self.sizes, n, m)]
-        _check(counts, self.maximize, min(n, m), threads)
+        inside = None if self.sizes is None else within(np, self.sizes, n, m)
+        counts = self.values if inside is None else self.values[inside]
+        if counts.dtype.kind == "f":
+            _check(counts, self.maximize, min(n, m), threads)
+        elif self.base is None and not _fit(counts, threads):
+            values, base = centred(self.values, inside)
+            return replace(self, values=values, base=base)
+        return self
 
     def own(self, values: Any) -> NDArray[Any]:
         """Return what :meth:`give` returned as a NumPy array."""
@@ -91,26 +101,31 @@ class DenseCosts(HostArrays):
         sizes, which = np.unique(self.sizes, axis=0, return_inverse=True)
         for k, (n, m) in enumerate(sizes.tolist()):
             items = np.flatnonzero(which.reshape(-1) == k)
-            yield items, DenseCosts(self.values[items, :n, :m], (len(items),), self.maximize)
+            base = None if self.base is None else self.base[items]
+            yield items, DenseCosts(self.values[items, :n, :m], (len(items),), self.maximize, base=base)
 
     def to_minimize(self) -> DenseCosts:
         """Return costs to minimise, with no more rows than columns, that have the same best assignments."""
-        values = self.values
+        values, base = self.values, self.base
         if self.shape[1] > self.shape[2]:
             values = values.swapaxes(1, 2)
+            base = None if base is None else base.swapaxes(1, 2)
         if self.maximize:
             values = -values
-        return DenseCosts(np.ascontiguousarray(values), self.leading)
+            base = None if base is None else -base
+        return DenseCosts(np.ascontiguousarray(values), self.leading, base=base)
 
     def transposed(self) -> DenseCosts:
         """Return a view with rows and columns exchanged."""
         sizes = None if self.sizes is None else self.sizes[:, ::-1]
-        return replace(self, values=self.values.swapaxes(1, 2), sizes=sizes)
+        base = None if self.base is None else self.base.swapaxes(1, 2)
+        return replace(self, values=self.values.swapaxes(1, 2), sizes=sizes, base=base)
 
     def one(self, item: int) -> DenseCosts:
         """Return one of the items, with the rows and columns that it has."""
         n, m = self.shape[1:] if self.sizes is None else self.sizes[item].tolist()
-        return DenseCosts(self.values[item : item + 1, :n, :m], (), self.maximize)
+        base = None if self.base is None else self.base[item : item + 1, :n, :m]
+        return DenseCosts(self.values[item : item + 1, :n, :m], (), self.maximize, base=base)
 
     def at(self, item: Any, rows: Any, columns: Any) -> NDArray[Any]:
         """Return the costs of pairs; infinite where they are not allowed."""
@@ -127,7 +142,7 @@ class DenseCosts(HostArrays):
         if allowed.all():
             every = np.arange(n + 1, dtype=np.uint64) * np.uint64(m)
             column = np.tile(np.arange(m, dtype=np.uint32), n)
-            return SparseCosts(every, column, _wide(values.flatten()), m, self.maximize)
+            return SparseCosts(every, column, _wide(values.flatten()), m, self.maximize, base=self.base)
         first = np.zeros(len(values) + 1, dtype=np.uint64)
         np.cumsum(allowed.sum(axis=1), out=first[1:])
         column = np.nonzero(allowed)[1].astype(np.uint32)
@@ -135,7 +150,7 @@ class DenseCosts(HostArrays):
 
 
 @dataclass(frozen=True, eq=False)
-class SparseCosts(HostArrays):
+class SparseCosts(HostCosts):
     """The allowed pairs of one matrix, by rows, with their costs.
 
     Attributes
@@ -146,6 +161,8 @@ class SparseCosts(HostArrays):
     values : ndarray of int64 or float64
     num_columns : int
     maximize : bool
+    base : ndarray of Python integers, shape (1, n, 1) or (1, 1, m), or None
+        What integer costs of any size exceed their values by: see :mod:`.cost_base`.
     """
 
     first: NDArray[np.uint64]
@@ -153,6 +170,7 @@ class SparseCosts(HostArrays):
     values: NDArray[Any]
     num_columns: int
     maximize: bool = False
+    base: NDArray[Any] | None = None
 
     #: As a stack of matrices has them.
     leading: tuple[int, ...] = ()
@@ -176,7 +194,10 @@ class SparseCosts(HostArrays):
 
     def to_minimize(self) -> SparseCosts:
         """Return costs to minimise, with no more rows than columns, that have the same best assignments."""
-        found = replace(self, values=-self.values, maximize=False) if self.maximize else self
+        found = self
+        if self.maximize:
+            base = None if self.base is None else -self.base
+            found = replace(self, values=-self.values, maximize=False, base=base)
         return found.transposed() if self.shape[1] > self.shape[2] else found
 
     def keep(self, kept: NDArray[np.bool_]) -> SparseCosts:
@@ -189,8 +210,20 @@ class SparseCosts(HostArrays):
         part = self.keep(rows[self.row] & columns[self.column])
         number = np.cumsum(columns, dtype=np.uint32) - np.uint32(1)
         first = np.append(part.first[:-1][rows], part.first[-1])
-        column = number[part.column]
-        return replace(part, first=first, column=column, num_columns=int(columns.sum()), labels=None)
+        base = self.base
+        if base is not None:
+            base = base[:, rows if base.shape[1] > 1 else slice(None)]
+            base = base[:, :, columns if base.shape[2] > 1 else slice(None)]
+        size, column = int(columns.sum()), number[part.column]
+        return replace(part, first=first, column=column, num_columns=size, base=base, labels=None)
+
+    def with_base_of_rows(self) -> SparseCosts:
+        """Return the same costs with a base by rows, if they have one."""
+        if self.base is None or self.base.shape[2] == 1:
+            return self
+        values = self.values.astype(object) + self.base_at(0, self.row, self.column)
+        reduced, base = centred_by_row(self.first, values)
+        return replace(self, values=reduced, base=base[None, :, None])
 
     def transposed(self) -> SparseCosts:
         """Return the costs with rows and columns exchanged."""
@@ -198,7 +231,8 @@ class SparseCosts(HostArrays):
         first = np.zeros(self.num_columns + 1, dtype=np.uint64)
         np.cumsum(np.bincount(self.column, minlength=self.num_columns), out=first[1:])
         rows = self.row[order].astype(np.uint32)
-        return SparseCosts(first, rows, self.values[order], len(self.first) - 1, self.maximize)
+        base = None if self.base is None else self.base.swapaxes(1, 2)
+        return SparseCosts(first, rows, self.values[order], len(self.first) - 1, self.maximize, base)
 
     def one(self, item: int) -> SparseCosts:
         """Return itself, the one item."""
@@ -229,13 +263,13 @@ def as_costs(
 ) -> DenseCosts | SparseCosts | PointCosts | DeviceCosts:
     """Return what linear_assignment accepts as costs, checked by so many threads; on a GPU if they are there.
 
-    Without `check` the sizes of dense costs on the host are left for :meth:`DenseCosts.check`.
+    Without `check` the sizes of dense costs on the host are left for :meth:`DenseCosts.fitted`.
 
     Raises
     ------
     InvalidInputError
-        No numbers, NaN, infinitely good costs, integers beyond 2**59, a shape without two dimensions, or
-        sizes that its matrices cannot have.
+        No numbers, NaN, infinitely good costs, integers that compete over a range of more than 2**60 (on a
+        GPU, integers beyond 2**59), a shape without two dimensions, or sizes that its matrices cannot have.
     """
     if not isinstance(maximize, bool | np.bool_):
         raise InvalidInputError(f"maximize is True or False, got {maximize!r}")
@@ -256,16 +290,17 @@ def as_costs(
         return costs_on_device(cost, bool(maximize), sizes)
     if np.ma.is_masked(cost):
         raise InvalidInputError("cost is masked: a pair that is not allowed costs inf (-inf with maximize)")
-    values = host_array(cost, "cost")
+    values = exact_array(cost, "cost")
     leading, items, n, m = stack_shape(values)
     values = _as_numbers(values, threads)
     checked = checked_sizes(sizes, leading, n, m)
-    stack = _for_kernels(values).reshape(items, n, m)
     importer = importer_of(cost) if is_tensor(cost) else None
+    if values.dtype.kind in "uO":
+        large = DenseCosts(values.reshape(items, n, m), leading, bool(maximize), checked, importer)
+        return large.fitted(threads)
+    stack = _for_kernels(values).reshape(items, n, m)
     costs = DenseCosts(stack, leading, bool(maximize), checked, importer)
-    if check:
-        costs.check(threads)
-    return costs
+    return costs.fitted(threads) if check else costs
 
 
 def stack_shape(values: Any) -> tuple[tuple[int, ...], int, int, int]:
@@ -331,6 +366,15 @@ def _from_edges(edges: CostEdges, maximize: bool) -> SparseCosts:
     return replace(_allowed_pairs(first, column, values, m, maximize), labels=edges.labels)
 
 
+def _with_base(costs: SparseCosts) -> SparseCosts:
+    """Return large integer costs as int64 costs with a base by rows, by columns if there are fewer."""
+    _, n, m = costs.shape
+    part = costs if n <= m else costs.transposed()
+    values, base = centred_by_row(part.first, part.values)
+    part = replace(part, values=values, base=base[None, :, None])
+    return part if n <= m else part.transposed()
+
+
 def _check_columns(m: int) -> None:
     if m > 2**32 - 2:
         raise InvalidInputError(f"at most {2**32 - 2} columns, got {m}")
@@ -353,14 +397,15 @@ def _by_rows(
     """
     from scipy.sparse import csr_array
 
-    grouped = csr_array((values, (row, column)), shape=shape)
-    if len(grouped.data) == len(values):
-        return grouped.indptr, grouped.indices, grouped.data
+    if values.dtype != object:
+        grouped = csr_array((values, (row, column)), shape=shape)
+        if len(grouped.data) == len(values):
+            return grouped.indptr, grouped.indices, grouped.data
     order = np.lexsort((column, row))
     row, column, values = row[order], column[order], values[order]
     is_new = np.append(True, (row[1:] != row[:-1]) | (column[1:] != column[:-1]))
     begins = np.flatnonzero(is_new)
-    if merge is np.add and values.dtype.kind == "i":
+    if merge is np.add and values.dtype.kind != "f":
         rough = np.add.reduceat(values.astype(np.float64), begins)
         if np.abs(rough).max() > 2.0 * LARGEST_INTEGER:
             raise InvalidInputError("integer costs are at most 2**59; those of a pair add up to more")
@@ -372,7 +417,9 @@ def _by_rows(
 def _allowed_pairs(
     first: NDArray[Any], column: NDArray[Any], values: NDArray[Any], m: int, maximize: bool
 ) -> SparseCosts:
-    """Return costs given by rows without the pairs that are not allowed."""
+    """Return costs given by rows without the pairs that are not allowed; of large integers with a base."""
+    if values.dtype.kind != "f" and not _fit(values):
+        return _with_base(SparseCosts(first.astype(np.uint64), column.astype(np.uint32), values, m, maximize))
     if values.dtype.kind == "f":
         allowed = np.isfinite(values)
         if not allowed.all():
@@ -383,19 +430,30 @@ def _allowed_pairs(
 
 
 def _as_numbers(values: NDArray[Any], threads: int = 1) -> NDArray[Any]:
-    """Return numbers as int64, float64 or float32."""
+    """Return numbers as int64, float64 or float32; larger integers as uint64 or Python integers."""
     dtype = values.dtype.newbyteorder("=")
     if dtype.kind == "b" or (dtype.kind == "i" and dtype.itemsize <= 8):
         return _converted(values, np.int64, threads)
     if dtype.kind == "u":
-        if values.size and int(values.max()) > LARGEST_INTEGER:
-            raise InvalidInputError(f"integer costs are at most 2**59, got {int(values.max())}")
-        return _converted(values, np.int64, threads)
+        large = values.size and int(values.max()) > LARGEST_INTEGER
+        return _converted(values, np.uint64 if large else np.int64, threads)
+    if dtype.kind == "O" and all(isinstance(value, int | np.integer) for value in values.flat):
+        numbers = [int(value) for value in values.flat]
+        fits = min(numbers, default=0) >= -(2**63) and max(numbers, default=0) < 2**63
+        return np.array(numbers, dtype=np.int64 if fits else object).reshape(values.shape)
     if dtype in (np.float64, np.float32):
         return _converted(values, dtype, threads)
     if dtype == np.float16:
         return _converted(values, np.float32, threads)
     raise InvalidInputError(f"costs are integers or floats of up to 64 bits, got dtype {dtype}")
+
+
+def _fit(values: NDArray[Any], threads: int = 1) -> bool:
+    """Return whether integers are no larger than solvers can add up."""
+    if values.size == 0:
+        return values.dtype == np.int64
+    least, most = (values.min(), values.max()) if values.dtype.kind in "uO" else _ends(values, threads)
+    return values.dtype == np.int64 and max(-int(least), int(most)) <= LARGEST_INTEGER
 
 
 def _converted(values: NDArray[Any], dtype: Any, threads: int) -> NDArray[Any]:
@@ -452,8 +510,8 @@ def _ends(values: NDArray[Any], threads: int) -> tuple[Any, Any]:
 
 
 def _check(values: NDArray[Any], maximize: bool, size: int, threads: int = 1) -> None:
-    """Raise InvalidInputError unless solvers can add the costs up."""
-    if values.size == 0:
+    """Raise InvalidInputError unless solvers can add the costs up, if they are floats."""
+    if values.size == 0 or values.dtype.kind != "f":
         return
     least, most = _ends(values, threads)
     if values.dtype.kind == "f" and not (np.isfinite(least) and np.isfinite(most)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -106,6 +106,18 @@ def host_array(values: Any, name: str) -> NDArray[Any]:
         return array
     except (BufferError, OverflowError, TypeError, ValueError) as error:
         raise InvalidInputError(f"{name} is not an array: {error}") from None
+
+
+def exact_array(values: Any, name: str) -> NDArray[Any]:
+    """Return an array as :func:`host_array`; of lists of integers past int64, one of Python integers."""
+    if isinstance(values, list | tuple):
+        with suppress(OverflowError, TypeError, ValueError):
+            rough = np.asarray(values)
+            if rough.dtype.kind == "f" and (np.abs(rough) >= 2.0**63).any():
+                exact = np.array(values, dtype=object)
+                if all(isinstance(entry, int | np.integer) for entry in exact.flat):
+                    return exact
+    return host_array(values, name)
 
 
 def _check_integers(array: NDArray[Any], values: Any) -> None:

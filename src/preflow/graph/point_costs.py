@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InvalidInputError
-from .placement import HostArrays
+from .cost_base import HostCosts
 
 #: Kinds of distances as kernels know them. The cosine distance is half a squared one of unit vectors.
 EUCLIDEAN, SQEUCLIDEAN, CITYBLOCK, CHEBYSHEV = range(4)
@@ -32,7 +32,7 @@ MOST_POINTS = 2**32 - 2
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PointCosts(HostArrays):
+class PointCosts(HostCosts):
     """Distances between two sets of points as the costs of an assignment, in memory O(points).
 
     Parameters

@@ -1,0 +1,124 @@
+"""Integer costs of any size, as int64 in the middle of its range and what was taken off them.
+
+An assignment has one pair in each row (in each column, if there are fewer), so a number taken off all costs
+of a row changes the total, and the price of the row, by that number.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InvalidInputError
+from .placement import HostArrays
+
+#: Costs in this range become int64 costs that solvers can add up.
+LARGEST_RANGE = 2**60
+
+
+class HostCosts(HostArrays):
+    """What matrices of costs on the host have in common: costs are their values plus a base."""
+
+    #: Broadcasts to the values as a stack of matrices; None for zero.
+    base: NDArray[Any] | None = None
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Number of items, rows, columns."""
+        raise NotImplementedError
+
+    def base_at(self, item: Any, rows: Any, columns: Any) -> Any:
+        """Return what is to be added to the values of pairs."""
+        return 0 if self.base is None else np.broadcast_to(self.base, self.shape)[item, rows, columns]
+
+    def with_base(self, u: NDArray[Any], v: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return prices of rows and columns for the costs of one matrix, from those for its values."""
+        if self.base is None:
+            return u, v
+        if self.shape[1] <= self.shape[2]:
+            return u.astype(object) + self.base[0, :, 0], v
+        return u, v.astype(object) + self.base[0, 0]
+
+    def without_base(self, item: int, u: NDArray[Any], v: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return prices of an item's rows and columns for its values."""
+        if self.base is None:
+            return u, v
+        base = self.base[item]
+        if base.shape[0] == 1 < base.shape[1]:
+            return u, v.astype(object) - base[0]
+        return u.astype(object) - base[:, 0], v
+
+
+def centred(values: NDArray[Any], inside: NDArray[np.bool_] | None) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Return a stack of integer costs less a base, and the base.
+
+    Parameters
+    ----------
+    values : ndarray of int64, uint64 or Python integers, shape (items, n, m)
+    inside : ndarray of bool, shape (items, n, m), or None
+        Entries that count, where not all do.
+
+    Returns
+    -------
+    reduced : ndarray of int64, shape (items, n, m)
+    base : ndarray of Python integers, shape (items, n, 1), or (items, 1, m) where n > m
+        What to add for the costs that were given; shape (items, 1, 1) where not all entries count.
+
+    Raises
+    ------
+    InvalidInputError
+        The costs of a row (of a column, of a matrix whose entries do not all count) range over more than
+        2**60.
+    """
+    _, n, m = values.shape
+    if inside is None:
+        axis: Any = 2 if n <= m else 1
+        least, most = (end(axis=axis, keepdims=True).astype(object) for end in (values.min, values.max))
+    else:
+        counted = [part[counts].tolist() for part, counts in zip(values, inside, strict=True)]
+        least, most = (
+            np.array([end(part, default=0) for part in counted], dtype=object)[:, None, None]
+            for end in (min, max)
+        )
+    base = _middle(least, most)
+    reduced = _difference(values, base)
+    return (reduced if inside is None else np.where(inside, reduced, 0)), base
+
+
+def centred_by_row(first: NDArray[Any], values: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Return integer costs of pairs, of which those of row `i` begin at ``first[i]``, less a base; and that.
+
+    As :func:`centred`, with a base of shape (n,).
+    """
+    size = np.diff(first).astype(np.int64)
+    rows = np.flatnonzero(size)
+    base = np.zeros(len(size), dtype=object)
+    if len(rows):
+        begins = first[rows].astype(np.int64)
+        least, most = (end.reduceat(values, begins).astype(object) for end in (np.minimum, np.maximum))
+        base[rows] = _middle(least, most)
+    return _difference(values, np.repeat(base, size)), base
+
+
+def _middle(least: NDArray[Any], most: NDArray[Any]) -> NDArray[Any]:
+    """Return the middle of each range, or raise that one is too large."""
+    ranges = most - least
+    if ranges.size and ranges.max() > LARGEST_RANGE:
+        raise InvalidInputError(
+            f"integer costs that compete range over at most 2**60, got a range of {ranges.max()}"
+        )
+    middle: NDArray[Any] = least + ranges // 2
+    return middle
+
+
+def _difference(values: NDArray[Any], base: NDArray[Any]) -> NDArray[np.int64]:
+    """Return values less numbers that differ from them by less than 2**63."""
+    found: NDArray[np.int64]
+    if values.dtype == object:
+        found = (values - base).astype(np.int64)
+        return found
+    wrapped = (base % 2**64).astype(np.uint64)  # differences modulo 2**64 are right
+    found = (values.view(np.uint64) - wrapped).view(np.int64)
+    return found
