@@ -20,6 +20,7 @@ import preflow
 from oracles import cheapest_assignments, exact_costs
 from preflow.assignment import serial_shortest_path
 from preflow.assignment.result import AssignmentResult
+from preflow.assignment.solve import Solve
 from preflow.errors import InfeasibleError, InvalidInputError, NotOptimalError, VerificationError
 from preflow.generators import COST_FAMILIES, machol_wien_costs
 from preflow.integrations import scipy_compat
@@ -710,8 +711,10 @@ def large_integers(shape: tuple[int, int], seed: int, far: int) -> list[list[int
 def test_integers_of_any_size_are_exact(
     method: str, shape: tuple[int, int], seed: int, maximize: bool, form: str
 ) -> None:
-    far = 2**90 if form in ("list", "stack") else 1
+    far = {"int64": 1, "sparse": 0}.get(form, 2**90)
     costs: list[list[Any]] = large_integers(shape, seed, far)
+    if form == "sparse":  # where rows are left over, columns compete, too
+        costs = [[cost - 2**62 for cost in row] for row in costs]
     given_costs: Any = costs
     if form == "stack":
         given_costs = [costs, costs]
@@ -759,3 +762,38 @@ def test_integers_near_the_ends_of_64_bits() -> None:
     wide = preflow.linear_assignment(np.full((400, 400), largest) - np.eye(400, dtype=np.int64))
     wide.verify()
     assert wide.cost == 400 * largest - 400
+
+
+def chain(size: int) -> scipy.sparse.csr_array:
+    """Return costs whose only assignment is the diagonal, which is dearer than the other pair of each row."""
+    return scipy.sparse.diags_array(
+        [np.ones(size, np.int64), np.zeros(size - 1, np.int64)], offsets=[0, 1], dtype=np.int64
+    ).tocsr()
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_chains_are_solved_by_paths(transposed: bool) -> None:
+    """Cost scaling bids quadratically often: prices fall by the cost of all pairs."""
+    costs = chain(3000).T.tocsr() if transposed else chain(3000)
+    for maximize, sign in ((False, 1), (True, -1)):
+        result = check(sign * costs, 3000 * sign, maximize=maximize)
+        assert result.stats.method == "serial-shortest-path"
+        assert result.stats.arc_scans < 10 * costs.nnz
+
+
+@pytest.mark.parametrize(
+    ("costs", "quick"),
+    [
+        (np.eye(3), True),
+        (np.zeros((1000, 8, 8)), True),
+        (np.zeros((250, 250)), True),
+        (np.zeros((400, 400)), False),
+        (chain(500), True),
+        (chain(16_000), False),
+        (scipy.sparse.eye_array(2000, dtype=np.int64), False),
+    ],
+)
+def test_only_short_solves_run_where_ctrl_c_waits_for_them(costs: Any, quick: bool) -> None:
+    solve = Solve.prepare(costs, False, None, "auto", "auto", 1, False, None)
+    assert solve.quick is quick
+    assert not Solve.prepare(np.eye(150), False, None, "multicore-lockfree", "auto", 1, False, None).quick

@@ -15,7 +15,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
 import preflow
-from preflow.assignment import point_solver
+from preflow.assignment import point_solver, serial_shortest_path
 from preflow.assignment.result import AssignmentResult
 from preflow.errors import InvalidInputError, NotOptimalError, VerificationError
 from preflow.graph.kd_tree import LEAF_POINTS, NONE, find_best, lower_price, make_tree, set_prices, tree_order
@@ -231,6 +231,34 @@ def test_memory_is_linear() -> None:
         tracemalloc.stop()
     assert np.isfinite(result.lower_bound)
     assert reports
+
+
+def circle(size: int) -> np.ndarray:
+    angle = np.linspace(0, 2 * np.pi, size, endpoint=False)
+    return np.stack([np.cos(angle), np.sin(angle)], axis=1)
+
+
+@pytest.mark.parametrize("few", [0.5, 0.0])
+@pytest.mark.parametrize("swap", [False, True])
+def test_many_equal_points(few: float, swap: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All distances tie but for rounding, or many do: searches may pass each once, not again and again."""
+    monkeypatch.setattr(serial_shortest_path, "FEW_DISTINCT", few)
+    n = 300
+    rng = np.random.default_rng(0)
+    places = rng.random((7, 2))
+    for x, y, looks in (
+        (np.zeros((n, 2)), circle(n), 20),
+        (places[rng.integers(0, 7, n)], rng.random((n, 2)), 60),
+        (places[rng.integers(0, 7, n)], places[rng.integers(0, 7, n)], 20),
+        (places[rng.integers(0, 7, n // 2)], rng.random((n, 2)), 20),
+    ):
+        costs = PointCosts(y, x) if swap else PointCosts(x, y)
+        distances = cdist(costs.rows, costs.columns)
+        result = preflow.linear_assignment(costs)
+        result.verify()
+        assert result.cost == pytest.approx(distances[linear_sum_assignment(distances)].sum(), rel=1e-12)
+        assert ("coincide" in result.stats.reason) == (few > 0)
+        assert result.stats.arc_scans < looks * n * n
 
 
 class TestTree:

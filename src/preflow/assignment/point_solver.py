@@ -88,7 +88,8 @@ class PointSolve:
         """Set prices and match rows by an auction; return the ending."""
         num_rows = len(self.state.row_match)
         largest = float(np.abs(self.lists.cost).max())
-        spread = spread or largest or 1.0
+        if spread == 0.0:
+            return self.reduce()  # no row's list tells what to bid
         overbid = FIRST_OVERBID * spread
         ending = self.hold_phase(overbid, FIRST_BIDS)
         while ending == SOLVED and self.free and overbid < largest:
@@ -148,6 +149,7 @@ def make_points(costs: PointCosts, window: int) -> tuple[Points, NDArray[np.int6
         reduced=np.zeros(window),
         after=np.zeros(len(rows)),
         last=np.zeros(len(rows), dtype=np.uint64),
+        looked=np.zeros(len(rows), dtype=np.uint64),
     )
     return points, row_order, column_order
 

@@ -7,13 +7,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..graph.kd_tree import KDTree, find_best, lower_price
+from ..graph.kd_tree import KDTree, find_best, leaf_costs, lower_price
 from ..kernels.atomics import relaxed_load
 from ..kernels.kernel import kernel
 from ..stats import ARC_SCANS, AUGMENTATIONS
 from .row_reduction import two_best
 from .shortest_paths import augment, forget, pop, rise, row_height
 from .state import DONE, INFEASIBLE, NONE, ONE, SOLVED, STOPPED, ZERO, Lists, State
+
+TWO = np.uint64(2)
+#: Distances of a search that differ by this share of the last edge's cost are the same but for rounding.
+TIE = 2 * float(np.finfo(np.float64).eps)
 
 
 class Points(NamedTuple):
@@ -33,6 +37,8 @@ class Points(NamedTuple):
         Of rows that went beyond their lists in a search: the last reduced cost that was seen, ...
     last : ndarray of uint64, shape (n,)
         ... and the column.
+    looked : ndarray of uint64, shape (n,)
+        How many columns the tree looked at for such a row in this search.
     """
 
     tree: KDTree
@@ -42,6 +48,7 @@ class Points(NamedTuple):
     reduced: NDArray[np.float64]
     after: NDArray[np.float64]
     last: NDArray[np.uint64]
+    looked: NDArray[np.uint64]
 
 
 @kernel
@@ -240,6 +247,30 @@ def _relax(
 
 
 @kernel
+def _relax_whole_row(points: Points, state: State, front: Front, row: Any, height: Any) -> Front:
+    """Shorten distances by paths that end with any edge of a row, leaf by leaf."""
+    tree = points.tree
+    for axis in range(np.uint64(len(tree.query))):
+        tree.query[axis] = points.row[row, axis]
+    window = np.uint64(len(points.column))
+    for leaf in range(np.uint64(len(tree.first)) - ONE):
+        begin, end = tree.first[leaf], tree.first[leaf + ONE]
+        leaf_costs(tree, begin, end)
+        tree.looked[0] += end - begin
+        size = ZERO
+        for j in range(begin, end):
+            through = tree.found[j - begin] - state.price[j] - height
+            if through < front.nearest and through < state.distance[j]:
+                points.column[size] = j
+                points.cost[size] = tree.found[j - begin]
+                size += ONE
+            if size == window or j + ONE == end:
+                front = _relax(state, front, row, height, points.column, points.cost, ZERO, size)
+                size = ZERO
+    return front
+
+
+@kernel
 def _wait(state: State, front: Front, row: Any, distance: Any) -> Front:
     """Let a row, which may have more edges from that distance on, wait for it in the heap."""
     if not distance < front.nearest:
@@ -261,7 +292,11 @@ def search_points(
     """Match `root` along a shortest path; return the ending.
 
     As :func:`.shortest_paths.search_lists`, but where a list, made again, does not suffice, the tree is asked
-    for what comes behind.
+    for what comes behind; where the tree has to look at most columns, the whole row is relaxed.
+
+    The search ends at a free column that is the nearest but for the rounding of its cost: where all costs are
+    the same but for that, all other columns would come first. The errors of prices add up to no more than the
+    rounding of the sum of the costs of all pairs.
     """
     num_columns, window = np.uint64(len(state.price)), np.uint64(len(points.column))
     front = Front(state.limits.beyond, NONE, ZERO, ZERO)
@@ -280,9 +315,15 @@ def search_points(
             front = _relax(state, front, row, height, lists.column, lists.cost, first, last)
             points.after[row] = lists.bound[row]
             points.last[row] = NONE
+            points.looked[row] = ZERO
             bound = lists.bound[row]
+        elif TWO * points.looked[row] > num_columns:
+            front = _relax_whole_row(points, state, front, row, height)
+            bound = state.limits.beyond
         else:
+            before = points.tree.looked[0]
             size = _ask(points, state.price, row, window, points.after[row], points.last[row])
+            points.looked[row] += points.tree.looked[0] - before
             front = _relax(state, front, row, height, points.column, points.cost, ZERO, size)
             bound = state.limits.beyond
             if size == window:
@@ -291,7 +332,8 @@ def search_points(
                 points.last[row] = points.column[size - ONE]
         if bound < state.limits.beyond:
             front = _wait(state, front, row, bound - height)
-        if front.size == ZERO or not state.distance[state.heap[ZERO]] < front.nearest:
+        tie = TIE * abs(state.parent_cost[front.sink]) if front.sink != NONE else 0.0
+        if front.size == ZERO or not state.distance[state.heap[ZERO]] < front.nearest - tie:
             if front.sink == NONE:
                 ending = INFEASIBLE
             break

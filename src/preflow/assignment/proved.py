@@ -31,7 +31,7 @@ from ..kernels.kernel import kernel
 from ..solving.method import Method
 from ..solving.run import Control
 from .point_solver import row_minima
-from .serial_shortest_path import ShortestPathOptions
+from .serial_shortest_path import MOST_DISTANCES, ShortestPathOptions
 from .serial_shortest_path import solve as solve_by_paths
 from .state import OVERFLOW, SOLVED, Solution
 
@@ -39,8 +39,6 @@ from .state import OVERFLOW, SOLVED, Solution
 LARGE = 4.0
 #: Items of up to this many costs are checked together.
 SMALL = 1 << 16
-#: Distances between points become a matrix where there are up to this many.
-MOST_DISTANCES = 1 << 24
 #: Bits of the rounded costs: prices, their sums, are floats exactly.
 BITS = 52
 #: The rounding is fine enough where the pairs cost at least this share of what it is relative to.

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..graph.costs import DenseCosts, SparseCosts
-from ..graph.point_costs import PointCosts
+from ..graph.point_costs import PointCosts, num_distinct
 from ..kernels.kernel import kernel
 from ..solving.options import MOST, check_flag, check_number
 from ..solving.run import Control
@@ -46,6 +46,11 @@ from .state import (
     with_violation,
 )
 
+#: Where at most this share of the points of one side differ, shortest paths run on the matrix of distances,
+#: if it has up to so many: over a tree bids for equal points go on in ever smaller steps. Of 2,000 points at
+#: 10 places the matrix takes 0.6 s, the tree 1.1; of a circle around 2,000 in one place 0.15 and 1.6.
+FEW_DISTINCT = 0.5
+MOST_DISTANCES = 1 << 24
 #: Up to so many columns the search over whole rows is faster than lists.
 FEW_COLUMNS = 128
 #: Passes over the free rows in row reduction.
@@ -247,6 +252,21 @@ def number_dtype(costs: DenseCosts | SparseCosts) -> Any:
     return np.int64 if costs.values.dtype.kind == "i" else np.float64
 
 
+def _solve_matrix_of_points(
+    costs: PointCosts, swap: bool, options: ShortestPathOptions, control: Control
+) -> Solution:
+    """Solve the matrix of distances; with `swap` rows and columns are exchanged, if there are as many."""
+    _, n, m = costs.shape
+    matrix = DenseCosts(costs.block(0, n)[None])
+    if not swap or n < m:
+        return solve(matrix, options, control)
+    found = solve(DenseCosts(np.ascontiguousarray(matrix.values.swapaxes(1, 2))), options, control)
+    match = np.full_like(found.match, -1)
+    rows = np.flatnonzero(found.match[0] >= 0)
+    match[0, found.match[0, rows]] = rows
+    return found._replace(match=match, u=found.v, v=found.u)
+
+
 class Start(NamedTuple):
     """What one thread solves matrices of a shape with."""
 
@@ -272,6 +292,12 @@ def make_start(costs: DenseCosts | SparseCosts, options: ShortestPathOptions) ->
 
 
 def _solve_points(costs: PointCosts, options: ShortestPathOptions, control: Control) -> Solution:
+    _, n, m = costs.shape
+    if 0 < n * m <= MOST_DISTANCES:
+        distinct = [num_distinct(points) for points in (costs.rows, costs.columns)]
+        if min(distinct[0] / n, distinct[1] / m) <= FEW_DISTINCT:
+            control.remarks.append("many points coincide: over a matrix of their distances")
+            return _solve_matrix_of_points(costs, distinct[0] < distinct[1], options, control)
     match, u, v, ending = solve_points(costs, options.auction, options.row_reduction, control)
     nobody = np.empty(0, dtype=np.int64)
     return Solution(match[None], u[None], v[None], np.array([ending]), nobody, nobody)

@@ -41,15 +41,18 @@ from .proved import bound_of_prices, solve_proved
 from .result import AssignmentResult
 from .state import INFEASIBLE, OVERFLOW, REFUSED, STOPPED, Solution, unsolved
 
-#: Up to so many costs, a solve that nobody watches runs in the caller's thread: handing it to another one and
-#: back takes 0.02 to 0.05 ms, as the smallest solves do, and all of these are over before Ctrl-C is missed.
-QUICK_COSTS = 200_000
-#: The same on a GPU, and for points: rows and columns.
-QUICK_COSTS_THERE, QUICK_POINTS = 2**26, 500
+#: A solve that nobody watches runs in the caller's thread, where Ctrl-C waits for its end, if that comes in
+#: about 0.1 s at worst: handing it over takes 0.02 to 0.05 ms, as the smallest solves do. At worst, shortest
+#: paths look at all costs for every row. Looks at sparse costs, and other methods, take longer.
+QUICK_WORK, OTHER_WORK = 2**24, 16
+#: The same on a GPU, costs; and for points, rows and columns.
+QUICK_COSTS_THERE, QUICK_POINTS = 2**20, 500
 #: Pairs whose costs a further thread adds up.
 LEAST_PAIRS = 100_000
 #: What solves an item that cuda-batch found no assignment of.
 ON_HOST = "serial-shortest-path"
+#: Methods that are shortest paths from beginning to end.
+BY_PATHS = ("serial-shortest-path", "multicore-shortest-path")
 
 
 class Found(NamedTuple):
@@ -153,10 +156,14 @@ class Solve:
 
     @property
     def quick(self) -> bool:
-        """Whether the solve takes no longer than it takes to hand it to another thread."""
+        """Whether the solve ends before anybody misses Ctrl-C, whatever the costs are."""
         if isinstance(self.given, PointCosts):
             return sum(self.given.shape) <= QUICK_POINTS
-        return bool(self.given.values.size <= (QUICK_COSTS if self.gpu is None else QUICK_COSTS_THERE))
+        if self.gpu is not None:
+            return bool(self.given.values.size <= QUICK_COSTS_THERE)
+        work = min(self.given.shape[1:]) * self.given.values.size
+        plain = isinstance(self.given, DenseCosts) and self.method.name in BY_PATHS
+        return bool(work * (1 if plain else OTHER_WORK) <= QUICK_WORK)
 
     @property
     def transposed(self) -> bool:

@@ -8,7 +8,6 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ..assignment.api import linear_assignment
-from ..assignment.solve import QUICK_COSTS
 from ..errors import InvalidInputError
 from ..graph.network import FlowNetwork
 from ..gridcut.api import grid_cut
@@ -39,6 +38,9 @@ from .problem import (
     method_and_threads,
 )
 from .suites import FLOW_SUITES
+
+#: Assignments of up to so many pairs run without a time limit, in this thread as most users' do.
+FEW_PAIRS = 20_000
 
 
 class Call(NamedTuple):
@@ -152,7 +154,7 @@ def _assignment_contestant(name: str, settings: SolverSettings) -> Contestant:
 
     def run(instance: AssignmentInstance) -> Outcome:
         # A limit would keep small solves from running in this thread, as users' do.
-        time_limit = settings.stop_after if instance.sizes["pairs"] > QUICK_COSTS else None
+        time_limit = settings.stop_after if instance.sizes["pairs"] > FEW_PAIRS else None
         start = time.perf_counter()
         result = linear_assignment(
             instance.costs,

@@ -405,10 +405,11 @@ def _by_rows(
     row, column, values = row[order], column[order], values[order]
     is_new = np.append(True, (row[1:] != row[:-1]) | (column[1:] != column[:-1]))
     begins = np.flatnonzero(is_new)
-    if merge is np.add and values.dtype.kind != "f":
-        rough = np.add.reduceat(values.astype(np.float64), begins)
-        if np.abs(rough).max() > 2.0 * LARGEST_INTEGER:
-            raise InvalidInputError("integer costs are at most 2**59; those of a pair add up to more")
+    if merge is np.add and values.dtype.kind in "iu":
+        rough = np.add.reduceat(np.abs(values.astype(np.float64)), begins)
+        several = np.diff(begins, append=len(values)) > 1
+        if (rough[several] > 2.0**62).any():
+            raise InvalidInputError("integer costs of one pair add up to more than 2**62")
     first = np.zeros(shape[0] + 1, dtype=np.int64)
     np.cumsum(np.bincount(row[begins], minlength=shape[0]), out=first[1:])
     return first, column[begins], merge.reduceat(values, begins)

@@ -143,7 +143,7 @@ def _node_bound(tree: KDTree, node: Any) -> Any:
 
 
 @kernel
-def _leaf_costs(tree: KDTree, first: Any, last: Any) -> None:
+def leaf_costs(tree: KDTree, first: Any, last: Any) -> None:
     """Write the costs of a leaf's points."""
     found, size = tree.found, last - first
     for k in range(size):
@@ -196,7 +196,7 @@ def find_best(
                 waiting += ONE
         if bound < worst or (ties and bound == worst):
             first, end = tree.first[node - leaves], tree.first[node - leaves + ONE]
-            _leaf_costs(tree, first, end)
+            leaf_costs(tree, first, end)
             tree.looked[0] += end - first
             for j in range(first, end):
                 value = tree.found[j - first] - price[j]
