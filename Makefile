@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: native kinds demo test fuzz lint bench clean
+.PHONY: demo test fuzz lint bench clean
 
 demo: $(VENV)/.vision
 	$(BIN)/python examples/segment_photograph.py --out demo-output
@@ -23,15 +23,6 @@ lint: $(VENV)/.dev
 
 bench: $(VENV)/.bench
 	$(BIN)/preflow bench papers vision real --out bench-output
-
-# Compile the kernels ahead of time: six CPU minutes the first time, later what was edited.
-native: $(VENV)/.dev
-	$(BIN)/python native/build.py
-
-# Record the kinds of arguments that public calls reach and the library lacks.
-kinds: native
-	$(BIN)/python native/calls.py --record
-	$(BIN)/python native/build.py
 
 clean:
 	rm -rf $(VENV) demo-output bench-output fuzz-report.json build dist

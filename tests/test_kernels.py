@@ -26,8 +26,7 @@ from preflow.graph.residual import ResidualNetwork, build_residual
 from preflow.kernels.atomics import relaxed_load
 from preflow.kernels.bfs import distances_to_sink
 from preflow.kernels.clock import now
-from preflow.kernels.jit import _Messages, cache_directory
-from preflow.kernels.kernel import PACKAGE, kernel, source_hash
+from preflow.kernels.kernel import PACKAGE, _Messages, cache_directory, kernel, source_hash
 from strategies import SmallProblem, small_problems
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
@@ -241,7 +240,7 @@ def cached_double(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[in
 def was_compiled(function: Callable[[int], int]) -> bool:
     """Whether calling a kernel compiles it; checks its result, too."""
     assert function(4) == 8
-    return sum(function.dispatcher.stats.cache_misses.values()) > 0  # type: ignore[attr-defined]
+    return sum(function.stats.cache_misses.values()) > 0  # type: ignore[attr-defined]
 
 
 def cache_files(folder: Path) -> dict[str, Path]:
