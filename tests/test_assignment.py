@@ -23,6 +23,7 @@ from preflow.assignment.result import AssignmentResult
 from preflow.assignment.solve import Solve
 from preflow.errors import InfeasibleError, InvalidInputError, NotOptimalError, VerificationError
 from preflow.generators import COST_FAMILIES, machol_wien_costs
+from preflow.generators.traps import dear_chain
 from preflow.integrations import scipy_compat
 from preflow.io.costs import read_costs
 from tensors import Tensor
@@ -764,17 +765,10 @@ def test_integers_near_the_ends_of_64_bits() -> None:
     assert wide.cost == 400 * largest - 400
 
 
-def chain(size: int) -> scipy.sparse.csr_array:
-    """Return costs whose only assignment is the diagonal, which is dearer than the other pair of each row."""
-    return scipy.sparse.diags_array(
-        [np.ones(size, np.int64), np.zeros(size - 1, np.int64)], offsets=[0, 1], dtype=np.int64
-    ).tocsr()
-
-
 @pytest.mark.parametrize("transposed", [False, True])
 def test_chains_are_solved_by_paths(transposed: bool) -> None:
     """Cost scaling bids quadratically often: prices fall by the cost of all pairs."""
-    costs = chain(3000).T.tocsr() if transposed else chain(3000)
+    costs = dear_chain(3000).T.tocsr() if transposed else dear_chain(3000)
     for maximize, sign in ((False, 1), (True, -1)):
         result = check(sign * costs, 3000 * sign, maximize=maximize)
         assert result.stats.method == "serial-shortest-path"
@@ -788,8 +782,8 @@ def test_chains_are_solved_by_paths(transposed: bool) -> None:
         (np.zeros((1000, 8, 8)), True),
         (np.zeros((250, 250)), True),
         (np.zeros((400, 400)), False),
-        (chain(500), True),
-        (chain(16_000), False),
+        (dear_chain(500), True),
+        (dear_chain(16_000), False),
         (scipy.sparse.eye_array(2000, dtype=np.int64), False),
     ],
 )

@@ -21,6 +21,7 @@ from ..generators.costs import (
     uniform_costs,
     uniform_integer_costs,
 )
+from ..generators.traps import around_one_point, dear_chain, few_places
 from ..graph.point_costs import PointCosts
 from ..io.costs import read_costs
 from .assignment_instance import AssignmentInstance
@@ -100,7 +101,12 @@ def assignment_small(files: Sequence[str]) -> list[Case]:
 
 def traps(files: Sequence[str]) -> list[Case]:
     """Return problems on which one method takes far longer than another."""
-    return [_case("two costs 1000", partial(two_costs, 1000))]
+    return [
+        _case("two costs 1000", partial(two_costs, 1000)),
+        _case("dear chain 16000", partial(dear_chain, 16_000)),
+        _case("around one point 2000", partial(around_one_point, 2000)),
+        _case("few places 2000", partial(few_places, 2000, 10)),
+    ]
 
 
 def cost_files(files: Sequence[str]) -> list[Case]:

@@ -5,11 +5,14 @@ Each takes few parameters, which set how long the slow method takes.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..graph.bipartite import BipartiteGraph
 from ..graph.grid import GridNetwork
 from ..graph.network import FlowNetwork, MaxFlowProblem
+from ..graph.point_costs import PointCosts
 from .parameters import seeded
 
 #: The largest capacity.
@@ -161,3 +164,28 @@ def few_columns(rows: int, columns: int) -> BipartiteGraph:
     """Return a complete graph of many rows and few columns."""
     row, column = np.divmod(np.arange(rows * columns), columns)
     return BipartiteGraph.from_edges(row, column, shape=(rows, columns))
+
+
+def dear_chain(length: int) -> Any:
+    """Return a sparse matrix of costs: row i has column i for 1 and i + 1 for 0; the only assignment is dear.
+
+    Prices fall from column to column, by the cost of all pairs: rows bid a quadratic number of times.
+    """
+    from scipy.sparse import csr_array
+
+    row = np.repeat(np.arange(length), 2)[:-1]
+    step = np.arange(len(row)) % 2
+    return csr_array((1 - step, (row, row + step)), shape=(length, length))
+
+
+def around_one_point(size: int) -> PointCosts:
+    """Return distances from equal points to points on a circle around them: all tie but for rounding."""
+    angle = np.linspace(0.0, 2.0 * np.pi, size, endpoint=False)
+    return PointCosts(np.zeros((size, 2)), np.stack([np.cos(angle), np.sin(angle)], axis=1))
+
+
+def few_places(size: int, places: int, *, seed: int = 0) -> PointCosts:
+    """Return distances between random points, those of rows at a few places."""
+    random = seeded(seed)
+    where = random.random((places, 2))
+    return PointCosts(where[random.integers(0, places, size)], random.random((size, 2)))
