@@ -77,6 +77,14 @@ def refuses(result: Any, **changes: Any) -> None:
 
 def check_bounds_are_checked(result: Any) -> None:
     """Check that neither bound may be anything else, nor the status, nor both bounds together."""
+    check_optimal_bounds_are_checked(result)
+    for delta in DELTAS:
+        refuses(result, status="time-limit", lower_bound=result.lower_bound + delta)
+        refuses(result, status="time-limit", upper_bound=result.upper_bound + delta)
+
+
+def check_optimal_bounds_are_checked(result: Any) -> None:
+    """Check that of an optimal result neither bound may be anything else, nor the status."""
     for wrong in NO_NUMBERS:
         for changes in (
             {"lower_bound": wrong},
@@ -87,8 +95,6 @@ def check_bounds_are_checked(result: Any) -> None:
     for delta in DELTAS:
         refuses(result, lower_bound=result.lower_bound + delta)
         refuses(result, upper_bound=result.upper_bound + delta)
-        refuses(result, status="time-limit", lower_bound=result.lower_bound + delta)
-        refuses(result, status="time-limit", upper_bound=result.upper_bound + delta)
     for status in (None, "best", 3, ["optimal"]):
         refuses(result, status=status)
 
@@ -289,3 +295,35 @@ def test_a_grid_with_flow_that_sums_to_two_to_the_64_is_refused() -> None:
         residual[direction ^ 1, 1, 1] = 2**62
     with pytest.raises(VerificationError, match="more than its capacity"):
         check_grid_flow(grid, residual, np.zeros((3, 3), dtype=np.int64))
+
+
+@pytest.mark.parametrize("kind", ["host", "device"])
+@pytest.mark.parametrize("leading", [(), (2,)])
+def test_corrupt_assignments_are_refused(kind: str, leading: tuple[int, ...]) -> None:
+    one = np.array([[7, 2, 9], [3, 8, 1], [5, 6, 2]])
+    costs = np.broadcast_to(one, (*leading, 3, 3)).copy()
+    result = preflow.linear_assignment(given(kind, costs), method="serial-shortest-path")
+    result.verify()
+    for name in ("row", "column", "u", "v"):
+        right = result.costs.to_host(getattr(result, name))
+        for wrong in mutated(right.reshape(-1)):
+            if wrong.dtype == object and name in "uv":
+                continue  # integers of Python's are right there
+            fits = wrong.shape == (right.size,)
+            refuses(result, **{name: wrong.reshape(right.shape) if fits else wrong})
+        for wrong in NO_ARRAYS:
+            refuses(result, **{name: wrong})
+    refuses(result, row=np.full((*leading, 3), -1), column=np.full((*leading, 3), -1))
+    refuses(result, row=np.zeros((*leading, 0), int), column=np.zeros((*leading, 0), int))
+    if not leading:
+        check_optimal_bounds_are_checked(result)
+        refuses(result, status="time-limit", lower_bound=result.lower_bound + 1, upper_bound=math.inf)
+        return
+    for name in ("lower_bound", "upper_bound"):
+        right = result.costs.to_host(getattr(result, name))
+        for wrong in [*mutated(right), *NO_ARRAYS, np.array([math.nan, 3.0])]:
+            if not isinstance(wrong, np.ndarray) or wrong.dtype != object or None in wrong.tolist():
+                refuses(result, **{name: wrong})
+    for wrong in (right ^ np.int64(-(2**63)), right + 1):
+        refuses(result, lower_bound=wrong, upper_bound=wrong)
+    refuses(result, status="best")

@@ -293,6 +293,8 @@ def _claims_of_assignment(base: Case, result: Any, gap: float) -> None:
         if not whole:
             continue
         require(u.dtype == v.dtype == np.int64, "prices of another dtype")
+        if size < min(len(item), m):
+            continue  # prices then hold on each side of a cover
         u, v = [sign * price for price in u.tolist()], [sign * price for price in v.tolist()]
         pairs = set(zip(row.tolist(), column.tolist(), strict=True))
         for r, costs_of_row in enumerate(item):

@@ -19,7 +19,6 @@ KNOWN = {
     "assignment-points": "prices of points beside one far away",
     "assignment-sparse": "multicore-auction of no pair",
     "assignment-stack": "prices beside sentinels",
-    "corruption-assignment": "assignments do not check shapes, dtypes and both bounds",
 }
 
 

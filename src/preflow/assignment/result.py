@@ -11,7 +11,8 @@ import numpy as np
 
 from ..certify.assignment import check_assignment, check_bound, proved_gap
 from ..certify.assignment_stacks import unproved_items
-from ..errors import InvalidInputError
+from ..certify.fields import check_bounds, check_bounds_of_items, checked_array, checked_numbers
+from ..errors import InvalidInputError, VerificationError
 from ..graph.costs import DenseCosts, SparseCosts
 from ..graph.device_costs import DeviceCosts
 from ..graph.point_costs import PointCosts
@@ -115,19 +116,57 @@ class AssignmentResult(BoundedResult):
         VerificationError
             The proof fails: please report it as a bug.
         """
+        self._check_fields()
         if self.status != "optimal":
-            bound = self.upper_bound if self.costs.maximize else self.lower_bound
-            bounds = self._by_item(bound) if self.costs.leading else [bound]
-            for (one, item, _, _, u, v, *_), proved in zip(
-                self._items(range(self.costs.shape[0])), bounds, strict=True
-            ):
-                check_bound(one, item, u, v, proved)
+            self._verify_bounds()
             return
         items: Iterable[int] = range(self.costs.shape[0])
         if isinstance(self.costs, DeviceCosts) or (isinstance(self.costs, DenseCosts) and self.costs.leading):
             items = self._unproved_together(self.costs)
         for arguments in self._items(items):
             check_assignment(*arguments)
+
+    def _check_fields(self) -> None:
+        """Check shapes and dtypes of what the proof computes with, and that the bounds are in order."""
+        costs, leading = self.costs, self.costs.leading
+        _, n, m = costs.shape
+        number = np.int64 if costs.dtype.kind == "i" else np.float64
+        with costs.current():
+            row = checked_array(costs, self.row, "row", (*leading, -1), np.int64)
+            column = checked_array(costs, self.column, "column", row.shape, np.int64)
+            if row.shape[-1] > min(n, m):
+                raise VerificationError(f"{row.shape[-1]} pairs of {n} rows and {m} columns")
+            paired = row >= 0
+            if not leading and self.status == "optimal" and not paired.all():
+                raise VerificationError("row has a number below 0")
+            if ((row < -1) | (column < -1) | ((column >= 0) != paired)).any():
+                raise VerificationError(
+                    "row and column have -1, and nothing else below 0, at the same places"
+                )
+            if (paired[..., 1:] > paired[..., :-1]).any():
+                raise VerificationError("row has pairs after a -1")
+            for name, prices, size in (("u", self.u, n), ("v", self.v, m)):
+                exact = checked_numbers(costs, prices, name, (*leading, size), number).dtype == object
+                if exact and number is np.float64:
+                    raise VerificationError(f"{name} has dtype object, expected float64")
+            if leading:
+                check_bounds_of_items(costs, self.status, self.lower_bound, self.upper_bound, leading, number)
+            else:
+                check_bounds(self.status, self.lower_bound, self.upper_bound)
+
+    def _verify_bounds(self) -> None:
+        """Prove the bound of every item, and the assignments of those that have one."""
+        items = range(self.costs.shape[0])
+        lower, upper = (
+            self._by_item(bound).tolist() if self.costs.leading else [bound]
+            for bound in (self.lower_bound, self.upper_bound)
+        )
+        for item, (one, *arguments) in enumerate(self._items(items)):
+            if lower[item] == upper[item]:
+                check_assignment(one, *arguments)
+            else:
+                bound = upper[item] if self.costs.maximize else lower[item]
+                check_bound(one, 0, *arguments[3:5], bound)
 
     def _items(self, items: Iterable[int]) -> Iterator[tuple[Any, int, Any, Any, Any, Any, Any, bool]]:
         """Yield what proves some items: costs, 0, pairs, prices, total and whether they may be partial."""

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from ..errors import VerificationError
 from ..graph.costs import DenseCosts, SparseCosts
 from ..graph.point_costs import PointCosts
+from .fields import checked_number
 
 #: Entries of a dense matrix that are looked at together.
 CHUNK = 1 << 20
@@ -161,7 +162,7 @@ def check_assignment(
             )
     if at_pairs.dtype.kind == "i":
         base = 0 if costs.base is None else sum(costs.base_at(item, rows, columns).tolist())
-        right = sign * sum(at_pairs.tolist()) + base == int(total)
+        right = sign * sum(at_pairs.tolist()) + base == checked_number(total, "the total")
     else:
         right = abs(math.fsum(at_pairs.tolist()) - sign * float(total)) <= tolerance * max(len(rows), 1)
     if not right:

@@ -59,14 +59,14 @@ def _proved(
         else:
             good &= xp.isfinite(price).all(axis=1)
     u, v = (xp.where(good[:, None], sign * price, 0) for price in (u, v))
-    totals = sign * totals
+    totals = sign * totals  # minus 2**63 stays itself, which no sum is
     rows, columns = (xp.where(paired & good[:, None], ends, 0) for ends in (row, column))
     index = xp.arange(items)[:, None]
     at_pairs = xp.where(paired, values[index, rows, columns] if rows.size else rows, 0)
     tolerance: Any = 0
     if integer:
         most = (2**63 - 1) // max(rows.shape[1], 1)
-        good &= (xp.abs(at_pairs) <= most).all(axis=1)  # else their sum may wrap
+        good &= ((at_pairs >= -most) & (at_pairs <= most)).all(axis=1)  # else their sum may wrap
     else:
         good &= xp.isfinite(at_pairs).all(axis=1)
         at_pairs = xp.where(good[:, None], at_pairs, 0)
@@ -81,7 +81,10 @@ def _proved(
     good &= ~over.any(axis=(1, 2))
     for price, ends, side in ((u, rows, 0), (v, columns, 1)):
         good &= _leaves_the_dearer(xp, price, ends, paired, sizes[:, side], tolerance)
-    return good & (xp.abs(at_pairs.sum(axis=1) - totals) <= tolerance * xp.maximum(sizes.min(axis=1), 1))
+    sums = at_pairs.sum(axis=1)
+    if integer:
+        return good & (sums == totals)
+    return good & (xp.abs(sums - totals) <= tolerance * xp.maximum(sizes.min(axis=1), 1))
 
 
 def _least_sums(xp: Any, values: Any, inside: Any, sizes: Any) -> Any:

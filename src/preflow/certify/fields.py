@@ -22,6 +22,7 @@ def checked_array(place: HostArrays, values: Any, name: str, shape: tuple[int, .
         The field.
     name : str
     shape : tuple of int
+        -1 stands for any length.
     dtypes : dtype
         Those that it may have.
 
@@ -32,7 +33,7 @@ def checked_array(place: HostArrays, values: Any, name: str, shape: tuple[int, .
     """
     try:
         array = place.own(values)
-    except (TypeError, ValueError, BufferError):
+    except (AttributeError, TypeError, ValueError, BufferError):
         array = None
     check_array(place.xp, array, name, shape, *dtypes)
     return place.xp.ascontiguousarray(array)
@@ -42,7 +43,8 @@ def check_array(xp: Any, array: Any, name: str, shape: tuple[int, ...], *dtypes:
     """Raise VerificationError unless this is an array of `xp` with that shape and one of these dtypes."""
     if not isinstance(array, xp.ndarray):
         raise VerificationError(f"{name} is not an array of {xp.__name__}")
-    if array.shape != shape:
+    lengths = zip(array.shape, shape, strict=False)
+    if array.ndim != len(shape) or any(expected not in (-1, length) for length, expected in lengths):
         raise VerificationError(f"{name} has shape {array.shape}, expected {shape}")
     if not any(array.dtype == dtype for dtype in dtypes):
         names = " or ".join(str(np.dtype(dtype)) for dtype in dtypes)
@@ -81,8 +83,7 @@ def check_bounds(status: object, lower_bound: object, upper_bound: object, slack
     VerificationError
         They are not.
     """
-    if not isinstance(status, str) or status not in get_args(Status):
-        raise VerificationError(f"status is one of {', '.join(get_args(Status))}, got {status!r}")
+    _check_status(status)
     lower = checked_number(lower_bound, "lower_bound")
     upper = checked_number(upper_bound, "upper_bound")
     if lower == upper:
@@ -91,3 +92,55 @@ def check_bounds(status: object, lower_bound: object, upper_bound: object, slack
         raise VerificationError(f"the bounds {lower} and {upper} do not meet, and the status is optimal")
     if not lower - upper <= slack:
         raise VerificationError(f"lower_bound is {lower}, more than upper_bound, {upper}")
+
+
+def check_bounds_of_items(
+    place: HostArrays,
+    status: object,
+    lower_bounds: Any,
+    upper_bounds: Any,
+    shape: tuple[int, ...],
+    dtype: Any,
+) -> None:
+    """Check the bounds of many problems as :func:`check_bounds` checks those of one.
+
+    Parameters
+    ----------
+    place : HostArrays
+        What the problems are made of.
+    status : object
+        Of the result.
+    lower_bounds, upper_bounds : object
+        Arrays of this shape and dtype, or of Python's numbers.
+    shape : tuple of int
+    dtype : dtype
+
+    Raises
+    ------
+    VerificationError
+        They are not such arrays, or not in order.
+    """
+    _check_status(status)
+    lower = place.to_host(checked_numbers(place, lower_bounds, "lower_bound", shape, dtype))
+    upper = place.to_host(checked_numbers(place, upper_bounds, "upper_bound", shape, dtype))
+    right = lower == upper if status == "optimal" else lower <= upper
+    if not right.all():
+        item = tuple(int(i) for i in np.argwhere(~right.astype(bool))[0])
+        raise VerificationError(
+            f"the bounds of item {item} are {lower[item]} and {upper[item]}, and {status}"
+        )
+
+
+def checked_numbers(place: HostArrays, values: Any, name: str, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Return a field as :func:`checked_array` does, but let it be a NumPy array of Python's numbers."""
+    if not isinstance(values, np.ndarray) or values.dtype != object:
+        return checked_array(place, values, name, shape, dtype)
+    check_array(np, values, name, shape, object)
+    for value in values.flat:
+        checked_number(value, f"an entry of {name}")
+    return values
+
+
+def _check_status(status: object) -> None:
+    if not isinstance(status, str) or status not in get_args(Status):
+        raise VerificationError(f"status is one of {', '.join(get_args(Status))}, got {status!r}")

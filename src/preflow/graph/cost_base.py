@@ -35,7 +35,7 @@ class HostCosts(HostArrays):
 
     def with_base(self, u: NDArray[Any], v: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return prices of rows and columns for the costs of one matrix, from those for its values."""
-        if self.base is None:
+        if self.base is None or 0 in self.shape:
             return u, v
         if self.shape[1] <= self.shape[2]:
             return u.astype(object) + self.base[0, :, 0], v
@@ -43,7 +43,7 @@ class HostCosts(HostArrays):
 
     def without_base(self, item: int, u: NDArray[Any], v: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return prices of an item's rows and columns for its values."""
-        if self.base is None:
+        if self.base is None or 0 in self.shape:
             return u, v
         base = self.base[item]
         if base.shape[0] == 1 < base.shape[1]:
