@@ -161,12 +161,12 @@ class AssignmentResult(BoundedResult):
             self._by_item(bound).tolist() if self.costs.leading else [bound]
             for bound in (self.lower_bound, self.upper_bound)
         )
-        for item, (one, *arguments) in enumerate(self._items(items)):
+        for item, arguments in enumerate(self._items(items)):
             if lower[item] == upper[item]:
-                check_assignment(one, *arguments)
+                check_assignment(*arguments)
             else:
-                bound = upper[item] if self.costs.maximize else lower[item]
-                check_bound(one, 0, *arguments[3:5], bound)
+                one, _, _, _, u, v, *_ = arguments
+                check_bound(one, 0, u, v, upper[item] if self.costs.maximize else lower[item])
 
     def _items(self, items: Iterable[int]) -> Iterator[tuple[Any, int, Any, Any, Any, Any, Any, bool]]:
         """Yield what proves some items: costs, 0, pairs, prices, total and whether they may be partial."""
