@@ -19,12 +19,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..graph.costs import DenseCosts, SparseCosts
-from ..graph.point_costs import PointCosts, num_distinct
+from ..graph.point_costs import PointCosts
 from ..kernels.kernel import kernel
 from ..solving.options import MOST, check_flag, check_number
 from ..solving.run import Control
 from ..stats import ARC_SCANS
 from .dense_rows import ROOM, WANTED, list_row, reduce_columns
+from .point_places import group, solve_places
 from .point_solver import solve_points
 from .row_reduction import reduce_rows, reduce_whole_rows
 from .shortest_paths import augment_rows, list_free_rows
@@ -46,10 +47,9 @@ from .state import (
     with_violation,
 )
 
-#: Where at most this share of the points of one side differ, shortest paths run on the matrix of distances,
-#: if it has up to so many: over a tree bids for equal points go on in ever smaller steps. Of 2,000 points at
-#: 10 places the matrix takes 0.6 s, the tree 1.1; of a circle around 2,000 in one place 0.15 and 1.6.
-FEW_DISTINCT = 0.5
+#: Where the points of one side are at no more places than this share of them, paths lead between places, if
+#: all distances from there are no more than this many: docs/performance.md has the measurements.
+FEW_PLACES = 0.33
 MOST_DISTANCES = 1 << 24
 #: Up to so many columns the search over whole rows is faster than lists.
 FEW_COLUMNS = 128
@@ -252,21 +252,6 @@ def number_dtype(costs: DenseCosts | SparseCosts) -> Any:
     return np.int64 if costs.values.dtype.kind == "i" else np.float64
 
 
-def _solve_matrix_of_points(
-    costs: PointCosts, swap: bool, options: ShortestPathOptions, control: Control
-) -> Solution:
-    """Solve the matrix of distances; with `swap` rows and columns are exchanged, if there are as many."""
-    _, n, m = costs.shape
-    matrix = DenseCosts(costs.block(0, n)[None])
-    if not swap or n < m:
-        return solve(matrix, options, control)
-    found = solve(DenseCosts(np.ascontiguousarray(matrix.values.swapaxes(1, 2))), options, control)
-    match = np.full_like(found.match, -1)
-    rows = np.flatnonzero(found.match[0] >= 0)
-    match[0, found.match[0, rows]] = rows
-    return found._replace(match=match, u=found.v, v=found.u)
-
-
 class Start(NamedTuple):
     """What one thread solves matrices of a shape with."""
 
@@ -292,12 +277,15 @@ def make_start(costs: DenseCosts | SparseCosts, options: ShortestPathOptions) ->
 
 
 def _solve_points(costs: PointCosts, options: ShortestPathOptions, control: Control) -> Solution:
-    _, n, m = costs.shape
-    if 0 < n * m <= MOST_DISTANCES:
-        distinct = [num_distinct(points) for points in (costs.rows, costs.columns)]
-        if min(distinct[0] / n, distinct[1] / m) <= FEW_DISTINCT:
-            control.remarks.append("many points coincide: over a matrix of their distances")
-            return _solve_matrix_of_points(costs, distinct[0] < distinct[1], options, control)
-    match, u, v, ending = solve_points(costs, options.auction, options.row_reduction, control)
+    m = costs.shape[2]
+    places = [group(points) for points in costs.embedded]
+    of_rows = len(places[0].first) <= len(places[1].first)
+    fewer = places[0 if of_rows else 1]
+    few = len(fewer.first) <= FEW_PLACES * len(fewer.order)
+    if few and len(fewer.first) * m <= MOST_DISTANCES:
+        control.remarks.append(f"points of one side are at {len(fewer.first):,} places: paths between these")
+        match, u, v, ending = solve_places(costs, fewer, of_rows, control)
+    else:
+        match, u, v, ending = solve_points(costs, options.auction, options.row_reduction, control)
     nobody = np.empty(0, dtype=np.int64)
     return Solution(match[None], u[None], v[None], np.array([ending]), nobody, nobody)

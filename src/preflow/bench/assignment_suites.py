@@ -106,6 +106,7 @@ def traps(files: Sequence[str]) -> list[Case]:
         _case("dear chain 16000", partial(dear_chain, 16_000)),
         _case("around one point 2000", partial(around_one_point, 2000)),
         _case("few places 2000", partial(few_places, 2000, 10)),
+        _case("few places 5000", partial(few_places, 5000, 10)),
     ]
 
 

@@ -172,12 +172,6 @@ def distances(gaps: NDArray[np.float64], kind: int) -> NDArray[np.float64]:
     return np.sqrt(total) if kind == EUCLIDEAN else total
 
 
-def num_distinct(points: NDArray[np.float64]) -> int:
-    """Return how many points differ from one another."""
-    row = np.dtype([("", points.dtype)] * points.shape[1])
-    return len(np.unique((points + 0.0).view(row)))  # -0.0 becomes 0.0
-
-
 def _as_points(side: str, given: Any) -> NDArray[np.float64]:
     """Return points as float64, checked."""
     try:

@@ -1,0 +1,298 @@
+"""Assignments between points of which many coincide: successive shortest paths between their places.
+
+Points of one side are grouped by their place; a place takes as many points of the other side, the units, as
+it has points. Ahuja, Magnanti and Orlin, "Network Flows" (1993), section 9.7: units move from places that
+have too many along shortest paths to places that have too few. Here paths lead from place to place only,
+since the best unit to move from one to another is known. So a search takes O(places**2) time, whatever the
+number of units.
+
+Definitions. ``cost[k, p]`` is what unit k costs at place p. ``length[p, q]`` is the least ``cost[k, q] -
+cost[k, p]`` of the units k that place p has, and ``unit[p, q]`` is that unit.
+
+Invariants. Each unit is at one place. The reduced length ``length[p, q] + price[p] - price[q]`` is not
+negative but for rounding, so no unit is cheaper at another place, less the prices of both.
+
+At first each unit is at its cheapest place, and all prices are 0::
+
+    while some place has too many units:
+        search the nearest place that has too few
+        lower the price of each nearer place by how much nearer it is
+        move one unit along each step of the path
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..graph.point_costs import PointCosts
+from ..kernels.atomics import relaxed_load
+from ..kernels.kernel import kernel
+from ..solving.run import Control
+from ..stats import ARC_SCANS, AUGMENTATIONS
+from .state import NONE, ONE, SOLVED, STOPPED, ZERO
+
+
+class Places(NamedTuple):
+    """The state of a solve with K units and P places.
+
+    Attributes
+    ----------
+    cost : ndarray of float64, shape (K, P)
+    excess : ndarray of int64, shape (P,)
+        By how many units a place has too many.
+    price : ndarray of float64, shape (P,)
+    place : ndarray of uint64, shape (K,)
+        Where a unit is.
+    head : ndarray of uint64, shape (P,)
+        The first unit of a place's list, or NONE, ...
+    following, previous : ndarray of uint64, shape (K,)
+        ... and the neighbours of a unit on that list.
+    length : ndarray of float64, shape (P, P)
+        Infinite where a place has no unit, and from a place to itself.
+    unit : ndarray of uint64, shape (P, P)
+    distance : ndarray of float64, shape (P,)
+        Of the current search.
+    parent : ndarray of uint64, shape (P,)
+    done : ndarray of bool, shape (P,)
+    """
+
+    cost: NDArray[np.float64]
+    excess: NDArray[np.int64]
+    price: NDArray[np.float64]
+    place: NDArray[np.uint64]
+    head: NDArray[np.uint64]
+    following: NDArray[np.uint64]
+    previous: NDArray[np.uint64]
+    length: NDArray[np.float64]
+    unit: NDArray[np.uint64]
+    distance: NDArray[np.float64]
+    parent: NDArray[np.uint64]
+    done: NDArray[np.bool_]
+
+
+def make_places(cost: NDArray[np.float64], supply: NDArray[np.int64]) -> Places:
+    """Return the state in which no unit has a place; `supply` says how many units each place takes."""
+    units, places = cost.shape
+    return Places(
+        cost,
+        -supply,
+        np.zeros(places),
+        np.full(units, NONE),
+        np.full(places, NONE),
+        np.full(units, NONE),
+        np.full(units, NONE),
+        np.full((places, places), np.inf),
+        np.full((places, places), NONE),
+        np.zeros(places),
+        np.zeros(places, dtype=np.uint64),
+        np.zeros(places, dtype=np.bool_),
+    )
+
+
+@kernel
+def add(state: Places, k: Any, p: Any) -> None:
+    """Put a unit on a place's list, and shorten the lengths from there."""
+    first = state.head[p]
+    state.place[k] = p
+    state.head[p] = k
+    state.previous[k] = NONE
+    state.following[k] = first
+    if first != NONE:
+        state.previous[first] = k
+    state.excess[p] += 1
+    shorten(state, k, p)
+
+
+@kernel
+def shorten(state: Places, k: Any, p: Any) -> None:
+    """Shorten the lengths from a place by those of one of its units."""
+    cost, length, unit = state.cost[k], state.length[p], state.unit[p]
+    own = cost[p]
+    for q in range(np.uint64(len(cost))):
+        if cost[q] - own < length[q] and q != p:
+            length[q] = cost[q] - own
+            unit[q] = k
+
+
+@kernel
+def remove(state: Places, k: Any, p: Any) -> None:
+    """Take a unit off a place's list, and find the lengths again that it had."""
+    before, behind = state.previous[k], state.following[k]
+    if before == NONE:
+        state.head[p] = behind
+    else:
+        state.following[before] = behind
+    if behind != NONE:
+        state.previous[behind] = before
+    state.excess[p] -= 1
+    cost, length, unit = state.cost, state.length[p], state.unit[p]
+    for q in range(np.uint64(len(length))):
+        if unit[q] == k:
+            least, its_unit = np.inf, NONE
+            other = state.head[p]
+            while other != NONE:
+                if cost[other, q] - cost[other, p] < least:
+                    least = cost[other, q] - cost[other, p]
+                    its_unit = other
+                other = state.following[other]
+            length[q] = least
+            unit[q] = its_unit
+
+
+@kernel
+def search(state: Places, start: Any, stop: Any, counts: Any) -> Any:
+    """Find the place nearest to `start` that has too few units, and lower the prices of nearer places.
+
+    Returns it, or NONE if the search was stopped.
+    """
+    distance, price, done = state.distance, state.price, state.done
+    places = np.uint64(len(distance))
+    for p in range(places):
+        distance[p] = np.inf
+        done[p] = False
+    distance[start] = 0.0
+    state.parent[start] = NONE
+    nearest = start
+    while state.excess[nearest] >= 0:
+        if relaxed_load(stop, 0) != 0:
+            return NONE
+        done[nearest] = True
+        here = distance[nearest]
+        base = here + price[nearest]
+        length = state.length[nearest]
+        following: Any = NONE
+        least = np.inf
+        for q in range(places):
+            if not done[q]:
+                through = max(base + length[q] - price[q], here)
+                if through < distance[q]:
+                    distance[q] = through
+                    state.parent[q] = nearest
+                if distance[q] < least:
+                    least = distance[q]
+                    following = q
+        counts[ARC_SCANS] += places
+        nearest = following
+    for p in range(places):
+        if done[p]:
+            price[p] -= distance[nearest] - distance[p]
+    return nearest
+
+
+@kernel
+def move_along_path(state: Places, end: Any) -> None:
+    """Move a unit along each step of the path to `end`, the last step first."""
+    q = end
+    p = state.parent[q]
+    while p != NONE:
+        k = state.unit[p, q]
+        remove(state, k, p)
+        add(state, k, q)
+        q = p
+        p = state.parent[q]
+
+
+@kernel
+def move_units(state: Places, stop: Any, counts: Any) -> Any:
+    """Give each place its number of units at the least cost; return the ending."""
+    places = np.uint64(len(state.price))
+    for k in range(np.uint64(len(state.place))):
+        if relaxed_load(stop, 0) != 0:
+            return STOPPED
+        cheapest: Any = ZERO
+        for p in range(places):
+            if state.cost[k, p] < state.cost[k, cheapest]:
+                cheapest = p
+        add(state, k, cheapest)
+    for start in range(places):
+        while state.excess[start] > 0:
+            end = search(state, start, stop, counts)
+            if end == NONE:
+                return STOPPED
+            move_along_path(state, end)
+            counts[AUGMENTATIONS] += ONE
+    return SOLVED
+
+
+class Grouped(NamedTuple):
+    """Points of one side by their place.
+
+    Attributes
+    ----------
+    first : ndarray of int64, shape (places,)
+        The first point of each place in `order`.
+    order : ndarray of int64, shape (points,)
+        The points, place by place.
+    """
+
+    first: NDArray[np.int64]
+    order: NDArray[np.int64]
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """How many points each place has."""
+        return np.diff(self.first, append=len(self.order))
+
+
+def group(points: NDArray[np.float64]) -> Grouped:
+    """Return points by their place."""
+    order = np.lexsort(points.T)
+    given = points[order]
+    begins = np.ones(len(points), dtype=bool)
+    begins[1:] = (given[1:] != given[:-1]).any(axis=1)
+    return Grouped(np.flatnonzero(begins), order)
+
+
+def solve_places(
+    costs: PointCosts, grouped: Grouped, of_rows: bool, control: Control
+) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[Any], int]:
+    """Return the column of every row, the prices of rows and of columns, and the ending.
+
+    Parameters
+    ----------
+    costs : PointCosts
+        To minimise, with at least as many columns as rows.
+    grouped : Grouped
+        The rows, or the columns, by their place.
+    of_rows : bool
+        Whether it is the rows.
+    control : Control
+
+    Notes
+    -----
+    O(K * P * (K + P)) time for P places and K points of the other side, and mostly far less; memory of K * P
+    costs.
+    """
+    _, n, m = costs.shape
+    at, count = grouped.order[grouped.first], grouped.counts
+    # Columns beyond the rows go to a place, or are taken by units, that cost nothing.
+    if of_rows:
+        cost = replace(costs, rows=costs.columns, columns=costs.rows[at]).block(0, m)
+        if n < m:
+            cost, count = np.hstack([cost, np.zeros((m, 1))]), np.append(count, m - n)
+    else:
+        cost = np.vstack([replace(costs, columns=costs.columns[at]).block(0, n), np.zeros((m - n, len(at)))])
+    state = make_places(np.ascontiguousarray(cost), count)
+    ending = move_units(state, control.stop, control.counts)
+    match, u, v = np.full(n, -1), np.zeros(n), np.zeros(m)
+    if ending == SOLVED:
+        unit = np.argsort(state.place, kind="stable")  # place by place, like the points
+        of_unit = (
+            state.cost[np.arange(m), state.place.astype(np.int64)] - state.price[state.place.astype(np.int64)]
+        )
+        of_point = np.repeat(state.price, count)
+        if of_rows:
+            match[grouped.order] = unit[:n]
+            free = state.price[-1] if n < m else 0.0
+            u[grouped.order], v[:] = of_point[:n] - free, of_unit + free
+        else:
+            points = np.empty(m, dtype=np.int64)
+            points[unit] = grouped.order
+            match[:] = points[:n]
+            free = state.price.max() if n < m else 0.0
+            u[:], v[grouped.order] = of_unit[:n] + free, of_point - free
+    return match, u, v, int(ending)
