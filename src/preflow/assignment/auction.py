@@ -371,14 +371,19 @@ def take_prices(auction: Auction, state: State, thread: Any, num_threads: Any) -
     """Take the thread's share of the prices over, rounded where they are to be integers."""
     if auction.whole:
         if thread == ZERO:
-            fraction = threshold(auction)
-            auction.gaps[ZERO] = fraction
+            auction.gaps[ZERO] = threshold(auction)
         if not wait(auction.barrier, num_threads):
             return False
-    up = 1 - auction.gaps[ZERO]
+    fraction = auction.gaps[ZERO]
     begin, end = share_of(np.uint64(len(state.price)), thread, num_threads)
     for j in range(begin, end):
-        state.price[j] = np.floor(auction.price[j] + up) if auction.whole else auction.price[j]
+        price = auction.price[j]
+        if auction.whole:
+            below = np.floor(price)
+            price = (
+                below + 1.0 if price - below >= fraction else below
+            )  # both exact, unlike a sum of fractions
+        state.price[j] = price
     return wait(auction.barrier, num_threads)
 
 
