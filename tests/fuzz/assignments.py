@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import partial as with_arguments
 from random import Random
 from typing import Any
@@ -12,9 +13,9 @@ import scipy.sparse as sp
 import preflow
 from preflow.errors import InfeasibleError, InvalidInputError
 
-from .flows import call, check_float_value, gap_of
+from .flows import LEAST, SMALL_GAP, call, check_float_value, gap_of
 from .harness import Case, Driver, Tally, WrongError, require
-from .oracles import cheapest_assignment, distance, scaled
+from .oracles import cheapest_assignment, scaled
 from .values import FRACTION_STYLES, INTEGER_STYLES, fraction, integer
 
 OPTIONS: dict[str, dict[str, list[Any]]] = {
@@ -37,6 +38,10 @@ OPTIONS: dict[str, dict[str, list[Any]]] = {
 }
 POINT_OPTIONS = {"serial-shortest-path": OPTIONS["serial-shortest-path"]}
 METRICS = ["euclidean", "sqeuclidean", "cityblock", "chebyshev"]
+#: Pairs are worse than the best ones by at most this power of two, beside what they cost beyond the least.
+WORSE = 80
+#: Rounding errors that a gap may have for every pair.
+ROUNDINGS = 1024
 #: Prices may be refused past this: they are below the number of rows and columns times the largest cost.
 LARGEST_PRICE = 2**59
 
@@ -222,10 +227,23 @@ def check_item(case: Case, result: Any, index: int, item: Any, size: int, least:
     value, gap = float(value), gap_of(result)
     if gap is not None and not isinstance(gap, int | float):
         gap = float(np.asarray(gap)[index])
-    if gap is None and max(map(abs, chosen), default=0) > 0:  # rounding of the sum itself, where terms cancel
-        gap = 1e-12 * float(max(abs(value), distance(0, max(map(abs, chosen)), shift)))
-    check_float_value(value, sign * least, shift, gap, "wrong cost of floats")
-    check_float_value(value, sign * sum(chosen), shift, gap, "the pairs have another cost")
+    for exact, what in ((least, "wrong cost of floats"), (sum(chosen), "the pairs have another cost")):
+        check_float_value(value, sign * exact, shift, gap, what, small_gap=False)
+    used = sum(map(abs, chosen))
+    beyond = used + sum(chosen) - least_of_rows(item, size)
+    worse, rounding = Fraction(sum(chosen) - least, 1 << shift), Fraction(ROUNDINGS * size, 1 << (shift + 52))
+    allowed = rounding * used + Fraction(beyond, 1 << (shift + WORSE))
+    require(worse <= max(allowed, LEAST), "pairs that are not the best", f"{value}, by {float(worse):.3g}")
+    small = max(SMALL_GAP * Fraction(used, 1 << shift), rounding * beyond, LEAST)
+    require(gap <= small, "a gap that is not small", f"{value} within {gap}")
+
+
+def least_of_rows(item: Any, size: int) -> int:
+    """Return what so many rows, or columns if there are fewer, cost at least."""
+    columns = len(item[0]) if item else 0
+    sides = item if len(item) <= columns else [[row[j] for row in item] for j in range(columns)]
+    least = sorted(min((c for c in side if c is not None), default=0) for side in sides)
+    return sum(least[:size])
 
 
 def check_hall(items: Any, columns: list[int], error: InfeasibleError) -> None:

@@ -11,15 +11,18 @@ from numpy.typing import NDArray
 
 from ..certify.assignment_stacks import unproved_items
 from ..errors import SolverError
-from ..graph.costs import DenseCosts
+from ..graph.costs import DenseCosts, SparseCosts
 from ..graph.device_costs import DeviceCosts
 from ..graph.device_points import DevicePoints
+from ..graph.point_costs import PointCosts
 from .device_solution import DeviceSolution
 from .proved import LARGE, bound_of_prices
 from .state import INFEASIBLE, SOLVED
 
+Costs = DenseCosts | SparseCosts | PointCosts
+Arrays = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
 #: Returns the pairs of one item and the prices of its rows and columns.
-SolveOne = Callable[[DenseCosts, int], tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]]
+SolveOne = Callable[[Costs, int], Arrays]
 
 
 def infeasible_items(solution: DeviceSolution, costs: DeviceCosts | DevicePoints) -> list[int]:
@@ -56,12 +59,26 @@ def large_and_unproved(solution: DeviceSolution, costs: DeviceCosts) -> list[int
 
 
 def finish_on_host(
-    solution: DeviceSolution, costs: DeviceCosts, items: list[int], solve_one: SolveOne
+    solution: DeviceSolution,
+    xp: Any,
+    items: list[int],
+    on_host: Callable[[int], Costs],
+    solve_one: SolveOne,
 ) -> DeviceSolution:
-    """Solve items on the host, which may leave rows over, and return the solution with them."""
-    xp = costs.xp
+    """Solve items on the host, which may leave rows over, and return the solution with them.
+
+    Parameters
+    ----------
+    solution : DeviceSolution
+    xp : module
+        CuPy.
+    items : list of int
+    on_host : function
+        Returns the costs of an item.
+    solve_one : function
+    """
     for item in items:
-        one = costs.one_on_host(item)
+        one = on_host(item)
         row, column, u, v = solve_one(one, item)
         for there, here, rest in (
             (solution.row, row, -1),

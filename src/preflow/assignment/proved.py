@@ -10,7 +10,13 @@ the differences of all other costs. So an item whose prices are larger than the 
 - They are rounded to multiples of 2**-52 K and solved exactly; no sum overflows, see :func:`solve_rounded`.
 - Where the assignment found then costs much less than K beyond the least of its rows, this is done again.
 
-What is left to rounding is relative to the costs of the last assignment.
+Rounding then loses multiples of 2**-52 K. K is large where the least cost of a row is far below any that it
+can have, such as a large reward that another row needs. So if the prices do not prove the assignment to a
+small share of its costs, the costs are reduced by these prices and solved again: K is then what the last
+rounding lost. The final prices are floats, and may prove less: the gap of the result says how much.
+
+Distances of many points are never stored. They are solved again by shortest paths from prices of zero, which
+no row reduction lowers first: no price exceeds the cost of the assignment.
 """
 
 from __future__ import annotations
@@ -22,7 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..certify.assignment import check_assignment, price_error
+from ..certify.assignment import check_assignment, excess, price_error, proved_gap
 from ..certify.assignment_stacks import unproved_items
 from ..errors import VerificationError
 from ..graph.costs import DenseCosts, SparseCosts
@@ -30,7 +36,8 @@ from ..graph.point_costs import PointCosts
 from ..kernels.kernel import kernel
 from ..solving.method import Method
 from ..solving.run import Control
-from .point_solver import row_minima
+from .flow_scaling import squared
+from .point_solver import row_minima, solve_points
 from .serial_shortest_path import MOST_DISTANCES, ShortestPathOptions
 from .serial_shortest_path import solve as solve_by_paths
 from .state import OVERFLOW, SOLVED, Solution
@@ -43,6 +50,10 @@ SMALL = 1 << 16
 BITS = 52
 #: The rounding is fine enough where the pairs cost at least this share of what it is relative to.
 SHARE = 1 / 16
+#: A proof is good enough if it leaves this share of the costs of the pairs open.
+SMALL_GAP = 2.0**-42
+#: Costs with more pairs, once rows are added to make them square, are not reduced by prices.
+MOST_PAIRS = 1 << 26
 #: Rounding errors of a least reduced cost, which distances between points have most of.
 FEW_ROUNDINGS = 8.0
 #: What the reason for a choice says of items that were solved again.
@@ -70,12 +81,17 @@ def solve_proved(
         return found
     control.remarks.append(SOLVED_AGAIN)
     for item in items:
-        again = costs.one(item)
+        again = _stored(costs.one(item))
         if isinstance(again, PointCosts):
-            if found.match.size * again.shape[2] > MOST_DISTANCES:
-                continue
-            again = DenseCosts(again.block(0, again.shape[1])[None])
+            match, u, v, ending = solve_points(again, use_auction=False, reduction=0, control=control)
+            found.match[item], found.u[item], found.v[item], found.ending[item] = match, u, v, ending
+            continue
         solve_rounded(method, again, options, control, found, item)
+        if found.ending[item] != SOLVED:
+            continue
+        rows = np.arange(found.match.shape[1])
+        if not _gap_is_small(again, rows, found.match[item], found.u[item], found.v[item]):
+            solve_reduced(method, again, options, control, found, item)
     return found._replace(total=None)
 
 
@@ -115,19 +131,41 @@ def unproved(costs: Costs, found: Solution, items: NDArray[np.int64]) -> list[in
 
 def is_proved(costs: Costs, found: Solution, item: int) -> bool:
     """Return whether an item's prices prove its assignment."""
-    rows, match = np.arange(costs.shape[1]), found.match[item]
-    at_pairs = costs.at(item, rows, match).astype(np.float64)
-    if isinstance(costs, PointCosts):
-        least = row_minima(costs, np.zeros(costs.shape[2]))
+    one = _stored(costs.one(item))
+    rows, match, u, v = np.arange(costs.shape[1]), found.match[item], found.u[item], found.v[item]
+    at_pairs = one.at(0, rows, match).astype(np.float64)
+    if isinstance(one, PointCosts):
+        least = row_minima(one, np.zeros(one.shape[2]))
         tolerance = price_error(np.abs(at_pairs).sum(), at_pairs.sum() - least.sum())
-        return bool((found.u[item] - row_minima(costs, found.v[item]) <= tolerance).all())
+        off = np.abs(excess(u, v[match], at_pairs))
+        return bool((off <= tolerance).all() and (u - row_minima(one, v) <= tolerance).all())
+    return proves(one, rows, match, u, v, at_pairs.sum())
+
+
+def proves(
+    costs: Costs, rows: NDArray[Any], columns: NDArray[Any], u: NDArray[Any], v: NDArray[Any], total: Any
+) -> bool:
+    """Return whether prices prove the assignment of one matrix, to a small share of its cost."""
     try:
-        check_assignment(
-            costs, item, rows, match, found.u[item], found.v[item], at_pairs.sum(), partial=False
-        )
+        check_assignment(costs, 0, rows, columns, u, v, total, partial=False)
     except VerificationError:
         return False
-    return True
+    return _gap_is_small(costs, rows, columns, u, v)
+
+
+def _stored(costs: Costs) -> Costs:
+    """Return distances between points as a matrix, if that is small; else the costs as they are."""
+    if not isinstance(costs, PointCosts) or costs.shape[1] * costs.shape[2] > MOST_DISTANCES:
+        return costs
+    return DenseCosts(costs.block(0, costs.shape[1])[None])
+
+
+def _gap_is_small(
+    costs: Costs, rows: NDArray[Any], columns: NDArray[Any], u: NDArray[Any], v: NDArray[Any]
+) -> bool:
+    at_pairs = costs.at(0, rows, columns).astype(np.float64)
+    gap = proved_gap(costs, 0, rows, columns, u, v, at_pairs.sum(), partial=False)
+    return bool(gap <= SMALL_GAP * np.abs(at_pairs).sum())
 
 
 def solve_rounded(
@@ -148,28 +186,98 @@ def solve_rounded(
     least = _least(costs)
     beyond = replace(costs, values=_wide(costs.values) - _by_row(costs, least))
     match = found.match[item]
-    excess = math.fsum(beyond.at(0, rows, match).tolist())
+    beyond_least = math.fsum(beyond.at(0, rows, match).tolist())
     u, v = np.zeros(len(rows)), np.zeros(costs.shape[2])
-    while excess > 0:
-        unit = max(math.ldexp(1.0, math.frexp(excess)[1] - BITS), 5e-324)
-        cut = math.ceil(excess / unit) + len(rows) + 1
-        with np.errstate(over="ignore"):
-            values = np.rint(np.minimum(beyond.values / unit, cut)).astype(np.int64)
-        whole = replace(beyond, values=values)
-        again: Solution = method.solve(whole, options, control)
-        if again.ending[0] == OVERFLOW:
-            again = solve_by_paths(whole, ShortestPathOptions(row_reduction=0), control)
-        if again.ending[0] != SOLVED:
-            found.ending[item] = again.ending[0]
-            found.v[item] = v
+    while beyond_least > 0:
+        ending, match, u, v = _solve_relative(method, beyond, beyond_least, options, control)
+        if ending != SOLVED:
+            found.ending[item] = ending
+            found.v[item] = 0
             return
-        match = again.match[0]
-        u, v = again.u[0] * unit, again.v[0] * unit
-        before, excess = excess, math.fsum(beyond.at(0, rows, match).tolist())
-        if excess >= SHARE * before:
+        before, beyond_least = beyond_least, math.fsum(beyond.at(0, rows, match).tolist())
+        if beyond_least >= SHARE * before:
             break
-        u, v = (u, v) if excess > 0 else (np.zeros_like(u), np.zeros_like(v))
+        u, v = (u, v) if beyond_least > 0 else (np.zeros_like(u), np.zeros_like(v))
     found.match[item], found.u[item], found.v[item] = match, least + u, v
+
+
+def solve_reduced(
+    method: Method,
+    costs: DenseCosts | SparseCosts,
+    options: Any,
+    control: Control,
+    found: Solution,
+    item: int,
+) -> None:
+    """Solve one matrix again, reduced by the prices found, while that makes K much smaller; write the best.
+
+    Rows that may have any column for nothing make the matrix square: its reduced costs then have the same
+    best assignments as its costs.
+    """
+    _, n, m = costs.shape
+    if costs.values.size + (m - n) * m > MOST_PAIRS:
+        return
+    square = squared(costs.to_sparse())
+    square = replace(square, values=_wide(square.values))
+    match = np.concatenate([found.match[item], np.setdiff1d(np.arange(m), found.match[item])])
+    v = found.v[item].copy()
+    u = np.concatenate([found.u[item], np.full(m - n, -v.max())])
+    before = math.inf
+    while not control.stopped:
+        reduced = -excess(u[square.row], v[square.column], square.values)
+        least = np.minimum.reduceat(reduced, square.first[:-1].astype(np.int64))
+        beyond = replace(square, values=reduced - _by_row(square, least))
+        beyond_least = math.fsum(beyond.at(0, np.arange(m), match).tolist())
+        if not 0 < beyond_least < SHARE * before:
+            return
+        ending, match, u_more, v_more = _solve_relative(method, beyond, beyond_least, options, control)
+        if ending != SOLVED:
+            return
+        before, u, v = beyond_least, u + (least + u_more), v + v_more
+        _write_better(costs, found, item, match[:n], u[:n], v)
+
+
+def _write_better(
+    costs: DenseCosts | SparseCosts,
+    found: Solution,
+    item: int,
+    match: NDArray[np.int64],
+    u: NDArray[np.float64],
+    v: NDArray[np.float64],
+) -> None:
+    """Write an assignment if it costs no more, and the prices if they prove more."""
+    rows = np.arange(costs.shape[1])
+    sums = [costs.at(0, rows, pairs).astype(np.float64).tolist() for pairs in (match, found.match[item])]
+    if math.fsum([*sums[0], *(-cost for cost in sums[1])]) <= 0:
+        found.match[item] = match
+
+    def gap(u: NDArray[np.float64], v: NDArray[np.float64]) -> float:
+        return proved_gap(costs, 0, rows, found.match[item], u, v, 0.0, partial=False)
+
+    if gap(u, v) <= gap(found.u[item], found.v[item]):
+        found.u[item], found.v[item] = u, v
+
+
+def _solve_relative(
+    method: Method, costs: DenseCosts | SparseCosts, most: float, options: Any, control: Control
+) -> tuple[int, NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    """Solve float costs of zero or more that have an assignment which costs `most`, above 0.
+
+    Returns the ending, the columns of all rows, and the prices of rows and columns. They are exact for costs
+    rounded to multiples of a unit, about 2**-52 of `most`.
+    """
+    _, n, m = costs.shape
+    unit = max(math.ldexp(1.0, math.frexp(most)[1] - BITS), 5e-324)
+    cut = math.ceil(most / unit) + n + 1
+    with np.errstate(over="ignore"):
+        values = np.rint(np.minimum(costs.values / unit, cut)).astype(np.int64)
+    whole = replace(costs, values=values)
+    again: Solution = method.solve(whole, options, control)
+    if again.ending[0] == OVERFLOW:
+        again = solve_by_paths(whole, ShortestPathOptions(row_reduction=0), control)
+    if again.ending[0] != SOLVED:
+        return int(again.ending[0]), np.zeros(n, dtype=np.int64), np.zeros(n), np.zeros(m)
+    return SOLVED, again.match[0], again.u[0] * unit, again.v[0] * unit
 
 
 def bound_of_prices(own: NDArray[Any], other: NDArray[Any]) -> Any:

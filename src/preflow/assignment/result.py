@@ -87,8 +87,10 @@ class AssignmentResult(BoundedResult):
         """How far the value may be from the optimum of the costs as given; proved. An array for a stack.
 
         0 for an optimum of integers. For floats, the exact difference between the value and what the prices
-        prove, rounded up: rounding errors, small beside the costs that the assignment uses. It takes a pass
-        over the costs, the first time. Where the solve stopped early, the difference of the two bounds.
+        prove, rounded up. These are rounding errors: small beside the costs that the assignment uses, or
+        beside what it costs more than the least costs of all rows where that is larger. (A row may have a
+        large reward that another one takes; prices near that reward have its rounding error.) It takes a
+        pass over the costs, the first time. Where the solve stopped early, the difference of the two bounds.
         """
         leading = self.costs.leading
         if self.status != "optimal":

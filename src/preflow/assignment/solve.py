@@ -33,11 +33,19 @@ from ..stats import (
 )
 from .device_solution import DeviceSolution
 from .methods import METHODS
-from .on_device import bounds, finish_on_host, forget_rest, infeasible_items, large_and_unproved, totals
+from .on_device import (
+    Costs,
+    bounds,
+    finish_on_host,
+    forget_rest,
+    infeasible_items,
+    large_and_unproved,
+    totals,
+)
 from .partial import solve_with_most_pairs
 from .point_solver import row_minima
 from .policy import choose, pays_to_use_gpu
-from .proved import bound_of_prices, solve_proved
+from .proved import LARGE, SOLVED_AGAIN, bound_of_prices, proves, solve_proved
 from .result import AssignmentResult
 from .state import INFEASIBLE, OVERFLOW, REFUSED, STOPPED, Solution, unsolved
 
@@ -194,6 +202,9 @@ class Solve:
             found = solve(there, self.options, self.control)
             if isinstance(there, DeviceCosts):
                 found = self.finish(found, there)
+            elif found.done and self.proves_too_little(gpu, found):
+                self.control.remarks.append(SOLVED_AGAIN)
+                found = finish_on_host(found, gpu.xp, [0], lambda item: self.costs, self.find_on_host)
         with timed(self.seconds, "recover"):
             stopped = found.done < len(found.total)
             if stopped:
@@ -248,9 +259,18 @@ class Solve:
         if items and not self.partial:
             self.find_on_host(costs.one_on_host(items[0]), items[0])
             raise SolverError(f"{self.method.name} found no assignment of item {items[0]}, {ON_HOST} did")
-        return finish_on_host(found, costs, sorted(items + unproved), self.find_on_host)
+        left = sorted(items + unproved)
+        return finish_on_host(found, costs.xp, left, costs.one_on_host, self.find_on_host)
 
-    def find_on_host(self, costs: DenseCosts, item: int) -> Any:
+    def proves_too_little(self, gpu: Device, found: DeviceSolution) -> bool:
+        """Return whether points have prices beyond the costs of all pairs, and these prove too little."""
+        row, column, u, v, total = (gpu.to_host(part)[0] for part in found[:5])
+        largest = max(float(np.abs(price).max()) for price in (u, v))
+        if largest <= LARGE * abs(float(total)):
+            return False
+        return not proves(self.costs, row, column, u, v, total)
+
+    def find_on_host(self, costs: Costs, item: int) -> Any:
         """Return the pairs and prices of one item, by a method on the host."""
         method = find_method(METHODS, ON_HOST)
         changes = {"method": method, "options": method.make_options(None), "gpu": None}
@@ -276,7 +296,7 @@ class Solve:
         most = int((pairs[0] >= 0).sum(axis=1).max(initial=0))
         return Found(pairs[0, :, :most], pairs[1, :, :most], _fitting(u), _fitting(v), stopped)
 
-    def on_items(self, costs: DenseCosts, names: NDArray[np.int64], **changes: Any) -> Solve:
+    def on_items(self, costs: Costs, names: NDArray[np.int64], **changes: Any) -> Solve:
         """Return the solve of some of the items, which have these names."""
         other = replace(self, given=costs, names=names, seconds={}, **changes)
         other.control = self.control

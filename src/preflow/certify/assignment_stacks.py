@@ -12,6 +12,9 @@ from .assignment import LARGEST_PRICE, excess, price_error
 
 #: Costs that are looked at together.
 CHUNK = 1 << 24
+#: An item is left open where it costs this much more than the least costs of its rows, over the sizes of the
+#: costs of its pairs: the tolerance is relative to that, and may be coarse.
+MOST_BEYOND = 1024.0
 
 
 def unproved_items(
@@ -70,8 +73,10 @@ def _proved(
     else:
         good &= xp.isfinite(at_pairs).all(axis=1)
         at_pairs = xp.where(good[:, None], at_pairs, 0)
+        size = xp.abs(at_pairs).sum(axis=1)
         beyond = at_pairs.sum(axis=1) - _least_sums(xp, values, inside, sizes)
-        tolerance = price_error(xp.abs(at_pairs).sum(axis=1), beyond)
+        good &= beyond <= MOST_BEYOND * size
+        tolerance = price_error(size, beyond)
     of_pairs = xp.take_along_axis(u, rows, 1), xp.take_along_axis(v, columns, 1)
     off = xp.abs(excess(*of_pairs, at_pairs)) > _each(tolerance, 1)
     good &= ~(off & paired).any(axis=1)
