@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import multiprocessing
 import os
 import subprocess
 import sys
 import threading
+from _thread import start_new_thread
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -140,11 +143,11 @@ def test_where_no_thread_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None
     check_team(8)
     before = native_threads()
 
-    def fail(thread: threading.Thread) -> None:
+    def fail(function: Any, arguments: tuple[Any, ...]) -> None:
         raise RuntimeError("can't start new thread")
 
     with monkeypatch.context() as patched:
-        patched.setattr(threading.Thread, "start", fail)
+        patched.setattr(native_team, "start_new_thread", fail)
         with pytest.raises(RuntimeError, match="can't start"):
             run_natively(add_together, add_share, make_arguments(200), 200)
     check_team(8)
@@ -153,21 +156,43 @@ def test_where_no_thread_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.skipif(PLAIN, reason="plain Python needs no crew")
-def test_ctrl_c_while_a_thread_starts(monkeypatch: pytest.MonkeyPatch) -> None:
-    start = threading.Thread.start
+def test_ctrl_c_at_any_instruction_of_starting_a_thread_loses_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[Any] = []
 
-    def start_and_interrupt(thread: threading.Thread) -> None:
-        start(thread)
-        raise KeyboardInterrupt
+    def start_and_count(function: Any, arguments: tuple[Any, ...]) -> None:
+        started.append(start_new_thread(function, arguments))
 
-    crews = native_team._Crews()
-    monkeypatch.setattr(native_team, "_crews", crews)
-    with monkeypatch.context() as patch:
-        patch.setattr(threading.Thread, "start", start_and_interrupt)
-        for _ in range(3):
-            with pytest.raises(KeyboardInterrupt):
-                check_team(3)
-    check_team(3, 100)
+    def interrupt_at(event: int) -> Any:
+        events = itertools.count()
+
+        def trace(frame: FrameType, kind: str, value: Any) -> Any:
+            if frame.f_code.co_name not in ("_add_thread", "start"):
+                return None
+            frame.f_trace_opcodes = True
+            if next(events) == event:
+                raise KeyboardInterrupt
+            return trace
+
+        return trace
+
+    check_team(3)  # compiles
+    monkeypatch.setattr(native_team, "start_new_thread", start_and_count)
+    earlier = sys.gettrace()
+    for event in itertools.count():
+        crews = native_team._Crews()
+        started.clear()
+        try:
+            sys.settrace(interrupt_at(event))
+            crew = crews.take(3)
+        except KeyboardInterrupt:
+            known = sum(np.count_nonzero(crew.locks[1:]) for crew in crews._idle)
+            assert known == len(started)
+        else:
+            assert np.count_nonzero(crew.locks) == 3
+            break
+        finally:
+            sys.settrace(earlier)
+    assert event > 50
 
 
 def test_teams_of_several_user_threads_do_not_mix() -> None:

@@ -18,7 +18,11 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
+from _thread import start_new_thread
+from collections import deque
 from collections.abc import Callable
+from functools import partial
+from operator import methodcaller, setitem
 from typing import Any, NamedTuple
 
 import numba
@@ -195,11 +199,16 @@ class _Crews:
 def _add_thread(crew: Crew, number: int) -> None:
     """Start the thread of the crew with the next number."""
     lock = np.uint64(_new_lock())
-    arguments = (crew, np.uint64(number), lock, FOREVER)
-    thread = threading.Thread(target=serve, args=arguments, name=f"preflow-native-{number}", daemon=True)
-    # Whatever is raised, by Ctrl-C for one, the thread may run: it waits for its lock, which nobody releases.
-    thread.start()
-    crew.locks[number] = lock
+    start = partial(start_new_thread, _serve_named, (crew, number, lock))
+    note = partial(setitem, crew.locks, number, lock)
+    # One call of a C function: Ctrl-C comes before both steps or after both.
+    deque(map(methodcaller("__call__"), (start, note)), 0)
+
+
+def _serve_named(crew: Crew, number: int, lock: np.uint64) -> None:
+    """Serve the crew until the process ends."""
+    threading.current_thread().name = f"preflow-native-{number}"
+    serve(crew, np.uint64(number), lock, FOREVER)
 
 
 _crews = _Crews()
