@@ -625,6 +625,15 @@ class TestLargeCapacities:
             assert (result.flow >= 0).all()
             assert (result.flow <= network.capacity).all()
 
+    def test_source_side_beside_capacities_past_int64(self) -> None:
+        """Opposite capacities sum past int64, so the first solve rounds the capacity of 1 to 0."""
+        network = preflow.FlowNetwork.from_arrays(
+            [0, 1], [1, 2], [1, self.MOST], reverse_capacity=[0, 4], num_vertices=4
+        )
+        result = preflow.max_flow(network, 0, 3)
+        assert result.source_side().tolist() == [True, True, True, False]
+        assert result.sink_side.tolist() == [False, False, False, True]
+
     def test_bounds_of_a_stopped_solve_of_huge_integers(self) -> None:
         """The first solve, which rounds, is the one that stops."""
         network = preflow.FlowNetwork.from_arrays(

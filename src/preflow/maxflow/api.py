@@ -256,7 +256,9 @@ class _Solve:
         )
         if solved.finished and solved.scale_exponent is not None and isinstance(solved.lower, int):
             gap = int(solved.upper) - solved.lower
-            solved = self.completed(solved, gap) if gap else solved
+            # Without a gap the sink side is exact; the source side may lack arcs that were rounded to 0.
+            if gap or solved.scale_exponent < 0:
+                solved = self.completed(solved, gap)
         sink_side, upper_bound = solved.sink_side, solved.lower
         gap = 0
         status = self.control.status(self.method, solved.finished)
@@ -284,7 +286,7 @@ class _Solve:
         }
 
     def completed(self, solved: _FirstStage, gap: int) -> _FirstStage:
-        """Return an exact solve of integers from a rounded one."""
+        """Return an exact solve of integers from a rounded one whose value is at most `gap` too low."""
         flow = self.network.own(solved.second_stage.flow(self.timed))
         rest = replace(self, network=left_by(self.network, flow, gap))
         rest.control = self.control
