@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from random import Random
@@ -105,22 +105,28 @@ def _solve(problem: str, number: int, method: str, threads: int, limit: float | 
 
 
 @contextmanager
-def interrupted_after(seconds: float) -> Any:
-    """Raise KeyboardInterrupt in the main thread after some seconds, unless the block is over by then."""
+def interrupted_after(seconds: float) -> Iterator[None]:
+    """Raise KeyboardInterrupt in the main thread after some seconds, unless the block is over by then.
+
+    The timer is off whenever another handler than this one is in place. Another thread may still receive an
+    alarm that the timer sent before; the default handler would end the process, so it is never put back.
+    """
     armed = True
 
     def interrupt(number: int, frame: Any) -> None:
         if armed:
             raise KeyboardInterrupt
 
-    handler = signal.signal(signal.SIGALRM, interrupt)
-    timer = signal.setitimer(signal.ITIMER_REAL, seconds)
+    earlier_timer = signal.setitimer(signal.ITIMER_REAL, 0)
+    earlier = signal.signal(signal.SIGALRM, interrupt)
     try:
+        signal.setitimer(signal.ITIMER_REAL, seconds)
         yield
     finally:
         armed = False
-        signal.signal(signal.SIGALRM, handler)
-        signal.setitimer(signal.ITIMER_REAL, *timer)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, signal.SIG_IGN if earlier is signal.SIG_DFL else earlier)
+        signal.setitimer(signal.ITIMER_REAL, *earlier_timer)
 
 
 def check(case: Case, tally: Tally) -> None:
