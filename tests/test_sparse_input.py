@@ -279,10 +279,13 @@ class TestPairsThatAreStoredTwice:
         result.verify()
 
 
-@pytest.mark.parametrize("change", [{"indices": integers(0, 5)}, {"indptr": integers(0, 9, 2)}])
-def test_a_damaged_file(tmp_path: Path, change: dict[str, Any]) -> None:
+@pytest.mark.parametrize("form", ["csr", "csc"])
+@pytest.mark.parametrize(
+    "change", [{"indices": integers(0, 5)}, {"indptr": integers(0, 9, 2)}, {"indptr": integers(0, 9, 0)}]
+)
+def test_a_damaged_file(tmp_path: Path, form: str, change: dict[str, Any]) -> None:
     path = tmp_path / "evil.npz"
-    matrix = sp.csr_array((integers(1, 1), integers(0, 1), integers(0, 1, 2)), shape=(2, 2))
+    matrix = sp.csr_array((integers(1, 1), integers(0, 1), integers(0, 1, 2)), shape=(2, 2)).asformat(form)
     sp.save_npz(path, damage(copy.copy(matrix), change))
     with pytest.raises(ParseError, match=r"evil\.npz"):
         read_costs(path)
