@@ -98,7 +98,9 @@ def grid_cut(
     InvalidInputError
         The network or an argument is malformed.
     CapacityOverflowError
-        Integers at a pixel sum past int64, even when each is cut off above the value; or floats past float64.
+        The value of integers is past int64. Also where they sum past int64 at a pixel, and the flow between
+        pixels exceeds 2**61 divided by the number of neighbours (2**59 for 4 of them); or where terminal
+        capacities exceed 2**62 beside negative ones. The sum of floats is past float64.
     UnboundedFlowError
         A pixel has infinite capacity from the source and to the sink.
     DeviceUnavailableError
