@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import preflow
@@ -15,6 +17,8 @@ from preflow.bench.problem import Case, Suite
 from preflow.bench.problems import PROBLEMS
 from preflow.bench.runner import InstanceRecord, Measurement
 from preflow.generators import traps
+from preflow.gridcut.forests import WORK_LEFT, make_forests
+from preflow.gridcut.patience import PATH_PIXELS_AN_ORPHAN, be_patient
 
 
 def measured(contestant: str, seconds: float, method: str = "") -> Measurement:
@@ -93,3 +97,16 @@ def test_networks_and_graphs_have_the_optimum_that_their_shape_says() -> None:
         (traps.board_with_holes(6, 0.0), 18),
     ):
         assert preflow.bipartite_matching(graph).cardinality == size
+
+
+def test_patience_grows_with_neighbours_and_is_shared_by_threads() -> None:
+    """26 neighbours make an orphan of most pixels near a path; several threads spend what each may."""
+
+    def work(degree: int, threads: int) -> float:
+        forests = make_forests(SimpleNamespace(terminal=np.zeros(9), step=np.zeros(degree)), 9)  # type: ignore[arg-type]
+        be_patient(forests, 3.0, 9, degree, threads)
+        return float(forests.cursor[WORK_LEFT]) / (degree * float(PATH_PIXELS_AN_ORPHAN) * 9)
+
+    assert work(4, 1) == work(8, 1) == 3.0
+    assert work(26, 1) == pytest.approx(3.0 * 26 / 8)
+    assert work(8, 2) == 1.5

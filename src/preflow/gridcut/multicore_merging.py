@@ -90,7 +90,7 @@ class MergingOptions:
         Search larger blocks that stand across the faces of the last ones until there are few, which are then
         merged.
     patience : float or None
-        As for "serial-incremental-bfs", for the searches of each thread.
+        As for "serial-incremental-bfs"; each of several threads may take half of it.
     """
 
     blocks: int | None = None
@@ -270,7 +270,7 @@ def merge(
         # what others do.
         own = share(forests, pixels)
         own = own._replace(cursor=np.concatenate([own.cursor, np.zeros(2 * PADDING, dtype=np.uint64)]))
-        be_patient(own, patience, pixels, len(partitions[0].state.step))
+        be_patient(own, patience, pixels, len(partitions[0].state.step), control.threads)
         scratch = np.empty(2 * int(PADDING) * axes, dtype=np.int64)
         box = scratch[: 2 * axes].reshape(2, axes)
 

@@ -60,7 +60,7 @@ class IncrementalBfsOptions:
     patience : float or None
         When the search has taken ``patience`` orphans for each arc, or orphans outnumber pixels of
         augmenting paths by far, push-relabel goes on with the flow found so far; 4 pixels of paths count as
-        an orphan. None: never.
+        an orphan. With more than 8 neighbours the number grows in proportion. None: never.
     """
 
     sweep: bool = True
