@@ -1,0 +1,119 @@
+"""Time "auto" beside every method on the suite "traps": benchmarks/traps.py FILE [PATTERN ...].
+
+"auto" runs first. Each method then has three times as long as "auto" took, but 2 seconds at least: a slower
+one cannot be the best. Each has the least seconds of its runs, of the processor and of the clock. Ratios are
+of the processor's seconds on one thread, which other processes hardly disturb, and of the clock's on two. A
+pattern selects instances by name, as "PROBLEM/NAME".
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+from typing import Any, NamedTuple
+
+from records import write_rows
+
+from preflow.bench.problem import Contestant, Instance, Problem, SolverSettings, TimeLimitReached
+from preflow.bench.problems import PROBLEMS, takes_threads
+from preflow.errors import InvalidInputError
+
+SUITE = "traps"
+#: Problems whose methods differ; those of min_cut are the ones of max_flow.
+NAMES = ("max_flow", "grid_cut", "bipartite_matching", "linear_assignment")
+#: Runs of each, and seconds after which it has no further one; short ones are repeated until they took QUICK.
+REPEATS, ENOUGH, MOST_REPEATS, QUICK = 3, 4.0, 15, 0.3
+#: Seconds that "auto" may take by the clock, and that each method has at least.
+LIMIT, LEAST = 20.0, 2.0
+
+
+class Times(NamedTuple):
+    """The least seconds of the processor and of the clock, and the method that solved."""
+
+    cpu: float
+    wall: float
+    method: str
+
+    def by(self, threads: int) -> float:
+        """Return the seconds that are compared."""
+        return self.cpu if threads == 1 else self.wall
+
+
+def measured(contestant: Contestant, instance: Instance) -> Times | None:
+    """Return the times of a contestant; None where it was stopped, or is not made for the instance."""
+    cpu: list[float] = []
+    wall: list[float] = []
+    try:
+        contestant.load(instance)
+        prepared = contestant.prepare(instance)
+        while len(wall) < REPEATS or (len(wall) < MOST_REPEATS and sum(wall) < QUICK):
+            gc.collect()
+            start = time.process_time(), time.perf_counter()
+            outcome = contestant.run(prepared)
+            cpu.append(time.process_time() - start[0])
+            wall.append(time.perf_counter() - start[1])
+            if sum(wall) > ENOUGH and len(wall) > 1:  # kernels may be compiled in the first run
+                break
+    except (TimeLimitReached, InvalidInputError):
+        return None
+    return Times(min(cpu), min(wall), str(outcome.detail.get("method", "")))
+
+
+def row(problem: Problem, name: str, instance: Instance, threads: int) -> dict[str, Any]:
+    """Return the times of "auto" and of all methods on one instance with up to so many threads."""
+
+    def times(method: str, limit: float) -> Times | None:
+        parallel = takes_threads(problem.name, method)
+        settings = SolverSettings(threads, limit / 2.0)  # a run is stopped after twice its limit
+        name = f"preflow:{method}@{threads}" if parallel else f"preflow:{method}"
+        contestant = problem.contestant(name, settings)
+        return measured(contestant, instance)
+
+    auto = times("auto", LIMIT)
+    limit = LIMIT if auto is None else min(max(3.0 * auto.wall, LEAST), LIMIT)
+    found = {each: times(each, limit) for each in problem.suites[SUITE].methods if each != "auto"}
+    everyone = {"auto": auto, **found}
+    solved = {method: each.by(threads) for method, each in found.items() if each is not None}
+    best = min(solved, key=solved.__getitem__) if solved else None
+    return {
+        "problem": problem.name,
+        "instance": name,
+        "threads": threads,
+        "auto chose": None if auto is None else auto.method,
+        "best": best,
+        "ratio": None if auto is None or best is None else round(auto.by(threads) / solved[best], 2),
+        "cpu, s": {method: each and round(each.cpu, 5) for method, each in everyone.items()},
+        "wall, s": {method: each and round(each.wall, 5) for method, each in everyone.items()},
+    }
+
+
+def rows(patterns: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield the row of each instance that a pattern fits, or of all."""
+    for problem in (PROBLEMS[name] for name in NAMES):
+        for case in problem.suites[SUITE].cases(()):
+            name = f"{problem.name}/{case.name}"
+            if patterns and not any(fnmatchcase(name, pattern) for pattern in patterns):
+                continue
+            instance = case.make()
+            for threads in problem.suites[SUITE].threads:
+                yield row(problem, case.name, instance, threads)
+
+
+def main() -> None:
+    """Print and write the table."""
+    path, *patterns = sys.argv[1:]
+    found = []
+    for each in rows(patterns):
+        found.append(each)
+        seconds = each["cpu, s" if each["threads"] == 1 else "wall, s"]
+        print(
+            *(each[key] for key in ("problem", "instance", "threads", "auto chose", "best", "ratio")), seconds
+        )
+        write_rows(path, found, ("numpy", "numba", "scipy"))
+
+
+if __name__ == "__main__":
+    main()
