@@ -7,6 +7,7 @@ import time
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,13 +20,19 @@ from scipy.optimize import linear_sum_assignment
 import preflow
 from oracles import cheapest_assignments, exact_costs
 from preflow.assignment import serial_shortest_path
+from preflow.assignment.methods import METHODS
+from preflow.assignment.proved import solve_proved
 from preflow.assignment.result import AssignmentResult
 from preflow.assignment.solve import Solve
+from preflow.assignment.state import STOPPED
 from preflow.errors import InfeasibleError, InvalidInputError, NotOptimalError, VerificationError
 from preflow.generators import COST_FAMILIES, machol_wien_costs
 from preflow.generators.traps import dear_chain
+from preflow.graph.costs import DenseCosts
 from preflow.integrations import scipy_compat
 from preflow.io.costs import read_costs
+from preflow.solving.dispatch import find_method
+from preflow.solving.run import Control
 from tensors import Tensor
 
 KINDS = ["integer", "float", "float32", "ties", "forbidden", "large"]
@@ -811,3 +818,20 @@ def test_only_short_solves_run_where_ctrl_c_waits_for_them(costs: Any, quick: bo
     solve = Solve.prepare(costs, False, None, "auto", "auto", 1, False, None)
     assert solve.quick is quick
     assert not Solve.prepare(np.eye(150), False, None, "multicore-lockfree", "auto", 1, False, None).quick
+
+
+def test_a_time_limit_ends_the_proof_of_large_prices() -> None:
+    costs = np.array([[1.0, 1e18], [1e18, 2.0]])
+    method = find_method(METHODS, "serial-shortest-path")
+
+    def solve_and_stop(costs: Any, options: Any, control: Control, go_on: bool) -> Any:
+        found = method.solve(costs, options, control, go_on)
+        found.u[0] += 1e18  # so that the prices must be looked at
+        found.v[0] -= 1e18
+        control.stop[0] = 1
+        return found
+
+    control = Control(1)
+    stopping: Any = SimpleNamespace(solve=solve_and_stop)
+    found = solve_proved(stopping, DenseCosts(costs[None]), method.make_options(None), control)
+    assert found.ending.tolist() == [STOPPED]

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..certify.assignment import check_assignment, excess, price_error, proved_gap
+from ..certify.assignment import StoppedError, check_assignment, excess, price_error, proved_gap
 from ..certify.assignment_stacks import unproved_items
 from ..errors import VerificationError
 from ..graph.costs import DenseCosts, SparseCosts
@@ -40,7 +40,7 @@ from .flow_scaling import squared
 from .point_solver import row_minima, solve_points
 from .serial_shortest_path import MOST_DISTANCES, ShortestPathOptions
 from .serial_shortest_path import solve as solve_by_paths
-from .state import OVERFLOW, SOLVED, Solution
+from .state import OVERFLOW, SOLVED, STOPPED, Solution
 
 #: Prices up to this many times the sum of the costs of all pairs are no reason for a check.
 LARGE = 4.0
@@ -53,7 +53,7 @@ SHARE = 1 / 16
 #: A proof is good enough if it leaves this share of the costs of the pairs open.
 SMALL_GAP = 2.0**-42
 #: Costs with more pairs, once rows are added to make them square, are not reduced by prices.
-MOST_PAIRS = 1 << 26
+MOST_PAIRS = 1 << 24
 #: Rounding errors of a least reduced cost, which distances between points have most of.
 FEW_ROUNDINGS = 8.0
 #: What the reason for a choice says of items that were solved again.
@@ -76,10 +76,25 @@ def solve_proved(
     largest = np.zeros(len(suspect)) if found.largest is None else found.largest
     if not find_large_numbers(found.match, found.u, found.v, found.ending, largest, suspect):
         return found
-    items = unproved(costs, found, np.flatnonzero(suspect))
-    if not items:
-        return found
-    control.remarks.append(SOLVED_AGAIN)
+    try:
+        _mend(method, costs, options, control, found, np.flatnonzero(suspect))
+    except StoppedError:
+        found.ending[suspect] = STOPPED
+    return found._replace(total=None)
+
+
+def _mend(
+    method: Method,
+    costs: Costs,
+    options: Any,
+    control: Control,
+    found: Solution,
+    suspect: NDArray[np.int64],
+) -> None:
+    """Solve those of some items again whose prices prove too little, or raise StoppedError."""
+    items = unproved(costs, found, suspect, control.stop)
+    if items and SOLVED_AGAIN not in control.remarks:
+        control.remarks.append(SOLVED_AGAIN)
     for item in items:
         again = _stored(costs.one(item))
         if isinstance(again, PointCosts):
@@ -90,9 +105,8 @@ def solve_proved(
         if found.ending[item] != SOLVED:
             continue
         rows = np.arange(found.match.shape[1])
-        if not _gap_is_small(again, rows, found.match[item], found.u[item], found.v[item]):
+        if not _gap_is_small(again, rows, found.match[item], found.u[item], found.v[item], control.stop):
             solve_reduced(method, again, options, control, found, item)
-    return found._replace(total=None)
 
 
 @kernel
@@ -116,7 +130,7 @@ def find_large_numbers(match: Any, u: Any, v: Any, ending: Any, largest: Any, su
     return some
 
 
-def unproved(costs: Costs, found: Solution, items: NDArray[np.int64]) -> list[int]:
+def unproved(costs: Costs, found: Solution, items: NDArray[np.int64], stop: NDArray[np.int64]) -> list[int]:
     """Return which of the items are not proved the best by their prices."""
     _, n, m = costs.shape
     if isinstance(costs, DenseCosts) and len(items) > 1 and n * m <= SMALL:
@@ -124,12 +138,12 @@ def unproved(costs: Costs, found: Solution, items: NDArray[np.int64]) -> list[in
         match = found.match[items]
         rows = np.broadcast_to(np.arange(n), match.shape)
         total = part.at(np.arange(len(items))[:, None], rows, match).sum(axis=1, dtype=np.float64)
-        failed = unproved_items(part, rows, match, found.u[items], found.v[items], total)
+        failed = unproved_items(part, rows, match, found.u[items], found.v[items], total, stop)
         return [int(items[k]) for k in failed]
-    return [item for item in items.tolist() if not is_proved(costs, found, item)]
+    return [item for item in items.tolist() if not is_proved(costs, found, item, stop)]
 
 
-def is_proved(costs: Costs, found: Solution, item: int) -> bool:
+def is_proved(costs: Costs, found: Solution, item: int, stop: NDArray[np.int64]) -> bool:
     """Return whether an item's prices prove its assignment."""
     one = _stored(costs.one(item))
     rows, match, u, v = np.arange(costs.shape[1]), found.match[item], found.u[item], found.v[item]
@@ -139,18 +153,24 @@ def is_proved(costs: Costs, found: Solution, item: int) -> bool:
         tolerance = price_error(np.abs(at_pairs).sum(), at_pairs.sum() - least.sum())
         off = np.abs(excess(u, v[match], at_pairs))
         return bool((off <= tolerance).all() and (u - row_minima(one, v) <= tolerance).all())
-    return proves(one, rows, match, u, v, at_pairs.sum())
+    return proves(one, rows, match, u, v, at_pairs.sum(), stop)
 
 
 def proves(
-    costs: Costs, rows: NDArray[Any], columns: NDArray[Any], u: NDArray[Any], v: NDArray[Any], total: Any
+    costs: Costs,
+    rows: NDArray[Any],
+    columns: NDArray[Any],
+    u: NDArray[Any],
+    v: NDArray[Any],
+    total: Any,
+    stop: NDArray[np.int64],
 ) -> bool:
     """Return whether prices prove the assignment of one matrix, to a small share of its cost."""
     try:
-        check_assignment(costs, 0, rows, columns, u, v, total, partial=False)
+        check_assignment(costs, 0, rows, columns, u, v, total, partial=False, stop=stop)
     except VerificationError:
         return False
-    return _gap_is_small(costs, rows, columns, u, v)
+    return _gap_is_small(costs, rows, columns, u, v, stop)
 
 
 def _stored(costs: Costs) -> Costs:
@@ -161,10 +181,15 @@ def _stored(costs: Costs) -> Costs:
 
 
 def _gap_is_small(
-    costs: Costs, rows: NDArray[Any], columns: NDArray[Any], u: NDArray[Any], v: NDArray[Any]
+    costs: Costs,
+    rows: NDArray[Any],
+    columns: NDArray[Any],
+    u: NDArray[Any],
+    v: NDArray[Any],
+    stop: NDArray[np.int64],
 ) -> bool:
     at_pairs = costs.at(0, rows, columns).astype(np.float64)
-    gap = proved_gap(costs, 0, rows, columns, u, v, at_pairs.sum(), partial=False)
+    gap = proved_gap(costs, 0, rows, columns, u, v, at_pairs.sum(), partial=False, stop=stop)
     return bool(gap <= SMALL_GAP * np.abs(at_pairs).sum())
 
 

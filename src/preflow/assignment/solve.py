@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..certify.assignment import StoppedError
 from ..cuda import runtime
 from ..cuda.runtime import Device
 from ..errors import InfeasibleError, InvalidInputError, SolverError
@@ -268,7 +269,10 @@ class Solve:
         largest = max(float(np.abs(price).max()) for price in (u, v))
         if largest <= LARGE * abs(float(total)):
             return False
-        return not proves(self.costs, row, column, u, v, total)
+        try:
+            return not proves(self.costs, row, column, u, v, total, self.control.stop)
+        except StoppedError:
+            return False
 
     def find_on_host(self, costs: Costs, item: int) -> Any:
         """Return the pairs and prices of one item, by a method on the host."""

@@ -50,6 +50,10 @@ class Cover(NamedTuple):
     columns: NDArray[np.bool_]
 
 
+class StoppedError(Exception):
+    """A proof was asked to stop before it came to an end."""
+
+
 class Side(NamedTuple):
     """Covered rows with uncovered columns, or covered columns with uncovered rows, then called its rows.
 
@@ -61,12 +65,15 @@ class Side(NamedTuple):
         Its rows and columns that the cover has.
     swapped : bool
         Whether its rows are the columns of the costs that were given.
+    stop : ndarray of int64, shape (1,), or None
+        Not 0 once the proof is to stop.
     """
 
     costs: Costs
     own: NDArray[np.bool_]
     other: NDArray[np.bool_]
     swapped: bool
+    stop: NDArray[np.int64] | None
 
 
 class Block(NamedTuple):
@@ -120,11 +127,14 @@ def check_assignment(
     v: NDArray[Any],
     total: Any,
     partial: bool,
+    stop: NDArray[np.int64] | None = None,
 ) -> None:
     """Check that pairs are an assignment of the least cost (the largest, where that is wanted).
 
     Raises
     ------
+    StoppedError
+        `stop` became 1.
     VerificationError
         Names what is at fault.
     """
@@ -137,7 +147,7 @@ def check_assignment(
             f"row {_first(~np.isfinite(at_pairs), rows)} has a column that is not allowed to it"
         )
     cover = _cover(costs, item, rows, columns, partial)
-    sides = _sides(costs, item, cover)
+    sides = _sides(costs, item, cover, stop)
     of_values = _for_values(costs, item, u, v, sign)
     u, v = _prices(u, sign), _prices(v, sign)
     tolerance: Any = 0
@@ -215,15 +225,21 @@ def proved_gap(
     v: NDArray[Any],
     total: Any,
     partial: bool,
+    stop: NDArray[np.int64] | None = None,
 ) -> float:
     """Return how far a total of float costs may be from the best; its pairs pass :func:`check_assignment`.
 
     It is the exact difference of the total and of what the prices prove in spite of their rounding errors,
     rounded up.
+
+    Raises
+    ------
+    StoppedError
+        `stop` became 1.
     """
     sign = -1 if costs.maximize else 1
     u, v = _prices(u, sign), _prices(v, sign)
-    terms = _dual_terms(_sides(costs, item, _cover(costs, item, rows, columns, partial)), u, v)
+    terms = _dual_terms(_sides(costs, item, _cover(costs, item, rows, columns, partial), stop), u, v)
     at_pairs = (sign * _wide(costs.at(item, rows, columns))).tolist()
     total = sign * float(total)
     gap = max(math.fsum([total, *(-term for term in terms)]), math.fsum([*at_pairs, -total]))
@@ -319,7 +335,7 @@ def _cover(costs: Costs, item: int, rows: NDArray[Any], columns: NDArray[Any], p
     return cover
 
 
-def _sides(costs: Costs, item: int, cover: Cover) -> list[Side]:
+def _sides(costs: Costs, item: int, cover: Cover, stop: NDArray[np.int64] | None = None) -> list[Side]:
     """Return both sides of a cover, unless one is empty."""
     found = []
     for swapped, own, other in ((False, cover.rows, cover.columns), (True, cover.columns, cover.rows)):
@@ -332,12 +348,13 @@ def _sides(costs: Costs, item: int, cover: Cover) -> list[Side]:
             part = part.transposed()
         if isinstance(part, SparseCosts):
             part = part.keep(own[part.row] & ~other[part.column])
-        found.append(Side(part, own, other, swapped))
+        found.append(Side(part, own, other, swapped, stop))
     return found
 
 
-def _blocks(costs: Costs) -> Iterator[Block]:
-    """Yield costs as costs to minimise in 64 bits, of some rows at a time."""
+def _blocks(side: Side) -> Iterator[Block]:
+    """Yield the costs of a side as costs to minimise in 64 bits, of some rows at a time."""
+    costs = side.costs
     sign = -1 if costs.maximize else 1
     _, n, m = costs.shape
     if isinstance(costs, SparseCosts):
@@ -345,6 +362,8 @@ def _blocks(costs: Costs) -> Iterator[Block]:
         return
     step = max(1, CHUNK // max(m, 1))
     for begin in range(0, n, step):
+        if side.stop is not None and side.stop[0]:
+            raise StoppedError
         rows = slice(begin, min(begin + step, n))
         values = (
             costs.block(rows.start, rows.stop) if isinstance(costs, PointCosts) else costs.values[0, rows]
@@ -354,7 +373,7 @@ def _blocks(costs: Costs) -> Iterator[Block]:
 
 def _check_prices(side: Side, own: NDArray[Any], other: NDArray[Any], tolerance: Any) -> None:
     """Check that the prices of every pair of a side are at most its cost."""
-    for block in _blocks(side.costs):
+    for block in _blocks(side):
         at_rows, at_columns = block.of_rows(own[block.rows]), block.of_columns(other)
         prices = at_rows + at_columns
         over = prices - block.values
@@ -374,7 +393,7 @@ def _check_prices(side: Side, own: NDArray[Any], other: NDArray[Any], tolerance:
 
 def _least_costs(side: Side) -> float:
     """Return the sum of the least costs of the rows that must be assigned."""
-    return sum(float(block.least(block.values)[side.own[block.rows]].sum()) for block in _blocks(side.costs))
+    return sum(float(block.least(block.values)[side.own[block.rows]].sum()) for block in _blocks(side))
 
 
 def _dual_terms(sides: list[Side], u: NDArray[Any], v: NDArray[Any]) -> list[Any]:
@@ -387,7 +406,7 @@ def _dual_terms(sides: list[Side], u: NDArray[Any], v: NDArray[Any]) -> list[Any
     for side in sides:
         price = u if side.swapped else v
         terms += np.sort(price[~side.other])[: int(side.own.sum())].tolist()
-        for block in _blocks(side.costs):
+        for block in _blocks(side):
             at_columns = block.of_columns(price)
             reduced = block.values - at_columns
             least = block.least(reduced)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..graph.costs import DenseCosts, within
 from ..graph.device_costs import DeviceCosts
-from .assignment import LARGEST_PRICE, excess, price_error
+from .assignment import LARGEST_PRICE, StoppedError, excess, price_error
 
 #: Costs that are looked at together.
 CHUNK = 1 << 24
@@ -18,7 +19,13 @@ MOST_BEYOND = 1024.0
 
 
 def unproved_items(
-    costs: DenseCosts | DeviceCosts, row: Any, column: Any, u: Any, v: Any, totals: Any
+    costs: DenseCosts | DeviceCosts,
+    row: Any,
+    column: Any,
+    u: Any,
+    v: Any,
+    totals: Any,
+    stop: NDArray[np.int64] | None = None,
 ) -> list[int]:
     """Return the items whose pairs, as many as there can be, are not proved the best by their prices.
 
@@ -30,11 +37,19 @@ def unproved_items(
         arrays, as those of the costs are.
     u, v : array of int64 or float64, shapes (items, n) and (items, m)
     totals : array of int64 or float64, shape (items,)
+    stop : ndarray of int64, shape (1,), or None
+
+    Raises
+    ------
+    StoppedError
+        `stop` became 1.
     """
     items, n, m = costs.shape
     step = max(1, CHUNK // max(n * m, 1))
     found: list[int] = []
     for begin in range(0, items, step):
+        if stop is not None and stop[0]:
+            raise StoppedError
         part = slice(begin, begin + step)
         proved = _proved(costs, part, row[part], column[part], u[part], v[part], totals[part])
         found += (begin + np.flatnonzero(~costs.to_host(proved))).tolist()
