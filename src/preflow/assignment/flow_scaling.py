@@ -158,20 +158,25 @@ def scaled(costs: SparseCosts) -> Scaled:
     _, _, m = costs.shape
     values = costs.values
     scale = 2 * m + 1
-    largest = max(abs(values.max(initial=0).item()), abs(values.min(initial=0).item()))
+    largest = _largest_size(values)
     room = LOWEST // (DROP * 2 * m * scale)
     unit: Any = 1
     if values.dtype.kind == "i":
         while largest // unit > room:
             unit *= 2
-        whole = values // unit
+        whole = values if unit == 1 else values // unit
     else:
         bits = min(FLOAT_BITS, room.bit_length() - 2)
         unit = 2.0 ** max(int(np.frexp(largest)[1]) - bits, LEAST_EXPONENT)
         whole = np.rint(values / unit).astype(np.int64)
     cost = whole * scale
     arcs = Arcs(costs.first, np.diff(costs.first), costs.column.copy(), cost)
-    return Scaled(arcs, scale, unit, int(np.abs(cost).max(initial=0)))
+    return Scaled(arcs, scale, unit, int(_largest_size(cost)))
+
+
+def _largest_size(values: NDArray[Any]) -> Any:
+    """Return the largest absolute value; 0 if there is none."""
+    return max(abs(values.max(initial=0).item()), abs(values.min(initial=0).item()))
 
 
 @kernel
@@ -243,8 +248,10 @@ def solve_items(
                     continue
                 break
         square = squared(arcs)
+        if control.stopped:
+            break
         scaled_costs = scaled(square)
-        flow = None if control.stopped else run(scaled_costs)
+        flow = run(scaled_costs)
         if flow is None:
             break
         finished = one if isinstance(one, DenseCosts) and n == m else square

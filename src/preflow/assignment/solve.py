@@ -192,6 +192,7 @@ class Solve:
             _ = self.solved  # so that its time does not count as that of the solve
             with timed(self.seconds, "solve"):
                 found = self.find()
+        self.control.check_wanted()
         with timed(self.seconds, "recover"):
             return self.wrap(found)
 
@@ -206,6 +207,7 @@ class Solve:
             elif found.done and self.proves_too_little(gpu, found):
                 self.control.remarks.append(SOLVED_AGAIN)
                 found = finish_on_host(found, gpu.xp, [0], lambda item: self.costs, self.find_on_host)
+        self.control.check_wanted()
         with timed(self.seconds, "recover"):
             stopped = found.done < len(found.total)
             if stopped:

@@ -78,7 +78,8 @@ def grid_cut(
         At most so many CPU threads, and at most 255; default: all that the process may use and the method
         can. A method that runs on one thread takes no more than 1.
     time_limit : float, optional
-        Seconds for the solve. On expiry the result's `status` says so, and its bounds hold.
+        Seconds for the solve; a last search and the bounds come on top, linear in the grid. On expiry the
+        result's `status` says so, and its bounds hold.
     progress : bool or function
         True draws a line on standard error; a function is called with a ProgressReport now and then.
     options : mapping, optional
@@ -261,6 +262,7 @@ class _Solve:
         return self.network.current() if self.device is None else self.device.current()
 
     def timed(self, phase: str) -> AbstractContextManager[None]:
+        self.control.check_wanted()
         return timed(self.seconds, phase, None if self.device is None else self.device.synchronize)
 
     def grid_cut(self) -> GridCutResult:

@@ -329,6 +329,7 @@ def solve(
     if hands_over(control):
         return push_on(grid, state, control)
     if control.stopped:
+        control.check_wanted()
         sink_side = deficits_reach(grid, state)
         settled = not bool((state.terminal[first:last][sink_side] > 0).any())
         return grid_solution(grid, state, sink_side, settled)

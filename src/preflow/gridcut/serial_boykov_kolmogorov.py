@@ -271,5 +271,6 @@ def solve(grid: Any, start: Any | None, options: BoykovKolmogorovOptions, contro
     plant(state, trees, first, last)
     grow(state, trees, control.stop, control.counts)
     if control.stopped:
+        control.check_wanted()
         return grid_solution(grid, state, deficits_reach(grid, state), False)
     return grid_solution(grid, state, trees.distance[first:last] < 0, True)

@@ -171,5 +171,6 @@ def solve(grid: Any, start: Any | None, options: IncrementalBfsOptions, control:
     if hands_over(control):
         return push_on(grid, state, control)
     if control.stopped:
+        control.check_wanted()
         return grid_solution(grid, state, deficits_reach(grid, state), False)
     return grid_solution(grid, state, forests.label[first:last] < 0, True)

@@ -235,6 +235,7 @@ class _Solve:
         return self.graph.current() if self.device is None else self.device.current()
 
     def timed(self, phase: str) -> AbstractContextManager[None]:
+        self.control.check_wanted()
         in_use = self.graph.device if isinstance(self.graph, DeviceBipartiteGraph) else self.device
         return timed(self.seconds, phase, None if in_use is None else in_use.synchronize)
 

@@ -243,6 +243,7 @@ class _Solve:
         return self.network.current() if self.device is None else self.device.current()
 
     def timed(self, phase: str) -> AbstractContextManager[None]:
+        self.control.check_wanted()
         return timed(self.seconds, phase, None if self.device is None else self.device.synchronize)
 
     def first_stage(self) -> dict[str, Any]:
@@ -261,6 +262,7 @@ class _Solve:
                 solved = self.completed(solved, gap)
         sink_side, upper_bound = solved.sink_side, solved.lower
         gap = 0
+        self.control.check_wanted()
         status = self.control.status(self.method, solved.finished)
         if not solved.finished:
             sink_side, upper_bound = self.best_cut(sink_side)

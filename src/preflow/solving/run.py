@@ -31,6 +31,10 @@ LEAST_PAUSE = 1e-3
 COUNTER_ROW = 16
 
 
+class Abandoned(BaseException):
+    """Ends a solve whose caller was interrupted: nobody gets its answer."""
+
+
 @dataclass(frozen=True)
 class Control:
     """What a running solver shares with the thread that waits for it.
@@ -54,6 +58,8 @@ class Control:
         What the solver adds to the reason for its choice.
     unproved : list of str
         Rules of the method that ended the solve without a proof.
+    interrupted : list of bool
+        Has an entry once Ctrl-C has interrupted the caller.
     """
 
     threads: int = 1
@@ -63,6 +69,7 @@ class Control:
     delays: NDArray[np.uint64] | None = None
     remarks: list[str] = field(default_factory=list)
     unproved: list[str] = field(default_factory=list)
+    interrupted: list[bool] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "thread_counts", np.zeros((self.threads, COUNTER_ROW), dtype=np.uint64))
@@ -77,6 +84,11 @@ class Control:
     def stopped(self) -> bool:
         """Whether the solver was asked to stop."""
         return bool(self.stop[0])
+
+    def check_wanted(self) -> None:
+        """Raise Abandoned where the caller was interrupted; called before each phase of a solve."""
+        if self.interrupted:
+            raise Abandoned
 
     def status(self, method: Method, finished: bool) -> Status:
         """Return the status of a solve by `method` that did or did not finish.
@@ -140,18 +152,17 @@ def run_interruptibly(
     """Run `work` in a thread of its own and return what it returns.
 
     After `time_limit` seconds, without those for compiling, the stop flag is raised and `work` returns what
-    it has. On Ctrl-C (or an error in the progress function) the flag is raised, the thread is waited for, and
-    the exception goes on: nothing is left running.
+    it has. On Ctrl-C (or an error in the progress function) the flag is raised, `work` ends before its next
+    phase, the thread is waited for, and the exception goes on: nothing is left running.
     """
     outcome: list[Any] = []
     failure: list[BaseException] = []
-    given_up: list[bool] = []
     ended: list[bool] = []
     finished = threading.Lock()
     finished.acquire()
 
     def target() -> None:
-        if given_up:
+        if control.interrupted:
             return
         thread = threading.current_thread()
         name, thread.name = thread.name, "preflow-solver"
@@ -182,8 +193,8 @@ def run_interruptibly(
                 if report is not None:
                     report(control.report(elapsed))
         except BaseException:
+            control.interrupted.append(True)
             control.stop[0] = 1
-            given_up.append(True)
             while length_hint(tasks) == 0 and not ended:
                 with suppress(KeyboardInterrupt):  # a second Ctrl-C: the first is under way
                     finished.acquire(timeout=POLL_INTERVAL)
