@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import random
 import signal
@@ -25,7 +26,7 @@ from preflow.progress import ProgressReport
 from preflow.solving import run
 from preflow.solving.run import Abandoned, Control, run_interruptibly
 from preflow.solving.threads import Task
-from preflow.solving.timing import compile_seconds, counted_as_compiling
+from preflow.solving.timing import begin_compiling, compile_seconds, counted_as_compiling, end_compiling
 
 SCRIPT = """
 import json, signal, sys, threading, time
@@ -276,6 +277,31 @@ def test_compiling_is_not_counted_in_the_time_limit() -> None:
     control = Control()
     assert not run_interruptibly(lambda: compile_then_solve(0.0), control, time_limit=0.15)
     assert run_interruptibly(lambda: compile_then_solve(30.0), control, time_limit=0.15)
+
+
+def test_progress_says_what_is_compiled() -> None:
+    def compile_then_solve() -> None:
+        begin_compiling("max_flow for int32")
+        time.sleep(0.2)
+        end_compiling()
+        time.sleep(0.2)
+
+    reports: list[ProgressReport] = []
+    run_interruptibly(compile_then_solve, Control(), progress=reports.append)
+    assert {report.compiling for report in reports} == {"max_flow for int32", ""}
+
+
+def test_repr_does_not_count_compiling() -> None:
+    network = [0, 1], [1, 2], [5, 3]
+    for result in (
+        preflow.max_flow(network, 0, 2),
+        preflow.min_cut(network, 0, 2),
+        preflow.grid_cut(np.eye(3), np.ones((3, 3)), 1),
+        preflow.linear_assignment(np.eye(3)),
+        preflow.bipartite_matching(([0, 1], [1, 0])),
+    ):
+        stats = dataclasses.replace(result.stats, seconds={"build": 0.5, "solve": 0.5, "compile": 30.0})
+        assert repr(dataclasses.replace(result, stats=stats)).endswith(", 1 s>")
 
 
 def test_a_failed_compilation_is_counted_no_further() -> None:

@@ -26,7 +26,8 @@ from preflow.graph.residual import ResidualNetwork, build_residual
 from preflow.kernels.atomics import relaxed_load
 from preflow.kernels.bfs import distances_to_sink
 from preflow.kernels.clock import now
-from preflow.kernels.kernel import PACKAGE, _Messages, cache_directory, kernel, source_hash
+from preflow.kernels.jit import _Messages, cache_directory
+from preflow.kernels.kernel import PACKAGE, kernel, source_hash
 from strategies import SmallProblem, small_problems
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
@@ -168,7 +169,8 @@ def run_package(folder: Path, cache: Path) -> str:
         "PREFLOW_CACHE_DIR": str(cache),
         "PYTHONPATH": os.pathsep.join([str(folder), str(PACKAGE.parent)]),
     }
-    code = "import logging; logging.basicConfig(level=20); from sample.caller import run; print(run(1))"
+    logs = "import logging; logging.basicConfig(); logging.getLogger('preflow').setLevel(logging.DEBUG)"
+    code = f"{logs}; from sample.caller import run; print(run(1))"
     done = subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
     )
@@ -222,6 +224,35 @@ def test_unwritable_cache_is_a_warning_not_an_error(
     assert "cannot be cached" in caplog.text
 
 
+def test_what_is_compiled_is_said_once_for_each_problem_and_dtype(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("PREFLOW_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(_Messages, "compiling", set())
+    monkeypatch.setattr(_Messages, "uncached", False)
+    solver: dict[str, Any] = {"__name__": "preflow.assignment.solver"}
+    exec("def solve(kernel, *arguments): return kernel(*arguments)", solver)
+
+    @kernel
+    def pick(index: Any, values: Any) -> Any:
+        return values[0][index[0]]
+
+    index = np.zeros(1, dtype=np.uint32)
+    for dtype in ("float64", "int32", "uint32"):
+        solver["solve"](pick, index, (np.zeros(1, dtype),))
+        solver["solve"](pick, index, (index, np.zeros(1, dtype)))
+    pick(index, (np.zeros(1, "int16"),))
+    assert [record.getMessage() for record in caplog.records] == [
+        f"compiling {what}, about {seconds} s, once; kept in {tmp_path}"
+        for what, seconds in (
+            ("linear_assignment for float64", 15),
+            ("linear_assignment for int32", 15),
+            ("linear_assignment", 15),
+            ("kernels for int16", 5),
+        )
+    ]
+
+
 # Who is trusted: the cache is pickles
 
 
@@ -240,7 +271,7 @@ def cached_double(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[in
 def was_compiled(function: Callable[[int], int]) -> bool:
     """Whether calling a kernel compiles it; checks its result, too."""
     assert function(4) == 8
-    return sum(function.stats.cache_misses.values()) > 0  # type: ignore[attr-defined]
+    return sum(function.dispatcher.stats.cache_misses.values()) > 0  # type: ignore[attr-defined]
 
 
 def cache_files(folder: Path) -> dict[str, Path]:

@@ -36,7 +36,7 @@ from preflow.kernels.atomics import (
     store,
 )
 from preflow.kernels.bfs import distances_to_sink
-from preflow.kernels.kernel import kernel
+from preflow.kernels.kernel import kernel, load_overloads
 from preflow.kernels.worklist import Worklist, append, appended, begin_phase, flush, make_worklist, take_chunk
 from preflow.parallel.barrier import (
     FEWEST_SPINS,
@@ -182,6 +182,7 @@ INSTRUCTIONS: list[tuple[Any, str]] = [
 @pytest.mark.parametrize(("operation", "pattern"), INSTRUCTIONS, ids=[p for _, p in INSTRUCTIONS])
 def test_memory_orders(operation: Any, pattern: str) -> None:
     values = [np.int64(1)] * (operation.py_func.__code__.co_argcount - 2)
+    load_overloads()
     compiled = numba.njit(operation.py_func)  # what comes from the cache of kernels has no LLVM code
     compiled(np.zeros(1, dtype=np.int64), ZERO, *values)
     assert re.search(pattern, "\n".join(compiled.inspect_llvm().values()))

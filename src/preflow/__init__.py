@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from .gridcut.result import GridCutResult
     from .io.dimacs import read_dimacs, write_dimacs
     from .io.npz import load_npz, save_npz
+    from .kernels.warm_up import warm_up
     from .matching.api import bipartite_matching
     from .matching.decomposition import (
         DulmageMendelsohn,
@@ -59,6 +60,7 @@ _HOME = {
     "read_dimacs": "io.dimacs",
     "save_npz": "io.npz",
     "structural_rank": "matching.decomposition",
+    "warm_up": "kernels.warm_up",
     "write_dimacs": "io.dimacs",
     "zero_free_diagonal": "matching.decomposition",
 }
@@ -88,6 +90,7 @@ __all__ = [
     "read_dimacs",
     "save_npz",
     "structural_rank",
+    "warm_up",
     "write_dimacs",
     "zero_free_diagonal",
 ]

@@ -23,12 +23,15 @@ class ProgressReport:
         the last global relabel.
     relabels, global_relabels : int
         So far, as of the last global relabel.
+    compiling : str
+        What is being compiled, as in "max_flow for int32": the solve waits for it. Empty if nothing is.
     """
 
     elapsed: float
     settled: float
     relabels: int
     global_relabels: int
+    compiling: str = ""
 
 
 Reporter = Callable[[ProgressReport], None]
@@ -49,7 +52,7 @@ def reporting(progress: bool | Reporter) -> Iterator[Reporter | None]:
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns: tuple[Any, ...] = (
-        TextColumn("settled"),
+        TextColumn("{task.description}"),
         BarColumn(),
         TextColumn("{task.percentage:5.1f} %"),
         TextColumn("{task.fields[relabels]:,} relabels"),
@@ -57,4 +60,9 @@ def reporting(progress: bool | Reporter) -> Iterator[Reporter | None]:
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("settled", total=1.0, relabels=0)
-        yield lambda report: bar.update(task, completed=report.settled, relabels=report.relabels)
+
+        def draw(report: ProgressReport) -> None:
+            doing = f"compiling {report.compiling}" if report.compiling else "settled"
+            bar.update(task, description=doing, completed=report.settled, relabels=report.relabels)
+
+        yield draw

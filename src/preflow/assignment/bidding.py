@@ -15,13 +15,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import types
-from numba.extending import overload
 from numpy.typing import NDArray
 
 from ..kernels.atomics import relaxed_load
 from ..kernels.branch_free import choose
-from ..kernels.kernel import kernel
+from ..kernels.kernel import kernel, numba_overloads
 from ..kernels.prefetch import prefetch
 from ..stats import ARC_SCANS, PUSHES
 from .dense_rows import list_row
@@ -115,12 +113,7 @@ def unscaled(price: Any, scale: Any) -> Any:
     return -((-price) // scale) if isinstance(price, int | np.integer) else price
 
 
-# Numba compares the signatures of these with that above, annotations aside.
-@overload(unscaled)
-def _unscaled(price, scale):  # type: ignore[no-untyped-def]
-    if isinstance(price, types.Integer):
-        return lambda price, scale: -((-price) // scale)
-    return lambda price, scale: price
+numba_overloads(__name__)
 
 
 @kernel

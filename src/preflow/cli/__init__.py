@@ -13,6 +13,7 @@ from .correspondence import optical_flow, stereo
 from .denoising import denoise
 from .images import segment
 from .instances import generate
+from .kernels import warm_up
 from .matching import match
 from .problem_files import info, methods, solve, verify
 from .session import ErrorReportingGroup, interrupts, prepare_streams
@@ -58,8 +59,8 @@ def preflow(
       preflow generate delaunay 1000 -o mesh.mtx
       preflow match mesh.mtx --verify
 
-    The first run on a machine compiles its kernels and says so; later
-    runs find them in the cache.
+    Where the kernels did not come with the package, the first run
+    compiles them and says so; `preflow warm-up` does so beforehand.
 
     Exit codes:
 
@@ -86,6 +87,7 @@ COMMANDS = (
     stereo,
     optical_flow,
     methods,
+    warm_up,
     bench,
 )
 for command in COMMANDS:

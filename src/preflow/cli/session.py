@@ -212,17 +212,11 @@ def timed(seconds: dict[str, float], phase: str, what: str) -> Iterator[None]:
 
 
 class _StderrMessages(logging.Handler):
-    """Shows messages as they come, but of all that is compiled only that it is."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.INFO)
-        self.said_that_it_compiles = False
+    """Shows messages as they come: warnings with their level, but for those that something is compiled."""
 
     def emit(self, record: logging.LogRecord) -> None:
         if record.msg.startswith("compiling"):
-            if not self.said_that_it_compiles:
-                self.said_that_it_compiles = True
-                say(record.getMessage())
+            say(record.getMessage())
         elif record.levelno >= logging.WARNING:
             say(f"{record.levelname.lower()}: {record.getMessage()}")
         else:
@@ -232,7 +226,7 @@ class _StderrMessages(logging.Handler):
 @contextmanager
 def _messages_on_stderr() -> Iterator[None]:
     logger = logging.getLogger("preflow")
-    handler, level = _StderrMessages(), logger.level
+    handler, level = _StderrMessages(logging.INFO), logger.level
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)
     try:

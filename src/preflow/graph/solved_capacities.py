@@ -41,8 +41,15 @@ class SolvedCapacities(NamedTuple):
     is_float: bool = False
 
     def both(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return the capacities and the reverse capacities; an empty array where there are none."""
-        return self.capacity, self.capacity[:0] if self.reverse_capacity is None else self.reverse_capacity
+        """Return read-only views of the capacities and the reverse capacities; empty where there are none.
+
+        They are always read-only so that kernels are compiled for one kind of array.
+        """
+        reverse = self.capacity[:0] if self.reverse_capacity is None else self.reverse_capacity
+        views = self.capacity.view(), reverse.view()
+        for view in views:
+            view.flags.writeable = False
+        return views
 
 
 def solved_capacities(

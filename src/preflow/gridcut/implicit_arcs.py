@@ -7,17 +7,15 @@ computed here, by types that a kernel indexes like the arrays.
 
 from __future__ import annotations
 
-import operator
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import types
-from numba.extending import overload
 from numpy.typing import NDArray
 
-from ..kernels.atomics import prefetch
-from ..kernels.kernel import kernel
+from ..kernels.kernel import kernel, numba_overloads
 from .state import GridState
+
+numba_overloads(__name__)
 
 ONE = np.uint64(1)
 
@@ -75,30 +73,6 @@ class ImplicitNetwork(NamedTuple):
     residual: NDArray[Any]
     excess: NDArray[np.int64]
     sink_residual: NDArray[np.int64]
-
-
-def _is(value: Any, kind: type) -> bool:
-    return isinstance(value, types.BaseNamedTuple) and value.instance_class is kind
-
-
-def _entry(arcs: Any, index: Any) -> Any:
-    if _is(arcs, FirstOut):
-        return lambda arcs, index: np.uint64(index) * arcs.degree
-    if _is(arcs, Heads):
-        return lambda arcs, index: head_of(arcs.step, arcs.degree, index)
-    if _is(arcs, Reverses):
-        return lambda arcs, index: opposite(arcs.step, arcs.degree, index)
-    return None
-
-
-def _nothing_to_fetch(array: Any, index: Any) -> Any:
-    if _is(array, FirstOut) or _is(array, Heads) or _is(array, Reverses):
-        return lambda array, index: None
-    return None
-
-
-overload(operator.getitem)(lambda arcs, index: _entry(arcs, index))
-overload(prefetch)(lambda array, index: _nothing_to_fetch(array, index))
 
 
 def implicit_network(state: GridState) -> ImplicitNetwork:

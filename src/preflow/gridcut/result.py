@@ -23,6 +23,7 @@ from ..graph.grid import GridNetwork
 from ..graph.integer_grid import IntegerGrid
 from ..graph.scaling import sum_slack
 from ..solving.result import BoundedResult
+from ..solving.timing import solving_seconds
 from .solution import GridFlow, GridSolution
 
 
@@ -130,4 +131,4 @@ class GridCutResult(BoundedResult):
         return f"{why}, between {self.lower_bound:,} and {self.upper_bound:,}"
 
     def _how(self) -> str:
-        return f"{self.stats.method}, {sum(self.stats.seconds.values()):.3g} s"
+        return f"{self.stats.method}, {solving_seconds(self.stats.seconds):.3g} s"

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic, overload
+from .kernel import numba_overloads
+
+numba_overloads(__name__)
 
 #: What holds for the numbers that are compared.
 FLAGS = ("nnan", "nsz")
@@ -34,60 +33,3 @@ def lowered(old: Any, new: Any) -> Any:
 def choose(condition: Any, a: Any, b: Any) -> Any:
     """Return `a` where the condition holds, else `b`, which is of the same type."""
     return a if condition else b
-
-
-@intrinsic
-def _smaller_float(typing_context: Any, a: Any, b: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        one, other = arguments
-        less = builder.fcmp_ordered("<", one, other, flags=FLAGS)
-        return builder.select(less, one, other, flags=FLAGS)
-
-    return a(a, b), generate
-
-
-@intrinsic
-def _below_zero(typing_context: Any, a: Any) -> Any:
-    """Return the smaller of an integer and 0."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        number = arguments[0].type
-        function = ir.FunctionType(number, [number, number])
-        smin = cgutils.get_or_insert_function(builder.module, function, f"llvm.smin.i{number.width}")
-        return builder.call(smin, [arguments[0], ir.Constant(number, 0)])
-
-    return a(a), generate
-
-
-@intrinsic
-def _choose(typing_context: Any, condition: Any, a: Any, b: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.select(*arguments)
-
-    return a(types.boolean, a, a), generate
-
-
-# Numba compares the signatures of these with those above, annotations aside.
-def _smaller_implementation(a, b):  # type: ignore[no-untyped-def]
-    if a == b and isinstance(a, types.Float):
-        return lambda a, b: _smaller_float(a, b)
-    if a == b and isinstance(a, types.Integer) and a.signed:
-        return lambda a, b: a if a < b else b
-    return None
-
-
-def _lowered_implementation(old, new):  # type: ignore[no-untyped-def]
-    if old == new and isinstance(old, types.Float):
-        return lambda old, new: _smaller_float(new, old)
-    if old == new and isinstance(old, types.Integer) and old.signed:
-        return lambda old, new: old + _below_zero(new - old)
-    return None
-
-
-def _choose_implementation(condition, a, b):  # type: ignore[no-untyped-def]
-    return (lambda condition, a, b: _choose(condition, a, b)) if a == b else None
-
-
-overload(smaller)(_smaller_implementation)
-overload(lowered)(_lowered_implementation)
-overload(choose)(_choose_implementation)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic, overload
+
+from .kernel import numba_overloads
+
+numba_overloads(__name__)
 
 #: Fields of C's ``struct timespec``.
 SECONDS, NANOSECONDS = 0, 1
@@ -18,23 +17,3 @@ SECONDS, NANOSECONDS = 0, 1
 def now() -> np.uint64:
     """Return the nanoseconds that have passed since some point in the past."""
     return np.uint64(time.monotonic_ns())
-
-
-@intrinsic
-def _now(typing_context: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        long, word = ir.IntType(64), ir.IntType(32)
-        timespec = cgutils.alloca_once(builder, ir.ArrayType(long, 2))
-        read = ir.FunctionType(word, [word, timespec.type])
-        function = cgutils.get_or_insert_function(builder.module, read, "clock_gettime")
-        builder.call(function, [ir.Constant(word, time.CLOCK_MONOTONIC), timespec])
-        seconds, rest = (
-            builder.load(cgutils.gep_inbounds(builder, timespec, 0, field))
-            for field in (SECONDS, NANOSECONDS)
-        )
-        return builder.add(builder.mul(seconds, ir.Constant(long, 10**9)), rest)
-
-    return types.uint64(), generate
-
-
-overload(now)(lambda: lambda: _now())

@@ -1,307 +1,231 @@
-"""The one decorator of every CPU kernel: Numba without the GIL, cached on disk, never stale.
+"""The one decorator of every CPU kernel.
 
-Numba's own cache watches the file of the decorated function only: after an edit of a callee, or of a
-constant in another file, old machine code would run on. Here the cache key covers the sources of the
-function's module and of every preflow module that it imports, directly or not.
+A kernel runs as machine code without the GIL. The code comes from the library ``preflow._kernels``, which is
+compiled when the wheel is built: it holds one function for each kernel and each kind of arguments that public
+calls reach. Numba compiles the rest on first use, where it is installed (the extra ``jit``). Nothing here
+loads Numba before that.
 
-The cache holds pickles and machine code: whoever can write to it can run code as its user. So a folder or
-file is used only where it belongs to the user or to root and nobody else may write to it, see
-:func:`cache_directory`; otherwise kernels are compiled in memory.
+The kind of an argument is a short text: "q", "Q", "d", "?" and "n" are int64, uint64, float64, bool and None,
+"1CI" is a contiguous array of uint32 with one dimension ("c" where it is read-only), and a tuple is its class
+with the kinds of its members, "<preflow.graph.residual.ResidualArrays>(...)". ``native/dispatch.c`` writes
+the text.
 """
 
 from __future__ import annotations
 
-import hashlib
+import functools
 import logging
 import os
-import pickle
 import re
-import secrets
 import sys
-import zlib
+import threading
 from collections.abc import Callable
-from contextlib import suppress
-from functools import cache, cached_property
+from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numba
-from numba.core import caching
-
-from ..solving.timing import begin_compiling, compilations, end_compiling
+from ..errors import MissingDependencyError
+from ..solving.timing import counted_as_compiling
 
 logger = logging.getLogger("preflow")
 
-PACKAGE = Path(__file__).resolve().parents[1]
+#: Kernels stay plain Python, as Numba's own switch has it: tests step through them.
+PLAIN = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+THIS_FILE = Path(__file__).resolve()
+PACKAGE = THIS_FILE.parents[1]
 RELATIVE_IMPORT = re.compile(r"^\s*from (\.+)([\w.]*) import (\([^)]*\)|[^\n]*)", re.MULTILINE)
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def cache_directory() -> Path:
-    """Return the folder of compiled kernels: ``$PREFLOW_CACHE_DIR``, else the user's cache folder.
-
-    The user's cache folder is ``$XDG_CACHE_HOME``, which is ignored where it is relative, or ``~/.cache``.
-
-    Raises
-    ------
-    OSError
-        ``$PREFLOW_CACHE_DIR`` is relative, which would be below the current folder, or the user has no home.
-    """
-    chosen = os.environ.get("PREFLOW_CACHE_DIR")
-    if chosen:
-        if not Path(chosen).is_absolute():
-            raise OSError(f"PREFLOW_CACHE_DIR is an absolute path, got {chosen!r}")
-        return Path(chosen)
-    caches = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    if not caches.is_absolute():
-        try:
-            caches = Path.home() / ".cache"
-        except RuntimeError as error:
-            raise OSError("the user has no home folder, and PREFLOW_CACHE_DIR is not set") from error
-        if not caches.is_absolute():
-            raise OSError(f"the home folder is an absolute path, got {str(Path.home())!r}")
-    return caches / "preflow"
+def _library() -> Any:
+    """Return the compiled library, None where there is none or ``PREFLOW_NATIVE=0`` switches it off."""
+    if PLAIN or os.environ.get("PREFLOW_NATIVE", "1") == "0":
+        return None
+    try:
+        return import_module("preflow._kernels")
+    except ImportError as error:
+        if any(PACKAGE.glob("_kernels.*")):
+            logger.warning("the compiled kernels cannot be loaded: %s", error)
+        return None
 
 
-def distrust(status: os.stat_result) -> str:
-    """Return why code is not loaded from a file or folder, empty where it is: others can change it."""
-    if sys.platform == "win32":  # access lists keep others out of a user's folders
-        return ""
-    if status.st_uid not in (0, os.geteuid()):
-        return f"it belongs to user {status.st_uid}"
-    if status.st_mode & 0o022:
-        return "others can write to it (chmod go-w)"
-    return ""
-
-
-def check_folder(folder: Path) -> None:
-    """Raise OSError where others can change the cache, or this folder in it, so far as they exist."""
-    for path in (cache_directory(), folder):
-        try:
-            reason = distrust(path.stat())
-        except FileNotFoundError:
-            continue
-        if reason:
-            raise OSError(f"{path} is not trusted: {reason}")
-
-
-def make_private(folder: Path) -> None:
-    """Make a folder that only the user can enter, and those above it."""
-    if not folder.is_dir():
-        make_private(folder.parent)
-        folder.mkdir(mode=0o700, exist_ok=True)
+native = _library()
 
 
 @cache
 def source_hash(path: Path) -> str:
     """Return a hash over the source of `path` and of all preflow modules it imports, directly or not."""
-    seen: set[Path] = set()
-    waiting = [path.resolve()]
+    import hashlib  # loads OpenSSL, which no wheel needs
+
     digest = hashlib.sha256()
-    while waiting:
-        file = waiting.pop()
-        if file in seen:
-            continue
-        seen.add(file)
-        waiting.extend(_imported_files(file))
-    for file in sorted(seen):
-        digest.update(file.read_bytes())
+    for file in sorted(sources_of(path)):
+        digest.update(_source(file))
     return digest.hexdigest()
 
 
+def sources_of(*paths: Path) -> set[Path]:
+    """Return the files and those of all preflow modules that they import, directly or not.
+
+    This file is left out: it decides who compiles a kernel, not what the kernel does.
+    """
+    seen: set[Path] = set()
+    waiting = [path.resolve() for path in paths]
+    while waiting:
+        file = waiting.pop()
+        if file not in seen and file != THIS_FILE:
+            seen.add(file)
+            waiting.extend(_imported_files(file))
+    return seen
+
+
+@cache
+def _source(file: Path) -> bytes:
+    return file.read_bytes()
+
+
+@cache
 def _imported_files(file: Path) -> list[Path]:
-    found = []
-    for dots, module, names in RELATIVE_IMPORT.findall(file.read_text(encoding="utf-8")):
+    found = [file.with_name(f"{file.stem}_numba.py")]
+    for dots, module, names in RELATIVE_IMPORT.findall(_source(file).decode()):
         base = file.parents[len(dots) - 1]
         target = base.joinpath(*module.split(".")) if module else base
-        candidates = [target.with_suffix(".py")]
-        candidates += [target / f"{name.strip()}.py" for name in names.strip("()").split(",")]
-        found += [candidate for candidate in candidates if candidate.is_file()]
-    return found
+        found.append(target.with_suffix(".py"))
+        found += [target / f"{name.strip()}.py" for name in names.strip("()").split(",")]
+    return [candidate for candidate in found if candidate.is_file()]
 
 
-class _KernelCacheLocator(caching._CacheLocator):  # type: ignore[misc]
-    def __init__(self, function: Callable[..., Any], file: str) -> None:
-        self._file = Path(file)
-        self._line = function.__code__.co_firstlineno
+@cache
+def _is_current(module: str) -> bool:
+    """Return whether the library was compiled from the sources that a module has now.
 
-    @classmethod
-    def from_function(cls, function: Callable[..., Any], file: str) -> _KernelCacheLocator:
-        return cls(function, file)
-
-    def get_cache_path(self) -> str:
-        folder = hashlib.sha256(str(self._file.parent).encode()).hexdigest()[:12]
-        return str(cache_directory() / f"{self._file.parent.name}-{folder}")
-
-    def get_source_stamp(self) -> str:
-        return source_hash(self._file)
-
-    def get_disambiguator(self) -> str:
-        """Tell apart what other sources, or another Numba, compiled: their pickles may not be readable."""
-        return f"{self._line}-{self.get_source_stamp()[:12]}-numba{numba.__version__}"
-
-    def ensure_cache_path(self) -> None:
-        make_private(Path(self.get_cache_path()))
+    Only a library built into a source tree is checked: sources of an installed wheel do not change.
+    """
+    if not native.CHECK_SOURCES:
+        return True
+    file = getattr(sys.modules.get(module), "__file__", None)
+    return file is not None and native.sources(module) == source_hash(Path(file))
 
 
-class _KernelCacheImpl(caching.CompileResultCacheImpl):  # type: ignore[misc]
-    _locator_classes = (_KernelCacheLocator,)
+#: Modules whose overloads Numba has not loaded yet.
+_overloads: list[str] = []
+_loading = threading.RLock()
 
 
-class _Messages:
-    """What this process has said about compiling."""
-
-    announced = False
-    uncached = False
+def numba_overloads(module: str) -> None:
+    """Let Numba load ``<module>_numba``, which says how to compile plain functions, before it compiles."""
+    _overloads.append(f"{module}_numba")
 
 
-class _KernelCacheFile(caching.IndexDataCacheFile):  # type: ignore[misc]
-    """The files of one kernel: an index of signatures, and a file of machine code for each.
+def load_overloads() -> None:
+    """Load the overloads of all modules imported so far."""
+    with _loading:
+        while _overloads:
+            import_module(_overloads.pop())
 
-    A file is a checksum and a pickle. The checksum tells damage; that nobody else wrote the file, its owner
-    and permissions tell. A file that is damaged or not trusted is removed, so that it is written again.
+
+class Intrinsic:
+    """A function that only kernels call; ``<module>_numba`` defines it."""
+
+    def __init__(self, module: str, name: str) -> None:
+        self._module, self._name = f"{module}_numba", name
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Raise TypeError: there is no form of it for Python."""
+        raise TypeError(f"only a kernel calls {self._name}")
+
+    @property
+    def _numba_type_(self) -> Any:
+        from numba.core.registry import cpu_target
+
+        intrinsic = getattr(import_module(self._module), self._name)
+        return cpu_target.typing_context.resolve_value_type(intrinsic)
+
+
+class _NoLibrary:
+    """The base of kernels where there is no library: every call goes to Numba."""
+
+    def __init__(self, functions: dict[bytes, int]) -> None:
+        pass
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        return self.compiled(*arguments, **named)  # type: ignore[attr-defined]
+
+
+class Kernel(_NoLibrary if native is None else native.Entry):  # type: ignore[misc]
+    """A function that runs as machine code without the GIL.
+
+    ``__call__`` belongs to the base class. It finds the library's function for the kind of the arguments, and
+    calls :meth:`compiled` where there is none.
+
+    Attributes
+    ----------
+    name : str
+        ``module:function``, as the library's table has it.
+    py_func : function
+        The Python original.
     """
 
-    @property
-    def index_path(self) -> str:
-        """The path of the index."""
-        return str(self._index_path)
-
-    def load(self, key: Any) -> Any:
-        check_folder(Path(self._cache_path))
-        return super().load(key)
-
-    def save(self, key: Any, data: Any) -> None:
-        check_folder(Path(self._cache_path))
-        super().save(key, data)
-
-    def _load_index(self) -> dict[Any, str]:
-        stamp, overloads = self._read(self._index_path) or (None, {})
-        return overloads if stamp == self._source_stamp else {}
-
-    def _save_index(self, overloads: dict[Any, str]) -> None:
-        self._write(self._index_path, (self._source_stamp, overloads))
-
-    def _load_data(self, name: str) -> Any:
-        return self._read(self._data_path(name))
-
-    def _save_data(self, name: str, data: Any) -> None:
-        self._write(self._data_path(name), data)
-
-    def _write(self, path: str, value: Any) -> None:
-        content = self._dump(value)
-        temporary = Path(f"{path}.{secrets.token_hex(8)}.tmp")
-        try:
-            with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
-                file.write(zlib.crc32(content).to_bytes(4, "little") + content)
-            temporary.replace(path)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
-
-    def _read(self, path: str) -> Any:
-        """Return what a file holds; None where there is none, or none to use."""
-        try:
-            with open(path, "rb") as file:
-                reason = distrust(os.fstat(file.fileno()))
-                content = b"" if reason else file.read()
-        except FileNotFoundError:
-            return None
-        if not reason and zlib.crc32(content[4:]) != int.from_bytes(content[:4], "little"):
-            reason = "it is damaged"
-        try:
-            if not reason:
-                return pickle.loads(memoryview(content)[4:])
-        except Exception as error:  # unpickling raises whatever the content leads it to
-            reason = f"it cannot be unpickled ({type(error).__name__})"
-        logger.warning("%s is not loaded, its kernel is compiled again: %s", path, reason)
-        Path(path).unlink(missing_ok=True)
-        return None
-
-
-class _KernelCache(caching.FunctionCache):  # type: ignore[misc]
-    _impl_class = _KernelCacheImpl
-
     def __init__(self, function: Callable[..., Any]) -> None:
-        """Leave the search for a folder, which may find none, to the first use."""
-        self._name, self._py_func = repr(function), function
-        self._impl = self._impl_class(function)
-        self.enable()
+        self.name = f"{function.__module__}:{function.__qualname__}"
+        functions = {} if native is None else native.functions(self.name)
+        super().__init__(functions if functions and _is_current(function.__module__) else {})
+        functools.update_wrapper(self, function)
+        self.py_func = function
+
+    def compiled(self, *arguments: Any, **named: Any) -> Any:
+        """Call the function that Numba compiles."""
+        outcome = self.dispatcher(*arguments, **named)
+        if native is not None and "PREFLOW_MISSES" in os.environ:
+            self._record_miss(arguments, sys._getframe(1).f_globals.get("__name__", ""))
+        return outcome
+
+    def _record_miss(self, arguments: tuple[Any, ...], caller: str) -> None:
+        """Write the kind of arguments that the library lacks to the file ``$PREFLOW_MISSES``.
+
+        Only calls from the package and from ``native/calls.py`` count, not those of tests, and no kernel that
+        was edited since the library was built.
+        """
+        module = self.py_func.__module__
+        edited = native.sources(module) is not None and not _is_current(module)
+        if module.startswith("preflow.") and caller.startswith(("preflow.", "calls")) and not edited:
+            with open(os.environ["PREFLOW_MISSES"], "a", encoding="utf-8") as file:
+                file.write(f"{self.name} {native.kind(arguments)}\n")
+
+    @functools.cached_property
+    def dispatcher(self) -> Any:
+        """Numba's dispatcher of the function."""
+        with counted_as_compiling(), _loading:
+            try:
+                from .jit import dispatcher_of
+            except ImportError as error:
+                missing = f"a kernel that is not compiled for these arguments ({self.name})"
+                raise MissingDependencyError(missing, "numba", "jit") from error
+            return self.__dict__.setdefault("dispatcher", dispatcher_of(self.py_func))
 
     @property
-    def cache_path(self) -> str:
-        """The folder of the kernel's files, empty where there is none."""
-        try:
-            return str(self._impl.locator.get_cache_path())
-        except OSError:
-            return ""
+    def _numba_type_(self) -> Any:
+        return self.dispatcher._numba_type_
 
-    @cached_property
-    def _cache_file(self) -> _KernelCacheFile:
-        locator, name = self._impl.locator, self._impl.filename_base
-        return _KernelCacheFile(locator.get_cache_path(), name, locator.get_source_stamp())
+    @property
+    def signatures(self) -> Any:
+        """The signatures that Numba has compiled or loaded in this process."""
+        return self.dispatcher.signatures
 
-    def load_overload(self, signature: Any, target_context: Any) -> Any:
-        """Load a compiled kernel.
+    def __reduce__(self) -> Any:
+        return _find, (self.py_func.__module__, self.py_func.__qualname__)
 
-        Unlike Numba's own this does not fill the target's registries first, 0.15 s at every start: only
-        compiling needs them, and the compiler fills them itself.
-        """
-        compiled = None
-        try:
-            compiled = self._load_overload(signature, target_context)
-        except OSError as error:
-            self._say_uncached(error)
-        except Exception as error:  # a file that is whole, but not what this version writes
-            logger.warning("%s is not loaded: %s", self._cache_file.index_path, type(error).__name__)
-            with suppress(OSError):
-                self._cache_file.flush()
-        if compiled is None:
-            if not _Messages.announced:
-                _Messages.announced = True
-                kept_in = Path(self.cache_path).parent
-                logger.warning("compiling kernels, once: 5 to 50 seconds; kept in %s", kept_in)
-            logger.info("compiling %s", self._py_func.__name__)
-            begin_compiling()
-        return compiled
 
-    def save_overload(self, signature: Any, data: Any) -> None:
-        end_compiling()
-        try:
-            super().save_overload(signature, data)
-        except OSError as error:
-            self._say_uncached(error)
-
-    def _say_uncached(self, error: OSError) -> None:
-        if not _Messages.uncached:
-            _Messages.announced = _Messages.uncached = True
-            logger.warning(
-                "kernels cannot be cached, every process compiles them (5 to 50 seconds): %s", error
-            )
+def _find(module: str, name: str) -> Any:
+    return getattr(import_module(module), name)
 
 
 def kernel(function: Function) -> Function:
-    """Compile `function` with Numba on first use.
+    """Return a function that runs as machine code.
 
-    The result releases the GIL, is cached on disk and keeps the Python original as ``py_func``. Index
-    arrays are uint32 or uint64 and index variables uint64, never signed: see docs/performance.md. A kernel
-    allocates nothing (its caller does), so it is compiled without reference counting, which would go on at
-    every call between kernels.
+    The result releases the GIL and keeps the Python original as ``py_func``. Index arrays are uint32 or
+    uint64 and index variables uint64, never signed: see docs/performance.md. A kernel allocates nothing (its
+    caller does), so it is compiled without reference counting.
     """
-    if numba.config.DISABLE_JIT:
-        return function
-    dispatcher = numba.njit(nogil=True, error_model="numpy", _nrt=False)(function)
-    dispatcher._cache = _KernelCache(function)
-    compile_or_load = dispatcher.compile
-
-    def compile_counted(signature: Any) -> Any:
-        depth = compilations()
-        try:
-            return compile_or_load(signature)
-        except BaseException:
-            end_compiling(depth)
-            raise
-
-    dispatcher.compile = compile_counted
-    return dispatcher  # type: ignore[no-any-return]
+    return function if PLAIN else Kernel(function)

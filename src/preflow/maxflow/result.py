@@ -13,6 +13,7 @@ from ..certify.cut import check_flow_and_cut, check_no_residual_path, crossing_a
 from ..graph.device_network import DeviceFlowNetwork
 from ..graph.network import FlowNetwork
 from ..solving.result import BoundedResult
+from ..solving.timing import solving_seconds
 from .completed_flow import CompletedFlow
 from .device_flow import DeviceSecondStage
 from .recover_flow import SecondStage
@@ -117,7 +118,7 @@ class MinCutResult(BoundedResult):
         return f"stopped at the time limit, between {self.lower_bound:,} and {self.upper_bound:,}"
 
     def _how(self) -> str:
-        return f"{self.stats.method}, {sum(self.stats.seconds.values()):.3g} s"
+        return f"{self.stats.method}, {solving_seconds(self.stats.seconds):.3g} s"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -13,13 +13,11 @@ import time
 from typing import Any
 
 import numpy as np
-from numba import types
-from numba.extending import overload
 from numpy.typing import NDArray
 
 from ..kernels.atomics import PADDING, fetch_add, load, pause, relaxed_load, relaxed_store, store
 from ..kernels.clock import now
-from ..kernels.kernel import kernel
+from ..kernels.kernel import kernel, numba_overloads
 from ..solving.dispatch import usable_cpus
 
 #: Looks before a waiting thread offers its core to others, where each thread has one.
@@ -37,15 +35,12 @@ GENERATION = PADDING
 BROKEN = 2 * PADDING
 PATIENCE = BROKEN + 1
 
-_usleep = types.ExternalFunction("usleep", types.int32(types.uint32))
+numba_overloads(__name__)
 
 
 def nap() -> None:
     """Offer this thread's core to others."""
     time.sleep(float(NAP) * 1e-6)
-
-
-overload(nap)(lambda: lambda: _usleep(NAP))
 
 
 def make_barrier(num_threads: int) -> NDArray[np.int64]:

@@ -25,16 +25,11 @@ from functools import partial
 from operator import methodcaller, setitem
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from ..kernels.atomics import PADDING, fetch_add, load, pause
-from ..kernels.kernel import kernel
+from ..kernels.kernel import PLAIN, Intrinsic, kernel, numba_overloads
 from ..solving.dispatch import MOST_THREADS
 from .team import run_team
 
@@ -65,60 +60,16 @@ class Crew(NamedTuple):
     locks: NDArray[np.uint64]
 
 
-# Python's own locks, which threads may release and wait for without holding the interpreter's.
-_acquire = types.ExternalFunction(
-    "PyThread_acquire_lock_timed", types.int32(types.uintp, types.int64, types.int32)
-)
-_release = types.ExternalFunction("PyThread_release_lock", types.void(types.uintp))
-
-
-@intrinsic
-def address_of(typing_context: Any, values: Any) -> Any:
-    """Return the address of a copy of `values`, which lives as long as the kernel runs that asks for it."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        place = cgutils.alloca_once_value(builder, arguments[0])
-        return builder.ptrtoint(place, ir.IntType(64))
-
-    return types.uint64(values), generate
-
-
-@intrinsic
-def entry_of(typing_context: Any, share: Any, values: Any) -> Any:
-    """Return the address of a function of a thread's number and the address of `values`: it calls `share`."""
-    own_types = (types.uint64, values)
-    share.get_call_type(typing_context, own_types, {})
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        compiled = share.dispatcher.get_compile_result(types.none(*own_types))
-        context.active_code_library.add_linking_library(compiled.library)
-        word = ir.IntType(64)
-        kind = ir.FunctionType(ir.VoidType(), [word, word])
-        name = builder.module.get_unique_name("share")
-        function = ir.Function(builder.module, kind, name)
-        function.linkage = "internal"
-        inner = ir.IRBuilder(function.append_basic_block())
-        number, address = function.args
-        loaded = inner.load(inner.inttoptr(address, context.get_value_type(values).as_pointer()))
-        target = context.declare_function(builder.module, compiled.fndesc)
-        context.call_conv.call_function(inner, target, types.none, own_types, [number, loaded])
-        inner.ret_void()
-        return builder.ptrtoint(function, word)
-
-    return types.uint64(share, values), generate
-
-
-@intrinsic
-def call_entry(typing_context: Any, entry: Any, number: Any, address: Any) -> Any:
-    """Call what :func:`entry_of` returned the address of."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        word = ir.IntType(64)
-        kind = ir.FunctionType(ir.VoidType(), [word, word])
-        builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), arguments[1:])
-        return context.get_dummy_value()
-
-    return types.void(types.uint64, types.uint64, types.uint64), generate
+numba_overloads(__name__)
+# Python's own locks: threads release and wait for them without holding the interpreter's.
+_acquire = Intrinsic(__name__, "acquire_lock")
+_release = Intrinsic(__name__, "release_lock")
+#: Return the address of a copy of `values`; it lives as long as the kernel that asks for it runs.
+address_of = Intrinsic(__name__, "address_of")
+#: Return the address of a function of a thread's number and the address of `values`; it calls `share`.
+entry_of = Intrinsic(__name__, "entry_of")
+#: Call the function at an address that :func:`entry_of` returned.
+call_entry = Intrinsic(__name__, "call_entry")
 
 
 @kernel
@@ -241,7 +192,7 @@ def run_natively(
     num_threads : int
         At least 1; ``share(0, arguments)`` runs in the calling thread.
     """
-    if numba.config.DISABLE_JIT:
+    if PLAIN:
         run_team(lambda thread: share(np.uint64(thread), arguments), num_threads, lambda: None)
         return
     crew = _crews.take(num_threads)

@@ -19,7 +19,7 @@ from ..stats import COUNTERS, GLOBAL_RELABELS, RELABEL_NANOSECONDS, RELABELS, So
 from .method import Method
 from .result import Status
 from .threads import begin_tasks
-from .timing import compile_seconds
+from .timing import compile_seconds, what_is_compiled
 
 Outcome = TypeVar("Outcome")
 
@@ -128,7 +128,7 @@ class Control:
         active, total = self.excess.tolist()
         settled = 1.0 - active / total if total > 0 else 1.0
         counts = self.thread_counts.sum(axis=0).tolist()
-        return ProgressReport(elapsed, settled, counts[RELABELS], counts[GLOBAL_RELABELS])
+        return ProgressReport(elapsed, settled, counts[RELABELS], counts[GLOBAL_RELABELS], what_is_compiled())
 
 
 def check_time_limit(time_limit: float | None) -> None:

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
 #: When the compilations that are under way began, the outermost first, and how long earlier ones took.
 _began: list[float] = []
 _earlier = 0.0
+#: What is compiled, as in "max_flow for int32"; empty where nothing is.
+_compiled = ""
 
 
-def begin_compiling() -> None:
-    """Count the time from now on; what is begun meanwhile is within it."""
+def begin_compiling(what: str = "") -> None:
+    """Count the time from now on, for `what`; compilations that begin before its end are part of it."""
+    global _compiled
+    if not _began:
+        _compiled = what
     _began.append(time.perf_counter())
 
 
 def end_compiling(depth: int | None = None) -> None:
-    """Stop counting for the compilation that began last, or all but so many."""
+    """Stop counting for the compilation that began last, or for all but the first `depth`."""
     global _earlier
     depth = len(_began) - 1 if depth is None else depth
     if depth == 0 and _began:
@@ -28,6 +33,11 @@ def end_compiling(depth: int | None = None) -> None:
 def compilations() -> int:
     """Return how many are under way."""
     return len(_began)
+
+
+def what_is_compiled() -> str:
+    """Return what is being compiled, as in "max_flow for int32"; empty if nothing is."""
+    return _compiled if _began else ""
 
 
 def compile_seconds() -> float:
@@ -59,3 +69,8 @@ def timed(seconds: dict[str, float], phase: str, finish: Callable[[], None] | No
     seconds[phase] = seconds.get(phase, 0.0) + time.perf_counter() - start - compiling
     if compiling:
         seconds["compile"] = seconds.get("compile", 0.0) + compiling
+
+
+def solving_seconds(seconds: Mapping[str, float]) -> float:
+    """Return the sum of the phases, without "compile"."""
+    return sum(taken for phase, taken in seconds.items() if phase != "compile")

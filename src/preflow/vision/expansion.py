@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidInputError, VerificationError
 from ..generators.parameters import check_integer
-from ..solving.timing import timed
+from ..solving.timing import solving_seconds, timed
 from .deadline import Deadline
 from .label_energy import LabelEnergy
 from .moves import Cuts, State
@@ -91,7 +91,7 @@ class Labelling:
     def __repr__(self) -> str:
         shape = " x ".join(map(str, self.labels.shape))
         state = "" if self.converged else ", not converged"
-        seconds = sum(self.seconds.values())
+        seconds = solving_seconds(self.seconds)
         return (
             f"<Labelling: {shape} pixels, energy {self.energy:,}, {self.moves} moves{state}, {seconds:.3g} s>"
         )

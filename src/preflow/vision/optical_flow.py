@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import InvalidInputError
 from ..generators.parameters import check_integer, check_number, check_positive
 from ..solving.run import check_time_limit
-from ..solving.timing import timed
+from ..solving.timing import solving_seconds, timed
 from .expansion import Labelling
 from .flow_expansion import candidate_displacements, label_displacements
 from .label_energy import MOST_LABELS
@@ -65,7 +65,7 @@ class OpticalFlow:
     def __repr__(self) -> str:
         _, height, width = self.flow.shape
         mean = float(np.hypot(*self.flow).mean())
-        seconds = sum(self.seconds.values())
+        seconds = solving_seconds(self.seconds)
         return (
             f"<OpticalFlow: {height} x {width} pixels, {mean:.3g} on average, {self.method}, {seconds:.3g} s>"
         )

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidInputError
 from ..generators.parameters import check_integer, check_number, check_positive
-from ..solving.timing import timed
+from ..solving.timing import solving_seconds, timed
 from .deadline import Deadline
 from .expansion import Labelling, alpha_expansion
 from .label_energy import MOST_LABELS, LabelEnergy, truncated_linear
@@ -67,7 +67,7 @@ class Stereo:
     def __repr__(self) -> str:
         height, width = self.disparity.shape
         low, high = self.disparity.min(), self.disparity.max()
-        seconds = sum(self.seconds.values())
+        seconds = solving_seconds(self.seconds)
         return (
             f"<Stereo: {height} x {width} pixels, disparities {low:.3g} to {high:.3g}, "
             f"{self.occluded.mean():.1%} occluded, {seconds:.3g} s>"

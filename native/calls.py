@@ -1,0 +1,348 @@
+"""Public calls that reach every kind of arguments that the library must have.
+
+    python native/calls.py            # make all calls; say which fail, and which kernels the library lacks
+    python native/calls.py --record   # add those to kinds.txt; Numba compiles them, which takes minutes
+
+Kinds depend on data: on dtypes, but also on the largest degree (ranks of arcs are uint8, uint16 or uint32),
+on warm starts, on views and on the number of threads. Instances are as small as these allow.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+import preflow
+from preflow import vision
+from preflow.graph import residual
+from preflow.gridcut import policy as grid_policy
+from preflow.kernels.bfs import distances_to_sink
+from preflow.kernels.buckets import active_excess
+from preflow.kernels.kinds import KINDS
+from preflow.maxflow import cuda_hybrid, edge_coloring
+
+#: The name of a call, and the call.
+Call = tuple[str, Callable[[], Any]]
+
+rng = np.random.default_rng(0)
+
+
+def placements(problem: str, auto: bool = False) -> Iterator[tuple[str, int]]:
+    """Yield the methods of a problem on the CPU, each with the numbers of threads to try."""
+    if auto:
+        yield from (("auto", 1), ("auto", 2))
+    for method in preflow.methods(problem):
+        if method.device == "cpu":
+            yield from ((method.name, threads) for threads in ((1, 2) if method.parallel else (1,)))
+
+
+def verified(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+    """Return the result of a call, after its proof was checked."""
+    result = function(*arguments, **named)
+    result.verify()
+    return result
+
+
+# --- maximum flow ----------------------------------------------------------------------------------------
+
+CAPACITIES: dict[str, Callable[[int], NDArray[Any]]] = {
+    "int32": lambda m: rng.integers(1, 100, m),
+    "int64": lambda m: rng.integers(1, 100, m) * 2**33,
+    "float": lambda m: rng.random(m),
+    "whole": lambda m: rng.integers(1, 100, m).astype(float),
+    "infinite": lambda m: np.where(rng.random(m) < 0.1, np.inf, rng.random(m)),
+}
+
+
+def random_network(n: int, m: int, capacities: str, both: bool = False) -> preflow.FlowNetwork:
+    """Return a random network; the arcs of vertices 0 and 11 have finite capacities."""
+    tail, head = rng.integers(0, n, m), rng.integers(0, n, m)
+    capacity = CAPACITIES[capacities](m)
+    capacity[np.isin(tail, (0, 11)) | np.isin(head, (0, 11))] = capacity.dtype.type(1.5)
+    reverse = capacity.copy() if both else None
+    return preflow.FlowNetwork.from_arrays(tail, head, capacity, reverse_capacity=reverse, num_vertices=n)
+
+
+def star(degree: int, capacities: str) -> preflow.FlowNetwork:
+    """Return a network with one vertex that has arcs to many others: their ranks need more bits."""
+    middle = np.arange(3, degree + 3)
+    tail = np.concatenate([[0], np.full(degree, 2), middle])
+    head = np.concatenate([[2], middle, np.full(degree, 1)])
+    capacity = CAPACITIES[capacities](len(tail))
+    capacity[0] = 3
+    return preflow.FlowNetwork.from_arrays(tail, head, capacity)
+
+
+def flow_built_by(arcs_a_thread: int, network: preflow.FlowNetwork, sink: int, **named: Any) -> None:
+    """Solve a network that is built on several threads from this number of arcs on."""
+    usual, residual.ARCS_A_THREAD = residual.ARCS_A_THREAD, arcs_a_thread
+    try:
+        verified(preflow.max_flow, network, 0, sink, **named).source_side()
+    finally:
+        residual.ARCS_A_THREAD = usual
+
+
+def flows() -> Iterator[Call]:
+    """Yield calls of max_flow and min_cut."""
+    for capacities, both, arcs in product(CAPACITIES, (False, True), (1, 150_000)):
+        network = random_network(12, 40, capacities, both)
+        for method, threads in placements("max_flow", auto=True):
+            given = {"method": method, "threads": threads}
+            yield (
+                f"max_flow {capacities} both={both} {given}",
+                partial(flow_built_by, arcs, network, 11, **given),
+            )
+    for capacities, both, (n, m) in product(CAPACITIES, (False, True), ((12, 40), (60, 900), (200, 1000))):
+        network = random_network(n, m, capacities, both)
+        for function, threads in product((preflow.max_flow, preflow.min_cut), (1, 2)):
+            what = f"{function.__name__} {capacities} n={n} threads={threads}"
+            yield what, partial(verified, function, network, 0, 11, threads=threads)
+    for capacities, threads, degree, arcs in product(CAPACITIES, (1, 2), (300, 70_000), (1, 150_000)):
+        what = f"max_flow {capacities} degree={degree} threads={threads}"
+        yield what, partial(flow_built_by, arcs, star(degree, capacities), 1, threads=threads)
+    for capacities, (method, threads) in product(("int32", "int64"), placements("max_flow")):
+        network = random_network(200, 1200, capacities)
+        given = {"method": method, "threads": threads}
+        yield (
+            f"max_flow {capacities} larger {given}",
+            partial(verified, preflow.max_flow, network, 0, 11, **given),
+        )
+    for capacities, threads in product(CAPACITIES, (1, 2)):
+        network = random_network(40, 200, capacities)
+        wide: dict[str, Any] = {"method": "multicore-paths", "options": {"narrow": 0}, "threads": threads}
+        yield f"max_flow {capacities} {wide}", partial(preflow.max_flow, network, 0, 11, **wide)
+    network = random_network(20, 80, "int32")
+    yield "max_flow, several terminals", partial(verified, preflow.max_flow, network, [0, 1], [2, 3])
+
+
+# --- grids -----------------------------------------------------------------------------------------------
+
+
+def cut_and_cut_again(source: NDArray[Any], sink: Any, neighbor: Any, **named: Any) -> None:
+    """Solve a grid and, starting from its flow, one with a changed pixel."""
+    first = verified(preflow.grid_cut, source, sink, neighbor, **named)
+    changed = source.copy()
+    changed.flat[0] += 1
+    verified(preflow.grid_cut, changed, sink, neighbor, **named, warm_start=first)
+
+
+def grids() -> Iterator[Call]:
+    """Yield calls of grid_cut."""
+    neighbours = {(30,): (2,), (6, 7): (4, 8), (4, 3, 5): (6, 26), (2, 3, 2, 3): (8,)}
+    factors = {"int32": 1, "int64": 2**33, "float": 0.37}
+    for shape, (kind, factor) in product(neighbours, factors.items()):
+        source, sink = (rng.integers(0, 100, shape) * factor for _ in range(2))
+        for number, form in product(neighbours[shape], ("one", "symmetric", "both ways")):
+            rows = (number // 2 if form == "symmetric" else number, *shape)
+            neighbor = 20 * factor if form == "one" else rng.integers(0, 30, rows) * factor
+            for method, threads in placements("grid_cut", auto=True):
+                given: dict[str, Any] = {"connectivity": number, "method": method, "threads": threads}
+                what = f"grid_cut {shape} {kind} {form} {given}"
+                yield what, partial(cut_and_cut_again, source, sink, neighbor, **given)
+    wide = rng.integers(0, 100, (40, 60))
+    for view, threads in product((wide[::2, ::3], wide.T, wide[::-1]), (1, 2)):
+        what = f"grid_cut, a view with strides {view.strides} threads={threads}"
+        yield what, partial(verified, preflow.grid_cut, view, view[::-1], 20, threads=threads)
+    for dtype in (np.bool_, np.uint8, np.int8, np.int16, np.uint16, np.uint32, np.float16, np.float32):
+        array = rng.integers(0, 2, (9, 9)).astype(dtype)
+        yield (
+            f"grid_cut {np.dtype(dtype)}",
+            partial(verified, preflow.grid_cut, array, array.T, array[0, 0]),
+        )
+
+
+# --- matching --------------------------------------------------------------------------------------------
+
+
+def random_graph(n: int, m: int, edges: int) -> Any:
+    """Return a random bipartite graph as a sparse matrix."""
+    ends = rng.integers(0, n, edges), rng.integers(0, m, edges)
+    return sp.csr_array((np.ones(edges), ends), shape=(n, m))
+
+
+def matchings() -> Iterator[Call]:
+    """Yield calls of bipartite_matching and of its relatives."""
+    diagonals = [np.ones(24), np.ones(24), np.ones(20), np.ones(20)]
+    hub = np.concatenate([np.zeros(400, dtype=int), rng.integers(0, 300, 400)]), rng.integers(0, 500, 800)
+    graphs = {
+        "random": random_graph(25, 25, 60),
+        "wide": random_graph(25, 50, 60),
+        "tall": random_graph(50, 25, 60),
+        "mesh": sp.diags_array(diagonals, offsets=[1, -1, 5, -5]).tocsr(),
+        "hub": sp.csr_array((np.ones(800), hub), shape=(300, 500)),
+    }
+    initials = ("cheap", "min-degree", "karp-sipser", "sinkhorn-knopp", "none")
+    low = {"initial_labels": "one", "relabel_period": 2.0}
+    for name, graph in graphs.items():
+        forms = graph, graph.tocsc(), (graph.tocoo().row, graph.tocoo().col)
+        for form, threads in product(forms, (1, 2)):
+            what = f"bipartite_matching {name} {type(form).__name__} threads={threads}"
+            yield what, partial(verified, preflow.bipartite_matching, form, threads=threads)
+        for (method, threads), initial in product(placements("bipartite_matching"), initials):
+            given: dict[str, Any] = {"method": method, "initial": initial, "threads": threads}
+            yield (
+                f"bipartite_matching {name} {given}",
+                partial(verified, preflow.bipartite_matching, graph, **given),
+            )
+        for options in ({**low, "stalled": "trees"}, {**low, "stalled": "relabel"}):
+            given = {"method": "serial-push-relabel", "options": options}
+            yield f"bipartite_matching {name} {given}", partial(preflow.bipartite_matching, graph, **given)
+        given = {"method": "multicore-push-relabel", "threads": 2, "options": low}
+        yield f"bipartite_matching {name} {given}", partial(preflow.bipartite_matching, graph, **given)
+        for function in (preflow.dulmage_mendelsohn, preflow.structural_rank):
+            yield f"{function.__name__} {name}", partial(function, graph)
+    yield "zero_free_diagonal", partial(preflow.zero_free_diagonal, sp.eye_array(5).tocsr())
+
+
+# --- assignment ------------------------------------------------------------------------------------------
+
+
+def sparse_costs(n: int, factor: float) -> Any:
+    """Return sparse costs that have an assignment."""
+    row = np.concatenate([np.arange(n), rng.integers(0, n, 4 * n)])
+    column = np.concatenate([rng.permutation(n), rng.integers(0, n, 4 * n)])
+    _, first = np.unique(row * n + column, return_index=True)
+    cost = rng.integers(1, 100, 5 * n) * factor
+    return sp.csr_array((cost[first], (row[first], column[first])), shape=(n, n))
+
+
+def assignments() -> Iterator[Call]:
+    """Yield calls of linear_assignment."""
+    costs: dict[str, Any] = {}
+    for n, m in ((4, 12), (12, 12), (12, 15), (15, 12), (70, 70)):
+        integers, floats = rng.integers(0, 50, (3, n, m)), rng.random((3, n, m))
+        for values in (integers, integers.astype(np.int32), floats, floats.astype(np.float32)):
+            costs[f"{n} x {m} {values.dtype}"] = values[0]
+            costs[f"3 of {n} x {m} {values.dtype}"] = values
+        costs[f"{n} x {m} infinite"] = np.where(rng.random((n, m)) < 0.2, np.inf, floats[0])
+    for n, factor in product((12, 30), (1, 0.37)):
+        costs[f"sparse n={n} factor={factor}"] = sparse_costs(n, factor)
+    extras: tuple[dict[str, Any], ...] = ({}, {"maximize": True}, {"partial": True})
+    for (name, cost), extra in product(costs.items(), extras):
+        if "infinite" in name and "maximize" in extra:
+            continue
+        for method, threads in placements("linear_assignment", auto=True):
+            given = {"method": method, "threads": threads, **extra}
+            yield (
+                f"linear_assignment {name} {given}",
+                partial(verified, preflow.linear_assignment, cost, **given),
+            )
+    metrics, sizes = ("euclidean", "sqeuclidean", "cityblock", "cosine"), ((30, 32), (30, 30), (32, 30))
+    for dimension, metric, (rows, columns) in product((1, 2, 3, 5), metrics, sizes):
+        ends = rng.random((rows, dimension)), rng.random((columns, dimension))
+        for places, shape in (("many", ends), ("few", [1 + np.round(2 * end) for end in ends])):
+            points = preflow.PointCosts(*shape, metric=metric)
+            what = (
+                f"linear_assignment points {rows} x {columns} dimension={dimension} {metric} {places} places"
+            )
+            for extra in extras[:1] if places == "few" else extras:
+                yield f"{what} {extra}", partial(verified, preflow.linear_assignment, points, **extra)
+
+
+# --- vision ----------------------------------------------------------------------------------------------
+
+
+def pictures() -> Iterator[Call]:
+    """Yield calls of the functions for images."""
+    image = rng.random((24, 30, 3))
+    seeds = np.zeros((2, 24, 30), dtype=bool)
+    seeds[0, 8:12, 8:12] = seeds[1, 0] = True
+    for threads in (1, 2):
+        yield f"segment threads={threads}", partial(vision.segment, image, *seeds, threads=threads)
+    yield "grabcut", partial(vision.grabcut, image, (4, 4, 20, 24))
+    yield "denoise", partial(vision.denoise, (image[..., 0] * 8).astype(np.uint8), 2.0)
+    data = rng.integers(0, 20, (4, 12, 13))
+    for name in ("alpha_expansion", "alpha_beta_swap"):
+        yield name, partial(getattr(vision, name), data, vision.potts(4))
+
+
+# --- what methods on a GPU leave to the CPU --------------------------------------------------------------
+
+
+def between_launches(net: Any) -> None:
+    """Call the kernels that run between two launches, as ``cuda_hybrid`` and ``cuda_coloring`` do."""
+    height, order = np.full(len(net.excess), len(net.excess) + 1, dtype=np.uint32), np.empty_like(net.reverse)
+    zero = np.uint64(0)
+    for reached in (zero, 0, zero):
+        reached, _ = distances_to_sink(net, height, order, reached, zero, zero, False)
+        active_excess(order, reached, net.excess)
+        active_excess(order, np.uint64(reached), net.excess)
+    cuda_hybrid.cancel_steep_arcs(net, height)
+    edge_coloring.color_edges(net)
+
+
+def beside_gpus() -> Iterator[Call]:
+    """Yield calls of kernels that only solvers on a GPU need."""
+    for capacities, degree in product(("int32", "int64", "float"), (2, 300)):
+        built = residual.build_residual(star(degree, capacities), np.array([0]), np.array([1]))
+        yield f"between launches {capacities} degree={degree}", partial(between_launches, built.arrays)
+
+
+PARTS = {
+    "max_flow": flows,
+    "grid_cut": grids,
+    "bipartite_matching": matchings,
+    "linear_assignment": assignments,
+    "vision": pictures,
+    "gpu": beside_gpus,
+}
+
+
+def run(parts: list[str]) -> int:
+    """Make the calls of some parts; return how many failed."""
+    from preflow.errors import InfeasibleError, UnsuitableMethodError
+
+    failed = count = 0
+    warnings.simplefilter("ignore")
+    grid_policy.PIXELS_A_THREAD = 1
+    for part in parts:
+        for name, call in PARTS[part]():
+            count += 1
+            try:
+                call()
+            except (InfeasibleError, UnsuitableMethodError):
+                pass
+            except Exception as error:
+                failed += 1
+                print(f"{name}: {type(error).__name__}: {str(error)[:300]}", file=sys.stderr)
+    print(f"{count} calls, {failed} failed")
+    return failed
+
+
+def main() -> None:
+    """Make the calls; record the kinds that the library lacks."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="default: all")
+    parser.add_argument("--record", action="store_true")
+    options = parser.parse_args()
+    with tempfile.NamedTemporaryFile(mode="r", suffix=".txt") as misses:
+        os.environ["PREFLOW_MISSES"] = misses.name
+        failed = run(options.parts or list(PARTS))
+        lacking = set(misses.read().splitlines())
+    print(f"{len(lacking)} kinds are not in the library")
+    if options.record:
+        known = set(KINDS.read_text(encoding="utf-8").splitlines())
+        KINDS.write_text("\n".join(sorted(known | lacking)) + "\n", encoding="utf-8")
+    else:
+        for line in sorted(lacking):
+            print(line)
+    sys.exit(failed > 0 or (bool(lacking) and not options.record))
+
+
+if __name__ == "__main__":
+    import calls  # misses are recorded for calls from this module, by its name
+
+    calls.main()

@@ -1,0 +1,153 @@
+"""From a kernel in Python to LLVM bitcode, for one kind of arguments.
+
+Numba compiles the kernel and the kernels that it calls, and stops before it optimises them. A function around
+it takes its arguments as 64-bit words, as dispatch.c passes them: of an array the address, the shape and the
+strides, of a tuple its members, of a number its value.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+#: Results of a kernel that dispatch.c has room for.
+MOST_RESULTS = 32
+
+
+def keep_numba_from_emitting() -> None:
+    """Let Numba stop at unoptimised bitcode, and only link the kernels that a kernel calls."""
+    from numba.core import codegen, cpu, dispatcher
+
+    from preflow.kernels import jit
+
+    def finalize(self: Any) -> None:
+        self._raise_if_finalized()
+        for library in dict.fromkeys(self._linking_libraries):
+            self._reload_init.update(library._reload_init)
+            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+        self._finalized = True
+
+    def add_overload(self: Any, compiled: Any) -> None:
+        self.overloads[tuple(compiled.signature.args)] = compiled
+
+    codegen.JITCodeLibrary.finalize = finalize
+    cpu.CPUContext.get_executable = lambda self, library, described, environment: object()
+    dispatcher.Dispatcher.add_overload = add_overload  # type: ignore
+    jit.OPTIONS.update(no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    jit._KernelCache.load_overload = lambda self, signature, context: None  # type: ignore
+    jit._KernelCache.save_overload = lambda self, signature, data: None  # type: ignore
+
+
+class _Words:
+    """The arguments of a compiled function, read from an array of words."""
+
+    def __init__(self, context: Any, builder: Any, words: Any) -> None:
+        self.context, self.builder, self.words, self.place = context, builder, words, 0
+
+    def next(self) -> Any:
+        from llvmlite import ir
+
+        place = ir.Constant(ir.IntType(64), self.place)
+        self.place += 1
+        return self.builder.load(self.builder.gep(self.words, [place]))
+
+    def value(self, kind: Any) -> Any:
+        """Return the value of the next argument, which has this type."""
+        from llvmlite import ir
+        from numba import types
+        from numba.np.arrayobj import make_array, populate_array
+
+        builder = self.builder
+        if isinstance(kind, types.Array):
+            array = make_array(kind)(self.context, builder)
+            data = builder.inttoptr(self.next(), array.data.type)
+            shape = [self.next() for _ in range(kind.ndim)]
+            strides = [self.next() for _ in range(kind.ndim)]
+            itemsize = ir.Constant(ir.IntType(64), getattr(kind.dtype, "bitwidth", 8) // 8)
+            populate_array(array, data, shape, strides, itemsize, meminfo=None)
+            return array._getvalue()
+        if isinstance(kind, types.BaseTuple):
+            return self.context.make_tuple(builder, kind, [self.value(part) for part in kind.types])
+        word = self.next()
+        if isinstance(kind, types.Boolean):
+            return builder.trunc(word, ir.IntType(1))
+        if isinstance(kind, types.Integer):
+            return builder.trunc(word, ir.IntType(kind.bitwidth)) if kind.bitwidth < 64 else word
+        if isinstance(kind, types.Float):
+            number = builder.bitcast(word, ir.DoubleType())
+            return number if kind.bitwidth == 64 else builder.fptrunc(number, ir.FloatType())
+        return self.context.get_dummy_value()
+
+
+class _Results:
+    """The results of a compiled function, written into an array of words."""
+
+    def __init__(self, builder: Any, words: Any) -> None:
+        self.builder, self.words, self.place = builder, words, 0
+
+    def put(self, kind: Any, value: Any) -> str:
+        """Store a value; return the kind that dispatch.c reads it by."""
+        from llvmlite import ir
+        from numba import types
+        from numba.core import cgutils
+
+        builder, word = self.builder, ir.IntType(64)
+        if isinstance(kind, types.BaseTuple) and not isinstance(kind, types.BaseNamedTuple):
+            parts = cgutils.unpack_tuple(builder, value)
+            return "(" + "".join(map(self.put, kind.types, parts)) + ")"
+        if isinstance(kind, types.NoneType | types.Omitted):
+            return "n"
+        target = builder.gep(self.words, [ir.Constant(word, self.place)])
+        self.place += 1
+        if self.place > MOST_RESULTS:
+            raise NotImplementedError("more results than dispatch.c has room for")
+        if isinstance(kind, types.Boolean):
+            builder.store(builder.zext(value, word), target)
+            return "?"
+        if isinstance(kind, types.Integer):
+            if kind.bitwidth < 64:
+                value = (builder.sext if kind.signed else builder.zext)(value, word)
+            builder.store(value, target)
+            return "q" if kind.signed else "Q"
+        if isinstance(kind, types.Float):
+            wide = value if kind.bitwidth == 64 else builder.fpext(value, ir.DoubleType())
+            builder.store(builder.bitcast(wide, word), target)
+            return "d"
+        raise NotImplementedError(f"a kernel that returns {kind}")
+
+
+def bitcode_of(kernel: Any, kind: str, symbol: str) -> tuple[bytes, str]:
+    """Return the bitcode of a kernel for one kind of arguments, and the kind of its result."""
+    from llvmlite import ir
+
+    from preflow.kernels.kinds import types_of
+
+    arguments = tuple(types_of(kind))
+    dispatcher = kernel.dispatcher
+    dispatcher.compile(arguments)
+    compiled = dispatcher.overloads[arguments]
+    context, described = compiled.target_context, compiled.fndesc
+    library = context.codegen().create_library(symbol)
+    module = library.create_ir_module(symbol)
+    words = ir.IntType(64).as_pointer()
+    function = ir.Function(module, ir.FunctionType(ir.IntType(32), [words, words]), symbol)
+    for argument in function.args:
+        argument.add_attribute("noalias")
+    builder = ir.IRBuilder(function.append_basic_block())
+    reader = _Words(context, builder, function.args[0])
+    values = [reader.value(each) for each in arguments]
+    called = context.declare_function(module, described)
+    status, outcome = context.call_conv.call_function(
+        builder, called, described.restype, described.argtypes, values
+    )
+    with builder.if_then(status.is_error, likely=False):
+        builder.ret(status.code)
+    result = _Results(builder, function.args[1]).put(described.restype, outcome)
+    builder.ret(ir.Constant(ir.IntType(32), 0))
+    library.add_ir_module(module)
+    library.add_linking_library(compiled.library)
+    library.finalize()
+    final = library._final_module
+    for each in [*final.functions, *final.global_variables]:
+        if not each.is_declaration and each.name != symbol:
+            each.linkage = "internal"
+    return final.as_bitcode(), result

@@ -1,0 +1,312 @@
+"""Kernels that Numba compiles on first use, cached on disk, never stale.
+
+Numba's own cache watches the file of the decorated function only: after an edit of a callee, or of a
+constant in another file, old machine code would run on. Here the cache key covers the sources of the
+function's module and of every preflow module that it imports, directly or not.
+
+The cache holds pickles and machine code: whoever can write to it can run code as its user. So a folder or
+file is used only where it belongs to the user or to root and nobody else may write to it, see
+:func:`cache_directory`; otherwise kernels are compiled in memory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import pickle
+import secrets
+import sys
+import zlib
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numba
+from numba.core import caching
+
+from ..solving.timing import begin_compiling, compilations, end_compiling
+from .kernel import load_overloads, source_hash
+
+logger = logging.getLogger("preflow")
+
+#: Further options of the compiler; the build of the library sets some.
+OPTIONS: dict[str, Any] = {}
+#: Of this file, which says how kernels are compiled.
+_OWN_HASH = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
+
+
+def cache_directory() -> Path:
+    """Return the folder of compiled kernels: ``$PREFLOW_CACHE_DIR``, else the user's cache folder.
+
+    The user's cache folder is ``$XDG_CACHE_HOME``, which is ignored where it is relative, or ``~/.cache``.
+
+    Raises
+    ------
+    OSError
+        ``$PREFLOW_CACHE_DIR`` is relative, which would be below the current folder, or the user has no home.
+    """
+    chosen = os.environ.get("PREFLOW_CACHE_DIR")
+    if chosen:
+        if not Path(chosen).is_absolute():
+            raise OSError(f"PREFLOW_CACHE_DIR is an absolute path, got {chosen!r}")
+        return Path(chosen)
+    caches = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    if not caches.is_absolute():
+        try:
+            caches = Path.home() / ".cache"
+        except RuntimeError as error:
+            raise OSError("the user has no home folder, and PREFLOW_CACHE_DIR is not set") from error
+        if not caches.is_absolute():
+            raise OSError(f"the home folder is an absolute path, got {str(Path.home())!r}")
+    return caches / "preflow"
+
+
+def distrust(status: os.stat_result) -> str:
+    """Return why code is not loaded from a file or folder, empty where it is: others can change it."""
+    if sys.platform == "win32":  # access lists keep others out of a user's folders
+        return ""
+    if status.st_uid not in (0, os.geteuid()):
+        return f"it belongs to user {status.st_uid}"
+    if status.st_mode & 0o022:
+        return "others can write to it (chmod go-w)"
+    return ""
+
+
+def check_folder(folder: Path) -> None:
+    """Raise OSError where others can change the cache, or this folder in it, so far as they exist."""
+    for path in (cache_directory(), folder):
+        try:
+            reason = distrust(path.stat())
+        except FileNotFoundError:
+            continue
+        if reason:
+            raise OSError(f"{path} is not trusted: {reason}")
+
+
+def make_private(folder: Path) -> None:
+    """Make a folder that only the user can enter, and those above it."""
+    if not folder.is_dir():
+        make_private(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)
+
+
+class _KernelCacheLocator(caching._CacheLocator):  # type: ignore[misc]
+    def __init__(self, function: Callable[..., Any], file: str) -> None:
+        self._file = Path(file)
+        self._line = function.__code__.co_firstlineno
+
+    @classmethod
+    def from_function(cls, function: Callable[..., Any], file: str) -> _KernelCacheLocator:
+        return cls(function, file)
+
+    def get_cache_path(self) -> str:
+        folder = hashlib.sha256(str(self._file.parent).encode()).hexdigest()[:12]
+        return str(cache_directory() / f"{self._file.parent.name}-{folder}")
+
+    def get_source_stamp(self) -> str:
+        return hashlib.sha256(f"{source_hash(self._file)} {_OWN_HASH}".encode()).hexdigest()
+
+    def get_disambiguator(self) -> str:
+        """Tell apart what other sources, or another Numba, compiled: their pickles may not be readable."""
+        return f"{self._line}-{self.get_source_stamp()[:12]}-numba{numba.__version__}"
+
+    def ensure_cache_path(self) -> None:
+        make_private(Path(self.get_cache_path()))
+
+
+class _KernelCacheImpl(caching.CompileResultCacheImpl):  # type: ignore[misc]
+    _locator_classes = (_KernelCacheLocator,)
+
+
+class _Messages:
+    """What this process has said about compiling: what it compiles, and that it cannot keep it."""
+
+    compiling: ClassVar[set[str]] = set()
+    uncached = False
+
+
+#: The problem of each package of solvers, and how many seconds its kernels take to compile.
+PROBLEMS = {
+    "assignment": ("linear_assignment", 15),
+    "gridcut": ("grid_cut", 10),
+    "matching": ("bipartite_matching", 12),
+    "maxflow": ("max_flow", 20),
+}
+
+
+def _problem() -> tuple[str, int]:
+    """Return the problem that the calling thread solves, and how many seconds its kernels take to compile."""
+    frame: Any = sys._getframe()
+    while frame is not None:
+        package = f"{frame.f_globals.get('__name__')}.".split(".")[1]
+        if package in PROBLEMS and frame.f_globals["__name__"].startswith("preflow."):
+            return PROBLEMS[package]
+        frame = frame.f_back
+    return "kernels", 5
+
+
+def _values(types: Iterable[Any]) -> str:
+    """Return the dtype of the first array of values, empty if there is none: indices are unsigned."""
+    for each in types:
+        if isinstance(each, numba.types.Array):
+            found = str(each.dtype) if getattr(each.dtype, "signed", True) else ""
+        else:
+            found = _values(each.types) if isinstance(each, numba.types.BaseTuple) else ""
+        if found:
+            return found
+    return ""
+
+
+class _KernelCacheFile(caching.IndexDataCacheFile):  # type: ignore[misc]
+    """The files of one kernel: an index of signatures, and a file of machine code for each.
+
+    A file is a checksum and a pickle. The checksum tells damage; that nobody else wrote the file, its owner
+    and permissions tell. A file that is damaged or not trusted is removed, so that it is written again.
+    """
+
+    @property
+    def index_path(self) -> str:
+        """The path of the index."""
+        return str(self._index_path)
+
+    def load(self, key: Any) -> Any:
+        check_folder(Path(self._cache_path))
+        return super().load(key)
+
+    def save(self, key: Any, data: Any) -> None:
+        check_folder(Path(self._cache_path))
+        super().save(key, data)
+
+    def _load_index(self) -> dict[Any, str]:
+        stamp, overloads = self._read(self._index_path) or (None, {})
+        return overloads if stamp == self._source_stamp else {}
+
+    def _save_index(self, overloads: dict[Any, str]) -> None:
+        self._write(self._index_path, (self._source_stamp, overloads))
+
+    def _load_data(self, name: str) -> Any:
+        return self._read(self._data_path(name))
+
+    def _save_data(self, name: str, data: Any) -> None:
+        self._write(self._data_path(name), data)
+
+    def _write(self, path: str, value: Any) -> None:
+        content = self._dump(value)
+        temporary = Path(f"{path}.{secrets.token_hex(8)}.tmp")
+        try:
+            with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+                file.write(zlib.crc32(content).to_bytes(4, "little") + content)
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+
+    def _read(self, path: str) -> Any:
+        """Return what a file holds; None where there is none, or none to use."""
+        try:
+            with open(path, "rb") as file:
+                reason = distrust(os.fstat(file.fileno()))
+                content = b"" if reason else file.read()
+        except FileNotFoundError:
+            return None
+        if not reason and zlib.crc32(content[4:]) != int.from_bytes(content[:4], "little"):
+            reason = "it is damaged"
+        try:
+            if not reason:
+                return pickle.loads(memoryview(content)[4:])
+        except Exception as error:  # unpickling raises whatever the content leads it to
+            reason = f"it cannot be unpickled ({type(error).__name__})"
+        logger.warning("%s is not loaded, its kernel is compiled again: %s", path, reason)
+        Path(path).unlink(missing_ok=True)
+        return None
+
+
+class _KernelCache(caching.FunctionCache):  # type: ignore[misc]
+    _impl_class = _KernelCacheImpl
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        """Leave the search for a folder, which may find none, to the first use."""
+        self._name, self._py_func = repr(function), function
+        self._impl = self._impl_class(function)
+        self.enable()
+
+    @property
+    def cache_path(self) -> str:
+        """The folder of the kernel's files, empty where there is none."""
+        try:
+            return str(self._impl.locator.get_cache_path())
+        except OSError:
+            return ""
+
+    @cached_property
+    def _cache_file(self) -> _KernelCacheFile:
+        locator, name = self._impl.locator, self._impl.filename_base
+        return _KernelCacheFile(locator.get_cache_path(), name, locator.get_source_stamp())
+
+    def load_overload(self, signature: Any, target_context: Any) -> Any:
+        """Load a compiled kernel.
+
+        Unlike Numba's own this does not fill the target's registries first, 0.15 s at every start: only
+        compiling needs them, and the compiler fills them itself.
+        """
+        compiled = None
+        try:
+            compiled = self._load_overload(signature, target_context)
+        except OSError as error:
+            self._say_uncached(error)
+        except Exception as error:  # a file that is whole, but not what this version writes
+            logger.warning("%s is not loaded: %s", self._cache_file.index_path, type(error).__name__)
+            with suppress(OSError):
+                self._cache_file.flush()
+        if compiled is None:
+            begin_compiling(self._say_what_is_compiled(signature))
+        return compiled
+
+    def _say_what_is_compiled(self, signature: Any) -> str:
+        """Say for which problem and dtype kernels are compiled, once for each; return it."""
+        problem, seconds = _problem()
+        dtype = _values(signature)
+        what = f"{problem} for {dtype}" if dtype else problem
+        if what not in _Messages.compiling:
+            _Messages.compiling.add(what)
+            times = (
+                "in each process" if _Messages.uncached else f"once; kept in {Path(self.cache_path).parent}"
+            )
+            logger.warning("compiling %s, about %d s, %s", what, seconds, times)
+        logger.debug("compiling %s", self._py_func.__name__)
+        return what
+
+    def save_overload(self, signature: Any, data: Any) -> None:
+        end_compiling()
+        try:
+            super().save_overload(signature, data)
+        except OSError as error:
+            self._say_uncached(error)
+
+    def _say_uncached(self, error: OSError) -> None:
+        if not _Messages.uncached:
+            _Messages.uncached = True
+            logger.warning("compiled kernels cannot be cached, every process compiles them: %s", error)
+
+
+def dispatcher_of(function: Callable[..., Any]) -> Any:
+    """Return Numba's dispatcher of a function."""
+    load_overloads()
+    dispatcher = numba.njit(nogil=True, error_model="numpy", _nrt=False, **OPTIONS)(function)
+    dispatcher._cache = _KernelCache(function)
+    compile_or_load = dispatcher.compile
+
+    def compile_counted(signature: Any) -> Any:
+        load_overloads()
+        depth = compilations()
+        try:
+            return compile_or_load(signature)
+        except BaseException:
+            end_compiling(depth)
+            raise
+
+    dispatcher.compile = compile_counted
+    return dispatcher

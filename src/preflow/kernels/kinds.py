@@ -1,0 +1,70 @@
+"""The kinds of arguments that kernels are compiled for: ``kinds.txt`` has a line for each, "kernel kind".
+
+``native/calls.py`` records them from public calls; ``native/build.py`` compiles them into the library, and
+:func:`preflow.warm_up` those that the library lacks into the cache. The module ``kernel`` says how a kind is
+written.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+KINDS = Path(__file__).with_name("kinds.txt")
+CLASS_NAME = re.compile(r"(?:<([\w.]+)>)?\(")
+
+
+def types_of(kind: str) -> list[Any]:
+    """Return Numba's types of the arguments of a kind.
+
+    Raises
+    ------
+    AttributeError, ImportError, ValueError
+        A class of tuples is gone, or has another number of members now.
+    """
+    from numba import types
+
+    scalars = {
+        "?": types.boolean,
+        "b": types.int8,
+        "B": types.uint8,
+        "h": types.int16,
+        "H": types.uint16,
+        "i": types.int32,
+        "I": types.uint32,
+        "q": types.int64,
+        "Q": types.uint64,
+        "f": types.float32,
+        "d": types.float64,
+        "n": types.none,
+    }
+    stack: list[tuple[Any, list[Any]]] = [(None, [])]
+    at = 0
+    while at < len(kind):
+        match = CLASS_NAME.match(kind, at)
+        if match:
+            tuple_class = None
+            if match[1]:
+                module, _, name = match[1].rpartition(".")
+                tuple_class = getattr(import_module(module), name)
+            stack.append((tuple_class, []))
+            at = match.end()
+        elif kind[at] == ")":
+            tuple_class, members = stack.pop()
+            if tuple_class is not None and len(members) != len(tuple_class._fields):
+                raise ValueError(f"{tuple_class.__name__} has {len(tuple_class._fields)} members")
+            stack[-1][1].append(types.BaseTuple.from_types(members, tuple_class))
+            at += 1
+        elif kind[at].isdigit():
+            layout = kind[at + 1]
+            array = types.Array(
+                scalars[kind[at + 2]], int(kind[at]), layout.upper(), readonly=layout.islower()
+            )
+            stack[-1][1].append(array)
+            at += 3
+        else:
+            stack[-1][1].append(scalars[kind[at]])
+            at += 1
+    return stack[0][1]

@@ -1,0 +1,57 @@
+"""Private copies of arrays for Numba."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic, overload
+from numba.np.arrayobj import make_array, populate_array
+
+from .private import ALIGNMENT, private
+
+
+def _copied(context: Any, builder: Any, kind: Any, value: Any, place: Any) -> Any:
+    """Return the value of an array over a copy of its entries at the address in `place`, which moves on."""
+    word = ir.IntType(64)
+    given = make_array(kind)(context, builder, value)
+    size = builder.mul(given.nitems, given.itemsize)
+    address = builder.load(place)
+    target = builder.inttoptr(address, given.data.type)
+    cgutils.raw_memcpy(builder, target, given.data, given.nitems, given.itemsize)
+    up = builder.add(size, ir.Constant(word, ALIGNMENT - 1))
+    builder.store(builder.add(address, builder.and_(up, ir.Constant(word, -ALIGNMENT))), place)
+    copy = make_array(kind)(context, builder)
+    populate_array(copy, target, given.shape, given.strides, given.itemsize, meminfo=None)
+    return copy._getvalue()
+
+
+def _copied_tuple(context: Any, builder: Any, kind: Any, value: Any, place: Any) -> Any:
+    parts = []
+    for part, part_kind in zip(cgutils.unpack_tuple(builder, value), kind.types, strict=True):
+        if isinstance(part_kind, types.Array):
+            part = _copied(context, builder, part_kind, part, place)
+        elif isinstance(part_kind, types.BaseTuple):
+            part = _copied_tuple(context, builder, part_kind, part, place)
+        parts.append(part)
+    return context.make_tuple(builder, kind, parts)
+
+
+@intrinsic
+def _private(typing_context: Any, values: Any, memory: Any) -> Any:
+    if not isinstance(values, types.BaseTuple) or not isinstance(memory, types.Array):
+        return None
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        word = ir.IntType(64)
+        begin = make_array(memory)(context, builder, arguments[1]).data
+        up = builder.add(builder.ptrtoint(begin, word), ir.Constant(word, ALIGNMENT - 1))
+        place = cgutils.alloca_once_value(builder, builder.and_(up, ir.Constant(word, -ALIGNMENT)))
+        return _copied_tuple(context, builder, values, arguments[0], place)
+
+    return values(values, memory), generate
+
+
+overload(private)(lambda values, memory: lambda values, memory: _private(values, memory))

@@ -1,0 +1,163 @@
+"""Compile ahead of the first call, in several processes: what the library lacks, into the cache."""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from queue import Empty, SimpleQueue
+
+from ..errors import InvalidInputError, MissingDependencyError
+from .kernel import PACKAGE, PLAIN, sources_of
+from .kinds import KINDS, types_of
+
+logger = logging.getLogger("preflow")
+
+#: The package of the solvers of each problem.
+PACKAGES = {
+    "max_flow": "maxflow",
+    "min_cut": "maxflow",
+    "grid_cut": "gridcut",
+    "bipartite_matching": "matching",
+    "linear_assignment": "assignment",
+}
+
+#: The kinds to compile, by module.
+Work = dict[str, list[str]]
+
+
+def warm_up(*problems: str, progress: bool = True) -> int:
+    """Compile the kernels of problems now, in parallel processes, so that no later call waits for it.
+
+    A wheel for a platform has its kernels compiled: nothing is left to do. Where the package is pure Python,
+    Numba compiles them and keeps them in the user's cache folder, as the first calls would.
+
+    Parameters
+    ----------
+    *problems : str
+        "max_flow", "min_cut", "grid_cut", "bipartite_matching", "linear_assignment"; none means all.
+    progress : bool
+        Draw a bar on standard error.
+
+    Returns
+    -------
+    int
+        How many kernels, each for one kind of arguments, were compiled or found in the cache.
+
+    Raises
+    ------
+    InvalidInputError
+        There is no such problem.
+    MissingDependencyError
+        There is something to compile, and Numba is not installed.
+
+    Notes
+    -----
+    Everything takes about six CPU minutes. What is not foreseen, for example kernels for arrays of unusual
+    dtypes, is still compiled at its first call.
+
+    Examples
+    --------
+    >>> import preflow
+    >>> preflow.warm_up("max_flow")  # doctest: +SKIP
+    """
+    for problem in problems:
+        if problem not in PACKAGES:
+            raise InvalidInputError(f"unknown problem {problem!r}; there are: {', '.join(PACKAGES)}")
+    work = lacking(problems)
+    total = sum(map(len, work.values()))
+    if total:
+        try:
+            import numba  # noqa: F401
+        except ImportError as error:
+            raise MissingDependencyError("compiling kernels", "numba", "jit") from error
+    done: Iterable[str] = compiled(work)
+    if progress and total:
+        from rich.console import Console
+        from rich.progress import track
+
+        done = track(done, "compiling kernels", total, console=Console(stderr=True))
+    for failure in done:
+        if failure:
+            logger.warning("a kernel could not be compiled: %s", failure)
+    return total
+
+
+def lacking(problems: tuple[str, ...]) -> Work:
+    """Return what the solvers of problems, or of all, call and the library lacks."""
+    packages = {PACKAGES[problem] for problem in problems or PACKAGES}
+    files = sources_of(*(file for package in packages for file in (PACKAGE / package).glob("*.py")))
+    work: Work = {}
+    for line in KINDS.read_text(encoding="utf-8").splitlines():
+        name, _, kind = line.partition(" ")
+        module, _, attribute = name.partition(":")
+        if not PLAIN and Path(PACKAGE.parent, *module.split(".")).with_suffix(".py") in files:
+            kernel = getattr(import_module(module), attribute)
+            if kind.encode() not in getattr(kernel, "functions", {}):
+                work.setdefault(module, []).append(line)
+    return work
+
+
+def compiled(work: Work) -> Iterator[str]:
+    """Compile in as many processes as there are CPUs; yield after each kind, with what went wrong."""
+    modules: SimpleQueue[str] = SimpleQueue()
+    for module in sorted(work, key=lambda module: -len(work[module])):
+        modules.put(module)
+    outcomes: SimpleQueue[str] = SimpleQueue()
+    count = min(len(work), os.cpu_count() or 1)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(PACKAGE.parent), *sys.path])}
+    workers = [
+        subprocess.Popen(
+            [sys.executable, "-m", "preflow.kernels.warm_up"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=environment,
+            text=True,
+            encoding="utf-8",
+        )
+        for _ in range(count)
+    ]
+
+    def serve(worker: subprocess.Popen[str]) -> None:
+        assert worker.stdin is not None
+        assert worker.stdout is not None
+        with suppress(Empty):
+            while True:
+                for line in work[modules.get_nowait()]:
+                    with suppress(OSError):
+                        print(line, file=worker.stdin, flush=True)
+                    answer = worker.stdout.readline()
+                    outcomes.put(answer.strip() if answer else f"{line}: the process ended")
+
+    try:
+        for worker in workers:
+            threading.Thread(target=serve, args=(worker,), daemon=True).start()
+        for _ in range(sum(map(len, work.values()))):
+            yield outcomes.get()
+    finally:
+        for worker in workers:
+            worker.kill()
+            worker.wait()
+
+
+def main() -> None:
+    """Compile the kinds that standard input names, a line each, and answer each with a line."""
+    for line in sys.stdin:
+        name, _, kind = line.strip().partition(" ")
+        module, _, attribute = name.partition(":")
+        try:
+            getattr(import_module(module), attribute).dispatcher.compile(tuple(types_of(kind)))
+            print(flush=True)
+        except Exception as error:
+            print(f"{name}: {type(error).__name__}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
