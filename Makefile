@@ -3,17 +3,24 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test fuzz lint bench clean
+.PHONY: native kinds wheel demo test fuzz lint bench clean
+
+# Compiles the kernels ahead of time: eight CPU minutes the first time, later what was edited.
+# Without a C compiler it says so, and Numba compiles them on first use.
+LIBRARY := $(BIN)/python native/build.py
 
 demo: $(VENV)/.vision
+	$(LIBRARY)
 	$(BIN)/python examples/segment_photograph.py --out demo-output
 
 test: $(VENV)/.dev
+	$(LIBRARY)
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile -m "not alone"
 	$(BIN)/python -m pytest -m alone tests
 
 SECONDS ?= 600
 fuzz: $(VENV)/.dev
+	$(LIBRARY)
 	$(BIN)/python -m tests.fuzz --seconds $(SECONDS) --out fuzz-report.json
 
 lint: $(VENV)/.dev
@@ -22,7 +29,21 @@ lint: $(VENV)/.dev
 	$(BIN)/mypy
 
 bench: $(VENV)/.bench
+	$(LIBRARY)
 	$(BIN)/preflow bench papers vision real --out bench-output
+
+native: $(VENV)/.dev
+	$(LIBRARY)
+
+# Record the kinds of arguments that public calls reach, after an edit of what kernels take.
+kinds: $(VENV)/.dev
+	$(LIBRARY) --forget
+	$(BIN)/python native/calls.py --record
+	$(LIBRARY)
+
+# The wheel for this platform, in dist/.
+wheel: $(VENV)/.dev
+	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 
 clean:
 	rm -rf $(VENV) demo-output bench-output fuzz-report.json build dist
@@ -34,13 +55,13 @@ $(VENV)/.base:
 	touch $@
 
 $(VENV)/.vision: $(VENV)/.base pyproject.toml
-	$(BIN)/python -m pip install --quiet -e '.[vision]'
+	$(BIN)/python -m pip install --quiet -e '.[build,vision]'
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.base pyproject.toml
-	$(BIN)/python -m pip install --quiet -e '.[dev,vision,networkx]'
+	$(BIN)/python -m pip install --quiet -e '.[build,dev,vision,networkx]'
 	touch $@
 
 $(VENV)/.bench: $(VENV)/.base pyproject.toml
-	$(BIN)/python -m pip install --quiet -e '.[vision,bench]'
+	$(BIN)/python -m pip install --quiet -e '.[build,vision,bench]'
 	touch $@

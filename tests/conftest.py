@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from cuda_on_cpu.device import CpuDevice
 from exploration import Runner
 from preflow.cuda import runtime
 from preflow.errors import DeviceUnavailableError
+from preflow.kernels import kernel
 
 DATA = Path(__file__).parent / "data"
 SHARED = Path(__file__).parents[2] / "shared" / "instances"
@@ -34,6 +37,44 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         builds = "sanitizer" in getattr(item, "fixturenames", ())
         if not builds and any(item.path.match(f"test_{name}.py") for name in ALONE):
             item.add_marker("alone")
+
+
+#: Where the kinds of arguments are written that public calls reach and the library of kernels lacks.
+MISSES = pytest.StashKey[Path]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let this process, and those that it starts, write down which kernels the library lacks."""
+    if "PREFLOW_MISSES" not in os.environ and kernel.native is not None:
+        descriptor, name = tempfile.mkstemp(prefix="preflow-misses-", suffix=".txt")
+        os.close(descriptor)
+        os.environ["PREFLOW_MISSES"] = name
+        config.stash[MISSES] = Path(name)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Name the kernels that the library lacks, by the first line for each."""
+    for line in missed(config):
+        terminalreporter.write_line(f"not in the library of kernels: {line}", red=True)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail if the library of kernels lacks one: whoever has the wheel without Numba gets an error there."""
+    if missed(session.config) and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Remove the list."""
+    if MISSES in config.stash:
+        config.stash[MISSES].unlink()
+        del os.environ["PREFLOW_MISSES"]
+
+
+def missed(config: pytest.Config) -> list[str]:
+    """Return the kinds, a line each, that the library lacks; none in a process that another one started."""
+    return sorted(set(config.stash[MISSES].read_text().splitlines())) if MISSES in config.stash else []
 
 
 def heed_ctrl_c() -> None:

@@ -1,0 +1,67 @@
+"""The built wheel, installed without Numba into a fresh environment with an empty home folder."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import venv
+from importlib.util import find_spec
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+from preflow.kernels import kernel
+
+ROOT = Path(__file__).resolve().parents[1]
+BUILT_WITH = ("hatchling", "numba")
+
+pytestmark = pytest.mark.skipif(
+    kernel.native is None or not all(map(find_spec, BUILT_WITH)),
+    reason="needs the library of kernels and the extra build: make native",
+)
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel; what the library in the source tree was linked from is not compiled again."""
+    folder = tmp_path_factory.mktemp("wheel")
+    build = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "-w", folder, ROOT]
+    subprocess.run(build, check=True)
+    (path,) = folder.glob("*.whl")
+    return path
+
+
+def test_wheel_has_compiled_kernels_and_does_not_need_numba(wheel: Path) -> None:
+    assert "-cp311-abi3-" in wheel.name
+    assert wheel.stat().st_size < 6 * 10**6
+    with ZipFile(wheel) as content:
+        assert sum(name.startswith("preflow/_kernels.") for name in content.namelist()) == 1
+        (name,) = (name for name in content.namelist() if name.endswith("/METADATA"))
+        needed = [
+            line for line in content.read(name).decode().splitlines() if line.startswith("Requires-Dist")
+        ]
+    assert any("numpy" in line for line in needed)
+    assert all("extra ==" in line for line in needed if "numba" in line)
+
+
+@pytest.mark.timeout(900)
+def test_first_calls_compile_nothing(wheel: Path, tmp_path: Path) -> None:
+    venv.create(tmp_path / "venv", with_pip=True)
+    python = tmp_path / "venv" / ("Scripts" if os.name == "nt" else "bin") / "python"
+    subprocess.run([python, "-m", "pip", "install", "--quiet", wheel], check=True)
+    home = tmp_path / "home"
+    home.mkdir()
+    kept = {name: value for name, value in os.environ.items() if name in ("PATH", "SYSTEMROOT", "TMPDIR")}
+    done = subprocess.run(
+        [python, "-I", ROOT / "tests" / "first_calls.py"],
+        env={**kept, "HOME": str(home), "USERPROFILE": str(home)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.splitlines()[-1] == "without Numba"
+    assert not list(home.iterdir())
