@@ -324,4 +324,4 @@ CLAIMS = {
     "matching": _claims_of_matching,
     "assignment": _claims_of_assignment,
 }
-DRIVERS = [Driver(f"corruption-{problem}", partial(make, problem=problem), check, 1.2) for problem in FIELDS]
+DRIVERS = [Driver(f"corruption-{problem}", partial(make, problem=problem), check, 0.5) for problem in FIELDS]

@@ -245,4 +245,4 @@ def _use(found: Any) -> None:
         preflow.linear_assignment(found.costs, method="serial-shortest-path", threads=1, partial=True)
 
 
-DRIVERS = [Driver("readers", make, check, share=4.0)]
+DRIVERS = [Driver("readers", make, check, share=9.0)]
