@@ -238,6 +238,10 @@ def assignments() -> Iterator[Call]:
                 f"linear_assignment {name} {given}",
                 partial(verified, preflow.linear_assignment, cost, **given),
             )
+    for factor, threads in product((1, 0.37), (1, 2)):  # auto looks at the costs
+        cost = sparse_costs(2000, factor)
+        what = f"linear_assignment sparse n=2000 factor={factor} threads={threads}"
+        yield what, partial(verified, preflow.linear_assignment, cost, threads=threads)
     metrics, sizes = ("euclidean", "sqeuclidean", "cityblock", "cosine"), ((30, 32), (30, 30), (32, 30))
     for dimension, metric, (rows, columns) in product((1, 2, 3, 5), metrics, sizes):
         ends = rng.random((rows, dimension)), rng.random((columns, dimension))
