@@ -121,8 +121,9 @@ def check_bounds_of_items(
         They are not such arrays, or not in order.
     """
     _check_status(status)
-    lower = place.to_host(checked_numbers(place, lower_bounds, "lower_bound", shape, dtype))
-    upper = place.to_host(checked_numbers(place, upper_bounds, "upper_bound", shape, dtype))
+    dtypes = (dtype,) if status == "optimal" else (dtype, np.float64)  # which infinite bounds have
+    lower = place.to_host(checked_numbers(place, lower_bounds, "lower_bound", shape, *dtypes))
+    upper = place.to_host(checked_numbers(place, upper_bounds, "upper_bound", shape, *dtypes))
     right = lower == upper if status == "optimal" else lower <= upper
     if not right.all():
         item = tuple(int(i) for i in np.argwhere(~right.astype(bool))[0])
@@ -131,10 +132,10 @@ def check_bounds_of_items(
         )
 
 
-def checked_numbers(place: HostArrays, values: Any, name: str, shape: tuple[int, ...], dtype: Any) -> Any:
+def checked_numbers(place: HostArrays, values: Any, name: str, shape: tuple[int, ...], *dtypes: Any) -> Any:
     """Return a field as :func:`checked_array` does, but let it be a NumPy array of Python's numbers."""
     if not isinstance(values, np.ndarray) or values.dtype != object:
-        return checked_array(place, values, name, shape, dtype)
+        return checked_array(place, values, name, shape, *dtypes)
     check_array(np, values, name, shape, object)
     for value in values.flat:
         checked_number(value, f"an entry of {name}")
