@@ -371,7 +371,8 @@ def take_prices(auction: Auction, state: State, thread: Any, num_threads: Any) -
     """Take the thread's share of the prices over, rounded where they are to be integers."""
     if auction.whole:
         if thread == ZERO:
-            auction.gaps[ZERO] = threshold(auction)
+            least_frequent = threshold(auction)
+            auction.gaps[ZERO] = least_frequent
         if not wait(auction.barrier, num_threads):
             return False
     fraction = auction.gaps[ZERO]

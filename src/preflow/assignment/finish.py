@@ -159,7 +159,10 @@ def _ensure_listed(cost: Any, lists: Lists, state: State, row: Any, own: Any) ->
 
 @kernel
 def lower_prices(cost: Any, lists: Lists, state: State, repair: Repair, stop: Any, counts: Any) -> Any:
-    """Make the columns of rows the best ones for them by prices alone; return the rounding error allowed."""
+    """Make the columns of rows the best ones for them by prices alone; return the rounding error allowed.
+
+    It ends where a price is below any that integers leave room for.
+    """
     queue = repair.queue
     num_rows = np.uint64(len(queue))
     head = size = ZERO
@@ -184,7 +187,10 @@ def lower_prices(cost: Any, lists: Lists, state: State, repair: Repair, stop: An
         repair.queued[row] = 0
         if state.row_match[row] == NONE:
             continue
-        own = state.matched_cost[row] - state.price[state.row_match[row]]
+        own_price = state.price[state.row_match[row]]
+        if own_price < -state.limits.far:
+            break
+        own = state.matched_cost[row] - own_price
         counts[ARC_SCANS] += _ensure_listed(cost, lists, state, row, own)
         size, looked = _excel(lists, state, repair, slack, row, head, size)
         looks -= min(looks, looked // SHARE)
@@ -217,14 +223,18 @@ def finish(
     Returns
     -------
     ending : int
-        OVERFLOW also where a row was freed and there are more columns than rows: its column may be left over
-        then, and must not have a lower price than others. Nothing here raises prices.
+        OVERFLOW where prices got too low for integers, and also where a row was freed and there are more
+        columns than rows: its column may be left over then, and must not have a lower price than others.
+        Nothing here raises prices.
     root, done : uint64
         As :func:`.shortest_paths.augment_rows` has them.
     """
     slack = lower_prices(cost, lists, state, repair, stop, counts)
     if relaxed_load(stop, 0) != 0:
         return STOPPED, ZERO, ZERO
+    for j in range(np.uint64(len(state.price))):
+        if state.price[j] < -state.limits.far:
+            return OVERFLOW, ZERO, ZERO
     freed = release_rows(cost, lists, state, slack)
     if freed > ZERO and len(state.row_match) < len(state.column_match):
         return OVERFLOW, ZERO, ZERO

@@ -24,11 +24,12 @@ from ..kernels.kernel import kernel
 from ..solving.run import Control
 from ..stats import PHASES
 from .dense_rows import ROOM, WANTED
-from .finish import finish, largest_sizes, load, make_repair, rounded
+from .finish import finish, from_scratch, largest_sizes, load, make_repair, rounded
 from .serial_shortest_path import ShortestPathOptions, number_dtype, write_solution
 from .serial_shortest_path import solve as solve_by_paths
 from .state import (
     INFEASIBLE,
+    OVERFLOW,
     SOLVED,
     Solution,
     clear,
@@ -255,7 +256,10 @@ def solve_items(
         if flow is None:
             break
         finished = one if isinstance(one, DenseCosts) and n == m else square
-        solution.ending[item] = _finish(finished, scaled_costs, flow, control, solution, item)
+        ending = _finish(finished, scaled_costs, flow, control, solution, item)
+        if ending == OVERFLOW:
+            ending = from_scratch(one, solution, item, control)
+        solution.ending[item] = ending
         if solution.ending[item] != SOLVED:
             break
     return solution
