@@ -31,7 +31,7 @@ from .drivers import DRIVERS
 from .harness import Failure, Report, corpus_text
 
 #: Seconds without a new case after which a process is taken to hang.
-HANGS = 240.0
+HANGS = 60.0
 #: Of a driver's time, what one process runs at most, relative to the whole campaign.
 SLICE = 0.5
 
