@@ -61,6 +61,7 @@ CAPACITIES: dict[str, Callable[[int], NDArray[Any]]] = {
     "int64": lambda m: rng.integers(1, 100, m) * 2**33,
     "float": lambda m: rng.random(m),
     "whole": lambda m: rng.integers(1, 100, m).astype(float),
+    "large whole": lambda m: (rng.integers(1, 100, m) * 2**33).astype(float),
     "infinite": lambda m: np.where(rng.random(m) < 0.1, np.inf, rng.random(m)),
 }
 
