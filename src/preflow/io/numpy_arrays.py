@@ -32,8 +32,8 @@ PIECE = 1 << 20
 MOST_HEADER = 1 << 16
 #: A deflated byte is at most this many bytes.
 MOST_DEFLATED = 1032
-#: What damaged headers, and damaged archives, end in beside the errors of any damaged content. Of some headers
-#: Python's parser ends in SystemError.
+#: What damaged headers, and damaged archives, end in beside the errors of any damaged content. With some
+#: headers, Python's parser ends in SystemError.
 BAD_HEADER = (SyntaxError, TokenError, TypeError, SystemError)
 BAD_ARCHIVE = (zipfile.BadZipFile, NotImplementedError, RuntimeError, KeyError, IndexError)
 
