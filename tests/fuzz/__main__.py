@@ -138,12 +138,18 @@ def plan(names: list[str], seed: int, seconds: float, jobs: int) -> deque[Work]:
 
 
 def run_all(waiting: deque[Work], jobs: int, folder: Path) -> tuple[list[Report], list[Failure]]:
-    """Run slices, `jobs` at a time."""
+    """Run slices, `jobs` at a time. Ctrl-C ends them; the slices that had ended are reported."""
     running: list[Child] = []
     reports: list[Report] = []
     failures: list[Failure] = []
     try:
         _run(waiting, running, jobs, folder, reports, failures)
+    except KeyboardInterrupt:
+        print(f"interrupted: {len(running)} processes are left out below", flush=True)
+        for child in running:
+            idle = time.monotonic() - child.moved
+            if idle > 5:
+                print(f"{child.work}: at case {child.index} for {idle:.0f} s", flush=True)
     finally:
         for child in running:
             child.process.kill()
