@@ -116,7 +116,7 @@ def interrupt_once(case: Case, instance: Any, moment: float, by_key: bool) -> fl
 @lru_cache(maxsize=1)
 def flow(name: str, small: bool) -> Any:
     """Return a network with its source and sink."""
-    families = {"rmf-wide": ("8x4", "64x32"), "rlg-long": ("8x16", "64x4096"), "ac": ("20", "1500")}
+    families = {"rmf-wide": ("8x4", "64x32"), "rlg-long": ("8x16", "64x4096"), "ac-dense": ("20", "1500")}
     if name in families:
         return FAMILIES[name].generate(families[name][not small], seed=1)
     return {"path": traps.long_path, "leaking": traps.leaking_path, "dead-end": traps.dead_end}[name](
@@ -179,7 +179,7 @@ def costs(name: str, small: bool) -> Any:
 
 
 PROBLEMS: dict[str, tuple[Callable[..., Any], Callable[..., Any], tuple[str, ...]]] = {
-    "max_flow": (preflow.max_flow, flow, ("rmf-wide", "rlg-long", "ac", "path", "leaking", "dead-end")),
+    "max_flow": (preflow.max_flow, flow, ("rmf-wide", "rlg-long", "ac-dense", "path", "leaking", "dead-end")),
     "grid_cut": (preflow.grid_cut, grid, ("sides", "volume", "source", "scattered")),
     "bipartite_matching": (
         preflow.bipartite_matching,

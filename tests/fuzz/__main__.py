@@ -33,7 +33,7 @@ from .harness import Failure, Report, corpus_text
 #: Seconds without a new case after which a process is taken to hang.
 HANGS = 60.0
 #: Of a driver's time, what one process runs at most, relative to the whole campaign.
-SLICE = 0.5
+SLICE = 0.2
 
 
 @dataclass

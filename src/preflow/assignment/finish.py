@@ -255,6 +255,13 @@ def largest_sizes(costs: DenseCosts | SparseCosts) -> NDArray[np.float64] | None
     return np.where(np.isfinite(size), size, 0.0)
 
 
+def note_largest(solution: Solution, item: int, state: State) -> None:
+    """Note the largest price that floats are rounded relative to from here on: see `Solution.largest`."""
+    if solution.largest is not None:
+        size = float(np.abs(state.price).max(initial=0.0))
+        solution.largest[item] = max(solution.largest[item], size)
+
+
 def from_scratch(costs: DenseCosts | SparseCosts, solution: Solution, item: int, control: Control) -> int:
     """Solve an item whose prices cannot be made a proof by shortest paths, and say so; return the ending."""
     if FROM_SCRATCH not in control.remarks:

@@ -24,7 +24,7 @@ from ..kernels.kernel import kernel
 from ..solving.run import Control
 from ..stats import PHASES
 from .dense_rows import ROOM, WANTED
-from .finish import finish, from_scratch, largest_sizes, load, make_repair, rounded
+from .finish import finish, from_scratch, largest_sizes, load, make_repair, note_largest, rounded
 from .serial_shortest_path import ShortestPathOptions, number_dtype, write_solution
 from .serial_shortest_path import solve as solve_by_paths
 from .state import (
@@ -297,6 +297,7 @@ def _finish(
     owner = np.empty(m, dtype=np.int64)
     owner[(flow.at & COLUMN).astype(np.int64)] = np.arange(m)
     load(state, lists, price, owner)
+    note_largest(solution, item, state)
     values = costs.values.reshape(-1) if isinstance(costs, DenseCosts) else costs.values[:0]
     ending, _, _ = finish(
         values, lists, state, make_repair(m, dtype), control.stop, control.counts, control.excess

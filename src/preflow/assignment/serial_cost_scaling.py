@@ -25,7 +25,7 @@ from ..solving.options import check_alpha, check_choice, check_flag, check_numbe
 from ..solving.run import Control
 from . import bidding, refine
 from .dense_rows import ROOM, WANTED
-from .finish import finish, from_scratch, largest_sizes, load, make_repair, rounded
+from .finish import finish, from_scratch, largest_sizes, load, make_repair, note_largest, rounded
 from .serial_shortest_path import ShortestPathOptions
 from .serial_shortest_path import solve as solve_by_paths
 from .state import (
@@ -182,10 +182,17 @@ class Item:
     """The solve of one matrix."""
 
     def __init__(
-        self, costs: DenseCosts | SparseCosts, state: State, options: CostScalingOptions, control: Control
+        self,
+        costs: DenseCosts | SparseCosts,
+        state: State,
+        options: CostScalingOptions,
+        control: Control,
+        solution: Solution,
+        index: int,
     ) -> None:
         _, n, m = costs.shape
         self.costs, self.state, self.options, self.control = costs, state, options, control
+        self.solution, self.index = solution, index
         self.rows, self.columns = n, m
         self.scaling = Scaling.of(costs.values, options, n, m)
         dtype = self.scaling.dtype
@@ -213,6 +220,7 @@ class Item:
             self.shift()
             return ending, 0, 0
         load(self.state, self.lists, price, owner)
+        note_largest(self.solution, self.index, self.state)
         free = np.zeros(1)
         repair = make_repair(self.rows, self.scaling.dtype)
         found: tuple[int, Any, Any] = finish(
@@ -369,7 +377,7 @@ def solve(
     state = make_state(n, m, dtype)
     solution = unsolved(items, n, m, dtype)._replace(largest=largest_sizes(costs))
     for index in range(items):
-        item = Item(costs.one(index), state, options, control)
+        item = Item(costs.one(index), state, options, control, solution, index)
         ending, root, done = item.solve()
         if ending == OVERFLOW:
             ending = from_scratch(item.costs, solution, index, control)

@@ -201,7 +201,8 @@ class Solution(NamedTuple):
     total : ndarray of int64 or float64, shape (items,), or None
         The sums of the costs of all pairs, if the solver has added them up.
     largest : ndarray of float64, shape (items,), or None
-        The size of each item's largest cost, if floats were rounded relative to that and not to prices.
+        The size of the largest number that each item's float costs or prices were rounded relative to, if
+        that may exceed the final prices.
     """
 
     match: NDArray[np.int64]
