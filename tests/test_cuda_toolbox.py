@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cuda_on_cpu.device import CpuDevice, Sanitizer
 from preflow.cuda.runtime import Device
 from preflow.graph.device_residual import DeviceNetwork
-from preflow.maxflow.device_survey import survey
+from preflow.maxflow.device_survey import excess_alive, survey
 from preflow.maxflow.paired_capacities import paired_capacities
 
 TOOLBOX = Path(__file__).parent / "cuda_on_cpu" / "toolbox_for_tests.cu"
@@ -98,6 +98,18 @@ def test_survey(num_vertices: int) -> None:
     assert found.excess == excess.sum()
     assert found.greatest_degree == degree.max(initial=0)
     assert found.greatest_capacity == arcs[:, 1].max(initial=0)
+
+
+@pytest.mark.parametrize("num_vertices", [0, 1, 40, 400])
+def test_excess_alive(num_vertices: int) -> None:
+    rng = np.random.default_rng(num_vertices)
+    excess = rng.integers(0, 2**50, num_vertices)
+    height = rng.integers(num_vertices, num_vertices + 3, num_vertices)
+    nothing = np.zeros(0, np.int64)
+    net = DeviceNetwork(np.zeros(num_vertices + 1, np.uint32), nothing, excess, nothing, num_vertices)
+    label = (height + rng.integers(0, 2**32, num_vertices) * 2**32).view(np.uint64)
+    device: Device = CpuDevice()  # type: ignore[assignment]
+    assert excess_alive(device, net, label) == excess[height != num_vertices + 1].sum()
 
 
 @pytest.mark.parametrize("sanitizer", [None, "thread"])

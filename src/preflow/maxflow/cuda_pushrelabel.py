@@ -32,7 +32,7 @@ from ..graph.residual import ResidualArrays
 from ..solving.options import check_count, check_flag, check_positive
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS
-from .device_survey import survey
+from .device_survey import excess_alive, survey
 from .paired_capacities import paired_capacities
 
 SOURCE = Path(__file__).with_suffix(".cu")
@@ -327,11 +327,8 @@ def push_until_done(
         if faults:
             raise SolverError(f"cuda-pushrelabel pushed more than there was: state {state.tolist()}")
         is_done = state[PHASE] == DONE
-        left = 0.0
-        if not is_done or control.stopped:
-            is_alive = heights_of(arguments) != net.num_vertices + 1
-            left = float(net.excess[is_alive].sum(dtype=np.float64))
-        control.excess[0] = left
+        going_on = not is_done or control.stopped
+        control.excess[0] = excess_alive(device, net, arguments.label) if going_on else 0.0
         if is_done:
             return state
         if state[SEARCHES] > MOST_SEARCHES:

@@ -1,4 +1,4 @@
-// The kernel of device_survey.py.
+// The kernels of device_survey.py.
 #include "lanes.cuh"
 #include "residual.cuh"
 #include "worklist.cuh"
@@ -39,4 +39,19 @@ KERNEL(survey, SurveyArguments) {
         relaxed_fetch_max(&args.found[DEGREE], degree);
         relaxed_fetch_max(&args.found[CAPACITY], capacity);
     }
+}
+
+struct AliveArguments {
+    const i64* excess;
+    const u64* label;
+    u64 num_vertices;
+    u64* found;
+};
+
+KERNEL(excess_alive, AliveArguments) {
+    u64 excess = 0;
+    for (u64 v = grid_thread(); v < args.num_vertices; v += grid_threads())
+        if (static_cast<u32>(args.label[v]) != args.num_vertices + 1) excess += static_cast<u64>(args.excess[v]);
+    excess = sum_of_warp(excess);
+    if (lane_id() == 0) relaxed_fetch_add(&args.found[0], excess);
 }

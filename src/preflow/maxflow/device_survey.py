@@ -1,4 +1,4 @@
-"""What a solver on a GPU wants to know of a residual network before it starts, in one look at it."""
+"""What a solver on a GPU wants to know of a residual network, in one look at it."""
 
 from __future__ import annotations
 
@@ -20,6 +20,15 @@ class SurveyArguments(NamedTuple):
     num_arcs: int
     near_sink: Any
     ranges: Any
+    found: Any
+
+
+class AliveArguments(NamedTuple):
+    """``AliveArguments`` in the ``.cu`` file."""
+
+    excess: Any
+    label: Any
+    num_vertices: int
     found: Any
 
 
@@ -55,3 +64,11 @@ def survey(device: Device, net: DeviceNetwork) -> Survey:
     arguments = SurveyArguments(net, len(net.arcs), near_sink, ranges, found)
     device.share(SOURCE, "survey", max(net.num_vertices, len(net.arcs)), arguments)
     return Survey(near_sink, ranges, *device.to_host(found).tolist())
+
+
+def excess_alive(device: Device, net: DeviceNetwork, label: Any) -> int:
+    """Return the excess of all vertices but those whose label has n + 1 in its lower half."""
+    found = device.xp.zeros(1, dtype=np.uint64)
+    arguments = AliveArguments(net.excess, label, net.num_vertices, found)
+    device.share(SOURCE, "excess_alive", net.num_vertices, arguments)
+    return int(device.to_host(found)[0])
