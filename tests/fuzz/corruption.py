@@ -80,7 +80,7 @@ def mutated(values: np.ndarray[Any, Any], mutation: Case) -> np.ndarray[Any, Any
         return values[:-1].copy() if values.ndim else values
     if how == "cast":
         with np.errstate(invalid="ignore"):
-            return values.astype(np.float32 if values.dtype.kind in "iub" else np.int64)
+            return values.astype(np.int64 if values.dtype.kind == "f" else np.float32)
     changed = values.copy()
     flat = changed.reshape(-1)
     if not flat.size:

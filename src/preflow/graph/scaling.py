@@ -31,6 +31,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from ..errors import CapacityOverflowError
+from .network import EXACT_FLOAT
 
 #: Relative error of :func:`float_sum`: three or four levels of sums of 256 numbers, each off by 255 * 2**-53.
 SUM_ERROR = 2.0**-43
@@ -140,12 +141,15 @@ def accepted_gap(num_arcs: int, *, single: bool = False) -> float:
     return 2.0**-20 if single else 2.0**-40 + num_arcs * 2.0**-53
 
 
-def sum_slack(size: int | float) -> float:
-    """Return by how much two sums of capacities may differ: 0 for integers.
+def sum_slack(size: int | float, claimed: int | float = 0.0) -> float:
+    """Return by how much two sums of capacities may differ: 0 for integers, also those that are floats.
 
-    `size` is the sum of the absolute values of what was added up.
+    `size` is the sum of the absolute values of what was added up. Where `claimed` is an int, all of them are
+    whole numbers, and floats are added up exactly below 2**53.
     """
-    return 0 if isinstance(size, int) else 4 * SUM_ERROR * size
+    if isinstance(size, int) or (isinstance(claimed, int) and size < EXACT_FLOAT):
+        return 0
+    return 4 * SUM_ERROR * size
 
 
 def proved_gap(upper: int | float, lower: int | float, size: int | float) -> int | float:

@@ -91,7 +91,7 @@ class GridCutResult(BoundedResult):
                 check_grid_labels(grid, solution.residual, solution.terminal, labels)
             energy = labelling_energy(network, labels)
             proved = grid.in_network_units(lower_bound(grid, solution.terminal))
-        slack = sum_slack(energy_size(network, energy))
+        slack = sum_slack(energy_size(network, energy), checked_number(self.upper_bound, "upper_bound"))
         stated = checked_number(self.gap, "the gap")
         check_bounds(self.status, self.lower_bound, self.upper_bound, slack)
         if not abs(energy - self.upper_bound) <= slack:
