@@ -134,7 +134,11 @@ def test_one_thread_of_a_team_builds_the_same(monkeypatch: pytest.MonkeyPatch) -
         network, sources, sinks = random_network(seed)
         expected = build_residual(network, sources, sinks)
         with monkeypatch.context() as patch:
-            patch.setattr(residual, "_build_pairs", lambda arcs, n, _: residual._build_together(arcs, n, 1))
+            patch.setattr(
+                residual,
+                "_build_pairs",
+                lambda arcs, n, _, wanted: residual._build_together(arcs, n, 1, wanted),
+            )
             check_same(network, expected, build_residual(network, sources, sinks))
 
 
@@ -201,7 +205,7 @@ def test_auto_builds_with_all_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         parallel_build,
         "build_pairs",
-        lambda arcs, n, threads: teams.append(threads) or build_pairs(arcs, n, threads),
+        lambda arcs, n, threads, wanted: teams.append(threads) or build_pairs(arcs, n, threads, wanted),
     )
     problem = FAMILIES["rmf-long"].generate("6x40", seed=1)
     monkeypatch.setattr(api, "usable_cpus", lambda: 4)

@@ -44,6 +44,16 @@ def labelling_energy(network: GridNetwork, labels: Any) -> int | float:
     return total.amount
 
 
+def one_sided_energy(network: GridNetwork, side: bool) -> int | float:
+    """Return the capacity of the cut that has all pixels on one side: True is the source's."""
+    capacity = network.sink_capacity if side else network.source_capacity
+    total = _Total()
+    everything = _everything(network)
+    for here, _ in _blocks(network, everything, everything):
+        total.add(capacity[here])
+    return total.amount
+
+
 def energy_size(network: GridNetwork, energy: int | float) -> int | float:
     """Return a bound on the sum of the absolute values of all that an energy adds up.
 

@@ -15,14 +15,17 @@ from ..parallel.sort import make_sorting
 from ..parallel.team import run_together
 
 
-def build_pairs(arcs: InputArcs, num_inner: int, threads: int) -> tuple[Any, ...]:
+def build_pairs(
+    arcs: InputArcs, num_inner: int, threads: int, check_wanted: Callable[[], None]
+) -> tuple[Any, ...]:
     """Return first_out, head, reverse, rank, and whether no two input arcs add to one residual arc.
 
-    What a step no longer needs is freed before the next one allocates.
+    What a step no longer needs is freed before the next allocates. `check_wanted` is called between steps.
     """
     builders = csr_build.make_builders(threads)
 
     def run(kernel: Callable[..., Any], *arguments: Any) -> list[Any]:
+        check_wanted()
         return run_together(
             lambda thread: kernel(builders, np.uint64(thread), *arguments),
             threads,
@@ -74,6 +77,7 @@ def build_pairs(arcs: InputArcs, num_inner: int, threads: int) -> tuple[Any, ...
         csr_build.place_pairs, larger_end, position, pair_first, back_first, first_out, head, reverse
     )
     del larger_end, position, order, pair_first
+    check_wanted()
 
     rank = np.empty(len(arcs.tail), dtype=np.min_scalar_type(max(most_arcs)))
     run_pieces(

@@ -8,6 +8,7 @@ the source to the sink is taken out as constant flow.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -123,6 +124,7 @@ def build_residual(
     index_dtype: type[np.unsignedinteger[Any]] | None = None,
     threads: int = 1,
     rule: Rule = EXACT,
+    check_wanted: Callable[[], None] = lambda: None,
 ) -> ResidualNetwork:
     """Build the residual network by counting sort, in O(n + m).
 
@@ -137,6 +139,8 @@ def build_residual(
         At most so many; small networks are built on one. The arrays are the same.
     rule : Rule
         How capacities become integers.
+    check_wanted : callable
+        Called between steps, of which each takes a part of the time; may raise.
 
     Raises
     ------
@@ -147,6 +151,7 @@ def build_residual(
     """
     threads = min(threads, max(1, network.num_arcs // ARCS_A_THREAD))
     solved = solved_capacities(network, sources, sinks, threads, rule)
+    check_wanted()
     if index_dtype is None:
         entries = 2 * max(network.num_arcs, network.num_vertices)
         index_dtype = np.uint32 if entries < 2**32 - 4 else np.uint64
@@ -154,10 +159,14 @@ def build_residual(
     inner = _inner_numbers(network.num_vertices, sources, sinks, index_dtype, threads)
     arcs = csr_build.InputArcs(network.tail, network.head, *solved.both(), inner)
     width = np.dtype(np.int32 if _largest(arcs, threads) <= np.iinfo(np.int32).max else np.int64).itemsize
-    pairs = (
-        _build_pairs(arcs, num_inner, width) if threads == 1 else _build_together(arcs, num_inner, threads)
-    )
+    check_wanted()
+    if threads == 1:
+        pairs = _build_pairs(arcs, num_inner, width, check_wanted)
+    else:
+        pairs = _build_together(arcs, num_inner, threads, check_wanted)
+    check_wanted()
     residual, shared = _residual_capacities(arcs, pairs, width, threads)
+    check_wanted()
     excess, sink_residual, constant = _terminal_capacities(arcs, num_inner, threads)
     first_out, head, reverse, rank = pairs[:4]
     arrays = ResidualArrays(first_out, head, reverse, residual, excess, sink_residual)
@@ -175,10 +184,12 @@ def _largest(arcs: csr_build.InputArcs, threads: int) -> int:
     return max(largest)
 
 
-def _build_together(arcs: csr_build.InputArcs, num_inner: int, threads: int) -> _Pairs:
+def _build_together(
+    arcs: csr_build.InputArcs, num_inner: int, threads: int, check_wanted: Callable[[], None]
+) -> _Pairs:
     from .parallel_build import build_pairs
 
-    first_out, head, reverse, rank, distinct = build_pairs(arcs, num_inner, threads)
+    first_out, head, reverse, rank, distinct = build_pairs(arcs, num_inner, threads, check_wanted)
     return _Pairs(first_out, head, reverse, rank, rank[:0], distinct)
 
 
@@ -235,7 +246,9 @@ class _Pairs(NamedTuple):
     distinct: bool
 
 
-def _build_pairs(arcs: csr_build.InputArcs, num_inner: int, width: int) -> _Pairs:
+def _build_pairs(
+    arcs: csr_build.InputArcs, num_inner: int, width: int, check_wanted: Callable[[], None]
+) -> _Pairs:
     """Return the pairs, with room for `width` bytes a residual arc.
 
     The sorted arcs were kept in a part of the room; no page of the rest has been touched.
@@ -247,10 +260,12 @@ def _build_pairs(arcs: csr_build.InputArcs, num_inner: int, width: int) -> _Pair
     room = np.empty(2 * count * width, dtype=np.uint8)
     order = room[: count * first.itemsize].view(first.dtype)
     csr_build.sort_by_smaller_end(arcs, first, order, num_inner)
+    check_wanted()
     group_end = first[:-1]
     first_out = np.zeros(num_inner + 1, dtype=first.dtype)
     latest = np.zeros_like(group_end)
     csr_build.count_pairs(arcs, group_end, order, latest, first_out)
+    check_wanted()
     del order
     num_arcs = int(first_out[-1])
     room.resize(max(count * first.itemsize, num_arcs * width), refcheck=False)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..certify.grid import energy_size, labelling_energy, lower_bound
+from ..certify.grid import energy_size, labelling_energy, lower_bound, one_sided_energy
 from ..cuda import runtime
 from ..cuda.runtime import Device
 from ..errors import InvalidInputError, UnsuitableMethodError
@@ -368,10 +368,12 @@ class _Solve:
 
     def best_labels(self, labels: Any) -> tuple[Any, int | float]:
         """Return the cheapest of three labellings after an unfinished solve, and its energy."""
-        whole = [self.network.xp.full(self.network.shape, side) for side in (True, False)]
-        found = [(labelling_energy(self.network, side), side) for side in (labels, *whole)]
-        energy, best = min(found, key=lambda pair: pair[0])
-        return best, energy
+        energy = labelling_energy(self.network, labels)
+        for side in (True, False):
+            whole = one_sided_energy(self.network, side)
+            if whole < energy:
+                labels, energy = self.network.xp.full(self.network.shape, side), whole
+        return labels, energy
 
     def stats(self) -> SolveStats:
         return self.control.solve_stats(self.method, self.reason, self.seconds)

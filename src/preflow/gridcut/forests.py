@@ -181,18 +181,3 @@ def plant(state: GridState, forests: Forests, first: Any, last: Any) -> None:
     """Make roots of a run of pixels, to grow from."""
     make_roots(state, forests, first, last)
     enqueue_run(forests, first, last)
-
-
-@kernel
-def plant_deficits(state: GridState, forests: Forests, first: Any, last: Any) -> None:
-    """Clear a run of pixels and make those with a deficit roots, to grow from."""
-    root = len(state.step)
-    p = first
-    while p < last:
-        forests.queued[p] = 0
-        forests.label[p] = 0
-        if state.terminal[p] < 0:
-            forests.parent[p] = root
-            forests.label[p] = -1
-            enqueue(forests, p, SINK)
-        p += ONE

@@ -36,7 +36,6 @@ from numpy.typing import NDArray
 
 from ..kernels.atomics import relaxed_load
 from ..kernels.kernel import kernel
-from ..solving.run import COUNTER_ROW
 from ..stats import ARC_SCANS, PUSHES, RELABELS
 from .forests import (
     DEPTH,
@@ -46,8 +45,6 @@ from .forests import (
     Forests,
     dequeue,
     enqueue,
-    make_forests,
-    plant_deficits,
     with_levels,
 )
 from .patience import give_up, orphans_left, spend_on_orphans, spend_on_path
@@ -253,10 +250,32 @@ def search_all(state: GridState, forests: Forests, stop: Any, counts: Any) -> Fo
 def deficits_reach(grid: Any, state: GridState) -> NDArray[np.bool_]:
     """Return for every pixel whether one with a deficit can be reached from it."""
     first, last = interior(grid)
-    forests = make_forests(state, int(last - first))
-    plant_deficits(state, forests, first, last)
-    # There is no source's forest, so nothing is pushed.
-    stop, counts = np.zeros(1, dtype=np.int64), np.zeros(COUNTER_ROW, dtype=np.uint64)
-    forests = search_all(state, forests, stop, counts)
-    reach: NDArray[np.bool_] = forests.label[first:last] < 0
-    return reach
+    reaches = np.zeros(len(state.terminal), dtype=np.uint8)
+    search_from_deficits(state, first, last, reaches, np.empty(int(last - first), dtype=np.uint64))
+    return reaches[first:last].view(np.bool_)
+
+
+@kernel
+def search_from_deficits(state: GridState, first: Any, last: Any, reaches: Any, found: Any) -> None:
+    """Mark the pixels from which one with a deficit can be reached; `found` is room for all of them.
+
+    The pixel found last is looked at next: its neighbours are mostly in the cache.
+    """
+    degree = np.uint64(len(state.step))
+    p = first
+    while p < last:
+        if state.terminal[p] < 0 and reaches[p] == 0:
+            reaches[p] = 1
+            found[ZERO] = p
+            size = ONE
+            while size > ZERO:
+                size -= ONE
+                v = found[size]
+                for direction in range(degree):
+                    d = np.uint64(direction)
+                    q = v + state.step[d]
+                    if reaches[q] == 0 and state.residual[q * degree + (d ^ ONE)] > 0:
+                        reaches[q] = 1
+                        found[size] = q
+                        size += ONE
+        p += ONE

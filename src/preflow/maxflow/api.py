@@ -316,7 +316,12 @@ class _Solve:
         network = self.network.on_host()
         with self.timed("build"):
             residual = build_residual(
-                network, self.sources, self.sinks, threads=self.build_threads, rule=rule
+                network,
+                self.sources,
+                self.sinks,
+                threads=self.build_threads,
+                rule=rule,
+                check_wanted=self.control.check_wanted,
             )
         initial_sink_residual = exact_sum(residual.arrays.sink_residual)
         with self.timed("solve"):
