@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.atomics import relaxed_load
 from ..kernels.kernel import kernel
 from ..solving.options import check_count, check_flag
 from ..solving.run import Control
@@ -112,6 +113,8 @@ def grow_from_boxes(
     `near` has the queues of a box. `boxes` are the low and high corners, shape (boxes, 2, axes).
     """
     for box in range(len(boxes)):
+        if relaxed_load(stop, 0) != 0:
+            return
         enqueue_box(near, pad, shape, boxes[box, 0], boxes[box, 1])
         # Trees from other boxes have such labels, too: an orphan among them may keep or raise its own.
         near.cursor[DEPTH + SOURCE] = levels
