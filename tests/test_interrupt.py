@@ -151,9 +151,14 @@ def test_interrupted_pieces_leave_no_thread_behind() -> None:
     interrupts = random.Random(1)
 
     def look(seconds: float) -> None:
-        signal.setitimer(signal.ITIMER_REAL, seconds)
-        while True:
-            preflow.GridNetwork.from_arrays(capacity, capacity, 1.0, threads=4)
+        # The alarm rings again: Python ignores an exception in a callback of the garbage collector, such as
+        # that of hypothesis.
+        signal.setitimer(signal.ITIMER_REAL, seconds, 0.5)
+        try:
+            while True:
+                preflow.GridNetwork.from_arrays(capacity, capacity, 1.0, threads=4)
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
 
     def threads_of_preflow() -> int:
         return sum(thread.name.startswith("preflow") for thread in threading.enumerate())
