@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner, Result
+from click.testing import CliRunner, Result
 
 import preflow
 from conftest import heed_ctrl_c

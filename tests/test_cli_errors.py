@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from preflow.cli import app
 from preflow.generators import FAMILIES

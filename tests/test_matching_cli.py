@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner, Result
+from click.testing import CliRunner, Result
 
 from preflow.cli import app
 from preflow.generators import bipartite_family

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from scipy.ndimage import gaussian_filter, shift
-from typer.testing import CliRunner
 
 from preflow.cli import app
 from preflow.errors import InvalidInputError, ParseError

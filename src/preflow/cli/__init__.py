@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
+import click
 
 from .. import __version__
 from .assignment import assign
@@ -18,36 +16,10 @@ from .matching import match
 from .problem_files import info, methods, solve, verify
 from .session import ErrorReportingGroup, interrupts, prepare_streams
 
-app = typer.Typer(
-    cls=ErrorReportingGroup, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode="rich"
-)
 
-
-def main() -> None:
-    """Run the command line."""
-    prepare_streams()
-    interrupts.start()
-    try:
-        app()
-    except SystemExit as ending:
-        if interrupts.happened and isinstance(ending.code, int):
-            interrupts.end(ending.code)
-        raise
-
-
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"preflow {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def preflow(
-    version: Annotated[
-        bool,
-        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and stop."),
-    ] = False,
-) -> None:
+@click.group(cls=ErrorReportingGroup)
+@click.version_option(__version__, message="preflow %(version)s")
+def app() -> None:
     """Maximum flow, minimum cut, matching and assignment, fast and proved.
 
     A first walk:
@@ -74,12 +46,11 @@ def preflow(
     """
 
 
-# What unknown options of `generate` mean depends on the family.
-app.command(context_settings={"ignore_unknown_options": True})(generate)
-COMMANDS = (
-    info,
+for command in (
     solve,
+    info,
     verify,
+    generate,
     match,
     assign,
     segment,
@@ -89,6 +60,17 @@ COMMANDS = (
     methods,
     warm_up,
     bench,
-)
-for command in COMMANDS:
-    app.command()(command)
+):
+    app.add_command(command)
+
+
+def main() -> None:
+    """Run the command line."""
+    prepare_streams()
+    interrupts.start()
+    try:
+        app(prog_name="preflow")
+    except SystemExit as ending:
+        if interrupts.happened and isinstance(ending.code, int):
+            interrupts.end(ending.code)
+        raise

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import click
 
-import typer
-
-ProblemFile = Annotated[
-    str, typer.Argument(metavar="FILE", help="DIMACS .max or .max.gz, or .npz; - reads DIMACS from stdin.")
-]
-Method = Annotated[str, typer.Option(help="A name from `preflow methods`, or auto.")]
-Device = Annotated[str, typer.Option(metavar="auto|cpu|cuda", help="Where to solve.")]
-Threads = Annotated[
-    int | None, typer.Option(help="CPU threads at most; all that the method can use if not given.")
-]
-MethodOptions = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--option", metavar="NAME=VALUE", help="An option of the method, A:B for a pair; may be repeated."
-    ),
-]
-TimeLimit = Annotated[
-    float | None, typer.Option(metavar="SECONDS", help="Stop then with the best found, exit code 3.")
-]
-Verify = Annotated[bool, typer.Option("--verify", help="Prove the answer, independently of the solver.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else to stdout.")]
+problem_file = click.argument(
+    "file", metavar="FILE", help="DIMACS .max or .max.gz, or .npz; - reads DIMACS from stdin."
+)
+method_option = click.option(
+    "--method", default="auto", show_default=True, help="A name from `preflow methods`, or auto."
+)
+method_options = click.option(
+    "--option",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="An option of the method, A:B for a pair; may be repeated.",
+)
+device_option = click.option(
+    "--device", default="auto", show_default=True, metavar="auto|cpu|cuda", help="Where to solve."
+)
+threads_option = click.option(
+    "--threads", type=int, help="CPU threads at most; all that the method can use if not given."
+)
+time_limit_option = click.option(
+    "--time-limit", type=float, metavar="SECONDS", help="Stop then with the best found, exit code 3."
+)
+verify_option = click.option("--verify", is_flag=True, help="Prove the answer, independently of the solver.")
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object and nothing else to stdout."
+)

@@ -5,39 +5,54 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
+from click.exceptions import Exit
 
 from ..errors import InfeasibleError, InvalidInputError
-from .arguments import AsJson, Device, Method, MethodOptions, Threads, TimeLimit, Verify
+from .arguments import (
+    device_option,
+    json_option,
+    method_option,
+    method_options,
+    threads_option,
+    time_limit_option,
+    verify_option,
+)
 from .files import STREAM, check_outputs, write_lines
-from .session import TIME_LIMIT_REACHED, solver_progress, timed
+from .session import TIME_LIMIT_REACHED, Command, solver_progress, timed
 
 if TYPE_CHECKING:
     from ..assignment.result import AssignmentResult
     from ..io.costs import CostFile
 
 
+@click.command(cls=Command)
+@click.argument("file", metavar="FILE", help="DIMACS .asn, OR-Library .txt, both perhaps .gz, or .npy.")
+@click.option("--maximize", is_flag=True, help="Find the largest total.")
+@click.option("--partial", is_flag=True, help="Where not all rows can be paired: as many as possible.")
+@method_option
+@device_option
+@threads_option
+@method_options
+@time_limit_option
+@click.option("--output", "-o", metavar="FILE", help="Write the pairs there; - is standard output.")
+@verify_option
+@json_option
 def assign(
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="DIMACS .asn, OR-Library .txt, both perhaps .gz, or .npy.")
-    ],
-    maximize: Annotated[bool, typer.Option("--maximize", help="Find the largest total.")] = False,
-    partial: Annotated[
-        bool, typer.Option("--partial", help="Where not all rows can be paired: as many as possible.")
-    ] = False,
-    method: Method = "auto",
-    device: Device = "auto",
-    threads: Threads = None,
-    option: MethodOptions = None,
-    time_limit: TimeLimit = None,
-    output: Annotated[
-        str | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write the pairs there; - is standard output."),
-    ] = None,
-    verify: Verify = False,
-    as_json: AsJson = False,
+    file: str,
+    *,
+    maximize: bool,
+    partial: bool,
+    method: str,
+    device: str,
+    threads: int | None,
+    option: tuple[str, ...],
+    time_limit: float | None,
+    output: str | None,
+    verify: bool,
+    as_json: bool,
 ) -> None:
     """Pair rows with columns at the least total cost.
 
@@ -59,7 +74,7 @@ def assign(
     if as_json and output == STREAM:
         raise InvalidInputError("--json and --output - would both write to standard output")
     check_outputs([output], [file])
-    options = dict(name_and_value(text) for text in option or ())
+    options = dict(name_and_value(text) for text in option)
     seconds: dict[str, float] = {}
     with timed(seconds, "read", f"reading {file}"):
         problem = read_costs(file)
@@ -84,9 +99,9 @@ def assign(
     lines = [json_text(facts)] if as_json else assignment_lines(facts)
     if output not in (None, STREAM) and not as_json:
         lines.append(f"wrote {output}")
-    typer.echo("\n".join(lines), err=output == STREAM)
+    click.echo("\n".join(lines), err=output == STREAM)
     if result.status != "optimal":
-        raise typer.Exit(TIME_LIMIT_REACHED)
+        raise Exit(TIME_LIMIT_REACHED)
 
 
 @contextmanager

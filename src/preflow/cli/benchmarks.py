@@ -2,84 +2,96 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
+import click
+from click.exceptions import Exit
 
 from ..errors import InvalidInputError
 from .files import check_writable, make_folder
-from .session import VERIFICATION_FAILED, interrupts, say
+from .session import VERIFICATION_FAILED, Command, interrupts, say
 
 
+@click.command(cls=Command)
+@click.argument(
+    "suites",
+    nargs=-1,
+    metavar="SUITE",
+    help="papers (the default), vision, real, cihan, cihan-small, wu-he-hong, tiny, grids, grids-"
+    "large, grids-small, matching, matching-tiny, deveci28, deveci28-small, assignment, "
+    "assignment-small, traps.",
+)
+@click.option("--out", metavar="FOLDER", help="Gets bench.json, bench.md and the profiles as pictures.")
+@click.option(
+    "--problem",
+    multiple=True,
+    metavar="NAME",
+    help="max_flow, min_cut, grid_cut, bipartite_matching or linear_assignment; may be repeated. "
+    "All if not given.",
+)
+@click.option(
+    "--method",
+    multiple=True,
+    metavar="NAME",
+    help="A method of preflow that takes part, METHOD@THREADS on so many, METHOD[NAME=VALUE,...] "
+    "with options, such as shrink=False,global_relabel=fixed:10; may be repeated.",
+)
+@click.option(
+    "--peer",
+    multiple=True,
+    metavar="NAME",
+    help="A package to compare with; may be repeated. All installed if not given.",
+)
+@click.option("--no-peers", is_flag=True, help="Measure preflow alone.")
+@click.option(
+    "--baseline",
+    default="ortools",
+    show_default=True,
+    metavar="NAME",
+    help="The contestant that the ratios are to.",
+)
+@click.option(
+    "--instance",
+    multiple=True,
+    metavar="PATTERN",
+    help="Only instances with such names, as in 'rmf*'; may be repeated.",
+)
+@click.option(
+    "--file",
+    multiple=True,
+    metavar="FILE",
+    help="A DIMACS file, folder or pattern for real and cihan, of Matrix Market for matching and "
+    "deveci28; a file of costs for assignment.",
+)
+@click.option("--repeats", default=5, show_default=True, help="Timed runs of everybody on each instance.")
+@click.option(
+    "--threads", metavar="NUMBERS", help="CPU threads for preflow, as in 4 or 1,2,4; the peers use one."
+)
+@click.option(
+    "--time-limit",
+    default=20.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="For one run, and for all timed runs of one on an instance.",
+)
+@click.option("--no-memory", is_flag=True, help="Do not measure memory: one run of everybody less.")
+@click.option("--no-plots", is_flag=True, help="Draw no profiles.")
 def bench(
-    suites: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="SUITE",
-            help="papers (the default), vision, real, cihan, cihan-small, wu-he-hong, tiny, "
-            "grids, grids-large, grids-small, matching, matching-tiny, deveci28, deveci28-small, assignment, "
-            "assignment-small, traps.",
-        ),
-    ] = None,
-    out: Annotated[
-        str | None,
-        typer.Option(metavar="FOLDER", help="Gets bench.json, bench.md and the profiles as pictures."),
-    ] = None,
-    problem: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="max_flow, min_cut, grid_cut, bipartite_matching or linear_assignment; may be repeated. "
-            "All if not given.",
-        ),
-    ] = None,
-    method: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="A method of preflow that takes part, METHOD@THREADS on so many, METHOD[NAME=VALUE,...] "
-            "with options, such as shrink=False,global_relabel=fixed:10; may be repeated.",
-        ),
-    ] = None,
-    peer: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME", help="A package to compare with; may be repeated. All installed if not given."
-        ),
-    ] = None,
-    no_peers: Annotated[bool, typer.Option("--no-peers", help="Measure preflow alone.")] = False,
-    baseline: Annotated[
-        str, typer.Option(metavar="NAME", help="The contestant that the ratios are to.")
-    ] = "ortools",
-    instance: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="PATTERN", help="Only instances with such names, as in 'rmf*'; may be repeated."
-        ),
-    ] = None,
-    file: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FILE",
-            help="A DIMACS file, folder or pattern for real and cihan, of Matrix Market for matching "
-            "and deveci28; a file of costs for assignment.",
-        ),
-    ] = None,
-    repeats: Annotated[int, typer.Option(help="Timed runs of everybody on each instance.")] = 5,
-    threads: Annotated[
-        str | None,
-        typer.Option(metavar="NUMBERS", help="CPU threads for preflow, as in 4 or 1,2,4; the peers use one."),
-    ] = None,
-    time_limit: Annotated[
-        float,
-        typer.Option(metavar="SECONDS", help="For one run, and for all timed runs of one on an instance."),
-    ] = 20.0,
-    no_memory: Annotated[
-        bool, typer.Option("--no-memory", help="Do not measure memory: one run of everybody less.")
-    ] = False,
-    no_plots: Annotated[bool, typer.Option("--no-plots", help="Draw no profiles.")] = False,
+    suites: tuple[str, ...],
+    *,
+    out: str | None,
+    problem: tuple[str, ...],
+    method: tuple[str, ...],
+    peer: tuple[str, ...],
+    no_peers: bool,
+    baseline: str,
+    instance: tuple[str, ...],
+    file: tuple[str, ...],
+    repeats: int,
+    threads: str | None,
+    time_limit: float,
+    no_memory: bool,
+    no_plots: bool,
 ) -> None:
-    """Measure preflow beside the peers that are installed.
+    """Measure preflow beside the installed peers.
 
     Everybody solves the same instances, and all values are compared:
     exit code 1 if they differ. Without --out the report is printed as
@@ -119,8 +131,8 @@ def bench(
             repeats=repeats,
             methods=method,
             peers=() if no_peers else peer,
-            instances=instance or (),
-            files=file or (),
+            instances=instance,
+            files=file,
             baseline=baseline,
             threads=None if threads is None else _thread_counts(threads),
             time_limit=time_limit,
@@ -129,8 +141,8 @@ def bench(
         )
     except BenchmarkFailedError as error:
         say(f"error: {error}")
-        raise typer.Exit(VERIFICATION_FAILED) from error
-    typer.echo(report.to_markdown({}).rstrip() if out is None else f"wrote the report to {out}")
+        raise Exit(VERIFICATION_FAILED) from error
+    click.echo(report.to_markdown({}).rstrip() if out is None else f"wrote the report to {out}")
 
 
 def _thread_counts(text: str) -> int | list[int]:

@@ -3,47 +3,70 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
+from click.exceptions import Exit
 
 from ..errors import InvalidInputError
-from .arguments import Device, Threads, TimeLimit
+from .arguments import device_option, threads_option, time_limit_option
 from .files import check_outputs
-from .session import TIME_LIMIT_REACHED, timed
+from .session import TIME_LIMIT_REACHED, Command, timed
 
 if TYPE_CHECKING:
     from ..vision.expansion import Labelling
 
-Show = Annotated[bool, typer.Option("--show", help="Print sizes and times as well.")]
-Out = Annotated[str, typer.Option("--out", "-o", metavar="PNG", help="Picture to write.")]
-Solver = Annotated[
-    str, typer.Option(metavar="NAME", help="Solver of minimum cuts (assignments): see `preflow methods`.")
-]
+show_option = click.option("--show", is_flag=True, help="Print sizes and times as well.")
+out_option = click.option("--out", "-o", required=True, metavar="PNG", help="Picture to write.")
+solver_option = click.option(
+    "--solver",
+    default="auto",
+    show_default=True,
+    metavar="NAME",
+    help="Solver of minimum cuts (assignments): see `preflow methods`.",
+)
 #: Diameter of the colour wheel in the picture of a flow, as a share of its shorter side.
 WHEEL = 0.15
 
 
+@click.command(cls=Command)
+@click.argument("left", metavar="LEFT", help="The left view: PNG, JPEG, TIFF ...")
+@click.argument("right", metavar="RIGHT", help="The right view, rectified.")
+@out_option
+@click.option(
+    "--max-disparity", type=int, required=True, metavar="PIXELS", help="Largest disparity looked for."
+)
+@click.option("--min-disparity", default=0, show_default=True, metavar="PIXELS", help="Least disparity.")
+@click.option("--smoothness", default=25.0, show_default=True, help="Weight of smoothness against likeness.")
+@click.option(
+    "--occlusions/--no-occlusions",
+    default=True,
+    show_default=True,
+    help="Find what the right view does not see.",
+)
+@click.option("--array", metavar="NPY", help="Write the disparities as numbers, too.")
+@solver_option
+@device_option
+@threads_option
+@time_limit_option
+@show_option
 def stereo(
-    left: Annotated[str, typer.Argument(metavar="LEFT", help="The left view: PNG, JPEG, TIFF ...")],
-    right: Annotated[str, typer.Argument(metavar="RIGHT", help="The right view, rectified.")],
-    out: Out,
-    max_disparity: Annotated[int, typer.Option(metavar="PIXELS", help="Largest disparity looked for.")],
-    min_disparity: Annotated[int, typer.Option(metavar="PIXELS", help="Least disparity.")] = 0,
-    smoothness: Annotated[float, typer.Option(help="Weight of smoothness against likeness.")] = 25.0,
-    occlusions: Annotated[
-        bool, typer.Option("--occlusions/--no-occlusions", help="Find what the right view does not see.")
-    ] = True,
-    array: Annotated[
-        str | None, typer.Option(metavar="NPY", help="Write the disparities as numbers, too.")
-    ] = None,
-    solver: Solver = "auto",
-    device: Device = "auto",
-    threads: Threads = None,
-    time_limit: TimeLimit = None,
-    show: Show = False,
+    left: str,
+    right: str,
+    *,
+    out: str,
+    max_disparity: int,
+    min_disparity: int,
+    smoothness: float,
+    occlusions: bool,
+    array: str | None,
+    solver: str,
+    device: str,
+    threads: int | None,
+    time_limit: float | None,
+    show: bool,
 ) -> None:
-    """Find the disparity of every pixel of a rectified stereo pair.
+    """Find the disparities of a rectified stereo pair.
 
     Pixel (x, y) of the left view is (x - disparity, y) of the right one.
     The picture is yellow where things are near, blue where they are far.
@@ -95,32 +118,56 @@ def stereo(
     _report(rows, [out, array], labellings, time_limit)
 
 
+@click.command(cls=Command)
+@click.argument("reference", metavar="FRAME", help="A frame: PNG, JPEG, TIFF ...")
+@click.argument("moving", metavar="NEXT", help="The next frame.")
+@out_option
+@click.option("--flo", metavar="FLO", help="Write the flow as numbers, too.")
+@click.option("--truth", metavar="FLO", help="Compare with this flow: mean endpoint error.")
+@click.option(
+    "--method",
+    default="expansion",
+    show_default=True,
+    metavar="expansion|assignment",
+    help="Label the frame, or match patches.",
+)
+@click.option(
+    "--max-displacement",
+    default=16,
+    show_default=True,
+    metavar="PIXELS",
+    help="Largest motion along an axis.",
+)
+@click.option(
+    "--smoothness",
+    default=50.0,
+    show_default=True,
+    help="Of expansion: weight of smoothness against likeness.",
+)
+@click.option("--patch", default=8, show_default=True, metavar="PIXELS", help="Of assignment: side, 2 to 30.")
+@solver_option
+@device_option
+@threads_option
+@time_limit_option
+@show_option
 def optical_flow(
-    reference: Annotated[str, typer.Argument(metavar="FRAME", help="A frame: PNG, JPEG, TIFF ...")],
-    moving: Annotated[str, typer.Argument(metavar="NEXT", help="The next frame.")],
-    out: Out,
-    flo: Annotated[str | None, typer.Option(metavar="FLO", help="Write the flow as numbers, too.")] = None,
-    truth: Annotated[
-        str | None, typer.Option(metavar="FLO", help="Compare with this flow: mean endpoint error.")
-    ] = None,
-    method: Annotated[
-        str,
-        typer.Option(metavar="expansion|assignment", help="Label the frame, or match patches."),
-    ] = "expansion",
-    max_displacement: Annotated[
-        int, typer.Option(metavar="PIXELS", help="Largest motion along an axis.")
-    ] = 16,
-    smoothness: Annotated[
-        float, typer.Option(help="Of expansion: weight of smoothness against likeness.")
-    ] = 50.0,
-    patch: Annotated[int, typer.Option(metavar="PIXELS", help="Of assignment: side, 2 to 30.")] = 8,
-    solver: Solver = "auto",
-    device: Device = "auto",
-    threads: Threads = None,
-    time_limit: TimeLimit = None,
-    show: Show = False,
+    reference: str,
+    moving: str,
+    *,
+    out: str,
+    flo: str | None,
+    truth: str | None,
+    method: str,
+    max_displacement: int,
+    smoothness: float,
+    patch: int,
+    solver: str,
+    device: str,
+    threads: int | None,
+    time_limit: float | None,
+    show: bool,
 ) -> None:
-    """Find the motion of every pixel from one frame to the next.
+    """Find the motion of pixels from frame to frame.
 
     In the picture the hue is the direction, as on the wheel in its lower
     right corner, and strong colours are fast.
@@ -217,6 +264,6 @@ def _report(
     stopped = any(labelling.stopped for labelling in labellings.values())
     if stopped:
         rows.append(("status", f"stopped at the time limit of {time_limit:g} s"))
-    typer.echo("\n".join(aligned([*rows, ("wrote", ", ".join(filter(None, written)))])))
+    click.echo("\n".join(aligned([*rows, ("wrote", ", ".join(filter(None, written)))])))
     if stopped:
-        raise typer.Exit(TIME_LIMIT_REACHED)
+        raise Exit(TIME_LIMIT_REACHED)

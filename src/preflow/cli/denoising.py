@@ -3,42 +3,60 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-import typer
+import click
+from click.exceptions import Exit
 
 from ..errors import InvalidInputError
-from .arguments import Device, Method, Threads, TimeLimit, Verify
+from .arguments import device_option, method_option, threads_option, time_limit_option, verify_option
 from .files import check_outputs
-from .session import TIME_LIMIT_REACHED, solver_progress, timed
+from .session import TIME_LIMIT_REACHED, Command, solver_progress, timed
 
 if TYPE_CHECKING:
     from ..vision import Denoised
 
 
+@click.command(cls=Command)
+@click.argument("image", metavar="IMAGE", help="PNG, JPEG, TIFF ...; grey or colour.")
+@click.option("--out", "-o", required=True, metavar="PNG", help="The image without its noise.")
+@click.option(
+    "--weight",
+    type=float,
+    required=True,
+    help="More gives flatter images: about the noise's deviation, with absolute about 0.3.",
+)
+@click.option(
+    "--data",
+    default="squared",
+    show_default=True,
+    metavar="squared|absolute",
+    help="Distance from the image: absolute for outliers.",
+)
+@click.option("--connectivity", default=8, show_default=True, metavar="4|8", help="Neighbours of a pixel.")
+@method_option
+@device_option
+@threads_option
+@time_limit_option
+@verify_option
+@click.option("--show", is_flag=True, help="Say how large the networks are, and what each cut took.")
 def denoise(
-    image: Annotated[str, typer.Argument(metavar="IMAGE", help="PNG, JPEG, TIFF ...; grey or colour.")],
-    out: Annotated[str, typer.Option("--out", "-o", metavar="PNG", help="The image without its noise.")],
-    weight: Annotated[
-        float,
-        typer.Option(help="More gives flatter images: about the noise's deviation, with absolute about 0.3."),
-    ],
-    data: Annotated[
-        str,
-        typer.Option(metavar="squared|absolute", help="Distance from the image: absolute for outliers."),
-    ] = "squared",
-    connectivity: Annotated[int, typer.Option(metavar="4|8", help="Neighbours of a pixel.")] = 8,
-    method: Method = "auto",
-    device: Device = "auto",
-    threads: Threads = None,
-    time_limit: TimeLimit = None,
-    verify: Verify = False,
-    show: Annotated[
-        bool, typer.Option("--show", help="Say how large the networks are, and what each cut took.")
-    ] = False,
+    image: str,
+    *,
+    out: str,
+    weight: float,
+    data: str,
+    connectivity: int,
+    method: str,
+    device: str,
+    threads: int | None,
+    time_limit: float | None,
+    verify: bool,
+    show: bool,
 ) -> None:
-    """Take the noise from an image: its total variation is traded for its distance from the image, exactly.
+    """Remove the noise from an image by total variation.
 
+    The result balances total variation and distance from the image, exactly.
     Each bit of the grey values is a minimum cut of the image's grid
     (Darbon and Sigelle 2006); colours are three images.
 
@@ -80,9 +98,9 @@ def denoise(
             result.verify()
     with timed(seconds, "write", f"writing {out}"):
         write_image(out, 255 * result.image if pixels.dtype == bool else result.image)
-    typer.echo("\n".join(_lines(result, verify, show, out, seconds)))
+    click.echo("\n".join(_lines(result, verify, show, out, seconds)))
     if result.status != "optimal":
-        raise typer.Exit(TIME_LIMIT_REACHED)
+        raise Exit(TIME_LIMIT_REACHED)
 
 
 def _lines(result: Denoised, verified: bool, show: bool, out: str, seconds: dict[str, float]) -> list[str]:

@@ -3,79 +3,94 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import typer
+import click
+from click.exceptions import Exit
 
 from ..errors import InvalidInputError
-from .arguments import Device, Method, Threads, TimeLimit, Verify
+from .arguments import device_option, method_option, threads_option, time_limit_option, verify_option
 from .files import check_outputs, is_same_file
-from .session import TIME_LIMIT_REACHED, solver_progress, timed
+from .session import TIME_LIMIT_REACHED, Command, solver_progress, timed
 
 if TYPE_CHECKING:
     from ..vision import Segmentation, Volume
 
-Seeds = list[str] | None
 
-
+@click.command(cls=Command)
+@click.argument("image", metavar="IMAGE", help="PNG, JPEG, TIFF ...; grey or colour. Or a NIfTI volume.")
+@click.option("--out", "-o", required=True, metavar="PNG", help="Picture of the object, its outline drawn.")
+@click.option("--foreground", multiple=True, metavar="SEED", help="Pixels of the object; may be repeated.")
+@click.option(
+    "--background", multiple=True, metavar="SEED", help="Pixels that are not of the object; may be repeated."
+)
+@click.option(
+    "--scribbles",
+    metavar="IMAGE",
+    help="Seeds painted on a copy of the image: red the object, blue the rest. For a volume: "
+    "NIfTI, 1 the object, 2 the rest.",
+)
+@click.option(
+    "--box", metavar="X0,Y0,X1,Y1", help="A box that the object lies in, corners included (GrabCut)."
+)
+@click.option("--brush", default=3.0, show_default=True, metavar="PIXELS", help="Diameter of strokes.")
+@click.option("--mask", metavar="FILE", help="Write the object, too: white on black in PNG; 1 in NIfTI.")
+@click.option(
+    "--smoothness",
+    default=50.0,
+    show_default=True,
+    help="Weight of the outline against the colours; more gives fewer islands.",
+)
+@click.option(
+    "--sigma", type=float, help="Contrast at which an outline is cheap; inf counts its length only."
+)
+@click.option(
+    "--connectivity", type=int, metavar="4|8|6|18|26", help="Neighbours of a pixel; 8, or 26 if not given."
+)
+@click.option(
+    "--model",
+    default="histogram",
+    show_default=True,
+    metavar="histogram|mixture",
+    help="What is learned from the seeds' colours.",
+)
+@click.option(
+    "--prior",
+    default=0.5,
+    show_default=True,
+    help="How likely a pixel is of the object before its colour is seen.",
+)
+@method_option
+@device_option
+@threads_option
+@time_limit_option
+@verify_option
+@click.option("--show", is_flag=True, help="Say how large the network is, and what each step took.")
 def segment(
-    image: Annotated[
-        str, typer.Argument(metavar="IMAGE", help="PNG, JPEG, TIFF ...; grey or colour. Or a NIfTI volume.")
-    ],
-    out: Annotated[
-        str, typer.Option("--out", "-o", metavar="PNG", help="Picture of the object, its outline drawn.")
-    ],
-    foreground: Annotated[
-        Seeds, typer.Option(metavar="SEED", help="Pixels of the object; may be repeated.")
-    ] = None,
-    background: Annotated[
-        Seeds, typer.Option(metavar="SEED", help="Pixels that are not of the object; may be repeated.")
-    ] = None,
-    scribbles: Annotated[
-        str | None,
-        typer.Option(
-            metavar="IMAGE",
-            help="Seeds painted on a copy of the image: red the object, blue the rest. For a volume: NIfTI, "
-            "1 the object, 2 the rest.",
-        ),
-    ] = None,
-    box: Annotated[
-        str | None,
-        typer.Option(
-            metavar="X0,Y0,X1,Y1", help="A box that the object lies in, corners included (GrabCut)."
-        ),
-    ] = None,
-    brush: Annotated[float, typer.Option(metavar="PIXELS", help="Diameter of strokes.")] = 3.0,
-    mask: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Write the object, too: white on black in PNG; 1 in NIfTI."),
-    ] = None,
-    smoothness: Annotated[
-        float, typer.Option(help="Weight of the outline against the colours; more gives fewer islands.")
-    ] = 50.0,
-    sigma: Annotated[
-        float | None, typer.Option(help="Contrast at which an outline is cheap; inf counts its length only.")
-    ] = None,
-    connectivity: Annotated[
-        int | None, typer.Option(metavar="4|8|6|18|26", help="Neighbours of a pixel; 8, or 26 if not given.")
-    ] = None,
-    model: Annotated[
-        str, typer.Option(metavar="histogram|mixture", help="What is learned from the seeds' colours.")
-    ] = "histogram",
-    prior: Annotated[
-        float, typer.Option(help="How likely a pixel is of the object before its colour is seen.")
-    ] = 0.5,
-    method: Method = "auto",
-    device: Device = "auto",
-    threads: Threads = None,
-    time_limit: TimeLimit = None,
-    verify: Verify = False,
-    show: Annotated[
-        bool, typer.Option("--show", help="Say how large the network is, and what each step took.")
-    ] = False,
+    image: str,
+    *,
+    out: str,
+    foreground: tuple[str, ...],
+    background: tuple[str, ...],
+    scribbles: str | None,
+    box: str | None,
+    brush: float,
+    mask: str | None,
+    smoothness: float,
+    sigma: float | None,
+    connectivity: int | None,
+    model: str,
+    prior: float,
+    method: str,
+    device: str,
+    threads: int | None,
+    time_limit: float | None,
+    verify: bool,
+    show: bool,
 ) -> None:
-    """Cut an object out of an image or a volume, from a few pixels of it and of the rest.
+    """Cut an object out of an image or a volume.
 
+    A few pixels of the object and of the rest are given as seeds.
     A seed is a box "x0,y0,x1,y1", a brush stroke through points
     "x,y x,y x,y", in pixels from the upper left corner (in a volume
     with z after each y), or a range of values ">200". Both kinds of
@@ -111,7 +126,7 @@ def segment(
     seconds: dict[str, float] = {}
     with timed(seconds, "read", f"reading {image}"):
         given = _read(image)
-        seeds = _Seeds(foreground or [], background or [], scribbles, box, brush).read(given)
+        seeds = _Seeds(foreground, background, scribbles, box, brush).read(given)
     start = time.perf_counter()
     with solver_progress() as progress:
         result = _segment(
@@ -131,9 +146,9 @@ def segment(
     with timed(seconds, "write", f"writing {out}"):
         _write(given, result, None if box else seeds, out, mask)
     lines = _lines(result, verify, out, mask)
-    typer.echo("\n".join(lines + (_details(result, seconds) if show else [])))
+    click.echo("\n".join(lines + (_details(result, seconds) if show else [])))
     if result.cut.status != "optimal":
-        raise typer.Exit(TIME_LIMIT_REACHED)
+        raise Exit(TIME_LIMIT_REACHED)
 
 
 class _Given(NamedTuple):
@@ -173,8 +188,8 @@ def _read(image: str) -> _Given:
 class _Seeds(NamedTuple):
     """Seeds as the command line has them."""
 
-    foreground: list[str]
-    background: list[str]
+    foreground: tuple[str, ...]
+    background: tuple[str, ...]
     scribbles: str | None
     box: str | None
     brush: float

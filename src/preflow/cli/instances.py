@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
 from ..errors import InvalidInputError
 from .files import STREAM, check_problem_name, check_writable, write_problem
-from .session import working
+from .session import Command, working
 
 if TYPE_CHECKING:
     from ..generators.registry import Family, Parameter, Value
@@ -18,31 +19,34 @@ if TYPE_CHECKING:
 DEFAULT_NAME = "{}.max.gz"
 
 
+# What unknown options mean depends on the family.
+@click.command(cls=Command, context_settings={"ignore_unknown_options": True})
+@click.argument(
+    "arguments",
+    nargs=-1,
+    metavar="FAMILY [SIZE] [--PARAMETER VALUE]",
+    help="A family, a size such as 64x16, and parameters of the family by name.",
+)
+@click.option("--seed", type=int, help="Seed of the random numbers, for families that draw some.")
+@click.option(
+    "--output",
+    "-o",
+    metavar="FILE",
+    help="A .max, .max.gz or .npz file; - writes DIMACS to stdout. If not given: a .max.gz file, "
+    "named after the instance, in this folder.",
+)
+@click.option(
+    "--list",
+    "list_families",
+    is_flag=True,
+    help="List the families, or the parameters of the one that is given.",
+)
 def generate(
-    arguments: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="FAMILY [SIZE] [--PARAMETER VALUE]",
-            help="A family, a size such as 64x16, and parameters of the family by name.",
-            show_default=False,
-        ),
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option(help="Seed of the random numbers, for families that draw some.")
-    ] = None,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="A .max, .max.gz or .npz file; - writes DIMACS to stdout. If not given: a .max.gz file, "
-            "named after the instance, in this folder.",
-        ),
-    ] = None,
-    list_families: Annotated[
-        bool, typer.Option("--list", help="List the families, or the parameters of the one that is given.")
-    ] = False,
+    arguments: tuple[str, ...],
+    *,
+    seed: int | None,
+    output: str | None,
+    list_families: bool,
 ) -> None:
     """Generate an instance of a classic family.
 
@@ -67,11 +71,11 @@ def generate(
     if not arguments:
         if not list_families:
             raise InvalidInputError("name a family; `preflow generate --list` shows them")
-        typer.echo("\n".join(family_table([*FAMILIES.values(), *BIPARTITE_FAMILIES.values()])))
+        click.echo("\n".join(family_table([*FAMILIES.values(), *BIPARTITE_FAMILIES.values()])))
         return
     bipartite = BIPARTITE_FAMILIES.get(arguments[0])
     if list_families:
-        typer.echo("\n".join(family_lines(bipartite or family_named(arguments[0]))))
+        click.echo("\n".join(family_lines(bipartite or family_named(arguments[0]))))
         return
     if bipartite is not None:
         _generate_graph(bipartite, arguments[1:], seed, output)
@@ -91,11 +95,11 @@ def generate(
     network = problem.network
     if file != STREAM:
         size_text = f"{counted(network.num_vertices, 'vertices')}, {counted(network.num_arcs, 'arcs')}"
-        typer.echo(f"wrote {file}: {size_text}")
+        click.echo(f"wrote {file}: {size_text}")
 
 
 def _generate_graph(
-    family: Family[BipartiteGraph], arguments: list[str], seed: int | None, output: str | None
+    family: Family[BipartiteGraph], arguments: Sequence[str], seed: int | None, output: str | None
 ) -> None:
     """Generate a bipartite graph and write it as a Matrix Market file."""
     from ..io.matrix_market import write_matrix_market
@@ -113,10 +117,12 @@ def _generate_graph(
     with working(f"writing {file}"):
         write_matrix_market(file, graph)
     size_text = f"{graph.num_rows:,} rows, {graph.num_columns:,} columns"
-    typer.echo(f"wrote {file}: {size_text}, {counted(graph.num_edges, 'edges')}")
+    click.echo(f"wrote {file}: {size_text}, {counted(graph.num_edges, 'edges')}")
 
 
-def _size_and_parameters(family: Family[Any], arguments: list[str]) -> tuple[str | None, dict[str, Value]]:
+def _size_and_parameters(
+    family: Family[Any], arguments: Sequence[str]
+) -> tuple[str | None, dict[str, Value]]:
     """Split ``64x16 --c1 3 --contrast`` into a size and parameters."""
     size: str | None = None
     given: dict[str, Value] = {}

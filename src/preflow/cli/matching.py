@@ -3,59 +3,67 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
+from click.exceptions import Exit
 
 from ..errors import InvalidInputError
-from .arguments import AsJson, Device, Method, MethodOptions, Threads, TimeLimit, Verify
+from .arguments import (
+    device_option,
+    json_option,
+    method_option,
+    method_options,
+    threads_option,
+    time_limit_option,
+    verify_option,
+)
 from .files import STREAM, check_outputs, write_lines
-from .session import TIME_LIMIT_REACHED, solver_progress, timed, working
+from .session import TIME_LIMIT_REACHED, Command, solver_progress, timed, working
 
 if TYPE_CHECKING:
     from ..matching.decomposition import DulmageMendelsohn
     from ..matching.result import MatchingResult
 
 
+@click.command(cls=Command)
+@click.argument(
+    "file",
+    metavar="FILE",
+    help="Matrix Market (.mtx), numbered from 1, or lines FROM TO (.txt), numbered from 0; plain or .gz.",
+)
+@method_option
+@click.option(
+    "--initial",
+    default="auto",
+    show_default=True,
+    help="auto, none, cheap, min-degree, karp-sipser, sinkhorn-knopp or, on a GPU, proposals.",
+)
+@device_option
+@threads_option
+@method_options
+@time_limit_option
+@click.option("--nonzeros-only", is_flag=True, help="Zeros that the file lists are no edges.")
+@click.option("--output", "-o", metavar="FILE", help="Write the matched pairs there; - is standard output.")
+@click.option("--permutation", metavar="FILE", help="Write the orders of the block triangular form there.")
+@click.option("--spy", metavar="PNG", help="Draw the matrix as it is and in block triangular form.")
+@verify_option
+@json_option
 def match(
-    file: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE",
-            help="Matrix Market (.mtx), numbered from 1, or lines FROM TO (.txt), numbered from 0; "
-            "plain or .gz.",
-        ),
-    ],
-    method: Method = "auto",
-    initial: Annotated[
-        str,
-        typer.Option(
-            help="auto, none, cheap, min-degree, karp-sipser, sinkhorn-knopp or, on a GPU, proposals."
-        ),
-    ] = "auto",
-    device: Device = "auto",
-    threads: Threads = None,
-    option: MethodOptions = None,
-    time_limit: TimeLimit = None,
-    nonzeros_only: Annotated[
-        bool, typer.Option("--nonzeros-only", help="Zeros that the file lists are no edges.")
-    ] = False,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Write the matched pairs there; - is standard output."
-        ),
-    ] = None,
-    permutation: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Write the orders of the block triangular form there."),
-    ] = None,
-    spy: Annotated[
-        str | None,
-        typer.Option(metavar="PNG", help="Draw the matrix as it is and in block triangular form."),
-    ] = None,
-    verify: Verify = False,
-    as_json: AsJson = False,
+    file: str,
+    *,
+    method: str,
+    initial: str,
+    device: str,
+    threads: int | None,
+    option: tuple[str, ...],
+    time_limit: float | None,
+    nonzeros_only: bool,
+    output: str | None,
+    permutation: str | None,
+    spy: str | None,
+    verify: bool,
+    as_json: bool,
 ) -> None:
     """Match the rows of a sparse matrix with its columns.
 
@@ -85,7 +93,7 @@ def match(
     if spy is not None:
         require_matplotlib()
     check_outputs([output, permutation, spy], [file])
-    options = dict(name_and_value(text) for text in option or ())
+    options = dict(name_and_value(text) for text in option)
     seconds: dict[str, float] = {}
     with timed(seconds, "read", f"reading {file}"):
         graph, first = read_bipartite_graph(file, explicit_zeros=not nonzeros_only)
@@ -121,9 +129,9 @@ def match(
     written = [name for name in (output, permutation, spy) if name not in (None, STREAM)]
     if written and not as_json:
         lines.append(f"wrote {', '.join(map(str, written))}")
-    typer.echo("\n".join(lines), err=output == STREAM)
+    click.echo("\n".join(lines), err=output == STREAM)
     if result.status != "optimal":
-        raise typer.Exit(TIME_LIMIT_REACHED)
+        raise Exit(TIME_LIMIT_REACHED)
 
 
 def _write_pairs(file: str, result: MatchingResult, first: int) -> None:

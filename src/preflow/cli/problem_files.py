@@ -2,32 +2,49 @@
 
 from __future__ import annotations
 
-from typing import Annotated, NoReturn
+from typing import NoReturn
 
-import typer
+import click
+from click.exceptions import Exit
 
 from ..errors import InvalidInputError, VerificationError
-from .arguments import AsJson, Device, Method, MethodOptions, ProblemFile, Threads, TimeLimit, Verify
+from .arguments import (
+    device_option,
+    json_option,
+    method_option,
+    method_options,
+    problem_file,
+    threads_option,
+    time_limit_option,
+    verify_option,
+)
 from .files import STREAM, check_outputs, read_network, read_problem, write_cut, write_flow
-from .session import TIME_LIMIT_REACHED, VERIFICATION_FAILED, solver_progress, timed, working
+from .session import TIME_LIMIT_REACHED, VERIFICATION_FAILED, Command, solver_progress, timed, working
 
 
+@click.command(cls=Command)
+@problem_file
+@method_option
+@device_option
+@threads_option
+@method_options
+@time_limit_option
+@click.option("--min-cut", is_flag=True, help="Find a minimum cut only, no flow: cheaper.")
+@click.option("--output", "-o", metavar="FILE", help="Write the flow there; - is standard output.")
+@verify_option
+@json_option
 def solve(
-    file: ProblemFile,
-    method: Method = "auto",
-    device: Device = "auto",
-    threads: Threads = None,
-    option: MethodOptions = None,
-    time_limit: TimeLimit = None,
-    min_cut: Annotated[
-        bool, typer.Option("--min-cut", help="Find a minimum cut only, no flow: cheaper.")
-    ] = False,
-    output: Annotated[
-        str | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write the flow there; - is standard output."),
-    ] = None,
-    verify: Verify = False,
-    as_json: AsJson = False,
+    file: str,
+    *,
+    method: str,
+    device: str,
+    threads: int | None,
+    option: tuple[str, ...],
+    time_limit: float | None,
+    min_cut: bool,
+    output: str | None,
+    verify: bool,
+    as_json: bool,
 ) -> None:
     """Find a maximum flow, or a minimum cut, of a file.
 
@@ -59,7 +76,7 @@ def solve(
 
     if as_json and output == STREAM:
         raise InvalidInputError("--json and --output - would both write to standard output")
-    options = dict(name_and_value(text) for text in option or ())
+    options = dict(name_and_value(text) for text in option)
     check_outputs([output], [file])
     if method != "auto":
         find_method(methods("min_cut" if min_cut else "max_flow"), method).make_options(options)
@@ -92,13 +109,16 @@ def solve(
     lines = [json_text(facts)] if as_json else solve_lines(facts)
     if output not in (None, STREAM) and not as_json:
         lines.append(f"wrote the {'cut' if min_cut else 'flow'} to {output}")
-    typer.echo("\n".join(lines), err=output == STREAM)
+    click.echo("\n".join(lines), err=output == STREAM)
     if result.status != "optimal":
-        raise typer.Exit(TIME_LIMIT_REACHED)
+        raise Exit(TIME_LIMIT_REACHED)
 
 
-def info(file: ProblemFile, as_json: AsJson = False) -> None:
-    """Describe a file: sizes, degrees, capacities, and what bounds the flow.
+@click.command(cls=Command)
+@problem_file
+@json_option
+def info(file: str, *, as_json: bool) -> None:
+    """Describe a file: sizes, degrees, capacities, bounds.
 
     No flow exceeds what the arcs out of the source can carry, nor what
     those into the sink can. Of several arcs between the same vertices all
@@ -127,17 +147,15 @@ def info(file: ProblemFile, as_json: AsJson = False) -> None:
         else:
             facts = {"instance": file, **network_facts(problem)}
     if as_json:
-        typer.echo(json_text(facts))
+        click.echo(json_text(facts))
     else:
-        typer.echo("\n".join(info_lines(facts, first_vertex=0 if file.endswith(".npz") else 1)))
+        click.echo("\n".join(info_lines(facts, first_vertex=0 if file.endswith(".npz") else 1)))
 
 
-def verify(
-    file: ProblemFile,
-    solution: Annotated[
-        str, typer.Argument(metavar="SOLUTION", help="A DIMACS solution, such as solve --output writes.")
-    ],
-) -> None:
+@click.command(cls=Command)
+@problem_file
+@click.argument("solution", metavar="SOLUTION", help="A DIMACS solution, such as solve --output writes.")
+def verify(file: str, solution: str) -> None:
     """Check that a solution is a maximum flow of a problem.
 
     Proved independently of every solver: no arc carries more than its
@@ -176,20 +194,18 @@ def verify(
         ("value", f"{claimed.value:,} arrives at the sink, as the file states"),
         ("maximum", "no residual path leads from the source to the sink"),
     ]
-    typer.echo("\n".join(["verified: a maximum flow", *aligned(proved, indent="  ")]))
+    click.echo("\n".join(["verified: a maximum flow", *aligned(proved, indent="  ")]))
 
 
 def _verification_failed(violation: str) -> NoReturn:
-    typer.echo(f"not verified: {violation}")
-    raise typer.Exit(VERIFICATION_FAILED)
+    click.echo(f"not verified: {violation}")
+    raise Exit(VERIFICATION_FAILED)
 
 
-def methods(
-    problem: Annotated[
-        str | None, typer.Argument(metavar="PROBLEM", help="max_flow, min_cut ...; all if not given.")
-    ] = None,
-) -> None:
-    """List the solvers: names, device, paper, options with defaults.
+@click.command(cls=Command)
+@click.argument("problem", required=False, metavar="PROBLEM", help="max_flow, min_cut ...; all if not given.")
+def methods(problem: str | None) -> None:
+    """List the solvers with their papers and options.
 
     A name, or one of the other names that the papers use, goes to
     solve --method; an option goes to solve --option.
@@ -204,4 +220,4 @@ def methods(
     from .reports import method_lines
 
     listed = METHODS if problem is None else {problem: methods_of(problem)}
-    typer.echo("\n".join(method_lines(listed)).rstrip())
+    click.echo("\n".join(method_lines(listed)).rstrip())

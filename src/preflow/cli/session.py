@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import logging
 import os
 import select
 import signal
 import sys
+import textwrap
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -15,8 +17,8 @@ from contextlib import ExitStack, contextmanager, suppress
 from types import FrameType
 from typing import Any, NoReturn
 
-import typer
-from typer.core import TyperGroup
+import click
+from click.exceptions import Exit
 
 from ..errors import DeviceUnavailableError, MissingDependencyError, PreflowError, VerificationError
 from ..progress import ProgressReport, Reporter, reporting
@@ -33,18 +35,27 @@ BROKEN_PIPE = 141
 PATIENCE = 1.0
 
 
-class ErrorReportingGroup(TyperGroup):
+class Command(click.Command):
+    """A command whose help shows its docstring as it is written: examples and lists keep their lines."""
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the docstring, indented."""
+        formatter.write_paragraph()
+        formatter.write(textwrap.indent(inspect.cleandoc(self.help or ""), "  ") + "\n")
+
+
+class ErrorReportingGroup(Command, click.Group):
     """Commands whose deliberate errors become one line on standard error and an exit code.
 
     Any other exception is a bug and keeps its traceback.
     """
 
-    def make_context(self, *arguments: Any, **keywords: Any) -> Any:
+    def make_context(self, *arguments: Any, **keywords: Any) -> click.Context:
         """Read the arguments, which may print the help."""
         with _errors_as_exit_codes():
             return super().make_context(*arguments, **keywords)
 
-    def invoke(self, ctx: Any) -> Any:
+    def invoke(self, ctx: click.Context) -> Any:
         """Run the command that was asked for."""
         with _errors_as_exit_codes(), _messages_on_stderr():
             return super().invoke(ctx)
@@ -60,27 +71,27 @@ def _errors_as_exit_codes() -> Iterator[None]:
             sys.stdout.flush()
     except PreflowError as error:
         say(f"error: {error}")
-        raise typer.Exit(exit_code(error)) from error
+        raise Exit(exit_code(error)) from error
     except MemoryError as error:
         say(f"error: not enough memory: {error}")
-        raise typer.Exit(BAD_INPUT) from error
+        raise Exit(BAD_INPUT) from error
     except KeyboardInterrupt as interrupt:
         say("interrupted")
-        raise typer.Exit(INTERRUPTED) from interrupt
+        raise Exit(INTERRUPTED) from interrupt
     except BrokenPipeError as error:
         _drop_output()
-        raise typer.Exit(BROKEN_PIPE) from error
+        raise Exit(BROKEN_PIPE) from error
     except OSError as error:
         if error.filename is None:  # no file that was opened by its name
             _drop_output()
         say(f"error: {error.filename or 'standard output'}: {error.strerror or error}")
-        raise typer.Exit(BAD_INPUT) from error
+        raise Exit(BAD_INPUT) from error
     except Exception as error:
         # Numba, interrupted while it compiles, may end in an error of its own instead.
-        if not interrupts.happened or isinstance(error, typer.Exit):
+        if not interrupts.happened or isinstance(error, Exit):
             raise
         say("interrupted")
-        raise typer.Exit(INTERRUPTED) from error
+        raise Exit(INTERRUPTED) from error
 
 
 def _drop_output() -> None:
@@ -187,19 +198,22 @@ def working(what: str) -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
-    from rich.console import Console
-    from rich.markup import escape
+    with ExitStack() as on_screen:
 
-    status = Console(stderr=True).status(escape(what))
-    patience = threading.Timer(PATIENCE, status.start)
-    patience.daemon = True
-    patience.start()
-    try:
-        yield
-    finally:
-        patience.cancel()
-        patience.join()
-        status.stop()
+        def show() -> None:
+            from rich.console import Console
+            from rich.markup import escape
+
+            on_screen.enter_context(Console(stderr=True).status(escape(what)))
+
+        patience = threading.Timer(PATIENCE, show)
+        patience.daemon = True
+        patience.start()
+        try:
+            yield
+        finally:
+            patience.cancel()
+            patience.join()
 
 
 @contextmanager
