@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -14,6 +15,7 @@ import preflow
 from preflow.cuda import runtime
 from preflow.errors import DeviceUnavailableError
 from preflow.solving.run import Control
+from preflow.solving.timing import what_is_compiled
 
 DIAMOND = ([0, 0, 1, 2], [1, 2, 3, 3], [3, 2, 2, 4])
 
@@ -112,3 +114,27 @@ def test_arguments_are_flat() -> None:
 
     array = np.zeros(3)
     assert list(runtime.flat_arguments(Outer(Inner(array, 2), -1))) == [array, 2, -1]
+
+
+def test_slow_compilations_are_said(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The notice, and what a progress bar shows meanwhile; nothing where CuPy has the file in its cache."""
+    shown: list[str] = []
+
+    def get_function(kernel: str) -> str:
+        end = time.monotonic() + (20 if kernel == "slow" else 0)
+        while "compiling" not in caplog.text and time.monotonic() < end:
+            time.sleep(0.001)
+        shown.append(what_is_compiled())
+        return kernel
+
+    cupy = fake_cupy()
+    cupy.RawModule = lambda **_: SimpleNamespace(get_function=get_function)
+    monkeypatch.setitem(sys.modules, "cupy", cupy)
+    path = Path(preflow.__file__).parent / "maxflow" / "cuda_lockfree.cu"
+    for kernel, patience in (("quick", 20.0), ("slow", 0.001)):
+        monkeypatch.setattr(runtime, "LONGEST_CACHE_HIT", patience)
+        runtime._function.__wrapped__(path, kernel, (), False)
+        assert caplog.text.count("compiling cuda_lockfree.cu for the GPU") == (kernel == "slow")
+    assert shown == ["cuda_lockfree.cu for the GPU"] * 2

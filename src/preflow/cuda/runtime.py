@@ -9,6 +9,8 @@ tests.
 
 from __future__ import annotations
 
+import logging
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -16,6 +18,7 @@ from contextlib import contextmanager
 from functools import cached_property, lru_cache
 from importlib import import_module
 from pathlib import Path
+from threading import Timer
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -25,6 +28,8 @@ from numpy.typing import NDArray
 from ..errors import DeviceMemoryError, DeviceUnavailableError
 from ..solving.run import Control
 from ..solving.timing import counted_as_compiling
+
+logger = logging.getLogger("preflow")
 
 HEADERS = Path(__file__).parent / "headers"
 INCLUDE = re.compile(r'^#include "([\w.]+)"\n', re.MULTILINE)
@@ -41,6 +46,9 @@ DLPACK_GPU = (2, 13)
 LEAST_CAPABILITY = 75
 #: Major version of CuPy from which on it finds the NVRTC that comes as a wheel.
 LEAST_CUPY = 14
+
+#: Seconds that CuPy takes at most to load a compiled file from its cache.
+LONGEST_CACHE_HIT = 0.3
 
 #: The GPUs that were found, by number: asking one for its properties takes more than a millisecond.
 _DEVICES: dict[int, Device] = {}
@@ -273,8 +281,22 @@ def _function(path: Path, kernel: str, constants: tuple[tuple[str, int], ...], c
     module = cupy.RawModule(
         code=source_with_headers(path), options=options, enable_cooperative_groups=cooperative
     )
-    with counted_as_compiling():
+    with counted_as_compiling(f"{path.name} for the GPU"), _announced(path.name):
         return module.get_function(kernel)
+
+
+@contextmanager
+def _announced(name: str) -> Iterator[None]:
+    """Say that a file is being compiled, once that takes longer than CuPy needs to find it in its cache."""
+    folder = os.environ.get("CUPY_CACHE_DIR", "~/.cupy/kernel_cache")
+    message = "compiling %s for the GPU, a few seconds, once; kept in %s"
+    notice = Timer(LONGEST_CACHE_HIT, logger.warning, (message, name, folder))
+    notice.daemon = True
+    notice.start()
+    try:
+        yield
+    finally:
+        notice.cancel()
 
 
 def _import_cupy() -> Any:

@@ -46,9 +46,9 @@ def compile_seconds() -> float:
 
 
 @contextmanager
-def counted_as_compiling() -> Iterator[None]:
-    """Count the time of what a compiler does in there."""
-    begin_compiling()
+def counted_as_compiling(what: str = "") -> Iterator[None]:
+    """Count the time of a compiler that runs within, for `what`."""
+    begin_compiling(what)
     try:
         yield
     finally:
