@@ -7,7 +7,7 @@
 2. LLVM optimises the bitcode for each level of CPUs and writes an object file.
 3. A C compiler links the objects with dispatch.c into ``src/preflow/_kernels.abi3.so``.
 
-Bitcode and objects are kept in ``build/native`` under a hash of the sources that they come from, so that only
+Bitcode and objects are kept in ``build/native`` under a hash of the code that they come from, so that only
 edited kernels are compiled again.
 """
 
@@ -106,18 +106,15 @@ class Translated(NamedTuple):
 
     Attributes
     ----------
-    module : str
-        The kernel's.
-    sources : str
-        The hash of what it was compiled from.
+    hashes : dict
+        Of the sources of the kernel's module, by the module's name, and of the kernel itself, by its own.
     functions : list of Function
         One for each kind.
     refused : dict
         Kinds that cannot be compiled, with the reason: the kernel has changed since they were recorded.
     """
 
-    module: str
-    sources: str
+    hashes: dict[str, str]
     functions: list[Function]
     refused: dict[str, str]
 
@@ -125,6 +122,7 @@ class Translated(NamedTuple):
 def translate(work: tuple[str, dict[str, list[str]], Path]) -> Translated:
     """Write the bitcode of a kernel for all its kinds."""
     name, kinds, objects = work
+    from preflow.kernels.fingerprint import fingerprint
     from preflow.kernels.kernel import source_hash
 
     sys.path.insert(0, str(HERE))
@@ -136,10 +134,10 @@ def translate(work: tuple[str, dict[str, list[str]], Path]) -> Translated:
     try:
         kernel = getattr(import_module(module), attribute)
     except (ImportError, AttributeError) as error:
-        return Translated(module, "", functions, dict.fromkeys(kinds, str(error)))
-    sources = source_hash(Path(str(sys.modules[module].__file__)))
+        return Translated({}, functions, dict.fromkeys(kinds, str(error)))
     for kind, calls in kinds.items():
-        digest = hashlib.sha256(f"{name} {kind} {sources} {versions()}".encode()).hexdigest()
+        depends = f"{name} {kind} {fingerprint(kernel, [kind])} {versions()}"
+        digest = hashlib.sha256(depends.encode()).hexdigest()
         symbol = f"preflow_{digest[:20]}"
         bitcode, result = objects / f"{symbol}.bc", objects / f"{symbol}.result"
         if not result.exists():
@@ -154,7 +152,9 @@ def translate(work: tuple[str, dict[str, list[str]], Path]) -> Translated:
             bitcode.write_bytes(code)
             result.write_text(text)
         functions.append(Function(name, tuple(calls), symbol, result.read_text()))
-    return Translated(module, sources, functions, refused)
+    compiled = [kind for function in functions for kind in function.kinds]
+    sources = source_hash(Path(str(sys.modules[module].__file__)))
+    return Translated({module: sources, name: fingerprint(kernel, compiled)}, functions, refused)
 
 
 # --- from bitcode to objects -----------------------------------------------------------------------------
@@ -198,7 +198,7 @@ def emit(work: tuple[str, tuple[str, str, str], Path]) -> Path:
 # --- from objects to the library -------------------------------------------------------------------------
 
 
-def table(functions: Iterable[Function], sources: dict[str, str], suffixes: list[str]) -> str:
+def table(functions: Iterable[Function], hashes: dict[str, str], suffixes: list[str]) -> str:
     """Return the C source of the library's tables."""
     functions = sorted(functions)
     lines = [
@@ -213,8 +213,8 @@ def table(functions: Iterable[Function], sources: dict[str, str], suffixes: list
         kind, result = (text.replace("?", "\\?") for text in (kind, function.result))  # no trigraphs
         lines.append(f'    {{"{name}", "{kind}", "{result}", {{{pointers}}}}},')
     lines += ["};", f"static const size_t num_entries = {len(rows)};", "static const source sources[] = {"]
-    lines += [f'    {{"{module}", "{digest}"}},' for module, digest in sorted(sources.items())]
-    lines += ["};", f"static const size_t num_sources = {len(sources)};", ""]
+    lines += [f'    {{"{name}", "{digest}"}},' for name, digest in sorted(hashes.items())]
+    lines += ["};", f"static const size_t num_sources = {len(hashes)};", ""]
     return "\n".join(lines)
 
 
@@ -308,7 +308,7 @@ def build(
     print("compiling what has changed in the kernels: at most eight CPU minutes", flush=True)
     start = time.perf_counter()
     functions: list[Function] = []
-    sources: dict[str, str] = {}
+    hashes: dict[str, str] = {}
     with ProcessPoolExecutor(jobs) as pool:
         kernels = [(name, calls, folder) for name, calls in kinds.items()]
         # Kernels of one module call the same ones, which a process compiles once.
@@ -317,7 +317,7 @@ def build(
         for done, (kernel, found) in enumerate(zip(kinds, results, strict=True), 1):
             functions += found.functions
             if found.functions:
-                sources[found.module] = found.sources
+                hashes |= found.hashes
             for kind, reason in found.refused.items():
                 refused.update((f"{kernel} {call}", reason) for call in kinds[kernel][kind])
             _progress("translating kernels", done, len(kernels), start)
@@ -339,7 +339,7 @@ def build(
             objects.append(path)
             _progress("compiling functions", len(objects), len(work), start)
     stamp.unlink(missing_ok=True)
-    link(table(functions, sources, [level[0] for level in levels]), objects, folder, check_sources, library)
+    link(table(functions, hashes, [level[0] for level in levels]), objects, folder, check_sources, library)
     if not refused:
         stamp.write_text(inputs, encoding="utf-8")
     print(

@@ -28,7 +28,7 @@ typedef struct {
     function functions[PREFLOW_LEVELS]; /* one for each level of CPUs, the lowest first */
 } entry;
 typedef struct {
-    const char *module, *hash; /* the sources that a module's kernels were compiled from */
+    const char *name, *hash; /* of the sources of a module, or of a kernel's fingerprint */
 } source;
 
 #include "entries.h" /* entries[] and num_entries, sorted by kernel; sources[] and num_sources */
@@ -315,13 +315,13 @@ static PyObject *functions_of(PyObject *module, PyObject *name) {
     return found;
 }
 
-/* Return the hash of the sources that a module's kernels were compiled from, None for an unknown module. */
-static PyObject *sources_of(PyObject *module, PyObject *name) {
+/* Return the hash of what a module or kernel was compiled from, None where it is unknown. */
+static PyObject *hash_of(PyObject *module, PyObject *name) {
     PyObject *text = PyUnicode_AsUTF8String(name);
     if (text == NULL) return NULL;
     PyObject *found = NULL;
     for (size_t i = 0; i < num_sources && !found; i++)
-        if (strcmp(sources[i].module, PyBytes_AsString(text)) == 0) found = PyUnicode_FromString(sources[i].hash);
+        if (strcmp(sources[i].name, PyBytes_AsString(text)) == 0) found = PyUnicode_FromString(sources[i].hash);
     Py_DECREF(text);
     return found ? found : Py_NewRef(Py_None);
 }
@@ -344,7 +344,7 @@ static PyObject *kind_of(PyObject *module, PyObject *arguments) {
 
 static PyMethodDef methods[] = {
     {"functions", functions_of, METH_O, "Return the kinds that a kernel was compiled for."},
-    {"sources", sources_of, METH_O, "Return the hash of the sources of a module."},
+    {"hash", hash_of, METH_O, "Return the hash of what a module or kernel was compiled from."},
     {"kind", kind_of, METH_O, "Return the kind of a tuple of arguments."},
     {NULL, NULL, 0, NULL}};
 static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "preflow._kernels", NULL, -1, methods,

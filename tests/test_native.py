@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -161,22 +162,60 @@ def test_without_numba_a_kernel_that_is_not_compiled_is_a_clear_error() -> None:
     assert "preflow[jit]" in done.stdout
 
 
+SOLVER = "maxflow/serial_highest_label.py"
+DOCSTRING = r'(def first_stage[^\0]*?""")([^\0]*?)"""\n'
+#: Edits of a file: a pattern, its replacement, and whether ``first_stage`` compiles to something else.
+EDITS = {
+    "nothing": ("kernels/bfs.py", "^", "", False),
+    "a comment": ("kernels/bfs.py", "^", "# edited\n", False),
+    "a docstring": (SOLVER, DOCSTRING, r'\1Edited. \2"""\n', False),
+    "code elsewhere": (SOLVER, r"\Z", "\n\ndef more() -> int:\n    return 1\n", False),
+    "its code": (SOLVER, DOCSTRING, r'\1\2"""\n    0\n', True),
+    "a callee": ("kernels/bfs.py", r'("""\n)(?=    [^\0])', r"\1    0\n", True),
+    "fields": ("graph/residual.py", r"\n    head: NDArray", r"\n    more: int\n    head: NDArray", True),
+}
+
+
 @needs_library
-def test_a_library_of_other_sources_is_not_used(tmp_path: Path) -> None:
+@pytest.mark.parametrize("edit", EDITS)
+def test_what_an_edit_changes_is_not_taken_from_the_library(edit: str, tmp_path: Path) -> None:
+    name, pattern, replacement, is_other = EDITS[edit]
+    package = tmp_path / "preflow"
+    shutil.copytree(ROOT / "src" / "preflow", package, ignore=shutil.ignore_patterns("__pycache__"))
+    text = (package / name).read_text(encoding="utf-8")
+    edited = re.sub(pattern, replacement, text)
+    assert (edited == text) == (edit == "nothing")
+    (package / name).write_text(edited, encoding="utf-8")
     code = (
-        "import preflow.maxflow.serial_highest_label as solver, preflow.matching.state as other\n"
-        "print([len(kernel.functions) > 0 for kernel in (solver.first_stage, other.match_rows)])"
+        "from preflow.kernels import kernel\n"
+        "from preflow.maxflow.serial_highest_label import first_stage as solver\n"
+        "from preflow.matching.state import match_rows as other\n"
+        "for each in solver, other:\n"
+        "    functions = each.functions or each._of_other_sources\n"
+        "    print(bool(functions) and (bool(each.functions) or kernel._is_unchanged(each, functions)))"
     )
-    for edit in ("", "\n# edited\n"):
-        package = tmp_path / f"edited{len(edit)}" / "preflow"
-        shutil.copytree(ROOT / "src" / "preflow", package, ignore=shutil.ignore_patterns("__pycache__"))
-        with (package / "kernels" / "bfs.py").open("a", encoding="utf-8") as callee:
-            callee.write(edit)
-        environment = {**os.environ, "PYTHONPATH": str(package.parent)}
-        done = subprocess.run(
-            [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
-        )
-        assert done.stdout.strip() == str([not edit, True])
+    environment = {**os.environ, "PYTHONPATH": str(package.parent)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == [str(not is_other), "True"]
+
+
+@needs_library
+def test_an_edited_module_still_calls_the_library(tmp_path: Path) -> None:
+    package = tmp_path / "preflow"
+    shutil.copytree(ROOT / "src" / "preflow", package, ignore=shutil.ignore_patterns("__pycache__"))
+    with (package / "kernels" / "bfs.py").open("a", encoding="utf-8") as callee:
+        callee.write("# edited\n")
+    code = (
+        "import sys, preflow; print(preflow.max_flow(([0, 1], [1, 2], [3, 2]), 0, 2).value)\n"
+        "print('numba' in sys.modules)"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(package.parent), "PREFLOW_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["2", "False"]
 
 
 def test_warm_up_compiles_what_the_library_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

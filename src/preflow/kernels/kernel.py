@@ -19,7 +19,7 @@ import os
 import re
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -105,7 +105,15 @@ def _is_current(module: str) -> bool:
     if not native.CHECK_SOURCES:
         return True
     file = getattr(sys.modules.get(module), "__file__", None)
-    return file is not None and native.sources(module) == source_hash(Path(file))
+    return file is not None and native.hash(module) == source_hash(Path(file))
+
+
+def _is_unchanged(kernel: Kernel, functions: Iterable[bytes]) -> bool:
+    """Return whether a kernel of an edited module still is what the library has."""
+    from .fingerprint import fingerprint
+
+    found: bool = native.hash(kernel.name) == fingerprint(kernel, [kind.decode() for kind in functions])
+    return found
 
 
 #: Modules whose overloads Numba has not loaded yet.
@@ -129,17 +137,17 @@ class Intrinsic:
     """A function that only kernels call; ``<module>_numba`` defines it."""
 
     def __init__(self, module: str, name: str) -> None:
-        self._module, self._name = f"{module}_numba", name
+        self.module, self.name = module, name
 
     def __call__(self, *arguments: Any) -> Any:
         """Raise TypeError: there is no form of it for Python."""
-        raise TypeError(f"only a kernel calls {self._name}")
+        raise TypeError(f"only a kernel calls {self.name}")
 
     @property
     def _numba_type_(self) -> Any:
         from numba.core.registry import cpu_target
 
-        intrinsic = getattr(import_module(self._module), self._name)
+        intrinsic = getattr(import_module(f"{self.module}_numba"), self.name)
         return cpu_target.typing_context.resolve_value_type(intrinsic)
 
 
@@ -170,12 +178,19 @@ class Kernel(_NoLibrary if native is None else native.Entry):  # type: ignore[mi
     def __init__(self, function: Callable[..., Any]) -> None:
         self.name = f"{function.__module__}:{function.__qualname__}"
         functions = {} if native is None else native.functions(self.name)
-        super().__init__(functions if functions and _is_current(function.__module__) else {})
+        edited = bool(functions) and not _is_current(function.__module__)
+        super().__init__({} if edited else functions)
+        self._of_other_sources = functions if edited else {}
         functools.update_wrapper(self, function)
         self.py_func = function
 
     def compiled(self, *arguments: Any, **named: Any) -> Any:
-        """Call the function that Numba compiles."""
+        """Call the function of the library if an edit left the kernel as it was, else the one of Numba."""
+        if self._of_other_sources:
+            library, self._of_other_sources = self._of_other_sources, {}
+            if _is_unchanged(self, library):
+                self.functions.update(library)
+                return self(*arguments, **named)
         outcome = self.dispatcher(*arguments, **named)
         if native is not None and "PREFLOW_MISSES" in os.environ:
             self._record_miss(arguments, sys._getframe(1).f_globals.get("__name__", ""))
@@ -188,7 +203,7 @@ class Kernel(_NoLibrary if native is None else native.Entry):  # type: ignore[mi
         was edited since the library was built.
         """
         module = self.py_func.__module__
-        edited = native.sources(module) is not None and not _is_current(module)
+        edited = native.hash(module) is not None and not _is_current(module)
         if module.startswith("preflow.") and caller.startswith(("preflow.", "calls")) and not edited:
             with open(os.environ["PREFLOW_MISSES"], "a", encoding="utf-8") as file:
                 file.write(f"{self.name} {native.kind(arguments)}\n")
