@@ -20,7 +20,7 @@ from records import write_rows
 import preflow
 from preflow.cuda import runtime
 from preflow.generators import noisy_grid, spiral, vessel_tree
-from preflow.generators.contrast import contrast_capacity
+from preflow.graph.contrast import contrast_capacity
 from preflow.graph.grid import GridNetwork
 from preflow.graph.integer_grid import integer_grid
 from preflow.gridcut.tiling import tiling_of

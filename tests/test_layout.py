@@ -16,6 +16,7 @@ PACKAGE = Path(preflow.__file__).parent
 #: Later entries may import earlier ones only; entries of one row never import each other.
 LAYERS = [
     ["errors"],
+    ["checks"],
     ["stats"],
     ["progress"],
     ["solving"],
@@ -87,7 +88,7 @@ def test_public_names_exist_and_unknown_ones_do_not() -> None:
     for name in preflow.__all__:
         assert getattr(preflow, name) is not None
     assert set(preflow.__all__) == set(dir(preflow))
-    with pytest.raises(AttributeError, match="no attribute 'maximum_flow'"):
+    with pytest.raises(AttributeError, match="attribute maximum_flow"):
         _ = preflow.maximum_flow  # type: ignore[attr-defined]
 
 

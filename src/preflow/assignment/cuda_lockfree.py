@@ -25,7 +25,7 @@ from ..cuda import runtime
 from ..cuda.runtime import Device
 from ..errors import SolverError
 from ..graph.costs import DenseCosts, SparseCosts
-from ..solving.options import check_alpha, check_count, check_flag, check_positive
+from ..solving.options import check_alpha, check_count, check_flag, check_positive_integer
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABELS
 from .flow_scaling import Arcs, Flow, Scaled, make_flow, refine_all, solve_items
@@ -64,8 +64,8 @@ class CudaLockFreeOptions:
 
     def __post_init__(self) -> None:
         check_alpha(self.alpha)
-        check_positive("cycles", self.cycles)
-        check_positive("block_threads", self.block_threads)
+        check_positive_integer("cycles", self.cycles)
+        check_positive_integer("block_threads", self.block_threads)
         check_flag("arc_fixing", self.arc_fixing)
         check_count("price_updates", self.price_updates)
 

@@ -39,7 +39,7 @@ from ..errors import InvalidInputError, SolverError
 from ..graph.device_costs import DeviceCosts
 from ..graph.device_points import DevicePoints
 from ..graph.placement import require_memory
-from ..solving.options import check_count, check_positive
+from ..solving.options import check_count, check_positive_integer
 from ..solving.run import Control
 from ..stats import ARC_SCANS, AUGMENTATIONS
 from .device_solution import DeviceSolution, make_solution
@@ -92,7 +92,7 @@ class CudaShortestPathOptions:
 
     def __post_init__(self) -> None:
         for name in ("room", "sweeps"):
-            check_positive(name, getattr(self, name))
+            check_positive_integer(name, getattr(self, name))
         check_count("bids", self.bids)
         if self.lanes not in LANES:
             raise InvalidInputError(f"option lanes is 0 or a power of two up to 32, got {self.lanes!r}")

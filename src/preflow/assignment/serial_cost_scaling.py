@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..graph.costs import LARGEST_INTEGER, DenseCosts, SparseCosts
-from ..solving.options import check_alpha, check_choice, check_flag, check_number
+from ..solving.options import check_alpha, check_choice, check_flag, check_number_between
 from ..solving.run import Control
 from . import bidding, refine
 from .dense_rows import ROOM, WANTED
@@ -95,7 +95,7 @@ class CostScalingOptions:
         for name in ("skip", "double_push", "price_updates", "arc_fixing"):
             check_flag(name, getattr(self, name))
         check_alpha(self.alpha)
-        check_number("resolution", self.resolution, 1e-12, 1.0)
+        check_number_between("resolution", self.resolution, 1e-12, 1.0)
 
     @property
     def by_bids(self) -> bool:

@@ -21,7 +21,7 @@ import numpy as np
 from ..graph.costs import DenseCosts, SparseCosts
 from ..graph.point_costs import PointCosts
 from ..kernels.kernel import kernel
-from ..solving.options import MOST, check_flag, check_number
+from ..solving.options import MOST, check_flag, check_number_between
 from ..solving.run import Control
 from ..stats import ARC_SCANS
 from .dense_rows import ROOM, WANTED, list_row, reduce_columns
@@ -84,7 +84,7 @@ class ShortestPathOptions:
         check_flag("column_reduction", self.column_reduction)
         check_flag("lists", self.lists)
         check_flag("auction", self.auction)
-        check_number("row_reduction", self.row_reduction, 0, MOST)
+        check_number_between("row_reduction", self.row_reduction, 0, MOST)
 
 
 class Work(NamedTuple):

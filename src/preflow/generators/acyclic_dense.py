@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..checks import check_integer
 from ..graph.network import FlowNetwork, MaxFlowProblem
-from .parameters import check_capacity, check_integer, instance_name, seeded
+from .parameters import check_capacity, instance_name, seeded
 
 
 def ac_dense(n: int, *, max_capacity: int = 1_000_000, seed: int = 0) -> MaxFlowProblem:

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import check_integer, check_number
 from ..errors import InvalidInputError
 from ..graph.bipartite import BipartiteGraph
-from .parameters import check_integer, check_number, seeded
+from .parameters import seeded
 
 #: Probabilities of three quadrants of an RMAT graph; the fourth has the rest.
 RMAT_QUADRANTS = (0.57, 0.19, 0.19)

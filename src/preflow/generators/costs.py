@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import check_integer, check_number
 from ..errors import InvalidInputError
-from .parameters import check_integer, check_number, seeded
+from .parameters import seeded
 from .sampling import distinct_rows
 
 if TYPE_CHECKING:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..checks import check_integer
 from ..errors import InvalidInputError
 from ..graph.network import FlowNetwork, MaxFlowProblem
-from .parameters import check_capacity, check_integer, instance_name, seeded
+from .parameters import check_capacity, instance_name, seeded
 
 
 def rmf(

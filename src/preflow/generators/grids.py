@@ -13,11 +13,12 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from ..checks import check_integer
 from ..errors import InvalidInputError
+from ..graph.contrast import contrast_capacity
 from ..graph.grid import GridNetwork
 from ..graph.neighbourhood import half_neighbourhood
-from .contrast import contrast_capacity
-from .parameters import check_integer, seeded
+from .parameters import seeded
 from .vision import noisy_field
 
 #: Share of the distance between two turns of the spiral that its corridor takes; the wall takes the rest.

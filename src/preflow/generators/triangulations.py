@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import check_integer
 from ..graph.bipartite import BipartiteGraph
 from .bipartite import distinct, simple_graph
-from .parameters import check_integer, seeded
+from .parameters import seeded
 
 #: How far beyond a patch its points are repeated to triangulate it, in distances of neighbours; empty circles
 #: have diameters of a few.

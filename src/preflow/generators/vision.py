@@ -13,11 +13,12 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..checks import check_integer, check_number
 from ..errors import CapacityOverflowError, InvalidInputError
+from ..graph.contrast import contrast_of_channels, finite_array
 from ..graph.neighbourhood import half_neighbourhood, pair_boxes
 from ..graph.network import EXACT_FLOAT, FlowNetwork, MaxFlowProblem
-from .contrast import contrast_of_channels, finite_array
-from .parameters import check_integer, check_number, instance_name, seeded
+from .parameters import instance_name, seeded
 
 #: Neighbours of a pixel that have a name in the field: nearest ones, or all that share a corner.
 CONNECTIVITIES = {2: (4, 8), 3: (6, 18, 26)}

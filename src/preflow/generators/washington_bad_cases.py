@@ -10,8 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import check_integer
 from ..graph.network import FlowNetwork, MaxFlowProblem
-from .parameters import check_integer, instance_name
+from .parameters import instance_name
 
 #: The capacity of arcs that are not meant to bind, in the DIMACS files.
 VERY_BIG = 1_000_000

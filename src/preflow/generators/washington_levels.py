@@ -10,9 +10,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import check_integer
 from ..errors import InvalidInputError
 from ..graph.network import FlowNetwork, MaxFlowProblem
-from .parameters import check_capacity, check_integer, instance_name, seeded
+from .parameters import check_capacity, instance_name, seeded
 from .sampling import distinct_rows
 
 DEFAULT_CAPACITY = 10_000

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from ..checks import check_integer
 from ..graph.network import FlowNetwork, MaxFlowProblem
-from .parameters import check_integer, instance_name, seeded
+from .parameters import instance_name, seeded
 from .sampling import distinct_rows
 
 MAX_CAPACITY = 1_000_000

@@ -43,7 +43,7 @@ from numpy.typing import NDArray
 from ..cuda.runtime import Device
 from ..errors import InvalidInputError, SolverError
 from ..graph.integer_grid import IntegerGrid
-from ..solving.options import check_choice, check_flag, check_positive
+from ..solving.options import check_choice, check_flag, check_positive_integer
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABELS
 from .direction_major import DeviceGrid, make_search, make_state, note_total_excess, search_at_rest, solution
@@ -101,7 +101,7 @@ class BlockingOptions:
         check_choice("relabel", self.relabel, ("local", "lockstep"))
         check_choice("stopping", self.stopping, ("exact", "published"))
         for name in ("pushes", "patience", "rounds", "block_width", "block_height"):
-            check_positive(name, getattr(self, name))
+            check_positive_integer(name, getattr(self, name))
         if self.block_width * self.block_height > 1024:
             raise InvalidInputError(
                 f"options block_width and block_height multiply to 1024 at most, got {self.block_width} and "

@@ -35,7 +35,7 @@ import numpy as np
 
 from ..cuda.runtime import WATCH_WORDS, Device
 from ..graph.integer_grid import IntegerGrid
-from ..solving.options import check_positive
+from ..solving.options import check_positive_integer
 from ..solving.run import Control
 from ..stats import ARC_SCANS, PUSHES, RELABELS
 from .direction_major import DeviceGrid, make_search, make_state, note_total_excess, search_at_rest, solution
@@ -59,7 +59,7 @@ class CudaGridLockFreeOptions:
     cycles: int = 64
 
     def __post_init__(self) -> None:
-        check_positive("cycles", self.cycles)
+        check_positive_integer("cycles", self.cycles)
 
 
 class Steps(NamedTuple):

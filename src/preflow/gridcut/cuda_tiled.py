@@ -30,7 +30,7 @@ from ..cuda import runtime
 from ..cuda.runtime import Device
 from ..graph.integer_grid import IntegerGrid
 from ..graph.placement import require_memory
-from ..solving.options import check_count, check_positive
+from ..solving.options import check_count, check_positive_integer
 from ..solving.run import Control
 from .slabs import solve_in_slabs
 from .solution import GridFlow, GridSolution
@@ -70,7 +70,7 @@ class TiledOptions:
         for name in ("waves", "rounds"):
             value = getattr(self, name)
             if value is not None:
-                check_positive(name, value)
+                check_positive_integer(name, value)
         check_count("rounds_percent", self.rounds_percent)
         check_count("slab_bytes", self.slab_bytes)
 

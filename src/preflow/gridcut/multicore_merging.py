@@ -31,7 +31,7 @@ from ..parallel.barrier import PATIENCE, make_barrier, wait
 from ..parallel.delays import delay
 from ..parallel.pieces import run_pieces
 from ..parallel.team import run_solver, share_of
-from ..solving.options import check_flag, check_positive
+from ..solving.options import check_flag, check_positive_integer
 from ..solving.run import Control
 from ..stats import PUSHES, RELABELS
 from .blocks import (
@@ -101,7 +101,7 @@ class MergingOptions:
         check_patience(self.patience)
         check_flag("repartition", self.repartition)
         if self.blocks is not None:
-            check_positive("blocks", self.blocks)
+            check_positive_integer("blocks", self.blocks)
 
 
 class Merging(NamedTuple):

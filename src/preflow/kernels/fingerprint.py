@@ -56,9 +56,13 @@ def _globals(function: FunctionType) -> Iterator[tuple[str, Any]]:
     codes: list[CodeType] = [function.__code__]
     for code in codes:
         codes += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
-    for name in sorted({name for code in codes for name in code.co_names}):
-        if name in function.__globals__:
-            yield name, function.__globals__[name]
+    names = sorted({name for code in codes for name in code.co_names})
+    for name in names:
+        value = function.__globals__.get(name, function)
+        if isinstance(value, ModuleType) and f"{value.__name__}.".startswith("preflow."):
+            yield from ((f"{name}.{each}", vars(value)[each]) for each in names if each in vars(value))
+        elif value is not function:
+            yield name, value
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         yield name, cell.cell_contents
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from ..errors import InvalidInputError
 from ..graph.device_bipartite import DeviceBipartiteGraph
-from ..solving.options import check_positive
+from ..solving.options import check_positive_integer
 from ..solving.run import Control
 from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES
 from .on_device import ARRIVAL_WORDS, PHASE, count_free, launches, require_room
@@ -61,7 +61,7 @@ class MultiSourceBfsOptions:
     def __post_init__(self) -> None:
         if self.lanes not in LANES:
             raise InvalidInputError(f"option lanes is a power of two up to 32, got {self.lanes!r}")
-        check_positive("few", self.few)
+        check_positive_integer("few", self.few)
 
 
 class Arguments(NamedTuple):

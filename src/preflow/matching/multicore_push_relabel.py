@@ -38,7 +38,7 @@ from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.clock import now
 from ..kernels.kernel import kernel
 from ..parallel.native_team import Crew, address_of, entry_of, lead, run_natively
-from ..solving.options import UNLIMITED, check_number, limit
+from ..solving.options import UNLIMITED, check_number_between, limit
 from ..solving.run import Control
 from ..stats import (
     GLOBAL_RELABELS,
@@ -105,7 +105,7 @@ class MulticorePushRelabelOptions(PushRelabelOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_number("search_share", self.search_share, 0.0, 1.0)
+        check_number_between("search_share", self.search_share, 0.0, 1.0)
 
 
 @kernel

@@ -38,7 +38,7 @@ from ..graph.device_residual import DeviceNetwork, from_device, to_device
 from ..graph.residual import ResidualArrays
 from ..kernels.bfs import distances_to_sink
 from ..kernels.buckets import active_excess
-from ..solving.options import check_flag, check_positive
+from ..solving.options import check_flag, check_positive_integer
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS
 from .edge_coloring import color_edges
@@ -72,7 +72,7 @@ class ColoringOptions:
     weighted: bool = False
 
     def __post_init__(self) -> None:
-        check_positive("cycles", self.cycles)
+        check_positive_integer("cycles", self.cycles)
         check_flag("weighted", self.weighted)
 
 

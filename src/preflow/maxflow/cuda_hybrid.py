@@ -32,7 +32,7 @@ from ..graph.residual import ResidualArrays
 from ..kernels.bfs import distances_to_sink
 from ..kernels.buckets import active_excess
 from ..kernels.kernel import kernel
-from ..solving.options import check_flag, check_positive
+from ..solving.options import check_flag, check_positive_integer
 from ..solving.run import Control
 from ..stats import PUSHES
 from .cuda_lockfree import count_search, launch_steps, make_steps, read_counts, relabel_time
@@ -57,7 +57,7 @@ class HybridOptions:
     cancel_steep_arcs: bool = False
 
     def __post_init__(self) -> None:
-        check_positive("cycles", self.cycles)
+        check_positive_integer("cycles", self.cycles)
         check_flag("cancel_steep_arcs", self.cancel_steep_arcs)
 
 

@@ -37,7 +37,7 @@ from ..cuda.runtime import WATCH_WORDS, Device
 from ..errors import SolverError
 from ..graph.device_residual import DeviceNetwork, from_device, search_room, to_device
 from ..graph.residual import ResidualArrays
-from ..solving.options import check_choice, check_positive
+from ..solving.options import check_choice, check_positive_integer
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS
 
@@ -71,7 +71,7 @@ class CudaLockFreeOptions:
 
     def __post_init__(self) -> None:
         check_choice("relabel", self.relabel, ("device", "concurrent"))
-        check_positive("cycles", self.cycles)
+        check_positive_integer("cycles", self.cycles)
 
 
 class StepArguments(NamedTuple):

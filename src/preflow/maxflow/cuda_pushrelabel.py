@@ -29,7 +29,7 @@ from ..cuda.runtime import Device
 from ..errors import InvalidInputError, SolverError, UnsuitableMethodError
 from ..graph.device_residual import ARCS_A_PIECE, DeviceNetwork, from_device, search_room, to_device
 from ..graph.residual import ResidualArrays
-from ..solving.options import check_count, check_flag, check_positive
+from ..solving.options import check_count, check_flag, check_positive_integer
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS
 from .device_survey import excess_alive, survey
@@ -138,7 +138,7 @@ class PushRelabelOptions:
             "rest_percent",
             "idle_percent",
         ):
-            check_positive(name, getattr(self, name))
+            check_positive_integer(name, getattr(self, name))
         for name in (
             "step_percent",
             "few",

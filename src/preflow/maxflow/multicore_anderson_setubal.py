@@ -43,7 +43,7 @@ from ..parallel.delays import delay
 from ..parallel.search import search_together
 from ..parallel.search_state import Search, make_search, slot
 from ..parallel.team import run_solver
-from ..solving.options import check_positive
+from ..solving.options import check_positive_integer
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS
 from .options import check_relabel_rule, relabel_limits
@@ -77,7 +77,7 @@ class AndersonSetubalOptions:
     relabel_period: float = 1.0
 
     def __post_init__(self) -> None:
-        check_positive("batch", self.batch)
+        check_positive_integer("batch", self.batch)
         check_relabel_rule("relabels", self.relabel_period)
 
 

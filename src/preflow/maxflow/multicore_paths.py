@@ -53,7 +53,7 @@ from ..parallel.queues import Queues, clear, make_queues
 from ..parallel.search import has_wide_level, height_not_reached, search_again
 from ..parallel.search_state import Search, end_of_block, first_own, make_search, next_block
 from ..parallel.team import run_solver
-from ..solving.options import check_count, check_positive
+from ..solving.options import check_count, check_positive_integer
 from ..solving.run import Control
 from ..stats import GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS
 from . import serial_highest_label
@@ -92,7 +92,7 @@ class PathsOptions:
 
     def __post_init__(self) -> None:
         check_relabel_rule("work", self.relabel_period)
-        check_positive("path_length", self.path_length)
+        check_positive_integer("path_length", self.path_length)
         check_count("narrow", self.narrow)
 
 

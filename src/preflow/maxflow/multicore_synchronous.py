@@ -38,7 +38,7 @@ from ..parallel.delays import delay
 from ..parallel.search import search_together
 from ..parallel.search_state import Search, make_search
 from ..parallel.team import run_solver, share_of
-from ..solving.options import check_positive
+from ..solving.options import check_positive_integer
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS, WAITS
 from .options import check_relabel_rule, relabel_limits
@@ -71,7 +71,7 @@ class SynchronousOptions:
 
     def __post_init__(self) -> None:
         check_relabel_rule("work", self.relabel_period)
-        check_positive("few_active", self.few_active)
+        check_positive_integer("few_active", self.few_active)
 
 
 class State(NamedTuple):

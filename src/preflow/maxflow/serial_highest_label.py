@@ -42,7 +42,7 @@ from ..kernels.buckets import (
 )
 from ..kernels.kernel import kernel
 from ..kernels.relabel import RELABEL_WORK, lowest_neighbour, relabel_log_size
-from ..solving.options import check_choice, check_flag, check_positive
+from ..solving.options import check_choice, check_flag, check_positive_integer
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GAP_VERTICES, GLOBAL_RELABELS, PUSHES, RELABELS
 from .options import RelabelRule, check_relabel_rule, relabel_limits
@@ -87,7 +87,7 @@ class HighestLabelOptions:
             check_flag(name, getattr(self, name))
         check_choice("initial_labels", self.initial_labels, ("exact", "one"))
         check_relabel_rule(self.relabel_rule, self.relabel_period)
-        check_positive("path_length", self.path_length)
+        check_positive_integer("path_length", self.path_length)
 
 
 class State(NamedTuple):

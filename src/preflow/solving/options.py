@@ -57,7 +57,7 @@ def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
         raise InvalidInputError(f"option {name} is one of {', '.join(choices)}, got {value!r}")
 
 
-def check_positive(name: str, value: object) -> None:
+def check_positive_integer(name: str, value: object) -> None:
     """Raise InvalidInputError unless `value` is a positive int, at most MOST."""
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST:
         raise InvalidInputError(f"option {name} is an integer of 1 to {MOST}, got {value!r}")
@@ -75,7 +75,7 @@ def check_positive_number(name: str, value: object) -> None:
         raise InvalidInputError(f"option {name} is a positive number, got {value!r}")
 
 
-def check_number(name: str, value: object, least: float, most: float) -> None:
+def check_number_between(name: str, value: object, least: float, most: float) -> None:
     """Raise InvalidInputError unless `value` is a number from `least` to `most`."""
     is_number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
     if not is_number or not least <= value <= most:  # type: ignore[operator]
@@ -88,7 +88,7 @@ LEAST_ALPHA = 1.5
 
 def check_alpha(value: object) -> None:
     """Raise InvalidInputError unless `value` can divide epsilon."""
-    check_number("alpha", value, LEAST_ALPHA, MOST)
+    check_number_between("alpha", value, LEAST_ALPHA, MOST)
 
 
 def limit(amount: float) -> Any:

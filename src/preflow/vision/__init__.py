@@ -1,57 +1,9 @@
 """Computer vision as minimum cuts: segment images and volumes, take noise away, find depth and motion.
 
 All that works on arrays needs nothing but NumPy and SciPy; reading and writing files of images and volumes
-needs the extra ``preflow[vision]``.
+needs the extra ``preflow[vision]``. A name of ``__init__.pyi`` is loaded when it is first used.
 """
 
-from .colours import disparity_picture, flow_picture
-from .denoising import Denoised, denoise
-from .energy import BinaryEnergy, EnergyMinimum, minimize_energy
-from .expansion import Labelling, alpha_beta_swap, alpha_expansion
-from .grabcut import GrabCut, grabcut
-from .label_energy import LabelEnergy, potts, truncated_linear
-from .optical_flow import OpticalFlow, endpoint_error, find_optical_flow
-from .pictures import overlay, read_image, read_scribbles, write_image
-from .seeds import box, parse_seeds, seeds_from_labels, stroke
-from .segmentation import Segmentation, segment, segmentation_network
-from .stereo import Stereo, bad_pixels, match_stereo
-from .volumes import Volume, read_volume, volume_overlay, write_labels
+import lazy_loader
 
-__all__ = [
-    "BinaryEnergy",
-    "Denoised",
-    "EnergyMinimum",
-    "GrabCut",
-    "LabelEnergy",
-    "Labelling",
-    "OpticalFlow",
-    "Segmentation",
-    "Stereo",
-    "Volume",
-    "alpha_beta_swap",
-    "alpha_expansion",
-    "bad_pixels",
-    "box",
-    "denoise",
-    "disparity_picture",
-    "endpoint_error",
-    "find_optical_flow",
-    "flow_picture",
-    "grabcut",
-    "match_stereo",
-    "minimize_energy",
-    "overlay",
-    "parse_seeds",
-    "potts",
-    "read_image",
-    "read_scribbles",
-    "read_volume",
-    "seeds_from_labels",
-    "segment",
-    "segmentation_network",
-    "stroke",
-    "truncated_linear",
-    "volume_overlay",
-    "write_image",
-    "write_labels",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -20,9 +20,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..checks import check_integer, check_number
 from ..errors import InvalidInputError
-from ..generators.contrast import finite_array
-from ..generators.parameters import check_integer, check_number
+from ..graph.contrast import finite_array
 from ..graph.grid_input import as_array
 from ..graph.neighbourhood import half_neighbourhood, pair_boxes
 from ..graph.network import EXACT_FLOAT

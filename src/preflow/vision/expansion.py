@@ -19,8 +19,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..checks import check_integer
 from ..errors import InvalidInputError, VerificationError
-from ..generators.parameters import check_integer
 from ..solving.timing import solving_seconds, timed
 from .deadline import Deadline
 from .label_energy import LabelEnergy

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..checks import check_integer
 from ..errors import CapacityOverflowError, InvalidInputError
-from ..generators.parameters import check_integer
 from ..graph.grid_input import as_array
 from ..graph.neighbourhood import Box, half_neighbourhood, pair_boxes
 

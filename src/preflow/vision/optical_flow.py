@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..checks import check_integer, check_number, check_positive
 from ..errors import InvalidInputError
-from ..generators.parameters import check_integer, check_number, check_positive
 from ..solving.run import check_time_limit
 from ..solving.timing import solving_seconds, timed
 from .expansion import Labelling

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidInputError, MissingDependencyError, ParseError
-from ..generators.contrast import finite_array
+from ..graph.contrast import finite_array
 from ..io.files import read_bytes, replacing
 
 #: Colours of an overlay, red, green and blue.

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..checks import check_number
 from ..errors import InvalidInputError
-from ..generators.parameters import check_number
 from ..graph.grid_input import as_array
 
 #: (x, y), or (x, y, z) in a volume.

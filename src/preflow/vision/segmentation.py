@@ -17,9 +17,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..checks import check_integer, check_number
 from ..errors import CapacityOverflowError, InvalidInputError
-from ..generators.contrast import contrast_capacity, finite_array
-from ..generators.parameters import check_integer, check_number
+from ..graph.contrast import contrast_capacity, finite_array
 from ..graph.grid import GridNetwork
 from ..graph.grid_input import as_array
 from ..graph.neighbourhood import half_neighbourhood

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..checks import check_integer, check_number, check_positive
 from ..errors import InvalidInputError
-from ..generators.parameters import check_integer, check_number, check_positive
 from ..solving.timing import solving_seconds, timed
 from .deadline import Deadline
 from .expansion import Labelling, alpha_expansion

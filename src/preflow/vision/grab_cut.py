@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..checks import check_integer
 from ..errors import InvalidInputError
-from ..generators.contrast import finite_array
-from ..generators.parameters import check_integer
+from ..graph.contrast import finite_array
 from ..graph.grid_input import as_array
 from ..gridcut.api import grid_cut
 from ..gridcut.result import GridCutResult

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import check_integer, check_number, check_positive
 from ..cuda import runtime
 from ..cuda.runtime import importer_of, is_on_gpu
 from ..errors import CapacityOverflowError, InvalidInputError
-from ..graph.grid_input import as_array
-from ..graph.neighbourhood import Box, half_neighbourhood, named_neighbourhoods, pair_boxes
-from ..graph.network import EXACT_FLOAT
-from ..graph.placement import is_tensor, restorer, without_gradient
-from .parameters import check_integer, check_number, check_positive
+from .grid_input import as_array
+from .neighbourhood import Box, half_neighbourhood, named_neighbourhoods, pair_boxes
+from .network import EXACT_FLOAT
+from .placement import is_tensor, restorer, without_gradient
 
 #: Squares of differences of larger values, or sums of them, may be beyond float64.
 LARGEST_VALUE = 1e140

@@ -1,0 +1,55 @@
+from .assignment.api import linear_assignment
+from .assignment.result import AssignmentResult
+from .cuts import min_cut
+from .graph.bipartite import BipartiteGraph
+from .graph.contrast import contrast_capacity
+from .graph.grid import GridNetwork
+from .graph.network import FlowNetwork, MaxFlowProblem
+from .graph.point_costs import PointCosts
+from .gridcut.api import grid_cut
+from .gridcut.result import GridCutResult
+from .io.dimacs import read_dimacs, write_dimacs
+from .io.npz import load_npz, save_npz
+from .kernels.warm_up import warm_up
+from .matching.api import bipartite_matching
+from .matching.decomposition import (
+    DulmageMendelsohn,
+    dulmage_mendelsohn,
+    structural_rank,
+    zero_free_diagonal,
+)
+from .matching.result import MatchingResult
+from .maxflow.api import max_flow
+from .maxflow.result import MaxFlowResult, MinCutResult
+from .registry import methods
+
+__version__: str
+
+__all__ = [
+    "AssignmentResult",
+    "BipartiteGraph",
+    "DulmageMendelsohn",
+    "FlowNetwork",
+    "GridCutResult",
+    "GridNetwork",
+    "MatchingResult",
+    "MaxFlowProblem",
+    "MaxFlowResult",
+    "MinCutResult",
+    "PointCosts",
+    "bipartite_matching",
+    "contrast_capacity",
+    "dulmage_mendelsohn",
+    "grid_cut",
+    "linear_assignment",
+    "load_npz",
+    "max_flow",
+    "methods",
+    "min_cut",
+    "read_dimacs",
+    "save_npz",
+    "structural_rank",
+    "warm_up",
+    "write_dimacs",
+    "zero_free_diagonal",
+]

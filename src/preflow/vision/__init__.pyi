@@ -1,0 +1,51 @@
+from .colours import disparity_picture, flow_picture
+from .denoising import Denoised, denoise
+from .energy import BinaryEnergy, EnergyMinimum, minimize_energy
+from .expansion import Labelling, alpha_beta_swap, alpha_expansion
+from .grab_cut import GrabCut, grabcut
+from .label_energy import LabelEnergy, potts, truncated_linear
+from .optical_flow import OpticalFlow, endpoint_error, find_optical_flow
+from .pictures import overlay, read_image, read_scribbles, write_image
+from .seeds import box, parse_seeds, seeds_from_labels, stroke
+from .segmentation import Segmentation, segment, segmentation_network
+from .stereo import Stereo, bad_pixels, match_stereo
+from .volumes import Volume, read_volume, volume_overlay, write_labels
+
+__all__ = [
+    "BinaryEnergy",
+    "Denoised",
+    "EnergyMinimum",
+    "GrabCut",
+    "LabelEnergy",
+    "Labelling",
+    "OpticalFlow",
+    "Segmentation",
+    "Stereo",
+    "Volume",
+    "alpha_beta_swap",
+    "alpha_expansion",
+    "bad_pixels",
+    "box",
+    "denoise",
+    "disparity_picture",
+    "endpoint_error",
+    "find_optical_flow",
+    "flow_picture",
+    "grabcut",
+    "match_stereo",
+    "minimize_energy",
+    "overlay",
+    "parse_seeds",
+    "potts",
+    "read_image",
+    "read_scribbles",
+    "read_volume",
+    "seeds_from_labels",
+    "segment",
+    "segmentation_network",
+    "stroke",
+    "truncated_linear",
+    "volume_overlay",
+    "write_image",
+    "write_labels",
+]
