@@ -1,0 +1,90 @@
+"""Every CPU method on one thread does the same operations as recorded: a change of the code changes none.
+
+    python tests/test_operation_counts.py    # record them again, after a change of an algorithm
+
+The record also holds a hash of each answer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import preflow
+from preflow.generators import BIPARTITE_FAMILIES, FAMILIES, noisy_grid, uniform_integer_costs
+from preflow.registry import METHODS
+from preflow.stats import COUNTERS, MATCHING_COUNTERS
+
+RECORD = Path(__file__).resolve().parent / "data" / "operation_counts.json"
+FLOWS = {"rmf-wide": "8x6", "rmf-long": "4x16", "rlg-wide": "16x8", "ac-dense": "40", "dinic-bad": "60"}
+GRAPHS = {"delaunay": "600", "power-law": "500x6", "erdos-renyi": "400x4"}
+
+
+@cache
+def instances(problem: str) -> dict[str, Any]:
+    """Return the instances of a problem by name."""
+    if problem in ("max_flow", "min_cut"):
+        return {f"{name} {size}": FAMILIES[name].generate(size) for name, size in FLOWS.items()}
+    if problem == "grid_cut":
+        return {f"{shape}": noisy_grid(shape) for shape in ((20, 20), (60, 50), (9, 8, 7))}
+    if problem == "bipartite_matching":
+        return {f"{name} {size}": BIPARTITE_FAMILIES[name].generate(size) for name, size in GRAPHS.items()}
+    costs: dict[str, Any] = {f"uniform {n}": uniform_integer_costs(n, largest=1000) for n in (20, 90)}
+    return costs | {"rectangular": costs["uniform 90"][:40] * 0.1}
+
+
+def answer(problem: str, method: str, instance: Any) -> dict[str, Any]:
+    """Solve an instance; return the counts and a hash of the answer."""
+    function: Callable[..., Any] = getattr(preflow, problem)
+    result = function(instance, method=method, threads=1)
+    names = {
+        "max_flow": ("flow",),
+        "min_cut": ("sink_side",),
+        "grid_cut": ("labels",),
+        "bipartite_matching": ("row_match",),
+        "linear_assignment": ("row", "column"),
+    }
+    digest = hashlib.sha256()
+    for name in names[problem]:
+        values = np.asarray(getattr(result, name))
+        digest.update(values.astype(np.int64 if values.dtype.kind in "iu" else values.dtype).tobytes())
+    counts = {name: int(getattr(result.stats, name, 0)) for name in (*COUNTERS, *MATCHING_COUNTERS)}
+    return {**{name: count for name, count in counts.items() if count}, "answer": digest.hexdigest()[:16]}
+
+
+CASES = [
+    (problem, method.name)
+    for problem, found in METHODS.items()
+    if problem != "min_cut"
+    for method in found
+    if method.device == "cpu"
+]
+
+
+@pytest.mark.parametrize(("problem", "method"), CASES)
+def test_operations_are_the_recorded_ones(problem: str, method: str) -> None:
+    recorded = json.loads(RECORD.read_text(encoding="utf-8"))[f"{problem} {method}"]
+    found = {name: answer(problem, method, instance) for name, instance in instances(problem).items()}
+    assert found == recorded
+
+
+def main() -> None:
+    """Record the counts of all methods."""
+    record = {
+        f"{problem} {method}": {
+            name: answer(problem, method, instance) for name, instance in instances(problem).items()
+        }
+        for problem, method in CASES
+    }
+    RECORD.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
