@@ -91,8 +91,8 @@ def _imported_files(file: Path) -> list[Path]:
     for dots, module, names in RELATIVE_IMPORT.findall(_source(file).decode()):
         base = file.parents[len(dots) - 1]
         target = base.joinpath(*module.split(".")) if module else base
-        found.append(target.with_suffix(".py"))
-        found += [target / f"{name.strip()}.py" for name in names.strip("()").split(",")]
+        imported = [target, *(target / name.strip() for name in names.strip("()").split(","))]
+        found += [path for each in imported for path in (each.with_suffix(".py"), each / "__init__.py")]
     return [candidate for candidate in found if candidate.is_file()]
 
 

@@ -92,12 +92,13 @@ def warm_up(*problems: str, progress: bool = True) -> int:
 def lacking(problems: tuple[str, ...]) -> Work:
     """Return what the solvers of problems, or of all, call and the library lacks."""
     packages = {PACKAGES[problem] for problem in problems or PACKAGES}
-    files = sources_of(*(file for package in packages for file in (PACKAGE / package).glob("*.py")))
+    files = sources_of(*(file for package in packages for file in (PACKAGE / package).rglob("*.py")))
     work: Work = {}
     for line in KINDS.read_text(encoding="utf-8").splitlines():
         name, _, kind = line.partition(" ")
         module, _, attribute = name.partition(":")
-        if not PLAIN and Path(PACKAGE.parent, *module.split(".")).with_suffix(".py") in files:
+        path = Path(PACKAGE.parent, *module.split("."))
+        if not PLAIN and (path.with_suffix(".py") in files or path / "__init__.py" in files):
             kernel = getattr(import_module(module), attribute)
             if kind.encode() not in getattr(kernel, "functions", {}):
                 work.setdefault(module, []).append(line)
