@@ -134,8 +134,8 @@ def cases() -> Iterator[Case]:
     """Yield every method for GPUs, with the options that lead to other kernels."""
     wide = ("16x8", "32x16", "64x32", "96x48")
     for method, options in (
-        ("cuda-pushrelabel", {}),
-        ("cuda-pushrelabel", {"search_percent": 0}),
+        ("cuda-push-relabel", {}),
+        ("cuda-push-relabel", {"search_percent": 0}),
         ("cuda-lockfree", {}),
         ("cuda-lockfree", {"relabel": "concurrent"}),
         ("cuda-hybrid", {}),

@@ -90,7 +90,7 @@ def test_lowest_zero(ones: int, above: int) -> None:
 
 def test_hopeless_degree() -> None:
     assert len(color_edges(star(edge_coloring.MOST_DEGREE)).sizes) == edge_coloring.MOST_DEGREE
-    with pytest.raises(InvalidInputError, match=r"a vertex has 1,025 neighbours.*cuda-pushrelabel"):
+    with pytest.raises(InvalidInputError, match=r"a vertex has 1,025 neighbours.*cuda-push-relabel"):
         color_edges(star(edge_coloring.MOST_DEGREE + 1))
 
 
@@ -221,7 +221,7 @@ def test_colouring_that_is_hopeless_names_another_method() -> None:
     leaves = np.arange(2, 2 + edge_coloring.MOST_DEGREE + 1)
     hub = np.full(len(leaves), len(leaves) + 2)
     network = (np.r_[0, leaves], np.r_[len(leaves) + 2, hub], np.r_[1, leaves])
-    with pytest.raises(InvalidInputError, match="cuda-pushrelabel"):
+    with pytest.raises(InvalidInputError, match="cuda-push-relabel"):
         preflow.max_flow(network, 0, 1, method="cuda-coloring")
 
 

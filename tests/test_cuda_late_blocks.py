@@ -64,7 +64,7 @@ def test_every_phase_gets_on(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = (tail, head, np.append(np.full(41, 100), np.full(20, 3)))
     options = {"wave_width": 0, "time_percent": 1, "overshoot_percent": 1, "enough_percent": 1}
     for _ in range(5):
-        result = preflow.max_flow(problem, 0, 42, method="cuda-pushrelabel", options=options)
+        result = preflow.max_flow(problem, 0, 42, method="cuda-push-relabel", options=options)
         result.verify()
         assert (
             result.stats.global_relabels <= 45

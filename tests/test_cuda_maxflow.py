@@ -33,7 +33,7 @@ from strategies import SmallProblem, float_capacities, small_problems
 CUDA = [method.name for method in preflow.methods("max_flow") if method.device == "cuda"]
 #: Options under which small networks see every part of a method's kernels.
 VARIANTS: dict[str, list[dict[str, Any]]] = {
-    "cuda-pushrelabel": [
+    "cuda-push-relabel": [
         {},
         {
             "lanes": 1,
@@ -145,7 +145,7 @@ def test_waves_of_several_blocks(
     options = {"search_percent": search_percent, "wave_rounds": 1, "wave_percent": 0}
     for family, size in (("rmf-long", "3x8"), ("rmf-wide", "5x3")):
         problem = FAMILIES[family].generate(size, seed=1)
-        result = preflow.max_flow(problem, method="cuda-pushrelabel", options=options)
+        result = preflow.max_flow(problem, method="cuda-push-relabel", options=options)
         result.verify()
         assert result.value == preflow.max_flow(problem, method="serial-hi-pr").value
 
@@ -154,10 +154,10 @@ def test_more_arcs_of_a_vertex_than_its_range_counts(monkeypatch: pytest.MonkeyP
     """A packed range counts 31 bits of arcs."""
     tail, head = [0, 1, 1, 1, 1, 2, 3, 4, 5], [1, 2, 3, 4, 5, 6, 6, 6, 6]
     problem = (np.array(tail), np.array(head), np.array([9] * 5 + [2] * 4))
-    assert preflow.max_flow(problem, 0, 6, method="cuda-pushrelabel").value == 8
+    assert preflow.max_flow(problem, 0, 6, method="cuda-push-relabel").value == 8
     monkeypatch.setattr(cuda_pushrelabel, "MOST_DEGREE", 4)
     with pytest.raises(UnsuitableMethodError, match="4 residual arcs of a vertex are too many"):
-        preflow.max_flow(problem, 0, 6, method="cuda-pushrelabel")
+        preflow.max_flow(problem, 0, 6, method="cuda-push-relabel")
 
 
 @pytest.mark.parametrize("lanes", [1, 2, 4])
@@ -170,7 +170,7 @@ def test_no_vertex_is_taken_twice_where_warps_own_few(lanes: int) -> None:
     problem = (tail, head, capacity)
     expected = preflow.max_flow(problem, 0, 17).value
     for _ in range(5):
-        result = preflow.max_flow(problem, 0, 17, method="cuda-pushrelabel", options={"lanes": lanes})
+        result = preflow.max_flow(problem, 0, 17, method="cuda-push-relabel", options={"lanes": lanes})
         result.verify()
         assert result.value == expected
 
@@ -187,7 +187,7 @@ def test_hubs(options: dict[str, Any]) -> None:
     tail, head = np.concatenate([tail, sinks]), np.concatenate([head, np.full(len(sinks), 603)])
     problem = (tail, head, np.concatenate([capacity, rng.integers(1, 9, len(sinks))]))
     for source, sink in ((0, 603), (603, 0)):
-        result = preflow.max_flow(problem, source, sink, method="cuda-pushrelabel", options=options)
+        result = preflow.max_flow(problem, source, sink, method="cuda-push-relabel", options=options)
         result.verify()
         assert result.value == preflow.max_flow(problem, source, sink, method="serial-hi-pr").value
 
@@ -198,11 +198,11 @@ def test_degrees_at_the_limits_of_hubs_and_of_pieces(degree: int, lanes: int) ->
     tail, head = np.concatenate([np.ones(degree, int), leaves]), np.concatenate([leaves, 0 * leaves])
     problem = (tail, head, np.arange(2 * degree) % 7 + 1)
     options = {"lanes": lanes}
-    result = preflow.max_flow((*problem,), 1, 0, method="cuda-pushrelabel", options=options)
+    result = preflow.max_flow((*problem,), 1, 0, method="cuda-push-relabel", options=options)
     result.verify()
     tail, head = np.append(tail, degree + 2), np.append(head, 1)  # as a vertex that is no terminal
     problem = (tail, head, np.append(problem[2], 10**6))
-    within = preflow.max_flow(problem, degree + 2, 0, method="cuda-pushrelabel", options=options)
+    within = preflow.max_flow(problem, degree + 2, 0, method="cuda-push-relabel", options=options)
     within.verify()
     assert (
         within.value == result.value == preflow.max_flow(problem, degree + 2, 0, method="serial-hi-pr").value
@@ -237,7 +237,7 @@ def test_capacities_that_fit_a_word_in_pairs_and_others(capacity: int) -> None:
     rng = np.random.default_rng(1)
     ends = rng.integers(0, 9, (2, 40))
     problem = (ends[0], ends[1], rng.choice([1, capacity // 3, capacity - 1, capacity], 40))
-    result = preflow.max_flow(problem, 0, 8, method="cuda-pushrelabel")
+    result = preflow.max_flow(problem, 0, 8, method="cuda-push-relabel")
     result.verify()
     assert result.value == preflow.max_flow(problem, 0, 8, method="serial-hi-pr").value
 
@@ -248,7 +248,7 @@ def test_phases_end_when_the_first_warp_has_nothing_to_do(time_percent: int, few
     vertices = np.arange(62)
     problem = (vertices, vertices + 1, np.full(62, 3))
     options = {"wave_width": 0, "keeps": False, "step_percent": 1000, "time_percent": time_percent}
-    result = preflow.max_flow(problem, 0, 62, method="cuda-pushrelabel", options=options)
+    result = preflow.max_flow(problem, 0, 62, method="cuda-push-relabel", options=options)
     result.verify()
     assert fewest <= result.stats.global_relabels <= most
 
@@ -264,7 +264,7 @@ def test_dense_networks_have_no_pairs(size: str, are_paired: bool, monkeypatch: 
 
     monkeypatch.setattr(runtime, "find_device", Recording)
     problem = FAMILIES["ac-dense"].generate(size, seed=1, max_capacity=1000)
-    preflow.max_flow(problem.network, problem.source, problem.sink, method="cuda-pushrelabel").verify()
+    preflow.max_flow(problem.network, problem.source, problem.sink, method="cuda-push-relabel").verify()
     assert ("pair_capacities" in kernels) == ("part_capacities" in kernels) == are_paired
 
 
@@ -280,7 +280,7 @@ def test_dense_networks_have_no_pairs(size: str, are_paired: bool, monkeypatch: 
 )
 def test_bad_options(option: str, given: int, message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
-        preflow.max_flow(([0], [1], [1]), 0, 1, method="cuda-pushrelabel", options={option: given})
+        preflow.max_flow(([0], [1], [1]), 0, 1, method="cuda-push-relabel", options={option: given})
 
 
 def test_a_vertex_with_two_owners_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -296,7 +296,7 @@ def test_a_vertex_with_two_owners_is_an_error(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(runtime, "find_device", Faulty)
     with pytest.raises(SolverError, match="pushed more than there was"):
-        preflow.max_flow(([0, 1], [1, 2], [1, 1]), 0, 2, method="cuda-pushrelabel")
+        preflow.max_flow(([0, 1], [1, 2], [1, 1]), 0, 2, method="cuda-push-relabel")
 
 
 def test_too_many_searches_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -304,7 +304,7 @@ def test_too_many_searches_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(cuda_pushrelabel, "ROUNDS_A_LAUNCH", 1)
     problem = FAMILIES["rmf-wide"].generate("4x3", seed=1)
     with pytest.raises(SolverError, match="gave up after 0 searches: state"):
-        preflow.max_flow(problem, method="cuda-pushrelabel")
+        preflow.max_flow(problem, method="cuda-push-relabel")
 
 
 @pytest.mark.parametrize("sanitizer", ["address", "thread"])
@@ -352,7 +352,7 @@ def test_a_network_that_does_not_fit_is_refused(method: str, monkeypatch: pytest
 
 def test_cuda_is_the_device_that_was_asked_for() -> None:
     result = preflow.max_flow(([0, 0, 1, 2], [1, 2, 3, 3], [3, 2, 2, 4]), 0, 3, device="cuda")
-    assert result.stats.method == "cuda-pushrelabel"
+    assert result.stats.method == "cuda-push-relabel"
     assert result.value == 4
 
 
@@ -371,7 +371,7 @@ class TestAuto:
 
     def test_enough_arcs(self) -> None:
         result = preflow.min_cut(self.problem)
-        assert result.stats.method == "cuda-pushrelabel"
+        assert result.stats.method == "cuda-push-relabel"
         assert "arcs are enough work for the GPU" in result.stats.reason
 
     @pytest.mark.parametrize("arguments", [{"device": "cpu"}, {"threads": 1}, {"method": "serial-fifo"}])

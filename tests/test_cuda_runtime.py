@@ -61,7 +61,7 @@ def fake_cupy(count: Any = 1, capability: str = "90", version: str = "14.2.0") -
 def test_no_device_is_a_clear_error(cupy: Any, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", cupy)
     monkeypatch.setattr(runtime, "_DEVICES", {})
-    for arguments in ({"device": "cuda"}, {"method": "cuda-pushrelabel"}):
+    for arguments in ({"device": "cuda"}, {"method": "cuda-push-relabel"}):
         with pytest.raises(DeviceUnavailableError, match=message):
             preflow.max_flow(DIAMOND, 0, 3, **arguments)
     assert preflow.max_flow(DIAMOND, 0, 3).value == 4

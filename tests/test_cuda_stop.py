@@ -77,8 +77,8 @@ def check_stopped(result: Any, device: StoppedInside) -> None:
         ("cuda-lockfree", {"cycles": ENDLESS, "relabel": "concurrent"}),
         ("cuda-hybrid", {"cycles": ENDLESS}),
         ("cuda-coloring", {"cycles": ENDLESS}),
-        ("cuda-pushrelabel", {"search_percent": 0}),
-        ("cuda-pushrelabel", {"few": 0}),
+        ("cuda-push-relabel", {"search_percent": 0}),
+        ("cuda-push-relabel", {"few": 0}),
     ],
 )
 def test_maximum_flows(device: StoppedInside, method: str, options: dict[str, Any]) -> None:

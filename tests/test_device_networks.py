@@ -152,9 +152,9 @@ def test_sums_past_int64(tail: list[int], head: list[int], capacity: list[int]) 
         exact, _, _ = edmonds_karp(4, zip(tail, head, capacity, strict=True), [0], [3])
         if exact > INT64_MAX:
             with pytest.raises(CapacityOverflowError, match="past int64"):
-                preflow.max_flow(network, 0, 3, method="cuda-pushrelabel")
+                preflow.max_flow(network, 0, 3, method="cuda-push-relabel")
             continue
-        result = preflow.max_flow(network, 0, 3, method="cuda-pushrelabel")
+        result = preflow.max_flow(network, 0, 3, method="cuda-push-relabel")
         result.verify()
         assert (result.value, result.gap) == (exact, 0)
 
@@ -248,7 +248,7 @@ def test_floats_on_a_gpu(problem: SmallProblem) -> None:
 @given(problem=small_problems())
 @settings(max_examples=15)
 def test_host_networks_give_numpy(problem: SmallProblem) -> None:
-    result = check_against_oracle(problem, method="cuda-pushrelabel")
+    result = check_against_oracle(problem, method="cuda-push-relabel")
     assert isinstance(result.flow, np.ndarray)
     assert isinstance(result.sink_side, np.ndarray)
     assert not result.flow.flags.writeable
@@ -270,7 +270,7 @@ def test_methods_that_take_only_networks_of_the_host(monkeypatch: pytest.MonkeyP
     monkeypatch.delattr(cuda_pushrelabel, "solve_on_device")
     monkeypatch.setattr(cuda_pushrelabel, "solve", serial_fifo_as_cuda)
     for kind in (np.asarray, OnGpu):
-        result = preflow.max_flow(tuple(map(kind, DIAMOND)), 0, 3, method="cuda-pushrelabel")  # type: ignore[arg-type]
+        result = preflow.max_flow(tuple(map(kind, DIAMOND)), 0, 3, method="cuda-push-relabel")  # type: ignore[arg-type]
         result.verify()
         assert isinstance(result.flow, OnGpu if kind is OnGpu else np.ndarray)
         assert result.stats.device == "cuda"
@@ -389,7 +389,7 @@ def test_time_limit(place: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(cuda_pushrelabel, "solve_on_device", out_of_time)
     network = place(problem.network)
-    result = preflow.max_flow(network, problem.source, problem.sink, method="cuda-pushrelabel")
+    result = preflow.max_flow(network, problem.source, problem.sink, method="cuda-push-relabel")
     assert result.status == "time-limit"
     assert result.lower_bound < result.upper_bound
     result.verify()
@@ -507,7 +507,7 @@ def test_memory_that_is_taken_on_a_gpu(gpu: runtime.Device, two_way: bool) -> No
     network = FlowNetwork.from_arrays(tail, head, rng.integers(1, 99, m), reverse_capacity=reverse)
     gpu.xp.get_default_memory_pool().free_all_blocks()
     with most_taken(gpu.xp) as taken:
-        result = preflow.max_flow(network, 0, n - 1, method="cuda-pushrelabel")
+        result = preflow.max_flow(network, 0, n - 1, method="cuda-push-relabel")
     result.verify()
     assert 48 * m <= taken() <= bytes_needed(network)
 
@@ -523,7 +523,7 @@ def test_two_solves_on_two_streams(gpu: runtime.Device) -> None:
             network = FlowNetwork.from_arrays(*map(gpu.xp.asarray, (given.tail, given.head, given.capacity)))
             for _ in range(5):
                 arguments = (network, problems[k].source, problems[k].sink)
-                results[k].append(preflow.max_flow(*arguments, method="cuda-pushrelabel"))
+                results[k].append(preflow.max_flow(*arguments, method="cuda-push-relabel"))
 
     threads = [threading.Thread(target=solve, args=(k,)) for k in range(2)]
     for thread in threads:
@@ -542,10 +542,10 @@ def test_two_solves_on_two_streams(gpu: runtime.Device) -> None:
 def test_time_limit_on_a_gpu() -> None:
     problem = FAMILIES["rlg-long"].generate("64x4096", seed=1)
     slow = {"search_percent": 0, "work_percent": 1, "step_limit": 1, "step_percent": 0}
-    preflow.min_cut(FAMILIES["rlg-long"].generate("8x16", seed=1), method="cuda-pushrelabel", options=slow)
+    preflow.min_cut(FAMILIES["rlg-long"].generate("8x16", seed=1), method="cuda-push-relabel", options=slow)
     best = preflow.min_cut(problem, method="serial-hi-pr")
     start = time.monotonic()
-    result = preflow.min_cut(problem, method="cuda-pushrelabel", options=slow, time_limit=0.3)
+    result = preflow.min_cut(problem, method="cuda-push-relabel", options=slow, time_limit=0.3)
     assert time.monotonic() - start < 5, "the solve went on after its time"
     assert result.status == "time-limit"
     result.verify()
@@ -562,6 +562,6 @@ def test_families_on_a_gpu(gpu: runtime.Device, family: str, size: str) -> None:
     assert given.reverse_capacity is None
     network = FlowNetwork.from_arrays(*map(gpu.xp.asarray, (given.tail, given.head, given.capacity)))
     for place in (given, network):
-        result = preflow.max_flow(place, problem.source, problem.sink, method="cuda-pushrelabel")
+        result = preflow.max_flow(place, problem.source, problem.sink, method="cuda-push-relabel")
         result.verify()
         assert result.value == preflow.max_flow(problem, method="serial-hi-pr").value

@@ -67,7 +67,7 @@ SLOW_ON_GPU = {"search_percent": 0, "work_percent": 1, "step_limit": 1, "step_pe
         {"method": "multicore-lockfree-arg", "threads": 3, "options": SLOW},
         {"method": "multicore-anderson-setubal", "threads": 3, "options": SLOW},
         {"method": "multicore-paths", "threads": 3, "options": {**SLOW, "narrow": 0}},
-        pytest.param({"method": "cuda-pushrelabel", "options": SLOW_ON_GPU}, marks=pytest.mark.gpu),
+        pytest.param({"method": "cuda-push-relabel", "options": SLOW_ON_GPU}, marks=pytest.mark.gpu),
     ],
     ids=lambda arguments: arguments["method"],
 )

@@ -99,7 +99,11 @@ def test_no_public_function_shares_its_name_with_a_subpackage() -> None:
 
 @pytest.mark.parametrize("problem", ["max_flow", "grid_cut", "bipartite_matching", "linear_assignment"])
 def test_methods_are_described(problem: str) -> None:
-    names = [name for method in preflow.methods(problem) for name in (method.name, *method.aliases)]
+    names = [
+        name
+        for method in preflow.methods(problem)
+        for name in (method.name, *method.aliases, *method.old_names)
+    ]
     assert len(names) == len(set(names))
     for method in preflow.methods(problem):
         assert method.summary

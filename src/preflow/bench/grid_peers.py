@@ -14,7 +14,7 @@ from .grid_instance import GridInstance
 from .problem import Contestant, Outcome, Stopwatch
 
 #: Solvers of all networks that take part: the fastest on one CPU thread, and on a GPU.
-GENERAL = {"serial-hi-pr": "cpu", "cuda-pushrelabel": "cuda"}
+GENERAL = {"serial-hi-pr": "cpu", "cuda-push-relabel": "cuda"}
 
 
 class StructuredGrid(NamedTuple):

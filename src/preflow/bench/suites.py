@@ -61,7 +61,7 @@ WU_HE_HONG_METHODS = (
     "cuda-hybrid",
     "cuda-coloring",
     "cuda-lockfree",
-    "cuda-pushrelabel",
+    "cuda-push-relabel",
     "serial-hi-pr",
 )
 #: Their five families and sizes, section 5.4.

@@ -41,7 +41,7 @@ PAIR_OVERFLOW, TERMINAL_OVERFLOW, SHARED, DIRECT_LOW, DIRECT_HIGH = range(5)
 #: Bytes an input arc: its ends and one capacity, where they have to be copied to the device; what building
 #: takes beside the ends before there are capacities; and what recovering the flow takes beside the input.
 ENDS, AMOUNT, BUILD, RECOVER = 8, 8, 52, 46
-#: From so many arcs a vertex on a network is dense. cuda-pushrelabel took 10 ms on acyclic dense 6000 with
+#: From so many arcs a vertex on a network is dense. cuda-push-relabel took 10 ms on acyclic dense 6000 with
 #: the arcs of each vertex in order and 83 ms without, for seven times the pushes (H200).
 DENSE_DEGREE = 64
 

@@ -325,7 +325,7 @@ def push_until_done(
         control.counts[[PUSHES, RELABELS, ARC_SCANS]] = totals
         control.counts[[GLOBAL_RELABELS, RELABEL_NANOSECONDS]] = state[[SEARCHES, NANOSECONDS]]
         if faults:
-            raise SolverError(f"cuda-pushrelabel pushed more than there was: state {state.tolist()}")
+            raise SolverError(f"cuda-push-relabel pushed more than there was: state {state.tolist()}")
         is_done = state[PHASE] == DONE
         going_on = not is_done or control.stopped
         control.excess[0] = excess_alive(device, net, arguments.label) if going_on else 0.0
@@ -333,7 +333,7 @@ def push_until_done(
             return state
         if state[SEARCHES] > MOST_SEARCHES:
             raise SolverError(
-                f"cuda-pushrelabel gave up after {MOST_SEARCHES:,} searches: state {state.tolist()}"
+                f"cuda-push-relabel gave up after {MOST_SEARCHES:,} searches: state {state.tolist()}"
             )
 
 

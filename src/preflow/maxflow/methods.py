@@ -140,12 +140,13 @@ METHODS = (
         parallel=True,
     ),
     Method(
-        "cuda-pushrelabel",
+        "cuda-push-relabel",
         "maxflow.cuda_pushrelabel",
         "PushRelabelOptions",
         "one persistent kernel: warps discharge without barriers, searches level by level",
         f"preflow; {WU_HE_HONG}",
         device="cuda",
+        old_names=("cuda-pushrelabel",),
     ),
     Method(
         "cuda-coloring",

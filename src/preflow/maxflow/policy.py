@@ -42,13 +42,13 @@ def choose(network: FlowNetwork, device: str, threads: int, gpu: Device | None =
     `gpu` is one that may be used for a network on the host.
     """
     if device == "cuda":
-        return "cuda-pushrelabel", "device='cuda': the fastest method there"
+        return "cuda-push-relabel", "device='cuda': the fastest method there"
     if device == "auto" and isinstance(network, DeviceFlowNetwork):
-        return "cuda-pushrelabel", "the network is on a GPU: the fastest method there"
+        return "cuda-push-relabel", "the network is on a GPU: the fastest method there"
     size, arcs = network.num_vertices, network.num_arcs
     if gpu is not None and _fits(network, gpu):
         return (
-            "cuda-pushrelabel",
+            "cuda-push-relabel",
             f"{arcs:,} arcs are enough work for the GPU, the way there and back included",
         )
     dense = size >= SMALL and arcs >= DENSE * size**2

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -17,7 +19,7 @@ MOST_THREADS = 255
 
 
 def find_method(methods: Sequence[Method], name: str) -> Method:
-    """Return the method of that name or alias.
+    """Return the method of that name or alias; an old name gives a DeprecationWarning.
 
     Raises
     ------
@@ -27,8 +29,21 @@ def find_method(methods: Sequence[Method], name: str) -> Method:
     for method in methods:
         if name == method.name or name in method.aliases:
             return method
+        if name in method.old_names:
+            message = f"method {name!r} is now called {method.name!r}"
+            warnings.warn(message, DeprecationWarning, stacklevel=_level_of_caller())
+            return method
     names = ", ".join(method.name for method in methods)
     raise InvalidInputError(f"unknown method {name!r}; there are: auto, {names}")
+
+
+def _level_of_caller() -> int:
+    """Return the `stacklevel` with which a warning of this module names the line that called the package."""
+    package = __name__.partition(".")[0]
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def usable_cpus() -> int:

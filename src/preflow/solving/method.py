@@ -39,6 +39,8 @@ class Method:
         Options that differ from the dataclass's defaults.
     aliases : tuple of str
         Other names, as in the papers.
+    old_names : tuple of str
+        Names that earlier versions had; to use one gives a DeprecationWarning.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Method:
     checks: bool = False
     preset: Mapping[str, Any] = field(default_factory=dict)
     aliases: tuple[str, ...] = ()
+    old_names: tuple[str, ...] = ()
 
     def _module(self) -> Any:
         return import_module(f"preflow.{self.module}")
