@@ -23,7 +23,7 @@ from preflow.generators import noisy_grid, spiral, vessel_tree
 from preflow.graph.contrast import contrast_capacity
 from preflow.graph.grid import GridNetwork
 from preflow.graph.integer_grid import integer_grid
-from preflow.gridcut.tiling import tiling_of
+from preflow.gridcut.cuda_tiled.tiling import tiling_of
 
 REPEATS = 7
 SERIAL = ("serial-incremental-bfs", "serial-boykov-kolmogorov")

@@ -24,9 +24,9 @@ from preflow.errors import (
 )
 from preflow.graph.grid import GridNetwork
 from preflow.graph.integer_grid import integer_grid
-from preflow.gridcut import cuda_tiled, tile_launches
-from preflow.gridcut.cuda_tiled import TiledOptions
-from preflow.gridcut.tiling import Tiling, tiling_of
+from preflow.gridcut import cuda_tiled
+from preflow.gridcut.cuda_tiled import TiledOptions, launches
+from preflow.gridcut.cuda_tiled.tiling import Tiling, tiling_of
 from preflow.solving.run import Control
 from preflow.stats import GLOBAL_RELABELS
 
@@ -119,7 +119,7 @@ def test_agrees_with_general_solver(
 
 def test_in_several_launches(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a launch leaves is what the next one starts from."""
-    monkeypatch.setattr(tile_launches, "WORK_OF_LAUNCH", 0)
+    monkeypatch.setattr(launches, "WORK_OF_LAUNCH", 0)
     check(random_grid((5, 70), 4), options=HASTY)
 
 
@@ -136,7 +136,7 @@ def test_visits_that_end_before_their_work_is_done(monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize("options", [{}, IN_SLABS])
 def test_searches_in_several_launches(monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]) -> None:
     """Where each launch may do no more searches than it has to, the next one goes on with them."""
-    monkeypatch.setattr(tile_launches, "NANOSECONDS_OF_LAUNCH", 0)
+    monkeypatch.setattr(launches, "NANOSECONDS_OF_LAUNCH", 0)
     network, value = serpentine(70, 5)
     result = check(network, options=options)
     assert result.value == value
@@ -144,19 +144,19 @@ def test_searches_in_several_launches(monkeypatch: pytest.MonkeyPatch, options: 
 
 def test_a_stop_within_a_search(device: CpuDevice, monkeypatch: pytest.MonkeyPatch) -> None:
     """The launch that follows goes on with the search, and finds no tile in the queue twice."""
-    monkeypatch.setattr(tile_launches, "NANOSECONDS_OF_LAUNCH", 0)
+    monkeypatch.setattr(launches, "NANOSECONDS_OF_LAUNCH", 0)
     network, _ = serpentine(70, 9)
     control = Control()
-    launch, queued = tile_launches.Launcher._launch, []
+    launch, queued = launches.Launcher._launch, []
 
-    def stop_after(self: tile_launches.Launcher, *arguments: Any) -> Any:
-        queued.append(int((self.arrays.slots != tile_launches.EMPTY).sum()))
+    def stop_after(self: launches.Launcher, *arguments: Any) -> Any:
+        queued.append(int((self.arrays.slots != launches.EMPTY).sum()))
         state = launch(self, *arguments)
         control.stop[0] = 1
-        assert state[tile_launches.IS_SEARCHING]
+        assert state[launches.IS_SEARCHING]
         return state
 
-    monkeypatch.setattr(tile_launches.Launcher, "_launch", stop_after)
+    monkeypatch.setattr(launches.Launcher, "_launch", stop_after)
     grid = integer_grid(network)
     found = cuda_tiled.solve(grid, None, TiledOptions(), control)
     assert queued == [0, 0]
@@ -288,7 +288,7 @@ def test_a_grid_that_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_giving_up_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tile_launches, "MOST_RELABELS", 0)
+    monkeypatch.setattr(launches, "MOST_RELABELS", 0)
     with pytest.raises(SolverError, match="gave up"):
         preflow.grid_cut(random_grid((2, 2), 4), method=METHOD)
 

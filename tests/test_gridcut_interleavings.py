@@ -18,11 +18,18 @@ from exploration import (
     look_then_set,
     serve,
 )
-from preflow.gridcut import borders, regions
-from preflow.gridcut.blocks import Blocks, Faces, close_face, coarser_blocks, make_faces, plan_blocks
-from preflow.gridcut.forests import Forests, make_forests
-from preflow.gridcut.regions import CLOSED, Regions, make_regions
-from preflow.gridcut.state import GridState
+from preflow.gridcut.incremental_search import Forests, make_forests
+from preflow.gridcut.multicore_merging import borders, regions
+from preflow.gridcut.multicore_merging.blocks import (
+    Blocks,
+    Faces,
+    close_face,
+    coarser_blocks,
+    make_faces,
+    plan_blocks,
+)
+from preflow.gridcut.multicore_merging.regions import CLOSED, Regions, make_regions
+from preflow.gridcut.pixel_major import GridState
 from preflow.kernels import atomics
 from scheduler import Outcome, Thread, explore, hidden_values
 

@@ -19,8 +19,15 @@ from preflow.graph.grid import GridNetwork
 from preflow.graph.integer_grid import integer_grid
 from preflow.graph.neighbourhood import both_ways
 from preflow.gridcut import multicore_merging
-from preflow.gridcut.blocks import block_box, coarser_blocks, make_faces, plan_blocks, row_of, rows_of
 from preflow.gridcut.multicore_merging import MergingOptions, blocks_wanted
+from preflow.gridcut.multicore_merging.blocks import (
+    block_box,
+    coarser_blocks,
+    make_faces,
+    plan_blocks,
+    row_of,
+    rows_of,
+)
 from preflow.parallel.delays import make_delays
 from preflow.solving.run import Control
 

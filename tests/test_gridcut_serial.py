@@ -17,13 +17,12 @@ from preflow.certify.grid import labelling_energy, lower_bound
 from preflow.errors import InvalidInputError
 from preflow.generators.traps import opposite_sides
 from preflow.graph.integer_grid import integer_grid
-from preflow.gridcut import forests as trees
-from preflow.gridcut import growth
+from preflow.gridcut import incremental_search as ibfs
+from preflow.gridcut import pixel_major as states
 from preflow.gridcut import serial_boykov_kolmogorov as bk
 from preflow.gridcut import serial_incremental_bfs as serial
-from preflow.gridcut import state as states
+from preflow.gridcut.pixel_major import GridState, grid_state, interior
 from preflow.gridcut.solution import initial_state
-from preflow.gridcut.state import GridState, grid_state, interior
 from preflow.solving.run import COUNTER_ROW, Control
 
 METHODS = ("serial-incremental-bfs", "serial-boykov-kolmogorov")
@@ -117,7 +116,7 @@ def test_warm_start_changes_nothing(grid: SmallGrid, other: int, sweep: bool) ->
 
 def test_larger_grids_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forests deeper than there is room for at first, and rings that wrap around."""
-    monkeypatch.setattr(trees, "LEVELS", 8)
+    monkeypatch.setattr(ibfs, "LEVELS", 8)
     rng = np.random.default_rng(3)
     wall = np.zeros((60, 61), dtype=np.int64)
     wall[1::4, :-1] = wall[3::4, 1:] = 1
@@ -177,7 +176,7 @@ def test_stop_leaves_bounds(module: Any) -> None:
     assert lower_bound(grid, solution.terminal) <= value <= labelling_energy(network, ~solution.sink_side)
 
 
-def check_forests(state: GridState, forests: trees.Forests, first: int, last: int) -> None:
+def check_forests(state: GridState, forests: ibfs.Forests, first: int, last: int) -> None:
     """Assert what holds between two levels."""
     degree = len(state.step)
     step = state.step.view(np.int64)
@@ -211,14 +210,14 @@ def test_forests_hold_between_levels(grid: SmallGrid) -> None:
     whole = integer_grid(grid.network)
     state = grid_state(whole)
     first, last = interior(whole)
-    forests = trees.make_forests(state, int(last - first))
-    trees.plant(state, forests, first, last)
+    forests = ibfs.make_forests(state, int(last - first))
+    ibfs.plant(state, forests, first, last)
     stop, counts = np.zeros(1, dtype=np.int64), np.zeros(COUNTER_ROW, dtype=np.uint64)
     source = True
-    while forests.cursor[trees.LENGTH + trees.SINK] > 0:
+    while forests.cursor[ibfs.LENGTH + ibfs.SINK] > 0:
         check_forests(state, forests, int(first), int(last))
-        growth.grow(state, forests, source, stop, counts)
-        source = not source and bool(forests.cursor[trees.LENGTH + trees.SOURCE] > 0)
+        ibfs.grow(state, forests, source, stop, counts)
+        source = not source and bool(forests.cursor[ibfs.LENGTH + ibfs.SOURCE] > 0)
     check_forests(state, forests, int(first), int(last))
     assert (forests.first_orphan == len(forests.label)).all()
     assert np.array_equal(forests.label[first:last] >= 0, oracle(grid.network)[1].ravel())
@@ -242,21 +241,21 @@ def test_parts_are_put_together(grid: SmallGrid, cut: float) -> None:
     kept = np.where(crossing, residual, 0)
     residual -= kept
 
-    forests = trees.make_forests(state, 0)
+    forests = ibfs.make_forests(state, 0)
     parts = []
     for begin, end in ((first, border), (border, last)):
-        part = trees.share(forests, int(end - begin))
-        trees.plant(state, part, begin, end)
-        parts.append(growth.search_all(state, part, stop, counts))
+        part = ibfs.share(forests, int(end - begin))
+        ibfs.plant(state, part, begin, end)
+        parts.append(ibfs.search_all(state, part, stop, counts))
         check_forests(state, part, int(begin), int(end))
     residual += kept
-    together = trees.share(forests, int(last - first))
+    together = ibfs.share(forests, int(last - first))
     for part in parts:
-        trees.take_over(together, part)
+        ibfs.take_over(together, part)
     for p in np.flatnonzero(crossing.any(axis=1) & (forests.label != 0)):
-        trees.enqueue(together, np.uint64(p), trees.SOURCE if forests.label[p] > 0 else trees.SINK)
+        ibfs.enqueue(together, np.uint64(p), ibfs.SOURCE if forests.label[p] > 0 else ibfs.SINK)
     check_forests(state, together, int(first), int(last))
-    together = growth.search_all(state, together, stop, counts)
+    together = ibfs.search_all(state, together, stop, counts)
     check_forests(state, together, int(first), int(last))
     assert np.array_equal(forests.label[first:last] >= 0, oracle(grid.network)[1].ravel())
 
@@ -277,17 +276,17 @@ def test_adoption_ends_when_the_search_is_to_stop(module: Any) -> None:
             bk.plant(state, tree, first, last)
             bk.grow(state, tree, none_yet, counts)
         else:
-            tree = trees.make_forests(state, int(last - first))
-            trees.plant(state, tree, first, last)
+            tree = ibfs.make_forests(state, int(last - first))
+            ibfs.plant(state, tree, first, last)
             for _ in range(50):
-                growth.grow(state, tree, True, none_yet, counts)
+                ibfs.grow(state, tree, True, none_yet, counts)
         tree.parent[first] = len(state.step) + 1
         tree.next_orphan[first] = none
         if module is bk:
             tree.cursor[bk.TIME] += 1
             found = bk.adopt(state, tree, True, first, stop)
         else:
-            found = growth.adopt(state, tree, True, np.int64(60), first, stop)
+            found = ibfs.adopt(state, tree, True, np.int64(60), first, stop)
         assert found == adopted, "orphans looked at"
 
 

@@ -17,8 +17,7 @@ from preflow.bench.problem import Case, Suite
 from preflow.bench.problems import PROBLEMS
 from preflow.bench.runner import InstanceRecord, Measurement
 from preflow.generators import traps
-from preflow.gridcut.forests import WORK_LEFT, make_forests
-from preflow.gridcut.patience import PATH_PIXELS_AN_ORPHAN, be_patient
+from preflow.gridcut.incremental_search import PATH_PIXELS_AN_ORPHAN, WORK_LEFT, be_patient, make_forests
 
 
 def measured(contestant: str, seconds: float, method: str = "") -> Measurement:

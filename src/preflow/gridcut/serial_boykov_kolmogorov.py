@@ -27,8 +27,7 @@ from ..kernels.atomics import relaxed_load
 from ..kernels.kernel import kernel
 from ..solving.run import Control
 from ..stats import ARC_SCANS, PUSHES, RELABELS
-from .growth import deficits_reach
-from .state import GridState, grid_solution, grid_state, interior
+from .pixel_major import GridState, deficits_reach, grid_solution, grid_state, interior
 from .tree_paths import path_capacity, push_path
 
 ZERO = np.uint64(0)

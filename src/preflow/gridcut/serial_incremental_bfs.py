@@ -22,24 +22,30 @@ from ..kernels.kernel import kernel
 from ..solving.options import check_count, check_flag
 from ..solving.run import Control
 from ..stats import PUSHES
-from .forests import (
+from .incremental_search import (
     DEPTH,
     HEAD,
+    ORPHANS_AN_ARC,
     SINK,
     SOURCE,
     WORK_LEFT,
     Forests,
+    be_patient,
+    check_patience,
     enqueue_run,
+    grow,
+    hands_over,
     make_forests,
     make_roots,
+    push_on,
+    search_all,
     share,
+    sweep,
     take_over,
     with_levels,
 )
-from .growth import deficits_reach, grow, search_all, sweep
-from .patience import ORPHANS_AN_ARC, be_patient, check_patience, hands_over, push_on
+from .pixel_major import GridState, deficits_reach, grid_solution, grid_state, interior
 from .solution import GridSolution
-from .state import GridState, grid_solution, grid_state, interior
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..kernels.kernel import kernel
-from .state import GridState
+from .pixel_major import GridState
 
 ONE = np.uint64(1)
 

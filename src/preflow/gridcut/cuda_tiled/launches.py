@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..cuda.runtime import Device
-from ..errors import SolverError
-from ..solving.run import Control
-from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS
+from ...cuda.runtime import Device
+from ...errors import SolverError
+from ...solving.run import Control
+from ...stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS
 from .tiling import LISTS, WARP, Tiling
 
 SOURCE = Path(__file__).with_name("cuda_tiled.cu")

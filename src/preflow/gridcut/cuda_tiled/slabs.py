@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..cuda.runtime import Device
-from ..graph.integer_grid import IntegerGrid
-from ..graph.placement import require_memory
-from ..solving.run import Control
-from .solution import GridFlow, GridSolution, initial_state
-from .tile_launches import ACTIVE_HERE, IS_DONE, Launcher, Turns, make_arrays
+from ...cuda.runtime import Device
+from ...graph.integer_grid import IntegerGrid
+from ...graph.placement import require_memory
+from ...solving.run import Control
+from ..solution import GridFlow, GridSolution, initial_state
+from .launches import ACTIVE_HERE, IS_DONE, Launcher, Turns, make_arrays
 from .tiling import Tiling, mark_tiles, write_sides
 
 

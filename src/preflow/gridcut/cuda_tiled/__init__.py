@@ -26,15 +26,15 @@ from typing import Any
 
 import numpy as np
 
-from ..cuda import runtime
-from ..cuda.runtime import Device
-from ..graph.integer_grid import IntegerGrid
-from ..graph.placement import require_memory
-from ..solving.options import check_count, check_positive_integer
-from ..solving.run import Control
+from ...cuda import runtime
+from ...cuda.runtime import Device
+from ...graph.integer_grid import IntegerGrid
+from ...graph.placement import require_memory
+from ...solving.options import check_count, check_positive_integer
+from ...solving.run import Control
+from ..solution import GridFlow, GridSolution
+from .launches import IS_DONE, Launcher, Turns, make_arrays
 from .slabs import solve_in_slabs
-from .solution import GridFlow, GridSolution
-from .tile_launches import IS_DONE, Launcher, Turns, make_arrays
 from .tiling import Tiling, fill_tiles, tiling_of, write_sides
 
 #: Waves, and rounds, unless they are given.

@@ -98,13 +98,13 @@ struct Arguments {
     u64 first_pixel, direction_stride;  // of what is here
     Residual* residual;
     Excess* terminal;  // excess, less what can go to the sink
-    u32* faces_z;  // labels: see cuda_tiled_faces.cuh
+    u32* faces_z;  // labels: see tile_faces.cuh
     u32* faces_y;
     u32* faces_x;
     u32* words;
     u32* stamps;  // when a tile was last listed for a discharge
     u32* lists;
-    u32* told;  // for searches: see cuda_tiled_lists.cuh
+    u32* told;  // for searches: see tile_lists.cuh
     u64* slots;
     u32* counters;
     u32* arrivals;

@@ -3,7 +3,7 @@
 // A search needs labels of other tiles only where arcs lead there. So labels are kept axis by axis: those of the first
 // REACH pixels of a tile along the axis, and then those of its last ones, with all there is along the other axes. Tiles
 // are then 2 * REACH long along that axis, and an arc over a face leads as far as it does in the grid.
-#include "cuda_tiled_lists.cuh"
+#include "tile_lists.cuh"
 
 // The labels along an axis: 0 is z, 1 is y, 2 is x.
 template <u32 AXIS>

@@ -10,7 +10,7 @@ from numba import types
 from numba.extending import overload
 
 from ..kernels.atomics import prefetch
-from .implicit_arcs import FirstOut, Heads, Reverses, head_of, opposite
+from .multicore_lockfree import FirstOut, Heads, Reverses, head_of, opposite
 
 
 def _is(value: Any, kind: type) -> bool:

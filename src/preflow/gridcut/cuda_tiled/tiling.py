@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..cuda.runtime import Device
-from ..errors import UnsuitableMethodError
-from ..graph.integer_grid import IntegerGrid
-from .solution import GridFlow
+from ...cuda.runtime import Device
+from ...errors import UnsuitableMethodError
+from ...graph.integer_grid import IntegerGrid
+from ..solution import GridFlow
 
 SOURCE = Path(__file__).with_suffix(".cu")
 #: Pixels of a row of a tile, and threads of a warp: a row is a word.
@@ -112,7 +112,7 @@ class Tiling:
 
     @cached_property
     def labels_of_tile(self) -> tuple[int, int, int]:
-        """Labels of a tile at its faces along each axis; see ``Face`` in cuda_tiled_faces.cuh."""
+        """Labels of a tile at its faces along each axis; see ``Face`` in tile_faces.cuh."""
         sizes = (*self.tile, WIDTH)
         pixels = self.rows * WIDTH
         z, y, x = (
@@ -123,7 +123,7 @@ class Tiling:
 
     @cached_property
     def slot_bytes(self) -> int:
-        """Shared memory of a warp; ``SLOT_BYTES`` in cuda_tiled_state.cuh, which checks it."""
+        """Shared memory of a warp; ``SLOT_BYTES`` in tile_state.cuh, which checks it."""
         residual, excess = self.residual.itemsize, self.excess.itemsize
         parts = (
             self.rows * LINE_OF_ROW[excess] * excess,

@@ -4,7 +4,7 @@
 #endif
 #define KERNEL_BOUNDS MOST_WARPS * 32, 1
 
-#include "cuda_tiled_push.cuh"
+#include "tile_push.cuh"
 
 // Words of the state.
 constexpr u32 IS_DONE = 0, ACTIVE_TILES = 1, RELABELS = 2, SEARCH_ROUNDS = 3, PHASES = 4, NANOSECONDS = 5,

@@ -1,5 +1,5 @@
 // Which tiles have something to do: lists for discharges, a queue for searches.
-#include "cuda_tiled_state.cuh"
+#include "tile_state.cuh"
 
 constexpr u32 NUM_LISTS = 3 * MOST_COLORS;
 // Counters, each with a line of memory: a list's size, and what the queue counts.

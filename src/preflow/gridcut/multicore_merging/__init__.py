@@ -23,17 +23,39 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..graph.integer_grid import IntegerGrid
-from ..kernels.atomics import PADDING, fetch_add, relaxed_load, relaxed_store
-from ..kernels.clock import now
-from ..kernels.kernel import kernel
-from ..parallel.barrier import PATIENCE, make_barrier, wait
-from ..parallel.delays import delay
-from ..parallel.pieces import run_pieces
-from ..parallel.team import run_solver, share_of
-from ..solving.options import check_flag, check_positive_integer
-from ..solving.run import Control
-from ..stats import PUSHES, RELABELS
+from ...graph.integer_grid import IntegerGrid
+from ...kernels.atomics import PADDING, fetch_add, relaxed_load, relaxed_store
+from ...kernels.clock import now
+from ...kernels.kernel import kernel
+from ...parallel.barrier import PATIENCE, make_barrier, wait
+from ...parallel.delays import delay
+from ...parallel.pieces import run_pieces
+from ...parallel.team import run_solver, share_of
+from ...solving.options import check_flag, check_positive_integer
+from ...solving.run import Control
+from ...stats import PUSHES, RELABELS
+from ..incremental_search import (
+    DEPTH,
+    HEAD,
+    LENGTH,
+    ORPHANS_AN_ARC,
+    SINK,
+    SOURCE,
+    Forests,
+    be_patient,
+    check_patience,
+    dequeue,
+    hands_over,
+    make_forests,
+    plant,
+    push_on,
+    search,
+    share,
+    sweep,
+    with_levels,
+)
+from ..pixel_major import GridState, deficits_reach, grid_solution, grid_state, interior, padding
+from ..solution import GridFlow, GridSolution
 from .blocks import (
     Blocks,
     Faces,
@@ -47,24 +69,7 @@ from .blocks import (
     rows_of,
 )
 from .borders import change_partition, go_on_in_block, wake_border
-from .forests import (
-    DEPTH,
-    HEAD,
-    LENGTH,
-    SINK,
-    SOURCE,
-    Forests,
-    dequeue,
-    make_forests,
-    plant,
-    share,
-    with_levels,
-)
-from .growth import deficits_reach, search, sweep
-from .patience import ORPHANS_AN_ARC, be_patient, check_patience, hands_over, push_on
 from .regions import BLOCKS_TAKEN, CLOSED, GROWN, IDLE, Regions, make_regions, next_region
-from .solution import GridFlow, GridSolution
-from .state import GridState, grid_solution, grid_state, interior, padding
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)

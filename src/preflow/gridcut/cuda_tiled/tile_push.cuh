@@ -6,7 +6,7 @@
 #define STEPS_OF_VISIT 96
 #endif
 
-#include "cuda_tiled_search.cuh"
+#include "tile_search.cuh"
 
 __device__ __forceinline__ int fetch_add_excess(int* at, int value) {
     return static_cast<int>(relaxed_fetch_add(reinterpret_cast<u32*>(at), static_cast<u32>(value)));

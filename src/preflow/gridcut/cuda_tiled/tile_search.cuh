@@ -1,5 +1,5 @@
 // The breadth-first search of one tile: exact distances to the sink given the labels around it, level by level, in bits.
-#include "cuda_tiled_faces.cuh"
+#include "tile_faces.cuh"
 
 constexpr u32 log_of(u32 value) { return value < 2 ? 0 : 1 + log_of(value / 2); }
 constexpr u32 PLANES = log_of(ROWS * WIDTH);  // a level for every pixel at most

@@ -8,7 +8,7 @@
 #define HAS_FLOW 0      // a flow to start from
 #endif
 
-#include "cuda_tiled_state.cuh"
+#include "tile_state.cuh"
 
 // Tiles whose capacities and excess are on the device, and where.
 struct MarkArguments {

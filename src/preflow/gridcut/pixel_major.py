@@ -251,3 +251,37 @@ def grid_solution(grid: Any, state: GridState, sink_side: NDArray[np.bool_], fin
         residual=np.moveaxis(residual, -1, 0),
         terminal=state.terminal[first:last].reshape(shape),
     )
+
+
+def deficits_reach(grid: Any, state: GridState) -> NDArray[np.bool_]:
+    """Return for every pixel whether one with a deficit can be reached from it."""
+    first, last = interior(grid)
+    reaches = np.zeros(len(state.terminal), dtype=np.uint8)
+    search_from_deficits(state, first, last, reaches, np.empty(int(last - first), dtype=np.uint64))
+    return reaches[first:last].view(np.bool_)
+
+
+@kernel
+def search_from_deficits(state: GridState, first: Any, last: Any, reaches: Any, found: Any) -> None:
+    """Mark the pixels from which one with a deficit can be reached; `found` is room for all of them.
+
+    The pixel found last is looked at next: its neighbours are mostly in the cache.
+    """
+    degree = np.uint64(len(state.step))
+    p = first
+    while p < last:
+        if state.terminal[p] < 0 and reaches[p] == 0:
+            reaches[p] = 1
+            found[ZERO] = p
+            size = ONE
+            while size > ZERO:
+                size -= ONE
+                v = found[size]
+                for direction in range(degree):
+                    d = np.uint64(direction)
+                    q = v + state.step[d]
+                    if reaches[q] == 0 and state.residual[q * degree + (d ^ ONE)] > 0:
+                        reaches[q] = 1
+                        found[size] = q
+                        size += ONE
+        p += ONE
