@@ -20,7 +20,7 @@ from preflow import generators
 from preflow.errors import CapacityOverflowError, InvalidInputError
 from preflow.generators import FAMILIES
 from preflow.generators.sampling import distinct_rows
-from preflow.generators.washington_lines import HALVED_CAPACITY
+from preflow.generators.washington import HALVED_CAPACITY
 from preflow.graph.network import MaxFlowProblem
 
 DIMACS = Path(__file__).parent / "data" / "dimacs"

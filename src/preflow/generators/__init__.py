@@ -33,9 +33,19 @@ from .grids import noisy_grid, spiral, vessel_tree
 from .registry import BIPARTITE_FAMILIES, FAMILIES, Family, Parameter, bipartite_family, family
 from .triangulations import delaunay, hugetrace_like, triangulation_dual
 from .vision import grid_2d, grid_3d, grid_from_image
-from .washington_bad_cases import cheriyan, dinic_bad, goldberg_bad
-from .washington_levels import matching, mesh, random_level, square_mesh, two_level
-from .washington_lines import double_exponential_line, exponential_line, line
+from .washington import (
+    cheriyan,
+    dinic_bad,
+    double_exponential_line,
+    exponential_line,
+    goldberg_bad,
+    line,
+    matching,
+    mesh,
+    random_level,
+    square_mesh,
+    two_level,
+)
 
 __all__ = [
     "BIPARTITE_FAMILIES",

@@ -28,9 +28,19 @@ from .bipartite import (
 from .genrmf import rmf
 from .triangulations import delaunay, hugetrace_like, triangulation_dual
 from .vision import grid_2d, grid_3d
-from .washington_bad_cases import cheriyan, dinic_bad, goldberg_bad
-from .washington_levels import matching, mesh, random_level, square_mesh, two_level
-from .washington_lines import double_exponential_line, exponential_line, line
+from .washington import (
+    cheriyan,
+    dinic_bad,
+    double_exponential_line,
+    exponential_line,
+    goldberg_bad,
+    line,
+    matching,
+    mesh,
+    random_level,
+    square_mesh,
+    two_level,
+)
 
 Value: TypeAlias = int | float | bool
 Made = TypeVar("Made", MaxFlowProblem, BipartiteGraph)
