@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from preflow.errors import CapacityOverflowError, InvalidInputError, VerificationError
 from preflow.vision import LabelEnergy, alpha_beta_swap, alpha_expansion, potts, truncated_linear
-from preflow.vision.expansion import Labelling
-from preflow.vision.moves import Cuts, State
+from preflow.vision.expansion import Cuts, Labelling, State
 
 SQUARED = (np.arange(3) - np.arange(3)[:, np.newaxis]) ** 2
 

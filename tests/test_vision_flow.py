@@ -14,8 +14,8 @@ from preflow.cli import app
 from preflow.errors import InvalidInputError, ParseError
 from preflow.io.flo import read_flo, write_flo
 from preflow.vision import endpoint_error, find_optical_flow, flow_picture, read_image, write_image
-from preflow.vision.flow_expansion import candidate_displacements
 from preflow.vision.matching_costs import Frame, checked_frame
+from preflow.vision.optical_flow.by_expansion import candidate_displacements
 
 DEMO = Path(__file__).parents[1] / "examples" / "optical_flow.py"
 METHODS = ("assignment", "expansion")

@@ -13,18 +13,26 @@ best move and the ones that change everything or nothing. Ties keep labels as th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from itertools import combinations
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..checks import check_integer
 from ..errors import InvalidInputError, VerificationError
+from ..graph.neighbourhood import Box, pair_boxes
+from ..graph.network import FlowNetwork, MaxFlowProblem
+from ..gridcut.api import grid_cut
+from ..gridcut.methods import METHODS
+from ..gridcut.result import GridCutResult
+from ..maxflow.api import min_cut
+from ..solving.dispatch import check_method, check_placement, find_method
 from ..solving.timing import solving_seconds, timed
 from .deadline import Deadline
 from .label_energy import LabelEnergy
-from .moves import Cuts, State
 
 #: Sweeps over all labels, at most. Labellings of real images settle in 3 to 6.
 MOST_SWEEPS = 20
@@ -33,6 +41,8 @@ MOST_SWEEPS = 20
 #: third on it took about 0.65 of that (Venus, 31 displacements). Recycling them is an idea of Alahari, Kohli
 #: and Torr, "Reduce, reuse and recycle", CVPR 2008.
 MOST_RECYCLED = 2**29
+#: Terms of a move are int32 where no sum of those of a pixel can exceed this, else int64.
+LARGEST_NARROW = 2**31 - 1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -198,6 +208,275 @@ def alpha_beta_swap(
     """
     energy = _as_energy(data, distance, weights, connectivity, label_costs)
     return _search(energy, "swap", initial, max_sweeps, Cuts(method, device, threads), time_limit)
+
+
+class Move(NamedTuple):
+    """Switch or stay: the change of twice the energy against all pixels staying.
+
+    Attributes
+    ----------
+    box : tuple of slices
+        Where in the image; all else has the shape of this box.
+    current : ndarray of bool
+        Who has switched as labels are now.
+    free : ndarray of bool, or None
+        Who may switch; None where all may.
+    unary : ndarray of int or float64
+        What a pixel pays to switch.
+    pairs : ndarray of int or float64, shape (directions, *box)
+        What neighbours pay if one of the two switches.
+    entry : int or float
+        What is paid if any pixel switches.
+    groups : list of (mask, int or float)
+        What is saved if all pixels of the mask switch.
+    offsets : tuple of tuples of int
+    """
+
+    box: Box
+    current: NDArray[np.bool_]
+    free: NDArray[np.bool_] | None
+    unary: NDArray[Any]
+    pairs: NDArray[Any]
+    entry: int | float
+    groups: list[tuple[NDArray[np.bool_], int | float]]
+    offsets: tuple[tuple[int, ...], ...]
+
+    def energy(self, switched: NDArray[np.bool_]) -> int | float:
+        """Return the change of twice the energy if these pixels switch and the others stay."""
+        total = _total(self.unary[switched])
+        for pair, offset in zip(self.pairs, self.offsets, strict=True):
+            here, there = pair_boxes(self.unary.shape, offset)
+            total += _total(pair[here][switched[here] != switched[there]])
+        if self.entry and switched.any():
+            total += self.entry
+        return total - sum(saved for mask, saved in self.groups if switched[mask].all())
+
+
+class State:
+    """A labelling with what moves need of it: each pixel's data term and each pair's distance."""
+
+    def __init__(self, energy: LabelEnergy, labels: NDArray[np.int64]) -> None:
+        self.terms, self.labels = energy, labels.copy()
+        far, weight = energy.distance.max().item(), energy.weights.max(initial=0).item()
+        narrow = 4 * energy.largest_data() + 8 * len(energy.offsets) * far * weight <= LARGEST_NARROW
+        self.dtype = np.dtype(np.int32) if narrow and not energy.is_float else energy.dtype
+        self.distance = energy.distance.astype(self.dtype)
+        self.paid = np.take_along_axis(energy.data, labels[np.newaxis], axis=0)[0].astype(self.dtype)
+        self.apart = np.zeros(energy.weights.shape, self.dtype)
+        self.used = np.bincount(labels.ravel(), minlength=energy.num_labels)
+        self._look_up_pairs()
+
+    def expansion(self, alpha: int) -> Move:
+        """Return the move in which any pixels may switch to `alpha`."""
+        energy = self.terms
+        to_alpha = self.distance[alpha].take(self.labels)
+        unary = 2 * (energy.data[alpha].astype(self.dtype) - self.paid)
+        pairs = np.zeros_like(self.apart)
+        for k, (weight, here, there) in enumerate(energy.directions()):
+            first, second, apart = weight * to_alpha[here], weight * to_alpha[there], self.apart[k][here]
+            difference = second - first
+            unary[here] += difference - apart
+            unary[there] -= difference + apart
+            pairs[k][here] = first + second - apart
+        np.maximum(pairs, 0, out=pairs)  # which only rounding makes negative: distances are a metric
+        costs = energy.label_costs
+        entry = 0 if self.used[alpha] else 2 * costs[alpha].item()
+        groups = [
+            (self.labels == label, 2 * costs[label].item())
+            for label in np.flatnonzero((costs > 0) & (self.used > 0)).tolist()
+            if label != alpha and self._may_vanish(label, unary, pairs)
+        ]
+        box = (slice(None),) * unary.ndim
+        return Move(box, np.zeros(energy.shape, np.bool_), None, unary, pairs, entry, groups, energy.offsets)
+
+    def _may_vanish(self, label: int, unary: NDArray[Any], pairs: NDArray[Any]) -> bool:
+        """Whether a move may pay in which all pixels of a label switch, and none of them would otherwise.
+
+        For all of them to switch costs least if all others do as well, because energies are submodular. If
+        even then it costs more than it saves, the label stays, and a plain grid finds the best move.
+        """
+        mask = self.labels == label
+        cost = _total(unary[mask])
+        for pair, offset in zip(pairs, self.terms.offsets, strict=True):
+            here, there = pair_boxes(mask.shape, offset)
+            cost -= _total(pair[here][mask[here] != mask[there]])
+        return bool(cost < 2 * self.terms.label_costs[label].item())
+
+    def swap(self, alpha: int, beta: int) -> Move:
+        """Return the move in which pixels of two labels choose again; those that switch get `alpha`."""
+        energy = self.terms
+        everywhere = (self.labels == alpha) | (self.labels == beta)
+        # Neighbours with other labels have a say, but no choice.
+        box = _grown(_bounding_box(everywhere), energy.offsets)
+        free, labels = everywhere[box], self.labels[box]
+        unary = 2 * (energy.data[alpha][box].astype(self.dtype) - energy.data[beta][box])
+        pairs = np.zeros((len(energy.offsets), *free.shape), self.dtype)
+        prefer = (2 * (self.distance[alpha] - self.distance[beta])).take(labels)
+        prefer[free] = 0
+        for k, offset in enumerate(energy.offsets):
+            here, there = pair_boxes(free.shape, offset)
+            weight = energy.weights[k][box][here]
+            unary[here] += weight * prefer[there]
+            unary[there] += weight * prefer[here]
+            pairs[k][here] = 2 * weight * self.distance[alpha, beta] * (free[here] & free[there])
+        unary[~free] = 0
+        groups = [(free, 2 * energy.label_costs[beta].item())] if energy.label_costs[beta] else []
+        entry = 2 * energy.label_costs[alpha].item()
+        return Move(box, labels == alpha, free, unary, pairs, entry, groups, energy.offsets)
+
+    def change(self, move: Move, switched: NDArray[np.bool_], labels: tuple[int, ...]) -> None:
+        """Make a move: pixels that switch get the first of `labels`, others of a swap the second."""
+        part = self.labels[move.box]
+        changed = [switched] if move.free is None else [switched, move.free & ~switched]
+        for label, mask in zip(labels, changed, strict=True):
+            part[mask] = label
+            np.copyto(self.paid[move.box], self.terms.data[label][move.box], where=mask)
+        self.used = np.bincount(self.labels.ravel(), minlength=self.terms.num_labels)
+        self._look_up_pairs()
+
+    def _look_up_pairs(self) -> None:
+        """Set what pairs pay."""
+        for k, (weight, here, there) in enumerate(self.terms.directions()):
+            self.apart[k][here] = weight * self.distance[self.labels[here], self.labels[there]]
+
+
+@dataclass
+class Cuts:
+    """How moves are solved, and what that took.
+
+    Attributes
+    ----------
+    method, device, threads
+        As for :func:`preflow.grid_cut`.
+    prove : bool
+        Have every cut verified.
+    recycle : bool
+        Start moves from the flow of the last one to the same label, if there is one, and keep their flows.
+    deadline : Deadline
+        Of all cuts together.
+    """
+
+    method: str = "auto"
+    device: str = "auto"
+    threads: int | None = None
+    prove: bool = False
+    recycle: bool = False
+    solved: int = 0
+    seconds: dict[str, float] = field(default_factory=lambda: {"cuts": 0.0})
+    deadline: Deadline = field(default_factory=lambda: Deadline(None))
+    earlier: dict[tuple[int, ...], GridCutResult] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        check_placement(METHODS, self.device, self.threads)
+        if self.method != "auto":
+            check_method(find_method(METHODS, self.method), self.device, self.threads)
+
+    def candidates(self, move: Move, labels: tuple[int, ...]) -> Iterator[NDArray[np.bool_]]:
+        """Yield choices among which the best is a best one of all."""
+        if len(labels) == 2 and (move.entry or move.groups):
+            assert move.free is not None
+            yield np.zeros_like(move.free)
+            yield move.free
+            move = move._replace(groups=[])
+        # Nobody gains by switching, so nobody does.
+        if not move.groups and move.unary.min(initial=0) >= 0:
+            if len(labels) == 2:
+                yield np.zeros_like(move.current)
+            return
+        with timed(self.seconds, "cuts"):
+            switched = self._cut(move, labels)
+        self.solved += 1
+        yield switched
+
+    def _cut(self, move: Move, labels: tuple[int, ...]) -> NDArray[np.bool_]:
+        """Return which pixels switch in a minimum cut."""
+        placement: dict[str, Any] = {
+            "device": self.device,
+            "threads": self.threads,
+            "time_limit": self.deadline.left(),
+        }
+        if move.groups:
+            # What ties any number of pixels together is no grid.
+            general = min_cut(_network(move), **placement)
+            if self.prove:
+                general.verify()
+            side: NDArray[np.bool_] = general.sink_side[: move.unary.size].reshape(move.unary.shape)
+            return side
+        cut = grid_cut(
+            np.maximum(move.unary, 0),
+            np.maximum(-move.unary, 0),
+            move.pairs,
+            connectivity=move.offsets,
+            method=self.method,
+            warm_start=self.earlier.get(labels),
+            **placement,
+        )
+        if self.recycle:
+            self.earlier[labels] = cut
+        if self.prove:
+            cut.verify()
+        switched: NDArray[np.bool_] = ~cut.labels
+        return switched
+
+
+def _network(move: Move) -> MaxFlowProblem:
+    """Return a move as a general network: pixels in C order, a vertex for each group, source, sink."""
+    shape, size = move.unary.shape, move.unary.size
+    pixel = np.arange(size).reshape(shape)
+    source, sink = size + len(move.groups), size + len(move.groups) + 1
+    dtype = np.float64 if move.unary.dtype.kind == "f" else np.int64
+    unary = move.unary.astype(dtype).ravel()
+    to_switch, to_stay = np.flatnonzero(unary > 0), np.flatnonzero(unary < 0)
+    tails = [np.full(len(to_switch), source), to_stay]
+    heads = [to_switch, np.full(len(to_stay), sink)]
+    capacities = [unary[to_switch], -unary[to_stay]]
+    reverses = [np.zeros(len(to_switch) + len(to_stay), dtype)]
+    for pair, offset in zip(move.pairs, move.offsets, strict=True):
+        here, there = pair_boxes(shape, offset)
+        joined = pair[here].ravel() > 0
+        tails.append(pixel[here].ravel()[joined])
+        heads.append(pixel[there].ravel()[joined])
+        capacities.append(pair[here].ravel()[joined].astype(dtype))
+        reverses.append(capacities[-1])
+    for group, (mask, saved) in enumerate(move.groups, start=size):
+        # The vertex of a group stays with any of its pixels that stays, and then the group's cost is paid.
+        members = pixel[mask]
+        tails += [members, np.array([group])]
+        heads += [np.full(len(members), group), np.array([sink])]
+        capacities += [np.full(len(members), saved), np.array([saved])]
+        reverses.append(np.zeros(len(members) + 1, dtype))
+    network = FlowNetwork.from_arrays(
+        np.concatenate(tails),
+        np.concatenate(heads),
+        np.concatenate(capacities),
+        reverse_capacity=np.concatenate(reverses),
+        num_vertices=sink + 1,
+    )
+    return MaxFlowProblem(network, source, sink, name="move")
+
+
+def _total(values: NDArray[Any]) -> int | float:
+    """Return the sum of integers, or of float64, in 64 bits."""
+    total: int | float = values.sum(dtype=np.float64 if values.dtype.kind == "f" else np.int64).item()
+    return total
+
+
+def _grown(box: Box, offsets: tuple[tuple[int, ...], ...]) -> Box:
+    """Return a box and the neighbours of its pixels; like slices, it may end beyond the grid."""
+    reach = np.abs(offsets).max(axis=0).tolist()
+    return tuple(
+        slice(max(0, side.start - step), side.stop + step) for side, step in zip(box, reach, strict=True)
+    )
+
+
+def _bounding_box(mask: NDArray[np.bool_]) -> Box:
+    """Return the smallest box around all True entries; an empty one where there is none."""
+    box = []
+    for axis in range(mask.ndim):
+        others = tuple(other for other in range(mask.ndim) if other != axis)
+        present = np.flatnonzero(mask.any(axis=others))
+        box.append(slice(int(present[0]), int(present[-1]) + 1) if len(present) else slice(0, 0))
+    return tuple(box)
 
 
 class _Search:

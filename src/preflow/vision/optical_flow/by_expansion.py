@@ -11,9 +11,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .expansion import Labelling, alpha_expansion
-from .label_energy import LabelEnergy
-from .matching_costs import Frame, smoothness_weights
+from ..expansion import Labelling, alpha_expansion
+from ..label_energy import LabelEnergy
+from ..matching_costs import Frame, smoothness_weights
 
 #: Costs are averaged over windows of this size to find candidates.
 WINDOW = 9

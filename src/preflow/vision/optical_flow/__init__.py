@@ -1,7 +1,7 @@
-"""The motion of every pixel from one frame to the next: by assignment of patches, or by alpha-expansion.
+"""The motion of every pixel from one frame to the next, by alpha-expansion or by assignment of patches.
 
-Both find displacements of whole pixels, see :mod:`preflow.vision.patch_assignment` and
-:mod:`preflow.vision.flow_expansion`, which are then refined by parabolas through the costs around them.
+Both methods find displacements of whole pixels (:mod:`.by_expansion`, :mod:`.by_assignment`). These are then
+refined by parabolas through the costs around them.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import check_integer, check_number, check_positive
-from ..errors import InvalidInputError
-from ..solving.run import check_time_limit
-from ..solving.timing import solving_seconds, timed
-from .expansion import Labelling
-from .flow_expansion import candidate_displacements, label_displacements
-from .label_energy import MOST_LABELS
-from .matching_costs import Frame, check_same_shape, checked_frame, parabola_vertex
-from .patch_assignment import LARGEST_PATCH, PatchMatcher
+from ...checks import check_integer, check_number, check_positive
+from ...errors import InvalidInputError
+from ...solving.run import check_time_limit
+from ...solving.timing import solving_seconds, timed
+from ..expansion import Labelling
+from ..label_energy import MOST_LABELS
+from ..matching_costs import Frame, check_same_shape, checked_frame, parabola_vertex
+from .by_assignment import LARGEST_PATCH, PatchMatcher
+from .by_expansion import candidate_displacements, label_displacements
 
 METHODS = ("assignment", "expansion")
 #: Displacements that the coarsest frames are searched for, in their pixels.

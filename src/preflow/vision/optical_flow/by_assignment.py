@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..assignment.api import linear_assignment
-from ..solving.timing import timed
-from .matching_costs import LARGEST_COST, Frame
+from ...assignment.api import linear_assignment
+from ...solving.timing import timed
+from ..matching_costs import LARGEST_COST, Frame
 
 #: Height and width of a patch, at most.
 LARGEST_PATCH = 30
