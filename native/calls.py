@@ -28,9 +28,10 @@ from preflow import vision
 from preflow.graph import residual
 from preflow.gridcut import policy as grid_policy
 from preflow.kernels.bfs import distances_to_sink
-from preflow.kernels.buckets import active_excess
 from preflow.kernels.kinds import KINDS
-from preflow.maxflow import cuda_hybrid, edge_coloring
+from preflow.maxflow import cuda_hybrid
+from preflow.maxflow.cuda_coloring import edge_coloring
+from preflow.maxflow.levels import active_excess
 
 #: The name of a call, and the call.
 Call = tuple[str, Callable[[], Any]]

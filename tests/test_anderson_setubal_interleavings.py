@@ -37,8 +37,16 @@ from preflow.maxflow.multicore_anderson_setubal import (
     relabel_globally,
     work,
 )
+from preflow.maxflow.multicore_anderson_setubal.batches import (
+    Batches,
+    append,
+    fetch,
+    make_batches,
+    pop,
+    put,
+    waiting,
+)
 from preflow.parallel import batches
-from preflow.parallel.batches import Batches, append, fetch, make_batches, pop, put, waiting
 from preflow.stats import COUNTERS
 from scheduler import Outcome, Thread, explore, hidden_values
 from tiny_networks import distances

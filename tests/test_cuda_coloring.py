@@ -16,9 +16,9 @@ from preflow.cuda import runtime
 from preflow.errors import InvalidInputError, SolverError
 from preflow.generators import FAMILIES
 from preflow.graph.residual import ResidualArrays, build_residual
-from preflow.maxflow import cuda_coloring, edge_coloring
-from preflow.maxflow.cuda_coloring import LONGEST_PERIOD, ColoringOptions, color_periods
-from preflow.maxflow.edge_coloring import color_edges, lowest_zero
+from preflow.maxflow import cuda_coloring
+from preflow.maxflow.cuda_coloring import LONGEST_PERIOD, ColoringOptions, color_periods, edge_coloring
+from preflow.maxflow.cuda_coloring.edge_coloring import color_edges, lowest_zero
 from preflow.maxflow.methods import METHODS
 from preflow.solving.dispatch import find_method
 from preflow.solving.run import Control

@@ -24,7 +24,7 @@ from preflow.errors import (
 from preflow.generators import FAMILIES
 from preflow.graph.device_residual import to_device
 from preflow.graph.residual import build_residual
-from preflow.maxflow import cuda_pushrelabel, policy
+from preflow.maxflow import cuda_push_relabel, policy
 from preflow.maxflow.methods import METHODS
 from preflow.solving.dispatch import find_method
 from preflow.solving.run import Control
@@ -137,9 +137,9 @@ def test_waves_of_several_blocks(
 ) -> None:
     """Some blocks of four search; lists overflow, or not; a warp of each serves the others, or not."""
     monkeypatch.setattr("cuda_on_cpu.device.MOST_THREADS", 128 * warps)
-    monkeypatch.setattr(cuda_pushrelabel, "MOST_REVIVED", revived)
-    monkeypatch.setattr(cuda_pushrelabel, "LIST_CAPACITY", capacity)
-    monkeypatch.setattr(cuda_pushrelabel, "MOST_KEPT", kept)
+    monkeypatch.setattr(cuda_push_relabel, "MOST_REVIVED", revived)
+    monkeypatch.setattr(cuda_push_relabel, "LIST_CAPACITY", capacity)
+    monkeypatch.setattr(cuda_push_relabel, "MOST_KEPT", kept)
     device = CpuDevice(4, 32 * warps)
     monkeypatch.setattr(runtime, "find_device", lambda: device)
     options = {"search_percent": search_percent, "wave_rounds": 1, "wave_percent": 0}
@@ -155,7 +155,7 @@ def test_more_arcs_of_a_vertex_than_its_range_counts(monkeypatch: pytest.MonkeyP
     tail, head = [0, 1, 1, 1, 1, 2, 3, 4, 5], [1, 2, 3, 4, 5, 6, 6, 6, 6]
     problem = (np.array(tail), np.array(head), np.array([9] * 5 + [2] * 4))
     assert preflow.max_flow(problem, 0, 6, method="cuda-push-relabel").value == 8
-    monkeypatch.setattr(cuda_pushrelabel, "MOST_DEGREE", 4)
+    monkeypatch.setattr(cuda_push_relabel, "MOST_DEGREE", 4)
     with pytest.raises(UnsuitableMethodError, match="4 residual arcs of a vertex are too many"):
         preflow.max_flow(problem, 0, 6, method="cuda-push-relabel")
 
@@ -224,9 +224,9 @@ def test_an_interrupted_solve_leaves_capacities_as_they_are_kept(monkeypatch: py
             raise KeyboardInterrupt
 
     monkeypatch.setattr(device, "launch", interrupted)
-    monkeypatch.setattr(cuda_pushrelabel, "ROUNDS_A_LAUNCH", 3)
+    monkeypatch.setattr(cuda_push_relabel, "ROUNDS_A_LAUNCH", 3)
     with pytest.raises(KeyboardInterrupt):
-        cuda_pushrelabel.first_stage(device, net, cuda_pushrelabel.PushRelabelOptions(), Control())
+        cuda_push_relabel.first_stage(device, net, cuda_push_relabel.PushRelabelOptions(), Control())
     assert launches == ["survey", "pair_capacities", "push_relabel_slice", "part_capacities"]
     assert (net.arcs[:, 1] >= 0).all()
     assert (net.arcs[:, 1] + net.arcs[net.arcs.view(np.uint32)[:, 1], 1] == sums).all()
@@ -300,8 +300,8 @@ def test_a_vertex_with_two_owners_is_an_error(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_too_many_searches_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cuda_pushrelabel, "MOST_SEARCHES", 0)
-    monkeypatch.setattr(cuda_pushrelabel, "ROUNDS_A_LAUNCH", 1)
+    monkeypatch.setattr(cuda_push_relabel, "MOST_SEARCHES", 0)
+    monkeypatch.setattr(cuda_push_relabel, "ROUNDS_A_LAUNCH", 1)
     problem = FAMILIES["rmf-wide"].generate("4x3", seed=1)
     with pytest.raises(SolverError, match="gave up after 0 searches: state"):
         preflow.max_flow(problem, method="cuda-push-relabel")

@@ -96,7 +96,7 @@ def test_kernels_read_the_stop_word_of_the_solve_that_they_belong_to(monkeypatch
 
 
 def test_headers_are_pasted_once() -> None:
-    source = Path(runtime.__file__).parents[1] / "maxflow" / "cuda_pushrelabel.cu"
+    source = Path(runtime.__file__).parents[1] / "maxflow" / "cuda_push_relabel" / "push_relabel.cu"
     text = runtime.source_with_headers(source)
     assert "#include" not in text
     assert text.count("struct SharedArena {") == 1

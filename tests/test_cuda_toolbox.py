@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from cuda_on_cpu.device import CpuDevice, Sanitizer
 from preflow.cuda.runtime import Device
 from preflow.graph.device_residual import DeviceNetwork
-from preflow.maxflow.device_survey import excess_alive, survey
-from preflow.maxflow.paired_capacities import paired_capacities
+from preflow.maxflow.cuda_push_relabel.paired_capacities import paired_capacities
+from preflow.maxflow.cuda_push_relabel.survey import excess_alive, survey
 
 TOOLBOX = Path(__file__).parent / "cuda_on_cpu" / "toolbox_for_tests.cu"
 

@@ -1,4 +1,4 @@
-"""Searches like waves, of cuda_pushrelabel_waves.cuh, on CPU threads, while no flow moves.
+"""Searches like waves, of waves.cuh, on CPU threads, while no flow moves.
 
 Their answers are hints, so that no solve is wrong without them: what they reach, and when, is looked at here.
 """
@@ -18,10 +18,10 @@ from cuda_on_cpu.device import CpuDevice, Sanitizer
 from preflow.generators import FAMILIES
 from preflow.graph.device_residual import DeviceNetwork, to_device
 from preflow.graph.residual import build_residual
-from preflow.maxflow import cuda_pushrelabel
+from preflow.maxflow import cuda_push_relabel
 from preflow.solving.run import Control
 
-#: Words of the kernel's state, as in cuda_pushrelabel_state.cuh, and of its counters.
+#: Words of the kernel's state, as in state.cuh, and of its counters.
 LEVEL, LAST_NANOSECONDS, WAVE_ROUNDS, SEARCH_BLOCKS = 5, 15, 17, 18
 DISCHARGE = 2
 STARTS, WAKES = 16 * 32, 13 * 32
@@ -46,9 +46,9 @@ class OnlyWaves(CpuDevice):
         arguments.net.excess[:] = 0
         arguments.label[:] = (1 << 32) + NEVER
         state = arguments.state
-        state[cuda_pushrelabel.PHASE] = DISCHARGE
-        state[cuda_pushrelabel.ROUNDS_LEFT] = self.rounds
-        state[cuda_pushrelabel.SEARCHES] = 1
+        state[cuda_push_relabel.PHASE] = DISCHARGE
+        state[cuda_push_relabel.ROUNDS_LEFT] = self.rounds
+        state[cuda_push_relabel.SEARCHES] = 1
         state[LEVEL], state[LAST_NANOSECONDS] = LEVELS, 2**50
         state[SEARCH_BLOCKS] = arguments.search_blocks
         arguments.counters[WAKES] = 1  # so that waves do not end because all warps are at rest
@@ -80,7 +80,7 @@ def check_waves(device: OnlyWaves, family: str, size: str, search_blocks: int, m
     on_device: Any = device
     net = to_device(on_device, residual.arrays)
     distance = distances(net)
-    options = cuda_pushrelabel.PushRelabelOptions(
+    options = cuda_push_relabel.PushRelabelOptions(
         search_percent=100 * search_blocks // device.num_multiprocessors,
         wave_rounds=5,
         wave_percent=0,
@@ -88,7 +88,7 @@ def check_waves(device: OnlyWaves, family: str, size: str, search_blocks: int, m
         rest_percent=100,
     )
     with pytest.raises(PhaseOver):
-        cuda_pushrelabel.first_stage(on_device, net, options, Control())
+        cuda_push_relabel.first_stage(on_device, net, options, Control())
     after = device.outcome
     assert after.state[WAVE_ROUNDS] == ROUNDS
     entries = after.counters.view(np.uint64)[STARTS // 2 :]
@@ -131,9 +131,9 @@ def test_waves_reach_everything_in_time(
 ) -> None:
     """A level takes a round, or one more for what a block ahead reaches first, and for what overflows."""
     monkeypatch.setattr("cuda_on_cpu.device.MOST_THREADS", 256)
-    monkeypatch.setattr(cuda_pushrelabel, "LIST_CAPACITY", capacity)
-    monkeypatch.setattr(cuda_pushrelabel, "MOST_KEPT", kept)
-    monkeypatch.setattr(cuda_pushrelabel, "SHARING_ROUNDS", sharing_rounds)
+    monkeypatch.setattr(cuda_push_relabel, "LIST_CAPACITY", capacity)
+    monkeypatch.setattr(cuda_push_relabel, "MOST_KEPT", kept)
+    monkeypatch.setattr(cuda_push_relabel, "SHARING_ROUNDS", sharing_rounds)
     check_waves(OnlyWaves(4, 32 * warps), family, size, search_blocks, most)
 
 
@@ -142,15 +142,15 @@ def test_waves_of_several_blocks_under_sanitizers(
     sanitizer: Sanitizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("cuda_on_cpu.device.MOST_THREADS", 192)
-    monkeypatch.setattr(cuda_pushrelabel, "LIST_CAPACITY", 4)
-    monkeypatch.setattr(cuda_pushrelabel, "MOST_KEPT", 1)
+    monkeypatch.setattr(cuda_push_relabel, "LIST_CAPACITY", 4)
+    monkeypatch.setattr(cuda_push_relabel, "MOST_KEPT", 1)
     check_waves(OnlyWaves(3, 64, sanitizer=sanitizer), "rmf-long", "3x9", 2, 3)
 
 
 def test_waves_that_delay_each_other_make_no_height_above_n(monkeypatch: pytest.MonkeyPatch) -> None:
     """A path, with a wave in every round, whose pieces all wait for room: n + 1 is dead, n + 2 put off."""
-    monkeypatch.setattr(cuda_pushrelabel, "LIST_CAPACITY", 4)
-    monkeypatch.setattr(cuda_pushrelabel, "MOST_KEPT", 1)
+    monkeypatch.setattr(cuda_push_relabel, "LIST_CAPACITY", 4)
+    monkeypatch.setattr(cuda_push_relabel, "MOST_KEPT", 1)
     device: Any = OnlyWaves(2, 32)
     device.rounds = 300
     n = 60
@@ -158,18 +158,18 @@ def test_waves_that_delay_each_other_make_no_height_above_n(monkeypatch: pytest.
     tail, head = np.concatenate([path + 1, path, [0, 1]]), np.concatenate([path, path + 1, [n, n + 1]])
     network = preflow.FlowNetwork.from_arrays(tail, head, np.full(len(tail), 5))
     net = to_device(device, build_residual(network, np.array([0]), np.array([n + 1])).arrays)
-    options = cuda_pushrelabel.PushRelabelOptions(
+    options = cuda_push_relabel.PushRelabelOptions(
         wave_rounds=1, wave_percent=0, reach_percent=10_000, rest_percent=100
     )
     with pytest.raises(PhaseOver):
-        cuda_pushrelabel.first_stage(device, net, options, Control())
+        cuda_push_relabel.first_stage(device, net, options, Control())
     heights = device.outcome.label & 0xFFFFFFFF
     assert heights[heights != NEVER].max() <= n
 
 
 def test_no_more_blocks_search_than_their_barrier_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cuda_on_cpu.device.MOST_THREADS", 128)
-    monkeypatch.setattr(cuda_pushrelabel, "MOST_SEARCH_BLOCKS", 2)
+    monkeypatch.setattr(cuda_push_relabel, "MOST_SEARCH_BLOCKS", 2)
     device = OnlyWaves(4, 32)
     check_waves(device, "rmf-long", "3x9", 3, 2)
     assert device.outcome.search_blocks == 2

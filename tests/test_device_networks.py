@@ -34,10 +34,10 @@ from preflow.graph import device_build
 from preflow.graph.device_build import DeviceResidualNetwork, build_on_device, bytes_needed
 from preflow.graph.device_network import DeviceFlowNetwork
 from preflow.graph.residual import build_residual
-from preflow.maxflow import cuda_pushrelabel, serial_fifo
-from preflow.maxflow.device_flow import flow_of_arcs
+from preflow.maxflow import cuda_push_relabel, serial_fifo
 from preflow.maxflow.methods import METHODS
 from preflow.maxflow.recover_flow import arc_flows
+from preflow.maxflow.recover_flow.on_gpu import flow_of_arcs
 from preflow.solving.dispatch import find_method
 from strategies import SmallProblem, float_capacities, small_problems
 
@@ -267,8 +267,8 @@ def test_solved_on_the_host_where_that_is_asked_for(arguments: dict[str, str]) -
 
 
 def test_methods_that_take_only_networks_of_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(cuda_pushrelabel, "solve_on_device")
-    monkeypatch.setattr(cuda_pushrelabel, "solve", serial_fifo_as_cuda)
+    monkeypatch.delattr(cuda_push_relabel, "solve_on_device")
+    monkeypatch.setattr(cuda_push_relabel, "solve", serial_fifo_as_cuda)
     for kind in (np.asarray, OnGpu):
         result = preflow.max_flow(tuple(map(kind, DIAMOND)), 0, 3, method="cuda-push-relabel")  # type: ignore[arg-type]
         result.verify()
@@ -379,7 +379,7 @@ def test_files_of_a_network_on_a_gpu(tmp_path: Path) -> None:
 @pytest.mark.parametrize("place", [FlowNetwork.on_host, on_gpu])
 def test_time_limit(place: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     problem = FAMILIES["rmf-wide"].generate("4x3", seed=1)
-    solve_on_device = cuda_pushrelabel.solve_on_device
+    solve_on_device = cuda_push_relabel.solve_on_device
     calls = []
 
     def out_of_time(device: Any, net: Any, options: Any, control: Any) -> Any:
@@ -387,7 +387,7 @@ def test_time_limit(place: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         control.stop[0] = len(calls) == 1
         return solve_on_device(device, net, options, control)
 
-    monkeypatch.setattr(cuda_pushrelabel, "solve_on_device", out_of_time)
+    monkeypatch.setattr(cuda_push_relabel, "solve_on_device", out_of_time)
     network = place(problem.network)
     result = preflow.max_flow(network, problem.source, problem.sink, method="cuda-push-relabel")
     assert result.status == "time-limit"

@@ -23,7 +23,7 @@ from exploration import (
     look_then_set,
     serve,
 )
-from preflow.kernels import atomics, worklist
+from preflow.kernels import atomics
 from preflow.kernels.atomics import (
     compare_exchange,
     fetch_add,
@@ -32,9 +32,17 @@ from preflow.kernels.atomics import (
     relaxed_store,
     store,
 )
-from preflow.kernels.worklist import Worklist, append, appended, begin_phase, flush, make_worklist, take_chunk
-from preflow.parallel import barrier, totals
+from preflow.parallel import barrier, totals, worklist
 from preflow.parallel.barrier import BROKEN, wait
+from preflow.parallel.worklist import (
+    Worklist,
+    append,
+    appended,
+    begin_phase,
+    flush,
+    make_worklist,
+    take_chunk,
+)
 from scheduler import Outcome, Thread, Violation, explore, hidden_values
 
 ZERO, ONE = np.uint64(0), np.uint64(1)

@@ -25,7 +25,7 @@ from exploration import (
 )
 from oracles import largest_matching
 from preflow.graph.bipartite import Adjacency
-from preflow.kernels import atomics, worklist
+from preflow.kernels import atomics
 from preflow.matching import (
     disjoint,
     forest,
@@ -47,6 +47,7 @@ from preflow.matching.packed import Packed
 from preflow.matching.rounds import Rounds
 from preflow.matching.state import Matching
 from preflow.matching.two_sided_trees import OPEN, Search, Trees
+from preflow.parallel import worklist
 from preflow.parallel.transpose import make_transposing
 from preflow.solving.run import COUNTER_ROW
 from scheduler import Outcome, Thread, explore, hidden_values

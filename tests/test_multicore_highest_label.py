@@ -29,7 +29,7 @@ from preflow.generators import FAMILIES
 from preflow.graph.residual import ResidualArrays
 from preflow.kernels import atomics
 from preflow.maxflow import discharge
-from preflow.maxflow.discharge import State, make_state, work_until_relabel
+from preflow.maxflow.multicore_discharge import State, make_state, work_until_relabel
 from preflow.parallel import buckets as in_buckets
 from preflow.parallel import idle, queues
 from preflow.parallel.buckets import Buckets, clear, give, make_buckets, put, size, take_highest

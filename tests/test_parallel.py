@@ -37,7 +37,6 @@ from preflow.kernels.atomics import (
 )
 from preflow.kernels.bfs import distances_to_sink
 from preflow.kernels.kernel import kernel, load_overloads
-from preflow.kernels.worklist import Worklist, append, appended, begin_phase, flush, make_worklist, take_chunk
 from preflow.parallel.barrier import (
     FEWEST_SPINS,
     LONG_NAPS,
@@ -49,10 +48,25 @@ from preflow.parallel.barrier import (
     make_barrier,
     wait,
 )
-from preflow.parallel.search import has_wide_level, height_not_reached, search_again, search_together
-from preflow.parallel.search_state import Search, make_search
+from preflow.parallel.search import (
+    Search,
+    has_wide_level,
+    height_not_reached,
+    make_search,
+    search_again,
+    search_together,
+)
 from preflow.parallel.team import run_team
 from preflow.parallel.totals import add_up, make_totals
+from preflow.parallel.worklist import (
+    Worklist,
+    append,
+    appended,
+    begin_phase,
+    flush,
+    make_worklist,
+    take_chunk,
+)
 from strategies import SmallProblem, small_problems
 
 ZERO, ONE = np.uint64(0), np.uint64(1)

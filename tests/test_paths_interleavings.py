@@ -27,15 +27,12 @@ from exploration import (
 from preflow.graph.residual import ResidualArrays
 from preflow.kernels import atomics
 from preflow.kernels.atomics import PADDING, compare_exchange, relaxed_store
-from preflow.maxflow import held_vertices as held
-from preflow.maxflow import multicore_paths, path_phase
-from preflow.maxflow.held_vertices import GAP, State
-from preflow.maxflow.multicore_paths import start_phase
-from preflow.maxflow.path_phase import WORK_QUANTUM
+from preflow.maxflow import multicore_paths
+from preflow.maxflow.multicore_paths import GAP, WORK_QUANTUM, State, start_phase
 from preflow.parallel import idle, queues
 from preflow.parallel import search as searching
 from preflow.parallel.queues import Queues, make_queues
-from preflow.parallel.search_state import Search
+from preflow.parallel.search import Search
 from preflow.solving.options import UNLIMITED
 from preflow.solving.run import COUNTER_ROW
 from scheduler import Outcome, Thread, explore, hidden_values
@@ -132,10 +129,10 @@ def phase(
             begin, seen = stacks, touched
             if climb and me == ZERO and compare_exchange(net.excess, ZERO, 0, 1):
                 relaxed_store(state.height, ZERO, 4)
-                held.change_level(state, me, num_threads, TWO, FOUR)
-                begin, seen = held.release(net, state, me, ZERO, np.int64(-1), begin), FOUR
+                multicore_paths.change_level(state, me, num_threads, TWO, FOUR)
+                begin, seen = multicore_paths.release(net, state, me, ZERO, np.int64(-1), begin), FOUR
             floor = max(state.highest)
-            return path_phase.run_phase(
+            return multicore_paths.run_phase(
                 search, gifts, me, net, state, np.uint64(length), limit, stop, counts[me], begin, seen, floor
             )
 
@@ -158,12 +155,12 @@ def phase(
         kept = min(2 if climb else n + 1, *state.exact_below[::PADDING])
         for v, (before, after) in enumerate(zip(exact, distances(net), strict=True)):
             assert before == after == height[v] or min(before, after, height[v]) >= kept, f"height of {v}"
-        if state.shared[held.WORK] < limit and shared.stop[0] == 0:
+        if state.shared[multicore_paths.WORK] < limit and shared.stop[0] == 0:
             for v in np.flatnonzero(net.excess > 0):
                 lies_above = height[v] > min(n, state.shared[GAP])
                 assert lies_above, f"vertex {v} is lost at height {height[v]}"
 
-    path_phase.WORK_QUANTUM = WORK_QUANTUM if work_limit is None else ONE
+    multicore_paths.WORK_QUANTUM = WORK_QUANTUM if work_limit is None else ONE
     return explore(make_case, check_state, check_end)
 
 
@@ -234,43 +231,43 @@ MUTANTS: Mutants = {
     ),
     "path: the mark is not taken back on retreat": (
         "phase-return",
-        edit(path_phase.run_phase, RETREAT + "                depth -= ONE", "depth -= ONE"),
+        edit(multicore_paths.run_phase, RETREAT + "                depth -= ONE", "depth -= ONE"),
         "excess is not conserved",
     ),
     "path: the mark is not taken back after a push": (
         "phase-meet",
-        edit(path_phase.push_along_path, "carried - amount - 1", "carried - amount"),
+        edit(multicore_paths.push_along_path, "carried - amount - 1", "carried - amount"),
         "excess is not conserved",
     ),
     "path: an inner vertex that others pushed to is not kept": (
         "phase-return",
-        edit(held.release, "return put_on_stack(state, thread, v, h, stacks)", "return stacks"),
+        edit(multicore_paths.release, "return put_on_stack(state, thread, v, h, stacks)", "return stacks"),
         "is lost",
     ),
     "path: who pushes last holds the vertex too": (
         "phase-meet",
-        edit(path_phase.push_along_path, "w, carried) == 0", "w, carried) >= 0"),
+        edit(multicore_paths.push_along_path, "w, carried) == 0", "w, carried) >= 0"),
         "data race on net",
     ),
     "path: pushes plainly over its last arc, too": (
         "phase-against",
-        edit(path_phase.push_along_path, "if i < depth:", "if True:"),
+        edit(multicore_paths.push_along_path, "if i < depth:", "if True:"),
         "a residual is lost",
     ),
     "stacks: their top does not rise": (
         "phase-past",
-        edit(held.put_on_stack, "max(stacks.top, h)", "stacks.top if stacks.top > ZERO else h"),
+        edit(multicore_paths.put_on_stack, "max(stacks.top, h)", "stacks.top if stacks.top > ZERO else h"),
         "is lost",
     ),
     "gift: a vertex is given and kept": (
         "phase-give-all",
-        edit(held.give_highest, "state.active_next[kept] = following", "pass"),
+        edit(multicore_paths.give_highest, "state.active_next[kept] = following", "pass"),
         "a residual is negative",
     ),
     "gift: is said before it is there": (
         "phase-give",
         edit(
-            held.give_highest,
+            multicore_paths.give_highest,
             "                append(queues, other, v)\n",
             "                say_given(queues.idle, other)\n                append(queues, other, v)\n",
         ),
@@ -278,39 +275,41 @@ MUTANTS: Mutants = {
     ),
     "floor: who waits goes on without its flag": (
         "phase-below",
-        edit(held.wait_for_higher, "if claim(idle, thread):", "if True:"),
+        edit(multicore_paths.wait_for_higher, "if claim(idle, thread):", "if True:"),
         "is lost",
     ),
     "floor: who waits below it counts as empty": (
         "phase-below",
-        edit(held.wait_for_higher, "EMPTY if level == ZERO else HOLDING", "EMPTY"),
+        edit(multicore_paths.wait_for_higher, "EMPTY if level == ZERO else HOLDING", "EMPTY"),
         "is lost",
     ),
     "gift: is not taken": (
         "phase-give",
-        edit(held.take_gift, "while size(queues, thread) > ZERO:", "while False:"),
+        edit(multicore_paths.take_gift, "while size(queues, thread) > ZERO:", "while False:"),
         "is lost",
     ),
     "exact heights: an arc saturated on the way is not seen": (
         "phase-meet",
         edit(
-            path_phase.push_along_path, "(i > ZERO or amount == carried)", "i == ZERO and amount == carried"
+            multicore_paths.push_along_path,
+            "(i > ZERO or amount == carried)",
+            "i == ZERO and amount == carried",
         ),
         "height of",
     ),
     "exact heights: a relabel is not seen": (
         "phase-keep",
-        edit(path_phase.run_phase, "exact_below = min(exact_below, previous)", "pass"),
+        edit(multicore_paths.run_phase, "exact_below = min(exact_below, previous)", "pass"),
         "height of",
     ),
     "counts: the height before is not remembered": (
         "phase-give-less",
-        edit(path_phase.run_phase, "touched = max(touched, previous)", "pass"),
+        edit(multicore_paths.run_phase, "touched = max(touched, previous)", "pass"),
         "wrong counts",
     ),
     "counts: a vertex is not counted at its new height": (
         "phase-return",
-        edit(held.change_level, "if h <= n:", "if h < n:"),
+        edit(multicore_paths.change_level, "if h <= n:", "if h < n:"),
         "wrong counts",
     ),
 }
@@ -323,11 +322,11 @@ def test_expressions_hide_no_value() -> None:
     """What the explorer's states rely on."""
     stepping = {
         name
-        for module in (atomics, idle, queues, searching, path_phase)
+        for module in (atomics, idle, queues, searching, multicore_paths)
         for name, value in vars(module).items()
         if callable(value) and name[0].islower() and not name.startswith(("make", "slot", "owner_of"))
     }
-    for module in (multicore_paths, path_phase, held):
+    for module in (multicore_paths,):
         assert hidden_values(module, stepping) == []
 
 

@@ -14,9 +14,9 @@ from scipy.sparse.csgraph import connected_components
 
 from preflow import FlowNetwork
 from preflow.graph.residual import ResidualNetwork, build_residual
-from preflow.kernels import link_cut
-from preflow.maxflow import cycles, recover_flow
-from preflow.maxflow.cycles import cancel_all
+from preflow.maxflow import recover_flow
+from preflow.maxflow.recover_flow import cycles, link_cut
+from preflow.maxflow.recover_flow.cycles import cancel_all
 from strategies import SmallProblem, small_problems
 
 

@@ -16,8 +16,7 @@ from exploration import Cases, Mutants, edit, exploration_tests, hold_constant, 
 from preflow.graph.residual import ResidualArrays
 from preflow.kernels import atomics
 from preflow.parallel import search as searching
-from preflow.parallel import search_level as level
-from preflow.parallel.search_state import Search
+from preflow.parallel.search import Search
 from scheduler import Outcome, Thread, explore, hidden_values
 from tiny_networks import Arcs, Flow, distances, make_tiny_search, residual_of
 
@@ -227,7 +226,7 @@ MUTANTS: Mutants = {
     "search: the arc that did not fit is skipped": (
         "search-fan",
         edit(
-            level.search_part,
+            searching.search_part,
             "return k, a - begin, pushes",
             "return k, a - begin + ONE, pushes",
         ),
@@ -240,18 +239,18 @@ MUTANTS: Mutants = {
     ),
     "search: mail is labelled twice": (
         "search-diamond",
-        edit(level.read_mail, "if np.uint64(height[w]) > n:", "if True:"),
+        edit(searching.read_mail, "if np.uint64(height[w]) > n:", "if True:"),
         "found",
     ),
     "drain: a saturated arc counts": (
         "drain-ways",
-        edit(level.reach, "if net.residual[b] == 0:", "if False:"),
+        edit(searching.reach, "if net.residual[b] == 0:", "if False:"),
         "heights",
     ),
     "drain: adds plainly what others' vertices get": (
         "drain-3",
         edit(
-            level.reach,
+            searching.reach,
             "fetch_add(net.excess, net.head[b], amount)",
             "net.excess[net.head[b]] += amount",
         ),
@@ -267,11 +266,11 @@ def test_expressions_hide_no_value() -> None:
     """What the explorer's states rely on."""
     stepping = {
         name
-        for module in (atomics, searching, level)
+        for module in (atomics, searching)
         for name, value in vars(module).items()
         if callable(value) and name[0].islower() and not name.startswith(("make", "slot", "owner_of"))
     }
-    for module in (searching, level):
+    for module in (searching,):
         assert hidden_values(module, stepping) == []
 
 

@@ -23,13 +23,14 @@ from exploration import (
     uncounted,
 )
 from preflow.graph.residual import ResidualArrays
-from preflow.kernels import atomics, worklist
+from preflow.kernels import atomics
 from preflow.kernels.atomics import fetch_add, load, pause
-from preflow.kernels.worklist import make_worklist
 from preflow.maxflow import multicore_synchronous as synchronous
 from preflow.maxflow.multicore_synchronous import State, may_push
+from preflow.parallel import worklist
 from preflow.parallel.barrier import ARRIVED
-from preflow.parallel.search_state import Search
+from preflow.parallel.search import Search
+from preflow.parallel.worklist import make_worklist
 from preflow.solving.options import UNLIMITED
 from preflow.solving.run import COUNTER_ROW
 from scheduler import Outcome, Thread, explore, hidden_values, replaced

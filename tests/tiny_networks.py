@@ -12,7 +12,7 @@ from exploration import hold_constant, impatient_barrier
 from preflow import FlowNetwork
 from preflow.graph.residual import ResidualArrays, build_residual
 from preflow.kernels.bfs import distances_to_sink
-from preflow.parallel.search_state import Search, make_search
+from preflow.parallel.search import Search, make_search
 
 ZERO = np.uint64(0)
 

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from ..graph.bipartite import Adjacency
 from ..kernels.atomics import compare_exchange, prefetch, relaxed_load, relaxed_store
 from ..kernels.kernel import kernel
-from ..kernels.worklist import appended, flush, forget
 from ..parallel.delays import delay
 from ..parallel.team import share_of
+from ..parallel.worklist import appended, flush, forget
 from ..stats import ARC_SCANS, AUGMENTATIONS
 from .rounds import TOLD, Rounds, keep, set_of, should_stop, take
 from .state import (

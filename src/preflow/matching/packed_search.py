@@ -19,9 +19,9 @@ import numpy as np
 from ..graph.bipartite import Adjacency
 from ..kernels.atomics import compare_exchange, prefetch, relaxed_load, relaxed_store
 from ..kernels.kernel import kernel
-from ..kernels.worklist import appended, flush, forget
 from ..parallel.delays import delay
 from ..parallel.team import share_of
+from ..parallel.worklist import appended, flush, forget
 from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES
 from .packed import HALF, NOBODY, Packed, dead_label, last_level, level_of, unpack
 from .rounds import TOLD, Rounds, end_round, keep, set_of, should_stop, start_round

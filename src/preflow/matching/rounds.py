@@ -1,7 +1,7 @@
 """Rounds of a team: each takes items from one list and makes another, and ends at a barrier.
 
 A thread takes a few items at once by a fetch-and-add, and appends through a buffer of its own
-(kernels/worklist.py). Counters are three sets that take turns, since a thread that is late may still read
+(parallel/worklist.py). Counters are three sets that take turns, since a thread that is late may still read
 those of the last round while others count this one; each round resets the set of the next.
 """
 
@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from ..kernels.atomics import PADDING, fetch_add, relaxed_load, relaxed_store
 from ..kernels.kernel import kernel
-from ..kernels.worklist import Worklist, append, appended, begin_phase, flush, make_worklist
 from ..parallel.barrier import make_barrier, wait
+from ..parallel.worklist import Worklist, append, appended, begin_phase, flush, make_worklist
 from ..solving.run import Control
 
 ZERO = np.uint64(0)

@@ -35,11 +35,11 @@ from ..solving.method import Method
 from ..solving.run import Control, check_time_limit, run_interruptibly
 from ..solving.timing import timed
 from ..stats import SolveStats
-from .completed_flow import CompletedFlow, left_by
-from .device_flow import DeviceSecondStage, SolveOnDevice
 from .methods import METHODS
 from .policy import choose, pays_to_look_for_gpu
 from .recover_flow import SecondStage
+from .recover_flow.completed import CompletedFlow, left_by
+from .recover_flow.on_gpu import DeviceSecondStage, SolveOnDevice
 from .result import MaxFlowResult, MinCutResult
 
 

@@ -71,7 +71,7 @@ METHODS = (
     ),
     Method(
         "multicore-highest-label-gap",
-        "maxflow.multicore_highest_label",
+        "maxflow.multicore_highest_label_gap",
         "MulticoreHighestLabelOptions",
         "every thread takes the highest of its vertices, gaps by atomic counts, a parallel global relabel",
         "Bader and Sachdeva 2005; Cihan 2010, chapter 6",
@@ -141,7 +141,7 @@ METHODS = (
     ),
     Method(
         "cuda-push-relabel",
-        "maxflow.cuda_pushrelabel",
+        "maxflow.cuda_push_relabel",
         "PushRelabelOptions",
         "one persistent kernel: warps discharge without barriers, searches level by level",
         f"preflow; {WU_HE_HONG}",

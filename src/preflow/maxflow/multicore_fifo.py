@@ -26,8 +26,8 @@ from ..graph.residual import ResidualArrays
 from ..parallel.queues import make_queues
 from ..solving.options import check_flag
 from ..solving.run import Control
-from .discharge import run_first_stage
-from .options import check_relabel_rule
+from .multicore_discharge import run_first_stage
+from .relabel_rule import check_relabel_rule
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from ..graph.residual import ResidualArrays
 from ..parallel.lockfree import push_relabel
 from ..solving.options import check_flag
 from ..solving.run import Control
-from .options import check_relabel_rule
+from .relabel_rule import check_relabel_rule
 
 
 @dataclass(frozen=True)

@@ -32,16 +32,15 @@ from ..kernels.atomics import exchange, fetch_add, relaxed_load, relaxed_store
 from ..kernels.clock import now
 from ..kernels.kernel import kernel
 from ..kernels.relabel import RELABEL_WORK, lowest_neighbour
-from ..kernels.worklist import Worklist, append, appended, begin_phase, flush, make_worklist, take_chunk
 from ..parallel.barrier import wait
 from ..parallel.delays import delay
-from ..parallel.search import search_together
-from ..parallel.search_state import Search, make_search
+from ..parallel.search import Search, make_search, search_together
 from ..parallel.team import run_solver, share_of
+from ..parallel.worklist import Worklist, append, appended, begin_phase, flush, make_worklist, take_chunk
 from ..solving.options import check_positive_integer
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS, WAITS
-from .options import check_relabel_rule, relabel_limits
+from .relabel_rule import check_relabel_rule, relabel_limits
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)

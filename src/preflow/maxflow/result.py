@@ -14,9 +14,9 @@ from ..graph.device_network import DeviceFlowNetwork
 from ..graph.network import FlowNetwork
 from ..solving.result import BoundedResult
 from ..solving.timing import solving_seconds
-from .completed_flow import CompletedFlow
-from .device_flow import DeviceSecondStage
 from .recover_flow import SecondStage
+from .recover_flow.completed import CompletedFlow
+from .recover_flow.on_gpu import DeviceSecondStage
 
 if TYPE_CHECKING:
     import scipy.sparse

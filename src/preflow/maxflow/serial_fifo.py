@@ -21,7 +21,12 @@ from numpy.typing import NDArray
 from ..graph.residual import ResidualArrays
 from ..kernels.atomics import relaxed_load
 from ..kernels.bfs import distances_to_sink
-from ..kernels.buckets import (
+from ..kernels.kernel import kernel
+from ..kernels.relabel import RELABEL_WORK, lowest_neighbour, relabel_log_size
+from ..solving.options import check_flag
+from ..solving.run import Control
+from ..stats import ARC_SCANS, GAP_VERTICES, GLOBAL_RELABELS, PUSHES, RELABELS
+from .levels import (
     Levels,
     active_excess,
     close_gap,
@@ -30,12 +35,7 @@ from ..kernels.buckets import (
     make_levels,
     open_level,
 )
-from ..kernels.kernel import kernel
-from ..kernels.relabel import RELABEL_WORK, lowest_neighbour, relabel_log_size
-from ..solving.options import check_flag
-from ..solving.run import Control
-from ..stats import ARC_SCANS, GAP_VERTICES, GLOBAL_RELABELS, PUSHES, RELABELS
-from .options import RelabelRule, check_relabel_rule, relabel_limits
+from .relabel_rule import RelabelRule, check_relabel_rule, relabel_limits
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)

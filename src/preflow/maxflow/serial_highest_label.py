@@ -15,7 +15,7 @@ The papers do not print the parameters of the HI_PR variants: which of them star
 with height 1 or with a wave is our reading of their names, not a copy of those codes.
 
 Departures, each measured in docs/performance.md: terminals are not vertices; the levels of the gap
-heuristic are a log instead of linked lists (kernels/buckets.py); a global relabel resumes above the
+heuristic are a log instead of linked lists (levels.py); a global relabel resumes above the
 heights that are still exact and, with ``drain``, moves excess while it searches (kernels/bfs.py).
 """
 
@@ -30,7 +30,12 @@ from numpy.typing import NDArray
 from ..graph.residual import ResidualArrays
 from ..kernels.atomics import relaxed_load
 from ..kernels.bfs import distances_to_sink
-from ..kernels.buckets import (
+from ..kernels.kernel import kernel
+from ..kernels.relabel import RELABEL_WORK, lowest_neighbour, relabel_log_size
+from ..solving.options import check_choice, check_flag, check_positive_integer
+from ..solving.run import Control
+from ..stats import ARC_SCANS, GAP_VERTICES, GLOBAL_RELABELS, PUSHES, RELABELS
+from .levels import (
     Levels,
     active_excess,
     close_gap,
@@ -40,12 +45,7 @@ from ..kernels.buckets import (
     open_level,
     push_active,
 )
-from ..kernels.kernel import kernel
-from ..kernels.relabel import RELABEL_WORK, lowest_neighbour, relabel_log_size
-from ..solving.options import check_choice, check_flag, check_positive_integer
-from ..solving.run import Control
-from ..stats import ARC_SCANS, GAP_VERTICES, GLOBAL_RELABELS, PUSHES, RELABELS
-from .options import RelabelRule, check_relabel_rule, relabel_limits
+from .relabel_rule import RelabelRule, check_relabel_rule, relabel_limits
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)

@@ -39,8 +39,7 @@ from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, REL
 from . import inboxes
 from .barrier import wait
 from .delays import delay
-from .search import search_together
-from .search_state import Search, make_search
+from .search import Search, make_search, search_together
 from .team import run_solver
 
 ZERO = np.uint64(0)

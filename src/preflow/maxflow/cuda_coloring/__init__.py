@@ -32,18 +32,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..cuda import runtime
-from ..errors import SolverError
-from ..graph.device_residual import DeviceNetwork, from_device, to_device
-from ..graph.residual import ResidualArrays
-from ..kernels.bfs import distances_to_sink
-from ..kernels.buckets import active_excess
-from ..solving.options import check_flag, check_positive_integer
-from ..solving.run import Control
-from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS
+from ...cuda import runtime
+from ...errors import SolverError
+from ...graph.device_residual import DeviceNetwork, from_device, to_device
+from ...graph.residual import ResidualArrays
+from ...kernels.bfs import distances_to_sink
+from ...solving.options import check_flag, check_positive_integer
+from ...solving.run import Control
+from ...stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS
+from ..levels import active_excess
 from .edge_coloring import color_edges
 
-SOURCE = Path(__file__).with_suffix(".cu")
+SOURCE = Path(__file__).with_name("coloring.cu")
 #: Barriers of one launch, at most, if a cycle has fewer: some 50 ms.
 BARRIERS_A_LAUNCH = 20_000
 #: A colour takes part in one of so many cycles at least: small ones should not keep excess waiting.

@@ -1,5 +1,5 @@
 // Searches at rest: while no flow moves, level by level, small levels in one block.
-#include "cuda_pushrelabel_state.cuh"
+#include "state.cuh"
 #include "labels.cuh"
 #include "search.cuh"
 

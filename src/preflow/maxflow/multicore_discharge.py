@@ -40,8 +40,7 @@ from ..parallel.buckets import Buckets
 from ..parallel.delays import delay
 from ..parallel.idle import wait_for_gift
 from ..parallel.queues import Queues
-from ..parallel.search import search_together
-from ..parallel.search_state import Search, make_search
+from ..parallel.search import Search, make_search, search_together
 from ..parallel.team import run_solver, share_of
 from ..solving.run import Control
 from ..stats import (
@@ -54,7 +53,7 @@ from ..stats import (
     STEALS,
     WAITS,
 )
-from .options import relabel_limits
+from .relabel_rule import relabel_limits
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .atomics import PADDING, fetch_add, relaxed_load, relaxed_store
-from .kernel import kernel
+from ..kernels.atomics import PADDING, fetch_add, relaxed_load, relaxed_store
+from ..kernels.kernel import kernel
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)

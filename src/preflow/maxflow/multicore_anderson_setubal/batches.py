@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.atomics import PADDING, compare_exchange, relaxed_load, relaxed_store, store
-from ..kernels.kernel import kernel
-from ..stats import WAITS
-from .barrier import rest
+from ...kernels.atomics import PADDING, compare_exchange, relaxed_load, relaxed_store, store
+from ...kernels.kernel import kernel
+from ...parallel.barrier import rest
+from ...stats import WAITS
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .kernel import kernel
+from ...kernels.kernel import kernel
 
 #: Value of a tree's root, which has no edge.
 NO_EDGE = np.int64(2**63 - 1)

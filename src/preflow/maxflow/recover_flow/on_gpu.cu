@@ -1,4 +1,4 @@
-// The kernels of device_flow.py: what is left of every input arc's capacity, and so its flow.
+// The kernels of on_gpu.py: what is left of every input arc's capacity, and so its flow.
 #include "input_arcs.cuh"
 
 // Where input arcs find out what is left of their capacity. The places of all: residual arcs, vertices with arcs

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..graph.residual import ResidualArrays
-from ..kernels.kernel import kernel
-from ..kernels.link_cut import (
+from ...graph.residual import ResidualArrays
+from ...kernels.kernel import kernel
+from .link_cut import (
     Forest,
     add_to_root,
     cut,

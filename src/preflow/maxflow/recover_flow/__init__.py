@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..graph.network import FlowNetwork
-from ..graph.residual import ResidualArrays, ResidualNetwork
-from ..kernels.bfs import reachable_from_source
-from ..kernels.csr_build import residual_arc
-from ..kernels.kernel import kernel
-from ..stats import Phase, untimed
+from ...graph.network import FlowNetwork
+from ...graph.residual import ResidualArrays, ResidualNetwork
+from ...kernels.bfs import reachable_from_source
+from ...kernels.csr_build import residual_arc
+from ...kernels.kernel import kernel
+from ...stats import Phase, untimed
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)

@@ -1,4 +1,4 @@
-// The persistent kernel of cuda_pushrelabel.py: searches at rest, and phases in which blocks discharge without
+// The persistent kernel of __init__.py: searches at rest, and phases in which blocks discharge without
 // barriers, either all of them or while others search.
 
 // What a launch takes depends on how many vertices there are, the mean degree and the greatest: threads that discharge
@@ -13,8 +13,8 @@
 #define HAS_LONG_LISTS 1
 #endif
 
-#include "cuda_pushrelabel_search.cuh"
-#include "cuda_pushrelabel_waves.cuh"
+#include "search_at_rest.cuh"
+#include "waves.cuh"
 #include "discharge.cuh"
 
 // Tells what this warp did since it last told; it has nothing to do now.
@@ -201,7 +201,7 @@ __device__ void discharge_all(const Arguments& args, GridTeam& team, AddingTeam&
     team.wait([&] { state.end_round(); });
 }
 
-// What cuda_pushrelabel.py knows, too.
+// What __init__.py knows, too.
 static_assert(sizeof(State) == 8 * 22 && sizeof(Waves) == 4 * (539 + 2 * MOST_REVIVED) && sizeof(Pace) <= 80 &&
               sizeof(AddingTeam) == 32 && sizeof(Operations) == 24);
 static_assert(STARTS + 2 * Timetable::SIZE == 48 * 32);

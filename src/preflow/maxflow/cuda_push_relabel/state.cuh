@@ -1,4 +1,4 @@
-// What all parts of the kernel of cuda_pushrelabel.cu share: where it stands, its arguments and its counters.
+// What all parts of the kernel of push_relabel.cu share: where it stands, its arguments and its counters.
 #include "inboxes.cuh"
 #include "lanes.cuh"
 #include "residual.cuh"

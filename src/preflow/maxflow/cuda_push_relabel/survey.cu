@@ -1,4 +1,4 @@
-// The kernels of device_survey.py.
+// The kernels of survey.py.
 #include "lanes.cuh"
 #include "residual.cuh"
 #include "worklist.cuh"

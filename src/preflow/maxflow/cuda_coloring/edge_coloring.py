@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import UnsuitableMethodError
-from ..graph.residual import ResidualArrays
-from ..kernels.kernel import kernel
+from ...errors import UnsuitableMethodError
+from ...graph.residual import ResidualArrays
+from ...kernels.kernel import kernel
 
 #: More colours than this are hopeless: each is a barrier, about 2 microseconds, in every cycle.
 MOST_DEGREE = 1024

@@ -24,18 +24,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..cuda import runtime
-from ..cuda.runtime import Device
-from ..errors import InvalidInputError, SolverError, UnsuitableMethodError
-from ..graph.device_residual import ARCS_A_PIECE, DeviceNetwork, from_device, search_room, to_device
-from ..graph.residual import ResidualArrays
-from ..solving.options import check_count, check_flag, check_positive_integer
-from ..solving.run import Control
-from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS
-from .device_survey import excess_alive, survey
+from ...cuda import runtime
+from ...cuda.runtime import Device
+from ...errors import InvalidInputError, SolverError, UnsuitableMethodError
+from ...graph.device_residual import ARCS_A_PIECE, DeviceNetwork, from_device, search_room, to_device
+from ...graph.residual import ResidualArrays
+from ...solving.options import check_count, check_flag, check_positive_integer
+from ...solving.run import Control
+from ...stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS
 from .paired_capacities import paired_capacities
+from .survey import excess_alive, survey
 
-SOURCE = Path(__file__).with_suffix(".cu")
+SOURCE = Path(__file__).with_name("push_relabel.cu")
 #: Words of 32 bits that the counters of a round take, and of 64 bits that the kernel's state takes.
 COUNTER_WORDS, STATE_WORDS = 48 * 32, 22
 PHASE, ROUNDS_LEFT, SEARCHES, NANOSECONDS = 0, 1, 9, 14

@@ -11,10 +11,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from ..graph.network import FlowNetwork
-from ..stats import Phase, untimed
-from .device_flow import DeviceSecondStage
-from .recover_flow import SecondStage
+from ...graph.network import FlowNetwork
+from ...stats import Phase, untimed
+from . import SecondStage
+from .on_gpu import DeviceSecondStage
 
 
 def left_by(network: FlowNetwork, flow: Any, gap: int) -> FlowNetwork:

@@ -6,7 +6,7 @@
 // behind them, and since a block may be a round ahead of the others, and then be the first to reach a vertex, over a
 // way that is a level longer. The search at rest after the phase says what is true. See labels.cuh for who may change a
 // label when.
-#include "cuda_pushrelabel_state.cuh"
+#include "state.cuh"
 #include "labels.cuh"
 #include "search.cuh"
 

@@ -2,7 +2,7 @@
 
 Anderson and Setubal, "On the Parallel Implementation of Goldberg's Maximum Flow Algorithm" (SPAA 1992),
 which Cihan (2010), chapter 3, describes and compares with. Active vertices wait in a shared queue, from
-which threads fetch batches (see :mod:`preflow.parallel.batches`). Who discharges a vertex holds its lock, and
+which threads fetch batches (see batches.py). Who discharges a vertex holds its lock, and
 the receiver's for a push. After n relabels one thread makes a global relabel while the others go on.
 
 The wave of a vertex is the number of global relabels that have visited it. Flow is pushed only between
@@ -32,21 +32,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..graph.residual import ResidualArrays
-from ..kernels.atomics import PADDING, compare_exchange, fetch_add, relaxed_load, relaxed_store, store
-from ..kernels.clock import now
-from ..kernels.kernel import kernel
-from ..kernels.relabel import lowest_neighbour_now
-from ..parallel.barrier import PATIENCE, rest, wait
-from ..parallel.batches import Batches, append, clear, fetch, flush, make_batches, pop, put, waiting
-from ..parallel.delays import delay
-from ..parallel.search import search_together
-from ..parallel.search_state import Search, make_search, slot
-from ..parallel.team import run_solver
-from ..solving.options import check_positive_integer
-from ..solving.run import Control
-from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS
-from .options import check_relabel_rule, relabel_limits
+from ...graph.residual import ResidualArrays
+from ...kernels.atomics import PADDING, compare_exchange, fetch_add, relaxed_load, relaxed_store, store
+from ...kernels.clock import now
+from ...kernels.kernel import kernel
+from ...kernels.relabel import lowest_neighbour_now
+from ...parallel.barrier import PATIENCE, rest, wait
+from ...parallel.delays import delay
+from ...parallel.search import Search, make_search, search_together, slot
+from ...parallel.team import run_solver
+from ...solving.options import check_positive_integer
+from ...solving.run import Control
+from ...stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS
+from ..relabel_rule import check_relabel_rule, relabel_limits
+from .batches import Batches, append, clear, fetch, flush, make_batches, pop, put, waiting
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)

@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from ..graph.residual import ResidualArrays
 from ..parallel.buckets import make_buckets
 from ..solving.run import Control
-from .discharge import run_first_stage
-from .options import check_relabel_rule
+from .multicore_discharge import run_first_stage
+from .relabel_rule import check_relabel_rule
 
 
 @dataclass(frozen=True)

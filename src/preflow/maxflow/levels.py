@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .kernel import kernel
+from ..kernels.kernel import kernel
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
