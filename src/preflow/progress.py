@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from shutil import get_terminal_size
 
 from .errors import InvalidInputError
 
@@ -39,7 +39,7 @@ Reporter = Callable[[ProgressReport], None]
 
 @contextmanager
 def reporting(progress: bool | Reporter) -> Iterator[Reporter | None]:
-    """Yield the function to call with each report; True draws a line on standard error with rich."""
+    """Yield the function to call with each report; True draws a line on standard error."""
     if callable(progress):
         yield progress
         return
@@ -48,21 +48,16 @@ def reporting(progress: bool | Reporter) -> Iterator[Reporter | None]:
     if not progress:
         yield None
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from tqdm import tqdm
 
-    columns: tuple[Any, ...] = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.percentage:5.1f} %"),
-        TextColumn("{task.fields[relabels]:,} relabels"),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("settled", total=1.0, relabels=0)
+    layout = "{desc} |{bar:20}| {percentage:5.1f} %{postfix}"
+    columns, lines = get_terminal_size()  # of a terminal without a size, too: there tqdm prints nothing
+    with tqdm(total=1.0, desc="settled", bar_format=layout, leave=False, ncols=columns, nrows=lines) as bar:
 
         def draw(report: ProgressReport) -> None:
+            bar.n = report.settled
             doing = f"compiling {report.compiling}" if report.compiling else "settled"
-            bar.update(task, description=doing, completed=report.settled, relabels=report.relabels)
+            bar.set_description_str(doing, refresh=False)
+            bar.set_postfix_str(f"{report.relabels:,} relabels, {report.elapsed:.0f} s")
 
         yield draw

@@ -7,6 +7,7 @@ import io
 import logging
 import os
 import select
+import shutil
 import signal
 import sys
 import textwrap
@@ -161,10 +162,6 @@ class InterruptWatch:
     def _watch(self, signals: int) -> None:
         os.read(signals, 1)
         select.select([signals], [], [], self.grace)
-        if sys.stderr.isatty():
-            from rich.console import Console
-
-            Console(stderr=True).show_cursor()
         say("interrupted")
         self.end(INTERRUPTED)
 
@@ -194,17 +191,18 @@ def solver_progress() -> Iterator[bool | Reporter]:
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
-    """Show `what` and a spinner on the terminal once the work within has taken a while."""
+    """Show `what` on the terminal once the work within has taken a while."""
     if not sys.stderr.isatty():
         yield
         return
     with ExitStack() as on_screen:
 
         def show() -> None:
-            from rich.console import Console
-            from rich.markup import escape
+            from tqdm import tqdm
 
-            on_screen.enter_context(Console(stderr=True).status(escape(what)))
+            columns, lines = shutil.get_terminal_size()
+            layout = {"bar_format": "{desc}", "ncols": columns, "nrows": lines}
+            on_screen.enter_context(tqdm(desc=f"{what} ...", leave=False, **layout))
 
         patience = threading.Timer(PATIENCE, show)
         patience.daemon = True

@@ -79,10 +79,9 @@ def warm_up(*problems: str, progress: bool = True) -> int:
             raise MissingDependencyError("compiling kernels", "numba", "jit") from error
     done: Iterable[str] = compiled(work)
     if progress and total:
-        from rich.console import Console
-        from rich.progress import track
+        from tqdm import tqdm
 
-        done = track(done, "compiling kernels", total, console=Console(stderr=True))
+        done = tqdm(done, "compiling kernels", total)
     for failure in done:
         if failure:
             logger.warning("a kernel could not be compiled: %s", failure)
