@@ -32,6 +32,7 @@ from preflow.maxflow.multicore_anderson_setubal import (
     LOCKED,
     PADDING,
     State,
+    batches,
     discharge_batch,
     make_state,
     relabel_globally,
@@ -46,7 +47,6 @@ from preflow.maxflow.multicore_anderson_setubal.batches import (
     put,
     waiting,
 )
-from preflow.parallel import batches
 from preflow.stats import COUNTERS
 from scheduler import Outcome, Thread, explore, hidden_values
 from tiny_networks import distances

@@ -13,7 +13,7 @@ from preflow.errors import InvalidInputError
 from preflow.generators import FAMILIES
 from preflow.graph.residual import build_residual
 from preflow.maxflow import multicore_anderson_setubal as solver
-from preflow.parallel import batches
+from preflow.maxflow.multicore_anderson_setubal import batches
 from preflow.parallel.team import run_solver
 from preflow.solving.run import Control
 from strategies import SmallProblem, small_problems
