@@ -21,7 +21,7 @@ from preflow.cuda import runtime
 from preflow.errors import DeviceMemoryError, InvalidInputError, VerificationError
 from preflow.graph.bipartite import Adjacency
 from preflow.graph.device_bipartite import DeviceBipartiteGraph
-from preflow.matching import cuda_push_relabel, on_device
+from preflow.matching import cuda_push_relabel, device_launches
 from strategies import SmallGraph, small_graphs
 
 pytestmark = pytest.mark.usefixtures("cpu_device")
@@ -236,7 +236,7 @@ def test_verifier_finds_what_is_wrong() -> None:
 
 
 def test_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(on_device, "ROUNDS_A_LAUNCH", 3)
+    monkeypatch.setattr(device_launches, "ROUNDS_A_LAUNCH", 3)
     solve = cuda_push_relabel.solve
 
     def out_of_time(graph: Any, matching: Any, options: Any, control: Any) -> bool:

@@ -36,11 +36,11 @@ from preflow.graph.bipartite import Adjacency
 from preflow.io.bipartite import read_bipartite_graph
 from preflow.io.edge_list import read_edge_list
 from preflow.io.matrix_market import read_matrix_market, write_matrix_market
-from preflow.matching import multicore_push_relabel, policy
+from preflow.matching import multicore_push_relabel, packed_columns, policy
 from preflow.matching.cover import trivial_cover
+from preflow.matching.match_arrays import empty_matching
 from preflow.matching.methods import INITIAL, find_heuristic
 from preflow.matching.policy import choose
-from preflow.matching.state import empty_matching
 from preflow.progress import ProgressReport
 from preflow.solving import run
 from preflow.solving.run import Control
@@ -443,7 +443,7 @@ def test_auto_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "enough edges for 4 threads" in result.stats.reason
     result = preflow.bipartite_matching(mesh.generate(n=4000), threads=4)
     assert (result.stats.method, result.stats.threads) == ("multicore-multi-source-bfs", 4)
-    monkeypatch.setattr(policy, "MOST_PACKED", 3999)
+    monkeypatch.setattr(packed_columns, "MOST_PACKED", 3999)
     assert choose(mesh.generate(n=4000), threads=4).method == "serial-hybrid"
 
 

@@ -26,27 +26,20 @@ from exploration import (
 from oracles import largest_matching
 from preflow.graph.bipartite import Adjacency
 from preflow.kernels import atomics
-from preflow.matching import (
-    disjoint,
-    forest,
-    initial_cheap,
-    packed,
-    packed_search,
-    pushes,
-    rounds,
-    two_sided_search,
-    two_sided_trees,
-)
+from preflow.matching import disjoint_searches, packed_columns, packed_search, thread_rounds
 from preflow.matching import multicore_disjoint_bfs as disjoint_bfs
 from preflow.matching import multicore_graft as grafting
+from preflow.matching import multicore_multi_source_bfs as multi_source_bfs
 from preflow.matching import multicore_pothen_fan as pothen_fan
 from preflow.matching import multicore_push_relabel as push_relabel
-from preflow.matching.disjoint import Disjoint
-from preflow.matching.forest import Forest
-from preflow.matching.packed import Packed
-from preflow.matching.rounds import Rounds
-from preflow.matching.state import Matching
-from preflow.matching.two_sided_trees import OPEN, Search, Trees
+from preflow.matching.disjoint_searches import Disjoint
+from preflow.matching.initial import cheap as initial_cheap
+from preflow.matching.match_arrays import Matching
+from preflow.matching.multicore_graft import Forest
+from preflow.matching.multicore_push_relabel import labels, last_rows, pushes
+from preflow.matching.multicore_push_relabel.last_rows import OPEN, Search, Trees
+from preflow.matching.packed_columns import Packed
+from preflow.matching.thread_rounds import Rounds
 from preflow.parallel import worklist
 from preflow.parallel.transpose import make_transposing
 from preflow.solving.run import COUNTER_ROW
@@ -92,7 +85,7 @@ def make_rounds(num_threads: int) -> Rounds:
     return Rounds(
         num_threads=np.uint64(num_threads),
         worklist=lists,
-        shared=np.zeros(int(rounds.THREE * rounds.SET), np.int64),
+        shared=np.zeros(int(thread_rounds.THREE * thread_rounds.SET), np.int64),
         barrier=impatient_barrier(num_threads),
         stop=stop,
         counts=uncounted(num_threads, COUNTER_ROW),
@@ -203,7 +196,7 @@ def pushing_state(case: Case, team: Rounds) -> pushes.State:
     num_rows, num_columns = case.graph.num_rows, case.graph.num_columns
     return pushes.State(
         packed=Packed(
-            words=np.full(num_columns, packed.NOBODY),
+            words=np.full(num_columns, packed_columns.NOBODY),
             population=np.zeros((int(team.num_threads), 4), np.int64),
             active=numbers(2 * num_rows),
             order=np.zeros(max(num_rows, num_columns), np.uint64),
@@ -218,8 +211,8 @@ def pushing_state(case: Case, team: Rounds) -> pushes.State:
 def check_labels(shared: Solve) -> None:
     """At any time no row has two columns, and no label is too high."""
     words = shared.state.packed.words
-    rows = [int(word & packed.NOBODY) for word in words]
-    labels = [int(word >> packed.HALF) for word in words]
+    rows = [int(word & packed_columns.NOBODY) for word in words]
+    labels = [int(word >> packed_columns.HALF) for word in words]
     matched = [r for r in rows if r != FREE]
     assert len(matched) == len(set(matched)), "a row has two columns"
     for r, label in zip(rows, labels, strict=True):
@@ -244,10 +237,12 @@ def search_for_few(case: Case, threads: int = 2) -> Outcome:
 
     def share(shared: Solve, me: Any) -> bool:
         state, team = shared.state, shared.team
-        waiting = packed.pack(shared.rows, shared.matching, state.packed, team, me)
-        _, size, _ = rounds.end_round(team, me, ZERO, state.packed.active, ZERO, waiting, ZERO)
-        packed.unpack(shared.matching, state.packed, team, me)
-        return packed_search.match_few(shared.rows, shared.matching, state.packed, team, me, ZERO, ZERO, size)
+        waiting = packed_columns.pack(shared.rows, shared.matching, state.packed, team, me)
+        _, size, _ = thread_rounds.end_round(team, me, ZERO, state.packed.active, ZERO, waiting, ZERO)
+        packed_columns.unpack(shared.matching, state.packed, team, me)
+        return multi_source_bfs.match_few(
+            shared.rows, shared.matching, state.packed, team, me, ZERO, ZERO, size
+        )
 
     return whole_solve(case, lambda *given: (pushing_state(*given), ()), share, threads)
 
@@ -283,9 +278,9 @@ def search_both_ways(case: Case, threads: int = 2, last_stamp: int = 100) -> Out
 
     def share(shared: Solve, me: Any) -> bool:
         state, team = shared.state, shared.team
-        waiting = packed.pack(shared.rows, shared.matching, state.packed, team, me)
-        _, size, _ = rounds.end_round(team, me, ZERO, state.packed.active, ZERO, waiting, ZERO)
-        go_on, left = two_sided_search.match_from_both_sides(
+        waiting = packed_columns.pack(shared.rows, shared.matching, state.packed, team, me)
+        _, size, _ = thread_rounds.end_round(team, me, ZERO, state.packed.active, ZERO, waiting, ZERO)
+        go_on, left = last_rows.match_from_both_sides(
             shared.rows, shared.matching, state.packed, shared.more[0], team, me, ZERO, ZERO, size
         )
         assert left == 0
@@ -302,7 +297,7 @@ def meet_at_once() -> Outcome:
 
     def member(thread: int) -> Thread:
         tree, other = [(0, 0), (0, 1), (1, 1), (1, 0)][thread]
-        return lambda shared: two_sided_search.meet(
+        return lambda shared: last_rows.meet(
             *shared, np.uint64(tree), np.uint64(other), np.uint64(10 + thread)
         )
 
@@ -436,7 +431,7 @@ MUTANTS: Mutants = {
     ),
     "a search that met another one is taken for clean": (
         "breadth-first-behind",
-        edit(disjoint.is_foreign, "mark != number and mark != closed(state)", "False"),
+        edit(disjoint_searches.is_foreign, "mark != number and mark != closed(state)", "False"),
         "not maximum",
     ),
     "push: two rows take a column": (
@@ -478,13 +473,13 @@ MUTANTS: Mutants = {
     ),
     "push: a gap is closed while others push": (
         "push-gap",
-        edit(packed.gap_closed, "wait(rounds.barrier, rounds.num_threads)", "True"),
+        edit(labels.gap_closed, "wait(rounds.barrier, rounds.num_threads)", "True"),
         "data race on state.packed.population",
     ),
     "unpack: columns are written before all rows are cleared": (
         "push-gap",
         edit(
-            packed.unpack,
+            packed_columns.unpack,
             "    wait(rounds.barrier, rounds.num_threads)\n    c, end",
             "    c, end",
         ),
@@ -507,17 +502,17 @@ MUTANTS: Mutants = {
     ),
     "two-sided: stamps of earlier phases stay when numbers begin anew": (
         "two-sided-behind",
-        edit(two_sided_trees.clear_stamps, "trees.words[v] = word & NOBODY", "pass"),
+        edit(last_rows.clear_stamps, "trees.words[v] = word & NOBODY", "pass"),
         "not maximum",
     ),
     "two-sided: both trees are not looked at": (
         "two-sided-meet",
-        edit(two_sided_search.meet, "if compare_exchange(near.met, tree, OPEN, edge):", "if True:"),
+        edit(last_rows.meet, "if compare_exchange(near.met, tree, OPEN, edge):", "if True:"),
         "a tree has met two",
     ),
     "two-sided: a tree that another one could not meet is kept": (
         "two-sided-meet",
-        edit(two_sided_search.meet, "    relaxed_store(far.met, other, OPEN)\n", ""),
+        edit(last_rows.meet, "    relaxed_store(far.met, other, OPEN)\n", ""),
         "is kept from others",
     ),
 }
@@ -529,19 +524,19 @@ test_every_state, test_mutant_is_found = exploration_tests(CASES, MUTANTS)
 def test_expressions_hide_no_value() -> None:
     """What the explorer's states rely on."""
     modules = (
-        rounds,
-        disjoint,
+        thread_rounds,
+        disjoint_searches,
         pothen_fan,
         disjoint_bfs,
-        forest,
         grafting,
         initial_cheap,
-        packed,
+        packed_columns,
         packed_search,
+        multi_source_bfs,
         push_relabel,
+        labels,
         pushes,
-        two_sided_search,
-        two_sided_trees,
+        last_rows,
     )
     stepping = {
         name

@@ -23,9 +23,10 @@ from oracles import largest_matching
 from preflow.errors import InvalidInputError
 from preflow.generators import bipartite_family
 from preflow.graph.bipartite import Adjacency, BipartiteGraph
-from preflow.matching import api, initial_cheap
+from preflow.matching import api
+from preflow.matching.initial import cheap
+from preflow.matching.match_arrays import empty_matching
 from preflow.matching.methods import METHODS
-from preflow.matching.state import empty_matching
 from preflow.parallel import team
 from preflow.parallel.delays import make_delays
 from preflow.solving.dispatch import find_method
@@ -191,10 +192,10 @@ def test_start_from_a_given_matching(method: str) -> None:
 def test_cheap_matching_is_the_same_on_any_number_of_threads(family: str, size: str, threads: int) -> None:
     graph = bipartite_family(family).generate(size)
     alone = empty_matching(graph)
-    initial_cheap.start(graph, alone, Control())
+    cheap.start(graph, alone, Control())
     for _ in range(5):
         matching = empty_matching(graph)
-        initial_cheap.start(graph, matching, Control(threads))
+        cheap.start(graph, matching, Control(threads))
         assert np.array_equal(matching.row_match, alone.row_match)
         assert np.array_equal(matching.column_match, alone.column_match)
 
@@ -202,8 +203,8 @@ def test_cheap_matching_is_the_same_on_any_number_of_threads(family: str, size: 
 @given(problem=small_graphs(max_vertices=14), threads=st.integers(2, 9))
 def test_cheap_matching_of_small_graphs(problem: SmallGraph, threads: int) -> None:
     alone, matching = empty_matching(problem.graph), empty_matching(problem.graph)
-    initial_cheap.start(problem.graph, alone, Control())
-    initial_cheap.start(problem.graph, matching, Control(threads))
+    cheap.start(problem.graph, alone, Control())
+    cheap.start(problem.graph, matching, Control(threads))
     assert np.array_equal(matching.row_match, alone.row_match)
     assert np.array_equal(matching.column_match, alone.column_match)
 

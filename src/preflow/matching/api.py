@@ -40,10 +40,10 @@ from ..stats import (
     MatchingStats,
 )
 from .cover import trivial_cover
+from .match_arrays import Matching, empty_matching
 from .methods import METHODS, Heuristic, find_heuristic
 from .policy import choose, initial_for, pays_to_look_for_gpu
 from .result import MatchingResult
-from .state import Matching, empty_matching
 
 #: Up to so many edges, a solve on one thread that nobody watches runs in the caller's: handing it to another
 #: one and back takes 0.02 to 0.05 ms, as the smallest solves do, and all of these are over before Ctrl-C is

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.kernel import kernel
-from .state import Matching, prefetch_queued
+from .match_arrays import Matching
+from .queue_prefetch import prefetch_queued
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)

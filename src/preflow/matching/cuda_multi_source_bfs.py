@@ -27,8 +27,8 @@ from ..graph.device_bipartite import DeviceBipartiteGraph
 from ..solving.options import check_positive_integer
 from ..solving.run import Control
 from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES
-from .on_device import ARRIVAL_WORDS, PHASE, count_free, launches, require_room
-from .state import Matching
+from .device_launches import ARRIVAL_WORDS, PHASE, count_free, launches, require_room
+from .match_arrays import Matching
 
 SOURCE = Path(__file__).with_suffix(".cu")
 #: Words of the kernel's state, and the place of one of them; and its words of counters.

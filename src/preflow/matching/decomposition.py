@@ -17,8 +17,8 @@ from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.kernel import kernel
 from .api import bipartite_matching
 from .cover import reachable_from_rows
+from .match_arrays import Matching
 from .result import MatchingResult
-from .state import Matching
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)

@@ -169,31 +169,31 @@ class Heuristic:
 INITIAL = (
     Heuristic(
         "cheap",
-        "matching.initial_cheap",
+        "matching.initial.cheap",
         "every row takes its first free column",
         DUFF_KAYA_UCAR,
     ),
     Heuristic(
         "min-degree",
-        "matching.initial_min_degree",
+        "matching.initial.min_degree",
         "rows of low degree first, each takes the column that the fewest other rows can",
         "Magun 1998",
     ),
     Heuristic(
         "karp-sipser",
-        "matching.initial_karp_sipser",
+        "matching.initial.karp_sipser",
         "vertices with one neighbour left first",
         "Karp and Sipser 1981",
     ),
     Heuristic(
         "sinkhorn-knopp",
-        "matching.initial_sinkhorn_knopp",
+        "matching.initial.sinkhorn_knopp",
         "two-sided sampling from the scaled matrix",
         "Dufossé, Kaya and Uçar 2015",
     ),
     Heuristic(
         "proposals",
-        "matching.initial_proposals",
+        "matching.initial.proposals",
         "on a GPU: rows propose in rounds, columns choose; the same in every run on the same arrays",
         "Blelloch, Fineman and Shun 2012",
         device="cuda",

@@ -21,7 +21,7 @@ from ..parallel.delays import delay
 from ..parallel.team import run_solver
 from ..solving.run import Control
 from ..stats import ARC_SCANS
-from .disjoint import (
+from .disjoint_searches import (
     Disjoint,
     claim,
     close,
@@ -31,8 +31,8 @@ from .disjoint import (
     make_disjoint,
     numbers_before,
 )
-from .rounds import keep, should_stop, start_round, take
-from .state import Matching
+from .match_arrays import Matching
+from .thread_rounds import keep, should_stop, start_round, take
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)

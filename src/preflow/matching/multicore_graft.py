@@ -11,32 +11,24 @@ looks at all columns instead of listing those outside of the forest.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..graph.bipartite import Adjacency, BipartiteGraph
-from ..kernels.atomics import relaxed_load
+from ..kernels.atomics import compare_exchange, prefetch, relaxed_load, relaxed_store
 from ..kernels.kernel import kernel
-from ..parallel.team import run_solver
+from ..parallel.worklist import appended, flush, forget
+from ..parallel.delays import delay
+from ..parallel.team import run_solver, share_of
 from ..solving.options import check_count
 from ..solving.run import Control
-from ..stats import PHASES
-from .forest import (
-    Forest,
-    augment,
-    clear,
-    dissolve,
-    graft_dissolved,
-    grow_alone,
-    grow_bottom_up,
-    grow_top_down,
-    list_roots,
-    plant,
-)
-from .rounds import TOLD, Rounds, end_round, make_rounds, set_of, start_round
+from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES
+from .match_arrays import NONE, Matching
+from .queue_prefetch import AHEAD_NEIGHBOURS, AHEAD_RANGE, AHEAD_VALUES, MOST_VALUES, prefetch_queued
 from .serial_graft import GraftOptions
-from .state import Matching
+from .thread_rounds import TOLD, Rounds, end_round, keep, make_rounds, set_of, should_stop, start_round, take
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -58,6 +50,349 @@ class MulticoreGraftOptions(GraftOptions):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_count("few_rows", self.few_rows)
+
+
+class Forest(NamedTuple):
+    """The alternating trees.
+
+    Attributes
+    ----------
+    row_root, column_root : ndarray
+        The free row of the tree that a vertex is in, or NONE.
+    parent : ndarray, shape (num_columns,)
+        The row through which a column was reached.
+    leaf : ndarray, shape (num_rows,)
+        A free column that the tree of a free row found, or NONE.
+    lists : ndarray, shape (4 * num_rows,)
+        Rows of this level and of the next, roots of this phase and of the next.
+    dissolved : ndarray, shape (num_columns,)
+        Columns of trees that augmented.
+    """
+
+    row_root: NDArray[Any]
+    column_root: NDArray[Any]
+    parent: NDArray[Any]
+    leaf: NDArray[Any]
+    lists: NDArray[Any]
+    dissolved: NDArray[Any]
+
+
+@kernel
+def clear(forest: Forest, rounds: Rounds, thread: Any) -> None:
+    """Take every tree apart, one thread's share."""
+    r, end = share_of(np.uint64(len(forest.row_root)), thread, rounds.num_threads)
+    while r < end:
+        forest.row_root[r] = NONE
+        r += ONE
+    c, end = share_of(np.uint64(len(forest.column_root)), thread, rounds.num_threads)
+    while c < end:
+        forest.column_root[c] = NONE
+        c += ONE
+
+
+@kernel
+def plant(forest: Forest, rounds: Rounds, thread: Any, roots: Any, size: Any) -> None:
+    """Start a tree at each of the `size` roots, one thread's share."""
+    k, end = share_of(size, thread, rounds.num_threads)
+    while k < end:
+        root = np.uint64(forest.lists[roots + k])
+        forest.row_root[root] = root
+        forest.leaf[root] = NONE
+        k += ONE
+
+
+@kernel
+def list_roots(
+    rows: Adjacency, matching: Matching, forest: Forest, rounds: Rounds, thread: Any, base: Any
+) -> Any:
+    """List the free rows that have edges, one thread's share of round 0; return how many wait."""
+    num_rows, num_columns = np.uint64(len(matching.row_match)), np.uint64(len(matching.column_match))
+    r, end = share_of(num_rows, thread, rounds.num_threads)
+    waiting = ZERO
+    while r < end:
+        if np.uint64(matching.row_match[r]) >= num_columns and rows.first[r] < rows.first[r + ONE]:
+            waiting = keep(rounds, thread, ZERO, forest.lists, base, waiting, r)
+        r += ONE
+    return waiting
+
+
+@kernel
+def is_growing(forest: Forest, root: Any) -> bool:
+    """Whether there is such a tree, and it has found no free column."""
+    return bool(
+        root < np.uint64(len(forest.row_root))
+        and np.uint64(relaxed_load(forest.leaf, root)) >= np.uint64(len(forest.parent))
+    )
+
+
+@kernel
+def attach(
+    matching: Matching,
+    forest: Forest,
+    rounds: Rounds,
+    thread: Any,
+    number: Any,
+    base: Any,
+    waiting: Any,
+    root: Any,
+    r: Any,
+    c: Any,
+) -> Any:
+    """Add a column that the caller has, and the row that it is matched with, to the tree of `r`."""
+    forest.parent[c] = r
+    delay(rounds.delays, thread)
+    mate = np.uint64(matching.column_match[c])
+    if mate >= np.uint64(len(matching.row_match)):
+        relaxed_store(forest.leaf, root, c)
+        return waiting
+    relaxed_store(forest.row_root, mate, root)
+    return keep(rounds, thread, number, forest.lists, base, waiting, mate)
+
+
+@kernel
+def grow_from_row(
+    rows: Adjacency,
+    matching: Matching,
+    forest: Forest,
+    rounds: Rounds,
+    thread: Any,
+    number: Any,
+    base: Any,
+    waiting: Any,
+    r: Any,
+) -> tuple[Any, Any]:
+    """Top-down: reach the columns next to `r`; return how many rows wait, and how many columns these were."""
+    num_rows = np.uint64(len(matching.row_match))
+    root = np.uint64(forest.row_root[r])
+    e, end = np.uint64(rows.first[r]), np.uint64(rows.first[r + ONE])
+    columns = ZERO
+    rounds.counts[thread, ARC_SCANS] -= e
+    while e < end and is_growing(forest, root):
+        c = np.uint64(rows.neighbour[e])
+        e += ONE
+        seen = np.uint64(relaxed_load(forest.column_root, c))
+        if seen >= num_rows and compare_exchange(forest.column_root, c, seen, root):
+            waiting = attach(matching, forest, rounds, thread, number, base, waiting, root, r, c)
+            columns += ONE
+    rounds.counts[thread, ARC_SCANS] += e
+    return waiting, columns
+
+
+@kernel
+def grow_to_column(
+    columns: Adjacency,
+    matching: Matching,
+    forest: Forest,
+    rounds: Rounds,
+    thread: Any,
+    number: Any,
+    base: Any,
+    waiting: Any,
+    c: Any,
+) -> tuple[Any, Any]:
+    """Bottom-up: let a column look for a row in a growing tree; return as above."""
+    e, end = np.uint64(columns.first[c]), np.uint64(columns.first[c + ONE])
+    rounds.counts[thread, ARC_SCANS] -= e
+    attached = ZERO
+    while e < end and attached == ZERO:
+        r = np.uint64(columns.neighbour[e])
+        e += ONE
+        root = np.uint64(relaxed_load(forest.row_root, r))
+        if is_growing(forest, root):
+            forest.column_root[c] = root
+            waiting = attach(matching, forest, rounds, thread, number, base, waiting, root, r, c)
+            attached = ONE
+    rounds.counts[thread, ARC_SCANS] += e
+    return waiting, attached
+
+
+@kernel
+def prefetch_rows(rows: Adjacency, matching: Matching, forest: Forest, i: Any, end: Any) -> None:
+    """Ask for what the rows ahead of place `i` in a list need, columns and trees last."""
+    if i + AHEAD_RANGE < end:
+        ahead = np.uint64(forest.lists[i + AHEAD_RANGE])
+        prefetch(rows.first, ahead)
+        prefetch(forest.row_root, ahead)
+        prefetch(rows.neighbour, np.uint64(rows.first[forest.lists[i + AHEAD_NEIGHBOURS]]))
+        r = np.uint64(forest.lists[i + AHEAD_VALUES])
+        prefetch(forest.leaf, np.uint64(forest.row_root[r]))
+        first = np.uint64(rows.first[r])
+        for e in range(first, min(np.uint64(rows.first[r + ONE]), first + MOST_VALUES)):
+            c = np.uint64(rows.neighbour[e])
+            prefetch(forest.column_root, c)
+            prefetch(matching.column_match, c)
+
+
+@kernel
+def grow_top_down(
+    rows: Adjacency,
+    matching: Matching,
+    forest: Forest,
+    rounds: Rounds,
+    thread: Any,
+    number: Any,
+    begin: Any,
+    size: Any,
+    base: Any,
+) -> tuple[Any, Any]:
+    """Grow from the `size` rows at `begin`, together with the other threads; return as above."""
+    waiting, columns = ZERO, ZERO
+    k, end = take(rounds, number, size)
+    while k < end:
+        prefetch_rows(rows, matching, forest, begin + k, begin + size)
+        r = np.uint64(forest.lists[begin + k])
+        waiting, more = grow_from_row(rows, matching, forest, rounds, thread, number, base, waiting, r)
+        columns += more
+        k += ONE
+        if k == end:
+            k, end = take(rounds, number, size)
+    return waiting, columns
+
+
+@kernel
+def grow_alone(
+    rows: Adjacency,
+    matching: Matching,
+    forest: Forest,
+    rounds: Rounds,
+    thread: Any,
+    number: Any,
+    begin: Any,
+    size: Any,
+    base: Any,
+    many: Any,
+) -> Any:
+    """Grow level by level from few rows until there are `many`, or none; return how many columns that took.
+
+    Tells the others where the last level is listed.
+    """
+    num_rows = np.uint64(len(matching.row_match))
+    columns = ZERO
+    while True:
+        waiting, k = ZERO, ZERO
+        while k < size:
+            r = np.uint64(forest.lists[begin + k])
+            waiting, more = grow_from_row(rows, matching, forest, rounds, thread, number, base, waiting, r)
+            columns += more
+            k += ONE
+        flush(rounds.worklist, number, forest.lists, base, thread, waiting)
+        size = appended(rounds.worklist, number)
+        if size == ZERO or size >= many or should_stop(rounds):
+            break
+        begin, base = base, num_rows - base
+        forget(rounds.worklist, number)
+    relaxed_store(rounds.shared, set_of(number) + TOLD, base)
+    return columns
+
+
+@kernel
+def grow_bottom_up(
+    columns: Adjacency,
+    matching: Matching,
+    forest: Forest,
+    rounds: Rounds,
+    thread: Any,
+    number: Any,
+    base: Any,
+) -> tuple[Any, Any]:
+    """Let all columns outside of the forest look for a tree; return as above."""
+    num_rows = np.uint64(len(matching.row_match))
+    size = np.uint64(len(matching.column_match))
+    waiting, attached = ZERO, ZERO
+    c, end = take(rounds, number, size)
+    while c < end:
+        if np.uint64(forest.column_root[c]) >= num_rows:
+            waiting, more = grow_to_column(
+                columns, matching, forest, rounds, thread, number, base, waiting, c
+            )
+            attached += more
+        c += ONE
+        if c == end:
+            c, end = take(rounds, number, size)
+    return waiting, attached
+
+
+@kernel
+def graft_dissolved(
+    columns: Adjacency,
+    matching: Matching,
+    forest: Forest,
+    rounds: Rounds,
+    thread: Any,
+    number: Any,
+    size: Any,
+    base: Any,
+) -> tuple[Any, Any]:
+    """Let the `size` columns that were dissolved look for a tree; return as above."""
+    waiting, attached = ZERO, ZERO
+    k, end = take(rounds, number, size)
+    while k < end:
+        prefetch_queued(columns, forest.row_root, forest.dissolved, k, end)
+        c = np.uint64(forest.dissolved[k])
+        waiting, more = grow_to_column(columns, matching, forest, rounds, thread, number, base, waiting, c)
+        attached += more
+        k += ONE
+        if k == end:
+            k, end = take(rounds, number, size)
+    return waiting, attached
+
+
+@kernel
+def augment(
+    matching: Matching,
+    forest: Forest,
+    rounds: Rounds,
+    thread: Any,
+    number: Any,
+    roots: Any,
+    size: Any,
+    base: Any,
+) -> tuple[Any, Any]:
+    """Augment along the trees that found a free column; return how many roots wait, and how many did not."""
+    num_columns = np.uint64(len(matching.column_match))
+    waiting, augmented = ZERO, ZERO
+    k, end = take(rounds, number, size)
+    while k < end:
+        root = np.uint64(forest.lists[roots + k])
+        c = np.uint64(forest.leaf[root])
+        if c >= num_columns:
+            waiting = keep(rounds, thread, number, forest.lists, base, waiting, root)
+        else:
+            augmented += ONE
+        while c < num_columns:
+            r = np.uint64(forest.parent[c])
+            previous = np.uint64(matching.row_match[r])
+            matching.row_match[r] = c
+            matching.column_match[c] = r
+            c = previous
+        k += ONE
+        if k == end:
+            k, end = take(rounds, number, size)
+    rounds.counts[thread, AUGMENTATIONS] += augmented
+    return waiting, augmented
+
+
+@kernel
+def dissolve(matching: Matching, forest: Forest, rounds: Rounds, thread: Any, number: Any) -> tuple[Any, Any]:
+    """Take trees that augmented apart, one thread's share of the columns.
+
+    Returns how many of their columns wait to be listed, and how many others are in the forest.
+    """
+    num_rows, num_columns = np.uint64(len(matching.row_match)), np.uint64(len(matching.column_match))
+    waiting, growing = ZERO, ZERO
+    c, end = share_of(num_columns, thread, rounds.num_threads)
+    while c < end:
+        root = np.uint64(forest.column_root[c])
+        if root < num_rows and is_growing(forest, root):
+            growing += ONE
+        elif root < num_rows:
+            forest.column_root[c] = NONE
+            mate = np.uint64(matching.column_match[c])
+            if mate < num_rows:
+                forest.row_root[mate] = NONE
+            waiting = keep(rounds, thread, number, forest.dissolved, ZERO, waiting, c)
+        c += ONE
+    return waiting, growing
 
 
 @kernel

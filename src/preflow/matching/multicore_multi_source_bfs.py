@@ -16,18 +16,113 @@ from numpy.typing import NDArray
 from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.kernel import kernel
 from ..parallel.native_team import Crew, address_of, entry_of, lead, run_natively
+from ..parallel.team import share_of
 from ..solving.run import Control
-from .packed import Packed, make_packed, pack
-from .packed_search import match_few
-from .rounds import Rounds, end_round, make_rounds
-from .state import Matching
+from ..stats import AUGMENTATIONS, PHASES
+from .match_arrays import Matching
+from .packed_columns import HALF, NOBODY, Packed, dead_label, make_packed, pack
+from .packed_search import CLOSED, UNSEEN, search
+from .thread_rounds import Rounds, end_round, keep, make_rounds, start_round
 
 ZERO = np.uint64(0)
+ONE = np.uint64(1)
 
 
 @dataclass(frozen=True)
 class MulticoreMultiSourceBfsOptions:
     """It has no options."""
+
+
+@kernel
+def forget_labels(packed: Packed, rounds: Rounds, thread: Any) -> None:
+    """Say that no column is reached, and that dead ones need not be; one thread's share."""
+    dead = dead_label(packed)
+    c, end = share_of(np.uint64(len(packed.words)), thread, rounds.num_threads)
+    while c < end:
+        word = packed.words[c]
+        packed.words[c] = (CLOSED if word >> HALF == dead else UNSEEN) << HALF | word & NOBODY
+        c += ONE
+
+
+@kernel
+def plant(packed: Packed, rounds: Rounds, thread: Any, base: Any, size: Any) -> None:
+    """Take all trees apart and start one at each of `size` active rows, one thread's share."""
+    c, end = share_of(np.uint64(len(packed.words)), thread, rounds.num_threads)
+    while c < end:
+        word = packed.words[c]
+        if word >> HALF != CLOSED:
+            packed.words[c] = UNSEEN << HALF | word & NOBODY
+        c += ONE
+    k, end = share_of(size, thread, rounds.num_threads)
+    while k < end:
+        packed.order[k] = k << HALF | np.uint64(packed.active[base + k])
+        packed.leaf[k] = NOBODY
+        k += ONE
+
+
+@kernel
+def augment(matching: Matching, packed: Packed, c: Any) -> None:
+    """Match along the path that leads from the root of a tree to the free column `c`."""
+    num_columns = np.uint64(len(packed.words))
+    while c < num_columns:
+        r = packed.words[c] >> HALF
+        previous = np.uint64(matching.row_match[r])
+        packed.words[c] = UNSEEN << HALF | r
+        matching.row_match[r] = c
+        matching.column_match[c] = r
+        c = previous
+
+
+@kernel
+def match_few(
+    rows: Adjacency,
+    matching: Matching,
+    packed: Packed,
+    rounds: Rounds,
+    thread: Any,
+    number: Any,
+    base: Any,
+    size: Any,
+) -> bool:
+    """Match what can be of the `size` active rows from `base` on; False if stopped before.
+
+    The matching is unpacked; labels are gone afterwards.
+    """
+    num_rows = np.uint64(len(matching.row_match))
+    forget_labels(packed, rounds, thread)
+    go_on, augmented = True, ONE
+    while go_on and size > ZERO and augmented > ZERO:
+        if thread == ZERO:
+            rounds.counts[thread, PHASES] += ONE
+            rounds.progress[0] = size
+        number += ONE
+        start_round(rounds, thread, number)
+        plant(packed, rounds, thread, base, size)
+        go_on, _, _ = end_round(rounds, thread, number, packed.order, ZERO, ZERO, ZERO)
+        if go_on:
+            go_on, number, _ = search(
+                rows, packed.words, matching, packed, rounds, thread, number, size, size, True
+            )
+        if not go_on:
+            break
+        number += ONE
+        start_round(rounds, thread, number)
+        other = num_rows - base
+        waiting, augmented = ZERO, ZERO
+        k, end = share_of(size, thread, rounds.num_threads)
+        while k < end:
+            c = packed.leaf[k]
+            if c != NOBODY:
+                augment(matching, packed, c)
+                augmented += ONE
+            else:
+                r = np.uint64(packed.active[base + k])
+                waiting = keep(rounds, thread, number, packed.active, other, waiting, r)
+            k += ONE
+        rounds.counts[thread, AUGMENTATIONS] += augmented
+        go_on, size, augmented = end_round(rounds, thread, number, packed.active, other, waiting, augmented)
+        base = other
+    return go_on
 
 
 class Phases(NamedTuple):

@@ -23,7 +23,7 @@ from ..parallel.delays import delay
 from ..parallel.team import run_solver, share_of
 from ..solving.run import Control
 from ..stats import ARC_SCANS
-from .disjoint import (
+from .disjoint_searches import (
     Disjoint,
     claim,
     close,
@@ -33,9 +33,9 @@ from .disjoint import (
     make_disjoint,
     numbers_before,
 )
-from .rounds import keep, should_stop, start_round, take
+from .match_arrays import Matching
 from .serial_pothen_fan import PothenFanOptions
-from .state import Matching
+from .thread_rounds import keep, should_stop, start_round, take
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)

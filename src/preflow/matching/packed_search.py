@@ -22,10 +22,11 @@ from ..kernels.kernel import kernel
 from ..parallel.delays import delay
 from ..parallel.team import share_of
 from ..parallel.worklist import appended, flush, forget
-from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES
-from .packed import HALF, NOBODY, Packed, dead_label, last_level, level_of, unpack
-from .rounds import TOLD, Rounds, end_round, keep, set_of, should_stop, start_round
-from .state import AHEAD_NEIGHBOURS, AHEAD_RANGE, AHEAD_VALUES, MOST_VALUES, Matching
+from ..stats import ARC_SCANS
+from .match_arrays import Matching
+from .packed_columns import HALF, NOBODY, Packed, dead_label, level_of
+from .queue_prefetch import AHEAD_NEIGHBOURS, AHEAD_RANGE, AHEAD_VALUES, MOST_VALUES
+from .thread_rounds import TOLD, Rounds, end_round, keep, set_of, should_stop, start_round
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -243,131 +244,3 @@ def search(
         begin = np.uint64(relaxed_load(rounds.shared, set_of(number) + TOLD)) if alone else base
         ended += more
     return go_on, number, begin + size
-
-
-@kernel
-def global_relabel(
-    columns: Adjacency, matching: Matching, packed: Packed, rounds: Rounds, thread: Any, number: Any
-) -> tuple[bool, Any, Any]:
-    """Set all labels to exact distances, together.
-
-    Returns
-    -------
-    go_on, number, alive
-        As :func:`search`; how many columns reach a free one.
-    """
-    unpack(matching, packed, rounds, thread)
-    number += ONE
-    start_round(rounds, thread, number)
-    dead = dead_label(packed)
-    h = last_level(packed)
-    while h > ZERO:
-        packed.population[thread, h] = 0
-        h -= ONE
-    waiting, free = ZERO, ZERO
-    c, end = share_of(np.uint64(len(packed.words)), thread, rounds.num_threads)
-    while c < end:
-        mate = packed.words[c] & NOBODY
-        if mate == NOBODY:
-            waiting = keep(rounds, thread, number, packed.order, ZERO, waiting, c)
-            free += ONE
-        else:
-            packed.words[c] = dead << HALF | mate
-        c += ONE
-    packed.population[thread, ZERO] = free
-    go_on, size, _ = end_round(rounds, thread, number, packed.order, ZERO, waiting, ZERO)
-    if not go_on:
-        return False, number, ZERO
-    return search(columns, matching.row_match, matching, packed, rounds, thread, number, size, ZERO, False)
-
-
-@kernel
-def forget_labels(packed: Packed, rounds: Rounds, thread: Any) -> None:
-    """Say that no column is reached, and that dead ones need not be; one thread's share."""
-    dead = dead_label(packed)
-    c, end = share_of(np.uint64(len(packed.words)), thread, rounds.num_threads)
-    while c < end:
-        word = packed.words[c]
-        packed.words[c] = (CLOSED if word >> HALF == dead else UNSEEN) << HALF | word & NOBODY
-        c += ONE
-
-
-@kernel
-def plant(packed: Packed, rounds: Rounds, thread: Any, base: Any, size: Any) -> None:
-    """Take all trees apart and start one at each of `size` active rows, one thread's share."""
-    c, end = share_of(np.uint64(len(packed.words)), thread, rounds.num_threads)
-    while c < end:
-        word = packed.words[c]
-        if word >> HALF != CLOSED:
-            packed.words[c] = UNSEEN << HALF | word & NOBODY
-        c += ONE
-    k, end = share_of(size, thread, rounds.num_threads)
-    while k < end:
-        packed.order[k] = k << HALF | np.uint64(packed.active[base + k])
-        packed.leaf[k] = NOBODY
-        k += ONE
-
-
-@kernel
-def augment(matching: Matching, packed: Packed, c: Any) -> None:
-    """Match along the path that leads from the root of a tree to the free column `c`."""
-    num_columns = np.uint64(len(packed.words))
-    while c < num_columns:
-        r = packed.words[c] >> HALF
-        previous = np.uint64(matching.row_match[r])
-        packed.words[c] = UNSEEN << HALF | r
-        matching.row_match[r] = c
-        matching.column_match[c] = r
-        c = previous
-
-
-@kernel
-def match_few(
-    rows: Adjacency,
-    matching: Matching,
-    packed: Packed,
-    rounds: Rounds,
-    thread: Any,
-    number: Any,
-    base: Any,
-    size: Any,
-) -> bool:
-    """Match what can be of the `size` active rows from `base` on; False if stopped before.
-
-    The matching is unpacked; labels are gone afterwards.
-    """
-    num_rows = np.uint64(len(matching.row_match))
-    forget_labels(packed, rounds, thread)
-    go_on, augmented = True, ONE
-    while go_on and size > ZERO and augmented > ZERO:
-        if thread == ZERO:
-            rounds.counts[thread, PHASES] += ONE
-            rounds.progress[0] = size
-        number += ONE
-        start_round(rounds, thread, number)
-        plant(packed, rounds, thread, base, size)
-        go_on, _, _ = end_round(rounds, thread, number, packed.order, ZERO, ZERO, ZERO)
-        if go_on:
-            go_on, number, _ = search(
-                rows, packed.words, matching, packed, rounds, thread, number, size, size, True
-            )
-        if not go_on:
-            break
-        number += ONE
-        start_round(rounds, thread, number)
-        other = num_rows - base
-        waiting, augmented = ZERO, ZERO
-        k, end = share_of(size, thread, rounds.num_threads)
-        while k < end:
-            c = packed.leaf[k]
-            if c != NOBODY:
-                augment(matching, packed, c)
-                augmented += ONE
-            else:
-                r = np.uint64(packed.active[base + k])
-                waiting = keep(rounds, thread, number, packed.active, other, waiting, r)
-            k += ONE
-        rounds.counts[thread, AUGMENTATIONS] += augmented
-        go_on, size, augmented = end_round(rounds, thread, number, packed.active, other, waiting, augmented)
-        base = other
-    return go_on

@@ -16,6 +16,7 @@ from ..cuda.runtime import Device
 from ..graph.bipartite import BipartiteGraph
 from ..graph.device_bipartite import DeviceBipartiteGraph, fits_numbers
 from ..kernels.kernel import kernel
+from .packed_columns import is_narrow
 
 #: Below so many edges any method takes less than a millisecond or two.
 SMALL = 10_000
@@ -32,8 +33,6 @@ FEW_ENDS = 0.01
 #: From so many edges on several threads pay. Two threads of an EPYC took, of one thread's time, 0.59 to 0.62
 #: on Erdos-Renyi and RMAT graphs of 2**20 rows (3 to 31 million edges).
 MANY_EDGES = 2_000_000
-#: The methods that are taken then, and on meshes also for one thread, have no more rows and columns.
-MOST_PACKED = 2**32 - 3
 
 #: From so many edges a GPU pays for a graph on the host, the way there and back included. On an H200 graphs
 #: of 2 to 31 million edges take 10 to 35 ms, 6 to 30 of these on the way; on one CPU thread 46 to 190 ms.
@@ -114,11 +113,6 @@ def choose(
     if many > 1:
         reason = f"{reason}; enough edges for {threads} threads"
     return Choice("multicore-multi-source-bfs", reason, threads=many)
-
-
-def is_narrow(graph: BipartiteGraph) -> bool:
-    """Whether the methods that pack numbers of rows and columns into words take a graph."""
-    return max(graph.shape) <= MOST_PACKED
 
 
 def _fits(graph: BipartiteGraph, gpu: Device) -> bool:

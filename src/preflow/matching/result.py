@@ -17,7 +17,7 @@ from ..solving.result import BoundedResult
 from ..solving.timing import solving_seconds
 from ..stats import MatchingStats
 from .cover import VertexCover, koenig_cover, trivial_cover
-from .state import Matching
+from .match_arrays import Matching
 
 if TYPE_CHECKING:
     import scipy.sparse

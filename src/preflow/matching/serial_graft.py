@@ -21,7 +21,8 @@ from ..kernels.kernel import kernel
 from ..solving.options import check_flag, check_positive_number
 from ..solving.run import Control
 from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES
-from .state import NONE, Matching, list_free_rows, prefetch_queued
+from .match_arrays import NONE, Matching, list_free_rows
+from .queue_prefetch import prefetch_queued
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)

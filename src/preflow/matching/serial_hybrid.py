@@ -14,10 +14,10 @@ from ..graph.bipartite import BipartiteGraph
 from ..solving.options import check_positive_number, limit
 from ..solving.run import Control
 from . import serial_push_relabel
-from .policy import is_narrow
+from .match_arrays import Matching
+from .packed_columns import is_narrow
 from .serial_hopcroft_karp import solve_within
 from .serial_push_relabel import PushRelabelOptions
-from .state import Matching
 
 
 @dataclass(frozen=True)

@@ -44,17 +44,9 @@ from ..stats import (
     RELABEL_NANOSECONDS,
 )
 from . import multicore_multi_source_bfs
-from .packed import check_packed
-from .state import (
-    AHEAD_NEIGHBOURS,
-    AHEAD_RANGE,
-    AHEAD_VALUES,
-    MOST_VALUES,
-    Matching,
-    list_free_rows,
-    match_rows,
-    prefetch_queued,
-)
+from .match_arrays import Matching, list_free_rows, match_rows
+from .packed_columns import check_packed
+from .queue_prefetch import AHEAD_NEIGHBOURS, AHEAD_RANGE, AHEAD_VALUES, MOST_VALUES, prefetch_queued
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)

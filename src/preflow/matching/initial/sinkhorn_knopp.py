@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..graph.bipartite import Adjacency, BipartiteGraph
-from ..graph.bipartite_input import MOST_NARROW
-from ..kernels.kernel import kernel
-from ..solving.run import Control
-from .state import NONE, Matching, asked_to_stop
+from ...graph.bipartite import Adjacency, BipartiteGraph
+from ...graph.bipartite_input import MOST_NARROW
+from ...kernels.kernel import kernel
+from ...solving.run import Control
+from ..match_arrays import NONE, Matching, asked_to_stop
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)

@@ -16,16 +16,16 @@ from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.kernel import kernel
 from ..parallel.barrier import wait
 from ..parallel.team import share_of
-from ..stats import GAP_VERTICES
-from .policy import MOST_PACKED, is_narrow
-from .rounds import Rounds, keep
-from .state import NONE, Matching
+from .match_arrays import NONE, Matching
+from .thread_rounds import Rounds, keep
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
 #: A label stands in the upper half of a word, a row or NOBODY in the lower one.
 HALF = np.uint64(32)
 NOBODY = np.uint64(2**32 - 1)
+#: The numbers of this many rows or columns, and of NOBODY and one more mark, fit half a word.
+MOST_PACKED = 2**32 - 3
 #: Levels whose columns are counted, each by itself but the last, which stands for all above. From a cheap
 #: matching labels end below 50, and where they climb on there is a gap among the first levels.
 LEVELS = 256
@@ -55,6 +55,11 @@ class Packed(NamedTuple):
     active: NDArray[Any]
     order: NDArray[Any]
     leaf: NDArray[Any]
+
+
+def is_narrow(graph: BipartiteGraph) -> bool:
+    """Whether the numbers of all rows and columns of a graph fit halves of words."""
+    return max(graph.shape) <= MOST_PACKED
 
 
 def check_packed(graph: BipartiteGraph, method: str) -> None:
@@ -146,56 +151,3 @@ def unpack(matching: Matching, packed: Packed, rounds: Rounds, thread: Any) -> N
             matching.row_match[mate] = c
         c += ONE
     wait(rounds.barrier, rounds.num_threads)
-
-
-@kernel
-def lowest_gap(packed: Packed) -> tuple[Any, Any]:
-    """Return the lowest empty level, the last one if there is none, and how many columns are below."""
-    level, below = ZERO, np.int64(0)
-    while level < last_level(packed):
-        size, thread = np.int64(0), ZERO
-        while thread < np.uint64(len(packed.population)):
-            size += packed.population[thread, level]
-            thread += ONE
-        if size == 0:
-            break
-        below += size
-        level += ONE
-    return level, np.uint64(below)
-
-
-@kernel
-def close_gap(packed: Packed, rounds: Rounds, thread: Any, level: Any) -> Any:
-    """Declare all columns above an empty level dead, one thread's share; return how many that were.
-
-    Others may still look for the gap: the counts of levels up to it stay.
-    """
-    dead = dead_label(packed)
-    closed = ZERO
-    c, end = share_of(np.uint64(len(packed.words)), thread, rounds.num_threads)
-    while c < end:
-        word = packed.words[c]
-        if level < word >> HALF < dead:
-            packed.words[c] = dead << HALF | word & NOBODY
-            closed += ONE
-        c += ONE
-    while level < last_level(packed):
-        level += ONE
-        packed.population[thread, level] = 0
-    return closed
-
-
-@kernel
-def gap_closed(packed: Packed, rounds: Rounds, thread: Any, alive: Any) -> tuple[bool, Any, bool]:
-    """Close the lowest gap, together.
-
-    Returns
-    -------
-    go_on, alive, free
-        False if the barrier is broken; how many columns may reach a free one; whether there is a free one.
-    """
-    level, below = lowest_gap(packed)
-    if below < alive and ZERO < level < last_level(packed):
-        alive = below
-        rounds.counts[thread, GAP_VERTICES] += close_gap(packed, rounds, thread, level)
-    return wait(rounds.barrier, rounds.num_threads), alive, level > ZERO

@@ -32,15 +32,15 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InvalidInputError
-from ..graph.device_bipartite import DeviceBipartiteGraph
-from ..solving.options import check_choice, check_flag, check_positive_number
-from ..solving.run import Control
-from ..stats import ARC_SCANS, AUGMENTATIONS, GLOBAL_RELABELS, PHASES, PUSHES
-from .on_device import PHASE, count_free, launches, require_room
-from .state import Matching
+from ...errors import InvalidInputError
+from ...graph.device_bipartite import DeviceBipartiteGraph
+from ...solving.options import check_choice, check_flag, check_positive_number
+from ...solving.run import Control
+from ...stats import ARC_SCANS, AUGMENTATIONS, GLOBAL_RELABELS, PHASES, PUSHES
+from ..device_launches import PHASE, count_free, launches, require_room
+from ..match_arrays import Matching
 
-SOURCE = Path(__file__).with_suffix(".cu")
+SOURCE = Path(__file__).with_name("push_relabel_matching.cu")
 #: Words of the kernel's state, and the places of some of them; and its words of counters.
 STATE_WORDS, COUNTER_WORDS, ARRIVAL_WORDS = 22, 14 * 32, 3 * 32
 PROVES, RELABELS, FREE, GOES_BESIDE, TAKEN_OVER = 7, 10, 12, 13, 16
@@ -89,7 +89,7 @@ class PushRelabelOptions:
 
 
 class Side(NamedTuple):
-    """``Sides`` in cuda_push_relabel_state.cuh: the vertices of one side."""
+    """``Sides`` in state.cuh: the vertices of one side."""
 
     first: Any
     neighbour: Any
@@ -103,7 +103,7 @@ class Side(NamedTuple):
 
 
 class Arguments(NamedTuple):
-    """``Arguments`` in cuda_push_relabel_state.cuh."""
+    """``Arguments`` in state.cuh."""
 
     rows: Side
     columns: Side

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from ..graph.bipartite import Adjacency, BipartiteGraph
-from ..kernels.kernel import kernel
-from ..solving.run import Control
-from .state import NONE, Matching, asked_to_stop, prefetch_queued
+from ...graph.bipartite import Adjacency, BipartiteGraph
+from ...kernels.kernel import kernel
+from ...solving.run import Control
+from ..match_arrays import NONE, Matching, asked_to_stop
+from ..queue_prefetch import prefetch_queued
 
 ONE = np.uint64(1)
 #: Rows of at least so many edges are not ordered among themselves.

@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..graph.bipartite import Adjacency
-from ..kernels.atomics import PADDING, compare_exchange, fetch_add, relaxed_load, relaxed_store
-from ..kernels.kernel import kernel
-from ..parallel.delays import delay
-from ..parallel.team import share_of
-from ..stats import ARC_SCANS, AUGMENTATIONS, PUSHES, WAITS
-from .packed import HALF, NOBODY, Packed, dead_label, level_of
-from .rounds import Rounds, keep, should_stop
-from .serial_push_relabel import place, prefetch_active
+from ...graph.bipartite import Adjacency
+from ...kernels.atomics import PADDING, compare_exchange, fetch_add, relaxed_load, relaxed_store
+from ...kernels.kernel import kernel
+from ...parallel.delays import delay
+from ...parallel.team import share_of
+from ...stats import ARC_SCANS, AUGMENTATIONS, PUSHES, WAITS
+from ..packed_columns import HALF, NOBODY, Packed, dead_label, level_of
+from ..serial_push_relabel import place, prefetch_active
+from ..thread_rounds import Rounds, keep, should_stop
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)

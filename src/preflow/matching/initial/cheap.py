@@ -19,12 +19,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..graph.bipartite import Adjacency, BipartiteGraph
-from ..kernels.atomics import compare_exchange, fetch_add, prefetch, relaxed_load
-from ..kernels.kernel import kernel
-from ..parallel.native_team import Crew, address_of, entry_of, lead, run_natively
-from ..solving.run import Control
-from .state import NONE, Matching, asked_to_stop
+from ...graph.bipartite import Adjacency, BipartiteGraph
+from ...kernels.atomics import compare_exchange, fetch_add, prefetch, relaxed_load
+from ...kernels.kernel import kernel
+from ...parallel.native_team import Crew, address_of, entry_of, lead, run_natively
+from ...solving.run import Control
+from ..match_arrays import NONE, Matching, asked_to_stop
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)

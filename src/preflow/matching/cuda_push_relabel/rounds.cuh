@@ -1,6 +1,6 @@
 // The parallel loops of Algorithms 3 to 9, each between two barriers of a team; a thread works on one column, or on one
 // row, at a time.
-#include "cuda_push_relabel_state.cuh"
+#include "state.cuh"
 
 // INITRELABEL
 __device__ void clear_labels(const Sides& rows, const Sides& columns, u32 dead, const GridTeam& team) {

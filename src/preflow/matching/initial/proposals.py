@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..graph.device_bipartite import DeviceBipartiteGraph
-from ..solving.run import Control
-from .on_device import ARRIVAL_WORDS, launches, require_room
-from .state import Matching
+from ...graph.device_bipartite import DeviceBipartiteGraph
+from ...solving.run import Control
+from ..device_launches import ARRIVAL_WORDS, launches, require_room
+from ..match_arrays import Matching
 
 SOURCE = Path(__file__).with_suffix(".cu")
 #: Words of the kernel's state, and of counters.

@@ -1,5 +1,5 @@
 // The persistent kernel of cuda_push_relabel.py: Algorithms 3 to 9 of Deveci, Kaya, Uçar and Çatalyürek (2013).
-#include "cuda_push_relabel_beside.cuh"
+#include "concurrent.cuh"
 
 KERNEL(push_relabel_matching_slice, Arguments) {
     SharedArena arena;

@@ -34,35 +34,29 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..graph.bipartite import Adjacency, BipartiteGraph
-from ..kernels.clock import now
-from ..kernels.kernel import kernel
-from ..parallel.native_team import Crew, address_of, entry_of, lead, run_natively
-from ..solving.options import UNLIMITED, check_number_between, limit
-from ..solving.run import Control
-from ..stats import (
+from ...graph.bipartite import Adjacency, BipartiteGraph
+from ...kernels.clock import now
+from ...kernels.kernel import kernel
+from ...parallel.native_team import Crew, address_of, entry_of, lead, run_natively
+from ...solving.options import UNLIMITED, check_number_between, limit
+from ...solving.run import Control
+from ...stats import (
     GLOBAL_RELABELS,
     PHASES,
     RELABEL_NANOSECONDS,
 )
-from .packed import (
-    gap_closed,
-    make_packed,
-    pack,
-    unpack,
-)
-from .packed_search import global_relabel
-from .pushes import SIGNALS, Limits, State, clear_signals, push_share
-from .rounds import end_round, make_rounds, start_round
-from .serial_push_relabel import (
+from ..match_arrays import Matching
+from ..packed_columns import make_packed, pack, unpack
+from ..serial_push_relabel import (
     PushRelabelOptions,
     grow_trees,
     have_stalled,
     pushes_until_look,
 )
-from .state import Matching
-from .two_sided_search import match_from_both_sides
-from .two_sided_trees import Search, make_search
+from ..thread_rounds import end_round, make_rounds, start_round
+from .labels import gap_closed, global_relabel
+from .last_rows import Search, make_search, match_from_both_sides
+from .pushes import SIGNALS, Limits, State, clear_signals, push_share
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)

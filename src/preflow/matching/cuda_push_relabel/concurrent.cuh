@@ -1,7 +1,7 @@
 // Global relabels beside pushes: while one runs the grid is parted in two. The first blocks push, with barriers of their
 // own, the others search, with theirs; these see nothing that moves, but a copy of the matching, and write labels of
 // their own. When either are through, the grid comes together, and takes these labels over or forgets them.
-#include "cuda_push_relabel_rounds.cuh"
+#include "rounds.cuh"
 
 // Copies the matching for a relabel beside pushes.
 __device__ void begin_beside(const Arguments& args, GridTeam& team, State& state) {

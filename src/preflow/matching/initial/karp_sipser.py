@@ -14,12 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..graph.bipartite import Adjacency, BipartiteGraph
-from ..graph.bipartite_input import MOST_NARROW
-from ..kernels.atomics import prefetch
-from ..kernels.kernel import kernel
-from ..solving.run import Control
-from .state import AHEAD_NEIGHBOURS, AHEAD_RANGE, AHEAD_VALUES, NONE, Matching, asked_to_stop
+from ...graph.bipartite import Adjacency, BipartiteGraph
+from ...graph.bipartite_input import MOST_NARROW
+from ...kernels.atomics import prefetch
+from ...kernels.kernel import kernel
+from ...solving.run import Control
+from ..match_arrays import NONE, Matching, asked_to_stop
+from ..queue_prefetch import AHEAD_NEIGHBOURS, AHEAD_RANGE, AHEAD_VALUES
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)

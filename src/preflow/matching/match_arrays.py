@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..graph.bipartite import Adjacency, BipartiteGraph
-from ..kernels.atomics import prefetch, relaxed_load
+from ..kernels.atomics import relaxed_load
 from ..kernels.kernel import kernel
 from ..parallel.passes import filled
 
@@ -17,14 +17,6 @@ ONE = np.uint64(1)
 #: No partner; stored in fewer bits it is the largest number of these. Whatever is not less than the size of
 #: the other side means the same.
 NONE = np.uint64(2**64 - 1)
-#: How many places ahead of the one that is taken from a queue cache lines are asked for: the vertex's range
-#: of neighbours, then the neighbours, then what is known of these. On graphs past the caches a solve mostly
-#: waits for memory: with these it takes about half the time.
-AHEAD_RANGE = np.uint64(8)
-AHEAD_NEIGHBOURS = np.uint64(6)
-AHEAD_VALUES = np.uint64(3)
-#: And of at most so many neighbours: more would push others out of the cache.
-MOST_VALUES = np.uint64(32)
 #: Initial matchings look after so many rows, and one more, whether to stop.
 LOOK_EVERY = np.uint64(2**12 - 1)
 
@@ -86,15 +78,3 @@ def match_rows(matching: Matching) -> None:
         mate = np.uint64(matching.column_match[c])
         if mate < num_rows:
             matching.row_match[mate] = c
-
-
-@kernel
-def prefetch_queued(adjacency: Adjacency, values: Any, queue: Any, i: Any, end: Any) -> None:
-    """Ask for what the vertices ahead of place `i` in a queue need, `values` of their neighbours last."""
-    if i + AHEAD_RANGE < end:
-        prefetch(adjacency.first, np.uint64(queue[i + AHEAD_RANGE]))
-        prefetch(adjacency.neighbour, np.uint64(adjacency.first[queue[i + AHEAD_NEIGHBOURS]]))
-        v = np.uint64(queue[i + AHEAD_VALUES])
-        first = np.uint64(adjacency.first[v])
-        for e in range(first, min(np.uint64(adjacency.first[v + ONE]), first + MOST_VALUES)):
-            prefetch(values, np.uint64(adjacency.neighbour[e]))

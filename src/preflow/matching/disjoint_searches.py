@@ -27,8 +27,8 @@ from ..parallel.barrier import wait
 from ..parallel.team import share_of
 from ..solving.run import Control
 from ..stats import AUGMENTATIONS, PHASES
-from .rounds import Rounds, end_round, keep, make_rounds
-from .state import NONE, Matching
+from .match_arrays import NONE, Matching
+from .thread_rounds import Rounds, end_round, keep, make_rounds
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)

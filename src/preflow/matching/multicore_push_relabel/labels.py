@@ -1,0 +1,109 @@
+"""Labels of columns between rounds of pushes: global relabels, and gaps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...graph.bipartite import Adjacency
+from ...kernels.kernel import kernel
+from ...parallel.barrier import wait
+from ...parallel.team import share_of
+from ...stats import GAP_VERTICES
+from ..match_arrays import Matching
+from ..packed_columns import HALF, NOBODY, Packed, dead_label, last_level, unpack
+from ..packed_search import search
+from ..thread_rounds import Rounds, end_round, keep, start_round
+
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+
+
+@kernel
+def global_relabel(
+    columns: Adjacency, matching: Matching, packed: Packed, rounds: Rounds, thread: Any, number: Any
+) -> tuple[bool, Any, Any]:
+    """Set all labels to exact distances, together.
+
+    Returns
+    -------
+    go_on, number, alive
+        As :func:`search`; how many columns reach a free one.
+    """
+    unpack(matching, packed, rounds, thread)
+    number += ONE
+    start_round(rounds, thread, number)
+    dead = dead_label(packed)
+    h = last_level(packed)
+    while h > ZERO:
+        packed.population[thread, h] = 0
+        h -= ONE
+    waiting, free = ZERO, ZERO
+    c, end = share_of(np.uint64(len(packed.words)), thread, rounds.num_threads)
+    while c < end:
+        mate = packed.words[c] & NOBODY
+        if mate == NOBODY:
+            waiting = keep(rounds, thread, number, packed.order, ZERO, waiting, c)
+            free += ONE
+        else:
+            packed.words[c] = dead << HALF | mate
+        c += ONE
+    packed.population[thread, ZERO] = free
+    go_on, size, _ = end_round(rounds, thread, number, packed.order, ZERO, waiting, ZERO)
+    if not go_on:
+        return False, number, ZERO
+    return search(columns, matching.row_match, matching, packed, rounds, thread, number, size, ZERO, False)
+
+
+@kernel
+def lowest_gap(packed: Packed) -> tuple[Any, Any]:
+    """Return the lowest empty level, the last one if there is none, and how many columns are below."""
+    level, below = ZERO, np.int64(0)
+    while level < last_level(packed):
+        size, thread = np.int64(0), ZERO
+        while thread < np.uint64(len(packed.population)):
+            size += packed.population[thread, level]
+            thread += ONE
+        if size == 0:
+            break
+        below += size
+        level += ONE
+    return level, np.uint64(below)
+
+
+@kernel
+def close_gap(packed: Packed, rounds: Rounds, thread: Any, level: Any) -> Any:
+    """Declare all columns above an empty level dead, one thread's share; return how many that were.
+
+    Others may still look for the gap: the counts of levels up to it stay.
+    """
+    dead = dead_label(packed)
+    closed = ZERO
+    c, end = share_of(np.uint64(len(packed.words)), thread, rounds.num_threads)
+    while c < end:
+        word = packed.words[c]
+        if level < word >> HALF < dead:
+            packed.words[c] = dead << HALF | word & NOBODY
+            closed += ONE
+        c += ONE
+    while level < last_level(packed):
+        level += ONE
+        packed.population[thread, level] = 0
+    return closed
+
+
+@kernel
+def gap_closed(packed: Packed, rounds: Rounds, thread: Any, alive: Any) -> tuple[bool, Any, bool]:
+    """Close the lowest gap, together.
+
+    Returns
+    -------
+    go_on, alive, free
+        False if the barrier is broken; how many columns may reach a free one; whether there is a free one.
+    """
+    level, below = lowest_gap(packed)
+    if below < alive and ZERO < level < last_level(packed):
+        alive = below
+        rounds.counts[thread, GAP_VERTICES] += close_gap(packed, rounds, thread, level)
+    return wait(rounds.barrier, rounds.num_threads), alive, level > ZERO
