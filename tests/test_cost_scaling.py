@@ -21,7 +21,8 @@ from preflow.assignment.serial_cost_scaling import CostScalingOptions
 from preflow.assignment.state import SOLVED, STOPPED
 from preflow.errors import InfeasibleError, InvalidInputError, NotOptimalError
 from preflow.generators import COST_FAMILIES, machol_wien_costs, nearest_costs
-from preflow.graph.costs import SparseCosts, as_costs
+from preflow.graph.cost_input import as_costs
+from preflow.graph.costs import SparseCosts
 from preflow.io.costs import read_costs
 from preflow.solving.run import Control
 from test_assignment import OR_LIBRARY, check_violation, random_costs

@@ -21,8 +21,8 @@ from preflow.assignment.methods import METHODS
 from preflow.assignment.result import AssignmentResult
 from preflow.cuda import runtime
 from preflow.errors import InfeasibleError, InvalidInputError, UnsuitableMethodError, VerificationError
-from preflow.graph.costs import as_costs
-from preflow.graph.device_costs import DeviceCosts
+from preflow.graph.cost_input import as_costs
+from preflow.graph.device.costs import DeviceCosts
 from preflow.solving.dispatch import find_method
 from preflow.solving.run import Control
 

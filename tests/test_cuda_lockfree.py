@@ -14,7 +14,7 @@ from cuda_on_cpu.device import CpuDevice
 from preflow.cuda import runtime
 from preflow.errors import InvalidInputError, SolverError
 from preflow.generators import FAMILIES
-from preflow.graph.device_residual import to_device
+from preflow.graph.device.residual import to_device
 from preflow.graph.residual import ResidualArrays, ResidualNetwork, build_residual
 from preflow.kernels.bfs import distances_to_sink
 from preflow.maxflow import cuda_lockfree

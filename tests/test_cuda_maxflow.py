@@ -22,7 +22,7 @@ from preflow.errors import (
     UnsuitableMethodError,
 )
 from preflow.generators import FAMILIES
-from preflow.graph.device_residual import to_device
+from preflow.graph.device.residual import to_device
 from preflow.graph.residual import build_residual
 from preflow.maxflow import cuda_push_relabel, policy
 from preflow.maxflow.methods import METHODS

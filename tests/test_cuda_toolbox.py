@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cuda_on_cpu.device import CpuDevice, Sanitizer
 from preflow.cuda.runtime import Device
-from preflow.graph.device_residual import DeviceNetwork
+from preflow.graph.device.residual import DeviceNetwork
 from preflow.maxflow.cuda_push_relabel.paired_capacities import paired_capacities
 from preflow.maxflow.cuda_push_relabel.survey import excess_alive, survey
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 import preflow
 from cuda_on_cpu.device import CpuDevice, Sanitizer
 from preflow.generators import FAMILIES
-from preflow.graph.device_residual import DeviceNetwork, to_device
+from preflow.graph.device.residual import DeviceNetwork, to_device
 from preflow.graph.residual import build_residual
 from preflow.maxflow import cuda_push_relabel
 from preflow.solving.run import Control

@@ -14,8 +14,8 @@ from cuda_on_cpu.arrays import OnGpu
 from cuda_on_cpu.device import CpuDevice
 from preflow.cuda import runtime
 from preflow.errors import DeviceMemoryError, InvalidInputError
-from preflow.graph.costs import as_costs
-from preflow.graph.device_costs import DeviceCosts, copied_to_device
+from preflow.graph.cost_input import as_costs
+from preflow.graph.device.costs import DeviceCosts, copied_to_device
 
 pytestmark = pytest.mark.usefixtures("cpu_device")
 

@@ -19,8 +19,7 @@ from preflow import BipartiteGraph
 from preflow.certify.matching import check_matching
 from preflow.cuda import runtime
 from preflow.errors import DeviceMemoryError, InvalidInputError, VerificationError
-from preflow.graph.bipartite import Adjacency
-from preflow.graph.device_bipartite import DeviceBipartiteGraph
+from preflow.graph.bipartite import Adjacency, DeviceBipartiteGraph
 from preflow.matching import cuda_push_relabel, device_launches
 from strategies import SmallGraph, small_graphs
 

@@ -30,9 +30,9 @@ from preflow.errors import (
     VerificationError,
 )
 from preflow.generators import FAMILIES
-from preflow.graph import device_build
-from preflow.graph.device_build import DeviceResidualNetwork, build_on_device, bytes_needed
-from preflow.graph.device_network import DeviceFlowNetwork
+from preflow.graph.device import build as device_build
+from preflow.graph.device.build import DeviceResidualNetwork, build_on_device, bytes_needed
+from preflow.graph.network import DeviceFlowNetwork
 from preflow.graph.residual import build_residual
 from preflow.maxflow import cuda_push_relabel, serial_fifo
 from preflow.maxflow.methods import METHODS

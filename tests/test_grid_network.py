@@ -12,7 +12,7 @@ import preflow
 from cuda_on_cpu.arrays import OnGpu
 from preflow import GridNetwork
 from preflow.errors import CapacityOverflowError, InvalidInputError, UnboundedFlowError
-from preflow.graph.device_grid import DeviceGridNetwork
+from preflow.graph.grid import DeviceGridNetwork
 from preflow.graph.integer_grid import integer_grid
 from preflow.graph.neighbourhood import half_neighbourhood, pair_boxes
 from preflow.gridcut.solution import initial_state

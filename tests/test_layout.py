@@ -72,6 +72,29 @@ def test_imports_point_upward(path: Path) -> None:
         assert RANK[other] < RANK[own], f"{own} must not import {other}"
 
 
+def imported_modules(path: Path) -> set[Path]:
+    """Return the modules of preflow that a module imports, lazily or not."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            base = path.parents[node.level - 1].joinpath(*(node.module or "").split("."))
+            for name in (alias.name for alias in node.names):
+                candidates = (base / f"{name}.py", base / name / "__init__.py", base.with_suffix(".py"))
+                found |= {next((file for file in candidates if file.exists()), base / "__init__.py")}
+    return found
+
+
+@pytest.mark.parametrize("folder", ["graph"])
+def test_a_folder_has_no_import_circles(folder: str) -> None:
+    imports = {path: imported_modules(path) for path in PACKAGE.joinpath(folder).rglob("*.py")}
+    while imports:
+        leaves = {path for path, others in imports.items() if not others & imports.keys()}
+        circle = sorted(str(path.relative_to(PACKAGE)) for path in imports)
+        assert leaves, f"these modules, or modules that they import, form a circle: {circle}"
+        for path in leaves:
+            del imports[path]
+
+
 def test_only_one_module_imports_cupy() -> None:
     importers = [path for path in MODULES if "import cupy" in path.read_text()]
     assert all(path == PACKAGE / "cuda" / "runtime.py" for path in importers)

@@ -21,7 +21,7 @@ from preflow.assignment.state import STOPPED
 from preflow.cuda import runtime
 from preflow.errors import InfeasibleError, InvalidInputError, SolverError, UnsuitableMethodError
 from preflow.generators import COST_FAMILIES
-from preflow.graph.costs import as_costs
+from preflow.graph.cost_input import as_costs
 from preflow.parallel.delays import make_delays
 from preflow.solving.dispatch import find_method
 from preflow.solving.run import Control

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import SolverError, UnsuitableMethodError
-from ..graph.device_costs import DeviceCosts
+from ..graph.device.costs import DeviceCosts
 from ..solving.options import check_count, check_flag
 from ..solving.run import Control
 from ..stats import ARC_SCANS, AUGMENTATIONS

@@ -36,8 +36,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import InvalidInputError, SolverError
-from ..graph.device_costs import DeviceCosts
-from ..graph.device_points import DevicePoints
+from ..graph.device.costs import DeviceCosts
+from ..graph.device.points import DevicePoints
 from ..graph.placement import require_memory
 from ..solving.options import check_count, check_positive_integer
 from ..solving.run import Control

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..graph.device_costs import DeviceCosts
-from ..graph.device_points import DevicePoints
+from ..graph.device.costs import DeviceCosts
+from ..graph.device.points import DevicePoints
 
 
 class DeviceSolution(NamedTuple):

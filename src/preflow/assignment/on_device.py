@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from ..certify.assignment_stacks import unproved_items
 from ..errors import SolverError
 from ..graph.costs import DenseCosts, SparseCosts
-from ..graph.device_costs import DeviceCosts
-from ..graph.device_points import DevicePoints
+from ..graph.device.costs import DeviceCosts
+from ..graph.device.points import DevicePoints
 from ..graph.point_costs import PointCosts
 from .device_solution import DeviceSolution
 from .proved import LARGE, bound_of_prices

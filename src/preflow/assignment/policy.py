@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..graph.costs import DenseCosts, SparseCosts
-from ..graph.device_costs import DeviceCosts
+from ..graph.device.costs import DeviceCosts
 from ..graph.point_costs import PointCosts
 from ..kernels.kernel import kernel
 from ..solving.dispatch import most_threads

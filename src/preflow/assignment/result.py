@@ -14,7 +14,7 @@ from ..certify.assignment_stacks import unproved_items
 from ..certify.fields import check_bounds, check_bounds_of_items, checked_array, checked_numbers
 from ..errors import InvalidInputError, VerificationError
 from ..graph.costs import DenseCosts, SparseCosts
-from ..graph.device_costs import DeviceCosts
+from ..graph.device.costs import DeviceCosts
 from ..graph.point_costs import PointCosts
 from ..solving.result import NEGLIGIBLE_GAP, BoundedResult
 from ..solving.timing import solving_seconds

@@ -14,9 +14,10 @@ from ..certify.assignment import StoppedError
 from ..cuda import runtime
 from ..cuda.runtime import Device
 from ..errors import InfeasibleError, InvalidInputError, SolverError
-from ..graph.costs import DenseCosts, SparseCosts, as_costs
-from ..graph.device_costs import DeviceCosts, copied_to_device
-from ..graph.device_points import DevicePoints, points_on_device
+from ..graph.cost_input import as_costs
+from ..graph.costs import DenseCosts, SparseCosts
+from ..graph.device.costs import DeviceCosts, copied_to_device
+from ..graph.device.points import DevicePoints, points_on_device
 from ..graph.point_costs import PointCosts
 from ..parallel.pieces import run_pieces
 from ..solving.dispatch import choose_method, find_method, most_threads, thread_count

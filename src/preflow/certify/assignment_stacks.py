@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..graph.costs import DenseCosts, within
-from ..graph.device_costs import DeviceCosts
+from ..graph.device.costs import DeviceCosts
 from .assignment import LARGEST_PRICE, StoppedError, excess, price_error
 
 #: Costs that are looked at together.

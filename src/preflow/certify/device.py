@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..graph.device_bipartite import DeviceBipartiteGraph
-from ..graph.device_network import DeviceFlowNetwork
+from ..graph.bipartite import DeviceBipartiteGraph
+from ..graph.network import DeviceFlowNetwork
 
 SOURCE = Path(__file__).with_suffix(".cu")
 

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import VerificationError
-from ..graph.device_network import DeviceFlowNetwork
-from ..graph.network import INT64_MAX, FlowNetwork, exact_sum, flow_bound, vertex_mask
+from ..graph.network import INT64_MAX, DeviceFlowNetwork, FlowNetwork, exact_sum, flow_bound, vertex_mask
 from .device import net_inflow_on_device
 from .fields import checked_array, checked_number
 

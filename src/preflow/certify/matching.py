@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import VerificationError
-from ..graph.bipartite import BipartiteGraph
-from ..graph.device_bipartite import DeviceBipartiteGraph
+from ..graph.bipartite import BipartiteGraph, DeviceBipartiteGraph
 from .device import matched_along_edges_on_device
 from .fields import checked_array, checked_number
 

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..cuda import runtime
-from ..cuda.runtime import is_on_gpu
-from ..errors import InvalidInputError
+from ..cuda.runtime import Device, is_on_gpu
+from ..errors import InvalidInputError, UnsuitableMethodError
 from .bipartite_input import (
     as_index,
     ascends,
@@ -24,14 +24,16 @@ from .bipartite_input import (
     numbers_of,
     read_lines,
 )
-from .placement import HostArrays
-from .sparse_input import read_sparse
+from .device.adjacency import EDGE, LINE, LINE_WHILE_BUILT, grouped_edges, line_starts, transposed_lines
+from .placement import DeviceArrays, HostArrays, require_memory, restorer, taken
+from .sparse_input import check_integers, read_entries, read_sparse
 
 if TYPE_CHECKING:
     import networkx
     import scipy.sparse
-
-    from .device_bipartite import DeviceBipartiteGraph
+#: Labels go up to the number of vertices; the two largest numbers of 32 bits mean something else. Kernels go
+#: through edges and vertices in steps of as many as a GPU has threads, and must not pass 2**32 by that.
+MOST_VERTICES = MOST_EDGES = 2**32 - 2**25
 
 
 class Adjacency(NamedTuple):
@@ -176,8 +178,6 @@ class BipartiteGraph(HostArrays):
         DeviceMemoryError
             The graph does not fit the free memory; nothing has been allocated yet.
         """
-        from .device_bipartite import graph_on_device
-
         return graph_on_device(self, runtime.find_device())
 
     def __repr__(self) -> str:
@@ -202,7 +202,7 @@ class BipartiteGraph(HostArrays):
         Returns
         -------
         BipartiteGraph
-            A :class:`preflow.graph.device_bipartite.DeviceBipartiteGraph` where the arrays are on a GPU. They
+            A :class:`preflow.graph.bipartite.DeviceBipartiteGraph` where the arrays are on a GPU. They
             do not pass through the host, and one of them is shared where they are grouped by row or column
             and its dtype fits: leave them unchanged.
 
@@ -217,8 +217,6 @@ class BipartiteGraph(HostArrays):
         BipartiteGraph(2 rows, 2 columns, 3 edges)
         """
         if is_on_gpu(row) or is_on_gpu(column):
-            from .device_bipartite import edges_on_device
-
             return edges_on_device(row, column, shape)
         ends = (numbers_of(row, "row"), numbers_of(column, "column"))
         num_rows, num_columns = checked_ends(*ends, shape)
@@ -256,8 +254,6 @@ class BipartiteGraph(HostArrays):
         BipartiteGraph(2 rows, 2 columns, 2 edges)
         """
         if is_on_gpu(getattr(matrix, "data", None)):
-            from .device_bipartite import matrix_on_device
-
             return matrix_on_device(matrix, explicit_zeros)
         entries = read_sparse(matrix)
         if entries.form == "coo":
@@ -299,6 +295,65 @@ class BipartiteGraph(HostArrays):
         return replace(plain, row_labels=labels[0], column_labels=labels[1], _checked=True)
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class DeviceBipartiteGraph(DeviceArrays, BipartiteGraph):
+    """A bipartite graph on a GPU; the functions that build a graph make one of arrays that are there.
+
+    Methods that run on that GPU solve it in place, and results are arrays of the caller's kind. Whatever
+    runs on the host first copies it there, such as ``device="cpu"``, which gives the same kind of results.
+
+    Attributes
+    ----------
+    rows, columns : Adjacency of CuPy arrays of uint32
+    num_rows, num_columns, row_labels, column_labels
+        See :class:`preflow.BipartiteGraph`.
+    device : Device
+    restore : function or None
+        Makes arrays of the caller's kind of CuPy arrays; None where these are CuPy arrays too.
+    """
+
+    def _check(self) -> None:
+        """Check nothing: the functions that make a graph on a GPU have checked its arrays."""
+
+    def on_host(self) -> BipartiteGraph:
+        """Return the graph with its arrays in the host's memory; copied there once."""
+        return self._host_copy
+
+    @cached_property
+    def _host_copy(self) -> BipartiteGraph:
+        with self.current():
+            rows, columns = (
+                None if side is None else Adjacency(*map(self.device.to_host, side))
+                for side in (self._rows, self._columns)
+            )
+        return BipartiteGraph(
+            self.num_rows,
+            self.num_columns,
+            rows,
+            columns,
+            row_labels=self.row_labels,
+            column_labels=self.column_labels,
+            _checked=True,
+        )
+
+    def on_device(self) -> DeviceBipartiteGraph:
+        """Return the graph itself."""
+        return self
+
+    @property
+    def bytes_to_transpose(self) -> int:
+        """Memory on the GPU that finding the other side takes; 0 where it is there."""
+        other = "rows" if self.by_columns else "columns"
+        if other in self.__dict__ or (self._rows and self._columns):
+            return 0
+        across = self.num_rows if self.by_columns else self.num_columns
+        return EDGE * self.num_edges + LINE_WHILE_BUILT * (across + 1)
+
+    def _transpose(self, adjacency: Adjacency, size: int) -> Adjacency:
+        with self.current():
+            return Adjacency(*transposed_lines(self.device, *adjacency, size))
+
+
 class LabelledEdges(NamedTuple):
     """The edges of a bipartite NetworkX graph; labels are in the order of the graph."""
 
@@ -334,6 +389,85 @@ def labelled_edges(graph: Any, rows: Iterable[Hashable] | None) -> LabelledEdges
         ends.append((number[u], number[v]) if is_row[u] else (number[v], number[u]))
     row, column = np.array(ends, dtype=np.int64).reshape(-1, 2).T
     return LabelledEdges(row, column, *labels)
+
+
+def edges_on_device(row: Any, column: Any, shape: tuple[int, int] | None) -> DeviceBipartiteGraph:
+    """Build a graph from arrays on a GPU: see :meth:`preflow.BipartiteGraph.from_edges`."""
+    device = runtime.find_device()
+    rows, columns = (
+        check_integers(taken(device, values, name, "graph"), name)
+        for values, name in ((row, "row"), (column, "column"))
+    )
+    return _ends_on_device(device, rows, columns, shape, restorer(device, row))
+
+
+def _ends_on_device(device: Device, row: Any, column: Any, shape: Any, restore: Any) -> DeviceBipartiteGraph:
+    num_rows, num_columns = checked_ends(row, column, shape)
+    _check_device_size(num_rows, num_columns, len(row))
+    row, column = as_index(row, np.uint32), as_index(column, np.uint32)
+    rows, columns = None, None
+    if ascends(row):
+        rows = Adjacency(line_starts(device, row, num_rows), column)
+    elif ascends(column):
+        columns = Adjacency(line_starts(device, column, num_columns), row)
+    else:
+        rows = Adjacency(*grouped_edges(device, row, column, num_rows))
+    device.synchronize()
+    return DeviceBipartiteGraph(num_rows, num_columns, rows, columns, device=device, restore=restore)
+
+
+def matrix_on_device(matrix: Any, explicit_zeros: bool) -> DeviceBipartiteGraph:
+    """Build the graph of a sparse matrix on a GPU: see :meth:`preflow.BipartiteGraph.from_scipy`."""
+    device = runtime.find_device()
+    entries = read_entries(device.xp, matrix, lambda values, name: taken(device, values, name, "matrix"))
+    restore = restorer(device, matrix.data)
+    if entries.form == "coo":
+        kept = kept_entries(entries.data, explicit_zeros)
+        return _ends_on_device(device, entries.major[kept], entries.minor[kept], entries.shape, restore)
+    _check_device_size(*entries.shape, len(entries.minor))
+    lines = Adjacency(*read_lines(device.xp, entries, explicit_zeros))
+    device.synchronize()
+    sides = (None, lines) if entries.form == "csc" else (lines, None)
+    return DeviceBipartiteGraph(*entries.shape, *sides, device=device, restore=restore)
+
+
+def graph_on_device(graph: BipartiteGraph, device: Device) -> DeviceBipartiteGraph:
+    """Copy a graph from the host to a GPU: see :meth:`preflow.BipartiteGraph.on_device`."""
+    _check_device_size(*graph.shape, graph.num_edges)
+    given = graph.columns if graph.by_columns else graph.rows
+    needed = EDGE * len(given.neighbour) + LINE * len(given.first)
+    require_memory(device, needed, size_in_words(graph))
+    with device.current():
+        lines = Adjacency(*(device.xp.asarray(values.astype(np.uint32, copy=False)) for values in given))
+        device.synchronize()
+    return DeviceBipartiteGraph(
+        graph.num_rows,
+        graph.num_columns,
+        None if graph.by_columns else lines,
+        lines if graph.by_columns else None,
+        row_labels=graph.row_labels,
+        column_labels=graph.column_labels,
+        device=device,
+        restore=None,
+    )
+
+
+def size_in_words(graph: BipartiteGraph) -> str:
+    """Return the size of a graph, for messages."""
+    return f"{graph.num_edges:,} edges, {graph.num_rows:,} rows and {graph.num_columns:,} columns"
+
+
+def fits_numbers(num_rows: int, num_columns: int, num_edges: int) -> bool:
+    """Whether 32 bits number the edges and vertices of a graph."""
+    return num_edges <= MOST_EDGES and num_rows + num_columns <= MOST_VERTICES
+
+
+def _check_device_size(num_rows: int, num_columns: int, num_edges: int) -> None:
+    if not fits_numbers(num_rows, num_columns, num_edges):
+        raise UnsuitableMethodError(
+            f"{num_edges:,} edges of {num_rows + num_columns:,} vertices are too many for a GPU: "
+            "at most 2**32 - 2**25 of each"
+        )
 
 
 def _grouped(keys: NDArray[Any], values: NDArray[Any], size: int) -> Adjacency:

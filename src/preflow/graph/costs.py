@@ -4,23 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..cuda import runtime
-from ..cuda.runtime import importer_of, is_on_gpu
+from ..cuda.runtime import is_on_gpu
 from ..errors import InvalidInputError
 from ..parallel.pieces import run_pieces
 from .cost_base import HostCosts, centred, centred_by_row
-from .cost_edges import CostEdges
-from .placement import exact_array, is_tensor, taken, without_gradient
-from .point_costs import PointCosts
-from .sparse_input import read_sparse
-
-if TYPE_CHECKING:
-    from .device_costs import DeviceCosts
+from .placement import taken
 
 #: Integer costs beyond this could not be added without overflow.
 LARGEST_INTEGER = 2**59
@@ -74,8 +68,8 @@ class DenseCosts(HostCosts):
         inside = None if self.sizes is None else within(np, self.sizes, n, m)
         counts = self.values if inside is None else self.values[inside]
         if counts.dtype.kind == "f":
-            _check(counts, self.maximize, min(n, m), threads)
-        elif self.base is None and not _fit(counts, threads):
+            check_costs(counts, self.maximize, min(n, m), threads)
+        elif self.base is None and not fit(counts, threads):
             values, base = centred(self.values, inside)
             return replace(self, values=values, base=base)
         return self
@@ -142,11 +136,11 @@ class DenseCosts(HostCosts):
         if allowed.all():
             every = np.arange(n + 1, dtype=np.uint64) * np.uint64(m)
             column = np.tile(np.arange(m, dtype=np.uint32), n)
-            return SparseCosts(every, column, _wide(values.flatten()), m, self.maximize, base=self.base)
+            return SparseCosts(every, column, wide(values.flatten()), m, self.maximize, base=self.base)
         first = np.zeros(len(values) + 1, dtype=np.uint64)
         np.cumsum(allowed.sum(axis=1), out=first[1:])
         column = np.nonzero(allowed)[1].astype(np.uint32)
-        return SparseCosts(first, column, _wide(values[allowed]), m, self.maximize)
+        return SparseCosts(first, column, wide(values[allowed]), m, self.maximize)
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,51 +252,6 @@ class SparseCosts(HostCosts):
         return values
 
 
-def as_costs(
-    cost: Any, maximize: bool, sizes: Any = None, threads: int = 1, check: bool = True
-) -> DenseCosts | SparseCosts | PointCosts | DeviceCosts:
-    """Return what linear_assignment accepts as costs, checked by so many threads; on a GPU if they are there.
-
-    Without `check` the sizes of dense costs on the host are left for :meth:`DenseCosts.fitted`.
-
-    Raises
-    ------
-    InvalidInputError
-        No numbers, NaN, infinitely good costs, integers that compete over a range of more than 2**60 (on a
-        GPU, integers beyond 2**59), a shape without two dimensions, or sizes that its matrices cannot have.
-    """
-    if not isinstance(maximize, bool | np.bool_):
-        raise InvalidInputError(f"maximize is True or False, got {maximize!r}")
-    if isinstance(cost, PointCosts | CostEdges) or hasattr(cost, "tocsr"):
-        if sizes is not None:
-            raise InvalidInputError("sizes are those of a stack of dense matrices, cost is none")
-        if isinstance(cost, PointCosts):
-            return replace(cost, maximize=bool(maximize))
-        if isinstance(cost, CostEdges):
-            return _from_edges(cost, bool(maximize))
-        if is_on_gpu(getattr(cost, "data", None)):
-            raise InvalidInputError("a sparse matrix of costs is on a GPU: cost.get() copies it to the host")
-        return _from_scipy(cost, bool(maximize))
-    cost = without_gradient(cost)
-    if is_on_gpu(cost):
-        from .device_costs import costs_on_device
-
-        return costs_on_device(cost, bool(maximize), sizes)
-    if np.ma.is_masked(cost):
-        raise InvalidInputError("cost is masked: a pair that is not allowed costs inf (-inf with maximize)")
-    values = exact_array(cost, "cost")
-    leading, items, n, m = stack_shape(values)
-    values = _as_numbers(values, threads)
-    checked = checked_sizes(sizes, leading, n, m)
-    importer = importer_of(cost) if is_tensor(cost) else None
-    if values.dtype.kind in "uO":
-        large = DenseCosts(values.reshape(items, n, m), leading, bool(maximize), checked, importer)
-        return large.fitted(threads)
-    stack = _for_kernels(values).reshape(items, n, m)
-    costs = DenseCosts(stack, leading, bool(maximize), checked, importer)
-    return costs.fitted(threads) if check else costs
-
-
 def stack_shape(values: Any) -> tuple[tuple[int, ...], int, int, int]:
     """Return the leading dimensions of a stack of matrices, the number of these, and of rows and columns."""
     if values.ndim < 2:
@@ -339,117 +288,7 @@ def within(xp: Any, sizes: Any, n: int, m: int) -> Any:
     return (xp.arange(n)[:, None] < rows) & (xp.arange(m) < columns)
 
 
-def _from_scipy(matrix: Any, maximize: bool) -> SparseCosts:
-    """Return costs of a sparse matrix; an entry that is stored several times is the sum, as in SciPy."""
-    entries = read_sparse(matrix)
-    n, m = entries.shape
-    _check_columns(m)
-    values = _wide(_as_numbers(entries.data))
-    _check(values, maximize, min(n, m))
-    if entries.form == "csr" and _rise(entries.major, entries.minor):
-        first, column = entries.major, entries.minor
-    else:
-        row, column = entries.ends()
-        first, column, values = _by_rows(row, column, values, entries.shape, np.add)
-        _check(values, maximize, min(n, m))
-    return _allowed_pairs(first, column, values, m, maximize)
-
-
-def _from_edges(edges: CostEdges, maximize: bool) -> SparseCosts:
-    """Return costs of edges; of parallel edges the best one counts."""
-    n, m = edges.shape
-    _check_columns(m)
-    values = _wide(_as_numbers(edges.cost))
-    _check(values, maximize, min(n, m))
-    best = np.maximum if maximize else np.minimum
-    first, column, values = _by_rows(edges.row, edges.column, values, edges.shape, best)
-    return replace(_allowed_pairs(first, column, values, m, maximize), labels=edges.labels)
-
-
-def _with_base(costs: SparseCosts) -> SparseCosts:
-    """Return large integer costs as int64 costs with a base by rows, by columns if there are fewer."""
-    _, n, m = costs.shape
-    part = costs if n <= m else costs.transposed()
-    values, base = centred_by_row(part.first, part.values)
-    part = replace(part, values=values, base=base[None, :, None])
-    return part if n <= m else part.transposed()
-
-
-def _check_columns(m: int) -> None:
-    if m > 2**32 - 2:
-        raise InvalidInputError(f"at most {2**32 - 2} columns, got {m}")
-
-
-def _rise(first: NDArray[Any], column: NDArray[Any]) -> bool:
-    """Return whether the columns of each row ascend, none of them twice."""
-    falls = np.flatnonzero(column[1:] <= column[:-1]) + 1
-    begins = np.zeros(len(column) + 1, dtype=np.bool_)
-    begins[first] = True
-    return bool(begins[falls].all())
-
-
-def _by_rows(
-    row: NDArray[Any], column: NDArray[Any], values: NDArray[Any], shape: tuple[int, int], merge: np.ufunc
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Return pairs by rows and ascending columns: where rows begin, columns, and costs.
-
-    `merge` makes one cost of those of a pair that is there several times.
-    """
-    from scipy.sparse import csr_array
-
-    if values.dtype != object:
-        grouped = csr_array((values, (row, column)), shape=shape)
-        if len(grouped.data) == len(values):
-            return grouped.indptr, grouped.indices, grouped.data
-    order = np.lexsort((column, row))
-    row, column, values = row[order], column[order], values[order]
-    is_new = np.append(True, (row[1:] != row[:-1]) | (column[1:] != column[:-1]))
-    begins = np.flatnonzero(is_new)
-    if merge is np.add and values.dtype.kind in "iu":
-        rough = np.add.reduceat(np.abs(values.astype(np.float64)), begins)
-        several = np.diff(begins, append=len(values)) > 1
-        if (rough[several] > 2.0**62).any():
-            raise InvalidInputError("integer costs of one pair add up to more than 2**62")
-    first = np.zeros(shape[0] + 1, dtype=np.int64)
-    np.cumsum(np.bincount(row[begins], minlength=shape[0]), out=first[1:])
-    return first, column[begins], merge.reduceat(values, begins)
-
-
-def _allowed_pairs(
-    first: NDArray[Any], column: NDArray[Any], values: NDArray[Any], m: int, maximize: bool
-) -> SparseCosts:
-    """Return costs given by rows without the pairs that are not allowed; of large integers with a base."""
-    if values.dtype.kind != "f" and not _fit(values):
-        return _with_base(SparseCosts(first.astype(np.uint64), column.astype(np.uint32), values, m, maximize))
-    if values.dtype.kind == "f":
-        allowed = np.isfinite(values)
-        if not allowed.all():
-            first = np.append(0, np.cumsum(allowed))[first]
-            column, values = column[allowed], values[allowed]
-    column = np.ascontiguousarray(column, dtype=np.uint32)
-    return SparseCosts(first.astype(np.uint64), column, _for_kernels(values), m, maximize)
-
-
-def _as_numbers(values: NDArray[Any], threads: int = 1) -> NDArray[Any]:
-    """Return numbers as int64, float64 or float32; larger integers as uint64 or Python integers."""
-    dtype = values.dtype.newbyteorder("=")
-    if dtype.kind == "b" or (dtype.kind == "i" and dtype.itemsize <= 8):
-        return _converted(values, np.int64, threads)
-    if dtype.kind == "u":
-        large = values.size and int(values.max()) > LARGEST_INTEGER
-        return _converted(values, np.uint64 if large else np.int64, threads)
-    if dtype.kind == "O" and all(isinstance(value, int | np.integer) for value in values.flat):
-        numbers = [int(value) for value in values.flat]
-        fits = min(numbers, default=0) >= -(2**63) and max(numbers, default=0) < 2**63
-        return np.array(numbers, dtype=np.int64 if fits else object).reshape(values.shape)
-    if dtype in (np.float64, np.float32):
-        return _converted(values, dtype, threads)
-    if dtype == np.float16:
-        return _converted(values, np.float32, threads)
-    raise InvalidInputError(f"costs are integers or floats of up to 64 bits, got dtype {dtype}")
-
-
-def _fit(values: NDArray[Any], threads: int = 1) -> bool:
+def fit(values: NDArray[Any], threads: int = 1) -> bool:
     """Return whether integers are no larger than solvers can add up."""
     if values.size == 0:
         return values.dtype == np.int64
@@ -457,37 +296,8 @@ def _fit(values: NDArray[Any], threads: int = 1) -> bool:
     return values.dtype == np.int64 and max(-int(least), int(most)) <= LARGEST_INTEGER
 
 
-def _converted(values: NDArray[Any], dtype: Any, threads: int) -> NDArray[Any]:
-    """Return values of another dtype: what is slow about it is memory touched for the first time."""
-    threads = min(threads, values.size // LEAST_SHARE)
-    if threads < 2 or values.dtype == dtype or not values.flags.c_contiguous:
-        return values.astype(dtype, copy=False)
-    converted = np.empty(values.shape, dtype)
-    target, source = converted.reshape(-1), values.reshape(-1)
-
-    def convert(begin: int, end: int) -> None:
-        target[begin:end] = source[begin:end]
-
-    run_pieces(convert, len(source), threads, each=1)
-    return converted
-
-
-class _Writable:
-    """The memory of an array that cannot be written to, as if it could: kernels tell these kinds apart."""
-
-    def __init__(self, values: NDArray[Any]) -> None:
-        self.values = values
-        interface = values.__array_interface__
-        self.__array_interface__ = {**interface, "data": (interface["data"][0], False)}
-
-
-def _for_kernels(values: NDArray[Any]) -> NDArray[Any]:
-    """Return contiguous, aligned values of a kind that kernels are compiled for; they are only read."""
-    values = np.require(values, requirements=["C", "A"])
-    return values if values.flags.writeable or not values.size else np.asarray(_Writable(values))
-
-
-def _wide(values: NDArray[Any]) -> NDArray[Any]:
+def wide(values: NDArray[Any]) -> NDArray[Any]:
+    """Return values with float32 widened to float64."""
     return values.astype(np.float64) if values.dtype == np.float32 else values
 
 
@@ -510,7 +320,7 @@ def _ends(values: NDArray[Any], threads: int) -> tuple[Any, Any]:
     return np.min(least), np.max(most)
 
 
-def _check(values: NDArray[Any], maximize: bool, size: int, threads: int = 1) -> None:
+def check_costs(values: NDArray[Any], maximize: bool, size: int, threads: int = 1) -> None:
     """Raise InvalidInputError unless solvers can add the costs up, if they are floats."""
     if values.size == 0 or values.dtype.kind != "f":
         return

@@ -10,14 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..cuda.runtime import importer_of, is_on_gpu
+from ..cuda import runtime
+from ..cuda.runtime import Device, importer_of, is_on_gpu
 from ..errors import InvalidInputError
 from ..parallel.pieces import run_pieces
 from ..solving.read_only import ReadOnlyArrays
-from .grid_input import as_capacities, compact, grid_arrays
+from .grid_input import as_capacities, check_numbers, compact, grid_arrays
 from .neighbourhood import Box, pair_boxes
 from .network import FlowNetwork, MaxFlowProblem
-from .placement import HostArrays, is_tensor
+from .placement import DeviceArrays, HostArrays, is_tensor, restorer, taken
 
 #: Fewer capacities than this one thread looks at sooner than several.
 PARALLEL_SIZE = 1 << 20
@@ -146,7 +147,7 @@ class GridNetwork(HostArrays, ReadOnlyArrays):
         GridNetwork
             Arrays may be NumPy's, CuPy's or anything with ``__dlpack__``, such as Torch tensors: results are
             of that kind. Where they are on a GPU, this is a
-            :class:`preflow.graph.device_grid.DeviceGridNetwork`.
+            :class:`preflow.graph.grid.DeviceGridNetwork`.
 
         Raises
         ------
@@ -162,8 +163,6 @@ class GridNetwork(HostArrays, ReadOnlyArrays):
         """
         given = source_capacity, sink_capacity, neighbor_capacity
         if any(map(is_on_gpu, given)):
-            from .device_grid import grid_on_device
-
             return grid_on_device(source_capacity, sink_capacity, neighbor_capacity, connectivity)
         arrays = grid_arrays(
             as_capacities(source_capacity, "source_capacity"),
@@ -314,6 +313,34 @@ class GridNetwork(HostArrays, ReadOnlyArrays):
         return f"GridNetwork({shape}, {len(self.offsets)} neighbours, {dtypes})"
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class DeviceGridNetwork(DeviceArrays, GridNetwork):
+    """A grid on a GPU; :meth:`preflow.GridNetwork.from_arrays` makes one of arrays that are there.
+
+    Methods that run on that GPU solve it in place, and results are arrays of the caller's kind. Whatever
+    runs on the host first copies it there, such as ``device="cpu"``, which gives the same kind of results.
+
+    Attributes
+    ----------
+    device : Device
+    restore : function or None
+        Makes arrays of the caller's kind of CuPy arrays; None where these are CuPy arrays too.
+    """
+
+    def _check_arrays(self) -> None:
+        """Check nothing: the function that makes a grid on a GPU has checked its arrays."""
+
+    def on_host(self) -> GridNetwork:
+        """Return the network with its arrays in the host's memory; copied there once."""
+        return self._host_copy
+
+    @cached_property
+    def _host_copy(self) -> GridNetwork:
+        arrays = self.source_capacity, self.sink_capacity, self.neighbor_capacity
+        with self.current():
+            return GridNetwork(self.shape, self.offsets, *map(self.device.to_host, arrays), _checked=True)
+
+
 def grid_pairs(
     shape: tuple[int, ...], offsets: NDArray[np.int64], neighbor: Any, symmetric: bool
 ) -> Iterator[Pair]:
@@ -336,3 +363,29 @@ def _place(part: Part, wrong: Any) -> str:
     index = np.unravel_index(int(wrong.argmax()), wrong.shape)
     pixel = tuple(int(i) + first for i, first in zip(index, part.first, strict=True))
     return f" at {pixel}"
+
+
+def grid_on_device(source: Any, sink: Any, neighbor: Any, connectivity: Any) -> DeviceGridNetwork:
+    """Build a grid from arrays on a GPU: see :meth:`preflow.GridNetwork.from_arrays`.
+
+    Scalars, and a number for every direction, may also be on the host.
+    """
+    device = runtime.find_device()
+    named = ((source, "source_capacity"), (sink, "sink_capacity"), (neighbor, "neighbor_capacity"))
+    source, sink, neighbor = (_on_device(device, values, name) for values, name in named)
+    kind = next(values for values, _ in named if is_on_gpu(values))
+    arrays = grid_arrays(source, sink, neighbor, connectivity, device.xp)
+    network = DeviceGridNetwork(*arrays, device=device, restore=restorer(device, kind), _checked=True)
+    network.check()
+    return network
+
+
+def _on_device(device: Device, values: Any, name: str) -> Any:
+    if not is_on_gpu(values):
+        on_host = as_capacities(values, name)
+        if on_host.ndim > 1 or (on_host.ndim and name != "neighbor_capacity"):
+            raise InvalidInputError(f"{name} is not on the GPU, where other arrays of the grid are")
+        return device.xp.asarray(on_host)
+    array = taken(device, values, name, "grid")
+    check_numbers(array, name)
+    return array

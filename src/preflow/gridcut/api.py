@@ -14,8 +14,7 @@ from ..certify.grid import energy_size, labelling_energy, lower_bound, one_sided
 from ..cuda import runtime
 from ..cuda.runtime import Device
 from ..errors import InvalidInputError, UnsuitableMethodError
-from ..graph.device_grid import DeviceGridNetwork
-from ..graph.grid import PARALLEL_SIZE, GridNetwork
+from ..graph.grid import PARALLEL_SIZE, DeviceGridNetwork, GridNetwork
 from ..graph.integer_grid import IntegerGrid, integer_grid
 from ..graph.scaling import Rule, accepted_gap, proved_gap, solve_within_gap
 from ..parallel.pieces import run_pieces

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ..cuda.runtime import Device
-from ..graph.device_grid import DeviceGridNetwork
-from ..graph.grid import GridNetwork
+from ..graph.grid import DeviceGridNetwork, GridNetwork
 from ..graph.integer_grid import IntegerGrid
 
 #: What takes every grid that fits a GPU, for neighbours that are too far apart for the fastest method.

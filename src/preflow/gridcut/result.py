@@ -18,8 +18,7 @@ from ..certify.grid import (
 )
 from ..cuda.runtime import Device
 from ..errors import VerificationError
-from ..graph.device_grid import DeviceGridNetwork
-from ..graph.grid import GridNetwork
+from ..graph.grid import DeviceGridNetwork, GridNetwork
 from ..graph.integer_grid import IntegerGrid
 from ..graph.scaling import sum_slack
 from ..solving.result import BoundedResult

@@ -14,9 +14,8 @@ from ..certify.matching import check_matching
 from ..cuda import runtime
 from ..cuda.runtime import Device, is_on_gpu
 from ..errors import InvalidInputError, VerificationError
-from ..graph.bipartite import BipartiteGraph
+from ..graph.bipartite import BipartiteGraph, DeviceBipartiteGraph, graph_on_device
 from ..graph.convert import as_bipartite_graph
-from ..graph.device_bipartite import DeviceBipartiteGraph, graph_on_device
 from ..graph.placement import taken
 from ..parallel.passes import count_below
 from ..progress import Reporter

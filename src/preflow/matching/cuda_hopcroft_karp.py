@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..graph.device_bipartite import DeviceBipartiteGraph
+from ..graph.bipartite import DeviceBipartiteGraph
 from ..solving.options import check_flag
 from ..solving.run import Control
 from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import InvalidInputError
-from ..graph.device_bipartite import DeviceBipartiteGraph
+from ..graph.bipartite import DeviceBipartiteGraph
 from ..solving.options import check_positive_integer
 from ..solving.run import Control
 from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES

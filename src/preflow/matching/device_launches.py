@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..cuda.runtime import Device
 from ..errors import SolverError
-from ..graph.device_bipartite import DeviceBipartiteGraph, size_in_words
+from ..graph.bipartite import DeviceBipartiteGraph, size_in_words
 from ..graph.placement import require_memory
 
 #: The first words of every kernel's state: where it stands, and how many barriers are left of a launch.

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..cuda.runtime import Device
-from ..graph.bipartite import BipartiteGraph
-from ..graph.device_bipartite import DeviceBipartiteGraph, fits_numbers
+from ..graph.bipartite import BipartiteGraph, DeviceBipartiteGraph, fits_numbers
 from ..kernels.kernel import kernel
 from .packed_columns import is_narrow
 

@@ -11,8 +11,7 @@ import numpy as np
 
 from ..certify.fields import check_bounds
 from ..certify.matching import check_cover, check_matching
-from ..graph.bipartite import BipartiteGraph
-from ..graph.device_bipartite import DeviceBipartiteGraph
+from ..graph.bipartite import BipartiteGraph, DeviceBipartiteGraph
 from ..solving.result import BoundedResult
 from ..solving.timing import solving_seconds
 from ..stats import MatchingStats

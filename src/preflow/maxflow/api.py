@@ -18,9 +18,8 @@ from ..cuda import runtime
 from ..cuda.runtime import Device
 from ..errors import CapacityOverflowError, InvalidInputError
 from ..graph.convert import as_flow_problem
-from ..graph.device_build import build_on_device
-from ..graph.device_network import DeviceFlowNetwork
-from ..graph.network import INT64_MAX, FlowNetwork, exact_sum, vertex_mask
+from ..graph.device.build import build_on_device
+from ..graph.network import INT64_MAX, DeviceFlowNetwork, FlowNetwork, exact_sum, vertex_mask
 from ..graph.residual import build_residual
 from ..graph.scaling import EXACT, Rule, accepted_gap, proved_gap, solve_within_gap
 from ..progress import Reporter

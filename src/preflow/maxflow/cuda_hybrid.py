@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..cuda import runtime
-from ..graph.device_residual import flow_to_device, from_device, to_device
+from ..graph.device.residual import flow_to_device, from_device, to_device
 from ..graph.residual import ResidualArrays
 from ..kernels.bfs import distances_to_sink
 from ..kernels.kernel import kernel

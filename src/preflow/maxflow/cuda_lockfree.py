@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from ..cuda import runtime
 from ..cuda.runtime import WATCH_WORDS, Device
 from ..errors import SolverError
-from ..graph.device_residual import DeviceNetwork, from_device, search_room, to_device
+from ..graph.device.residual import DeviceNetwork, from_device, search_room, to_device
 from ..graph.residual import ResidualArrays
 from ..solving.options import check_choice, check_positive_integer
 from ..solving.run import Control

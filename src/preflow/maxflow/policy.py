@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from ..cuda.runtime import Device
-from ..graph.device_build import MOST_PAIRS, bytes_needed
-from ..graph.device_network import TOO_MANY_VERTICES, DeviceFlowNetwork
-from ..graph.network import FlowNetwork
+from ..graph.device.build import MOST_PAIRS, bytes_needed
+from ..graph.network import TOO_MANY_VERTICES, DeviceFlowNetwork, FlowNetwork
 
 #: From this share of all n**2 arcs on, a network counts as dense. On acyclic dense 2000 (share one half)
 #: FIFO solved in 0.010 s against 0.015 s of highest label, on line 16384x4 (share 1/514) in 0.071 against

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..certify.cut import check_flow_and_cut, check_no_residual_path, crossing_arcs
-from ..graph.device_network import DeviceFlowNetwork
-from ..graph.network import FlowNetwork
+from ..graph.network import DeviceFlowNetwork, FlowNetwork
 from ..solving.result import BoundedResult
 from ..solving.timing import solving_seconds
 from .recover_flow import SecondStage

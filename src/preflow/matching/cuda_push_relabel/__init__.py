@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import InvalidInputError
-from ...graph.device_bipartite import DeviceBipartiteGraph
+from ...graph.bipartite import DeviceBipartiteGraph
 from ...solving.options import check_choice, check_flag, check_positive_number
 from ...solving.run import Control
 from ...stats import ARC_SCANS, AUGMENTATIONS, GLOBAL_RELABELS, PHASES, PUSHES

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...graph.device_bipartite import DeviceBipartiteGraph
+from ...graph.bipartite import DeviceBipartiteGraph
 from ...solving.run import Control
 from ..device_launches import ARRIVAL_WORDS, launches, require_room
 from ..match_arrays import Matching

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from ...cuda import runtime
 from ...errors import SolverError
-from ...graph.device_residual import DeviceNetwork, from_device, to_device
+from ...graph.device.residual import DeviceNetwork, from_device, to_device
 from ...graph.residual import ResidualArrays
 from ...kernels.bfs import distances_to_sink
 from ...solving.options import check_flag, check_positive_integer

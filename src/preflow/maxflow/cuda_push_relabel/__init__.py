@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from ...cuda import runtime
 from ...cuda.runtime import Device
 from ...errors import InvalidInputError, SolverError, UnsuitableMethodError
-from ...graph.device_residual import ARCS_A_PIECE, DeviceNetwork, from_device, search_room, to_device
+from ...graph.device.residual import ARCS_A_PIECE, DeviceNetwork, from_device, search_room, to_device
 from ...graph.residual import ResidualArrays
 from ...solving.options import check_count, check_flag, check_positive_integer
 from ...solving.run import Control

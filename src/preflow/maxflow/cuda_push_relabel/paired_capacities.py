@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...cuda.runtime import Device
-from ...graph.device_residual import DeviceNetwork
+from ...graph.device.residual import DeviceNetwork
 
 SOURCE = Path(__file__).with_suffix(".cu")
 #: Where all capacities are below this, those of a pair of arcs fit 31 bits together.

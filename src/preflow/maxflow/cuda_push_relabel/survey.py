@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...cuda.runtime import Device
-from ...graph.device_residual import DeviceNetwork
+from ...graph.device.residual import DeviceNetwork
 
 SOURCE = Path(__file__).with_suffix(".cu")
 

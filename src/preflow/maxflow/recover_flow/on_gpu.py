@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import SolverError
-from ...graph.device_build import DeviceResidualNetwork, InputArcs
-from ...graph.device_network import DeviceFlowNetwork
+from ...graph.device.build import DeviceResidualNetwork, InputArcs
+from ...graph.network import DeviceFlowNetwork
 from ...graph.network import FlowNetwork
 from ...solving.run import Control
 from ...stats import Phase, untimed

@@ -23,15 +23,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..cuda.runtime import Device
-from ..errors import CapacityOverflowError, InvalidInputError
-from ..stats import Phase, untimed
-from .device_network import TOO_MANY_VERTICES, DeviceFlowNetwork
-from .device_residual import MOST_ARCS, VERTEX_BYTES, DeviceNetwork
-from .network import EXACT_FLOAT, INT64_MAX, FlowNetwork, exact_sum
-from .placement import require_memory
-from .scaling import EXACT, Rule, unscaled
-from .solved_capacities import SolvedCapacities, solved_capacities
+from ...cuda.runtime import Device
+from ...errors import CapacityOverflowError, InvalidInputError
+from ...stats import Phase, untimed
+from ..network import EXACT_FLOAT, INT64_MAX, TOO_MANY_VERTICES, DeviceFlowNetwork, FlowNetwork, exact_sum
+from ..placement import require_memory
+from ..scaling import EXACT, Rule, unscaled
+from ..solved_capacities import SolvedCapacities, solved_capacities
+from .residual import MOST_ARCS, VERTEX_BYTES, DeviceNetwork
 
 SOURCE = Path(__file__).with_suffix(".cu")
 NO_PAIR = 2**64 - 1

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..cuda.runtime import Device
-from .placement import DeviceArrays, require_memory
-from .point_costs import PointCosts
+from ...cuda.runtime import Device
+from ..placement import DeviceArrays, require_memory
+from ..point_costs import PointCosts
 
 
 @dataclass(frozen=True, eq=False, repr=False)

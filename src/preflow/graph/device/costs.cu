@@ -1,4 +1,4 @@
-// What device_costs.py asks of costs: the least and the most of the finite ones, and whether others are there.
+// Kernels of costs.py: the least and the largest finite cost, and whether there are costs that are not finite.
 #include "atomics.cuh"
 #include "lanes.cuh"
 #include "numbers.cuh"

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..cuda.runtime import Device
-from ..errors import UnsuitableMethodError
-from .placement import require_memory
-from .residual import ResidualArrays
+from ...cuda.runtime import Device
+from ...errors import UnsuitableMethodError
+from ..placement import require_memory
+from ..residual import ResidualArrays
 
 #: Residual arcs that 32 bits number, with room for what a kernel adds to a number before it looks.
 MOST_ARCS = 2**32 - 1024

@@ -1,4 +1,4 @@
-// The kernels of device_bipartite.py: edges are counted by key, and placed where their key's begin.
+// Kernels of adjacency.py: count edges by key, and write each edge to the range of its key.
 #include "adjacency.cuh"
 #include "atomics.cuh"
 

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..cuda import runtime
-from ..cuda.runtime import Device
-from ..errors import InvalidInputError
-from .costs import LARGEST_INTEGER, DenseCosts, check_extent, checked_sizes, stack_shape
-from .placement import DeviceArrays, require_memory, restorer, taken
+from ...cuda import runtime
+from ...cuda.runtime import Device
+from ...errors import InvalidInputError
+from ..costs import LARGEST_INTEGER, DenseCosts, check_extent, checked_sizes, stack_shape
+from ..placement import DeviceArrays, require_memory, restorer, taken
 
 SOURCE = Path(__file__).with_suffix(".cu")
 #: Dtypes of costs on a GPU, in the order of their kernels' names, and what others become.

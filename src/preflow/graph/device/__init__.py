@@ -1,0 +1,1 @@
+"""Networks, costs and residual networks on a GPU: what has no form on the host in the same module."""
