@@ -1,16 +1,23 @@
-"""Phases of searches that share no column, by a team of threads.
+"""Phases of searches that have no column in common, by several threads.
 
 Azad, Halappanavar, Rajamanickam, Boman, Khan and Pothen, "Multithreaded algorithms for maximum matching in
-bipartite graphs", IPDPS 2012. Threads take free rows and search from each on their own. A column belongs
-to the search that stamps it first, by a compare-and-swap, until the phase ends at a barrier; with it the row
-that it is matched with, and its edge of the matching. So whoever augments needs no lock.
+bipartite graphs", IPDPS 2012. Shared by :mod:`.multicore_disjoint_bfs` and :mod:`.multicore_pothen_fan`.
 
-A phase without an augmentation proves the matching maximum. All its searches failed, the matching stood
-still, and every column next to a row that some search reached was reached as well, none of them free.
+Definitions. In a *phase* the threads take free rows, the *roots*, and search from each. A column belongs to
+the search whose number, its *stamp*, was written to it first in this phase. A *foreign* column belongs to
+another search of the phase. A search is *clean* if it met no foreign column. A *closed* column is one that no
+search enters again.
 
-A search that fails and meets no column of another one of its phase has seen all that its root can reach,
-whatever others do meanwhile: they cannot touch what it owns. So its columns are closed for good and its root
-is dropped, as in :mod:`.depth_first`.
+Invariants:
+
+- A column's stamp changes only by compare-and-swap until the phase ends at a barrier, so at most one search
+  owns it.
+- The owner of a column also owns the row that it is matched with and the edge between them. So the thread
+  that augments needs no lock.
+- A clean search that fails has seen all that its root can reach, whatever other threads do meanwhile: they
+  cannot change what it owns. Its columns are closed, and its root is dropped.
+- A phase without an augmentation proves the matching maximum: all searches failed, the matching did not
+  change, and every column next to a row that was reached was reached, none of them free.
 """
 
 from __future__ import annotations
@@ -28,23 +35,23 @@ from ..parallel.team import share_of
 from ..solving.run import Control
 from ..stats import AUGMENTATIONS, PHASES
 from .match_arrays import NONE, Matching
-from .thread_rounds import Rounds, end_round, keep, make_rounds
+from .thread_rounds import Rounds, append_item, end_round, make_rounds
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
 
 
 class Disjoint(NamedTuple):
-    """What the threads share beside the graph and the matching.
+    """The state that the threads share, besides the graph and the matching.
 
     Attributes
     ----------
     rounds : Rounds
-        A round is a phase; its items are the roots of the next.
+        A round is a phase; its items are the roots of the next phase.
     stamp : ndarray, shape (num_columns,)
-        Number of the last search that took a column, the largest number if it is closed.
+        Number of the last search that took a column; the largest number if it is closed.
     roots : ndarray, shape (2 * num_rows,)
-        Free rows of this phase in one half, of the next in the other.
+        The free rows of this phase in one half, those of the next phase in the other.
     """
 
     rounds: Rounds
@@ -70,33 +77,33 @@ def closed(state: Disjoint) -> Any:
 
 @kernel
 def claim(state: Disjoint, c: Any, number: Any, before: Any) -> bool:
-    """Take a column for search `number`, unless another search of its phase has it, or it is closed."""
+    """Take a column for search `number`, unless another search of the phase owns it, or it is closed."""
     mark = np.uint64(relaxed_load(state.stamp, c))
     return bool(mark <= before and compare_exchange(state.stamp, c, mark, number))
 
 
 @kernel
 def is_foreign(state: Disjoint, c: Any, number: Any) -> bool:
-    """Whether a column that was not to be had is another search's, which may augment through it."""
+    """Whether a column that could not be claimed belongs to another search, which may augment through it."""
     mark = np.uint64(relaxed_load(state.stamp, c))
     return bool(mark != number and mark != closed(state))
 
 
 @kernel
 def close(state: Disjoint, c: Any) -> None:
-    """Let no search enter a column any more."""
+    """Close a column: no search enters it again."""
     relaxed_store(state.stamp, c, closed(state))
 
 
 @kernel
 def list_roots(rows: Adjacency, matching: Matching, state: Disjoint, thread: Any) -> tuple[bool, Any]:
-    """List the free rows that have edges, together, as phase 0; return whether to go on, and their number."""
+    """List the free rows with edges as phase 0; return whether to go on, and their number. Collective."""
     num_rows, num_columns = np.uint64(len(matching.row_match)), np.uint64(len(matching.column_match))
     r, end = share_of(num_rows, thread, state.rounds.num_threads)
     waiting = ZERO
     while r < end:
         if np.uint64(matching.row_match[r]) >= num_columns and rows.first[r] < rows.first[r + ONE]:
-            waiting = keep(state.rounds, thread, ZERO, state.roots, ZERO, waiting, r)
+            waiting = append_item(state.rounds, thread, ZERO, state.roots, ZERO, waiting, r)
         r += ONE
     go_on, size, _ = end_round(state.rounds, thread, ZERO, state.roots, ZERO, waiting, ZERO)
     if thread == ZERO:
@@ -107,7 +114,10 @@ def list_roots(rows: Adjacency, matching: Matching, state: Disjoint, thread: Any
 
 @kernel
 def numbers_before(state: Disjoint, thread: Any, before: Any, size: Any) -> Any:
-    """Return the last search number before a phase of `size` searches; stamps start anew if they run out."""
+    """Return the last search number before a phase of `size` searches. Collective.
+
+    Clears all stamps but those of closed columns, and starts again from 0, where the numbers would run out.
+    """
     never = closed(state)
     if before + size < never:
         return before
@@ -124,9 +134,10 @@ def numbers_before(state: Disjoint, thread: Any, before: Any, size: Any) -> Any:
 def end_phase(
     state: Disjoint, thread: Any, phase: Any, base: Any, waiting: Any, augmented: Any
 ) -> tuple[bool, Any]:
-    """Meet the others; return whether to go on, and how many roots the next phase has, from `base` on.
+    """End a phase; return whether to go on, and the number of roots of the next phase. Collective.
 
-    None are left after a phase without augmentations: the matching is maximum.
+    Its roots are listed from `base` on. There are none after a phase without augmentations: the matching is
+    maximum.
     """
     state.rounds.counts[thread, AUGMENTATIONS] += augmented
     go_on, size, total = end_round(state.rounds, thread, phase, state.roots, base, waiting, augmented)

@@ -1,4 +1,4 @@
-"""What every solver works on: the two match arrays, and kernels that several of them share."""
+"""The two match arrays that every solver works on, and small kernels that several solvers share."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from ..parallel.passes import filled
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
-#: No partner; stored in fewer bits it is the largest number of these. Whatever is not less than the size of
-#: the other side means the same.
+#: No partner. Stored in fewer bits it is the largest number of these; every value that is at least the size
+#: of the other side means the same.
 NONE = np.uint64(2**64 - 1)
-#: Initial matchings look after so many rows, and one more, whether to stop.
+#: Initial matchings read the stop flag once in LOOK_EVERY + 1 rows.
 LOOK_EVERY = np.uint64(2**12 - 1)
 
 
 class Matching(NamedTuple):
-    """A matching, in the index dtype of its graph, and on a GPU where that is.
+    """A matching in the index dtype of its graph, stored where the graph is stored.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Matching(NamedTuple):
 
 
 def empty_matching(graph: BipartiteGraph, threads: int = 1) -> Matching:
-    """Return the matching without edges, made by up to so many threads."""
+    """Return the matching without edges; up to `threads` threads fill its arrays."""
     dtype, xp = graph.dtype, graph.xp
     none = int(np.iinfo(dtype).max)
     if xp is np:
@@ -52,13 +52,13 @@ def empty_matching(graph: BipartiteGraph, threads: int = 1) -> Matching:
 
 @kernel
 def asked_to_stop(stop: Any, count: Any) -> bool:
-    """Whether the solve was asked to stop; looks only every so manyth time, as `count` says."""
+    """Whether the solve was asked to stop; reads the flag only where `count` is a multiple of 4096."""
     return bool(count & LOOK_EVERY == ZERO and relaxed_load(stop, ZERO) != 0)
 
 
 @kernel
 def list_free_rows(rows: Adjacency, matching: Matching, free: Any) -> Any:
-    """Write the free rows that have edges into `free` and return how many there are."""
+    """Write the free rows that have edges into `free` and return their number."""
     num_columns = np.uint64(len(matching.column_match))
     size = ZERO
     for r in range(np.uint64(len(matching.row_match))):
@@ -70,7 +70,7 @@ def list_free_rows(rows: Adjacency, matching: Matching, free: Any) -> Any:
 
 @kernel
 def match_rows(matching: Matching) -> None:
-    """Set the columns of all rows by the rows of the columns."""
+    """Fill in the column of every row from the rows of the columns."""
     num_rows = np.uint64(len(matching.row_match))
     for r in range(num_rows):
         matching.row_match[r] = NONE

@@ -1,11 +1,24 @@
-"""Tree grafting on many cores: breadth-first search from all free rows that keeps the trees of failed ones.
+"""Tree grafting on many cores: breadth-first search from all free rows that keeps the trees of failed
+searches.
 
 Azad, Buluç and Pothen, "Computing maximum cardinality matchings in parallel on bipartite graphs via
-tree-grafting", IEEE TPDS 2016; see :mod:`.serial_graft`. Level by level, all threads share the frontier;
-:mod:`.forest` has what keeps the trees apart.
+tree-grafting", IEEE TPDS 2016. :mod:`.serial_graft` has the definitions and the pseudo-code; here all threads
+share the frontier of each level.
 
-Departures: a small frontier goes to one thread, which grows on without barriers until it is large; bottom-up
-looks at all columns instead of listing those outside of the forest.
+Invariants, besides those of :mod:`.serial_graft`:
+
+- Top-down, a column belongs to the tree whose root was written first, by a compare-and-swap; bottom-up, one
+  thread reads a column. So the trees are disjoint, and one thread augments each path without a lock.
+- Several threads may find free columns for one tree. The last one to write wins; the other columns are
+  dissolved with the tree.
+
+Departures:
+
+- One thread processes a small frontier alone, and goes on without barriers until it is large.
+- A bottom-up level reads all columns, instead of a list of those outside of the forest.
+
+A function that grows trees returns the number of rows, or of roots, in its thread's buffer, and the number of
+columns that it attached.
 """
 
 from __future__ import annotations
@@ -28,7 +41,17 @@ from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES
 from .match_arrays import NONE, Matching
 from .queue_prefetch import AHEAD_NEIGHBOURS, AHEAD_RANGE, AHEAD_VALUES, MOST_VALUES, prefetch_queued
 from .serial_graft import GraftOptions
-from .thread_rounds import TOLD, Rounds, end_round, keep, make_rounds, set_of, should_stop, start_round, take
+from .thread_rounds import (
+    BROADCAST,
+    Rounds,
+    append_item,
+    counters_of,
+    end_round,
+    make_rounds,
+    should_stop,
+    start_round,
+    take_items,
+)
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -42,7 +65,7 @@ class MulticoreGraftOptions(GraftOptions):
     Attributes
     ----------
     few_rows : int
-        A frontier of fewer rows for each thread is grown by one thread, until it has twice as many.
+        One thread grows a frontier of fewer rows per thread alone, until it has twice as many.
     """
 
     few_rows: int = 64
@@ -58,13 +81,13 @@ class Forest(NamedTuple):
     Attributes
     ----------
     row_root, column_root : ndarray
-        The free row of the tree that a vertex is in, or NONE.
+        The root of the tree that a vertex is in, or NONE.
     parent : ndarray, shape (num_columns,)
         The row through which a column was reached.
     leaf : ndarray, shape (num_rows,)
-        A free column that the tree of a free row found, or NONE.
+        A free column that the tree of a root found, or NONE.
     lists : ndarray, shape (4 * num_rows,)
-        Rows of this level and of the next, roots of this phase and of the next.
+        Four lists: the rows of this level and of the next, the roots of this phase and of the next.
     dissolved : ndarray, shape (num_columns,)
         Columns of trees that augmented.
     """
@@ -79,7 +102,7 @@ class Forest(NamedTuple):
 
 @kernel
 def clear(forest: Forest, rounds: Rounds, thread: Any) -> None:
-    """Take every tree apart, one thread's share."""
+    """Empty the forest, one thread's share."""
     r, end = share_of(np.uint64(len(forest.row_root)), thread, rounds.num_threads)
     while r < end:
         forest.row_root[r] = NONE
@@ -91,7 +114,7 @@ def clear(forest: Forest, rounds: Rounds, thread: Any) -> None:
 
 
 @kernel
-def plant(forest: Forest, rounds: Rounds, thread: Any, roots: Any, size: Any) -> None:
+def start_trees(forest: Forest, rounds: Rounds, thread: Any, roots: Any, size: Any) -> None:
     """Start a tree at each of the `size` roots, one thread's share."""
     k, end = share_of(size, thread, rounds.num_threads)
     while k < end:
@@ -105,20 +128,20 @@ def plant(forest: Forest, rounds: Rounds, thread: Any, roots: Any, size: Any) ->
 def list_roots(
     rows: Adjacency, matching: Matching, forest: Forest, rounds: Rounds, thread: Any, base: Any
 ) -> Any:
-    """List the free rows that have edges, one thread's share of round 0; return how many wait."""
+    """List the free rows that have edges, one thread's share of round 0; return the rows in the buffer."""
     num_rows, num_columns = np.uint64(len(matching.row_match)), np.uint64(len(matching.column_match))
     r, end = share_of(num_rows, thread, rounds.num_threads)
     waiting = ZERO
     while r < end:
         if np.uint64(matching.row_match[r]) >= num_columns and rows.first[r] < rows.first[r + ONE]:
-            waiting = keep(rounds, thread, ZERO, forest.lists, base, waiting, r)
+            waiting = append_item(rounds, thread, ZERO, forest.lists, base, waiting, r)
         r += ONE
     return waiting
 
 
 @kernel
 def is_growing(forest: Forest, root: Any) -> bool:
-    """Whether there is such a tree, and it has found no free column."""
+    """Whether there is a tree with this root, and it has found no free column."""
     return bool(
         root < np.uint64(len(forest.row_root))
         and np.uint64(relaxed_load(forest.leaf, root)) >= np.uint64(len(forest.parent))
@@ -138,7 +161,7 @@ def attach(
     r: Any,
     c: Any,
 ) -> Any:
-    """Add a column that the caller has, and the row that it is matched with, to the tree of `r`."""
+    """Add a column that the thread has claimed, and the row matched with it, to the tree of `r`."""
     forest.parent[c] = r
     delay(rounds.delays, thread)
     mate = np.uint64(matching.column_match[c])
@@ -146,7 +169,7 @@ def attach(
         relaxed_store(forest.leaf, root, c)
         return waiting
     relaxed_store(forest.row_root, mate, root)
-    return keep(rounds, thread, number, forest.lists, base, waiting, mate)
+    return append_item(rounds, thread, number, forest.lists, base, waiting, mate)
 
 
 @kernel
@@ -161,7 +184,7 @@ def grow_from_row(
     waiting: Any,
     r: Any,
 ) -> tuple[Any, Any]:
-    """Top-down: reach the columns next to `r`; return how many rows wait, and how many columns these were."""
+    """Top-down: reach the columns next to `r`."""
     num_rows = np.uint64(len(matching.row_match))
     root = np.uint64(forest.row_root[r])
     e, end = np.uint64(rows.first[r]), np.uint64(rows.first[r + ONE])
@@ -190,7 +213,7 @@ def grow_to_column(
     waiting: Any,
     c: Any,
 ) -> tuple[Any, Any]:
-    """Bottom-up: let a column look for a row in a growing tree; return as above."""
+    """Bottom-up: let a column look for a row in a growing tree."""
     e, end = np.uint64(columns.first[c]), np.uint64(columns.first[c + ONE])
     rounds.counts[thread, ARC_SCANS] -= e
     attached = ZERO
@@ -208,7 +231,7 @@ def grow_to_column(
 
 @kernel
 def prefetch_rows(rows: Adjacency, matching: Matching, forest: Forest, i: Any, end: Any) -> None:
-    """Ask for what the rows ahead of place `i` in a list need, columns and trees last."""
+    """Prefetch for the rows ahead of position `i` in a list: ranges, columns, their trees."""
     if i + AHEAD_RANGE < end:
         ahead = np.uint64(forest.lists[i + AHEAD_RANGE])
         prefetch(rows.first, ahead)
@@ -235,9 +258,9 @@ def grow_top_down(
     size: Any,
     base: Any,
 ) -> tuple[Any, Any]:
-    """Grow from the `size` rows at `begin`, together with the other threads; return as above."""
+    """Grow from the `size` rows at `begin`, one thread's share."""
     waiting, columns = ZERO, ZERO
-    k, end = take(rounds, number, size)
+    k, end = take_items(rounds, number, size)
     while k < end:
         prefetch_rows(rows, matching, forest, begin + k, begin + size)
         r = np.uint64(forest.lists[begin + k])
@@ -245,7 +268,7 @@ def grow_top_down(
         columns += more
         k += ONE
         if k == end:
-            k, end = take(rounds, number, size)
+            k, end = take_items(rounds, number, size)
     return waiting, columns
 
 
@@ -262,9 +285,9 @@ def grow_alone(
     base: Any,
     many: Any,
 ) -> Any:
-    """Grow level by level from few rows until there are `many`, or none; return how many columns that took.
+    """Grow level by level from few rows until there are `many`, or none; return the number of columns.
 
-    Tells the others where the last level is listed.
+    Publishes the position of the last level to the other threads.
     """
     num_rows = np.uint64(len(matching.row_match))
     columns = ZERO
@@ -281,7 +304,7 @@ def grow_alone(
             break
         begin, base = base, num_rows - base
         forget(rounds.worklist, number)
-    relaxed_store(rounds.shared, set_of(number) + TOLD, base)
+    relaxed_store(rounds.shared, counters_of(number) + BROADCAST, base)
     return columns
 
 
@@ -293,47 +316,31 @@ def grow_bottom_up(
     rounds: Rounds,
     thread: Any,
     number: Any,
+    size: Any,
     base: Any,
+    dissolved: bool,
 ) -> tuple[Any, Any]:
-    """Let all columns outside of the forest look for a tree; return as above."""
+    """Let `size` columns look for a tree, one thread's share.
+
+    These are the columns on the list of `dissolved` ones (grafting), or else the first `size` columns; those
+    in the forest are skipped.
+    """
     num_rows = np.uint64(len(matching.row_match))
-    size = np.uint64(len(matching.column_match))
     waiting, attached = ZERO, ZERO
-    c, end = take(rounds, number, size)
-    while c < end:
+    k, end = take_items(rounds, number, size)
+    while k < end:
+        c = k
+        if dissolved:
+            prefetch_queued(columns, forest.row_root, forest.dissolved, k, end)
+            c = np.uint64(forest.dissolved[k])
         if np.uint64(forest.column_root[c]) >= num_rows:
             waiting, more = grow_to_column(
                 columns, matching, forest, rounds, thread, number, base, waiting, c
             )
             attached += more
-        c += ONE
-        if c == end:
-            c, end = take(rounds, number, size)
-    return waiting, attached
-
-
-@kernel
-def graft_dissolved(
-    columns: Adjacency,
-    matching: Matching,
-    forest: Forest,
-    rounds: Rounds,
-    thread: Any,
-    number: Any,
-    size: Any,
-    base: Any,
-) -> tuple[Any, Any]:
-    """Let the `size` columns that were dissolved look for a tree; return as above."""
-    waiting, attached = ZERO, ZERO
-    k, end = take(rounds, number, size)
-    while k < end:
-        prefetch_queued(columns, forest.row_root, forest.dissolved, k, end)
-        c = np.uint64(forest.dissolved[k])
-        waiting, more = grow_to_column(columns, matching, forest, rounds, thread, number, base, waiting, c)
-        attached += more
         k += ONE
         if k == end:
-            k, end = take(rounds, number, size)
+            k, end = take_items(rounds, number, size)
     return waiting, attached
 
 
@@ -348,15 +355,15 @@ def augment(
     size: Any,
     base: Any,
 ) -> tuple[Any, Any]:
-    """Augment along the trees that found a free column; return how many roots wait, and how many did not."""
+    """Augment along the trees that found a free column; return the roots in the buffer, and paths."""
     num_columns = np.uint64(len(matching.column_match))
     waiting, augmented = ZERO, ZERO
-    k, end = take(rounds, number, size)
+    k, end = take_items(rounds, number, size)
     while k < end:
         root = np.uint64(forest.lists[roots + k])
         c = np.uint64(forest.leaf[root])
         if c >= num_columns:
-            waiting = keep(rounds, thread, number, forest.lists, base, waiting, root)
+            waiting = append_item(rounds, thread, number, forest.lists, base, waiting, root)
         else:
             augmented += ONE
         while c < num_columns:
@@ -367,16 +374,16 @@ def augment(
             c = previous
         k += ONE
         if k == end:
-            k, end = take(rounds, number, size)
+            k, end = take_items(rounds, number, size)
     rounds.counts[thread, AUGMENTATIONS] += augmented
     return waiting, augmented
 
 
 @kernel
 def dissolve(matching: Matching, forest: Forest, rounds: Rounds, thread: Any, number: Any) -> tuple[Any, Any]:
-    """Take trees that augmented apart, one thread's share of the columns.
+    """Dissolve trees that augmented, one thread's share of the columns.
 
-    Returns how many of their columns wait to be listed, and how many others are in the forest.
+    Returns the number of their columns in the buffer, and the number of columns of all other trees.
     """
     num_rows, num_columns = np.uint64(len(matching.row_match)), np.uint64(len(matching.column_match))
     waiting, growing = ZERO, ZERO
@@ -390,7 +397,7 @@ def dissolve(matching: Matching, forest: Forest, rounds: Rounds, thread: Any, nu
             mate = np.uint64(matching.column_match[c])
             if mate < num_rows:
                 forest.row_root[mate] = NONE
-            waiting = keep(rounds, thread, number, forest.dissolved, ZERO, waiting, c)
+            waiting = append_item(rounds, thread, number, forest.dissolved, ZERO, waiting, c)
         c += ONE
     return waiting, growing
 
@@ -414,25 +421,28 @@ def run_phases(
     few = few_rows * rounds.num_threads if rounds.num_threads > ONE else ZERO
     number, begin, frontier, outside = ZERO, ZERO, ZERO, ZERO
     roots = TWO * num_rows
+    # List the roots.
     waiting = list_roots(rows, matching, forest, rounds, thread, roots)
     go_on, size, _ = end_round(rounds, thread, number, lists, roots, waiting, ZERO)
     if thread == ZERO:
         rounds.progress[1] = size
-    planted = False
+    has_trees = False
     while go_on and size > ZERO:
         if thread == ZERO:
             rounds.counts[thread, PHASES] += ONE
             rounds.progress[0] = size
-        if not planted:
+        # Start a tree at each free row.
+        if not has_trees:
             number += ONE
             start_round(rounds, thread, number)
             clear(forest, rounds, thread)
             go_on, _, _ = end_round(rounds, thread, number, lists, ZERO, ZERO, ZERO)
             number += ONE
             start_round(rounds, thread, number)
-            plant(forest, rounds, thread, roots, size)
+            start_trees(forest, rounds, thread, roots, size)
             go_on, _, _ = end_round(rounds, thread, number, lists, ZERO, ZERO, ZERO)
             begin, frontier, outside = roots, size, num_columns
+        # Grow all trees level by level: alone, bottom-up, or top-down.
         while go_on and frontier > ZERO:
             number += ONE
             start_round(rounds, thread, number)
@@ -445,18 +455,21 @@ def run_phases(
                         rows, matching, forest, rounds, thread, number, begin, frontier, base, TWO * few
                     )
             elif switching and frontier * alpha >= outside:
-                waiting, attached = grow_bottom_up(columns, matching, forest, rounds, thread, number, base)
+                waiting, attached = grow_bottom_up(
+                    columns, matching, forest, rounds, thread, number, num_columns, base, False
+                )
             else:
                 waiting, attached = grow_top_down(
                     rows, matching, forest, rounds, thread, number, begin, frontier, base
                 )
             go_on, frontier, attached = end_round(rounds, thread, number, lists, base, waiting, attached)
-            begin = np.uint64(relaxed_load(rounds.shared, set_of(number) + TOLD)) if alone else base
+            begin = np.uint64(relaxed_load(rounds.shared, counters_of(number) + BROADCAST)) if alone else base
             outside -= attached
         if not go_on:
             return False
         number += ONE
         start_round(rounds, thread, number)
+        # Augment along the trees that found a free column; list the roots that are left.
         base = THREE * num_rows if roots == TWO * num_rows else TWO * num_rows
         waiting, augmented = augment(matching, forest, rounds, thread, number, roots, size, base)
         go_on, size, augmented = end_round(rounds, thread, number, lists, base, waiting, augmented)
@@ -465,17 +478,19 @@ def run_phases(
             break
         number += ONE
         start_round(rounds, thread, number)
+        # Dissolve the trees that augmented.
         waiting, growing = dissolve(matching, forest, rounds, thread, number)
         go_on, dissolved, growing = end_round(
             rounds, thread, number, forest.dissolved, ZERO, waiting, growing
         )
         outside += dissolved
-        planted = graft and (growing + size) * alpha > dissolved
-        if go_on and planted:
+        has_trees = graft and (growing + size) * alpha > dissolved
+        # Graft the columns of dissolved trees onto growing ones.
+        if go_on and has_trees:
             number += ONE
             start_round(rounds, thread, number)
-            waiting, attached = graft_dissolved(
-                columns, matching, forest, rounds, thread, number, dissolved, ZERO
+            waiting, attached = grow_bottom_up(
+                columns, matching, forest, rounds, thread, number, dissolved, ZERO, True
             )
             go_on, frontier, attached = end_round(rounds, thread, number, lists, ZERO, waiting, attached)
             begin = ZERO

@@ -22,7 +22,7 @@ from ..stats import AUGMENTATIONS, PHASES
 from .match_arrays import Matching
 from .packed_columns import HALF, NOBODY, Packed, dead_label, make_packed, pack
 from .packed_search import CLOSED, UNSEEN, search
-from .thread_rounds import Rounds, end_round, keep, make_rounds, start_round
+from .thread_rounds import Rounds, append_item, end_round, make_rounds, start_round
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -45,7 +45,7 @@ def forget_labels(packed: Packed, rounds: Rounds, thread: Any) -> None:
 
 
 @kernel
-def plant(packed: Packed, rounds: Rounds, thread: Any, base: Any, size: Any) -> None:
+def start_trees(packed: Packed, rounds: Rounds, thread: Any, base: Any, size: Any) -> None:
     """Take all trees apart and start one at each of `size` active rows, one thread's share."""
     c, end = share_of(np.uint64(len(packed.words)), thread, rounds.num_threads)
     while c < end:
@@ -97,7 +97,7 @@ def match_few(
             rounds.progress[0] = size
         number += ONE
         start_round(rounds, thread, number)
-        plant(packed, rounds, thread, base, size)
+        start_trees(packed, rounds, thread, base, size)
         go_on, _, _ = end_round(rounds, thread, number, packed.order, ZERO, ZERO, ZERO)
         if go_on:
             go_on, number, _ = search(
@@ -117,7 +117,7 @@ def match_few(
                 augmented += ONE
             else:
                 r = np.uint64(packed.active[base + k])
-                waiting = keep(rounds, thread, number, packed.active, other, waiting, r)
+                waiting = append_item(rounds, thread, number, packed.active, other, waiting, r)
             k += ONE
         rounds.counts[thread, AUGMENTATIONS] += augmented
         go_on, size, augmented = end_round(rounds, thread, number, packed.active, other, waiting, augmented)

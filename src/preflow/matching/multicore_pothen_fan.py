@@ -35,7 +35,7 @@ from .disjoint_searches import (
 )
 from .match_arrays import Matching
 from .serial_pothen_fan import PothenFanOptions
-from .thread_rounds import keep, should_stop, start_round, take
+from .thread_rounds import append_item, should_stop, start_round, take_items
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -159,7 +159,7 @@ def run_phases(
         before = numbers_before(state, thread, before, size)
         start_round(state.rounds, thread, phase)
         waiting, augmented = ZERO, ZERO
-        k, end = take(state.rounds, phase, size)
+        k, end = take_items(state.rounds, phase, size)
         while k < end and not should_stop(state.rounds):
             root = np.uint64(state.roots[base + k])
             k += ONE
@@ -169,9 +169,11 @@ def run_phases(
             if found:
                 augmented += ONE
             elif not clean:
-                waiting = keep(state.rounds, thread, phase, state.roots, num_rows - base, waiting, root)
+                waiting = append_item(
+                    state.rounds, thread, phase, state.roots, num_rows - base, waiting, root
+                )
             if k == end:
-                k, end = take(state.rounds, phase, size)
+                k, end = take_items(state.rounds, phase, size)
         before += size
         base = num_rows - base
         go_on, size = end_phase(state, thread, phase, base, waiting, augmented)

@@ -1,7 +1,8 @@
-"""The row and the label of a column in one word, which a compare-and-swap changes together.
+"""The row and the label of every column in one 64-bit word, so that one compare-and-swap changes both.
 
-For :mod:`.multicore_push_relabel`, which says why, and :mod:`.multicore_multi_source_bfs`. Here is what its
-threads do between pushes, each with columns and rows of its own: pack a matching, unpack it, and close gaps.
+A label is in the upper half of a word, a row or NOBODY in the lower half. :mod:`.multicore_push_relabel`
+pushes on packed columns, and its docstring says why; :mod:`.multicore_multi_source_bfs` grows trees on them
+and uses the upper half for the row through which a tree has reached the column.
 """
 
 from __future__ import annotations
@@ -17,37 +18,39 @@ from ..kernels.kernel import kernel
 from ..parallel.barrier import wait
 from ..parallel.team import share_of
 from .match_arrays import NONE, Matching
-from .thread_rounds import Rounds, keep
+from .thread_rounds import Rounds, append_item
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
-#: A label stands in the upper half of a word, a row or NOBODY in the lower one.
+#: Bits of half a word, and the lower half of a column without a row.
 HALF = np.uint64(32)
 NOBODY = np.uint64(2**32 - 1)
-#: The numbers of this many rows or columns, and of NOBODY and one more mark, fit half a word.
+#: Graphs with at most this many rows and columns can be packed: their numbers leave three values for NOBODY
+#: and other marks.
 MOST_PACKED = 2**32 - 3
-#: Levels whose columns are counted, each by itself but the last, which stands for all above. From a cheap
-#: matching labels end below 50, and where they climb on there is a gap among the first levels.
+#: Number of levels whose columns are counted. The last level counts all higher labels, too. From a cheap
+#: matching labels stay below 50; where they climb on, there is a gap among the first levels.
 LEVELS = 256
 
 
 class Packed(NamedTuple):
-    """What the threads share beside the graph and the matching.
+    """The state that the threads share, besides the graph and the matching.
 
     Attributes
     ----------
     words : ndarray of uint64, shape (num_columns,)
-        Label and row of every column. A label is a lower bound on how many columns are left on the way to a
-        free one, 0 for a free one; dead, more than there are columns: none can be reached.
+        Label and row of every column. A label is a lower bound on the number of columns left on an
+        alternating path to a free one: 0 for a free column, and more than there are columns for a *dead*
+        column, from which no free one can be reached.
     population : ndarray of int64, shape (threads, LEVELS)
-        By how much each thread has changed the number of columns of each level. Dead ones are of the last
-        level, until a gap below is closed.
+        By how much each thread has changed the number of columns of each level. Dead columns count in the
+        last level until a gap below it is closed.
     active : ndarray, shape (2 * num_rows,)
-        Active rows of this round in one half, of the next in the other.
+        The active rows of this round in one half, those of the next round in the other.
     order : ndarray of uint64
-        What a search has found, in this order: at most all rows, or all columns.
+        The vertices that a search has found, in this order: at most all rows, or all columns.
     leaf : ndarray of uint64
-        A free column that the search from a row found, or NOBODY.
+        The free column that the search from each root found, or NOBODY.
     """
 
     words: NDArray[Any]
@@ -58,23 +61,23 @@ class Packed(NamedTuple):
 
 
 def is_narrow(graph: BipartiteGraph) -> bool:
-    """Whether the numbers of all rows and columns of a graph fit halves of words."""
+    """Whether the numbers of all rows and columns of a graph fit half a word."""
     return max(graph.shape) <= MOST_PACKED
 
 
 def check_packed(graph: BipartiteGraph, method: str) -> None:
-    """Raise an UnsuitableMethodError where rows or columns have numbers that do not fit halves of words."""
+    """Raise UnsuitableMethodError where the numbers of rows or columns do not fit half a word."""
     if not is_narrow(graph):
         raise UnsuitableMethodError(f"{method} takes up to {MOST_PACKED:,} rows and columns, got {graph}")
 
 
 def make_packed(graph: BipartiteGraph, threads: int, method: str, trees: int, relabels: bool) -> Packed:
-    """Return words for a graph, yet to be packed, and room for searches from so many rows at a time.
+    """Return words for a graph, not yet filled, and room for searches from `trees` rows at a time.
 
     Raises
     ------
     UnsuitableMethodError
-        Rows or columns have numbers that do not fit halves of words.
+        The numbers of rows or columns do not fit half a word.
     """
     check_packed(graph, method)
     num_rows, num_columns = graph.shape
@@ -89,27 +92,28 @@ def make_packed(graph: BipartiteGraph, threads: int, method: str, trees: int, re
 
 @kernel
 def dead_label(packed: Packed) -> Any:
-    """Return the label of columns from which no free one can be reached."""
+    """Return the label of dead columns."""
     return np.uint64(len(packed.words)) + ONE
 
 
 @kernel
 def last_level(packed: Packed) -> Any:
-    """Return the level that stands for itself and all above."""
+    """Return the last level, which counts all columns with its label or a higher one."""
     return np.uint64(packed.population.shape[1]) - ONE
 
 
 @kernel
 def level_of(packed: Packed, label: Any) -> Any:
-    """Return where the columns of a label are counted."""
+    """Return the level in which the columns of a label are counted."""
     return min(label, last_level(packed))
 
 
 @kernel
 def pack(rows: Adjacency, matching: Matching, packed: Packed, rounds: Rounds, thread: Any) -> Any:
-    """Give free columns label 0 and matched ones label 1, list active rows in round 0; one thread's share.
+    """Give free columns label 0 and matched ones label 1, list the active rows in round 0; one thread's
+    share.
 
-    Returns how many rows wait to be listed.
+    Returns the number of rows in the thread's buffer.
     """
     num_rows, num_columns = np.uint64(len(matching.row_match)), np.uint64(len(matching.column_match))
     begin, end = share_of(num_columns, thread, rounds.num_threads)
@@ -128,14 +132,14 @@ def pack(rows: Adjacency, matching: Matching, packed: Packed, rounds: Rounds, th
     r, end = share_of(num_rows, thread, rounds.num_threads)
     while r < end:
         if np.uint64(matching.row_match[r]) >= num_columns and rows.first[r] < rows.first[r + ONE]:
-            waiting = keep(rounds, thread, ZERO, packed.active, ZERO, waiting, r)
+            waiting = append_item(rounds, thread, ZERO, packed.active, ZERO, waiting, r)
         r += ONE
     return waiting
 
 
 @kernel
 def unpack(matching: Matching, packed: Packed, rounds: Rounds, thread: Any) -> None:
-    """Write the matching that the words hold, one thread's share; ends with a barrier."""
+    """Write the matching of the words into the match arrays. Collective; ends with a barrier."""
     num_rows, num_columns = np.uint64(len(matching.row_match)), np.uint64(len(matching.column_match))
     r, end = share_of(num_rows, thread, rounds.num_threads)
     while r < end:

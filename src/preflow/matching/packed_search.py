@@ -1,13 +1,15 @@
-"""Searches of a team of threads over packed columns, level by level: global relabels, and for the last rows.
+"""Breadth-first searches over packed columns by several threads, level by level.
 
-A global relabel goes backwards from all free columns and gives every column its distance for a label. Few
-rows that are left grow trees instead, forwards: the upper half of a word, a label so far, is then the row
-through which the column was reached. A tree ends with the first free column that it finds. No two have a
-column in common, so their paths are augmented at the same time. A phase in which no tree finds one proves
-the matching maximum: every column that can be reached was, and none was free.
+A search goes one of two ways:
 
-Both take a column by a compare-and-swap of its word. A small level goes to one thread, which goes on without
-barriers until one is large, as in :mod:`.forest`.
+- *backwards* from all free columns: every column gets its distance to a free one as its label. This is the
+  global relabel of :mod:`.multicore_push_relabel`;
+- *forwards* from free rows: each root grows a tree, and the upper half of a column's word is the row through
+  which the tree reached it. A tree ends with the first free column that it finds. This is a phase of
+  :mod:`.multicore_multi_source_bfs`.
+
+Both take a column by a compare-and-swap of its word, so that a column is in one tree only. One thread
+processes a small level alone, and goes on without barriers until a level is large.
 """
 
 from __future__ import annotations
@@ -26,26 +28,26 @@ from ..stats import ARC_SCANS
 from .match_arrays import Matching
 from .packed_columns import HALF, NOBODY, Packed, dead_label, level_of
 from .queue_prefetch import AHEAD_NEIGHBOURS, AHEAD_RANGE, AHEAD_VALUES, MOST_VALUES
-from .thread_rounds import TOLD, Rounds, end_round, keep, set_of, should_stop, start_round
+from .thread_rounds import BROADCAST, Rounds, append_item, counters_of, end_round, should_stop, start_round
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
 TWO = np.uint64(2)
-#: In the upper half of a word, instead of a row: not reached, and dead.
+#: In the upper half of a word, instead of a row: the column is not reached yet; no search enters it.
 UNSEEN, CLOSED = np.uint64(2**32 - 1), np.uint64(2**32 - 2)
-#: A level of fewer columns or rows for each thread is small: one thread takes about as long for them as all
-#: do to meet.
+#: A level of fewer items per thread goes to one thread: it needs about as long for them as all threads need
+#: to meet at a barrier.
 FEW = np.uint64(8)
-#: A phase ends when all trees but one in so many have ended with a free column. The last ones wind their way
-#: around all others: with them the phases on a Delaunay graph of a million vertices have 509 levels and look
-#: at 7.8 million edges, without them 42 and 2.7. Ending a phase also where few trees find more looks at up to
-#: twice as many edges from matchings that were not made in the order of the rows.
+#: A phase ends when all trees but one in LAST_TREES have found a free column. The last trees wind around all
+#: others: with them the phases on a Delaunay graph of a million vertices have 509 levels and read 7.8 million
+#: edges, without them 42 levels and 2.7 million. Ending a phase also where few trees find more reads up to
+#: twice as many edges when the initial matching was not made in the order of the rows.
 LAST_TREES = np.uint64(10)
 
 
 @kernel
 def prefetch_listed(adjacency: Adjacency, values: Any, packed: Packed, i: Any, end: Any) -> None:
-    """Do as :func:`prefetch_queued`, for items that may have trees in their upper halves."""
+    """Prefetch like :func:`prefetch_queued`, masking off the tree in the upper half of each item."""
     order = packed.order
     if i + AHEAD_RANGE < end:
         prefetch(adjacency.first, order[i + AHEAD_RANGE] & NOBODY)
@@ -69,7 +71,7 @@ def label_before(
     waiting: Any,
     c: Any,
 ) -> Any:
-    """Label the columns from which `c` is next on the way, and list them; return how many wait."""
+    """Label the columns whose row is next to `c`, and list them; return the number of items in the buffer."""
     num_columns, dead = np.uint64(len(packed.words)), dead_label(packed)
     h = (np.uint64(relaxed_load(packed.words, c)) >> HALF) + ONE
     e, end = np.uint64(columns.first[c]), np.uint64(columns.first[c + ONE])
@@ -83,7 +85,7 @@ def label_before(
                 packed.words, other, word, h << HALF | word & NOBODY
             ):
                 packed.population[thread, level_of(packed, h)] += 1
-                waiting = keep(rounds, thread, number, packed.order, base, waiting, other)
+                waiting = append_item(rounds, thread, number, packed.order, base, waiting, other)
     return waiting
 
 
@@ -100,7 +102,8 @@ def grow_from(
 ) -> tuple[Any, Any]:
     """Reach the columns next to a row, the lower half of an item, for the tree in the upper half.
 
-    Lists their rows, or ends the tree with a free column; returns how many wait, and how many trees it ended.
+    Lists the rows of these columns, or ends the tree with a free column. Returns the number of items in the
+    buffer, and the number of trees that ended.
     """
     tree, r = item >> HALF, item & NOBODY
     ended = ZERO
@@ -119,14 +122,14 @@ def grow_from(
                 relaxed_store(packed.leaf, tree, c)
                 ended = ONE
                 break
-            waiting = keep(rounds, thread, number, packed.order, base, waiting, tree << HALF | mate)
+            waiting = append_item(rounds, thread, number, packed.order, base, waiting, tree << HALF | mate)
     rounds.counts[thread, ARC_SCANS] += e
     return waiting, ended
 
 
 @kernel
 def enough_ended(trees: Any, ended: Any) -> bool:
-    """Whether a phase of so many trees is over."""
+    """Whether a phase of `trees` trees is over, of which `ended` have found a free column."""
     return bool(ended > ZERO and ended * LAST_TREES >= trees * (LAST_TREES - ONE))
 
 
@@ -143,7 +146,7 @@ def visit(
     k: Any,
     forwards: bool,
 ) -> tuple[Any, Any]:
-    """Search on from what is listed at `k`; return how many wait, and how many trees ended."""
+    """Search on from the item at position `k`; return the items in the buffer and the trees ended."""
     item = np.uint64(packed.order[k])
     if forwards:
         return grow_from(graph, packed, rounds, thread, number, base, waiting, item)
@@ -165,9 +168,10 @@ def search_alone(
     ended: Any,
     forwards: bool,
 ) -> Any:
-    """Search in the first thread until a level has `many` items or none, or enough trees ended.
+    """Search on one thread until a level has `many` items or none, or enough trees have ended.
 
-    Returns how many did since, `ended` before; tells the others where the last level is listed.
+    Publishes the position of the last level to the other threads. `ended` trees had ended before; returns the
+    number that have ended since.
     """
     before = ended
     while True:
@@ -182,7 +186,7 @@ def search_alone(
         if size == ZERO or size >= many or enough_ended(trees, ended) or should_stop(rounds):
             break
         forget(rounds.worklist, number)
-    relaxed_store(rounds.shared, set_of(number) + TOLD, base)
+    relaxed_store(rounds.shared, counters_of(number) + BROADCAST, base)
     return ended - before
 
 
@@ -199,14 +203,15 @@ def search(
     trees: Any,
     forwards: bool,
 ) -> tuple[bool, Any, Any]:
-    """Search from the first `size` items of the order, together; `values` are those of neighbours.
+    """Search from the first `size` items of the order. Collective.
 
-    A level after which enough of so many `trees` have ended is the last one.
+    `values` are prefetched for the neighbours. The level after which enough of the `trees` trees have ended
+    is the last one.
 
     Returns
     -------
     go_on, number, end
-        False if the solve is to stop; the last round's number; the size of the order now.
+        False if the solve is to stop; the number of the last round; the size of the order now.
     """
     few = FEW * rounds.num_threads if rounds.num_threads > ONE else ZERO
     go_on, begin, ended = True, ZERO, ZERO
@@ -214,6 +219,7 @@ def search(
         number += ONE
         start_round(rounds, thread, number)
         waiting, more, base = ZERO, ZERO, begin + size
+        # A small level: the first thread processes it, and the levels after it while they are small.
         alone = size < few
         if alone:
             if thread == ZERO:
@@ -232,6 +238,7 @@ def search(
                     forwards,
                 )
         else:
+            # A large level: every thread processes its share.
             k, end = share_of(size, thread, rounds.num_threads)
             while k < end:
                 prefetch_listed(graph, values, packed, begin + k, base)
@@ -241,6 +248,6 @@ def search(
                 more += found
                 k += ONE
         go_on, size, more = end_round(rounds, thread, number, packed.order, base, waiting, more)
-        begin = np.uint64(relaxed_load(rounds.shared, set_of(number) + TOLD)) if alone else base
+        begin = np.uint64(relaxed_load(rounds.shared, counters_of(number) + BROADCAST)) if alone else base
         ended += more
     return go_on, number, begin + size

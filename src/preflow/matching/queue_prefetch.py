@@ -1,4 +1,4 @@
-"""Prefetching for loops that take vertices from a queue and look at all their neighbours."""
+"""Prefetching for loops that take vertices from a queue and read a value of each neighbour."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from ..kernels.atomics import prefetch
 from ..kernels.kernel import kernel
 
 ONE = np.uint64(1)
-#: How many places ahead of the one that is taken from a queue cache lines are asked for: the vertex's range
-#: of neighbours, then the neighbours, then what is known of these. On graphs past the caches a solve mostly
-#: waits for memory: with these it takes about half the time.
+#: How many positions ahead in the queue cache lines are prefetched: first the vertex's range of neighbours,
+#: then the neighbours, then the values of these. A solve of a graph larger than the caches mostly waits for
+#: memory; prefetching halves its time.
 AHEAD_RANGE = np.uint64(8)
 AHEAD_NEIGHBOURS = np.uint64(6)
 AHEAD_VALUES = np.uint64(3)
-#: And of at most so many neighbours: more would push others out of the cache.
+#: Values of at most this many neighbours are prefetched: more would evict others from the cache.
 MOST_VALUES = np.uint64(32)
 
 
 @kernel
 def prefetch_queued(adjacency: Adjacency, values: Any, queue: Any, i: Any, end: Any) -> None:
-    """Ask for what the vertices ahead of place `i` in a queue need, `values` of their neighbours last."""
+    """Prefetch for the vertices ahead of position `i`: range, neighbours, `values` of these."""
     if i + AHEAD_RANGE < end:
         prefetch(adjacency.first, np.uint64(queue[i + AHEAD_RANGE]))
         prefetch(adjacency.neighbour, np.uint64(adjacency.first[queue[i + AHEAD_NEIGHBOURS]]))

@@ -1,10 +1,35 @@
-"""Tree grafting: breadth-first search from all free rows at once that keeps the trees of failed ones.
+"""Tree grafting: breadth-first search from all free rows at once that keeps the trees of failed searches.
 
 Azad, Buluç and Pothen, "Computing maximum cardinality matchings in parallel on bipartite graphs via
-tree-grafting" (2016), on one thread. A forest of alternating trees grows from all free rows. Trees that find
-a free column augment and are dissolved; the others stay, and what was dissolved is grafted onto them, so a
-phase does not search again what the last one did. A level goes top-down from the rows of the frontier, or
-bottom-up from the columns outside of the forest where the frontier is large.
+tree-grafting" (2016), on one thread.
+
+Definitions. A *forest* of alternating trees grows from all free rows, its *roots*. A tree is *growing* until
+it finds a free column, its *leaf*. To *dissolve* a tree is to take its rows and columns out of the forest. To
+*graft* is to attach columns of dissolved trees to growing ones. The *frontier* holds the rows that the last
+level added.
+
+Invariants:
+
+- The trees are vertex-disjoint: every row and column has at most one root.
+- A matched column and its row are in the same tree.
+- Between phases all trees in the forest are growing.
+
+A level goes *top-down* from the rows of the frontier, or *bottom-up* from the columns outside of the forest
+where the frontier is large.
+
+Pseudo-code::
+
+    start a tree at each free row
+    while there are free rows:
+        while the frontier is not empty:
+            grow by a level, top-down or bottom-up
+        augment along every tree that found a leaf; if there was none: the matching is maximum
+        dissolve these trees
+        if the growing trees are large compared with what was dissolved:
+            graft: columns of dissolved trees look for a growing tree
+        else: start again with a tree at each free row
+
+The phase after a graft does not repeat the searches of the one before.
 """
 
 from __future__ import annotations
@@ -35,13 +60,13 @@ class GraftOptions:
     Attributes
     ----------
     graft : bool
-        Keep trees that found nothing; else every phase starts with new ones.
+        Keep the trees that found no free column; otherwise every phase starts with new trees.
     direction_switching : bool
-        Go bottom-up where that promises to be less work; else always top-down.
+        Go bottom-up where that promises to be less work; otherwise always top-down.
     alpha : float
-        Bottom-up from a frontier of a share ``1 / alpha`` of the columns outside of the forest on, and
-        grafting from active trees of a share ``1 / alpha`` of the columns that were dissolved on; 5 in the
-        paper.
+        A level goes bottom-up when the frontier has at least ``1 / alpha`` of the number of columns outside
+        of the forest. Trees are grafted when those that grow have more than ``1 / alpha`` of the number of
+        columns that were dissolved. The paper uses 5.
     """
 
     graft: bool = True
@@ -60,15 +85,15 @@ class Forest(NamedTuple):
     Attributes
     ----------
     row_root, column_root : ndarray
-        The free row of the tree that a vertex is in, or NONE.
+        The root of the tree that a vertex is in, or NONE.
     parent : ndarray, shape (num_columns,)
         The row through which a column was reached.
     leaf : ndarray, shape (num_rows,)
-        The free column that the tree of a free row found, or NONE.
+        The free column that the tree of a root found, or NONE.
     frontier, reached : ndarray, shape (num_rows,)
         The rows of this level and of the next.
     outside : ndarray, shape (num_columns,)
-        Columns to be looked at bottom-up.
+        The columns that look for a tree in a bottom-up level.
     """
 
     row_root: NDArray[Any]
@@ -81,8 +106,8 @@ class Forest(NamedTuple):
 
 
 @kernel
-def plant(matching: Matching, forest: Forest, free: Any, size: Any) -> None:
-    """Start one tree at each of the free rows, which become the frontier."""
+def start_trees(matching: Matching, forest: Forest, free: Any, size: Any) -> None:
+    """Start a tree at each of the free rows, which become the frontier."""
     forest.row_root[:] = NONE
     forest.column_root[:] = NONE
     for k in range(size):
@@ -94,7 +119,7 @@ def plant(matching: Matching, forest: Forest, free: Any, size: Any) -> None:
 
 @kernel
 def attach(matching: Matching, forest: Forest, r: Any, c: Any, end: Any) -> Any:
-    """Add a column, and the row that it is matched with, to the tree of `r`; return the end of the level."""
+    """Add a column and the row matched with it to the tree of `r`; return the end of the next level."""
     root = np.uint64(forest.row_root[r])
     forest.column_root[c] = root
     forest.parent[c] = r
@@ -119,7 +144,7 @@ def is_growing(forest: Forest, r: Any) -> bool:
 def grow_top_down(
     rows: Adjacency, matching: Matching, forest: Forest, size: Any, counts: Any
 ) -> tuple[Any, Any]:
-    """Reach what is next to the frontier; return how many rows that are, and how many columns."""
+    """Reach the columns next to the frontier; return the numbers of new rows and of new columns."""
     num_rows = np.uint64(len(matching.row_match))
     end, columns = ZERO, ZERO
     for k in range(size):
@@ -143,7 +168,7 @@ def grow_top_down(
 def grow_bottom_up(
     columns: Adjacency, matching: Matching, forest: Forest, size: Any, counts: Any
 ) -> tuple[Any, Any]:
-    """Let each of `size` columns outside of the forest look for a row in a growing tree; return as above."""
+    """Let each of `size` columns look for a row in a growing tree; return the same two numbers."""
     end, attached = ZERO, ZERO
     for k in range(size):
         prefetch_queued(columns, forest.row_root, forest.outside, k, size)
@@ -169,7 +194,7 @@ def flip_frontier(forest: Forest, size: Any) -> None:
 
 @kernel
 def list_outside(forest: Forest) -> Any:
-    """List the columns outside of the forest and return how many there are."""
+    """List the columns outside of the forest and return their number."""
     num_rows = np.uint64(len(forest.row_root))
     size = ZERO
     for c in range(np.uint64(len(forest.parent))):
@@ -181,7 +206,7 @@ def list_outside(forest: Forest) -> Any:
 
 @kernel
 def augment(matching: Matching, forest: Forest, free: Any, size: Any) -> Any:
-    """Augment along the trees that found a free column; return how many free rows are left."""
+    """Augment along the trees that found a free column; return the number of free rows that are left."""
     num_columns = np.uint64(len(matching.column_match))
     left = ZERO
     for k in range(size):
@@ -202,7 +227,7 @@ def augment(matching: Matching, forest: Forest, free: Any, size: Any) -> Any:
 
 @kernel
 def dissolve(matching: Matching, forest: Forest) -> tuple[Any, Any]:
-    """Take trees that augmented apart, list their columns, return how many these are, and how many others."""
+    """Dissolve trees that augmented and list their columns; return their number, and that of others."""
     num_rows, num_columns = np.uint64(len(forest.row_root)), np.uint64(len(forest.parent))
     dissolved, growing = ZERO, ZERO
     for c in range(num_columns):
@@ -234,8 +259,8 @@ def run_phases(
     counts: Any,
     progress: Any,
 ) -> bool:
-    """Match the `size` rows in `free`; return whether it was not stopped before the matching was maximum."""
-    plant(matching, forest, free, size)
+    """Match the `size` rows in `free`; return whether the matching is maximum (False: stopped before)."""
+    start_trees(matching, forest, free, size)
     frontier = size
     outside = np.uint64(len(forest.parent))
     while size > ZERO:
@@ -243,6 +268,7 @@ def run_phases(
         while frontier > ZERO:
             if relaxed_load(stop, 0) != 0:
                 return False
+            # Grow all trees by a level.
             if switching and frontier * alpha >= outside:
                 outside = list_outside(forest)
                 frontier, reached = grow_bottom_up(columns, matching, forest, outside, counts)
@@ -250,12 +276,14 @@ def run_phases(
                 frontier, reached = grow_top_down(rows, matching, forest, frontier, counts)
             outside -= reached
             flip_frontier(forest, frontier)
+        # Augment along the trees that found a free column.
         left = augment(matching, forest, free, size)
         counts[AUGMENTATIONS] += size - left
         if left == size:
             break
         size = left
         progress[0] = size
+        # Dissolve these trees, and graft what they held, or start again.
         dissolved, growing = dissolve(matching, forest)
         outside += dissolved
         if graft and (growing + size) * alpha > dissolved:
@@ -263,7 +291,7 @@ def run_phases(
             outside -= reached
             flip_frontier(forest, frontier)
         else:
-            plant(matching, forest, free, size)
+            start_trees(matching, forest, free, size)
             frontier = size
             outside = np.uint64(len(forest.parent))
     return True

@@ -1,12 +1,23 @@
-"""HKDW: Hopcroft and Karp's phases, each followed by searches of any length from the rows left free.
+"""HKDW: the phases of Hopcroft and Karp, each followed by searches of any length from the rows left free.
 
 Duff and Wiberg, "Implementations of O(n^(1/2) τ) assignment algorithms", ACM TOMS 14 (1988). The second set
-of searches, as in a phase of Pothen and Fan, saves phases where augmenting paths are of many lengths; the
-bound O(m sqrt(n)) stays.
+of searches is a phase of Pothen and Fan's algorithm. It saves phases where augmenting paths have many
+different lengths; the bound O(m sqrt(n)) stays.
 
-Departures: what a failed search of the second set proves to be out of reach is closed, and its root dropped
-(:mod:`.depth_first`); and these searches try edges backwards in every other phase, as Pothen and Fan's with
-fairness do.
+Departures:
+
+- A search of the second set that fails and is clean closes its columns and drops its root
+  (:mod:`.serial_pothen_fan`).
+- Searches of the second set read edges backwards in every other phase, as Pothen and Fan's do with fairness.
+
+Pseudo-code::
+
+    while there are free rows:
+        find layers; if no free column was reached: the matching is maximum
+        augment along a maximal set of disjoint shortest paths
+        for each row left free: search depth-first, at any length, and augment
+
+The invariants are those of :mod:`.serial_hopcroft_karp` and :mod:`.serial_pothen_fan`.
 """
 
 from __future__ import annotations
@@ -45,19 +56,22 @@ def run_phases(
     counts: Any,
     progress: Any,
 ) -> bool:
-    """Match the `size` free rows in the queue; return whether it was not stopped before that was done."""
+    """Match the `size` free rows in the queue; return whether the matching is maximum (False: stopped)."""
     number = ZERO
     backwards = False
     while size > ZERO:
+        # Layers; without a free column the matching is maximum.
         length, scans = find_layers(rows, matching, layers, size, stop)
         counts[ARC_SCANS] += scans
         counts[PHASES] += ONE
         if length == ZERO:
             return bool(relaxed_load(stop, 0) == 0)
+        # A maximal set of disjoint shortest paths.
         left, scans = augment_all(rows, matching, layers, size, length)
         counts[ARC_SCANS] += scans
         counts[AUGMENTATIONS] += size - left
         size = left
+        # Searches of any length from the rows left.
         if number + size >= closed(search):
             restart_stamps(search)
             number = ZERO

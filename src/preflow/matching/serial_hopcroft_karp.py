@@ -1,7 +1,28 @@
-"""Hopcroft and Karp's algorithm (1973): phases of shortest augmenting paths, O(m sqrt(n)).
+"""Hopcroft and Karp's algorithm: phases of shortest augmenting paths, O(m sqrt(n)).
 
-Each phase layers the rows by breadth-first search from all free ones, then augments along a maximal set of
-disjoint shortest paths, found depth first without recursion.
+Hopcroft and Karp, "An n^(5/2) algorithm for maximum matchings in bipartite graphs" (1973).
+
+Definitions. The *layer* of a column is the number of columns on a shortest alternating path from a free row
+up to it. A *phase* computes layers up to the first free columns, then augments along a maximal set of
+disjoint shortest paths. Layers are stored for columns and not for the rows matched with them: an edge then
+leads to its layer directly, and the value can be prefetched.
+
+Invariants of a phase:
+
+- Matched columns of layer d are reached through a row whose column has layer d - 1, or through a free row if
+  d = 1.
+- A search takes each column at most once, whether the column led nowhere or is on a path that augmented.
+- After a phase the shortest augmenting path is longer than before.
+
+Pseudo-code::
+
+    queue = free rows
+    while there are free rows:
+        find_layers: breadth-first from the queue, up to the first free column
+        if no free column was reached: the matching is maximum
+        augment_all: for each free row r:
+            depth-first, without recursion, from layer to layer to a free column
+            if found: augment along the path; else keep r for the next phase
 """
 
 from __future__ import annotations
@@ -23,9 +44,9 @@ from .queue_prefetch import prefetch_queued
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
-#: Layer of columns that a search has taken in this phase.
+#: The layer of a column that a search of this phase has taken.
 TAKEN = ZERO
-#: Phases that look at few edges each end when they have looked at so many times as many as one may.
+#: Phases end when all of them together have read this many times the edges that a single one may.
 PHASES_WORTH = np.uint64(8)
 
 
@@ -40,8 +61,8 @@ class Layers(NamedTuple):
     Attributes
     ----------
     layer : ndarray, shape (num_columns,)
-        How many columns an alternating path from a free row has up to this one. TAKEN; `free` for free
-        columns; the largest number for matched ones that were not reached.
+        The layer of every column; TAKEN; ``unreached - 1`` for free columns; ``unreached`` for matched
+        columns that were not reached.
     queue : ndarray, shape (num_rows,)
         Rows in the order in which they were reached, the free ones first.
     position, path : ndarray, shape (num_rows,)
@@ -55,30 +76,32 @@ class Layers(NamedTuple):
 
 
 def make_layers(num_rows: int, num_columns: int, dtype: Any) -> Layers:
-    """Return room for the layers; `queue` is to begin with the free rows."""
+    """Return room for the layers; the caller fills the beginning of `queue` with the free rows."""
     queue, position, path = (np.empty(num_rows, dtype=dtype) for _ in range(3))
     return Layers(np.empty(num_columns, dtype=dtype), queue, position, path)
 
 
 @kernel
 def unreached(layers: Layers) -> Any:
-    """Return the layer of matched columns that were not reached; one less is that of free columns."""
+    """Return the layer of matched columns that were not reached; free columns have one less."""
     return NONE >> np.uint64(64 - 8 * layers.layer.itemsize)
 
 
 @kernel
 def find_layers(rows: Adjacency, matching: Matching, layers: Layers, size: Any, stop: Any) -> tuple[Any, Any]:
-    """Layer the columns from the `size` free rows that begin the queue, up to the first free columns.
+    """Compute layers from the `size` free rows that begin the queue, up to the first free columns.
 
-    Returns how many columns a shortest augmenting path has, 0 if there is none or the solve was asked to
-    stop, and how many edges were looked at.
+    Returns the number of columns of a shortest augmenting path, 0 if there is none or the solve was asked to
+    stop, and the number of edges that were read.
     """
     num_rows = np.uint64(len(matching.row_match))
     layer, queue = layers.layer, layers.queue
     new = unreached(layers)
     free = new - ONE
+    # Mark matched columns as not reached.
     for i in range(np.uint64(len(layer))):
         layer[i] = new if np.uint64(matching.column_match[i]) < num_rows else free
+    # Breadth-first search, one layer at a time.
     begin, end = ZERO, size
     depth, scans = ZERO, ZERO
     while begin < end:
@@ -116,18 +139,18 @@ def augment_layered(
 ) -> tuple[bool, Any]:
     """Augment along a path of `length` columns from a free row, if one is left.
 
-    No column is taken twice in a phase, be it that it leads nowhere or that it is on a path that augmented.
-    Returns whether there was a path, and how many edges were looked at.
+    Returns whether there was a path, and the number of edges that were read.
     """
     layer, position, path = layers.layer, layers.position, layers.path
     free = unreached(layers) - ONE
     path[ZERO] = root
     position[ZERO] = rows.first[root]
     depth, scans = ZERO, ZERO
+    # Depth-first search: go down to an unused column of the next layer, or back up.
     while True:
         r = np.uint64(path[depth])
         e, end = np.uint64(position[depth]), np.uint64(rows.first[r + ONE])
-        # The last column of a path is free, the others are of one layer each.
+        # The last column of a path is free; the others have one layer each.
         wanted = free if depth + ONE == length else depth + ONE
         scans -= e
         while e < end and np.uint64(layer[rows.neighbour[e]]) != wanted:
@@ -164,7 +187,7 @@ def augment_all(
 ) -> tuple[Any, Any]:
     """Augment along a maximal set of disjoint paths of `length` columns from the first rows of the queue.
 
-    Returns how many free rows are left there, and how many edges were looked at.
+    Returns the number of free rows that are left in the queue, and the number of edges that were read.
     """
     left, scans = ZERO, ZERO
     for k in range(size):
@@ -189,19 +212,21 @@ def run_phases(
     counts: Any,
     progress: Any,
 ) -> Any:
-    """Match the `size` free rows that begin the queue; return how many are left for which paths may exist.
+    """Match the `size` free rows that begin the queue; return how many are left from which paths may exist.
 
-    None are left unless `stop` is raised, or a phase after the first looks at more than `scan_limit` edges,
-    or all phases so far at more than PHASES_WORTH times as many.
+    None are left unless `stop` is raised, or a phase after the first reads more than `scan_limit` edges, or
+    all phases so far have read more than PHASES_WORTH times `scan_limit`.
     """
     phase, total = ZERO, ZERO
     while size > ZERO and relaxed_load(stop, 0) == 0:
+        # Layers; without a free column the matching is maximum.
         length, scans = find_layers(rows, matching, layers, size, stop)
         phase += ONE
         counts[PHASES] += ONE
         if length == ZERO:
             counts[ARC_SCANS] += scans
             return ZERO if relaxed_load(stop, 0) == 0 else size
+        # A maximal set of disjoint shortest paths.
         left, more = augment_all(rows, matching, layers, size, length)
         scans += more
         counts[ARC_SCANS] += scans
@@ -230,7 +255,7 @@ def solve(graph: BipartiteGraph, matching: Matching, options: HopcroftKarpOption
 
 
 def solve_within(graph: BipartiteGraph, matching: Matching, scan_limit: Any, control: Control) -> int:
-    """Do the same until phases are not worth it: see :func:`run_phases`.
+    """Run phases as long as they are worth it: see :func:`run_phases`.
 
     Returns the number of free rows from which there may still be augmenting paths.
     """

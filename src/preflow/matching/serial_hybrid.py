@@ -1,9 +1,9 @@
-"""Hopcroft and Karp's phases while they are cheap, push-relabel for what they leave.
+"""Hopcroft and Karp's phases while they are cheap, then push-relabel for the rows that are left.
 
-From a cheap matching of a mesh such as a Delaunay graph, almost all augmenting paths are short: each phase
-looks at fewer edges than the one before, and Hopcroft and Karp's algorithm is several times as fast as
-push-relabel. On grids that two colours suffice for, and on random graphs, every phase looks at most edges,
-and there are dozens of them. Which it is shows in the first phases (docs/performance.md).
+preflow's own combination. From a cheap matching of a mesh, such as a Delaunay graph, almost all augmenting
+paths are short. Each phase reads fewer edges than the one before, and Hopcroft and Karp's algorithm is
+several times as fast as push-relabel. On grids with two colours and on random graphs every phase reads most
+edges, and there are dozens of phases. The first phases show which case it is.
 """
 
 from __future__ import annotations
@@ -27,10 +27,11 @@ class HybridOptions:
     Attributes
     ----------
     scan_share : float
-        A phase after the first that looks at more than this share of the edges is the last one, and so is one
-        after which all have looked at eight times as many.
+        The phases end with the first one, after phase 1, that reads more than this share of the edges, or
+        when all phases together have read more than eight times that share.
     relabel_period : float
-        That of push-relabel, which starts with low labels and leaves rows to trees where it stalls.
+        Option of push-relabel, which starts with low labels and leaves the last rows to trees where it
+        stalls.
     """
 
     scan_share: float = 0.55
@@ -56,7 +57,7 @@ def solve(graph: BipartiteGraph, matching: Matching, options: HybridOptions, con
     left = solve_within(graph, matching, limit(options.scan_share * graph.num_edges), control)
     if left == 0 or control.stopped:
         return left == 0
-    control.remarks.append(f"its phases grew costly with {left:,} rows left, which push-relabel took")
+    control.remarks.append(f"phases became costly with {left:,} rows left, which push-relabel matched")
     pushes = PushRelabelOptions(
         relabel_period=options.relabel_period,
         initial_labels="one",

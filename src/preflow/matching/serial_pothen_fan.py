@@ -1,12 +1,35 @@
-"""Pothen and Fan's algorithm with fairness: phases of depth-first searches.
+"""Pothen and Fan's algorithm with fairness: phases of depth-first searches with lookahead.
 
-Pothen and Fan, "Computing the block triangular form of a sparse matrix", ACM TOMS 16 (1990); fairness: Duff,
+Pothen and Fan, "Computing the block triangular form of a sparse matrix", ACM TOMS 16 (1990). Fairness: Duff,
 Kaya and Uçar, "Design, implementation, and analysis of maximum transversal algorithms", ACM TOMS 38 (2011).
-A phase searches from every free row; the searches of a phase share no column. With fairness every other phase
-tries the edges of each row backwards, since long runs in one direction are where depth-first search is slow.
 
-Departure: a search that saw all that its root can reach closes that for good (:mod:`.depth_first`), so
-rows that cannot be matched cost O(m) together, not O(m) a phase.
+Definitions. A *phase* searches from every free row; the searches of a phase have no column in common.
+*Lookahead* reads the edges of a row for a free column before any edge is followed. *Fairness* reads the edges
+of each row backwards in every other phase: depth-first search is slow on long runs in one direction. A column
+is *closed* when no augmenting path can enter it any more.
+
+Invariants:
+
+- The stamp of a column is the number of the last search that took it, so a column is searched once a phase.
+- Matched columns stay matched, so the lookahead of a row continues where it stopped: O(m) over the whole
+  solve.
+- A search that fails without meeting a column of another search of its phase (it is *clean*) has seen
+  everything that its root can reach. That is the "Hungarian tree" of the textbooks: no augmenting path ever
+  enters it.
+
+Departure: the columns of a clean search that fails are closed, and its root is dropped. So rows that cannot
+be matched cost O(m) together, and not O(m) a phase.
+
+Pseudo-code::
+
+    while there are free rows:
+        for each free row:
+            depth-first from the row r on top of the stack:
+                look ahead for a free column of r; if there is one: augment along the stack
+                else follow the next edge of r to a column not taken in this phase
+                if there is none: remove r from the stack
+            if it failed: close its columns and drop its root if it was clean, else keep the root
+        turn the direction of reading edges (fairness)
 """
 
 from __future__ import annotations
@@ -36,7 +59,7 @@ class PothenFanOptions:
     Attributes
     ----------
     fairness : bool
-        Let every other phase try the edges of each row backwards.
+        Read the edges of each row backwards in every other phase.
     """
 
     fairness: bool = True
@@ -46,18 +69,18 @@ class PothenFanOptions:
 
 
 class Search(NamedTuple):
-    """What the searches of a solve keep.
+    """The state of the searches of a solve.
 
     Attributes
     ----------
     look : ndarray, shape (num_rows,)
-        Where the lookahead of every row goes on.
+        The edge at which the lookahead of every row continues.
     position, path : ndarray, shape (num_rows + 1,)
-        The rows on the stack, and for each how many edges it has tried, or the edge to a free column.
+        The rows on the stack, and for each the number of edges it has tried, or the edge to a free column.
     stamp : ndarray, shape (num_columns,)
-        Number of the last search that took a column, the largest number if it is closed.
+        Number of the last search that took a column; the largest number if it is closed.
     tree : ndarray, shape (num_columns,)
-        Columns that the current search took.
+        Columns that the current search has taken.
     """
 
     look: NDArray[Any]
@@ -68,7 +91,7 @@ class Search(NamedTuple):
 
 
 def make_search(rows: Adjacency, num_columns: int) -> Search:
-    """Return the state before the first search, which is number 1."""
+    """Return the state before the first search, which has number 1."""
     num_rows, dtype = len(rows.first) - 1, rows.first.dtype
     return Search(
         look=rows.first[:-1].copy(),
@@ -87,7 +110,7 @@ def closed(search: Search) -> Any:
 
 @kernel
 def restart_stamps(search: Search) -> None:
-    """Forget all searches, but not which columns are closed: before their numbers run out."""
+    """Clear the stamps of all columns that are not closed, before the numbers of searches run out."""
     never = closed(search)
     for c in range(np.uint64(len(search.stamp))):
         if np.uint64(search.stamp[c]) != never:
@@ -106,12 +129,13 @@ def augment_from(
     root : free row
     number : number of this search
     before : number of the last search before this phase
-    backwards : try the edges of each row from the last to the first
+    backwards : read the edges of each row from the last to the first
 
     Returns
     -------
     found, clean, scans
-        `clean` says that a search that failed met no column of another search of its phase.
+        `clean` says of a search that failed that it met no column of another search of its phase; `scans` is
+        the number of edges read.
     """
     num_rows = np.uint64(len(matching.row_match))
     row_match, column_match = matching.row_match, matching.column_match
@@ -128,6 +152,7 @@ def augment_from(
         r = np.uint64(path[depth])
         first, end = np.uint64(rows.first[r]), np.uint64(rows.first[r + ONE])
         if entered:
+            # Look ahead for a free column of a row that was just reached.
             e = np.uint64(look[r])
             while e < end and np.uint64(column_match[rows.neighbour[e]]) < num_rows:
                 e += ONE
@@ -138,6 +163,7 @@ def augment_from(
                 found = True
                 break
             position[depth] = 0
+        # Follow the next edge to a column that no search of this phase has taken.
         tried = np.uint64(position[depth])
         start = tried
         entered = False
@@ -157,11 +183,13 @@ def augment_from(
             if mark != number and mark != never:
                 clean = False
         scans += tried - start
+        # No edge is left: remove the row from the stack.
         if not entered:
             if depth == ZERO:
                 break
             depth -= ONE
     if found:
+        # Augment along the stack, from the free column up to the root.
         c = np.uint64(rows.neighbour[position[depth]])
         while True:
             r = np.uint64(path[depth])
@@ -173,6 +201,7 @@ def augment_from(
             depth -= ONE
             c = previous
     elif clean:
+        # A clean search that failed: close its columns.
         for k in range(taken):
             stamp[search.tree[k]] = never
     return found, clean, scans
@@ -190,10 +219,11 @@ def run_phases(
     counts: Any,
     progress: Any,
 ) -> bool:
-    """Match the `size` rows in `free`; return whether it was not stopped before the matching was maximum."""
+    """Match the `size` rows in `free`; return whether the matching is maximum (False: stopped before)."""
     number = ZERO
     backwards = False
     while size > ZERO:
+        # Search numbers must stay below the stamp of closed columns.
         if number + size >= closed(search):
             restart_stamps(search)
             number = ZERO

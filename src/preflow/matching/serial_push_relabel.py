@@ -1,23 +1,47 @@
 """Push-relabel for bipartite matching, first in first out.
 
 Deveci, Kaya, Uçar and Çatalyürek, "A push-relabel-based maximum cardinality bipartite matching algorithm on
-GPUs" (2013), Algorithms 1 and 2; Goldberg and Kennedy (1997); Kaya, Langguth, Manne and Uçar (2013). An
-active (free) vertex takes the lowest of its neighbours from whoever has it. A global relabel is due after k
-(m + n) pushes.
+GPUs" (2013), Algorithms 1 and 2; Goldberg and Kennedy (1997); Kaya, Langguth, Manne and Uçar (2013).
+
+Definitions. A row is *active* if it is free and has edges. The *label* of a column is a lower bound on the
+number of columns left on an alternating path from it to a free column. A *push* matches an active row with
+its lowest column and makes the row that had this column active. A column is *dead* if its label says that no
+free column can be reached. A *gap* is a level, below some label, that no column has: all columns above it are
+dead.
+
+Invariants:
+
+- Labels never fall, free columns have label 0.
+- The label of a column is at most one more than the label of any other column of its row.
+- A row is active, matched, or given up because all of its columns are dead.
 
 Departures:
 
-- Rows are active here and push to columns, as matrices come by rows. A row's label is one more than that of
-  its lowest column, so only columns have labels, and these count columns on the way to a free one.
-- A column that was pushed to is raised above the *second* lowest column of its new row, the highest label
-  that is still valid (Goldberg and Kennedy's double push), instead of by 2.
+- Rows are active and push to columns, since matrices come by rows. The label of a row would be one more than
+  that of its lowest column, so only columns have labels.
+- A push raises the column above the *second* lowest column of its new row, the highest label that is still
+  valid (the double push of Goldberg and Kennedy), instead of by 2.
 - ``initial_labels="one"`` starts without a global relabel. From a good initial matching labels then stay low
   (3.7 on average and 8 at most on a Delaunay graph of a million vertices), no row pushes far, and most solves
-  need no transposed graph. A global relabel raises all labels to distances, and rows that compete for a free
-  column then have to raise all that surround it.
-- ``stalled="trees"`` hands the last rows over to trees (:mod:`.multicore_multi_source_bfs`) where they push
-  for long, as on permuted tridiagonal matrices.
-- The rows of columns are updated in the end only.
+  need no transposed graph. A global relabel raises all labels to distances; rows that compete for a free
+  column then have to raise all columns around it.
+- ``stalled="trees"`` leaves the last rows to the trees of :mod:`.multicore_multi_source_bfs` where pushes
+  take long, as on permuted tridiagonal matrices.
+- The columns of rows are filled in at the end of a phase of pushes.
+
+Pseudo-code::
+
+    queue = active rows
+    labels: exact distances (global relabel), or 0 for free and 1 for matched columns
+    while there are active rows:
+        repeat until no row is active, or k (rows + columns) pushes are made, or pushes have stalled:
+            take the first row r of the queue
+            find its columns with the lowest and the second lowest label
+            if the lowest is dead: give r up
+            push r to the lowest column c; queue the row that had c
+            label of c = label of the second lowest + 1
+            if the old level of c is empty now: columns above it are dead
+        global relabel, or leave the rest to trees
 """
 
 from __future__ import annotations
@@ -51,17 +75,19 @@ from .queue_prefetch import AHEAD_NEIGHBOURS, AHEAD_RANGE, AHEAD_VALUES, MOST_VA
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
 TWO, THREE = np.uint64(2), np.uint64(3)
-#: A gap is closed by a pass over all columns, at most once in a number of pushes of this share of them.
+#: Closing a gap is a pass over all columns; it is done at most once in num_columns >> GAP_SHIFT pushes.
 GAP_SHIFT = np.uint64(2)
-#: Whether pushes have stalled is looked at after so many of this share of the columns, and so many for each
-#: active row. They have if at this rate the active rows would take more pushes than this share of the edges:
-#: on random graphs and meshes it is 0.03 to 0.06 m for m edges, on permuted tridiagonal matrices over 0.2 m.
+#: Whether pushes have stalled is tested after num_columns >> STALL_SHIFT pushes, and at least STALL_PUSHES
+#: for each active row. They have if at the current rate the active rows would take more pushes than one in
+#: STALLED_SHARE of the number m of edges: random graphs and meshes take 0.03 to 0.06 m, permuted tridiagonal
+#: matrices over 0.2 m.
 STALL_SHIFT = np.uint64(1)
 STALL_PUSHES = np.uint64(4)
 STALLED_SHARE = np.uint64(8)
-#: Rows of at most so many columns have all of them asked for to be written, where threads share them: one is,
-#: and a compare-and-swap that waits for other caches to give up a line holds up all that follows. On 16 cores
-#: pushes on Erdos-Renyi graphs take 0.6 of the time. Hubs would go from cache to cache.
+#: Where threads share labels, the columns of a row with at most this many are prefetched for writing: one of
+#: them is written, and a compare-and-swap that waits for another cache to release a line delays everything
+#: after it. On 16 cores this takes pushes on Erdos-Renyi graphs to 0.6 of their time. The lines of hubs would
+#: move from cache to cache.
 MOST_WRITTEN = np.uint64(8)
 
 
@@ -72,14 +98,14 @@ class PushRelabelOptions:
     Attributes
     ----------
     relabel_period : float
-        A global relabel is due after ``relabel_period * (rows + columns)`` pushes: k of the papers.
+        A global relabel runs after every ``relabel_period * (rows + columns)`` pushes: k in the papers.
     gap : bool
-        Give up on all columns above an empty level.
+        Declare all columns above an empty level dead.
     initial_labels : {"exact", "one"}
-        Start with a global relabel, or with label 1 at every matched column.
+        Start with a global relabel, or with label 1 for every matched column.
     stalled : {"push", "relabel", "trees"}
-        What follows where few rows got free columns in the last pushes: more of them, a global relabel, or
-        the trees of `multicore-multi-source-bfs`, which then follow also where a global relabel falls due.
+        What follows when the last pushes matched few rows: more pushes, a global relabel, or the trees of
+        `multicore-multi-source-bfs`. With "trees" these also replace every later global relabel.
     """
 
     relabel_period: float = 0.5
@@ -95,17 +121,17 @@ class PushRelabelOptions:
 
 
 class State(NamedTuple):
-    """What push-relabel keeps beside the matching.
+    """The state besides the matching.
 
     Attributes
     ----------
     label : ndarray, shape (num_columns,)
-        A lower bound on how many columns are left on the way to a free one, 0 for a free one; more than
-        there are columns: none can be reached.
+        A lower bound on the number of columns left on an alternating path to a free one: 0 for a free column;
+        more than there are columns if none can be reached.
     population : ndarray, shape (num_columns + 2,)
         Number of columns of each label.
     queue : ndarray, shape (num_rows,)
-        Active rows, a ring.
+        Active rows, a ring buffer.
     order : ndarray, shape (num_columns,)
         Columns in the order in which a global relabel finds them.
     """
@@ -129,12 +155,13 @@ def label_with_one(matching: Matching, state: State) -> None:
 
 @kernel
 def global_relabel(columns: Adjacency, matching: Matching, state: State) -> None:
-    """Set all labels to exact distances by a search from the free columns, given all rows' columns."""
+    """Set all labels to exact distances by a breadth-first search from the free columns."""
     num_rows, num_columns = np.uint64(len(matching.row_match)), np.uint64(len(state.label))
     label, order, row_match = state.label, state.order, matching.row_match
     dead = num_columns + ONE
     state.population[:] = 0
     end = ZERO
+    # Free columns get label 0 and start the search; all others are dead until they are reached.
     for v in range(num_columns):
         label[v] = dead
         if np.uint64(matching.column_match[v]) >= num_rows:
@@ -142,6 +169,7 @@ def global_relabel(columns: Adjacency, matching: Matching, state: State) -> None
             order[end] = v
             end += ONE
     state.population[ZERO] = end
+    # Breadth-first search backwards: column, its rows, their columns.
     k = ZERO
     while k < end:
         prefetch_queued(columns, row_match, order, k, end)
@@ -159,7 +187,7 @@ def global_relabel(columns: Adjacency, matching: Matching, state: State) -> None
 
 @kernel
 def close_gap(state: State, level: Any) -> Any:
-    """Declare all columns above an empty level dead; return how many that were."""
+    """Declare all columns above an empty level dead; return their number."""
     dead = np.uint64(len(state.label)) + ONE
     closed = ZERO
     for c in range(np.uint64(len(state.label))):
@@ -173,7 +201,7 @@ def close_gap(state: State, level: Any) -> Any:
 
 @kernel
 def place(position: Any, end: Any, capacity: Any) -> Any:
-    """Return where in the ring that ends at `end` a position is that may be past that."""
+    """Return the index of a position, which may be past the end, in the ring buffer that ends at `end`."""
     return position - capacity if position >= end else position
 
 
@@ -181,10 +209,10 @@ def place(position: Any, end: Any, capacity: Any) -> Any:
 def prefetch_active(
     rows: Adjacency, values: Any, queue: Any, begin: Any, size: Any, end: Any, capacity: Any, shared: bool
 ) -> None:
-    """Ask for what the rows ahead in a ring of `size` rows will need, `values` of columns last.
+    """Prefetch for the next rows in a ring buffer of `size` rows: ranges, columns, `values` of columns.
 
-    The fewer rows there are, the less far it looks ahead: the last few make a third of all pushes. Values
-    that are `shared` with other threads are asked for to be written, of rows with few columns.
+    With fewer rows it prefetches less far ahead: the last few rows make a third of all pushes. Values that
+    are `shared` with other threads are prefetched for writing, for rows with few columns.
     """
     last = size - ONE
     in_range, neighbours, in_values = AHEAD_RANGE, AHEAD_NEIGHBOURS, AHEAD_VALUES
@@ -205,14 +233,14 @@ def prefetch_active(
 
 @kernel
 def pushes_until_look(num_columns: Any, size: Any) -> Any:
-    """Return after how many more pushes to look whether they have stalled, from so many active rows on."""
+    """Return the number of pushes until the next test for a stall, when `size` rows are active."""
     return max(num_columns >> STALL_SHIFT, STALL_PUSHES * size)
 
 
 @kernel
 def have_stalled(pushes: Any, size_then: Any, size: Any, num_edges: Any) -> bool:
-    """Whether the active rows would take long, if so many pushes have left `size` of `size_then`."""
-    to_come = float(pushes) * float(size)  # times what has become inactive; too large for integers
+    """Whether the active rows would take long at the rate at which `pushes` left `size` of `size_then`."""
+    to_come = float(pushes) * float(size)  # in floats: the product may not fit an integer
     return bool(to_come * float(STALLED_SHARE) > float(size_then - size) * float(num_edges))
 
 
@@ -230,9 +258,10 @@ def push_until(
     counts: Any,
     progress: Any,
 ) -> tuple[Any, Any]:
-    """Push until no row is active, a global relabel is due or `stop` is raised.
+    """Push until no row is active, a global relabel is due, pushes have stalled, or `stop` is raised.
 
-    Takes and returns where the queue begins and how many rows are in it. Without free columns none is active.
+    Takes and returns the beginning of the queue and the number of rows in it. Without free columns no row is
+    active.
     """
     num_columns = np.uint64(len(state.label))
     label, queue, population = state.label, state.queue, state.population
@@ -244,11 +273,13 @@ def push_until(
     if population[ZERO] == 0:
         size = ZERO
     while size > ZERO and pushes < push_limit and relaxed_load(stop, 0) == 0:
+        # Take the first row of the queue.
         if size > ONE:
             prefetch_active(rows, label, queue, begin, size, capacity, capacity, False)
         r = np.uint64(queue[begin])
         begin = place(begin + ONE, capacity, capacity)
         size -= ONE
+        # Find its columns with the lowest and the second lowest label.
         lowest, second, chosen = dead, dead, ZERO
         first, end = np.uint64(rows.first[r]), np.uint64(rows.first[r + ONE])
         e = first
@@ -264,17 +295,20 @@ def push_until(
                     break
             elif h < second:
                 second = h
+        # Without a living column the row is given up.
         scans += e - first
         if lowest == dead:
             continue
+        # Push; the row that had the column becomes active.
         pushes += ONE
         if lowest == ZERO:
             counts[AUGMENTATIONS] += ONE
-            second = ZERO  # the others may not have been looked at
+            second = ZERO  # the other columns may not have been read
         else:
             queue[place(begin + size, capacity, capacity)] = matching.column_match[chosen]
             size += ONE
         matching.column_match[chosen] = r
+        # Relabel the column, and close the gap that this may have left.
         raised = min(second + ONE, dead)
         label[chosen] = raised
         population[raised] += 1
@@ -287,6 +321,7 @@ def push_until(
                 next_gap = pushes + (num_columns >> GAP_SHIFT)
                 counts[GAP_VERTICES] += close_gap(state, lowest)
         progress[0] = size
+        # Test whether pushes have stalled.
         if stalls and pushes >= next_look:
             if have_stalled(pushes - looked, size_then, size, len(rows.neighbour)):
                 break
@@ -299,7 +334,7 @@ def push_until(
 
 
 def grow_trees(graph: BipartiteGraph, matching: Matching, left: int, control: Control) -> bool:
-    """Match what can be of the `left` rows by trees; return whether the matching is maximum."""
+    """Match the `left` rows by trees, as far as possible; return whether the matching is maximum."""
     control.remarks.append(f"trees took the last {left:,} rows")
     options = multicore_multi_source_bfs.MulticoreMultiSourceBfsOptions()
     return multicore_multi_source_bfs.solve(graph, matching, options, control)

@@ -1,8 +1,14 @@
-"""Rounds of a team: each takes items from one list and makes another, and ends at a barrier.
+"""Rounds of several threads: each round takes items from one list, appends to the next, and ends at a
+barrier.
 
-A thread takes a few items at once by a fetch-and-add, and appends through a buffer of its own
-(parallel/worklist.py). Counters are three sets that take turns, since a thread that is late may still read
-those of the last round while others count this one; each round resets the set of the next.
+A thread takes a few items at a time by one fetch-and-add, and appends through its own buffer
+(parallel/worklist.py). Each round has a set of shared counters. There are three sets, used in turn: a late
+thread may still read the set of the last round while others count in this one, and the third is reset for the
+next round.
+
+Two phrases in the docstrings of this folder: a *collective* function is called by all threads at the same
+point and contains a barrier; a function for *one thread's share* is called by all threads, does its part of
+the work, and has no barrier.
 """
 
 from __future__ import annotations
@@ -21,19 +27,19 @@ from ..solving.run import Control
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
 THREE = np.uint64(3)
-#: Items that a thread takes at once, at most, and about how many times each thread comes for some: the work
-#: that an item makes varies much.
+#: A thread takes at most MOST_ITEMS items at a time, and so few that it comes about TURNS times a round: the
+#: work of an item varies much.
 MOST_ITEMS = np.uint64(64)
 TURNS = np.uint64(64)
-#: Positions in a round's set of ``shared``: items taken, what the threads count together, whether to stop,
-#: and what one thread tells the others.
-TAKEN, AMOUNT, STOPPED, TOLD = ZERO, PADDING, PADDING + ONE, PADDING + np.uint64(2)
+#: Positions in a round's set of ``shared``: number of items taken; sum of the threads' amounts; whether to
+#: stop; a value that one thread publishes to the others.
+TAKEN, AMOUNT, STOPPED, BROADCAST = ZERO, PADDING, PADDING + ONE, PADDING + np.uint64(2)
 #: Entries of a set.
 SET = np.uint64(2) * PADDING
 
 
 class Rounds(NamedTuple):
-    """What the threads of a team share to work in rounds.
+    """The state that the threads of a solve share to work in rounds.
 
     Attributes
     ----------
@@ -43,7 +49,7 @@ class Rounds(NamedTuple):
         The counters of three rounds.
     barrier, stop, counts, progress : ndarray
     delays : ndarray of uint64, or None
-        For stress tests, see parallel/delays.py.
+        Random delays for stress tests, see parallel/delays.py.
     """
 
     num_threads: Any
@@ -57,7 +63,7 @@ class Rounds(NamedTuple):
 
 
 def make_rounds(control: Control, dtype: Any) -> Rounds:
-    """Return the state before round 0, for lists of `dtype`."""
+    """Return the state before round 0, for lists of dtype `dtype`."""
     return Rounds(
         num_threads=np.uint64(control.threads),
         worklist=make_worklist(control.threads, dtype),
@@ -77,40 +83,42 @@ def should_stop(rounds: Rounds) -> bool:
 
 
 @kernel
-def set_of(number: Any) -> Any:
-    """Return where the counters of a round are."""
+def counters_of(number: Any) -> Any:
+    """Return the position of a round's set of counters."""
     return (number % THREE) * SET
 
 
 @kernel
 def start_round(rounds: Rounds, thread: Any, number: Any) -> None:
-    """Reset the counters that the next round will use."""
+    """Reset the counters of the next round."""
     if thread == ZERO:
         begin_phase(rounds.worklist, number)
-        following = set_of(number + ONE)
+        following = counters_of(number + ONE)
         relaxed_store(rounds.shared, following + TAKEN, 0)
         relaxed_store(rounds.shared, following + AMOUNT, 0)
         relaxed_store(rounds.shared, following + STOPPED, 0)
 
 
 @kernel
-def take(rounds: Rounds, number: Any, size: Any) -> tuple[Any, Any]:
-    """Return the begin and end of some of a round's `size` items that no other thread takes.
+def take_items(rounds: Rounds, number: Any, size: Any) -> tuple[Any, Any]:
+    """Return the begin and the end of a range of a round's `size` items that belongs to this thread alone.
 
-    None are left if the solve is to stop.
+    The range is empty when all items are taken, or when the solve is to stop.
     """
     if should_stop(rounds):
         return size, size
     count = min(MOST_ITEMS, size // (TURNS * rounds.num_threads) + ONE)
-    begin = np.uint64(fetch_add(rounds.shared, set_of(number) + TAKEN, count))
+    begin = np.uint64(fetch_add(rounds.shared, counters_of(number) + TAKEN, count))
     if begin >= size:
         return size, size
     return begin, min(begin + count, size)
 
 
 @kernel
-def keep(rounds: Rounds, thread: Any, number: Any, items: Any, base: Any, waiting: Any, item: Any) -> Any:
-    """Append to the list that begins at ``items[base]``; return how many items wait in the buffer."""
+def append_item(
+    rounds: Rounds, thread: Any, number: Any, items: Any, base: Any, waiting: Any, item: Any
+) -> Any:
+    """Append to the list that begins at ``items[base]``; return the number of items in the buffer."""
     return append(rounds.worklist, number, items, base, thread, waiting, item)
 
 
@@ -118,16 +126,16 @@ def keep(rounds: Rounds, thread: Any, number: Any, items: Any, base: Any, waitin
 def end_round(
     rounds: Rounds, thread: Any, number: Any, items: Any, base: Any, waiting: Any, amount: Any
 ) -> tuple[bool, Any, Any]:
-    """Meet the others.
+    """Write out the buffer and wait for the other threads. Collective.
 
     Returns
     -------
     go_on, size, total
-        False if the solve is to stop, the same for all threads; how many items the round appended, and the
-        sum of all amounts.
+        False if the solve is to stop, the same for all threads; the number of items that the round appended;
+        the sum of the `amount` of all threads.
     """
     flush(rounds.worklist, number, items, base, thread, waiting)
-    at = set_of(number)
+    at = counters_of(number)
     if amount > ZERO:
         fetch_add(rounds.shared, at + AMOUNT, amount)
     if should_stop(rounds):

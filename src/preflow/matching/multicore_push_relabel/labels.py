@@ -14,7 +14,7 @@ from ...stats import GAP_VERTICES
 from ..match_arrays import Matching
 from ..packed_columns import HALF, NOBODY, Packed, dead_label, last_level, unpack
 from ..packed_search import search
-from ..thread_rounds import Rounds, end_round, keep, start_round
+from ..thread_rounds import Rounds, append_item, end_round, start_round
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -44,7 +44,7 @@ def global_relabel(
     while c < end:
         mate = packed.words[c] & NOBODY
         if mate == NOBODY:
-            waiting = keep(rounds, thread, number, packed.order, ZERO, waiting, c)
+            waiting = append_item(rounds, thread, number, packed.order, ZERO, waiting, c)
             free += ONE
         else:
             packed.words[c] = dead << HALF | mate

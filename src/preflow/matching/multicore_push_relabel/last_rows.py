@@ -35,7 +35,7 @@ from ...stats import ARC_SCANS, AUGMENTATIONS, PHASES
 from ..match_arrays import NONE, Matching
 from ..packed_columns import HALF, NOBODY, Packed, dead_label
 from ..queue_prefetch import MOST_VALUES
-from ..thread_rounds import Rounds, end_round, keep, start_round
+from ..thread_rounds import Rounds, append_item, end_round, start_round
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -166,7 +166,7 @@ def forget_labels(
         if mate != NOBODY:
             row_trees.words[mate] = c
         elif columns.first[c] < columns.first[c + ONE]:
-            waiting = keep(rounds, thread, number, column_trees.roots, ZERO, waiting, c)
+            waiting = append_item(rounds, thread, number, column_trees.roots, ZERO, waiting, c)
         c += ONE
     return waiting
 
@@ -185,7 +185,7 @@ def close_rows(packed: Packed, row_trees: Trees, rounds: Rounds, thread: Any, ba
 
 
 @kernel
-def plant(trees: Trees, rounds: Rounds, thread: Any, base: Any, size: Any) -> None:
+def start_trees(trees: Trees, rounds: Rounds, thread: Any, base: Any, size: Any) -> None:
     """Start a tree at each of `size` free vertices, one thread's share."""
     k, end = share_of(size, thread, rounds.num_threads)
     while k < end:
@@ -247,7 +247,7 @@ def keep_roots(
     while k < end:
         if trees.met[k] == OPEN:
             v = np.uint64(trees.roots[base + k])
-            waiting = keep(rounds, thread, number, trees.roots, other, waiting, v)
+            waiting = append_item(rounds, thread, number, trees.roots, other, waiting, v)
         k += ONE
     return end_round(rounds, thread, number, trees.roots, other, waiting, augmented)
 
@@ -368,7 +368,9 @@ def grow_from(
                 delay(rounds.delays, thread)
                 if compare_exchange(far.words, x, word, near_stamp + tree << HALF | partner):
                     far.link[x] = v
-                    waiting = keep(rounds, thread, number, near.order, base, waiting, tree << HALF | partner)
+                    waiting = append_item(
+                        rounds, thread, number, near.order, base, waiting, tree << HALF | partner
+                    )
                 continue
             other = stamp - side.far_stamp
         edge = v << HALF | x if side.is_rows else x << HALF | v
@@ -499,8 +501,8 @@ def match_from_both_sides(
             clear_stamps(column_trees, rounds, thread)
             row_stamp, column_stamp = ONE, ONE
             go_on = wait(rounds.barrier, rounds.num_threads)
-        plant(row_trees, rounds, thread, row_base, row_size)
-        plant(column_trees, rounds, thread, column_base, column_size)
+        start_trees(row_trees, rounds, thread, row_base, row_size)
+        start_trees(column_trees, rounds, thread, column_base, column_size)
         if not go_on or not wait(rounds.barrier, rounds.num_threads):
             return False, ZERO
         go_on, number = grow(

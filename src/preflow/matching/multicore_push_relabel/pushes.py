@@ -15,7 +15,7 @@ from ...parallel.team import share_of
 from ...stats import ARC_SCANS, AUGMENTATIONS, PUSHES, WAITS
 from ..packed_columns import HALF, NOBODY, Packed, dead_label, level_of
 from ..serial_push_relabel import place, prefetch_active
-from ..thread_rounds import Rounds, keep, should_stop
+from ..thread_rounds import Rounds, append_item, should_stop
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -173,7 +173,7 @@ def push_share(
     counts[thread, AUGMENTATIONS] += augmented
     waiting, other = ZERO, np.uint64(len(active)) // TWO - base
     while size > ZERO:
-        waiting = keep(rounds, thread, number, active, other, waiting, np.uint64(active[front]))
+        waiting = append_item(rounds, thread, number, active, other, waiting, np.uint64(active[front]))
         front = place(front + ONE, end, capacity)
         size -= ONE
     return waiting, pushes
