@@ -1,10 +1,28 @@
 """Disjoint breadth-first searches on many cores: P-DBFS.
 
 Azad, Halappanavar, Rajamanickam, Boman, Khan and Pothen, "Multithreaded algorithms for maximum matching in
-bipartite graphs", IPDPS 2012; :mod:`.disjoint` has what keeps the searches apart. A search grows one tree
-from one free row, column by column, until it takes a free one.
+bipartite graphs", IPDPS 2012. :mod:`.disjoint_searches` has the definitions and the invariants that keep the
+searches apart.
 
-Departure: a search that saw all that its root can reach closes that for good.
+A search grows one alternating tree from one free row, breadth-first, until it takes a free column.
+
+Departure: a clean search that fails closes its columns and drops its root.
+
+Pseudo-code, of each thread::
+
+    list the free rows as roots
+    while there are roots:
+        while the thread can take a root:
+            queue = [root]
+            for each row r of the queue, for each column c next to r that can be claimed:
+                parent of c = r
+                if c is free: augment along the parents; end the search
+                queue the row that c is matched with
+            if it failed: close its columns if it was clean, else keep the root for the next phase
+        barrier; if no search of the phase augmented: the matching is maximum
+
+The loop over phases is the same as in :mod:`.multicore_pothen_fan`, but for the search that it calls. They
+are two copies because a kernel of the compiled library cannot take a function as an argument.
 """
 
 from __future__ import annotations
@@ -45,7 +63,7 @@ class DisjointBfsOptions:
 
 @kernel
 def augment(matching: Matching, state: Disjoint, parent: Any, thread: Any, root: Any, c: Any) -> None:
-    """Match along the path from `root` to the free column `c`."""
+    """Augment along the path from `root` to the free column `c`."""
     while True:
         r = np.uint64(parent[c])
         previous = np.uint64(matching.row_match[r])
@@ -74,7 +92,7 @@ def augment_from(
     Returns
     -------
     found, clean
-        `clean` says that a search that failed met no column of another search of its phase.
+        `clean` says of a search that failed that it met no foreign column.
     """
     num_rows = np.uint64(len(matching.row_match))
     clean = True
@@ -90,6 +108,7 @@ def augment_from(
         while e < end:
             c = np.uint64(rows.neighbour[e])
             e += ONE
+            # Take the column, and augment if it is free.
             if claim(state, c, number, before):
                 parent[c] = r
                 delay(state.rounds.delays, thread)
@@ -104,6 +123,7 @@ def augment_from(
                 clean = False
         scans += e
     state.rounds.counts[thread, ARC_SCANS] += scans
+    # A clean search that failed: close its columns.
     while clean and size > ONE:
         size -= ONE
         close(state, np.uint64(matching.row_match[queue[thread, size]]))
@@ -122,6 +142,7 @@ def run_phases(
         before = numbers_before(state, thread, before, size)
         start_round(state.rounds, thread, phase)
         waiting, augmented = ZERO, ZERO
+        # Search from the roots that this thread takes.
         k, end = take_items(state.rounds, phase, size)
         while k < end and not should_stop(state.rounds):
             root = np.uint64(state.roots[base + k])
@@ -137,6 +158,7 @@ def run_phases(
                 )
             if k == end:
                 k, end = take_items(state.rounds, phase, size)
+        # End the phase.
         before += size
         base = num_rows - base
         go_on, size = end_phase(state, thread, phase, base, waiting, augmented)
@@ -155,7 +177,7 @@ def solve(graph: BipartiteGraph, matching: Matching, options: DisjointBfsOptions
     Notes
     -----
     O(n m) work. Memory of two indices a row and two a column, and of an index for each row of the largest
-    tree of each thread: room for all rows is reserved, but only what is used is ever touched.
+    tree of each thread: room for all rows is reserved, but pages that are not used take no memory.
     """
     state = make_disjoint(graph, control)
     dtype = state.roots.dtype

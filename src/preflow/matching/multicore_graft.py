@@ -1,5 +1,4 @@
-"""Tree grafting on many cores: breadth-first search from all free rows that keeps the trees of failed
-searches.
+"""Tree grafting on many cores: breadth-first search from all free rows that keeps trees of failed searches.
 
 Azad, Buluç and Pothen, "Computing maximum cardinality matchings in parallel on bipartite graphs via
 tree-grafting", IEEE TPDS 2016. :mod:`.serial_graft` has the definitions and the pseudo-code; here all threads

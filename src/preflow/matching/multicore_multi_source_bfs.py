@@ -1,8 +1,30 @@
 """Alternating trees from all free rows at once on many cores, with one augmenting path a tree.
 
-The algorithm of :mod:`.cuda_multi_source_bfs`, on threads: a phase grows disjoint trees, level by level, from
-all free rows; a tree ends with the first free column that it finds; then all paths are augmented at once.
-:mod:`.packed_search` has the search, with which :mod:`.multicore_push_relabel` matches its last rows.
+preflow's own, after Azad, Buluç and Pothen, "Computing maximum cardinality matchings in parallel on bipartite
+graphs via tree-grafting" (2016), without its grafting: the algorithm of :mod:`.cuda_multi_source_bfs` on
+threads. :mod:`.packed_search` has the search, :mod:`.packed_columns` the words.
+
+Definitions. A *phase* grows a tree from each free row, its *root*, level by level. A tree *ends* with the
+first free column that it finds, its *leaf*. A *closed* column was dead in the labels of push-relabel; no tree
+enters it.
+
+Invariants of a phase:
+
+- A column is in at most one tree: the tree whose compare-and-swap of its word succeeded.
+- The upper half of the word of a column in a tree is the row through which it was reached, so one thread can
+  augment along the path of each tree without a lock.
+- A phase in which no tree finds a leaf proves the matching maximum: every column that can be reached was
+  reached, and none was free.
+
+Pseudo-code, of all threads together::
+
+    pack the matching into words
+    while there are free rows:
+        start a tree at each free row
+        grow all trees level by level, until none grows or nearly all have ended
+        if none has a leaf: the matching is maximum
+        augment along the path of every tree with a leaf
+        list the roots of the others as the free rows of the next phase
 """
 
 from __future__ import annotations
@@ -30,12 +52,12 @@ ONE = np.uint64(1)
 
 @dataclass(frozen=True)
 class MulticoreMultiSourceBfsOptions:
-    """It has no options."""
+    """The trees from all free rows have no options."""
 
 
 @kernel
 def forget_labels(packed: Packed, rounds: Rounds, thread: Any) -> None:
-    """Say that no column is reached, and that dead ones need not be; one thread's share."""
+    """Mark all columns as not reached, or closed where they are dead; one thread's share."""
     dead = dead_label(packed)
     c, end = share_of(np.uint64(len(packed.words)), thread, rounds.num_threads)
     while c < end:
@@ -46,7 +68,7 @@ def forget_labels(packed: Packed, rounds: Rounds, thread: Any) -> None:
 
 @kernel
 def start_trees(packed: Packed, rounds: Rounds, thread: Any, base: Any, size: Any) -> None:
-    """Take all trees apart and start one at each of `size` active rows, one thread's share."""
+    """Remove all trees and start one at each of `size` active rows, one thread's share."""
     c, end = share_of(np.uint64(len(packed.words)), thread, rounds.num_threads)
     while c < end:
         word = packed.words[c]
@@ -62,7 +84,7 @@ def start_trees(packed: Packed, rounds: Rounds, thread: Any, base: Any, size: An
 
 @kernel
 def augment(matching: Matching, packed: Packed, c: Any) -> None:
-    """Match along the path that leads from the root of a tree to the free column `c`."""
+    """Augment along the path from the root of a tree to the free column `c`."""
     num_columns = np.uint64(len(packed.words))
     while c < num_columns:
         r = packed.words[c] >> HALF
@@ -84,9 +106,9 @@ def match_few(
     base: Any,
     size: Any,
 ) -> bool:
-    """Match what can be of the `size` active rows from `base` on; False if stopped before.
+    """Match the `size` active rows from `base` on as far as possible. Collective; False if stopped before.
 
-    The matching is unpacked; labels are gone afterwards.
+    The match arrays are up to date before and after; labels are lost.
     """
     num_rows = np.uint64(len(matching.row_match))
     forget_labels(packed, rounds, thread)
@@ -97,6 +119,7 @@ def match_few(
             rounds.progress[0] = size
         number += ONE
         start_round(rounds, thread, number)
+        # Start a tree at each free row, and grow all of them.
         start_trees(packed, rounds, thread, base, size)
         go_on, _, _ = end_round(rounds, thread, number, packed.order, ZERO, ZERO, ZERO)
         if go_on:
@@ -107,6 +130,7 @@ def match_few(
             break
         number += ONE
         start_round(rounds, thread, number)
+        # Augment along the trees with a leaf, and list the roots of the others.
         other = num_rows - base
         waiting, augmented = ZERO, ZERO
         k, end = share_of(size, thread, rounds.num_threads)
@@ -126,7 +150,7 @@ def match_few(
 
 
 class Phases(NamedTuple):
-    """What threads share that match free rows.
+    """The state that the threads share.
 
     Attributes
     ----------
@@ -160,7 +184,7 @@ def phases_share(thread: Any, phases: Phases) -> None:
 
 @kernel
 def phases_together(crew: Crew, num_threads: Any, phases: Phases) -> None:
-    """Match free rows on so many threads."""
+    """Run :func:`phases_share` on `num_threads` threads."""
     lead(crew, num_threads, entry_of(phases_share, phases), address_of(phases))
 
 

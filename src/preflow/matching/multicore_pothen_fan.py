@@ -1,12 +1,30 @@
 """Pothen and Fan's algorithm on many cores: phases of disjoint depth-first searches, with fairness.
 
 Azad, Halappanavar, Rajamanickam, Boman, Khan and Pothen, "Multithreaded algorithms for maximum matching in
-bipartite graphs", IPDPS 2012; :mod:`.disjoint` has what keeps the searches apart. Before a row's edges are
-followed they are looked through for a free column, from where the last look ended (lookahead). With fairness
-every other phase tries the edges of each row backwards.
+bipartite graphs", IPDPS 2012. :mod:`.disjoint_searches` has the definitions and the invariants that keep the
+searches apart, :mod:`.serial_pothen_fan` explains lookahead and fairness.
 
-Departures: a search that saw all that its root can reach closes that for good. The stack is a list linked
-through the rows, which belong to one search a phase, so that memory does not grow with the threads.
+Departures:
+
+- A clean search that fails closes its columns and drops its root.
+- The stack is a list linked through the rows, each of which belongs to one search of the phase. So memory
+  does not grow with the number of threads.
+
+Pseudo-code, of each thread::
+
+    list the free rows as roots
+    while there are roots:
+        while the thread can take a root:
+            r = root
+            repeat:
+                when r was just reached: look ahead for a free column; augment if one can be claimed
+                r = the row of the next column next to r that can be claimed
+                if there is none: r = the row that r was reached from
+            if it failed: close its columns if it was clean, else keep the root for the next phase
+        barrier; if no search of the phase augmented: the matching is maximum
+        turn the direction of reading edges (fairness)
+
+The loop over phases is a copy of the one in :mod:`.multicore_disjoint_bfs`, which says why.
 """
 
 from __future__ import annotations
@@ -39,8 +57,8 @@ from .thread_rounds import append_item, should_stop, start_round, take_items
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
-#: What a search knows of a row, together in a cache line: where its lookahead goes on, how many edges were
-#: tried, the row that it was reached from, and the row that was taken before it.
+#: The fields of a row, in one cache line: the edge at which its lookahead continues, the number of edges
+#: tried, the row from which it was reached, and the row that the search took before it.
 LOOK, TRIED, PARENT, EARLIER = ZERO, ONE, np.uint64(2), np.uint64(3)
 FIELDS = np.uint64(4)
 
@@ -49,9 +67,9 @@ FIELDS = np.uint64(4)
 def look_ahead(
     rows: Adjacency, matching: Matching, state: Disjoint, visits: Any, r: Any, number: Any, before: Any
 ) -> tuple[bool, Any, Any]:
-    """Take a free column next to a row; return whether there was one, which, and the edges looked at.
+    """Claim a free column next to a row; return whether there was one, which, and the number of edges read.
 
-    A free column that another search has taken is as good as matched: it will be when the phase ends.
+    A free column that another search has claimed counts as matched: it will be when the phase ends.
     """
     num_rows = np.uint64(len(matching.row_match))
     e, end = np.uint64(visits[FIELDS * r + LOOK]), np.uint64(rows.first[r + ONE])
@@ -67,7 +85,7 @@ def look_ahead(
 
 @kernel
 def augment(matching: Matching, state: Disjoint, visits: Any, thread: Any, root: Any, r: Any, c: Any) -> None:
-    """Match along the path from `root` to the row `r` and the free column `c`."""
+    """Augment along the path from `root` to the row `r` and the free column `c`."""
     while True:
         previous = np.uint64(matching.row_match[r])
         matching.row_match[r] = c
@@ -96,13 +114,14 @@ def augment_from(
     Returns
     -------
     found, clean
-        `clean` says that a search that failed met no column of another search of its phase.
+        `clean` says of a search that failed that it met no foreign column.
     """
     clean, entered = True, True
     scans, taken, r = ZERO, root, root
     while True:
         at = FIELDS * r
         if entered:
+            # Look ahead from a row that was just reached.
             found, c, looked = look_ahead(rows, matching, state, visits, r, number, before)
             scans += looked
             if found:
@@ -113,6 +132,7 @@ def augment_from(
             if should_stop(state.rounds):
                 return False, False
             delay(state.rounds.delays, thread)
+        # Follow the next edge to a column that can be claimed.
         first, degree = np.uint64(rows.first[r]), np.uint64(rows.first[r + ONE]) - np.uint64(rows.first[r])
         tried = np.uint64(visits[at + TRIED])
         scans -= tried
@@ -131,11 +151,13 @@ def augment_from(
             elif is_foreign(state, c, number):
                 clean = False
         scans += tried
+        # No edge is left: go back to the row from which this one was reached.
         if not entered:
             if r == root:
                 break
             r = np.uint64(visits[at + PARENT])
     state.rounds.counts[thread, ARC_SCANS] += scans
+    # A clean search that failed: close its columns.
     while clean and taken != root:
         close(state, np.uint64(matching.row_match[taken]))
         taken = np.uint64(visits[FIELDS * taken + EARLIER])
@@ -159,6 +181,7 @@ def run_phases(
         before = numbers_before(state, thread, before, size)
         start_round(state.rounds, thread, phase)
         waiting, augmented = ZERO, ZERO
+        # Search from the roots that this thread takes.
         k, end = take_items(state.rounds, phase, size)
         while k < end and not should_stop(state.rounds):
             root = np.uint64(state.roots[base + k])
@@ -174,6 +197,7 @@ def run_phases(
                 )
             if k == end:
                 k, end = take_items(state.rounds, phase, size)
+        # End the phase, and turn the direction.
         before += size
         base = num_rows - base
         go_on, size = end_phase(state, thread, phase, base, waiting, augmented)

@@ -110,10 +110,9 @@ def level_of(packed: Packed, label: Any) -> Any:
 
 @kernel
 def pack(rows: Adjacency, matching: Matching, packed: Packed, rounds: Rounds, thread: Any) -> Any:
-    """Give free columns label 0 and matched ones label 1, list the active rows in round 0; one thread's
-    share.
+    """Give free columns label 0 and matched ones label 1, list active rows as round 0.
 
-    Returns the number of rows in the thread's buffer.
+    One thread's share; returns the number of rows in its buffer.
     """
     num_rows, num_columns = np.uint64(len(matching.row_match)), np.uint64(len(matching.column_match))
     begin, end = share_of(num_columns, thread, rounds.num_threads)

@@ -1,5 +1,4 @@
-"""Rounds of several threads: each round takes items from one list, appends to the next, and ends at a
-barrier.
+"""Rounds of several threads: each takes items from one list, appends to the next, and ends at a barrier.
 
 A thread takes a few items at a time by one fetch-and-add, and appends through its own buffer
 (parallel/worklist.py). Each round has a set of shared counters. There are three sets, used in turn: a late

@@ -1,29 +1,46 @@
 """Push-relabel for bipartite matching on many cores, without locks.
 
 Langguth, Azad, Halappanavar and Manne, "On parallel push-relabel based algorithms for bipartite graph
-matching" (2014), with the pushes and labels of :mod:`.serial_push_relabel`. Threads push the active rows
-that they hold; a row that is displaced is held by the thread that displaced it.
+matching" (2014), with the pushes and labels of :mod:`.serial_push_relabel`, which defines active rows,
+labels, dead columns and gaps. The modules of this folder: :mod:`.pushes` (a round of pushes), :mod:`.labels`
+(global relabels and gaps), :mod:`.last_rows` (searches for the last rows), and here options, rounds and the
+solver.
 
-Why nothing goes wrong, whatever the interleaving:
+Definitions. A thread *owns* the active rows of its share, and every row that one of its pushes displaces. A
+*round* is a number of pushes that all threads make together, between two barriers.
 
-- The row and the label of a column are one word (:mod:`.packed`). A push is one compare-and-swap, from the
-  word that the thread has read to its own row and a higher label. So a column has one row at a time, and each
-  row is either that of one column, or held by one thread, or given up.
-- Labels only rise, so one that is stale by now is too low at worst. The new label is one more than the lowest
-  that was read at the other columns of the row; at most one more, therefore, than the lowest that there is
-  now. So at every moment all labels are lower bounds on how many columns are left on the way to a free one.
-  A row all of whose columns are dead is given up for good: no search has to prove it in the end.
-- Gaps, global relabels and searches come between two barriers, while nobody pushes.
+Invariants, whatever the interleaving:
+
+- The row and the label of a column are one word (:mod:`.packed_columns`). A push is one compare-and-swap,
+  from the word that the thread has read to its own row and a higher label. So a column has one row at a time,
+  and every row is either matched with one column, or owned by one thread, or given up.
+- Labels only rise, so a label that is out of date is too low. The new label is one more than the lowest label
+  that was read at the other columns of the row, which is at most one more than the lowest now. So at every
+  moment all labels are lower bounds on the number of columns left to a free one. A row of which all columns
+  are dead is given up for good; no search has to prove it at the end.
+- Gaps, global relabels and searches come between two barriers, while no thread pushes.
 
 Departures:
 
 - Row and label change together, for the reasons above.
-- Work goes in rounds, few of them (25 to 40 on graphs of a million rows): threads share the active rows and
-  push, each first in first out, until together they have made so many pushes, or some have no row left.
-- Gaps are looked for between rounds. Each thread counts by how much it has changed each level.
-- The last few rows keep few threads busy, for long, and about the same few columns: on Erdos-Renyi graphs of
-  a million rows the last 2,000 make two fifths of all pushes. Where that takes too long, trees grow from them
-  and from the free columns, until they meet (:mod:`.two_sided_search`).
+- Threads work in few rounds (25 to 40 on graphs of a million rows): they share the active rows, and push
+  first in, first out, until together they have made a number of pushes, or some have no row left.
+- Gaps are closed between rounds. Each thread counts by how much it has changed the number of columns of each
+  level.
+- The last rows keep few threads busy, for long, and compete for the same few columns: on Erdos-Renyi graphs
+  of a million rows the last 2,000 make two fifths of all pushes. Where that takes too long, trees grow from
+  them and from the free columns until they meet (:mod:`.last_rows`).
+
+Pseudo-code, of all threads together::
+
+    pack the matching into words; labels are 0 for free and 1 for matched columns
+    while there are active rows:
+        close the lowest gap; without a free column stop
+        round: each thread pushes its share of the active rows
+        if few rows were active for many pushes: search from both sides for the rest; stop
+        if pushes have stalled, or a global relabel is due:
+            global relabel, or leave the rest to trees
+    unpack the words
 """
 
 from __future__ import annotations
@@ -60,24 +77,24 @@ from .pushes import SIGNALS, Limits, State, clear_signals, push_share
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
-#: A round ends after a number of pushes of this share of the columns, and at least so many for each thread:
-#: then active rows are dealt anew, and gaps looked for.
+#: A round ends after num_columns >> ROUND_SHIFT pushes, and at least LEAST_PUSHES for each thread; then the
+#: active rows are shared out again, and gaps closed.
 ROUND_SHIFT = 4
 LEAST_PUSHES = 256
-#: Rows that a thread takes before it adds its pushes to the total of the round, at most.
+#: A thread takes at most this many rows before it adds its pushes to the total of the round.
 UNREPORTED = 64
-#: With few rows, searches take over after a number of pushes of this share of the edges: about what it costs
-#: to transpose the graph for them.
+#: With few rows, searches replace pushes after num_edges / SEARCH_SHARE pushes: they cost about as much as
+#: transposing the graph for the searches.
 SEARCH_SHARE = 32
-#: After so many levels they leave what is left to trees, where these may take over: on long thin graphs there
-#: are millions, and a barrier after each. From 2,000 rows of random graphs of a million it is 16 to 184.
+#: After this many levels the searches leave the rest to trees, where these are allowed: long thin graphs have
+#: millions of levels, each with a barrier. From 2,000 rows of random graphs of a million there are 16 to 184.
 MOST_LEVELS = np.uint64(1000)
-#: And with so few rows for each thread in any case, however few there are in all.
+#: Searches also replace pushes with fewer active rows per thread than this, however few there are in all.
 FEWEST_ROWS = 2
-#: Fewer threads than these do not get in one another's way: to two of them more rows are not few (on
-#: Erdos-Renyi graphs of a million rows 0.95 to 1.1 of the time).
+#: Fewer threads than this do not slow each other down: for two threads more rows are not few (on Erdos-Renyi
+#: graphs of a million rows searches took 0.95 to 1.1 of the time).
 CROWD = 4
-#: Why a thread returns: no row is active, a global relabel is due, searches are to take over, stopped.
+#: Why a thread returns: no row is active, a global relabel is due, searches replace pushes, stopped.
 DONE, RELABEL, SEARCH, STOPPED = range(4)
 
 
@@ -88,8 +105,8 @@ class MulticorePushRelabelOptions(PushRelabelOptions):
     Attributes
     ----------
     search_share : float
-        From fewer active rows than this share of all rows on, on four threads or more, searches take over
-        where pushes go on for long; 0: never.
+        Searches replace pushes that go on for long with fewer active rows than this share of all rows, on
+        four threads or more; 0: never.
     """
 
     relabel_period: float = 2.0
@@ -116,9 +133,9 @@ def run_rounds(
     gap: bool,
     stalls: bool,
 ) -> tuple[int, Any, Any, Any]:
-    """Push until no row is active, or something else is due; one thread's share.
+    """Push until no row is active or something else is due. Collective.
 
-    The `size` active rows stand from `base` on in their list; before round 1 they are listed first.
+    The `size` active rows are listed from `base` on; if `number` is 0 they are listed first.
 
     Returns
     -------
@@ -129,11 +146,13 @@ def run_rounds(
     num_rows, num_columns = np.uint64(len(matching.row_match)), np.uint64(len(matching.column_match))
     alive = num_columns
     go_on, outcome = True, DONE
+    # Pack the matching and list the active rows.
     if number == ZERO:
         waiting = pack(rows, matching, packed, rounds, thread)
         go_on, size, _ = end_round(rounds, thread, number, packed.active, ZERO, waiting, ZERO)
         if thread == ZERO:
             rounds.progress[1] = size
+    # Global relabel.
     if relabels and go_on:
         started = now()
         if thread == ZERO:
@@ -150,11 +169,13 @@ def run_rounds(
     while go_on and size > ZERO:
         if thread == ZERO:
             rounds.progress[0] = size
+        # Close the lowest gap.
         if gap:
             go_on, alive, free = gap_closed(packed, rounds, thread, alive)
             if not go_on or not free:
                 size = ZERO
                 break
+        # A round of pushes.
         number += ONE
         start_round(rounds, thread, number)
         if thread == ZERO:
@@ -166,11 +187,13 @@ def run_rounds(
         go_on, size, total = end_round(rounds, thread, number, packed.active, base, waiting, made)
         if size == ZERO:
             break
+        # Few rows were active for many pushes: searches replace them.
         if few:
             of_few += total
             if of_few >= limits.search:
                 outcome = SEARCH
                 break
+        # Test whether pushes have stalled, or a global relabel is due.
         pushes += total
         window += total
         if window >= look:
@@ -190,7 +213,7 @@ def run_rounds(
 
 
 class Stage(NamedTuple):
-    """What a team works on until a global relabel needs the transposed graph, or the end.
+    """The state that the threads share until a global relabel needs the transposed graph, or until the end.
 
     Attributes
     ----------
@@ -200,11 +223,12 @@ class Stage(NamedTuple):
     state : State
     search : Search
     number, base, size : uint64
-        The last round, and which rows are active: see :func:`run_rounds`.
+        The last round and the active rows: see :func:`run_rounds`.
     relabels, gap, stalls : bool
+        Whether to begin with a global relabel; to close gaps; to test whether pushes have stalled.
     end : ndarray of uint64, shape (5,)
-        What the team has come to: the outcome, then number, base and size; for how many rows there were
-        searches.
+        The outcome, number, base and size that :func:`run_rounds` returned; the number of rows that searches
+        took.
     """
 
     rows: Adjacency
@@ -223,7 +247,7 @@ class Stage(NamedTuple):
 
 @kernel
 def stage_share(thread: Any, stage: Stage) -> None:
-    """Do as :func:`run_rounds`, and the searches where they are to take over; one thread's share."""
+    """Run rounds of pushes, and the searches that replace them where due; one thread's share."""
     searched = ZERO
     outcome, number, base, size = run_rounds(
         stage.rows,
@@ -262,7 +286,7 @@ def stage_share(thread: Any, stage: Stage) -> None:
 
 @kernel
 def stage_together(crew: Crew, num_threads: Any, stage: Stage) -> None:
-    """Push, and search, on so many threads."""
+    """Run :func:`stage_share` on `num_threads` threads."""
     lead(crew, num_threads, entry_of(stage_share, stage), address_of(stage))
 
 

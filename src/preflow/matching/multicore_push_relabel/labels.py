@@ -1,4 +1,4 @@
-"""Labels of columns between rounds of pushes: global relabels, and gaps."""
+"""Labels of packed columns between rounds of pushes: global relabels and gaps."""
 
 from __future__ import annotations
 
@@ -24,13 +24,14 @@ ONE = np.uint64(1)
 def global_relabel(
     columns: Adjacency, matching: Matching, packed: Packed, rounds: Rounds, thread: Any, number: Any
 ) -> tuple[bool, Any, Any]:
-    """Set all labels to exact distances, together.
+    """Set all labels to exact distances. Collective.
 
     Returns
     -------
     go_on, number, alive
-        As :func:`search`; how many columns reach a free one.
+        As :func:`search` returns; `alive` is the number of columns from which a free one can be reached.
     """
+    # The search reads the columns of rows.
     unpack(matching, packed, rounds, thread)
     number += ONE
     start_round(rounds, thread, number)
@@ -39,6 +40,7 @@ def global_relabel(
     while h > ZERO:
         packed.population[thread, h] = 0
         h -= ONE
+    # Free columns start the search; all others are dead until they are reached.
     waiting, free = ZERO, ZERO
     c, end = share_of(np.uint64(len(packed.words)), thread, rounds.num_threads)
     while c < end:
@@ -58,7 +60,7 @@ def global_relabel(
 
 @kernel
 def lowest_gap(packed: Packed) -> tuple[Any, Any]:
-    """Return the lowest empty level, the last one if there is none, and how many columns are below."""
+    """Return the lowest empty level, or the last level, and the number of columns below."""
     level, below = ZERO, np.int64(0)
     while level < last_level(packed):
         size, thread = np.int64(0), ZERO
@@ -74,9 +76,9 @@ def lowest_gap(packed: Packed) -> tuple[Any, Any]:
 
 @kernel
 def close_gap(packed: Packed, rounds: Rounds, thread: Any, level: Any) -> Any:
-    """Declare all columns above an empty level dead, one thread's share; return how many that were.
+    """Declare all columns above an empty level dead, one thread's share; return their number.
 
-    Others may still look for the gap: the counts of levels up to it stay.
+    The counts of levels up to it stay, since other threads may still look for the gap.
     """
     dead = dead_label(packed)
     closed = ZERO
@@ -95,12 +97,13 @@ def close_gap(packed: Packed, rounds: Rounds, thread: Any, level: Any) -> Any:
 
 @kernel
 def gap_closed(packed: Packed, rounds: Rounds, thread: Any, alive: Any) -> tuple[bool, Any, bool]:
-    """Close the lowest gap, together.
+    """Close the lowest gap. Collective.
 
     Returns
     -------
     go_on, alive, free
-        False if the barrier is broken; how many columns may reach a free one; whether there is a free one.
+        False if the barrier is broken; the number of columns from which a free one may be reached; whether
+        there is a free column.
     """
     level, below = lowest_gap(packed)
     if below < alive and ZERO < level < last_level(packed):

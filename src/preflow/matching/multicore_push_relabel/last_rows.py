@@ -1,20 +1,37 @@
-"""Searches of a team of threads from the free rows and from the free columns at once, level by level.
+"""The last rows of push-relabel: searches from the free rows and the free columns at once, level by level.
 
-For the last rows of :mod:`.multicore_push_relabel`. On random graphs pushes halve the number of active rows
-in about the same time however few there are, since those few raise the labels of all that surrounds them,
-and a search from the rows alone looks at most edges. Trees from both sides meet long before: from 2,000 rows
-of an Erdos-Renyi graph of a million, of mean degree 5, after 16 levels and 7 % of the edges.
+Why: on random graphs, pushes halve the number of active rows in about the same time however few there are,
+since these few raise the labels of everything around them; and a search from the rows alone reads most edges.
+Trees from both sides meet long before: from 2,000 rows of an Erdos-Renyi graph of a million rows and mean
+degree 5 after 16 levels and 7 % of the edges.
 
-In a phase, disjoint trees grow from all active rows, forwards, and from all free columns, backwards. In a
-level, all threads work on one side: the one that has looked at fewer edges so far. A tree takes a vertex of
-the other side by a compare-and-swap of its word, and with it that vertex's partner, from which it grows on.
-So every matched pair is taken once: forwards by the column, backwards by the row. Where a tree reaches what
-one of the other side has, the two have met: a path of both, along which the matching is augmented after the
-search. A tree meets one other at most. Its words are stamped with numbers that rise from phase to phase, so
-nothing has to be cleared between phases.
+Definitions. In a *phase*, disjoint trees grow from all active rows (forwards) and from all free columns
+(backwards). A tree takes a vertex of the other side together with its partner, and grows on from the partner.
+Two trees *meet* at an edge that joins one of each side: the path through both is augmenting. A tree is *open*
+until it has met another. The *stamp* of a vertex says which tree of which phase has taken it; stamps rise
+from phase to phase, so nothing has to be cleared between phases. A *closed* vertex is one that no search has
+to read: a column that reaches no free one, or a row that was given up.
 
-A phase in which no two trees meet proves the matching maximum: the trees of one side have reached all that
-they can, and nothing of it belongs to the other side.
+Invariants:
+
+- A vertex is taken by a compare-and-swap of its word, so every matched pair is in at most one tree: forwards
+  it is taken by its column, backwards by its row.
+- A tree meets at most one other, so the paths of a phase are disjoint.
+- A phase in which no two trees meet proves the matching maximum: the trees of one side have reached
+  everything that they can reach, and nothing of it belongs to a tree of the other side.
+
+Pseudo-code, of all threads together::
+
+    transpose the graph if its columns are not known
+    turn labels into stamps: all columns open, but for the dead ones
+    while there are active rows and free columns:
+        start a tree at each of them
+        while both sides can grow, and there are open trees:
+            grow the side that has read fewer edges by one level
+        augment along the path of every two trees that have met
+        if there was none: the matching is maximum
+        list the roots of open trees for the next phase
+    write the matching of the words into the match arrays
 """
 
 from __future__ import annotations
@@ -39,37 +56,37 @@ from ..thread_rounds import Rounds, append_item, end_round, start_round
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
-#: The stamp of what no search has to look at: columns that reach no free one, and rows that were given up.
+#: The stamp of closed vertices.
 CLOSED = NOBODY
-#: A tree that has met no other.
+#: The value of `met` of an open tree.
 OPEN = np.uint64(2**64 - 1)
-#: How many places ahead a thread asks for the words that it writes in no order.
+#: How many positions ahead a thread prefetches words that it writes in no order.
 AHEAD_WRITTEN = np.uint64(16)
-#: How many edges a vertex has, about: what the next level will look at.
+#: Assumed number of edges of a vertex, to compare what the next level of each side will read.
 EDGES = np.uint64(3)
-#: What a level counts, in one number: trees that met in the upper bits, edges that it looked at in the lower.
-MET = np.uint64(40)
-#: How many places ahead cache lines are asked for: the vertex's range of neighbours, the neighbours, their
-#: words, and the words of their partners.
+#: The counts of a level are one number: trees that met from bit COUNT_SHIFT on, edges that were read below.
+COUNT_SHIFT = np.uint64(40)
+#: How many positions ahead cache lines are prefetched: the vertex's range of neighbours, the neighbours,
+#: their words, and the words of their partners.
 AHEAD_RANGE, AHEAD_NEIGHBOURS, AHEAD_WORDS, AHEAD_PARTNERS = map(np.uint64, (10, 8, 5, 3))
 
 
 class Trees(NamedTuple):
-    """The trees that grow from the free vertices of one side, and what is known of the vertices of that side.
+    """The trees that grow from the free vertices of one side, and the state of the vertices of that side.
 
     Attributes
     ----------
     words : ndarray of uint64
-        The partner of a vertex, or NOBODY, in the lower half; in the upper one the stamp of the tree of the
-        other side that has taken it: current if it is not below the first of this phase.
+        In the lower half the partner of a vertex, or NOBODY. In the upper half the stamp of the tree of the
+        other side that has taken it; a stamp below the first one of this phase is out of date.
     link : ndarray
-        The vertex through which it was taken; of a free one its own tree.
+        The vertex through which a vertex was taken; for a free vertex the number of its own tree.
     order : ndarray of uint64
-        What the trees have reached, level by level: tree and vertex of this side. Each vertex once at most.
+        The vertices of this side that the trees have reached, level by level, each once: tree and vertex.
     roots : ndarray
-        The free vertices of this phase in one half, those of the next in the other.
+        The free vertices of this phase in one half, those of the next phase in the other.
     met : ndarray of uint64
-        The edge, row and column, where a tree has met one of the other side, or OPEN.
+        The edge, row and column, at which a tree has met one of the other side, or OPEN.
     """
 
     words: NDArray[Any]
@@ -80,22 +97,22 @@ class Trees(NamedTuple):
 
 
 class Search(NamedTuple):
-    """What searches share beside a packed matching.
+    """The state of the searches, besides a packed matching.
 
     Attributes
     ----------
     columns : Adjacency
         The rows of every column, or room for them.
     transposes : bool
-        Whether they are to be found first.
+        Whether the searches have to fill `columns` first.
     transposing : Transposing
-        Scratch for that.
+        Scratch memory for that.
     row_trees, column_trees : Trees
-        Those of the columns without words, which are the packed ones.
+        `column_trees` has no words: its words are those of the packed columns.
     last_stamp : uint64
-        Stamps are cleared when they would rise above it.
+        Stamps are cleared before they rise above this one.
     levels : uint64
-        Searches are given up after so many.
+        The searches give up after this number of levels.
     """
 
     columns: Adjacency
@@ -107,10 +124,33 @@ class Search(NamedTuple):
     levels: Any
 
 
-def make_search(graph: BipartiteGraph, columns: Adjacency | None, threads: int, levels: Any) -> Search:
-    """Return room for searches by so many threads, 0 for none, where `columns` are found already or not.
+class Side(NamedTuple):
+    """The side of the graph that grows by a level.
 
-    It is written to, and so takes memory, only where there are any.
+    Attributes
+    ----------
+    adjacency : Adjacency
+        The neighbours of its vertices.
+    near, far : Trees
+        Its trees, and those of the other side.
+    near_stamp, far_stamp : uint64
+        The stamps of the first trees of both in this phase.
+    is_rows : bool
+        Whether it is the side of the rows.
+    """
+
+    adjacency: Adjacency
+    near: Trees
+    far: Trees
+    near_stamp: Any
+    far_stamp: Any
+    is_rows: bool
+
+
+def make_search(graph: BipartiteGraph, columns: Adjacency | None, threads: int, levels: Any) -> Search:
+    """Return room for searches by `threads` threads (0: for none); `columns` are None where not known.
+
+    The arrays take memory only when searches write to them.
     """
     num_rows, num_columns = graph.shape
     num_edges, first = graph.num_edges, graph.rows.first
@@ -141,6 +181,19 @@ def make_search(graph: BipartiteGraph, columns: Adjacency | None, threads: int, 
 
 
 @kernel
+def close_rows(packed: Packed, row_trees: Trees, rounds: Rounds, thread: Any, base: Any, size: Any) -> None:
+    """Make all rows free and closed, and list the active ones as roots; one thread's share."""
+    r, end = share_of(np.uint64(len(row_trees.words)), thread, rounds.num_threads)
+    while r < end:
+        row_trees.words[r] = CLOSED << HALF | NOBODY
+        r += ONE
+    k, end = share_of(size, thread, rounds.num_threads)
+    while k < end:
+        row_trees.roots[k] = packed.active[base + k]
+        k += ONE
+
+
+@kernel
 def forget_labels(
     columns: Adjacency,
     packed: Packed,
@@ -150,9 +203,9 @@ def forget_labels(
     number: Any,
     column_trees: Trees,
 ) -> Any:
-    """Turn labels into stamps, and write rows' words, all of which are closed; one thread's share.
+    """Turn labels into stamps and fill in the words of matched rows; one thread's share.
 
-    Returns how many free columns wait to be listed.
+    Returns the number of free columns in the thread's buffer.
     """
     dead = dead_label(packed)
     waiting = ZERO
@@ -172,19 +225,6 @@ def forget_labels(
 
 
 @kernel
-def close_rows(packed: Packed, row_trees: Trees, rounds: Rounds, thread: Any, base: Any, size: Any) -> None:
-    """Take all rows for free and given up, and the active ones for roots; one thread's share."""
-    r, end = share_of(np.uint64(len(row_trees.words)), thread, rounds.num_threads)
-    while r < end:
-        row_trees.words[r] = CLOSED << HALF | NOBODY
-        r += ONE
-    k, end = share_of(size, thread, rounds.num_threads)
-    while k < end:
-        row_trees.roots[k] = packed.active[base + k]
-        k += ONE
-
-
-@kernel
 def start_trees(trees: Trees, rounds: Rounds, thread: Any, base: Any, size: Any) -> None:
     """Start a tree at each of `size` free vertices, one thread's share."""
     k, end = share_of(size, thread, rounds.num_threads)
@@ -199,7 +239,7 @@ def start_trees(trees: Trees, rounds: Rounds, thread: Any, base: Any, size: Any)
 
 @kernel
 def clear_stamps(trees: Trees, rounds: Rounds, thread: Any) -> None:
-    """Make all stamps old but those of what is closed, one thread's share."""
+    """Reset all stamps but those of closed vertices, one thread's share."""
     v, end = share_of(np.uint64(len(trees.words)), thread, rounds.num_threads)
     while v < end:
         word = trees.words[v]
@@ -209,94 +249,10 @@ def clear_stamps(trees: Trees, rounds: Rounds, thread: Any) -> None:
 
 
 @kernel
-def augment(row_trees: Trees, column_trees: Trees, edge: Any) -> None:
-    """Match along the path of the two trees that have met at an edge."""
-    r, c = edge >> HALF, edge & NOBODY
-    left = row_trees.words[r] & NOBODY
-    displaced = column_trees.words[c] & NOBODY
-    row_trees.words[r] = c
-    column_trees.words[c] = r
-    while displaced != NOBODY:
-        r = displaced
-        c = np.uint64(row_trees.link[r])
-        displaced = column_trees.words[c] & NOBODY
-        row_trees.words[r] = c
-        column_trees.words[c] = r
-    while left != NOBODY:
-        c = left
-        r = np.uint64(column_trees.link[c])
-        left = row_trees.words[r] & NOBODY
-        row_trees.words[r] = c
-        column_trees.words[c] = r
-
-
-@kernel
-def keep_roots(
-    trees: Trees, rounds: Rounds, thread: Any, number: Any, base: Any, other: Any, size: Any, augmented: Any
-) -> tuple[bool, Any, Any]:
-    """List the roots of the trees that have met none, from `other` on, together.
-
-    Returns
-    -------
-    go_on, size, augmented
-        False if the solve is to stop; how many those are, and the sum of what each thread says.
-    """
-    start_round(rounds, thread, number)
-    waiting = ZERO
-    k, end = share_of(size, thread, rounds.num_threads)
-    while k < end:
-        if trees.met[k] == OPEN:
-            v = np.uint64(trees.roots[base + k])
-            waiting = append_item(rounds, thread, number, trees.roots, other, waiting, v)
-        k += ONE
-    return end_round(rounds, thread, number, trees.roots, other, waiting, augmented)
-
-
-@kernel
-def write_matching(
-    matching: Matching, row_trees: Trees, column_trees: Trees, rounds: Rounds, thread: Any
-) -> None:
-    """Write the matching that the words hold, one thread's share."""
-    r, end = share_of(np.uint64(len(matching.row_match)), thread, rounds.num_threads)
-    while r < end:
-        c = row_trees.words[r] & NOBODY
-        matching.row_match[r] = c if c != NOBODY else NONE
-        r += ONE
-    c, end = share_of(np.uint64(len(matching.column_match)), thread, rounds.num_threads)
-    while c < end:
-        r = column_trees.words[c] & NOBODY
-        matching.column_match[c] = r if r != NOBODY else NONE
-        c += ONE
-
-
-class Side(NamedTuple):
-    """The side of the graph that grows, in a phase.
-
-    Attributes
-    ----------
-    adjacency : Adjacency
-        The neighbours of its vertices.
-    near, far : Trees
-        Its trees, and those of the other side.
-    near_stamp, far_stamp : uint64
-        The stamps of the first trees of both.
-    is_rows : bool
-        Whether it is that of the rows.
-    """
-
-    adjacency: Adjacency
-    near: Trees
-    far: Trees
-    near_stamp: Any
-    far_stamp: Any
-    is_rows: bool
-
-
-@kernel
 def prefetch_level(side: Side, i: Any, end: Any) -> None:
-    """Ask for what the items ahead of place `i` of a level that ends at `end` need.
+    """Prefetch for the items ahead of position `i` of a level that ends at `end`.
 
-    Words and links to be written: a compare-and-swap waits for what was written before it.
+    Words and links are prefetched for writing: a compare-and-swap waits for the writes before it.
     """
     adjacency, near, far, near_stamp = side.adjacency, side.near, side.far, side.near_stamp
     order = near.order
@@ -326,9 +282,10 @@ def prefetch_level(side: Side, i: Any, end: Any) -> None:
 
 @kernel
 def meet(near: Trees, far: Trees, tree: Any, other: Any, edge: Any) -> bool:
-    """Join a tree with one of the other side, unless either has met another; return whether it did.
+    """Record that two trees meet at an edge, unless either has met another; return whether they do.
 
-    The other one may seem to have met for a moment, where this one has: at least one pair meets then.
+    When this tree has met another, the other one may look as if it had met for a moment; then at least one
+    pair has met.
     """
     if np.uint64(relaxed_load(far.met, other)) != OPEN or not compare_exchange(far.met, other, OPEN, edge):
         return False
@@ -342,9 +299,9 @@ def meet(near: Trees, far: Trees, tree: Any, other: Any, edge: Any) -> bool:
 def grow_from(
     side: Side, rounds: Rounds, thread: Any, number: Any, base: Any, waiting: Any, item: Any
 ) -> tuple[Any, Any]:
-    """Grow a tree from one vertex until it meets another tree: take its neighbours, list their partners.
+    """Grow a tree from one vertex until it meets another tree: take neighbours, list their partners.
 
-    Returns how many items wait, and what to count.
+    Returns the number of items in the buffer, and the counts: see COUNT_SHIFT.
     """
     adjacency, near, far, near_stamp = side.adjacency, side.near, side.far, side.near_stamp
     tree, v = item >> HALF, item & NOBODY
@@ -356,14 +313,17 @@ def grow_from(
         x = np.uint64(adjacency.neighbour[e])
         e += ONE
         looked += ONE
+        # Skip what a tree of this side has taken.
         word = np.uint64(relaxed_load(far.words, x))
         if word >> HALF >= near_stamp:
             continue
+        # A free vertex of the other side, or one in a tree of that side: try to meet that tree.
         partner = word & NOBODY
         if partner == NOBODY:
             other = np.uint64(far.link[x])
         else:
             stamp = near.words[partner] >> HALF
+            # Taken by no tree: take it, and list its partner.
             if stamp < side.far_stamp:
                 delay(rounds.delays, thread)
                 if compare_exchange(far.words, x, word, near_stamp + tree << HALF | partner):
@@ -380,19 +340,19 @@ def grow_from(
         elif np.uint64(relaxed_load(near.met, tree)) != OPEN:
             break
     rounds.counts[thread, ARC_SCANS] += looked
-    return waiting, met << MET | looked
+    return waiting, met << COUNT_SHIFT | looked
 
 
 @kernel
 def grow_level(
     side: Side, rounds: Rounds, thread: Any, number: Any, begin: Any, size: Any
 ) -> tuple[bool, Any, Any]:
-    """Grow the trees of one side by a level, whose `size` items begin at `begin`, together.
+    """Grow the trees of one side by a level, whose `size` items begin at `begin`. Collective.
 
     Returns
     -------
     go_on, size, counted
-        False if the solve is to stop; the items of the next level; what was counted.
+        False if the solve is to stop; the number of items of the next level; the counts.
     """
     start_round(rounds, thread, number)
     base = begin + size
@@ -419,14 +379,14 @@ def grow(
     row_size: Any,
     column_size: Any,
 ) -> tuple[bool, Any]:
-    """Grow all trees, as many of rows and columns as the sizes say, until those of one side cannot; together.
+    """Grow all trees until those of one side cannot grow, or round `last`. Collective.
 
-    After round `last` they do not grow any more.
+    The sizes are the numbers of trees of rows and of columns.
 
     Returns
     -------
     go_on, number
-        False if the solve is to stop; the last round's number.
+        False if the solve is to stop; the number of the last round.
     """
     trees = min(row_size, column_size)
     row_begin, column_begin, row_looked, column_looked, met = ZERO, ZERO, ZERO, ZERO, ZERO
@@ -437,14 +397,77 @@ def grow(
             go_on, size, counted = grow_level(of_rows, rounds, thread, number, row_begin, row_size)
             row_begin += row_size
             row_size = size
-            row_looked += counted & ((ONE << MET) - ONE)
+            row_looked += counted & ((ONE << COUNT_SHIFT) - ONE)
         else:
             go_on, size, counted = grow_level(of_columns, rounds, thread, number, column_begin, column_size)
             column_begin += column_size
             column_size = size
-            column_looked += counted & ((ONE << MET) - ONE)
-        met += counted >> MET
+            column_looked += counted & ((ONE << COUNT_SHIFT) - ONE)
+        met += counted >> COUNT_SHIFT
     return go_on, number
+
+
+@kernel
+def augment(row_trees: Trees, column_trees: Trees, edge: Any) -> None:
+    """Augment along the path of the two trees that have met at an edge."""
+    r, c = edge >> HALF, edge & NOBODY
+    left = row_trees.words[r] & NOBODY
+    displaced = column_trees.words[c] & NOBODY
+    row_trees.words[r] = c
+    column_trees.words[c] = r
+    # Forwards: back along the tree of the row side, to its root.
+    while displaced != NOBODY:
+        r = displaced
+        c = np.uint64(row_trees.link[r])
+        displaced = column_trees.words[c] & NOBODY
+        row_trees.words[r] = c
+        column_trees.words[c] = r
+    # Backwards: along the tree of the column side, to its free column.
+    while left != NOBODY:
+        c = left
+        r = np.uint64(column_trees.link[c])
+        left = row_trees.words[r] & NOBODY
+        row_trees.words[r] = c
+        column_trees.words[c] = r
+
+
+@kernel
+def keep_roots(
+    trees: Trees, rounds: Rounds, thread: Any, number: Any, base: Any, other: Any, size: Any, augmented: Any
+) -> tuple[bool, Any, Any]:
+    """List the roots of the open trees, from `other` on. Collective.
+
+    Returns
+    -------
+    go_on, size, augmented
+        False if the solve is to stop; the number of these roots; the sum of the `augmented` of all threads.
+    """
+    start_round(rounds, thread, number)
+    waiting = ZERO
+    k, end = share_of(size, thread, rounds.num_threads)
+    while k < end:
+        if trees.met[k] == OPEN:
+            v = np.uint64(trees.roots[base + k])
+            waiting = append_item(rounds, thread, number, trees.roots, other, waiting, v)
+        k += ONE
+    return end_round(rounds, thread, number, trees.roots, other, waiting, augmented)
+
+
+@kernel
+def write_matching(
+    matching: Matching, row_trees: Trees, column_trees: Trees, rounds: Rounds, thread: Any
+) -> None:
+    """Write the matching of the words into the match arrays, one thread's share."""
+    r, end = share_of(np.uint64(len(matching.row_match)), thread, rounds.num_threads)
+    while r < end:
+        c = row_trees.words[r] & NOBODY
+        matching.row_match[r] = c if c != NOBODY else NONE
+        r += ONE
+    c, end = share_of(np.uint64(len(matching.column_match)), thread, rounds.num_threads)
+    while c < end:
+        r = column_trees.words[c] & NOBODY
+        matching.column_match[c] = r if r != NOBODY else NONE
+        c += ONE
 
 
 @kernel
@@ -459,17 +482,18 @@ def match_from_both_sides(
     base: Any,
     row_size: Any,
 ) -> tuple[bool, Any]:
-    """Match what can be of the `row_size` active rows from `base` on, together.
+    """Match the `row_size` active rows from `base` on as far as possible. Collective.
 
-    The matching is that of the packed words, and written in the end.
+    Takes the matching of the packed words, and writes the match arrays at the end.
 
     Returns
     -------
     go_on, left
-        False if the solve is to stop; for how many rows searches were given up.
+        False if the solve is to stop; the number of rows left where the searches gave up.
     """
     columns, row_trees, of_columns = search.columns, search.row_trees, search.column_trees
     column_trees = Trees(packed.words, of_columns.link, of_columns.order, of_columns.roots, of_columns.met)
+    # Close all rows, transpose the graph, and turn labels into stamps.
     close_rows(packed, row_trees, rounds, thread, base, row_size)
     if search.transposes:
         go_on = transpose_together(
@@ -496,11 +520,13 @@ def match_from_both_sides(
         if thread == ZERO:
             rounds.counts[thread, PHASES] += ONE
             rounds.progress[0] = row_size
+        # Clear stamps before they run out.
         if max(row_stamp + row_size, column_stamp + column_size) > search.last_stamp:
             clear_stamps(row_trees, rounds, thread)
             clear_stamps(column_trees, rounds, thread)
             row_stamp, column_stamp = ONE, ONE
             go_on = wait(rounds.barrier, rounds.num_threads)
+        # Start a tree at each free vertex, and grow all of them.
         start_trees(row_trees, rounds, thread, row_base, row_size)
         start_trees(column_trees, rounds, thread, column_base, column_size)
         if not go_on or not wait(rounds.barrier, rounds.num_threads):
@@ -517,6 +543,7 @@ def match_from_both_sides(
         )
         if not go_on:
             break
+        # Augment along the paths of trees that have met.
         row_stamp += row_size
         column_stamp += column_size
         augmented = ZERO
@@ -527,6 +554,7 @@ def match_from_both_sides(
                 augmented += ONE
             k += ONE
         rounds.counts[thread, AUGMENTATIONS] += augmented
+        # List the roots of open trees.
         other = np.uint64(len(row_trees.words)) - row_base
         number += ONE
         go_on, row_size, augmented = keep_roots(

@@ -1,4 +1,4 @@
-"""A round of pushes of :mod:`.multicore_push_relabel`: threads push rows that they hold, until it is over."""
+"""One round of pushes: every thread pushes the active rows that it owns, until the round is over."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from ..thread_rounds import Rounds, append_item, should_stop
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
 TWO, THREE = np.uint64(2), np.uint64(3)
-#: A round also ends when one in so many threads has no row left.
+#: A round also ends when one in IDLE_SHARE threads has no row left.
 IDLE_SHARE = np.uint64(4)
-#: Positions in a round's set of signals: the round is over, pushes, threads without rows.
+#: Positions in a round's set of signals: whether the round is over; pushes; threads without rows.
 OVER, PUSHED, IDLE = ZERO, PADDING, TWO * PADDING
 SET = THREE * PADDING
-#: Entries of all sets: three take turns, as in rounds.py.
+#: Entries of all sets: three are used in turn, as in thread_rounds.py.
 SIGNALS = int(THREE * SET)
 
 
 class Limits(NamedTuple):
-    """After how many pushes what is due.
+    """Numbers of pushes after which something happens.
 
     Attributes
     ----------
     relabel, round : uint64
-        A global relabel, and the end of a round; of all threads.
+        Pushes of all threads until a global relabel, and until the end of a round.
     report : uint64
-        Adding pushes, or rows without one, to the total; of one thread.
+        Rows that a thread takes before it adds its pushes to the total.
     search, few : uint64
-        Searches, of all threads, with fewer than `few` active rows.
+        Pushes of all threads, with fewer than `few` active rows, until searches replace them.
     """
 
     relabel: Any
@@ -50,7 +50,7 @@ class Limits(NamedTuple):
 
 
 class State(NamedTuple):
-    """What the threads share beside the graph and the matching.
+    """The state that the threads share, besides the graph and the matching.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class State(NamedTuple):
     rounds : Rounds
         A round is one of pushes, or a level of a global relabel.
     signals : ndarray of uint64
-        Of three rounds: it is over; pushes in it; threads whose rows have run out.
+        Of three rounds: whether it is over; the number of pushes; the number of threads without rows.
     limits : Limits
     """
 
@@ -70,13 +70,13 @@ class State(NamedTuple):
 
 @kernel
 def signal(number: Any, which: Any) -> Any:
-    """Return where a signal of a round is: three sets take turns, as in rounds.py."""
+    """Return the position of a signal of a round; three sets are used in turn, as in thread_rounds.py."""
     return (number % THREE) * SET + which
 
 
 @kernel
 def clear_signals(signals: Any, number: Any) -> None:
-    """Reset the signals of a round that nobody is in."""
+    """Reset the signals of a round that no thread is in."""
     relaxed_store(signals, signal(number, OVER), ZERO)
     relaxed_store(signals, signal(number, PUSHED), ZERO)
     relaxed_store(signals, signal(number, IDLE), ZERO)
@@ -84,16 +84,17 @@ def clear_signals(signals: Any, number: Any) -> None:
 
 @kernel
 def push(rows: Adjacency, packed: Packed, rounds: Rounds, thread: Any, r: Any) -> tuple[Any, Any]:
-    """Push an active row that the thread holds to its lowest column.
+    """Push an active row that the thread owns to its lowest column.
 
     Returns
     -------
     displaced, pushes
-        The row that had the column, which the thread holds now, or NOBODY; 0 pushes if all columns are dead.
+        The row that had the column, which the thread owns now, or NOBODY; 0 pushes if all columns are dead.
     """
     words, dead = packed.words, dead_label(packed)
     first, end = np.uint64(rows.first[r]), np.uint64(rows.first[r + ONE])
     while True:
+        # Find the columns with the lowest and the second lowest label.
         lowest, second, chosen, before = dead, dead, ZERO, ZERO
         e = first
         while e < end:
@@ -105,13 +106,14 @@ def push(rows: Adjacency, packed: Packed, rounds: Rounds, thread: Any, r: Any) -
                 second = lowest
                 lowest, chosen, before = h, c, word
                 if h == ZERO:
-                    second = ZERO  # the others may not have been looked at
+                    second = ZERO  # the other columns may not have been read
                     break
             elif h < second:
                 second = h
         rounds.counts[thread, ARC_SCANS] += e - first
         if lowest == dead:
             return NOBODY, ZERO
+        # Take the column and raise its label in one step; try again if it has changed since.
         raised = min(second + ONE, dead)
         delay(rounds.delays, thread)
         if compare_exchange(words, chosen, before, raised << HALF | r):
@@ -124,16 +126,15 @@ def push(rows: Adjacency, packed: Packed, rounds: Rounds, thread: Any, r: Any) -
 def push_share(
     rows: Adjacency, state: State, thread: Any, number: Any, base: Any, size: Any, most: Any
 ) -> tuple[Any, Any]:
-    """Push the thread's share of the active rows until the round is over; list those that are left.
+    """Push the thread's share of the active rows until the round is over; list the rows that are left.
 
-    It is after `most` pushes of all threads, or where some of them have no row left.
-
-    The share is a ring, since there are never more of them.
+    A round is over after `most` pushes of all threads, or when some of them have no row left. The share is a
+    ring buffer in the list of active rows: its rows never become more.
 
     Returns
     -------
     waiting, pushes
-        How many rows wait to be listed, in the other half; the pushes that the thread made.
+        The number of rows in the buffer of the next list; the number of pushes that the thread made.
     """
     packed, rounds, limits, signals = state.packed, state.rounds, state.limits, state.signals
     active, counts = packed.active, rounds.counts
@@ -145,6 +146,7 @@ def push_share(
     while size > ZERO and relaxed_load(signals, over) == ZERO:
         if size > ONE:
             prefetch_active(rows, packed.words, active, front, size, end, capacity, True)
+        # Push the first row of the ring; a row that is displaced goes to its end.
         r = np.uint64(active[front])
         front = place(front + ONE, end, capacity)
         size -= ONE
@@ -155,6 +157,7 @@ def push_share(
             size += ONE
         else:
             augmented += made
+        # Report pushes now and then, and end the round after enough.
         taken += ONE
         if taken >= limits.report:
             taken = ZERO
@@ -165,12 +168,14 @@ def push_share(
                 relaxed_store(signals, over, ONE)
     if size == ZERO:
         counts[thread, WAITS] += ONE
+    # Without rows: the round ends when enough threads are idle.
     if size == ZERO and capacity > ZERO:
         idle = np.uint64(fetch_add(signals, signal(number, IDLE), ONE)) + ONE
         if idle * IDLE_SHARE >= rounds.num_threads:
             relaxed_store(signals, over, ONE)
     counts[thread, PUSHES] += pushes
     counts[thread, AUGMENTATIONS] += augmented
+    # List the rows that are left for the next round.
     waiting, other = ZERO, np.uint64(len(active)) // TWO - base
     while size > ZERO:
         waiting = append_item(rounds, thread, number, active, other, waiting, np.uint64(active[front]))
