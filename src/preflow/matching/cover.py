@@ -1,4 +1,4 @@
-"""What alternating paths reach, and the vertex cover that follows from it by König's theorem."""
+"""The vertices that alternating paths reach, and the vertex cover that follows by König's theorem."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ONE = np.uint64(1)
 
 
 class VertexCover(NamedTuple):
-    """Rows and columns that every edge has one of.
+    """Rows and columns such that every edge has one of them.
 
     Attributes
     ----------
@@ -30,23 +30,24 @@ class VertexCover(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many vertices are in the cover."""
+        """Number of vertices in the cover."""
         return int(np.count_nonzero(self.rows)) + int(np.count_nonzero(self.columns))
 
 
 @kernel
 def reach_from_free(
-    adjacency: Adjacency, match: Any, other_match: Any, here: Any, there: Any, queue: Any
+    adjacency: Adjacency, match: Any, other_match: Any, near: Any, far: Any, queue: Any
 ) -> None:
-    """Mark what alternating paths from the free vertices of one side reach, on this side and the other.
+    """Mark the vertices of both sides that alternating paths from the free vertices of one side reach.
 
-    `adjacency` and `match` are those of the side to start from; `here` and `there` are all False.
+    `adjacency` and `match` are those of the side to start from; `near` and `far`, the marks of that side and
+    of the other, are all False.
     """
     size, other_size = np.uint64(len(match)), np.uint64(len(other_match))
     end = ZERO
     for free in range(size):
         if np.uint64(match[free]) >= other_size:
-            here[free] = True
+            near[free] = True
             queue[end] = free
             end += ONE
     k = ZERO
@@ -56,11 +57,11 @@ def reach_from_free(
         k += ONE
         for e in range(np.uint64(adjacency.first[v]), np.uint64(adjacency.first[v + ONE])):
             w = np.uint64(adjacency.neighbour[e])
-            if not there[w]:
-                there[w] = True
+            if not far[w]:
+                far[w] = True
                 mate = np.uint64(other_match[w])
-                if mate < size and not here[mate]:
-                    here[mate] = True
+                if mate < size and not near[mate]:
+                    near[mate] = True
                     queue[end] = mate
                     end += ONE
 
@@ -82,9 +83,9 @@ def koenig_cover(graph: BipartiteGraph, matching: Matching) -> VertexCover:
 
 
 def trivial_cover(graph: BipartiteGraph) -> VertexCover:
-    """Return all rows that have edges, or all columns if these are fewer; where the graph is.
+    """Return all rows that have edges, or all columns if these are fewer, on the device of the graph.
 
-    Of a graph that was given by columns the other way round, so that nothing is transposed for it.
+    For a graph given by columns the two sides are exchanged, so that nothing has to be transposed.
     """
     if graph.by_columns:
         return VertexCover(*reversed(trivial_cover(graph.transposed)))

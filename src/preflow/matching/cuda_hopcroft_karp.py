@@ -1,14 +1,33 @@
 """G-HK and G-HKDW: augmenting paths for bipartite matching on a GPU, without atomics on the matching.
 
 Deveci, Kaya, Uçar and Çatalyürek, "GPU accelerated maximum cardinality matching algorithms for bipartite
-graphs" (Euro-Par 2013), the baselines of their push-relabel paper. A phase searches breadth first from all
-free columns and then walks back from all free rows that it came to, at once; where walks meet, one goes on,
-and rows left over are free again. G-HK ends a search with the first level that comes to a free row, as
-Hopcroft and Karp do (``shortest=True``, the method `cuda-hopcroft-karp`); G-HKDW searches to the end, so that
-it also augments along longer paths, as Duff and Wiberg do (`cuda-hkdw`). Trees that have come to a free row
-grow no further.
+graphs" (Euro-Par 2013), the baselines of their push-relabel paper.
 
-Departure: all is one cooperative kernel with barriers where the paper has kernels.
+Definitions. A *phase* searches breadth-first from all free columns, then *walks* back from every free row
+that was reached, all at once. A column's *root* is the free column of its tree.
+
+- G-HK ends a search with the first level that reaches a free row, as Hopcroft and Karp do (``shortest=True``,
+  the method `cuda-hopcroft-karp`).
+- G-HKDW searches to the end, so it also augments along longer paths, as Duff and Wiberg do (`cuda-hkdw`).
+
+Invariants:
+
+- Threads that reach a row at the same time write predecessors in the same level: either is right.
+- A tree that has reached a free row grows no further.
+- No column loses its row during walks, and of walks that meet one goes on. So the matching grows by at least
+  one; *repair* frees the rows of walks that stopped.
+- A phase whose search reaches no free row proves the matching maximum.
+
+Departure: everything is one cooperative kernel with barriers where the paper has kernels.
+
+Pseudo-code, of the kernel::
+
+    repeat:
+        begin: levels are 0 for free columns; no row has a predecessor
+        search: level by level, reach the rows next to columns, and the columns matched with these
+        if no free row was reached: the matching is maximum
+        augment: from each free row reached, give rows to their predecessors, column by column
+        repair: rows whose column has another row become free
 """
 
 from __future__ import annotations
@@ -22,16 +41,15 @@ import numpy as np
 from ..graph.bipartite import DeviceBipartiteGraph
 from ..solving.options import check_flag
 from ..solving.run import Control
-from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES
-from .device_launches import ARRIVAL_WORDS, PHASE, count_free, launches, require_room
+from .device_launches import ARRIVAL_WORDS, count_free, launches, require_room, run_phases
 from .match_arrays import Matching
 
 SOURCE = Path(__file__).with_suffix(".cu")
-#: Words of the kernel's state, and the places of some of them; and its words of counters.
+#: Words of the kernel's state and of its counters, and the word of the state that counts phases.
 STATE_WORDS, COUNTER_WORDS = 8, 3 * 32
 NUM_PHASES = 5
 DONE = 4
-#: Bytes on the device beside the graph and the matching: of an edge, a row and a column.
+#: Bytes on the device besides the graph and the matching: per edge, row and column.
 BYTES = 0, 4, 12
 
 
@@ -42,7 +60,7 @@ class HopcroftKarpOptions:
     Attributes
     ----------
     shortest : bool
-        End a search with the first level that comes to a free row, else search on.
+        End a search with the first level that reaches a free row; otherwise search to the end.
     """
 
     shortest: bool = True
@@ -52,7 +70,7 @@ class HopcroftKarpOptions:
 
 
 class Arguments(NamedTuple):
-    """``Arguments`` in the ``.cu`` file."""
+    """The struct ``Arguments`` of the ``.cu`` file."""
 
     first: Any
     neighbour: Any
@@ -89,7 +107,7 @@ def solve(
 
     Notes
     -----
-    O(m) operations a phase; on the device, beside the graph and the matching, 4 bytes a row and 12 a column.
+    O(m) operations a phase; on the device, besides the graph and the matching, 4 bytes a row and 12 a column.
     """
     device, xp, (num_rows, num_columns) = graph.device, graph.xp, graph.shape
     require_room(device, graph, BYTES, both_sides=True)
@@ -110,15 +128,13 @@ def solve(
         options.shortest,
         device.stop_word(control),
     )
-    free_at_first = count_free(matching.column_match, num_rows)
-    control.excess[:] = free_at_first
+    control.excess[:] = count_free(matching.column_match, num_rows)
     states = launches(device, SOURCE, "hopcroft_karp_slice", arguments, DONE)
-    finished = False
-    while not (finished or control.stopped):
-        state = next(states)
-        finished = bool(state[PHASE] == DONE)
-        control.excess[0] = count_free(matching.column_match, num_rows)
-        control.counts[PHASES] = state[NUM_PHASES]
-        control.counts[ARC_SCANS] = device.to_host(arguments.counts)[0]
-        control.counts[AUGMENTATIONS] = free_at_first - int(control.excess[0])
-    return finished
+    return run_phases(
+        states,
+        DONE,
+        NUM_PHASES,
+        lambda: int(device.to_host(arguments.counts)[0]),
+        lambda: count_free(matching.column_match, num_rows),
+        control,
+    )

@@ -1,17 +1,33 @@
 """Alternating trees from all free rows at once on a GPU, with one augmenting path a tree.
 
 preflow's own, after Azad, Buluç and Pothen, "Computing maximum cardinality matchings in parallel on bipartite
-graphs via tree-grafting" (2016), without its grafting. A phase grows vertex-disjoint trees, level by level,
-from all free rows. A column joins the tree whose compare-and-swap of its predecessor comes first; a tree that
-has come to a free column stops growing, which leaves the rest to others. When few are left that have not, or
-none grows, all paths are walked back at once: trees are disjoint, so nothing is to be repaired. A phase that
-finds no path has proved the matching maximum.
+graphs via tree-grafting" (2016), without its grafting.
 
-From the empty matching it begins with a cheap matching, as one thread finds it that goes through the rows:
-what is wrong with it lies nearby. It needs the edges of one side only.
+Definitions. A *phase* grows a tree from each free row, its *root*, level by level, then augments along one
+path a tree. A tree *ends* with the first free column that it reaches. A *piece* is up to 256 edges of a row
+that was reached; the rows of hubs make several pieces.
 
-All is one cooperative kernel. Lists hold the ranges of edges of the rows that were reached, those of hubs in
-pieces; levels of few rows are searched by one block alone, since its barrier takes less than the grid's.
+Invariants of a phase:
+
+- A column joins the tree whose compare-and-swap of its predecessor comes first, so the trees are
+  vertex-disjoint and all paths can be augmented at once without repair.
+- A tree that has ended grows no further, which leaves columns to other trees.
+- A phase without a path proves the matching maximum.
+
+From the empty matching the kernel begins with the cheap matching that one thread finds when it goes through
+the rows in order: its errors are local. The kernel needs the edges of one side only.
+
+Everything is one cooperative kernel. One block alone searches levels of few rows, since its own barrier costs
+less than one of the grid.
+
+Pseudo-code, of the kernel::
+
+    if the matching is empty: match cheaply
+    repeat:
+        begin: list the edges of all free rows in pieces; no column has a predecessor
+        search: level by level, until no tree grows or nearly all have ended
+        if no tree has ended: the matching is maximum
+        augment: each root walks back from its free column and matches along the way
 """
 
 from __future__ import annotations
@@ -26,20 +42,20 @@ from ..errors import InvalidInputError
 from ..graph.bipartite import DeviceBipartiteGraph
 from ..solving.options import check_positive_integer
 from ..solving.run import Control
-from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES
-from .device_launches import ARRIVAL_WORDS, PHASE, count_free, launches, require_room
+from .device_launches import ARRIVAL_WORDS, PHASE, count_free, launches, require_room, run_phases
 from .match_arrays import Matching
 
 SOURCE = Path(__file__).with_suffix(".cu")
-#: Words of the kernel's state, and the place of one of them; and its words of counters.
+#: Words of the kernel's state and of its counters, and the word of the state that counts phases.
 STATE_WORDS, COUNTER_WORDS = 9, 2 * 3 * 32
 NUM_PHASES = 4
+#: Phases of the kernel.
 DONE, CHEAP = 3, 4
-#: Of a hub's edges so many are one entry of a list, as in the ``.cu`` file; and the words of an entry.
+#: Edges of a piece, as in the ``.cu`` file, and words of a piece.
 EDGES_A_PIECE, WORDS_A_PIECE = 256, 4
-#: Bytes on the device beside the graph and the matching: of an edge, a row and a column.
+#: Bytes on the device besides the graph and the matching: per edge, row and column.
 BYTES = 1, 36, 4
-#: Threads that look at the edges of one row.
+#: Numbers of threads that can read the edges of a row together.
 LANES = (1, 2, 4, 8, 16, 32)
 
 
@@ -50,9 +66,9 @@ class MultiSourceBfsOptions:
     Attributes
     ----------
     lanes : int
-        Threads that look at the edges of a row together: a power of two up to 32.
+        Threads that read the edges of a row together: a power of two up to 32.
     few : int
-        One block searches alone from so many rows, or pieces of 256 of their edges.
+        One block searches alone where a level has at most this many pieces of rows.
     """
 
     lanes: int = 8
@@ -65,7 +81,7 @@ class MultiSourceBfsOptions:
 
 
 class Arguments(NamedTuple):
-    """``Arguments`` in the ``.cu`` file."""
+    """The struct ``Arguments`` of the ``.cu`` file."""
 
     first: Any
     neighbour: Any
@@ -103,7 +119,7 @@ def solve(
     Notes
     -----
     O(m) operations a phase, at most one phase for each edge of the matching, a dozen in practice; on the
-    device, beside the graph and the matching, up to one byte an edge, 36 a row and 4 a column.
+    device, besides the graph and the matching, up to one byte an edge, 36 a row and 4 a column.
     """
     device, xp, (num_rows, num_columns) = graph.device, graph.xp, graph.shape
     require_room(device, graph, BYTES)
@@ -125,18 +141,16 @@ def solve(
         xp.zeros(1, dtype=np.uint64),
         device.stop_word(control),
     )
-    free_at_first = count_free(matching.row_match, num_columns)
-    control.excess[:] = free_at_first
-    if free_at_first == num_rows:
+    control.excess[:] = count_free(matching.row_match, num_columns)
+    if control.excess[1] == num_rows:
         arguments.state[PHASE] = CHEAP
     constants = (("LANES_A_ROW", options.lanes),)
     states = launches(device, SOURCE, "multi_source_bfs_slice", arguments, DONE, constants)
-    finished = False
-    while not (finished or control.stopped):
-        state = next(states)
-        finished = bool(state[PHASE] == DONE)
-        control.excess[0] = count_free(matching.row_match, num_columns)
-        control.counts[PHASES] = state[NUM_PHASES]
-        control.counts[ARC_SCANS] = device.to_host(arguments.edge_scans)[0]
-        control.counts[AUGMENTATIONS] = free_at_first - int(control.excess[0])
-    return finished
+    return run_phases(
+        states,
+        DONE,
+        NUM_PHASES,
+        lambda: int(device.to_host(arguments.edge_scans)[0]),
+        lambda: count_free(matching.row_match, num_columns),
+        control,
+    )

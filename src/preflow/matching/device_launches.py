@@ -1,8 +1,13 @@
-"""What the solvers on a GPU share: whether a graph fits, and the launches of one cooperative kernel."""
+"""Launching one cooperative kernel until it is done: what the matching solvers on a GPU have in common.
+
+A solver's kernel runs its whole loop on the device, with a barrier between any two parallel loops. A launch
+ends after a number of barriers, so that no launch blocks the device for long and the host can report and
+stop. The kernel keeps its state in device memory between launches.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,33 +17,35 @@ from ..cuda.runtime import Device
 from ..errors import SolverError
 from ..graph.bipartite import DeviceBipartiteGraph, size_in_words
 from ..graph.placement import require_memory
+from ..solving.run import Control
+from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES
 
-#: The first words of every kernel's state: where it stands, and how many barriers are left of a launch.
+#: The first words of every kernel's state: its phase, and the number of barriers left in this launch.
 PHASE, ROUNDS_LEFT = 0, 1
-#: Words in which all blocks arrive at barriers: see grid.cuh.
+#: Words that count the blocks that have arrived at a barrier: see grid.cuh.
 ARRIVAL_WORDS = 2
-#: Barriers of one launch, some 0.1 s; and more launches than any graph needs: hours.
+#: Barriers of one launch (about 0.1 s), and a number of launches that no graph reaches: hours.
 ROUNDS_A_LAUNCH, MOST_LAUNCHES = 10_000, 100_000
 
 
 def require_room(
     device: Device, graph: DeviceBipartiteGraph, size: tuple[int, int, int], *, both_sides: bool = False
 ) -> None:
-    """Raise an error unless there is room for what a solver needs beside the graph and the matching.
+    """Raise an error unless there is memory for what a solver needs besides the graph and the matching.
 
     Parameters
     ----------
     device : Device
     graph : DeviceBipartiteGraph
     size : (int, int, int)
-        Bytes of an edge, a row and a column that the solver allocates.
+        Bytes per edge, row and column that the solver allocates.
     both_sides : bool
-        Whether it asks for the columns of a graph too that was given by rows.
+        Whether the solver also needs the columns of a graph that was given by rows.
 
     Raises
     ------
     DeviceMemoryError
-        It does not fit the memory that is free.
+        It does not fit the free memory.
     """
     of_edge, of_row, of_column = size
     needed = of_edge * graph.num_edges + of_row * graph.num_rows + of_column * graph.num_columns
@@ -55,7 +62,7 @@ def launches(
     done: int,
     constants: tuple[tuple[str, int], ...] = (),
 ) -> Iterator[NDArray[Any]]:
-    """Launch a kernel until its phase is `done`, and give its state after each launch.
+    """Launch a kernel until its phase is `done`; yield its state after each launch.
 
     Raises
     ------
@@ -82,6 +89,43 @@ def launches(
     raise SolverError(f"{kernel} gave up after {MOST_LAUNCHES:,} launches: state {state.tolist()}")
 
 
+def run_phases(
+    states: Iterator[NDArray[Any]],
+    done: int,
+    num_phases: int,
+    edge_scans: Callable[[], int],
+    count_free: Callable[[], int],
+    control: Control,
+) -> bool:
+    """Launch until the matching is maximum or the solve is to stop; report and count after each launch.
+
+    Parameters
+    ----------
+    states : iterator
+        From :func:`launches`.
+    done, num_phases : int
+        The phase in which the matching is maximum, and the word of the state that counts phases.
+    edge_scans, count_free : function
+        Return the number of edges read so far, and the number of free vertices.
+    control : Control
+        ``control.excess[1]`` is the number of free vertices at the beginning.
+
+    Returns
+    -------
+    bool
+        Whether the matching is maximum; False where the solve was asked to stop.
+    """
+    finished = False
+    while not (finished or control.stopped):
+        state = next(states)
+        finished = bool(state[PHASE] == done)
+        control.excess[0] = count_free()
+        control.counts[PHASES] = state[num_phases]
+        control.counts[ARC_SCANS] = edge_scans()
+        control.counts[AUGMENTATIONS] = int(control.excess[1]) - int(control.excess[0])
+    return finished
+
+
 def count_free(match: Any, other_size: int) -> int:
-    """Return how many vertices of one side, whose partners are given, have none of the other side."""
+    """Return how many of the vertices with these partners have no partner among `other_size` vertices."""
     return int((match >= other_size).sum())

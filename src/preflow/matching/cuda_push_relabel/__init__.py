@@ -1,26 +1,51 @@
 """G-PR: push-relabel for bipartite matching on a GPU, without atomic operations on the matching.
 
 Deveci, Kaya, Uçar and Çatalyürek, "A push-relabel-based maximum cardinality bipartite matching algorithm on
-GPUs" (2013), Algorithms 3 to 9. Every active column pushes to its lowest row at once; where two push to one
-row the last to write wins, and the other finds out in the next round. Its three forms are G-PR-First, which
-looks at all columns in every round (``active_list=False``), G-PR-NoShr, which keeps a list of active ones
-(``shrink=False``), and G-PR-Shr, which shortens that list after global relabels.
+GPUs" (2013), Algorithms 3 to 9.
+
+Definitions. Here columns are active and push to rows. A column is *active* unless it has its row or has been
+given up. In a *round* every active column pushes to its lowest row, all at once. Where two push to one row,
+the last write wins; the other column finds out in the next round. The three forms of the paper:
+
+- G-PR-First reads all columns in every round (``active_list=False``);
+- G-PR-NoShr keeps a list of active columns (``shrink=False``);
+- G-PR-Shr also shortens that list after global relabels.
+
+Invariants:
+
+- A column is matched if its row names it as its column; a column whose row names another one is active,
+  whatever it stores.
+- Labels only rise between global relabels. They may be too high, since threads write them at the same time.
+  So "no column is active" proves nothing until a global relabel has confirmed it.
 
 Departures:
 
 - The printed tests are corrected: a column is active unless it has its row or has been given up; a refused
-  push leaves its column listed; an adaptive interval is at least one round.
-- All is one cooperative kernel with barriers where the paper has kernels: a round does not cost a launch.
-- What the last global relabel cannot reach is not listed. When no column is active, the matching is repaired
-  and another global relabel shows that it is maximum, or which columns go on: labels that threads write at
-  the same time may be too high, and giving up a column is not undone otherwise.
+  push leaves its column on the list; an adaptive interval is at least one round.
+- Everything is one cooperative kernel with barriers where the paper has kernels, so a round costs no launch.
+- Columns that the last global relabel cannot reach are not listed. When no column is active, the matching is
+  repaired, and another global relabel either proves it maximum or finds the columns that go on: giving up a
+  column is not undone otherwise.
 
-With ``relabel="concurrent"`` global relabels run beside pushes, the paper's future work (section V): some
-blocks search while the others push. The search goes through a copy of the matching as it was when it began,
-and labels are raised to what it found once it is over, but for rows that were pushed to meanwhile. Such
-labels are hints: other rows may have come nearer since, some columns are given up too early, and what the
-relabel at rest at the end reaches goes on. Labels only rise until then, so that this end comes; where the
-pushes since the last one have matched no more columns, relabels do not run beside those that follow.
+Concurrent relabels (``relabel="concurrent"``) are the paper's future work (section V): some blocks search
+while the others push. The search uses a copy of the matching as it was when the search began. When it is
+over, labels are raised to what it found, except for rows that were pushed to since. Such labels are hints:
+other rows may have come nearer, some columns are given up too early, and the global relabel at the end lets
+those go on. Labels only rise until then, so this end comes. Where the pushes since the last relabel have
+matched no more columns, relabels do not run concurrently.
+
+Pseudo-code, of the kernel::
+
+    repeat:
+        global relabel: breadth-first from all free rows
+        list the active columns with a path; if there are none and the matching was repaired: it is maximum
+        rounds, until no column is active or a relabel is due:
+            list: columns whose push was overwritten are active again
+            push every listed column to its lowest row, and raise both labels
+        if no column is active: repair (columns forget rows that name another column)
+
+This solver has its own loop over launches, unlike the two other matchers: where the solve is to stop, the
+kernel must repair the matching before it ends.
 """
 
 from __future__ import annotations
@@ -41,18 +66,19 @@ from ..device_launches import PHASE, count_free, launches, require_room
 from ..match_arrays import Matching
 
 SOURCE = Path(__file__).with_name("push_relabel_matching.cu")
-#: Words of the kernel's state, and the places of some of them; and its words of counters.
+#: Words of the kernel's state, of its counters and of its barriers, and the positions of some words of the
+#: state.
 STATE_WORDS, COUNTER_WORDS, ARRIVAL_WORDS = 22, 14 * 32, 3 * 32
-PROVES, RELABELS, FREE, GOES_BESIDE, TAKEN_OVER = 7, 10, 12, 13, 16
+PROVES, RELABELS, FREE, GOES_CONCURRENT, TAKEN_OVER = 7, 10, 12, 13, 16
 DONE = 8
-#: A list of fewer columns is not shortened.
+#: Shorter lists are not shortened.
 LEAST_TO_SHRINK = 512
-#: A relabel beside pushes gets this share of the multiprocessors, one in so many, and the pushes the rest.
+#: A concurrent relabel gets one in SEARCH_SHARE multiprocessors, the pushes get the others.
 SEARCH_SHARE = 8
-#: Bytes on the device beside the graph and the matching: of an edge, a row and a column.
+#: Bytes on the device besides the graph and the matching: per edge, row and column.
 BYTES = 0, 4, 20
-#: And of a row and a column for relabels beside pushes.
-BESIDE_BYTES = 8
+#: Additional bytes per row and column for concurrent relabels.
+CONCURRENT_BYTES = 8
 
 
 @dataclass(frozen=True)
@@ -62,13 +88,13 @@ class PushRelabelOptions:
     Attributes
     ----------
     active_list : bool
-        Keep a list of active columns; else look at all of them in every round (G-PR-First).
+        Keep a list of active columns; otherwise read all of them in every round (G-PR-First).
     shrink : bool
-        Shorten the list after global relabels; else it is as long as it was at first (G-PR-NoShr).
+        Shorten the list after global relabels; otherwise it keeps its first length (G-PR-NoShr).
     global_relabel : ("adaptive", k) or ("fixed", k)
-        A global relabel is due k times as many rounds after the last one as that had levels, or k rounds.
+        The number of rounds until the next global relabel: k times the levels of the last one, or k.
     relabel : {"synchronous", "concurrent"}
-        Whether pushes wait for global relabels, or some blocks relabel while others push.
+        Pushes wait for global relabels, or some blocks relabel while others push.
     """
 
     active_list: bool = True
@@ -89,7 +115,7 @@ class PushRelabelOptions:
 
 
 class Side(NamedTuple):
-    """``Sides`` in state.cuh: the vertices of one side."""
+    """The struct ``Sides`` of state.cuh: the vertices of one side."""
 
     first: Any
     neighbour: Any
@@ -98,12 +124,12 @@ class Side(NamedTuple):
     size: int
 
     def apart(self, xp: Any) -> Side:
-        """Return the side with arrays of its own for matching and labels; not set yet."""
+        """Return the side with separate arrays for matching and labels, not filled."""
         return self._replace(mate=xp.empty_like(self.mate), label=xp.empty_like(self.label))
 
 
 class Arguments(NamedTuple):
-    """``Arguments`` in state.cuh."""
+    """The struct ``Arguments`` of state.cuh."""
 
     rows: Side
     columns: Side
@@ -145,12 +171,12 @@ def solve(
 
     Notes
     -----
-    O((rows + columns) m) operations; on the device, beside the graph and the matching, 4 bytes a row and 20
+    O((rows + columns) m) operations; on the device, besides the graph and the matching, 4 bytes a row and 20
     a column, with concurrent relabels 12 and 28.
     """
     device, xp = graph.device, graph.xp
     is_concurrent = options.relabel == "concurrent" and device.num_multiprocessors > 1
-    more = BESIDE_BYTES if is_concurrent else 0
+    more = CONCURRENT_BYTES if is_concurrent else 0
     size = (BYTES[0], BYTES[1] + more, BYTES[2] + more)
     require_room(device, graph, size, both_sides=True)
     rows, columns = (
@@ -190,7 +216,9 @@ def solve(
         if control.stopped and state[PHASE] != DONE:
             arguments.stops[0] = 1
     if is_concurrent:
-        control.remarks.append(f"{state[TAKEN_OVER]:,} of {state[RELABELS]:,} global relabels beside pushes")
+        control.remarks.append(
+            f"{state[TAKEN_OVER]:,} of {state[RELABELS]:,} global relabels ran concurrently with pushes"
+        )
     control.excess[0] = count_free(matching.column_match, rows.size)
     control.counts[AUGMENTATIONS] = free_at_first - int(control.excess[0])
     return not device.to_host(arguments.stops)[0]
@@ -198,6 +226,6 @@ def solve(
 
 def _first_state(num_columns: int, is_concurrent: bool) -> NDArray[np.uint64]:
     state = np.zeros(STATE_WORDS, dtype=np.uint64)
-    state[[PROVES, GOES_BESIDE]] = 1, is_concurrent
+    state[[PROVES, GOES_CONCURRENT]] = 1, is_concurrent
     state[FREE] = num_columns + 1
     return state

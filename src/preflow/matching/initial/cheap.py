@@ -1,15 +1,21 @@
 """The standard heuristic: every row, one after the other, takes its first free column.
 
-"Cheap" in Duff, Kaya and Uçar (2011), what Deveci et al. start from. At least half of a maximum
-matching, O(m).
+"Cheap" in Duff, Kaya and Uçar (2011), and the start of Deveci et al. O(m); at least half of a maximum
+matching.
 
-Several threads find the very same matching, whatever the interleaving. They take a few rows at a time, and a
-row also takes a column from a later one, which then goes on with its next column. So a column ends with the
-first of the rows that want it, and no row has passed by one that it could have had: the only stable matching
-where all columns prefer rows in their order (Gale and Shapley 1962), which is what one thread finds. Where
-columns stay with whoever comes first, what is wrong with the matching no longer lies nearby: on
-hugetrace-like graphs of a million rows two threads needed 47 phases of searches after it, 1.0 s, one thread
-4 and 0.05 s.
+Several threads find the same matching as one, whatever the interleaving. A row may take a column from a later
+row, which then continues with its next column. So a column ends with the first of the rows that want it, and
+no row has passed a column that it could have had. This is the only stable matching where all columns prefer
+rows in their order (Gale and Shapley 1962), which is what one thread finds. If columns stayed with the row
+that came first in time, errors of the matching would not be local any more: on graphs of a million rows like
+hugetrace two threads then needed 47 phases of searches and 1.0 s, one thread 4 phases and 0.05 s.
+
+Pseudo-code, of each thread::
+
+    while there are rows left: take the next 64 rows; for each row r:
+        for each column c of r, in order:
+            skip c if an earlier row has it
+            take c by a compare-and-swap; if a later row had it, continue with that row and its next column
 """
 
 from __future__ import annotations
@@ -28,23 +34,23 @@ from ..match_arrays import NONE, Matching, asked_to_stop
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
-#: Rows that a thread takes at once: the fewer rows are under way, the fewer are displaced.
+#: Rows that a thread takes at a time: with fewer rows in progress, fewer are displaced.
 ROWS_AT_A_TIME = np.uint64(64)
-#: How many rows ahead a thread among several asks for the row of the first column.
+#: How many rows ahead a thread prefetches the row of the first column, if there are several threads.
 AHEAD = np.uint64(8)
 
 
 class Claims(NamedTuple):
-    """What threads share that match rows.
+    """The state that the threads share.
 
     Attributes
     ----------
     rows : Adjacency
     matching : Matching
     edge : ndarray, shape (num_rows,)
-        Where the edge stands by which a row has its column.
+        The edge by which a row has its column.
     taken : ndarray of int64, shape (1,)
-        How many rows threads have taken to match.
+        Number of rows that threads have taken.
     stop : ndarray of int64, shape (1,)
     """
 
@@ -72,9 +78,10 @@ def take_first_free(rows: Adjacency, matching: Matching, stop: Any) -> None:
 
 @kernel
 def claim(claims: Claims, r: Any) -> None:
-    """Match a row that the thread holds with its first column that no earlier row has; and so the displaced.
+    """Match a row that the thread owns with its first column that no earlier row has.
 
-    What is known of a row is written before it has a column: when it loses that, another thread holds it.
+    Then does the same for each row that is displaced. The edge and column of a row are written before the row
+    has the column: when it loses the column, another thread owns it and reads them.
     """
     rows, matching, edge = claims.rows, claims.matching, claims.edge
     num_rows = np.uint64(len(matching.row_match))
@@ -98,7 +105,7 @@ def claim(claims: Claims, r: Any) -> None:
 
 @kernel
 def claim_share(thread: Any, claims: Claims) -> None:
-    """Match rows, a few at a time."""
+    """Match rows, a few at a time; one thread's share."""
     rows, matching = claims.rows, claims.matching
     num_rows, num_edges = np.uint64(len(matching.row_match)), np.uint64(len(rows.neighbour))
     while True:
@@ -115,12 +122,12 @@ def claim_share(thread: Any, claims: Claims) -> None:
 
 @kernel
 def claim_together(crew: Crew, num_threads: Any, claims: Claims) -> None:
-    """Match rows on so many threads."""
+    """Run :func:`claim_share` on `num_threads` threads."""
     lead(crew, num_threads, entry_of(claim_share, claims), address_of(claims))
 
 
 def start(graph: BipartiteGraph, matching: Matching, control: Control) -> None:
-    """Add edges to an empty matching, in place; the same ones on any number of threads."""
+    """Add edges to an empty matching, in place; the same edges on any number of threads."""
     if control.threads == 1:
         take_first_free(graph.rows, matching, control.stop)
         return

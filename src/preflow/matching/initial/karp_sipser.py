@@ -1,10 +1,10 @@
-"""Degree one first: the heuristic of Karp and Sipser (1981).
+"""The heuristic of Karp and Sipser (1981): vertices with one neighbour first.
 
-While some vertex has a single neighbour left, the two are matched; some maximum matching of what is left has
-that edge. Once there is none, the next row takes the neighbour that has the fewest neighbours left, a choice
-that may be wrong. On sparse random graphs almost nothing stays unmatched.
+While some vertex has a single neighbour left, the two are matched; some maximum matching of the remaining
+graph has that edge. Otherwise the next row takes its neighbour with the fewest neighbours left, a choice that
+may be wrong. On sparse random graphs almost no vertex stays free.
 
-A vertex that is matched has degree 0 here, so one array a side tells all.
+A matched vertex has degree 0 here, so one array per side holds all of the state.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ ONE = np.uint64(1)
 
 
 class Remainder(NamedTuple):
-    """What is left of the graph.
+    """The remaining graph.
 
     Attributes
     ----------
     row_degree, column_degree : ndarray
-        Neighbours left; 0 for vertices that are matched or isolated.
+        Number of neighbours left; 0 for vertices that are matched or isolated.
     pending : ndarray, shape (num_rows + num_columns,)
-        Vertices that came down to one neighbour; columns are numbered behind the rows.
+        Queue of vertices with one neighbour left; column c has number ``num_rows + c``.
     """
 
     row_degree: NDArray[Any]
@@ -44,7 +44,7 @@ class Remainder(NamedTuple):
 
 @kernel
 def count_degrees(rows: Adjacency, columns: Adjacency, left: Remainder) -> Any:
-    """Count all neighbours, queue the vertices that have one, return how many those are."""
+    """Count all neighbours, queue the vertices that have one, return the number of these."""
     num_rows = np.uint64(len(left.row_degree))
     end = ZERO
     for r in range(num_rows):
@@ -62,7 +62,7 @@ def count_degrees(rows: Adjacency, columns: Adjacency, left: Remainder) -> Any:
 
 @kernel
 def forget(adjacency: Adjacency, degree: Any, v: Any, offset: Any, pending: Any, end: Any) -> Any:
-    """Take `v` out of the neighbours of its neighbours; return the end of the queue."""
+    """Remove `v` from the neighbours of its neighbours; return the end of the queue."""
     for e in range(np.uint64(adjacency.first[v]), np.uint64(adjacency.first[v + ONE])):
         other = np.uint64(adjacency.neighbour[e])
         before = np.uint64(degree[other])
@@ -78,7 +78,7 @@ def forget(adjacency: Adjacency, degree: Any, v: Any, offset: Any, pending: Any,
 def take_edge(
     rows: Adjacency, columns: Adjacency, left: Remainder, matching: Matching, r: Any, c: Any, end: Any
 ) -> Any:
-    """Match a row with a column and take both out; return the end of the queue."""
+    """Match a row with a column and remove both; return the end of the queue."""
     matching.row_match[r] = c
     matching.column_match[c] = r
     others_of_row = np.uint64(left.row_degree[r]) > ONE
@@ -95,7 +95,7 @@ def take_edge(
 
 @kernel
 def first_left(adjacency: Adjacency, degree: Any, v: Any) -> Any:
-    """Return the first neighbour of `v` that is left; there is one."""
+    """Return the first remaining neighbour of `v`; there is one."""
     e = np.uint64(adjacency.first[v])
     while degree[adjacency.neighbour[e]] == 0:
         e += ONE
@@ -104,7 +104,7 @@ def first_left(adjacency: Adjacency, degree: Any, v: Any) -> Any:
 
 @kernel
 def prefetch_pending(rows: Adjacency, columns: Adjacency, left: Remainder, begin: Any, end: Any) -> None:
-    """Ask for what the vertices ahead in the queue will need."""
+    """Prefetch for the vertices ahead in the queue."""
     num_rows = np.uint64(len(left.row_degree))
     if begin + AHEAD_RANGE < end:
         v = np.uint64(left.pending[begin + AHEAD_RANGE])
@@ -129,7 +129,7 @@ def take_single_neighbours(
     end: Any,
     stop: Any,
 ) -> Any:
-    """Match the vertices in the queue and those that come down to one neighbour by that; return its end."""
+    """Match the queued vertices and those that come down to one neighbour; return the end of the queue."""
     num_rows = np.uint64(len(left.row_degree))
     while begin < end and not asked_to_stop(stop, begin):
         prefetch_pending(rows, columns, left, begin, end)
@@ -147,13 +147,14 @@ def take_single_neighbours(
 
 @kernel
 def take_all(rows: Adjacency, columns: Adjacency, left: Remainder, matching: Matching, stop: Any) -> None:
-    """Match degree one first, then row by row, degree one after each."""
+    """Match vertices with one neighbour first, then row by row, and these vertices again after each row."""
     num_rows = np.uint64(len(left.row_degree))
     end = count_degrees(rows, columns, left)
     end = take_single_neighbours(rows, columns, left, matching, ZERO, end, stop)
     for r in range(num_rows):
         if asked_to_stop(stop, r):
             break
+        # Prefetch the degrees of the columns of a row ahead.
         if r + AHEAD_VALUES < num_rows and left.row_degree[r + AHEAD_VALUES] > 0:
             for e in range(
                 np.uint64(rows.first[r + AHEAD_VALUES]), np.uint64(rows.first[r + AHEAD_VALUES + ONE])
@@ -161,6 +162,7 @@ def take_all(rows: Adjacency, columns: Adjacency, left: Remainder, matching: Mat
                 prefetch(left.column_degree, np.uint64(rows.neighbour[e]))
         if left.row_degree[r] == 0:
             continue
+        # Take the column with the fewest neighbours left.
         least, chosen = NONE, ZERO
         for e in range(np.uint64(rows.first[r]), np.uint64(rows.first[r + ONE])):
             c = np.uint64(rows.neighbour[e])
@@ -168,6 +170,7 @@ def take_all(rows: Adjacency, columns: Adjacency, left: Remainder, matching: Mat
             if ZERO < degree < least:
                 least = degree
                 chosen = c
+        # Match what has one neighbour now.
         begin = end
         end = take_edge(rows, columns, left, matching, r, chosen, end)
         end = take_single_neighbours(rows, columns, left, matching, begin, end, stop)

@@ -1,8 +1,8 @@
-"""Least degree first: rows by their degree, each with the free column that the fewest rows to come have.
+"""Minimum degree: rows by their degree, each with the free column that has the fewest rows to come.
 
 After the minimum-degree heuristics of Magun, "Greedy matching algorithms, an experimental study" (1998).
 
-Departure: degrees of rows do not shrink as columns are taken; so one pass over the rows is enough, and no
+Departure: degrees of rows do not fall as columns are taken. So one pass over the rows is enough, and no
 transposed graph is needed.
 """
 
@@ -19,7 +19,7 @@ from ..match_arrays import NONE, Matching, asked_to_stop
 from ..queue_prefetch import prefetch_queued
 
 ONE = np.uint64(1)
-#: Rows of at least so many edges are not ordered among themselves.
+#: Rows with at least this many edges are not ordered among themselves.
 HIGH_DEGREE = 256
 
 
@@ -34,7 +34,8 @@ def count_columns(rows: Adjacency, degree: Any) -> None:
 def order_by_degree(rows: Adjacency, begin: Any, order: Any) -> None:
     """Write the rows by ascending degree into `order`.
 
-    `begin` is all zero, one entry a degree and one more; from the last degree on all count as equal.
+    `begin` is all zero and has an entry a degree, and one more; rows of the last degree or a higher one count
+    as equal.
     """
     highest = np.uint64(len(begin)) - ONE - ONE
     for r in range(np.uint64(len(order))):
@@ -50,7 +51,7 @@ def order_by_degree(rows: Adjacency, begin: Any, order: Any) -> None:
 
 @kernel
 def take_rarest(rows: Adjacency, order: Any, degree: Any, matching: Matching, stop: Any) -> None:
-    """Match the rows in `order`; `degree` counts, for every column, the rows to come."""
+    """Match the rows in `order`; `degree` is the number of rows to come of every column."""
     num_rows, num_columns = np.uint64(len(matching.row_match)), np.uint64(len(matching.column_match))
     for k in range(num_rows):
         if asked_to_stop(stop, k):

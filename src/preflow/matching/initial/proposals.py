@@ -1,11 +1,13 @@
 """A maximal matching on a GPU, the same in every run on the same arrays: rows propose, columns choose.
 
-In every round each free row proposes to the first free column that it comes to, from a place among its
-edges that looks random and changes from round to round; each column takes the least of the rows that
-proposed to it. Rows whose columns are all taken have done. Which threads come first changes nothing, unlike
-in the first phase of `cuda-multi-source-bfs`. After Blelloch, Fineman and Shun, "Greedy sequential maximal
-independent set and matching are parallel on average" (2012): a greedy matching in rounds, here with the order
-of rows for priority and one proposal a row and round.
+After Blelloch, Fineman and Shun, "Greedy sequential maximal independent set and matching are parallel on
+average" (2012): a greedy matching in rounds, here with the order of the rows as priority and one proposal per
+row and round.
+
+In every round each free row proposes to the first free column among its edges, beginning at a pseudo-random
+edge that changes from round to round. Each column takes the least row that proposed to it. Rows without a
+free column are done. The order in which threads run changes nothing, unlike in the first phase of
+`cuda-multi-source-bfs`.
 """
 
 from __future__ import annotations
@@ -21,15 +23,15 @@ from ..device_launches import ARRIVAL_WORDS, launches, require_room
 from ..match_arrays import Matching
 
 SOURCE = Path(__file__).with_suffix(".cu")
-#: Words of the kernel's state, and of counters.
+#: Words of the kernel's state, and of its counters.
 STATE_WORDS, COUNTER_WORDS = 6, 3 * 32
 DONE = 3
-#: Bytes on the device: of an edge, a row and a column.
+#: Bytes on the device: per edge, row and column.
 BYTES = 0, 12, 4
 
 
 class Arguments(NamedTuple):
-    """``Arguments`` in the ``.cu`` file."""
+    """The struct ``Arguments`` of the ``.cu`` file."""
 
     first: Any
     neighbour: Any
@@ -56,7 +58,7 @@ def start(graph: DeviceBipartiteGraph, matching: Matching, control: Control) -> 
 
     Notes
     -----
-    O(m) operations a round, about a dozen rounds; on the device, beside the graph and the matching, 12 bytes
+    O(m) operations a round, about a dozen rounds; on the device, besides the graph and the matching, 12 bytes
     a row and 4 a column.
     """
     device, xp, (num_rows, num_columns) = graph.device, graph.xp, graph.shape

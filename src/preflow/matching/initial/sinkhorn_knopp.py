@@ -1,11 +1,12 @@
-"""Two-sided sampling after Sinkhorn-Knopp scaling: Dufossé, Kaya and Uçar (2015).
+"""Two-sided sampling after Sinkhorn-Knopp scaling.
 
-"Two approximation algorithms for bipartite matching on multicore architectures". The pattern is scaled
-towards row and column sums of one; every row draws a column and every column a row, with the scaled entries
-as probabilities; and the drawn edges, at most one cycle a component, are matched exactly by degree one first.
-For matrices with total support 0.866 of the maximum is expected.
+Dufossé, Kaya and Uçar, "Two approximation algorithms for bipartite matching on multicore architectures"
+(2015). The pattern is scaled towards row and column sums of one. Every row draws a column and every column
+draws a row, with the scaled entries as probabilities. The drawn edges have at most one cycle a component and
+are matched exactly, vertices with one neighbour first. For matrices with total support, 0.866 of the maximum
+is expected.
 
-Departure: columns draw by a running choice while the rows are passed, so no transposed graph is needed.
+Departure: columns draw by reservoir sampling while the rows are read, so no transposed graph is needed.
 """
 
 from __future__ import annotations
@@ -23,18 +24,18 @@ from ..match_arrays import NONE, Matching, asked_to_stop
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
-#: Scaling iterations; the guarantee is for the limit, five are what the authors use.
+#: Scaling iterations; the guarantee holds in the limit, the authors use five.
 ITERATIONS = 5
 
 
 class Sample(NamedTuple):
-    """Scaling and choices; columns are numbered behind the rows.
+    """Scale factors and choices; column c has number ``num_rows + c``.
 
     Attributes
     ----------
     row_scale, column_scale, column_sum : ndarray of float64
     choice, degree, mate : ndarray, shape (num_rows + num_columns,)
-        What each vertex drew, how many drawn edges it has left, and its partner.
+        The vertex that each vertex drew, the number of drawn edges it has left, and its partner.
     """
 
     row_scale: NDArray[np.float64]
@@ -47,7 +48,7 @@ class Sample(NamedTuple):
 
 @kernel
 def scale(rows: Adjacency, sample: Sample, iterations: int, stop: Any) -> None:
-    """Scale columns, then rows, again and again."""
+    """Scale columns, then rows, `iterations` times."""
     num_rows, num_columns = np.uint64(len(sample.row_scale)), np.uint64(len(sample.column_scale))
     sample.row_scale[:] = 1.0
     for _ in range(iterations):
@@ -68,7 +69,7 @@ def scale(rows: Adjacency, sample: Sample, iterations: int, stop: Any) -> None:
 
 @kernel
 def draw(state: Any) -> tuple[Any, float]:
-    """Return the next state of a generator, and a number in [0, 1): splitmix64."""
+    """Return the next state of a splitmix64 generator, and a number in [0, 1)."""
     state += np.uint64(0x9E3779B97F4A7C15)
     z = state
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -111,7 +112,7 @@ def match_choices(sample: Sample) -> None:
         if w < size and np.uint64(choice[w]) != v:
             degree[w] += 1
     for v in range(size):
-        # Chosen by nobody but perhaps the one that it chose: a single edge.
+        # Nobody else chose this vertex: it has a single edge left.
         u = np.uint64(v)
         while u < size and degree[u] == 0 and np.uint64(mate[u]) >= size:
             w = np.uint64(choice[u])
