@@ -1,6 +1,5 @@
-// The persistent kernel of cuda_hopcroft_karp.py: phases of a breadth-first search from all free columns and of walks
-// back from the free rows that it found, each parallel loop between two barriers of the grid. A thread works on one
-// column, or on one row, at a time.
+// The persistent kernel of cuda_hopcroft_karp.py, which has definitions, invariants and pseudo-code. Every parallel
+// loop ends at a barrier of the grid. A thread works on one column, or on one row, at a time.
 #include "lanes.cuh"
 #include "stop.cuh"
 #include "worklist.cuh"
@@ -10,16 +9,16 @@ constexpr u32 NONE = 0xffffffffu;
 
 enum Phase : u64 { BEGIN, SEARCH, AUGMENT, REPAIR, DONE };
 
-// Where the loop stands. Each block holds a copy, which its first thread changes between the two halves of a
-// barrier; between two launches it is in device memory.
+// The state of the loop. Each block has a copy, which its first thread changes between the two halves of a barrier;
+// between two launches the state is in device memory.
 struct State {
     u64 phase;
-    u64 rounds_left;  // of this launch
-    u64 round;        // barriers so far: which of the rotating counters is meant
-    u64 level;        // of the columns that are searched from next
-    u64 has_found;    // whether the search has come to a free row
+    u64 rounds_left;  // barriers left of this launch
+    u64 round;        // barriers so far; selects one of the rotating counters
+    u64 level;        // level of the columns to search from next
+    u64 has_found;    // whether the search has reached a free row
     u64 phases, levels;
-    u64 next_look;    // whether to stop
+    u64 next_look;    // when to read the stop word again
 
     template <class Team>
     __device__ void end_round(const Team& team) {
@@ -36,15 +35,15 @@ struct Arguments {
     u32* column_mate;
     u32* predecessor;        // of a row: the column from which the search reached it
     u32* level;              // of a column
-    u32* root;               // of a column: the free one whose tree it is in
-    u32* has_path;           // of a free column: whether its tree has come to a free row
+    u32* root;               // of a column: the free column whose tree it is in
+    u32* has_path;           // of a free column: whether its tree has reached a free row
     u64 num_rows;
     u64 num_columns;
     u32* arrivals;
     u32* counters;
     u64* state;
     u64* counts;
-    u64 is_shortest;         // a search ends with the first level that comes to a free row
+    u64 is_shortest;         // a search ends with the first level that reaches a free row
     const i64* stop;
 };
 
@@ -64,8 +63,8 @@ __device__ void begin_search(const Arguments& args, GridTeam& team, State& state
     });
 }
 
-// Searches from the columns of a level. Threads that come to a row at the same time leave the predecessor of one of
-// them; trees that have come to a free row grow no further.
+// Searches from the columns of a level. If threads reach a row at the same time, the predecessor that one of them wrote
+// stays. Trees that have reached a free row grow no further.
 __device__ void search_level(const Arguments& args, GridTeam& team, const RotatingSizes& found, State& state,
                              u64& edge_scans) {
     constexpr u32 GROWS = 1, FINDS = 2;
@@ -103,10 +102,10 @@ __device__ void search_level(const Arguments& args, GridTeam& team, const Rotati
     });
 }
 
-// Walks back from every free row that was found, and gives each row on the way to its predecessor. Two walks may
-// meet: a column that has a row which was reached from it was taken by another walk in this phase, so that the rest
-// of the way is that one's. Of two that take a column at the same time one is overwritten. No column loses its row, so
-// the matching grows by one at least, though rows may be left over.
+// Walks back from every free row that was reached, and gives each row on the way to its predecessor. Two walks may
+// meet: a column whose row was reached from it was taken by another walk in this phase, and the rest of the way belongs
+// to that one. If two walks take a column at the same time, one of them is overwritten. No column loses its row, so the
+// matching grows by at least one, though rows may be left over.
 __device__ void augment(const Arguments& args, GridTeam& team, State& state) {
     for (u32 start = team.thread(); start < args.num_rows; start += team.num_threads()) {
         if (relaxed_load(&args.row_mate[start]) != NONE) continue;
@@ -126,7 +125,7 @@ __device__ void augment(const Arguments& args, GridTeam& team, State& state) {
     });
 }
 
-// Lets rows know whose they are now: nobody's, or that column's which has them.
+// Sets the column of every row: the column that has it now, if there is one.
 __device__ void repair(const Arguments& args, GridTeam& team, State& state) {
     for (u32 u = team.thread(); u < args.num_rows; u += team.num_threads()) {
         const u32 v = relaxed_load(&args.predecessor[u]), mate = relaxed_load(&args.row_mate[u]);
@@ -153,7 +152,7 @@ KERNEL(hopcroft_karp_slice, Arguments) {
     team.wait([&] {
         for (u32 k = 0; k < STATE_WORDS; ++k) copy[k] = relaxed_load(&args.state[k]);
     });
-    // A launch does not end between walks and repair, so that there is always a matching.
+    // A launch does not end between walks and repair, so that the arrays always hold a matching.
     while (state.phase != DONE && (state.rounds_left > 0 || state.phase == REPAIR)) {
         const u64 phase = state.phase;
         if (team.is_first()) {

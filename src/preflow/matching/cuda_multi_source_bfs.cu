@@ -1,6 +1,5 @@
-// The persistent kernel of cuda_multi_source_bfs.py: phases of one search from all free rows, level by level, and of
-// walks back along the paths that it found, each parallel loop between two barriers of the grid. LANES_A_ROW threads
-// look at the edges of a row together.
+// The persistent kernel of cuda_multi_source_bfs.py, which has definitions, invariants and pseudo-code. Every parallel
+// loop ends at a barrier of the grid. LANES_A_ROW threads read the edges of a row together.
 #ifndef LANES_A_ROW
 #define LANES_A_ROW 8
 #endif
@@ -11,35 +10,35 @@
 
 // No partner, no predecessor, no path.
 constexpr u32 NONE = 0xffffffffu;
-// The edges of a row are listed in pieces of so many, which different warps may look at.
+// The edges of a row are listed in pieces of at most this many; different warps may read the pieces of a row.
 constexpr u32 EDGES_A_PIECE = 256;
-// A phase ends when all trees but one in so many have found a free column: the last ones wind their way around all
-// the others, as packed_search.py has it.
+// A phase ends when all trees but one in LAST_TREES have found a free column: the last trees wind around all others
+// (packed_search.py has measurements).
 constexpr u64 LAST_TREES = 10;
 
-// A row looks at so many of its edges for a cheap match; a thread displaces so many rows from one row on: past these
-// the searches take over.
+// The cheap matching reads at most CHEAP_EDGES edges of a row, and follows at most MOST_DISPLACED displacements that
+// begin with one row; the searches match the rest.
 constexpr u32 CHEAP_EDGES = 64, MOST_DISPLACED = 1024;
 
 enum Phase : u64 { BEGIN, SEARCH, AUGMENT, DONE, CHEAP };
 
-// Edges of a row that the search has reached, in the tree of a free row.
+// A piece: edges of a row that the search has reached, in the tree of a free row.
 struct alignas(16) Piece {
     u32 first, last;
     u32 row;
     u32 root;
 };
 
-// Where the loop stands. Each block holds a copy, which its first thread changes between the two halves of a
-// barrier; between two launches, and where one block goes on alone, it is in device memory.
+// The state of the loop. Each block has a copy, which its first thread changes between the two halves of a barrier.
+// Between two launches, and while one block searches alone, the state is in device memory.
 struct State {
     u64 phase;
-    u64 rounds_left;  // of this launch
-    u64 round;        // barriers so far: which of the rotating counters and of the two lists is meant
-    u64 size;         // pieces of the level that is searched from next
+    u64 rounds_left;  // barriers left of this launch
+    u64 round;        // barriers so far; selects one of the rotating counters and of the two lists
+    u64 size;         // pieces of the next level to search from
     u64 phases, levels;
-    u64 trees, ended;  // of this phase: the pieces of its first level, and how many trees have found a free column
-    u64 next_look;     // whether to stop
+    u64 trees, ended;  // of this phase: pieces of its first level, and trees that have found a free column
+    u64 next_look;     // when to read the stop word again
 
     __device__ bool enough_ended() const {
         return ended > 0 && ended * LAST_TREES >= trees * (LAST_TREES - 1);
@@ -57,13 +56,13 @@ struct Arguments {
     const u32* neighbour;
     u32* row_mate;
     u32* column_mate;
-    u32* path_end;         // of a free row: the free column that its tree came to
+    u32* path_end;         // of a free row: the free column that its tree reached
     u32* predecessor;      // of a column: the row from which the search reached it
     u64 num_rows;
     u64 num_columns;
     Piece* pieces;         // two lists of `capacity`
     u64 capacity;
-    u64 few;               // one block searches alone from so many pieces
+    u64 few;               // one block searches alone from at most this many pieces
     u32* arrivals;
     u32* counters;
     u64* state;
@@ -75,7 +74,7 @@ struct Arguments {
     __device__ Piece* list(u64 round) const { return pieces + round % 2 * capacity; }
 };
 
-// Lists the edges of a row in the tree of `root`, for every lane with `has`; all lanes of the warp call it together.
+// Lists the edges of a row in the tree of `root`, for every lane with `has`. All lanes of the warp call it together.
 __device__ void append_row(const Arguments& args, u64 round, bool has, u32 row, u32 root) {
     u32 first = 0, last = 0;
     if (has) {
@@ -94,9 +93,9 @@ __device__ void append_row(const Arguments& args, u64 round, bool has, u32 row, 
         list[next++] = {at, min(last, at + EDGES_A_PIECE), row, root};
 }
 
-// Finds a cheap matching from none: as if the rows took, one after the other, their first free column. As in
-// initial_cheap.py a row takes a column from a later one, which then looks again, so that in the end each column has
-// the first of the rows that want it, whoever comes when.
+// Finds the cheap matching: the one in which the rows, one after the other, take their first free column. As in
+// initial/cheap.py a row may take a column from a later row, which then looks on; at the end each column has the first
+// of the rows that want it, in whatever order the threads run.
 __device__ void match_cheaply(const Arguments& args, GridTeam& team, State& state) {
     for (u32 start = team.thread(); start < args.num_rows; start += team.num_threads()) {
         u32 row = start, displaced = 0;
@@ -144,8 +143,8 @@ __device__ void begin_search(const Arguments& args, GridTeam& team, State& state
     });
 }
 
-// Takes a column into a tree unless it is in one. Returns whether the search goes on from its row, `mate`. A free
-// column ends the tree, whose path it ends; where that has an end by now, the column is free for other trees again.
+// Adds a column to a tree unless it is in one. Returns whether the search goes on from its row, `mate`. A free column
+// ends the tree; if another column has ended it first, this one is free for other trees again.
 __device__ bool reach(const Arguments& args, const Piece& piece, u32 column, u32& mate, u64& ended) {
     mate = relaxed_load(&args.column_mate[column]);
     if (relaxed_load(&args.predecessor[column]) != NONE) return false;
@@ -158,7 +157,7 @@ __device__ bool reach(const Arguments& args, const Piece& piece, u32 column, u32
     return false;
 }
 
-// Searches from a level. Trees that have come to a free column grow no further.
+// Searches from a level. Trees that have reached a free column grow no further.
 template <class Team>
 __device__ void search_level(const Arguments& args, Team& team, State& state, u64& edge_scans) {
     constexpr u32 ROWS = WARP / LANES_A_ROW;
@@ -195,7 +194,7 @@ __device__ void clear_next(const Arguments& args, const State& state) {
     args.ended().clear(state.round + 2);
 }
 
-// A block that searches alone looks for itself whether to stop.
+// A block that searches alone reads the stop word itself.
 struct Alone : BlockTeam {
     const i64* stop;
     u64& next_look;
@@ -203,10 +202,10 @@ struct Alone : BlockTeam {
     __device__ bool is_last(u64 round) const { return GridTeam::listens(round) && sees_stop(stop, next_look); }
 };
 
-// Lets the first block search alone as long as levels are small: its own barrier takes less than that of the grid.
+// Lets the first block search alone as long as levels are small: its own barrier costs less than one of the grid.
 __device__ void search_alone(const Arguments& args, GridTeam& team, State& state, u64& edge_scans) {
     u64* const copy = reinterpret_cast<u64*>(&state);
-    team.wait([] {});  // all have read the counters that this block is about to clear
+    team.wait([] {});  // all blocks have read the counters that this block is about to clear
     if (blockIdx.x == 0) {
         Alone alone{{}, args.stop, state.next_look};
         while (state.phase == SEARCH && state.size <= args.few && state.rounds_left > 0) {
@@ -221,7 +220,7 @@ __device__ void search_alone(const Arguments& args, GridTeam& team, State& state
     });
 }
 
-// Walks back from the free columns and matches all along the way. No two trees share a column or a row.
+// Each root walks back from its free column and matches along the way. No two trees share a column or a row.
 __device__ void augment(const Arguments& args, GridTeam& team, State& state) {
     for (u32 root = team.thread(); root < args.num_rows; root += team.num_threads()) {
         if (relaxed_load(&args.row_mate[root]) != NONE) continue;

@@ -1,4 +1,4 @@
-"""What sparse solvers ask of a maximum matching: structural rank, zero-free diagonal, block triangular form.
+"""Structural rank, zero-free diagonal and block triangular form of a sparse matrix, from a maximum matching.
 
 Dulmage and Mendelsohn (1958); Pothen and Fan, "Computing the block triangular form of a sparse matrix", ACM
 TOMS 16 (1990); Tarjan (1972) for the strongly connected components, without recursion.
@@ -31,17 +31,17 @@ class DulmageMendelsohn:
     Attributes
     ----------
     row_order, column_order : ndarray of int64
-        ``matrix[row_order][:, column_order]`` is block upper triangular: three coarse parts, first the
+        ``matrix[row_order][:, column_order]`` is block upper triangular. It has three coarse parts: first the
         horizontal one (more columns than rows), then the square one, last the vertical one (more rows than
         columns).
     row_blocks, column_blocks : ndarray of int64, shape (blocks + 1,)
-        Where each diagonal block begins, in the permuted matrix, and the last one ends. In the horizontal
-        and the vertical part blocks are connected components, in the square part strongly connected ones,
-        with a zero-free diagonal. Where only the coarse parts were asked for, these are the blocks.
+        The beginning of each diagonal block in the permuted matrix, and the end of the last one. Blocks of
+        the horizontal and the vertical part are connected components. Blocks of the square part are strongly
+        connected components with a zero-free diagonal. With ``fine=False`` the blocks are the coarse parts.
     coarse_rows, coarse_columns : ndarray of int64, shape (4,)
-        Where the horizontal, the square and the vertical part begin, and the last ends.
+        The beginnings of the horizontal, the square and the vertical part, and the end of the last one.
     matching : MatchingResult
-        The maximum matching that it follows from, in the host's memory.
+        The maximum matching behind the decomposition, in the host's memory.
     """
 
     row_order: NDArray[np.int64]
@@ -59,7 +59,7 @@ class DulmageMendelsohn:
 
     @property
     def is_structurally_nonsingular(self) -> bool:
-        """Whether every row and every column is matched: the square part is all there is."""
+        """Whether every row and every column is matched, so that the square part is everything."""
         rows, columns = self.matching.graph.shape
         return rows == columns == self.matching.cardinality
 
@@ -74,7 +74,7 @@ class DulmageMendelsohn:
 
 
 def structural_rank(matrix: Any, *, method: str = "auto", device: str = "auto") -> int:
-    """Return the largest rank that numbers in a pattern can give: the size of a maximum matching.
+    """Return the largest rank of a matrix with this pattern: the size of a maximum matching.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def zero_free_diagonal(matrix: Any, *, method: str = "auto", device: str = "auto
     -------
     ndarray of int64, shape (n,), on the host
         ``matrix[:, order]`` has an entry at each place of its diagonal, as far as the structural rank allows;
-        rows without one get the columns that are left, ascending.
+        rows without one get the remaining columns in ascending order.
 
     Raises
     ------
@@ -143,7 +143,7 @@ def dulmage_mendelsohn(
 
     Notes
     -----
-    O(n + m) beside the matching.
+    O(n + m) besides the matching.
 
     Examples
     --------
@@ -157,7 +157,7 @@ def dulmage_mendelsohn(
 
 
 def decompose(result: MatchingResult, *, fine: bool = True) -> DulmageMendelsohn:
-    """Return the decomposition that follows from a maximum matching; found on the host."""
+    """Return the decomposition that follows from a maximum matching, computed on the host."""
     result = result.on_host()
     graph, matching = result.graph, result._matching
     vertical_rows, vertical_columns = reachable_from_rows(graph, matching)
@@ -211,9 +211,9 @@ class Components(NamedTuple):
     Attributes
     ----------
     component, found_at, low : ndarray
-        The result, the order of discovery (0: not yet, else from 1), and the earliest row reached.
+        The result; the order of discovery (from 1; 0: not discovered); the earliest row that can be reached.
     next_edge, path, waiting : ndarray
-        The next edge of each row, the rows on the path, and those without a component so far.
+        The next edge of each row; the rows on the path; the rows that have no component yet.
     """
 
     component: NDArray[Any]
@@ -228,7 +228,7 @@ class Components(NamedTuple):
 def find_components(rows: Adjacency, column_match: Any, chosen: Any, state: Components) -> Any:
     """Find the strongly connected components of the chosen rows, each before those that lead to it.
 
-    An edge leads from a row to the row that its column is matched with. Returns their number.
+    An edge leads from a row to the row matched with its column. Returns the number of components.
     """
     found, discovered, height = ZERO, ZERO, ZERO
     for root in range(np.uint64(len(chosen))):
@@ -238,6 +238,7 @@ def find_components(rows: Adjacency, column_match: Any, chosen: Any, state: Comp
         state.path[ZERO] = root
         while True:
             r = np.uint64(state.path[depth])
+            # Discover the row.
             if state.found_at[r] == 0:
                 discovered += ONE
                 state.found_at[r] = discovered
@@ -247,6 +248,7 @@ def find_components(rows: Adjacency, column_match: Any, chosen: Any, state: Comp
                 height += ONE
             e, end = np.uint64(state.next_edge[r]), np.uint64(rows.first[r + ONE])
             entered = False
+            # Follow its edges to the next row that is not discovered yet.
             while e < end:
                 other = np.uint64(column_match[rows.neighbour[e]])
                 e += ONE
@@ -262,6 +264,7 @@ def find_components(rows: Adjacency, column_match: Any, chosen: Any, state: Comp
             state.next_edge[r] = e
             if entered:
                 continue
+            # The row is the first of its component: take the component from the waiting rows.
             if state.low[r] == state.found_at[r]:
                 found += ONE
                 while True:
@@ -272,6 +275,7 @@ def find_components(rows: Adjacency, column_match: Any, chosen: Any, state: Comp
                         break
             if depth == ZERO:
                 break
+            # Go back to the row before.
             depth -= ONE
             parent = np.uint64(state.path[depth])
             state.low[parent] = min(np.uint64(state.low[parent]), np.uint64(state.low[r]))
@@ -294,10 +298,10 @@ def strong_components(
 def _order_along_matching(
     result: MatchingResult, row_block: NDArray[np.int64], column_block: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Sort rows and columns by block, matched ones of a block in the same order on both sides.
+    """Sort rows and columns by block; matched ones of a block have the same order on both sides.
 
-    Unmatched columns come first in their block and unmatched rows last, so that matched entries stand on the
-    diagonal that ends at the lower right corner of a block, or starts at its upper left one.
+    Unmatched columns come first in their block and unmatched rows last. So matched entries are on the
+    diagonal that ends at the lower right corner of a block, or starts at its upper left corner.
     """
     rank = np.where(result.row_match >= 0, np.arange(len(row_block)), len(row_block))
     row_order = np.lexsort((rank, row_block))
@@ -313,7 +317,7 @@ def _limits(block: NDArray[np.int64], count: int) -> NDArray[np.int64]:
 def _block_limits(
     row_block: NDArray[np.int64], column_block: NDArray[np.int64], count: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return where the blocks begin, empty ones left out."""
+    """Return the beginnings of the blocks that are not empty, and the end of the last one."""
     rows, columns = _limits(row_block, count), _limits(column_block, count)
     kept = np.append(True, (np.diff(rows) > 0) | (np.diff(columns) > 0))
     return rows[kept], columns[kept]

@@ -1,7 +1,8 @@
-"""The choice that method="auto" and initial="auto" make, in rules that anyone can read.
+"""The choice of method="auto" and initial="auto".
 
-Methods on the CPU start from a cheap matching: better ones cost more than they save, and what is wrong with
-a cheap one lies nearby. Degrees and symmetry tell the method; docs/performance.md has the measurements.
+Methods on the CPU start from a cheap matching: better ones cost more than they save, since the errors of a
+cheap matching are local. The degrees and the symmetry of the graph decide on the method; the performance
+pages of the documentation have the measurements.
 """
 
 from __future__ import annotations
@@ -17,37 +18,39 @@ from ..graph.bipartite import BipartiteGraph, DeviceBipartiteGraph, fits_numbers
 from ..kernels.kernel import kernel
 from .packed_columns import is_narrow
 
-#: Below so many edges any method takes less than a millisecond or two.
+#: Graphs with fewer edges take a millisecond or two with any method.
 SMALL = 10_000
-#: At most so many rows, evenly spread, have their degrees looked at, and so many edges their opposites.
+#: At most this many rows, evenly spaced, have their degrees sampled, and this many edges are tested for an
+#: opposite edge.
 SAMPLED_ROWS = 8192
 SAMPLED_EDGES = 64
-#: In a mesh, degrees vary little: the variance is below this share of the mean (Delaunay 0.30, roads 0.22,
-#: duals of triangulations 0.00; random graphs 1.0, power laws over 100), ...
+#: Degrees are even where their variance is below this share of their mean, as in meshes (Delaunay 0.30, roads
+#: 0.22, duals of triangulations 0.00; random graphs 1.0, power laws over 100), ...
 EVEN = 0.5
-#: ... and at most this share of the rows has one neighbour or none (Delaunay and duals 0, roads 0.036). Where
-#: more have, rows that cannot be matched make each phase of Hopcroft and Karp search everything: 3.7 s on a
-#: road-like graph of a million vertices, against 0.14 s of push-relabel.
+#: ... and a mesh has at most this share of rows with one neighbour or none (Delaunay and duals 0, roads
+#: 0.036). Where more have, rows that cannot be matched make each phase of Hopcroft and Karp search
+#: everything: 3.7 s on a road-like graph of a million vertices, against 0.14 s of push-relabel.
 FEW_ENDS = 0.01
-#: From so many edges on several threads pay. Two threads of an EPYC took, of one thread's time, 0.59 to 0.62
+#: Several threads pay from this number of edges. Two threads of an EPYC took 0.59 to 0.62 of the time of one
 #: on Erdos-Renyi and RMAT graphs of 2**20 rows (3 to 31 million edges).
 MANY_EDGES = 2_000_000
 
-#: From so many edges a GPU pays for a graph on the host, the way there and back included. On an H200 graphs
-#: of 2 to 31 million edges take 10 to 35 ms, 6 to 30 of these on the way; on one CPU thread 46 to 190 ms.
+#: A GPU pays from this number of edges for a graph on the host, transfer time included. On an H200 graphs of
+#: 2 to 31 million edges take 10 to 35 ms, of which 6 to 30 are transfer; one CPU thread takes 46 to 190 ms.
 EDGES_FOR_GPU = 300_000
-#: The first use of a GPU in a process takes about a second, or 10 once, to compile kernels.
+#: The same where the process has not used the GPU yet: the first use takes about a second, or once 10, to
+#: compile kernels.
 EDGES_FOR_FIRST_USE = 50_000_000
-#: What a graph, its matching and a solve take on a GPU: bytes of an edge, a row and a column.
+#: Memory on a GPU for a graph, its matching and a solve: bytes per edge, row and column.
 BYTES_ON_GPU = 5, 56, 12
 
-#: Methods whose first phase is a cheap matching, so that they start from nothing.
+#: Methods that begin with a cheap matching of their own, and start from the empty one.
 START_FROM_NOTHING = frozenset({"cuda-multi-source-bfs"})
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What to solve a graph with.
+    """The method for a graph, and how to run it.
 
     Attributes
     ----------
@@ -55,7 +58,7 @@ class Choice:
     options : mapping
         Options of the method that differ from its defaults.
     threads : int or None
-        At most so many; None: as the caller says.
+        The largest number of threads; None: as the caller says.
     """
 
     method: str
@@ -64,12 +67,12 @@ class Choice:
     threads: int | None = None
 
 
-#: With low labels rows push no further than they must, and most solves need no global relabel at all.
+#: With low labels rows push no further than they must, and most solves need no global relabel.
 LOW_LABELS = {"initial_labels": "one", "relabel_period": 2.0}
 
 
 def initial_for(method: str, on_gpu: bool) -> str:
-    """Return the initial matching that a method is fastest from, on a GPU or not."""
+    """Return the initial matching from which a method is fastest, on a GPU or not."""
     if method in START_FROM_NOTHING:
         return "none"
     return "proposals" if on_gpu else "cheap"
@@ -83,16 +86,16 @@ def pays_to_look_for_gpu(graph: BipartiteGraph, in_use: bool) -> bool:
 def choose(
     graph: BipartiteGraph, device: str = "auto", threads: int = 1, gpu: Device | None = None
 ) -> Choice:
-    """Return the method for a graph, with up to `threads` CPU threads, and why.
+    """Return the method for a graph, with up to `threads` CPU threads, and the reason.
 
-    `gpu` is one that may be used for a graph on the host.
+    `gpu` is a GPU that may be used for a graph on the host, or None.
     """
     if device == "cuda":
-        return Choice("cuda-multi-source-bfs", "device='cuda': the fastest there")
+        return Choice("cuda-multi-source-bfs", "device='cuda': the fastest method on a GPU")
     if device == "auto" and isinstance(graph, DeviceBipartiteGraph):
-        return Choice("cuda-multi-source-bfs", "the graph is on a GPU: the fastest there")
+        return Choice("cuda-multi-source-bfs", "the graph is on a GPU: the fastest method there")
     if gpu is not None and _fits(graph, gpu):
-        reason = f"{graph.num_edges:,} edges are enough work for the GPU, the way there and back included"
+        reason = f"{graph.num_edges:,} edges are enough work for the GPU, transfer included"
         return Choice("cuda-multi-source-bfs", reason)
     if graph.num_edges < SMALL:
         return _push(graph, "small graph: pushes from a cheap matching")
@@ -129,7 +132,7 @@ def _push(graph: BipartiteGraph, reason: str, threads: int = 1) -> Choice:
 
 @kernel
 def look_at_degrees(first: Any, step: Any) -> tuple[float, float]:
-    """Return the variance of some rows' degrees over their mean, and the share of those with one or none."""
+    """Return the variance of sampled degrees over their mean, and the share of rows of degree 0 or 1."""
     count, ends, total, squares = 0, 0, 0.0, 0.0
     row, end = np.uint64(0), np.uint64(len(first) - 1)
     while row < end:
@@ -145,7 +148,7 @@ def look_at_degrees(first: Any, step: Any) -> tuple[float, float]:
 
 
 def _looks_symmetric(graph: BipartiteGraph) -> bool:
-    """Whether some edges, evenly spread, have their opposites."""
+    """Whether sampled edges, evenly spaced, have opposite edges."""
     if graph.num_rows != graph.num_columns:
         return False
     first, neighbour = graph.rows

@@ -1,4 +1,4 @@
-"""What bipartite_matching returns."""
+"""The result of bipartite_matching."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class MatchingResult(BoundedResult):
     """A maximum matching, or the best one found within the time limit.
 
-    Arrays are NumPy's, or of the kind that the graph was built from where that is on a GPU.
+    Arrays are NumPy arrays, or of the kind that the graph was built from where that is on a GPU.
 
     Attributes
     ----------
@@ -68,10 +68,11 @@ class MatchingResult(BoundedResult):
 
     @cached_property
     def vertex_cover(self) -> VertexCover:
-        """Rows and columns, `upper_bound` in number, such that every edge has one of them.
+        """A set of `upper_bound` rows and columns such that every edge has one of them.
 
-        For a maximum matching there are as many as it has edges, which proves it maximum (König). Found when
-        first asked for, in O(n + m), on the host: the arrays are NumPy's for a graph on a GPU too.
+        The cover of a maximum matching has as many vertices as the matching has edges, which proves it
+        maximum (König). It is computed at first use, in O(n + m), on the host: its arrays are NumPy arrays
+        for a graph on a GPU, too.
         """
         here = self.on_host()
         if self.status != "optimal":
@@ -79,7 +80,7 @@ class MatchingResult(BoundedResult):
         return koenig_cover(here.graph, here._matching)
 
     def pairs(self) -> list[tuple[Hashable, Hashable]]:
-        """Return the matched pairs of row and column, by the caller's labels where there are some."""
+        """Return the matched pairs of row and column, by the caller's labels if the graph has labels."""
         row_match = self.on_host().row_match
         rows = np.flatnonzero(row_match >= 0)
         columns = row_match[rows]
@@ -102,9 +103,9 @@ class MatchingResult(BoundedResult):
     def verify(self) -> None:
         """Prove the matching maximum, independently of the solver, in linear time.
 
-        The matching consists of edges, no two share a vertex, and the cover, which no matching exceeds, is of
-        the same size and covers every edge. A result that stopped early proves its two bounds instead. The
-        matching of a graph on a GPU is checked there, its cover on the host.
+        The proof: the matching consists of edges, no two share a vertex, and the cover has the same size and
+        covers every edge; no matching is larger than a cover. For a result that stopped early, the proof is
+        of its two bounds. The matching of a graph on a GPU is checked on the GPU, its cover on the host.
 
         Raises
         ------

@@ -1,10 +1,11 @@
-// Global relabels beside pushes: while one runs the grid is parted in two. The first blocks push, with barriers of their
-// own, the others search, with theirs; these see nothing that moves, but a copy of the matching, and write labels of
-// their own. When either are through, the grid comes together, and takes these labels over or forgets them.
+// Global relabels that run concurrently with pushes. Meanwhile the grid is split in two: the first blocks push, the
+// others search, each part with its own barriers. The searching blocks see nothing that changes: they read a copy of
+// the matching and write separate labels. When one part is done, the parts join, and the grid uses these labels or
+// drops them.
 #include "rounds.cuh"
 
-// Copies the matching for a relabel beside pushes.
-__device__ void begin_beside(const Arguments& args, GridTeam& team, State& state) {
+// Copies the matching for a concurrent relabel.
+__device__ void begin_concurrent(const Arguments& args, GridTeam& team, State& state) {
     for (u32 u = team.thread(); u < args.rows.size; u += team.num_threads())
         relaxed_store(&args.searched_rows.mate[u], relaxed_load(&args.rows.mate[u]));
     for (u32 v = team.thread(); v < args.columns.size; v += team.num_threads())
@@ -12,13 +13,13 @@ __device__ void begin_beside(const Arguments& args, GridTeam& team, State& state
     clear_labels(args.searched_rows, args.searched_columns, dead_label(args), team);
     team.wait([&] {
         state.end_round(team);
-        state.is_beside = 1;
+        state.is_concurrent = 1;
         state.search_level = state.search_is_over = 0;
         state.phase = args.has_lists ? LIST : PUSH;
     });
 }
 
-// Raises labels to what the relabel beside has found; not those of rows that have been pushed to since it began.
+// Raises labels to those of the concurrent relabel, except for rows that were pushed to since it began.
 __device__ void take_over(const Arguments& args, GridTeam& team, State& state) {
     for (u32 u = team.thread(); u < args.rows.size; u += team.num_threads()) {
         if (relaxed_load(&args.rows.mate[u]) != relaxed_load(&args.searched_rows.mate[u])) continue;
@@ -31,7 +32,7 @@ __device__ void take_over(const Arguments& args, GridTeam& team, State& state) {
     }
     team.wait([&] {
         state.end_round(team);
-        state.is_beside = 0;
+        state.is_concurrent = 0;
         ++state.relabels;
         ++state.taken_over;
         state.level = state.search_level;
@@ -41,8 +42,9 @@ __device__ void take_over(const Arguments& args, GridTeam& team, State& state) {
     });
 }
 
-// What the two parts of a parted grid tell each other: each stores the number of the parting once it is through. The
-// first thread of a part looks, and tells the others for the round that ends, so that all see the same.
+// Messages between the two parts of a split grid: each part stores the number of the split once it is done. The first
+// thread of a part reads the message of the other part and publishes it for the round that ends, so that all blocks see
+// the same.
 struct Messages {
     u32* words;
 
@@ -53,9 +55,9 @@ struct Messages {
     __device__ RotatingSizes added() const { return {&words[64 + 6 * 32]}; }
 };
 
-// Rounds of pushes by some blocks, until nothing is active, the relabel beside is through or the launch is over.
-__device__ void push_beside(const Arguments& args, GridTeam& team, const RotatingSizes& sizes, const Messages& messages,
-                            State& state, u64 (&counts)[COUNTS]) {
+// Rounds of pushes by some blocks, until no column is active, the concurrent relabel is done or the launch is over.
+__device__ void push_while_searching(const Arguments& args, GridTeam& team, const RotatingSizes& sizes,
+                                     const Messages& messages, State& state, u64 (&counts)[COUNTS]) {
     const RotatingSizes ends = messages.to_pushers();
     u32 end;
     do {
@@ -64,18 +66,18 @@ __device__ void push_beside(const Arguments& args, GridTeam& team, const Rotatin
             sizes.clear(end + 1);
             ends.clear(end + 1);
             watch(team, args.stop, state.round, state.next_look);
-            if (relaxed_load(messages.from_searchers()) > state.partings) relaxed_store(ends.of(end), 1u);
+            if (relaxed_load(messages.from_searchers()) > state.splits) relaxed_store(ends.of(end), 1u);
         }
         if (state.phase == LIST)
             list_active(args, team, sizes, state);
         else
             push_all(args, team, sizes, state, counts);
     } while (state.phase != REPAIR && state.rounds_left > 0 && ends.read(end) == 0);
-    if (team.is_first()) relaxed_store(messages.from_pushers(), static_cast<u32>(state.partings + 1));
+    if (team.is_first()) relaxed_store(messages.from_pushers(), static_cast<u32>(state.splits + 1));
 }
 
-// Levels of a relabel beside pushes by the other blocks, until there is none left or the pushes are through.
-__device__ void search_beside(const Arguments& args, GridTeam& team, const Messages& messages, State& state) {
+// Levels of a concurrent relabel by the other blocks, until no level is left or the pushes are done.
+__device__ void search_while_pushing(const Arguments& args, GridTeam& team, const Messages& messages, State& state) {
     const RotatingSizes ends = messages.to_searchers(), added = messages.added();
     u32 end;
     do {
@@ -83,7 +85,7 @@ __device__ void search_beside(const Arguments& args, GridTeam& team, const Messa
         if (team.is_first()) {
             added.clear(end + 1);
             ends.clear(end + 1);
-            if (relaxed_load(messages.from_pushers()) > state.partings) relaxed_store(ends.of(end), 1u);
+            if (relaxed_load(messages.from_pushers()) > state.splits) relaxed_store(ends.of(end), 1u);
         }
         label_level(args.searched_rows, args.searched_columns, dead_label(args), static_cast<u32>(state.search_level),
                     team, added.of(end));
@@ -95,26 +97,26 @@ __device__ void search_beside(const Arguments& args, GridTeam& team, const Messa
         });
     } while (!state.search_is_over && ends.read(end) == 0);
     if (team.is_first() && state.search_is_over)
-        relaxed_store(messages.from_searchers(), static_cast<u32>(state.partings + 1));
+        relaxed_store(messages.from_searchers(), static_cast<u32>(state.splits + 1));
 }
 
-// Parts the grid, and comes together again.
-__device__ void part(const Arguments& args, GridTeam& team, GridTeam& pushers, GridTeam& searchers,
+// Splits the grid in two, and joins the parts when one of them is done.
+__device__ void split(const Arguments& args, GridTeam& team, GridTeam& pushers, GridTeam& searchers,
                      const RotatingSizes& sizes, const Messages& messages, State& state, u64 (&counts)[COUNTS]) {
     u64* const copy = reinterpret_cast<u64*>(&state);
     constexpr u32 SEARCH_BEGIN = STATE_WORDS - SEARCH_WORDS;
     if (blockIdx.x < searchers.first_block) {
-        push_beside(args, pushers, sizes, messages, state, counts);
+        push_while_searching(args, pushers, sizes, messages, state, counts);
         if (pushers.is_first())
             for (u32 k = 0; k < SEARCH_BEGIN; ++k) relaxed_store(&args.state[k], copy[k]);
     } else {
-        search_beside(args, searchers, messages, state);
+        search_while_pushing(args, searchers, messages, state);
         if (searchers.is_first())
             for (u32 k = SEARCH_BEGIN; k < STATE_WORDS; ++k) relaxed_store(&args.state[k], copy[k]);
     }
     team.wait([&] {
         for (u32 k = 0; k < STATE_WORDS; ++k) copy[k] = relaxed_load(&args.state[k]);
-        ++state.partings;
+        ++state.splits;
         if (state.phase != REPAIR && state.search_is_over) state.phase = TAKE_OVER;
     });
 }

@@ -1,4 +1,5 @@
-// The persistent kernel of cuda_push_relabel.py: Algorithms 3 to 9 of Deveci, Kaya, Uçar and Çatalyürek (2013).
+// The persistent kernel of cuda_push_relabel: Algorithms 3 to 9 of Deveci, Kaya, Uçar and Çatalyürek (2013);
+// __init__.py has definitions, invariants and pseudo-code.
 #include "concurrent.cuh"
 
 KERNEL(push_relabel_matching_slice, Arguments) {
@@ -18,8 +19,8 @@ KERNEL(push_relabel_matching_slice, Arguments) {
     });
     while (state.phase != DONE && state.rounds_left > 0) {
         const u64 phase = state.phase;
-        if (state.is_beside && (phase == LIST || phase == PUSH)) {
-            part(args, team, pushers, searchers, sizes, messages, state, counts);
+        if (state.is_concurrent && (phase == LIST || phase == PUSH)) {
+            split(args, team, pushers, searchers, sizes, messages, state, counts);
             continue;
         }
         if (team.is_first()) {
@@ -37,8 +38,8 @@ KERNEL(push_relabel_matching_slice, Arguments) {
             list_active(args, team, sizes, state);
         else if (phase == PUSH)
             push_all(args, team, sizes, state, counts);
-        else if (phase == BEGIN_BESIDE)
-            begin_beside(args, team, state);
+        else if (phase == BEGIN_CONCURRENT)
+            begin_concurrent(args, team, state);
         else if (phase == TAKE_OVER)
             take_over(args, team, state);
         else

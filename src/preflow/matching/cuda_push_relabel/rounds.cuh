@@ -1,5 +1,5 @@
-// The parallel loops of Algorithms 3 to 9, each between two barriers of a team; a thread works on one column, or on one
-// row, at a time.
+// The parallel loops of Algorithms 3 to 9, each between two barriers of a team of blocks. A thread works on one column,
+// or on one row, at a time.
 #include "state.cuh"
 
 // INITRELABEL
@@ -19,13 +19,13 @@ __device__ void begin_relabel(const Arguments& args, GridTeam& team, State& stat
     });
 }
 
-// GETITERGR; at least one loop later, so that it comes.
+// GETITERGR; at least one round later, so that a relabel always comes.
 __device__ u64 next_relabel(const Arguments& args, const State& state) {
     const u64 after = args.is_adaptive ? (args.thousandths * state.level + 999) / 1000 : args.interval;
     return state.loop + max(after, 1ull);
 }
 
-// G-GR-KRNL: a level of the search from the free rows.
+// G-GR-KRNL: a level of the breadth-first search from the free rows.
 __device__ void label_level(const Sides& rows, const Sides& columns, u32 dead, u32 level, const GridTeam& team,
                             u32* is_added) {
     for (u32 u = team.thread(); u < rows.size; u += team.num_threads()) {
@@ -56,7 +56,7 @@ __device__ void relabel_level(const Arguments& args, GridTeam& team, const Rotat
     });
 }
 
-// Lists the columns that the last global relabel found a path for; without any, the matching is maximum.
+// Lists the active columns for which the last global relabel found a path. Without any, the matching is maximum.
 __device__ void resume(const Arguments& args, GridTeam& team, const RotatingSizes& sizes, State& state) {
     const u32 dead = dead_label(args);
     u32* const size = sizes.of(state.round + 1);
@@ -79,8 +79,8 @@ __device__ void resume(const Arguments& args, GridTeam& team, const RotatingSize
     });
 }
 
-// G-PR-INITKRN, and G-PR-SHRKRN where the list is to be shortened: rolls back the columns whose push another one
-// has overwritten, and stamps what is active.
+// G-PR-INITKRN, and G-PR-SHRKRN where the list is shortened: columns whose push was overwritten become active again,
+// and active columns get a stamp.
 __device__ void list_active(const Arguments& args, GridTeam& team, const RotatingSizes& sizes, State& state) {
     u32* const current = args.lists[state.which];
     u32* const previous = args.lists[1 - state.which];
@@ -114,7 +114,7 @@ __device__ void list_active(const Arguments& args, GridTeam& team, const Rotatin
 }
 
 // Pushes column `v` to its lowest row: Algorithms 6 and 9. Returns the column that lost this row, NONE if there is
-// none; with `refuses`, a row of a column that is active itself is left alone, and `v` stays.
+// none. With `refuses`, a row of a column that is active itself is left alone, and `v` stays.
 __device__ u32 push(const Arguments& args, u32 v, bool refuses, u32 loop, bool& stays, u64 (&counts)[COUNTS]) {
     const u32 dead = dead_label(args), h = relaxed_load(&args.columns.label[v]);
     u32 least = dead, u = NONE;
@@ -174,15 +174,15 @@ __device__ void push_all(const Arguments& args, GridTeam& team, const RotatingSi
         state.end_round(team);
         state.which = 1 - state.which;
         ++state.loop;
-        const bool is_due = state.loop == state.next_relabel && !state.is_beside;
+        const bool is_due = state.loop == state.next_relabel && !state.is_concurrent;
         state.phase = !goes_on            ? REPAIR
                       : !is_due           ? (args.has_lists ? LIST : PUSH)
-                      : state.goes_beside ? BEGIN_BESIDE
+                      : state.goes_concurrent ? BEGIN_CONCURRENT
                                           : BEGIN_RELABEL;
     });
 }
 
-// FIXMATCHING: forgets what columns wrongly believe.
+// FIXMATCHING: columns whose row has another column become free.
 __device__ void repair(const Arguments& args, GridTeam& team, const RotatingSizes& sizes, State& state) {
     u64 found = 0;
     for (u32 v = team.thread(); v < args.columns.size; v += team.num_threads()) {
@@ -195,9 +195,9 @@ __device__ void repair(const Arguments& args, GridTeam& team, const RotatingSize
     team.wait([&] {
         const u64 free = sizes.read(state.round + 1);
         state.end_round(team);
-        state.goes_beside = args.search_blocks > 0 && free < state.free;
+        state.goes_concurrent = args.search_blocks > 0 && free < state.free;
         state.free = free;
-        state.is_beside = 0;
+        state.is_concurrent = 0;
         state.proves = 1;
         state.phase = *args.stops ? DONE : BEGIN_RELABEL;
     });

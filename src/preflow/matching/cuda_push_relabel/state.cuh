@@ -1,36 +1,35 @@
-// What the kernel of cuda_push_relabel.cu works on and where it stands. mu is row_mate and column_mate here, psi the
-// labels.
+// Arguments and state of the kernel. In the paper row_mate and column_mate are mu, the labels psi.
 #include "lanes.cuh"
 #include "stop.cuh"
 #include "worklist.cuh"
 
-// No partner (-1 in the paper), and a column that no augmenting path begins at (-2).
+// No partner (-1 in the paper), and a column at which no augmenting path begins (-2).
 constexpr u32 NONE = 0xffffffffu, DEAD = 0xfffffffeu;
 
-enum Phase : u64 { BEGIN_RELABEL, RELABEL, RESUME, LIST, PUSH, REPAIR, BEGIN_BESIDE, TAKE_OVER, DONE };
+enum Phase : u64 { BEGIN_RELABEL, RELABEL, RESUME, LIST, PUSH, REPAIR, BEGIN_CONCURRENT, TAKE_OVER, DONE };
 
-// Where the loop stands. Each block holds a copy, which its first thread changes between the two halves of a
-// barrier; between two launches it is in device memory.
+// The state of the loop. Each block has a copy, which its first thread changes between the two halves of a barrier;
+// between two launches the state is in device memory.
 struct State {
     u64 phase;
-    u64 rounds_left;   // of this launch
-    u64 round;         // barriers so far: which of the rotating counters is meant
+    u64 rounds_left;   // barriers left of this launch
+    u64 round;         // barriers so far; selects one of the rotating counters
     u64 loop;          // rounds of pushes so far
-    u64 next_relabel;  // the loop in which the next global relabel is due
+    u64 next_relabel;  // value of `loop` at which the next global relabel is due
     u64 level;
-    u64 shrinks;       // whether the list of active columns is to be shortened
-    u64 proves;        // whether nothing was active: a global relabel shows if that is so
+    u64 shrinks;       // whether to shorten the list of active columns
+    u64 proves;        // whether no column was active and a global relabel is to confirm it
     u64 listed;        // length of both lists
-    u64 which;         // the one of them that is A_c
+    u64 which;         // index of the list that is A_c
     u64 relabels, shortened;
-    u64 free;          // columns without a row, as of the last repair
-    u64 goes_beside;   // whether relabels run beside pushes: not after pushes that matched no more columns
-    u64 is_beside;     // whether one does
-    u64 partings;      // how often the grid has parted in two
-    u64 taken_over;    // relabels that ran beside pushes
-    u64 next_look;     // whether to stop
-    // What the blocks change that search, while the grid is parted: the level of the relabel beside, barriers so far,
-    // and whether it is over; and the levels of all relabels.
+    u64 free;          // columns without a row at the last repair
+    u64 goes_concurrent;  // whether relabels run concurrently: not after pushes that matched no more columns
+    u64 is_concurrent;    // whether one does now
+    u64 splits;        // how often the grid was split in two
+    u64 taken_over;    // concurrent relabels whose labels were used
+    u64 next_look;     // when to read the stop word again
+    // The blocks that search change these while the grid is split: the level of the concurrent relabel, its barriers so
+    // far, whether it is over; and the number of levels of all relabels.
     u64 search_level, search_round, search_is_over, levels;
 
     template <class Team>
@@ -52,31 +51,31 @@ struct Sides {
 struct Arguments {
     Sides rows;
     Sides columns;
-    Sides searched_rows;   // what a relabel beside pushes sees: a copy of the matching, labels of its own
+    Sides searched_rows;   // for a concurrent relabel: a copy of the matching, separate labels
     Sides searched_columns;
-    u32* lists[2];         // A_c and A_p, in turn
+    u32* lists[2];         // A_c and A_p, alternating
     u32* shortened;
-    u32* stamp;            // i_A: the loop in which a column was active at last
+    u32* stamp;            // i_A: the last value of `loop` at which a column was active
     u32* arrivals;
     u32* counters;
     u64* state;
     u64* counts;
-    u64 has_lists;         // G-PR-NoShr and G-PR-Shr, else G-PR-First
+    u64 has_lists;         // G-PR-NoShr and G-PR-Shr; otherwise G-PR-First
     u64 shrinks;           // G-PR-Shr
     u64 least_to_shrink;
-    u64 is_adaptive;       // a global relabel is due after so many thousandths of the last one's levels,
+    u64 is_adaptive;       // whether a relabel is due after `thousandths` / 1000 rounds per level of the last one,
     u64 thousandths;
-    u64 interval;          // or after so many rounds of pushes
-    u64 search_blocks;     // that relabel beside pushes, zero if none do
-    const u32* stops;      // not zero: only make what there is a matching
-    const i64* stop;       // what the host asks for
+    u64 interval;          // or after `interval` rounds of pushes
+    u64 search_blocks;     // number of blocks for concurrent relabels
+    const u32* stops;      // not zero: repair the matching and end
+    const i64* stop;       // the stop word of the host
 };
 
 enum Count : u32 { PUSHES, EDGE_SCANS, COUNTS };
 
 __device__ u32 dead_label(const Arguments& args) { return static_cast<u32>(args.rows.size + args.columns.size); }
 
-// Whether a column has a row that has it: other threads may have overwritten what the column believes.
+// Whether a column has its row: other threads may have overwritten what the column stores.
 __device__ bool is_matched(const Sides& rows, const Sides& columns, u32 v) {
     const u32 u = relaxed_load(&columns.mate[v]);
     return u < rows.size && relaxed_load(&rows.mate[u]) == v;

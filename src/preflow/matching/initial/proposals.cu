@@ -1,5 +1,5 @@
-// The persistent kernel of initial_proposals.py: rounds in which every listed row proposes to a free column, and then
-// every column takes the first of the rows that proposed to it. A warp looks at the edges of a row.
+// The persistent kernel of proposals.py: in a round every listed row proposes to a free column, then every column takes
+// the first of the rows that proposed to it. A warp reads the edges of a row.
 #include "lanes.cuh"
 #include "stop.cuh"
 #include "worklist.cuh"
@@ -9,15 +9,15 @@ constexpr u32 NONE = 0xffffffffu;
 
 enum Phase : u64 { BEGIN, PROPOSE, TAKE, DONE };
 
-// Where the loop stands. Each block holds a copy, which its first thread changes between the two halves of a
-// barrier; between two launches it is in device memory.
+// The state of the loop. Each block has a copy, which its first thread changes between the two halves of a barrier;
+// between two launches the state is in device memory.
 struct State {
     u64 phase;
-    u64 rounds_left;  // of this launch
-    u64 round;        // barriers so far: which of the rotating counters is meant
-    u64 size;         // rows that propose
-    u64 turns;        // which of the two lists has them
-    u64 next_look;    // whether to stop
+    u64 rounds_left;  // barriers left of this launch
+    u64 round;        // barriers so far; selects one of the rotating counters
+    u64 size;         // number of rows that propose
+    u64 turns;        // rounds so far; selects the list of these rows
+    u64 next_look;    // when to read the stop word again
 
     template <class Team>
     __device__ void end_round(const Team& team) {
@@ -61,8 +61,8 @@ __device__ void begin(const Arguments& args, GridTeam& team, State& state) {
     });
 }
 
-// A number that looks random, from which a row begins to look: where many rows have the same columns in the same order,
-// they would all propose to the first.
+// A pseudo-random number, at which a row begins to read its edges: where many rows have the same columns in the same
+// order, they would all propose to the first one.
 __device__ u32 mix(u32 row, u32 turn) {
     u32 x = row * 0x9e3779b1u + turn * 0x85ebca6bu;
     x = (x ^ x >> 16) * 0x7feb352du;
@@ -98,8 +98,7 @@ __device__ void propose(const Arguments& args, GridTeam& team, State& state) {
     });
 }
 
-// Matches every column with its proposer. Rows that were not taken propose again, those that no free column is left for
-// do not.
+// Matches every column with its proposer. Rows that were not taken propose again; rows without a free column do not.
 __device__ void take(const Arguments& args, GridTeam& team, State& state) {
     const u32* const list = args.list(state.turns);
     u32* const next = args.list(state.turns + 1);
