@@ -31,9 +31,9 @@ from numpy.typing import NDArray
 from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.atomics import compare_exchange, prefetch, relaxed_load, relaxed_store
 from ..kernels.kernel import kernel
-from ..parallel.worklist import appended, flush, forget
 from ..parallel.delays import delay
 from ..parallel.team import run_solver, share_of
+from ..parallel.worklist import appended, flush, forget
 from ..solving.options import check_count
 from ..solving.run import Control
 from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES

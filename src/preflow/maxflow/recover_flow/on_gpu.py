@@ -19,8 +19,7 @@ import numpy as np
 
 from ...errors import SolverError
 from ...graph.device.build import DeviceResidualNetwork, InputArcs
-from ...graph.network import DeviceFlowNetwork
-from ...graph.network import FlowNetwork
+from ...graph.network import DeviceFlowNetwork, FlowNetwork
 from ...solving.run import Control
 from ...stats import Phase, untimed
 
