@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,17 +10,21 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from cuda_on_cpu.device import CpuDevice
-from exploration import Runner
 from preflow.cuda import runtime
 from preflow.errors import DeviceUnavailableError
 from preflow.kernels import kernel
-
-DATA = Path(__file__).parent / "data"
-SHARED = Path(__file__).parents[2] / "shared" / "instances"
+from tests.support.cuda_on_cpu.device import CpuDevice
+from tests.support.exploration import Runner
+from tests.support.paths import SHARED
 
 #: Files of tests that keep all cores busy by themselves.
-ALONE = ("cuda_grid_tiled", "cuda_maxflow", "gridcut_multicore", "multicore*", "parallel", "stress")
+ALONE = (
+    "gridcut/test_cuda_tiled.py",
+    "maxflow/test_cuda_push_relabel.py",
+    "*/test_multicore*.py",
+    "parallel/test_toolbox.py",
+    "maxflow/test_stress.py",
+)
 
 settings.register_profile(
     "preflow", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
@@ -35,7 +37,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests that run alone; not those under a sanitizer, whose time goes into g++."""
     for item in items:
         builds = "sanitizer" in getattr(item, "fixturenames", ())
-        if not builds and any(item.path.match(f"test_{name}.py") for name in ALONE):
+        if not builds and any(item.path.match(name) for name in ALONE):
             item.add_marker("alone")
 
 
@@ -77,22 +79,6 @@ def missed(config: pytest.Config) -> list[str]:
     return sorted(set(config.stash[MISSES].read_text().splitlines())) if MISSES in config.stash else []
 
 
-def heed_ctrl_c() -> None:
-    """Let a child process heed SIGINT, also where the tests run in the background and ignore it."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
-def reference_instances() -> list[tuple[Path, int]]:
-    """Return the reference files with their optima: the project's own, and those in shared, if there."""
-    found = []
-    for folder in (DATA / "dimacs", SHARED / "dimacs"):
-        optima = folder / "optima.json"
-        if optima.exists():
-            entries = json.loads(optima.read_text()).items()
-            found += [(folder / name, entry["optimum"]) for name, entry in entries if ".max" in name]
-    return found
-
-
 @pytest.fixture(scope="session")
 def shared_instances() -> Path:
     """The folder of large reference instances; the test is skipped where it is not there."""
@@ -104,7 +90,7 @@ def shared_instances() -> Path:
 @pytest.fixture(scope="module")
 def runner(request: pytest.FixtureRequest) -> Iterator[Runner]:
     """The test file as a program that explores its cases."""
-    started = Runner(request.module.__file__)
+    started = Runner(request.module.__name__)
     with started.process:
         yield started
 

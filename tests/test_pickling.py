@@ -26,9 +26,9 @@ import preflow.progress
 import preflow.solving.method
 import preflow.stats
 import preflow.vision
-from cuda_on_cpu.arrays import OnGpu
 from preflow import errors, vision
 from preflow.solving.result import BoundedResult
+from tests.support.cuda_on_cpu.arrays import OnGpu
 
 #: Public classes of modules without ``__all__``.
 MORE: dict[ModuleType, tuple[str, ...]] = {

@@ -13,8 +13,8 @@ from zipfile import ZipFile
 import pytest
 
 from preflow.kernels import kernel
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 BUILT_WITH = ("hatchling", "numba")
 
 pytestmark = pytest.mark.skipif(

@@ -1,0 +1,263 @@
+"""Lock-free assignment solvers in every state that two or three threads can reach in tiny cases."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from preflow.assignment import auction
+from preflow.assignment import multicore_lockfree as lockfree
+from preflow.assignment.flow_scaling import COLUMN, HALF, NOWHERE, Arcs, Flow, make_flow
+from preflow.assignment.state import Lists, State, make_state
+from preflow.kernels import atomics
+from preflow.parallel import inboxes
+from preflow.solving.run import COUNTER_ROW
+from tests.support.exploration import (
+    Cases,
+    Mutants,
+    add_in_two_steps,
+    edit,
+    exchange_for,
+    exploration_tests,
+    hold_constant,
+    look_then_set,
+    serve,
+    uncounted,
+)
+from tests.support.scheduler import Outcome, Thread, explore, hidden_values
+
+ZERO, ONE = np.uint64(0), np.uint64(1)
+Costs = list[list[int]]
+
+#: All rows want the first column; so do both, by far; and rows that agree on all.
+SAME = [[0, 4], [0, 4]]
+FAR = [[0, 9], [0, 3]]
+EQUAL = [[1, 1], [1, 1]]
+CHAIN = [[0, 1, 9], [0, 9, 2], [9, 0, 9]]
+THREE = [[0, 2, 4], [0, 1, 4], [0, 2, 3]]
+
+
+# Algorithm 5.4
+
+
+class Refine(NamedTuple):
+    """What the threads of a refine share."""
+
+    arcs: Arcs
+    flow: Flow
+    state: lockfree.State
+
+
+def arcs_of(costs: Costs, scale: int) -> Arcs:
+    size = len(costs)
+    first = np.arange(size + 1, dtype=np.uint64) * np.uint64(size)
+    column = np.tile(np.arange(size, dtype=np.uint32), size)
+    cost = np.array(costs, dtype=np.int64).reshape(-1) * scale
+    return Arcs(first, np.full(size, size, dtype=np.uint64), column, cost)
+
+
+def check_flow(arcs: Arcs, epsilon: int, shared: Refine, results: list[None]) -> None:
+    """Every column has one unit, and every residual arc a reduced cost of at least minus epsilon."""
+    flow, size = shared.flow, len(arcs.size)
+    assert (flow.excess == 0).all(), f"excess {flow.excess}"
+    assert (flow.at != NOWHERE).all(), "a row still has its unit"
+    columns = (flow.at & COLUMN).astype(int)
+    assert sorted(columns.tolist()) == list(range(size)), f"columns {columns}"
+    assert ((flow.at >> HALF).astype(int) == np.arange(size) * size + columns).all()
+    reduced = arcs.cost.reshape(size, size) + flow.row_price[:, None] - flow.column_price
+    taken = reduced[np.arange(size), columns]
+    assert (taken <= epsilon).all(), f"an arc back has the reduced cost {-taken.max()}"
+    reduced[np.arange(size), columns] = 0
+    assert (reduced >= -epsilon).all(), f"an arc has the reduced cost {reduced.min()}"
+
+
+def refine(costs: Costs, epsilon: int, num_threads: int = 2) -> Outcome:
+    """One refine, from prices of zero."""
+    arcs = arcs_of(costs, 1)
+    size = len(costs)
+
+    def member(thread: int) -> Thread:
+        me, threads, step = np.uint64(thread), np.uint64(num_threads), np.int64(epsilon)
+        return lambda shared: lockfree.push_and_relabel(
+            shared.arcs, shared.flow, shared.state, me, threads, step
+        )
+
+    def make_case() -> tuple[Refine, list[Thread]]:
+        flow = make_flow(size)
+        lists = inboxes.make_inboxes(num_threads, 2 * size, np.uint32)
+        lists.patience[0] = 0
+        stop = np.zeros(1, np.int64)
+        barrier = np.zeros(1, np.int64)
+        hold_constant((lists.patience, stop, barrier, *arcs))
+        state = lockfree.State(
+            lists=lists,
+            signals=np.zeros(2 * int(lockfree.PADDING), np.uint64),
+            barrier=barrier,
+            stop=stop,
+            counts=uncounted(num_threads, COUNTER_ROW),
+            block_bits=ZERO,
+        )
+        lockfree.start_refine(arcs, flow, np.int64(epsilon), ZERO, np.uint64(size))
+        for thread in range(num_threads):
+            lockfree.list_rows(flow, state, np.uint64(thread), np.uint64(num_threads))
+        return Refine(arcs, flow, state), [member(thread) for thread in range(num_threads)]
+
+    return explore(make_case, None, partial(check_flow, arcs, epsilon))
+
+
+# The auction
+
+
+class Sale(NamedTuple):
+    """What the threads of a phase share."""
+
+    lists: Lists
+    auction: auction.Auction
+    own: State
+
+
+def check_sale(costs: Costs, epsilon: float, shared: Sale, results: list[None]) -> None:
+    """Every row has a column that is within epsilon of the best for it, by the prices bid."""
+    size = len(costs)
+    owner = (shared.auction.word & auction.ROW).astype(int) - 1
+    assert sorted(owner.tolist()) == list(range(size)), f"owners {owner}"
+    price = shared.auction.bid[owner]
+    for column, row in enumerate(owner):
+        value = np.array(costs[row]) - price
+        assert value[column] <= value.min() + epsilon + 1e-9, (
+            f"row {row} is {value[column] - value.min()} off"
+        )
+
+
+def sale(costs: Costs, epsilon: float, num_threads: int = 2) -> Outcome:
+    """One phase, from prices of zero."""
+    size = len(costs)
+    lists = Lists(
+        first=np.arange(size + 1, dtype=np.uint64) * np.uint64(size),
+        size=np.full(size, size, dtype=np.uint64),
+        column=np.tile(np.arange(size, dtype=np.uint32), size),
+        cost=np.array(costs, dtype=np.float64).reshape(-1),
+        bound=np.full(size, np.inf),
+        built=np.zeros(size, dtype=np.uint64),
+        wanted=np.zeros(size, dtype=np.uint64),
+    )
+    (sparse,) = hold_constant((np.zeros(0),))
+
+    def member(thread: int) -> Thread:
+        me, step, rows = np.uint64(thread), np.float64(epsilon), np.uint64(size)
+        return lambda shared: auction.auction_rows(
+            sparse, shared.lists, shared.auction, shared.own, me, step, rows
+        )
+
+    def make_case() -> tuple[Sale, list[Thread]]:
+        shared = auction.Auction(
+            word=np.zeros(size, dtype=np.uint64),
+            bid=np.zeros(size),
+            start=np.zeros(size),
+            price=np.zeros(size),
+            rows=np.arange(size, dtype=np.uint64),
+            minima=np.zeros((1, 1)),
+            rows_of_minima=np.zeros((1, 1)),
+            gaps=np.zeros(1),
+            fractions=np.zeros(1, dtype=np.uint64),
+            signals=np.zeros(4 * int(auction.PADDING), dtype=np.uint64),
+            barrier=np.zeros(1, dtype=np.int64),
+            stop=np.zeros(1, dtype=np.int64),
+            counts=uncounted(num_threads, COUNTER_ROW),
+            budget=np.uint64(2**62),
+            whole=False,
+        )
+        own = make_state(0, size, np.float64)
+        numbers = (own.limits.mask, own.limits.beyond)
+        assert numbers == (np.inf, np.inf)
+        constant = [part for part in own if isinstance(part, np.ndarray)]
+        hold_constant((shared.start, shared.rows, shared.minima, shared.rows_of_minima, shared.gaps))
+        hold_constant((shared.fractions, shared.barrier, shared.stop, *lists, *constant))
+        return Sale(lists, shared, own), [member(thread) for thread in range(num_threads)]
+
+    return explore(make_case, None, partial(check_sale, costs, epsilon))
+
+
+CASES: Cases = {
+    "refine-same": lambda: refine(SAME, 1),
+    "refine-far": lambda: refine(FAR, 2),
+    "refine-equal": lambda: refine(EQUAL, 1),
+    "refine-chain": lambda: refine(CHAIN, 4),
+    "refine-three": lambda: refine(THREE, 3),
+    "refine-far-3": lambda: refine(FAR, 3, num_threads=3),
+    "sale-same": lambda: sale(SAME, 1.0),
+    "sale-far": lambda: sale(FAR, 1.0),
+    "sale-equal": lambda: sale(EQUAL, 0.5),
+    "sale-chain": lambda: sale(CHAIN, 2.0),
+    "sale-three": lambda: sale(THREE, 2.0),
+    "sale-far-3": lambda: sale(FAR, 3.0, num_threads=3),
+}
+
+MUTANTS: Mutants = {
+    "row: counts the unit before it is there": (
+        "refine-three",
+        edit(
+            lockfree.discharge_row,
+            "    store(flow.at, x, best << HALF | y)\n"
+            "    delay(state.delays, thread)\n"
+            "    before = fetch_add(flow.excess, y, 1)\n",
+            "    before = fetch_add(flow.excess, y, 1)\n    store(flow.at, x, best << HALF | y)\n",
+        ),
+        "an arc back has the reduced cost",
+    ),
+    "row: counts in two steps": (
+        "refine-three",
+        exchange_for(atomics.fetch_add, add_in_two_steps),
+        "excess",
+    ),
+    "row: rises above the price that its arcs allow": (
+        "refine-far",
+        edit(lockfree.discharge_row, "-(least + epsilon))", "-(least + epsilon + epsilon + epsilon))"),
+        "an arc has the reduced cost",
+    ),
+    "column: falls below the price that its arcs allow": (
+        "refine-three",
+        edit(lockfree.discharge_column, "-(least + epsilon))", "-(least + 3 * epsilon))"),
+        "an arc back has the reduced cost",
+    ),
+    "bid: looks, then sets": (
+        "sale-three",
+        exchange_for(atomics.compare_exchange, look_then_set),
+        "owners",
+    ),
+    "bid: believes the hint": (
+        "sale-far",
+        edit(auction.auction_row, "if value - price > best:", "if value - price > np.inf:"),
+        "off",
+    ),
+    "bid: is not written": (
+        "sale-same",
+        edit(
+            auction.auction_row,
+            "        relaxed_store(auction.bid, row, mine)\n        if compare",
+            "        if compare",
+        ),
+        "off",
+    ),
+}
+
+
+test_every_state, test_mutant_is_found = exploration_tests(CASES, MUTANTS)
+
+
+def test_expressions_hide_no_value() -> None:
+    """What the explorer's states rely on."""
+    for module in (lockfree, auction):
+        stepping = {
+            name
+            for each in (atomics, inboxes, module)
+            for name, value in vars(each).items()
+            if callable(value) and name[0].islower() and not name.startswith("make")
+        }
+        assert hidden_values(module, stepping) == []
+
+
+if __name__ == "__main__":
+    serve(CASES, MUTANTS)

@@ -1,0 +1,461 @@
+"""Grid cuts: every solver on the CPU against the general one, its proof, warm starts, limits, bad input."""
+
+from __future__ import annotations
+
+import pickle
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import preflow
+from preflow import GridCutResult, GridNetwork
+from preflow.errors import DeviceUnavailableError, InvalidInputError, NotOptimalError, VerificationError
+from preflow.generators import grid_2d
+from preflow.gridcut import policy
+from preflow.gridcut.api import _Solve
+from tests.support.cuda_on_cpu.device import CpuDevice
+from tests.support.oracles import check_grid_against_oracle
+from tests.support.processes import obey_ctrl_c
+from tests.support.strategies import NEIGHBOURHOODS, SmallGrid, small_grids
+
+ON_CPU = [method.name for method in preflow.methods("grid_cut") if method.device == "cpu"]
+PARALLEL = {method.name for method in preflow.methods("grid_cut") if method.parallel}
+SOURCE, SINK = np.array([[9, 4, 0], [9, 1, 0]]), np.array([[0, 3, 9], [0, 6, 9]])
+
+
+#: Kernels are compiled for every number of directions: two of them here.
+FEW_KERNELS = {
+    1: NEIGHBOURHOODS[1],
+    2: [4, [(0, 2), (1, -3)], [(2, -1), (0, 1), (3, 3)]],
+    3: NEIGHBOURHOODS[3],
+}
+
+
+def arguments_for(method: str) -> dict[str, Any]:
+    return {"method": method, "threads": 2} if method in PARALLEL else {"method": method}
+
+
+def noisy_image(side: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Return the capacities from the source and to the sink that segment a disc seen through noise."""
+    y, x = np.mgrid[:side, :side] - side / 2
+    inside = np.where(x * x + y * y < (side / 3) ** 2, 1.0, -1.0)
+    data = np.rint(20 * (inside + np.random.default_rng(seed).normal(0, 1.5, inside.shape))).astype(np.int32)
+    return np.maximum(data, 0), np.maximum(-data, 0)
+
+
+@pytest.mark.parametrize("method", ON_CPU)
+class TestEverySolver:
+    """What holds for all of them."""
+
+    @given(data=st.data())
+    @settings(max_examples=60)
+    def test_value_and_labels_are_those_of_the_general_solver(self, method: str, data: st.DataObject) -> None:
+        grid = data.draw(small_grids(neighbourhoods=FEW_KERNELS if method in PARALLEL else NEIGHBOURHOODS))
+        check_grid_against_oracle(grid, **arguments_for(method))
+
+    @given(
+        grid=small_grids(neighbourhoods=FEW_KERNELS),
+        seed=st.integers(0, 2**32),
+        share=st.sampled_from([0.02, 0.5]),
+    )
+    @settings(max_examples=25)
+    def test_a_warm_start_changes_nothing_but_the_time(
+        self, method: str, grid: SmallGrid, seed: int, share: float
+    ) -> None:
+        first = preflow.grid_cut(grid.network, **arguments_for(method))
+        rng = np.random.default_rng(seed)
+
+        def changed(values: np.ndarray) -> np.ndarray:
+            here = rng.random(values.shape) < share
+            return np.where(here, rng.integers(0, 60, values.shape), values)
+
+        later = replace(
+            grid, source=changed(grid.source), sink=changed(grid.sink), neighbor=changed(grid.neighbor)
+        )
+        sides = np.isinf(later.source) & np.isinf(later.sink)
+        later.sink[sides] = 0
+        check_grid_against_oracle(later, warm_start=first, **arguments_for(method))
+
+    def test_a_warm_start_in_other_units(self, method: str) -> None:
+        source, sink = noisy_image(12)
+        coarse = preflow.grid_cut(source, sink, 9, **arguments_for(method))
+        fine = preflow.grid_cut(source + 0.25, sink, 9.125, warm_start=coarse, **arguments_for(method))
+        fine.verify()
+        cold = preflow.grid_cut(source + 0.25, sink, 9.125, **arguments_for(method))
+        assert fine.value == cold.value
+        assert (fine.labels == cold.labels).all()
+        back = preflow.grid_cut(source, sink, 9, warm_start=fine, **arguments_for(method))
+        assert (back.labels == coarse.labels).all()
+
+    def test_an_image_of_some_size(self, method: str) -> None:
+        source, sink = noisy_image(150)
+        image = np.random.default_rng(1).random(source.shape)
+        neighbor = preflow.contrast_capacity(image, strength=40)
+        result = check_grid_against_oracle(SmallGrid(source, sink, neighbor, 4), **arguments_for(method))
+        assert result.stats.method == method
+
+    def test_time_limit(self, method: str) -> None:
+        source, sink = noisy_image(40)
+        network = GridNetwork.from_arrays(source, sink, 30)
+        optimum = preflow.min_cut(network.to_flow_problem()).value
+        arguments = {"device": "auto", "threads": None, **arguments_for(method)}
+        solve = _Solve.prepare(network, **arguments, time_limit=None, options=None, warm_start=None)
+        solve.control.stop[0] = 1
+        result = solve.grid_cut()
+        result.verify()
+        assert result.lower_bound <= optimum <= result.upper_bound == result.energy
+        assert result.upper_bound <= min(source.sum(), sink.sum())
+        if result.status == "time-limit":
+            with pytest.raises(NotOptimalError):
+                _ = result.value
+            assert "time limit" in repr(result)
+        warm = preflow.grid_cut(network, warm_start=result, **arguments_for(method))
+        assert warm.value == optimum
+
+    def test_options_are_checked(self, method: str) -> None:
+        with pytest.raises(InvalidInputError, match="no option 'speed'"):
+            preflow.grid_cut(SOURCE, SINK, 2, method=method, options={"speed": 3})
+
+    def test_counts(self, method: str) -> None:
+        source, sink = noisy_image(40)
+        stats = preflow.grid_cut(source, sink, 30, **arguments_for(method)).stats
+        assert stats.arc_scans > 0
+        assert set(stats.seconds) >= {"build", "solve"}
+
+
+@pytest.mark.parametrize("method", [method for method in ON_CPU if method not in PARALLEL])
+class TestWideCapacities:
+    """What needs kernels for 32 and 64 bits: here those of serial solvers only, they take long to compile."""
+
+    @pytest.mark.parametrize("factor", [1000, 10**13])
+    def test_capacities_of_every_width(self, method: str, factor: int) -> None:
+        rng = np.random.default_rng(0)
+        source, sink = rng.integers(0, 40, (2, 9, 8)) * factor
+        neighbor = rng.integers(0, 20, (2, 9, 8)) * factor
+        check_grid_against_oracle(SmallGrid(source, sink, neighbor, 4), method=method)
+
+    @given(grid=small_grids(("fractional",), most=(12, 9, 4), neighbourhoods={2: [4]}))
+    @settings(max_examples=15)
+    def test_fractional_capacities(self, method: str, grid: SmallGrid) -> None:
+        result = preflow.grid_cut(grid.network, method=method)
+        result.verify()
+        general = preflow.min_cut(grid.network.to_flow_problem(), method="serial-hi-pr")
+        assert result.value == pytest.approx(general.value, rel=1e-12)
+
+
+SCRIPT = """
+import sys
+import numpy as np
+import preflow
+method = sys.argv[1]
+rng = np.random.default_rng(0)
+def solve(side):
+    source, sink = np.zeros((2, side, side), np.int32)
+    source[:, 0], sink[:, -1] = 10**6, 10**6
+    return preflow.grid_cut(source, sink, rng.integers(1, 2000, (2, side, side)), method=method)
+solve(8)
+try:
+    print("solving", flush=True)
+    while True:
+        solve(1000)
+except KeyboardInterrupt:
+    print("interrupted", solve(8).status, flush=True)
+"""
+
+
+@pytest.mark.parametrize("method", ON_CPU)
+def test_ctrl_c(method: str) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, method], stdout=subprocess.PIPE, text=True, preexec_fn=obey_ctrl_c
+    )
+    assert process.stdout is not None
+    with process:
+        assert process.stdout.readline() == "solving\n"
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.readline() == "interrupted optimal\n"
+    assert process.returncode == 0
+
+
+def test_results_can_be_pickled() -> None:
+    result = pickle.loads(pickle.dumps(preflow.grid_cut(SOURCE, SINK, 2)))
+    result.verify()
+    assert preflow.grid_cut(SOURCE, SINK, 3, warm_start=result).value == 11
+
+
+@pytest.mark.parametrize("connectivity", [18, 26])
+def test_volumes_with_many_neighbours(connectivity: int) -> None:
+    rng = np.random.default_rng(connectivity)
+    for shape, rows in (((1, 1, 1), 1), ((5, 4, 3), 1), ((5, 4, 3), 2), ((2, 5, 5), 1)):
+        source, sink = rng.integers(0, 40, (2, *shape))
+        neighbor = rng.integers(0, 6, (connectivity // 2 * rows, *shape))
+        grid = SmallGrid(source, sink, neighbor, connectivity)
+        check_grid_against_oracle(grid, method="serial-incremental-bfs")
+
+
+def test_min_cut_takes_grids() -> None:
+    result = preflow.min_cut(GridNetwork.from_arrays(SOURCE, SINK, 2))
+    assert isinstance(result, GridCutResult)
+    assert result.value == 9
+    assert "2 of 6 pixels on the source side" in repr(result)
+    later = preflow.min_cut(GridNetwork.from_arrays(SOURCE, SINK, 3), warm_start=result)
+    later.verify()
+    assert later.value == 11
+    with pytest.raises(InvalidInputError, match="warm_start is for a GridNetwork"):
+        preflow.min_cut(([0], [1], [1]), 0, 1, warm_start=result)
+    with pytest.raises(InvalidInputError, match="give none"):
+        preflow.max_flow(GridNetwork.from_arrays(SOURCE, SINK, 2), 0, 1)
+    flow = preflow.max_flow(GridNetwork.from_arrays(SOURCE, SINK, 2))
+    assert flow.value == 9
+    flow.verify()
+    with pytest.raises(InvalidInputError, match="give none"):
+        preflow.min_cut(GridNetwork.from_arrays(SOURCE, SINK, 2), 0, 1)
+
+
+def test_a_generated_grid_has_the_same_cut() -> None:
+    problem = grid_2d(30, 20, contrast=True, seed=3)
+    general = preflow.min_cut(problem)
+    flat = problem.network
+    source, sink = np.zeros((2, 600), np.int64)
+    from_source, to_sink = flat.tail == 600, flat.head == 601
+    source[flat.head[from_source]] = flat.capacity[from_source]
+    sink[flat.tail[to_sink]] = flat.capacity[to_sink]
+    inner = ~(from_source | to_sink)
+    neighbor = np.zeros((2, 600), np.int64)
+    steps = flat.head[inner].astype(np.int64) - flat.tail[inner]
+    neighbor[(steps == 20).astype(int), flat.tail[inner]] = flat.capacity[inner]
+    result = preflow.grid_cut(source.reshape(30, 20), sink.reshape(30, 20), neighbor.reshape(2, 30, 20))
+    assert result.value == general.value
+    assert (result.labels.ravel() == ~general.sink_side[:600]).all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"sink_capacity": None}, "sink_capacity is missing"),
+        ({"neighbor_capacity": None}, "neighbor_capacity is missing"),
+        ({"source_capacity": GridNetwork.from_arrays(SOURCE, SINK, 2)}, "give nothing else"),
+        ({"method": "fastest"}, "unknown method 'fastest'"),
+        ({"device": "tpu"}, "device is one of"),
+        ({"threads": 0}, "threads"),
+        ({"time_limit": 0}, "time_limit"),
+        ({"options": {"alpha": 1}}, "takes none"),
+        ({"method": "serial-incremental-bfs", "threads": 2}, "one thread"),
+        ({"method": "serial-incremental-bfs", "device": "cuda"}, "runs on cpu"),
+        ({"warm_start": 3}, "earlier GridCutResult"),
+        ({"warm_start": preflow.grid_cut(SOURCE.T, SINK.T, 2)}, r"warm_start has shape \(3, 2\)"),
+        ({"warm_start": preflow.grid_cut(SOURCE, SINK, 2, connectivity=8)}, "another neighbourhood"),
+        ({"progress": "yes"}, "progress"),
+    ],
+)
+def test_bad_arguments(arguments: dict[str, Any], message: str) -> None:
+    given = {"source_capacity": SOURCE, "sink_capacity": SINK, "neighbor_capacity": 2, **arguments}
+    with pytest.raises(InvalidInputError, match=message):
+        preflow.grid_cut(**given)
+
+
+def broken(result: GridCutResult, **parts: Any) -> GridCutResult:
+    return replace(result, _solution=result._solution._replace(**parts))
+
+
+def test_a_wrong_result_does_not_verify() -> None:
+    source, sink = noisy_image(20)
+    result = preflow.grid_cut(source, sink, 30)
+    result.verify()
+    residual, terminal = (np.array(values) for values in result._solution[2:])
+    labels = result.labels.copy()
+    labels[0, 0] = True
+    forged = {
+        "residual capacity": broken(result, residual=np.where(residual == residual.max(), 99, residual)),
+        "negative residual": broken(result, residual=residual - 31),
+        "terminal": broken(result, terminal=terminal + 1),
+        "shape": broken(result, terminal=terminal[1:]),
+        "labels": replace(result, labels=labels),
+        "no labels": replace(result, labels=labels[1:]),
+        "all one side": replace(result, labels=np.zeros_like(labels)),
+        "value": replace(result, upper_bound=result.upper_bound + 1),
+        "lower bound": replace(result, lower_bound=result.lower_bound - 1),
+        "other capacities": replace(result, network=GridNetwork.from_arrays(source, sink, 29)),
+        "other terminals": replace(result, network=GridNetwork.from_arrays(source, sink + 1, 30)),
+        "fewer terminals": replace(result, network=GridNetwork.from_arrays(source, sink // 2, 30)),
+    }
+    for wrong in forged.values():
+        with pytest.raises(VerificationError):
+            wrong.verify()
+
+
+def test_auto_says_why() -> None:
+    network = GridNetwork.from_arrays(SOURCE, SINK, 2)
+    large = GridNetwork.from_arrays(np.broadcast_to(np.int16(1), (3000, 3000)), 1, 1)
+    device = CpuDevice()
+    assert policy.choose(network, "cpu", 1)[0] == "serial-incremental-bfs"
+    assert policy.choose(network, "auto", 8, None) == (
+        "serial-incremental-bfs",
+        "6 pixels are too few for 8 threads: incremental breadth-first search is fastest there",
+    )
+    assert policy.choose(large, "cpu", 8)[0] == "multicore-merging"
+    assert policy.choose(large, "auto", 8, device)[0] == "cuda-tiled"
+    assert policy.choose(network, "cuda", 8)[0] == "cuda-tiled"
+    assert policy.pays_to_look_for_gpu(large, 1, in_use=True)
+    assert policy.pays_to_look_for_gpu(large, 1, in_use=False)
+    assert not policy.pays_to_look_for_gpu(large, 64, in_use=False)
+    assert not policy.pays_to_look_for_gpu(network, 1, in_use=True)
+
+
+def test_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    with pytest.raises(DeviceUnavailableError, match="CuPy"):
+        preflow.grid_cut(SOURCE, SINK, 2, device="cuda")
+
+
+def energies(network: GridNetwork) -> dict[tuple[bool, ...], Fraction | float]:
+    """Return the exact energy of every labelling that no infinite capacity forbids."""
+    source, sink = network.source_capacity.ravel().tolist(), network.sink_capacity.ravel().tolist()
+    number = np.arange(network.size).reshape(network.shape)
+    arcs = []
+    for pair in network.pairs():
+        ends = number[pair.here].ravel().tolist(), number[pair.there].ravel().tolist()
+        arcs += [(u, v, c) for u, v, c in zip(*ends, pair.forward.ravel().tolist(), strict=True)]
+        arcs += [(v, u, c) for u, v, c in zip(*ends, pair.backward.ravel().tolist(), strict=True)]
+    found = {}
+    for labels in product([False, True], repeat=network.size):
+        terms = [sink[p] if label else source[p] for p, label in enumerate(labels)]
+        terms += [c for u, v, c in arcs if labels[u] and not labels[v]]
+        if max(terms) < np.inf:
+            found[labels] = sum(map(Fraction, terms))
+    return found
+
+
+WILD = [0.0, 0.1, 0.25, 1 / 3, 1.5, 7.0, 3e8, 1e18, 1e-20, 1e300, 1e-300, 5e-324]
+wild = st.sampled_from(WILD) | st.floats(0, 2)
+
+
+class TestExtremeCapacities:
+    """Floats of very different size, integers past int64, negative capacities, and no pixels at all."""
+
+    MOST = 2**63 - 1
+
+    @given(data=st.data(), single=st.booleans(), negative=st.booleans())
+    @settings(max_examples=60, deadline=None)
+    def test_floats_are_solved_within_the_gap(
+        self, data: st.DataObject, single: bool, negative: bool
+    ) -> None:
+        shape, dtype = (2, 3), np.float32 if single else np.float64
+        terminal = wild | st.just(np.inf)
+        if negative:
+            terminal |= wild.map(lambda value: -value)
+
+        def drawn(values: st.SearchStrategy[float], rows: int) -> Any:
+            entries = data.draw(st.lists(values, min_size=6 * rows, max_size=6 * rows))
+            most = float(np.finfo(dtype).max)
+            return np.array([v if np.isinf(v) else min(max(v, -most), most) for v in entries], dtype)
+
+        source, sink = drawn(terminal, 1).reshape(shape), drawn(terminal, 1).reshape(shape)
+        sink[np.isinf(source)] = 0
+        network = GridNetwork.from_arrays(source, sink, drawn(wild, 2).reshape(2, *shape))
+        exact = energies(network)
+        best = min(exact.values())
+        result = preflow.grid_cut(network, threads=1)
+        result.verify()
+        gap = Fraction(result.gap)
+        assert abs(Fraction(result.value) - best) <= gap
+        assert 0 <= exact[tuple(result.labels.ravel().tolist())] - best <= gap
+        size = best
+        if network.source_capacity.min() < 0 or network.sink_capacity.min() < 0:
+            size = 4 * sum(Fraction(float(abs(v))) for v in [*source.flat, *sink.flat] if v < np.inf) + best
+        assert gap <= size * Fraction(2.0**-20 if single else 1e-12)
+
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    def test_one_huge_neighbour_capacity(self, dtype: Any) -> None:
+        source, sink = np.array([[0.9, 0, 0, 0]], dtype), np.array([[0, 0, 0, 0.8]], dtype)
+        for huge in (3e8, 1e18):
+            neighbor = np.array([[[0.7, huge, 0.3, 0]], [[0.0] * 4]], dtype)
+            result = preflow.grid_cut(source, sink, neighbor)
+            result.verify()
+            assert result.value == dtype(0.3)
+            assert result.labels.tolist() == [[True, True, True, False]]
+            assert 0 < result.gap <= 1e-12 * result.value
+
+    @pytest.mark.parametrize("neighbor", [0.0, 1.0])
+    @pytest.mark.parametrize("smallest", [1e-25, 1e-300, 5e-324])
+    def test_tiny_terminals(self, neighbor: float, smallest: float) -> None:
+        result = preflow.grid_cut([[0.0, 0.0]], [[1e-20, smallest]], neighbor)
+        result.verify()
+        assert (result.value, result.gap, result.labels.any()) == (0, 0, False)
+
+    def test_hard_seeds_as_huge_numbers(self) -> None:
+        """They say the same as infinity."""
+        source, sink = np.zeros((4, 5)), np.zeros((4, 5))
+        source[0, :2], sink[2, 3:] = 1, 1
+        neighbor = np.random.default_rng(4).random((2, 4, 5))
+        with np.errstate(invalid="ignore"):
+            infinite = preflow.grid_cut(*(np.where(a > 0, np.inf, 0) for a in (source, sink)), neighbor)
+        huge = preflow.grid_cut(1e18 * source, 1e18 * sink, neighbor)
+        huge.verify()
+        assert huge.value == infinite.value
+        assert (huge.labels == infinite.labels).all()
+
+    @pytest.mark.parametrize(
+        ("source", "sink", "neighbor", "value"),
+        [
+            ([[MOST, 0, 0]], [[0, 0, 3]], MOST, 3),
+            ([[MOST, 0, 0]], [[0, 0, MOST]], [[[MOST, 5, MOST]], [[MOST] * 3]], 5),
+            ([[1, 1]], [[0, 0]], [2**62, 1], 0),
+            ([[2.0**53, 0]], [[0, 2.0**53]], 2.0**53, 2**53),
+        ],
+    )
+    def test_huge_whole_numbers_are_exact(self, source: Any, sink: Any, neighbor: Any, value: int) -> None:
+        result = preflow.grid_cut(source, sink, neighbor)
+        result.verify()
+        assert (result.value, result.gap, type(result.value)) == (value, 0, int)
+
+    @given(grid=small_grids(), seed=st.integers(0, 99))
+    @settings(max_examples=30)
+    def test_negative_terminal_capacities_are_costs(self, grid: SmallGrid, seed: int) -> None:
+        """The same number added to both sides of a pixel changes the energy of every labelling by it."""
+        shift = np.random.default_rng(seed).integers(-50, 3, grid.source.shape)
+        given_ = preflow.grid_cut(grid.network, threads=1)
+        moved = preflow.grid_cut(
+            grid.source + shift,
+            grid.sink + shift,
+            grid.neighbor,
+            connectivity=grid.connectivity,
+            threads=1,
+        )
+        moved.verify()
+        assert moved.value == moved.energy == given_.value + shift.sum()
+        assert moved.gap == 0
+        assert (moved.labels == given_.labels).all()
+
+    def test_a_network_has_no_negative_capacities(self) -> None:
+        network = GridNetwork.from_arrays([[1, -1]], 0, 1)
+        with pytest.raises(InvalidInputError, match="use grid_cut"):
+            preflow.max_flow(network)
+
+    @pytest.mark.parametrize("dtype", [np.int64, np.float32])
+    @pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0), (0, 0, 2)])
+    def test_no_pixels(self, shape: tuple[int, ...], dtype: Any) -> None:
+        empty = np.zeros(shape, dtype)
+        connectivity = [(1,)] if len(shape) == 1 else None
+        result = preflow.grid_cut(empty, empty, 1, connectivity=connectivity)
+        result.verify()
+        assert (result.value, result.gap, result.labels.shape) == (0, 0, shape)
+        assert preflow.grid_cut(empty, empty, 1, connectivity=connectivity, warm_start=result).value == 0
+
+    def test_a_labelling_beyond_the_gap_is_refused(self) -> None:
+        """A pixel whose small terminal capacity was rounded to zero may be on any side, within the gap."""
+        result = preflow.grid_cut([[0.0, 0.9]], [[1e-18, 0.0]], 0.0)
+        assert not result.labels[0, 0] or result.gap >= 1e-18
+        worse = replace(result, labels=~result.labels)
+        with pytest.raises(VerificationError):
+            worse.verify()
+        with pytest.raises(VerificationError, match="proves"):
+            replace(preflow.grid_cut([[0.3]], [[0.1]], 0.0), _gap=-1.0).verify()

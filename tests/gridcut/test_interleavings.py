@@ -1,0 +1,273 @@
+"""Who has which region of a grid, in every state that two or three threads can reach in tiny cases."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from preflow.gridcut.incremental_search import Forests, make_forests
+from preflow.gridcut.multicore_merging import borders, regions
+from preflow.gridcut.multicore_merging.blocks import (
+    Blocks,
+    Faces,
+    close_face,
+    coarser_blocks,
+    make_faces,
+    plan_blocks,
+)
+from preflow.gridcut.multicore_merging.regions import CLOSED, Regions, make_regions
+from preflow.gridcut.pixel_major import GridState
+from preflow.kernels import atomics
+from tests.support.exploration import (
+    Cases,
+    Mutants,
+    edit,
+    exchange_for,
+    exploration_tests,
+    hold_constant,
+    impatient_barrier,
+    look_then_set,
+    serve,
+)
+from tests.support.scheduler import Outcome, Thread, explore, hidden_values
+
+ZERO, ONE = np.uint64(0), np.uint64(1)
+
+#: Faces as pairs of blocks: rows of blocks, a square, and two pairs that nothing joins.
+PAIR = [(0, 1)]
+ROW = [(0, 1), (1, 2)]
+LONG_ROW = [(0, 1), (1, 2), (2, 3)]
+SQUARE = [(0, 1), (2, 3), (0, 2), (1, 3)]
+APART = [(0, 1), (2, 3)]
+
+
+class Work(NamedTuple):
+    """What the threads share.
+
+    Attributes
+    ----------
+    joined : the blocks of the region of each block, as bits
+    owner : one more than the thread that has a block, 0 if none has
+    fresh : how often a block was handed out as one that nobody has searched
+    """
+
+    regions: Regions
+    joined: NDArray[np.int64]
+    owner: NDArray[np.int64]
+    fresh: NDArray[np.int64]
+    stop: NDArray[np.int64]
+
+
+def hand_over(shared: Work, blocks: int, before: int, after: int) -> None:
+    for number in range(len(shared.owner)):
+        if blocks >> number & 1:
+            block = np.uint64(number)
+            assert shared.owner[block] == before, "another thread has it"
+            shared.owner[block] = after
+            shared.joined[block] = blocks
+
+
+def joined_by(shared: Work, begin: np.uint64, end: np.uint64) -> int:
+    """Return the blocks of the two regions between which faces are opened."""
+    blocks = 0
+    while begin < end:
+        face = shared.regions.closed[begin]
+        tails = int(shared.joined[shared.regions.ends[face, ZERO]])
+        heads = int(shared.joined[shared.regions.ends[face, ONE]])
+        assert tails & heads == 0, "a face within a region"
+        assert blocks in (0, tails | heads), "faces of more than two regions"
+        blocks = tails | heads
+        begin += ONE
+    return blocks
+
+
+def work(num_blocks: int, faces: list[tuple[int, int]], num_threads: int, parts: int = 1) -> Outcome:
+    """Nobody has a block that another thread has; in the end all faces are open."""
+
+    def member(thread: int) -> Thread:
+        def run(shared: Work) -> None:
+            none = np.uint64(num_blocks)
+            region, blocks = none, 0
+            while True:
+                hand_over(shared, blocks, thread + 1, 0)
+                region, begin, end, fresh = regions.next_region(shared.regions, region, 0, shared.stop)
+                if region == none:
+                    return
+                blocks = 1 << int(region) if fresh else joined_by(shared, begin, end)
+                hand_over(shared, blocks, 0, thread + 1)
+                if fresh:
+                    shared.fresh[region] += 1
+
+        return run
+
+    def make_case() -> tuple[Work, list[Thread]]:
+        made = make_regions(num_blocks, np.array(faces, dtype=np.uint32))
+        made.weight[:] = 1
+        stop = np.zeros(1, np.int64)
+        hold_constant((made.ends, made.weight, stop))
+        nothing = np.zeros((2, num_blocks), np.int64)
+        shared = Work(made, 1 << np.arange(num_blocks), nothing[0].copy(), nothing[1].copy(), stop)
+        return shared, [member(thread) for thread in range(num_threads)]
+
+    def check_end(shared: Work, results: list[None]) -> None:
+        assert shared.regions.shared[CLOSED] == 0, "a face is closed"
+        assert (shared.fresh == 1).all(), "a block was not searched once"
+        assert len(set(shared.regions.region_of.tolist())) == parts
+
+    return explore(make_case, check_end=check_end)
+
+
+# Another partition
+
+
+class Part(NamedTuple):
+    """What change_partition is given of a partition."""
+
+    state: GridState
+    blocks: Blocks
+    faces: Faces
+    regions: Regions
+    barrier: NDArray[np.int64]
+
+
+class Parts(NamedTuple):
+    """What the threads share."""
+
+    first: Part
+    second: Part
+    forests: Forests
+
+
+def two_partitions(num_threads: int) -> Parts:
+    """Return a row of six pixels with arcs to the next one and the next but one, its first faces closed."""
+    offsets = np.array([(0, 1), (0, -1), (0, 2), (0, -2)])
+    pad, size, degree = 2, 10, 4
+    residual = np.zeros((size, degree), np.int32)
+    for d, (_, offset) in enumerate(offsets):
+        residual[[p for p in range(2, 8) if 2 <= p + offset < 8], d] = 3
+    residual[4, 0] = residual[5, 3] = 0
+    state = GridState(residual.ravel(), np.zeros(size, np.int32), offsets[:, 1].astype(np.uint64))
+    forests = make_forests(state, 0)
+    forests.label[2:8] = [1, 2, -2, -1, 2, 1]
+    forests.parent[2:8] = [4, 1, 0, 4, 0, 4]
+    barrier = impatient_barrier(num_threads)
+
+    def part(blocks: Blocks) -> Part:
+        faces = make_faces(blocks, offsets, np.int32)
+        hold_constant((faces.ends, faces.direction, faces.box, faces.first))
+        return Part(state, blocks, faces, make_regions(int(blocks.counts.prod()), faces.ends), barrier)
+
+    blocks = plan_blocks((1, 6), pad, 3)
+    parts = Parts(part(blocks), part(coarser_blocks(blocks)), forests)
+    parts.first.regions.depth[:] = [(1, 2), (3, 1), (1, 1)]
+    for face in range(len(parts.first.faces.direction)):
+        close_face(state, blocks, parts.first.faces, np.uint64(face))
+    hold_constant((*blocks[:4], *parts.second.blocks[:4], state.step, forests.label))
+    return parts
+
+
+def change(num_threads: int) -> Outcome:
+    """What several threads make of it is what one does."""
+    one = two_partitions(1)
+    borders.change_partition(*one, ZERO, ONE)
+    assert (one.forests.queued & borders.CUT_OFF).any()
+    assert (one.forests.queued & borders.CAN_GROW).any()
+
+    def member(thread: int) -> Thread:
+        return lambda shared: borders.change_partition(*shared, np.uint64(thread), np.uint64(num_threads))
+
+    def check_end(shared: Parts, results: list[bool]) -> None:
+        assert all(results)
+        for name, found, wanted in (
+            ("residual", shared.first.state.residual, one.first.state.residual),
+            ("kept", shared.second.faces.kept, one.second.faces.kept),
+            ("parent", shared.forests.parent[2:8], one.forests.parent[2:8]),
+            ("queued", shared.forests.queued, one.forests.queued),
+            ("depth", shared.second.regions.depth, one.second.regions.depth),
+            ("weight", shared.second.regions.weight, one.second.regions.weight),
+        ):
+            assert np.array_equal(found, wanted), name
+
+    return explore(
+        lambda: (two_partitions(num_threads), [member(thread) for thread in range(num_threads)]),
+        check_end=check_end,
+    )
+
+
+CASES: Cases = {
+    "partition": lambda: change(2),
+    "row": lambda: work(3, ROW, 2),
+    "pair-3": lambda: work(2, PAIR, 3),
+    "long-row": lambda: work(4, LONG_ROW, 2),
+    "square": lambda: work(4, SQUARE, 2),
+    "apart": lambda: work(4, APART, 2, parts=2),
+}
+
+MUTANTS: Mutants = {
+    "takes the lock in two steps": (
+        "row",
+        exchange_for(atomics.compare_exchange, look_then_set),
+        "data race",
+    ),
+    "leaves while another thread is at work": (
+        "row",
+        edit(regions.next_region, "if at_work == ZERO:", "if at_work == ONE:"),
+        "deadlock",
+    ),
+    "merges with a region that somebody has": (
+        "row",
+        edit(
+            regions.best_face,
+            "regions.state[a] == IDLE and regions.state[b] == IDLE",
+            "regions.state[a] == IDLE",
+        ),
+        "data race",
+    ),
+    "partition: closes faces while others open some": (
+        "partition",
+        edit(
+            borders.change_partition,
+            "if not wait(first.barrier, num_threads):\n        return False\n    faces = second.faces",
+            "faces = second.faces",
+        ),
+        "residual",
+    ),
+    "partition: marks plainly what others mark": (
+        "partition",
+        edit(
+            borders.mark_border, "relaxed_store(forests.queued, p, CAN_GROW)", "forests.queued[p] = CAN_GROW"
+        ),
+        "data race",
+    ),
+    "partition: looks plainly at a parent that another thread takes away": (
+        "partition",
+        edit(borders.cut_off, "relaxed_load(forests.parent, p)", "forests.parent[p]"),
+        "data race",
+    ),
+    "keeps a region": (
+        "square",
+        edit(regions.next_region, "regions.state[had] = IDLE", "pass"),
+        "a face is closed",
+    ),
+}
+
+
+test_every_state, test_mutant_is_found = exploration_tests(CASES, MUTANTS)
+
+
+def test_expressions_hide_no_value() -> None:
+    """What the explorer's states rely on."""
+    stepping = {
+        name
+        for module in (atomics, regions)
+        for name, value in vars(module).items()
+        if callable(value) and name[0].islower() and not name.startswith("make")
+    }
+    assert hidden_values(regions, stepping) == []
+    assert hidden_values(borders, {"wait", "relaxed_load", "relaxed_store"}) == []
+
+
+if __name__ == "__main__":
+    serve(CASES, MUTANTS)

@@ -1,0 +1,557 @@
+"""Matching on many cores in every state that two or three threads can reach in tiny cases, and mutants.
+
+See tests/parallel/test_toolbox_interleavings.py for how.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from preflow.graph.bipartite import Adjacency
+from preflow.kernels import atomics
+from preflow.matching import disjoint_searches, packed_columns, packed_search, thread_rounds
+from preflow.matching import multicore_disjoint_bfs as disjoint_bfs
+from preflow.matching import multicore_graft as grafting
+from preflow.matching import multicore_multi_source_bfs as multi_source_bfs
+from preflow.matching import multicore_pothen_fan as pothen_fan
+from preflow.matching import multicore_push_relabel as push_relabel
+from preflow.matching.disjoint_searches import Disjoint
+from preflow.matching.initial import cheap as initial_cheap
+from preflow.matching.match_arrays import Matching
+from preflow.matching.multicore_graft import Forest
+from preflow.matching.multicore_push_relabel import labels, last_rows, pushes
+from preflow.matching.multicore_push_relabel.last_rows import OPEN, Search, Trees
+from preflow.matching.packed_columns import Packed
+from preflow.matching.thread_rounds import Rounds
+from preflow.parallel import worklist
+from preflow.parallel.transpose import make_transposing
+from preflow.solving.run import COUNTER_ROW
+from tests.support.exploration import (
+    Cases,
+    Mutants,
+    edit,
+    exchange_for,
+    exploration_tests,
+    hold_constant,
+    impatient_barrier,
+    look_then_set,
+    serve,
+    uncounted,
+)
+from tests.support.oracles import largest_matching
+from tests.support.scheduler import Outcome, Thread, explore, hidden_values
+from tests.support.strategies import SmallGraph
+
+ZERO = np.uint64(0)
+#: No partner.
+FREE = 2**32 - 1
+
+
+class Case(NamedTuple):
+    """A graph, and the column of every row as the solve begins."""
+
+    graph: SmallGraph
+    row_match: list[int]
+
+
+class Solve(NamedTuple):
+    """What the threads of a solve share."""
+
+    rows: Adjacency
+    columns: Adjacency
+    matching: Matching
+    team: Rounds
+    state: Any
+    more: tuple[NDArray[np.uint32], ...]
+
+
+Share = Callable[[Solve, Any], bool]
+
+
+def numbers(*shape: int, value: int = 0) -> NDArray[np.uint32]:
+    return np.full(shape, value, np.uint32)
+
+
+def make_rounds(num_threads: int) -> Rounds:
+    worklist.BUFFER = np.uint64(4)
+    lists = worklist.make_worklist(num_threads, np.uint64)
+    lists.buffer[...] = 0
+    stop = np.zeros(1, np.int64)
+    hold_constant((stop,))
+    return Rounds(
+        num_threads=np.uint64(num_threads),
+        worklist=lists,
+        shared=np.zeros(int(thread_rounds.THREE * thread_rounds.SET), np.int64),
+        barrier=impatient_barrier(num_threads),
+        stop=stop,
+        counts=uncounted(num_threads, COUNTER_ROW),
+        progress=uncounted(2, dtype=np.float64),
+    )
+
+
+def whole_solve(
+    case: Case,
+    make_state: Callable[[Case, Rounds], Any],
+    share: Share,
+    threads: int,
+    check_state: Callable[[Solve], None] | None = None,
+) -> Outcome:
+    """At the end the matching is a matching, and maximum, and all threads say so."""
+    graph = case.graph
+    size = largest_matching(graph)
+    edges = set(graph.edges)
+
+    def member(thread: int) -> Thread:
+        me = np.uint64(thread)
+        return lambda shared: share(shared, me)
+
+    def make_case() -> tuple[Solve, list[Thread]]:
+        row_match = np.array(case.row_match, np.uint32)
+        column_match = numbers(graph.num_columns, value=FREE)
+        for r, c in enumerate(case.row_match):
+            if c != FREE:
+                column_match[c] = r
+        made = graph.graph
+        for each in (made.rows, made.columns):
+            hold_constant(each)
+        team = make_rounds(threads)
+        state, more = make_state(case, team)
+        shared = Solve(made.rows, made.columns, Matching(row_match, column_match), team, state, more)
+        return shared, [member(thread) for thread in range(threads)]
+
+    def check_end(shared: Solve, results: list[bool]) -> None:
+        assert all(results), "a thread says that it was stopped"
+        row_match, column_match = shared.matching.row_match.tolist(), shared.matching.column_match.tolist()
+        pairs = {(r, c) for r, c in enumerate(row_match) if c != FREE}
+        assert pairs <= edges, f"no edges: {pairs}"
+        assert pairs == {(r, c) for c, r in enumerate(column_match) if r != FREE}, "sides disagree"
+        assert len(pairs) == size, f"not maximum: {pairs}"
+
+    return explore(make_case, check_state, check_end)
+
+
+def disjoint_state(case: Case, team: Rounds) -> Disjoint:
+    return Disjoint(team, numbers(case.graph.num_columns), numbers(2 * case.graph.num_rows))
+
+
+def depth_first(case: Case, threads: int = 2) -> Outcome:
+    def make_state(case: Case, team: Rounds) -> Any:
+        return disjoint_state(case, team), (numbers(4 * case.graph.num_rows),)
+
+    def share(shared: Solve, me: Any) -> bool:
+        return pothen_fan.run_phases(shared.rows, shared.matching, shared.state, shared.more[0], me, True)
+
+    return whole_solve(case, make_state, share, threads)
+
+
+def breadth_first(case: Case, threads: int = 2) -> Outcome:
+    def make_state(case: Case, team: Rounds) -> Any:
+        graph = case.graph
+        room = min(graph.num_rows, graph.num_columns) + 1
+        return disjoint_state(case, team), (numbers(graph.num_columns), numbers(threads, room))
+
+    def share(shared: Solve, me: Any) -> bool:
+        return disjoint_bfs.run_phases(shared.rows, shared.matching, shared.state, *shared.more, me)
+
+    return whole_solve(case, make_state, share, threads)
+
+
+def graft(case: Case, threads: int = 2) -> Outcome:
+    def make_state(case: Case, team: Rounds) -> Any:
+        num_rows, num_columns = case.graph.num_rows, case.graph.num_columns
+        forest = Forest(
+            row_root=numbers(num_rows),
+            column_root=numbers(num_columns),
+            parent=numbers(num_columns),
+            leaf=numbers(num_rows),
+            lists=numbers(4 * num_rows),
+            dissolved=numbers(num_columns),
+        )
+        return forest, ()
+
+    def share(shared: Solve, me: Any) -> bool:
+        return grafting.run_phases(
+            shared.rows,
+            shared.columns,
+            shared.matching,
+            shared.state,
+            shared.team,
+            me,
+            True,
+            False,
+            5.0,
+            ZERO,
+        )
+
+    return whole_solve(case, make_state, share, threads)
+
+
+def pushing_state(case: Case, team: Rounds) -> pushes.State:
+    """Rounds of one push; no level is small."""
+    packed_search.FEW = ZERO
+    num_rows, num_columns = case.graph.num_rows, case.graph.num_columns
+    return pushes.State(
+        packed=Packed(
+            words=np.full(num_columns, packed_columns.NOBODY),
+            population=np.zeros((int(team.num_threads), 4), np.int64),
+            active=numbers(2 * num_rows),
+            order=np.zeros(max(num_rows, num_columns), np.uint64),
+            leaf=np.zeros(num_rows, np.uint64),
+        ),
+        rounds=team,
+        signals=np.zeros(pushes.SIGNALS, np.uint64),
+        limits=pushes.Limits(*map(np.uint64, (1000, 1, 1, 0, 0))),
+    )
+
+
+def check_labels(shared: Solve) -> None:
+    """At any time no row has two columns, and no label is too high."""
+    words = shared.state.packed.words
+    rows = [int(word & packed_columns.NOBODY) for word in words]
+    labels = [int(word >> packed_columns.HALF) for word in words]
+    matched = [r for r in rows if r != FREE]
+    assert len(matched) == len(set(matched)), "a row has two columns"
+    for r, label in zip(rows, labels, strict=True):
+        if r != FREE:
+            first, end = shared.rows.first[r : r + 2].tolist()
+            others = [labels[c] for c in shared.rows.neighbour[first:end].tolist() if rows[c] != r]
+            assert label <= min(others, default=label) + 1, "a label is too high"
+
+
+def push(case: Case, relabels: bool = False, gap: bool = False, threads: int = 2) -> Outcome:
+    def share(shared: Solve, me: Any) -> bool:
+        arrays = (shared.rows, shared.columns, shared.matching, shared.state)
+        outcome, *_ = push_relabel.run_rounds(*arrays, me, ZERO, ZERO, ZERO, relabels, gap, False)
+        return outcome == push_relabel.DONE
+
+    check_state = None if relabels or gap else check_labels
+    return whole_solve(case, lambda *given: (pushing_state(*given), ()), share, threads, check_state)
+
+
+def search_for_few(case: Case, threads: int = 2) -> Outcome:
+    """Grow trees from all active rows at once."""
+
+    def share(shared: Solve, me: Any) -> bool:
+        state, team = shared.state, shared.team
+        waiting = packed_columns.pack(shared.rows, shared.matching, state.packed, team, me)
+        _, size, _ = thread_rounds.end_round(team, me, ZERO, state.packed.active, ZERO, waiting, ZERO)
+        packed_columns.unpack(shared.matching, state.packed, team, me)
+        return multi_source_bfs.match_few(
+            shared.rows, shared.matching, state.packed, team, me, ZERO, ZERO, size
+        )
+
+    return whole_solve(case, lambda *given: (pushing_state(*given), ()), share, threads)
+
+
+def make_trees(size: int, words: int = 0) -> Trees:
+    """Return trees of a side with so many vertices."""
+    return Trees(
+        words=np.zeros(words, np.uint64),
+        link=numbers(size),
+        order=np.zeros(size, np.uint64),
+        roots=numbers(2 * size),
+        met=np.zeros(size, np.uint64),
+    )
+
+
+def search_both_ways(case: Case, threads: int = 2, last_stamp: int = 100) -> Outcome:
+    """Grow trees from all active rows and all free columns."""
+
+    def make_state(case: Case, team: Rounds) -> Any:
+        state = pushing_state(case, team)
+        graph = case.graph.graph
+        hold_constant(graph.columns)
+        search = Search(
+            columns=graph.columns,
+            transposes=False,
+            transposing=make_transposing(1, np.zeros(1, dtype=np.uint32), 0),
+            row_trees=make_trees(case.graph.num_rows, case.graph.num_rows),
+            column_trees=make_trees(case.graph.num_columns),
+            last_stamp=np.uint64(last_stamp),
+            levels=np.uint64(100),
+        )
+        return state, (search,)
+
+    def share(shared: Solve, me: Any) -> bool:
+        state, team = shared.state, shared.team
+        waiting = packed_columns.pack(shared.rows, shared.matching, state.packed, team, me)
+        _, size, _ = thread_rounds.end_round(team, me, ZERO, state.packed.active, ZERO, waiting, ZERO)
+        go_on, left = last_rows.match_from_both_sides(
+            shared.rows, shared.matching, state.packed, shared.more[0], team, me, ZERO, ZERO, size
+        )
+        assert left == 0
+        return bool(go_on)
+
+    return whole_solve(case, make_state, share, threads)
+
+
+def meet_at_once() -> Outcome:
+    """Four threads let trees 0 and 1 of one side meet trees 0 and 1 of the other, all at once.
+
+    At least one pair meets, none meets two, and no tree is kept from others that has met none.
+    """
+
+    def member(thread: int) -> Thread:
+        tree, other = [(0, 0), (0, 1), (1, 1), (1, 0)][thread]
+        return lambda shared: last_rows.meet(
+            *shared, np.uint64(tree), np.uint64(other), np.uint64(10 + thread)
+        )
+
+    def make_case() -> tuple[Any, list[Thread]]:
+        sides = tuple(make_trees(2) for _ in range(2))
+        for side in sides:
+            side.met[:] = OPEN
+        return sides, [member(thread) for thread in range(4)]
+
+    def check_end(sides: Any, results: list[bool]) -> None:
+        met = {10 + thread for thread, result in enumerate(results) if result}
+        assert met, "no two have met"
+        for side in sides:
+            edges = [int(edge) for edge in side.met if edge != OPEN]
+            assert sorted(edges) == sorted(met), "a tree has met two or is kept from others"
+
+    return explore(make_case, None, check_end)
+
+
+def cheap(graph: SmallGraph, threads: int = 2) -> Outcome:
+    """Rows take columns, each by a turn of its own, and end as where one thread goes through them."""
+    initial_cheap.ROWS_AT_A_TIME = np.uint64(1)
+    rows = graph.graph.rows
+    hold_constant(rows)
+
+    def make_claims() -> initial_cheap.Claims:
+        matching = Matching(numbers(graph.num_rows, value=FREE), numbers(graph.num_columns, value=FREE))
+        stop = np.zeros(1, np.int64)
+        hold_constant((stop,))
+        return initial_cheap.Claims(rows, matching, numbers(graph.num_rows), np.zeros(1, np.int64), stop)
+
+    alone = make_claims()
+    initial_cheap.take_first_free(rows, alone.matching, alone.stop)
+
+    def member(thread: int) -> Thread:
+        return lambda claims: initial_cheap.claim_share(np.uint64(thread), claims)
+
+    def check_end(claims: initial_cheap.Claims, results: list[Any]) -> None:
+        for found, right in zip(claims.matching, alone.matching, strict=True):
+            assert found.tolist() == right.tolist(), "not what one thread finds"
+
+    return explore(lambda: (make_claims(), [member(t) for t in range(threads)]), None, check_end)
+
+
+#: Each row wants the column of the one before it, and then its own.
+CHAIN = SmallGraph(3, 3, [(0, 0), (1, 0), (1, 1), (2, 1), (2, 2)])
+#: All rows want both columns; the last one stays free.
+CROWD = SmallGraph(3, 2, [(r, c) for r in range(3) for c in range(2)])
+#: Both rows want both columns.
+SQUARE = Case(SmallGraph(2, 2, [(0, 0), (0, 1), (1, 0), (1, 1)]), [FREE, FREE])
+#: Two free rows, one free column behind a matched one.
+FUNNEL = Case(SmallGraph(3, 2, [(0, 0), (1, 0), (2, 0), (2, 1)]), [FREE, FREE, 0])
+#: No free column: both searches fail, and meet.
+FULL = Case(SmallGraph(4, 2, [(0, 0), (0, 1), (1, 1), (1, 0), (2, 0), (3, 1)]), [FREE, FREE, 0, 1])
+#: Row 0 reaches the free column only through what row 1 may have taken, which then fails.
+SNATCH = Case(SmallGraph(4, 3, [(0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (3, 1), (3, 2)]), [FREE, FREE, 0, 1])
+
+#: Row 0 takes column 0 on its way to column 2; row 1 needs it later.
+BEHIND = Case(SmallGraph(3, 3, [(0, 0), (0, 2), (1, 0), (2, 0), (2, 1)]), [FREE, FREE, 0])
+#: Columns 0 and 1 cannot reach column 2, the free one.
+GAP = Case(SmallGraph(3, 3, [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (2, 1)]), [0, FREE, 1])
+#: Column 0 is before two free columns.
+TWINS = Case(SmallGraph(2, 3, [(0, 0), (0, 1), (0, 2), (1, 0)]), [0, FREE])
+#: Row 0 finds two free columns on two ways, of the same length.
+FORK = Case(SmallGraph(3, 4, [(0, 0), (0, 1), (1, 0), (1, 2), (2, 1), (2, 3)]), [FREE, 0, 1])
+CASES: Cases = {
+    "cheap-chain": lambda: cheap(CHAIN),
+    "cheap-crowd": lambda: cheap(CROWD),
+    "cheap-crowd-3": lambda: cheap(CROWD, 3),
+    "depth-first-square": lambda: depth_first(SQUARE),
+    "depth-first-funnel": lambda: depth_first(FUNNEL),
+    "depth-first-full": lambda: depth_first(FULL),
+    "depth-first-snatch": lambda: depth_first(SNATCH),
+    "breadth-first-square": lambda: breadth_first(SQUARE),
+    "breadth-first-full": lambda: breadth_first(FULL),
+    "breadth-first-behind": lambda: breadth_first(BEHIND),
+    "graft-square": lambda: graft(SQUARE),
+    "push-square": lambda: push(SQUARE),
+    "push-gap": lambda: push(GAP, gap=True),
+    "push-after-relabel": lambda: push(TWINS, relabels=True),
+    "few-square": lambda: search_for_few(SQUARE),
+    "few-fork": lambda: search_for_few(FORK),
+    "two-sided-fork": lambda: search_both_ways(FORK),
+    "two-sided-behind": lambda: search_both_ways(BEHIND, last_stamp=2),
+    "two-sided-meet": meet_at_once,
+}
+MUTANTS: Mutants = {
+    "cheap: a column stays with who comes first": (
+        "cheap-chain",
+        edit(initial_cheap.claim, "if mate < r:", "if mate < num_rows:"),
+        "not what one thread finds",
+    ),
+    "cheap: two rows take a column": (
+        "cheap-crowd",
+        exchange_for(atomics.compare_exchange, look_then_set),
+        "not what one thread finds",
+    ),
+    "cheap: a row's edge is written when it has the column": (
+        "cheap-crowd",
+        edit(
+            initial_cheap.claim,
+            "        edge[r] = e\n        matching.row_match[r] = c\n"
+            "        if not compare_exchange(matching.column_match, c, mate, r):\n            continue\n",
+            "        matching.row_match[r] = c\n"
+            "        if not compare_exchange(matching.column_match, c, mate, r):\n            continue\n"
+            "        edge[r] = e\n",
+        ),
+        "data race on edge",
+    ),
+    "cheap: a displaced row does not look on": (
+        "cheap-chain",
+        edit(initial_cheap.claim, "if mate >= num_rows:", "if mate >= ZERO:"),
+        "not what one thread finds",
+    ),
+    "depth-first: two searches take a column": (
+        "depth-first-square",
+        exchange_for(atomics.compare_exchange, look_then_set),
+        "sides disagree",
+    ),
+    "breadth-first: two searches take a column": (
+        "breadth-first-square",
+        exchange_for(atomics.compare_exchange, look_then_set),
+        "data race on matching.column_match",
+    ),
+    "depth-first: a matched column is written plainly": (
+        "depth-first-square",
+        edit(
+            pothen_fan.augment, "relaxed_store(matching.column_match, c, r)", "matching.column_match[c] = r"
+        ),
+        "data race on matching.column_match",
+    ),
+    "a search that met another one is taken for clean": (
+        "breadth-first-behind",
+        edit(disjoint_searches.is_foreign, "mark != number and mark != closed(state)", "False"),
+        "not maximum",
+    ),
+    "push: two rows take a column": (
+        "push-square",
+        exchange_for(atomics.compare_exchange, look_then_set),
+        "not maximum",
+    ),
+    "push: the label is written after the row": (
+        "push-square",
+        edit(
+            pushes.push,
+            "before, raised << HALF | r):",
+            "before, lowest << HALF | r) and (relaxed_store(words, chosen, raised << HALF | r) or True):",
+        ),
+        "a row has two columns",
+    ),
+    "push: who had the column is looked up before": (
+        "push-square",
+        edit(
+            pushes.push,
+            "words, chosen, before, raised",
+            "words, chosen, relaxed_load(words, chosen), raised",
+        ),
+        "not maximum",
+    ),
+    "push: a label one too high": (
+        "push-square",
+        edit(pushes.push, "second + ONE", "second + TWO"),
+        "a label is too high",
+    ),
+    "push: a row that is left at the end of a round is forgotten": (
+        "push-square",
+        edit(
+            pushes.push_share,
+            "while size > ZERO:\n        waiting",
+            "while size > ONE:\n        waiting",
+        ),
+        "not maximum",
+    ),
+    "push: a gap is closed while others push": (
+        "push-gap",
+        edit(labels.gap_closed, "wait(rounds.barrier, rounds.num_threads)", "True"),
+        "data race on state.packed.population",
+    ),
+    "unpack: columns are written before all rows are cleared": (
+        "push-gap",
+        edit(
+            packed_columns.unpack,
+            "    wait(rounds.barrier, rounds.num_threads)\n    c, end",
+            "    c, end",
+        ),
+        "sides disagree",
+    ),
+    "few: two trees take a column": (
+        "few-square",
+        exchange_for(atomics.compare_exchange, look_then_set),
+        "IndexError",
+    ),
+    "few: a leaf is written plainly": (
+        "few-fork",
+        edit(packed_search.grow_from, "relaxed_store(packed.leaf, tree, c)", "packed.leaf[tree] = c"),
+        "data race on state.packed.leaf",
+    ),
+    "two-sided: two trees take a column": (
+        "two-sided-behind",
+        exchange_for(atomics.compare_exchange, look_then_set),
+        "IndexError",
+    ),
+    "two-sided: stamps of earlier phases stay when numbers begin anew": (
+        "two-sided-behind",
+        edit(last_rows.clear_stamps, "trees.words[v] = word & NOBODY", "pass"),
+        "not maximum",
+    ),
+    "two-sided: both trees are not looked at": (
+        "two-sided-meet",
+        edit(last_rows.meet, "if compare_exchange(near.met, tree, OPEN, edge):", "if True:"),
+        "a tree has met two",
+    ),
+    "two-sided: a tree that another one could not meet is kept": (
+        "two-sided-meet",
+        edit(last_rows.meet, "    relaxed_store(far.met, other, OPEN)\n", ""),
+        "is kept from others",
+    ),
+}
+
+
+test_every_state, test_mutant_is_found = exploration_tests(CASES, MUTANTS)
+
+
+def test_expressions_hide_no_value() -> None:
+    """What the explorer's states rely on."""
+    modules = (
+        thread_rounds,
+        disjoint_searches,
+        pothen_fan,
+        disjoint_bfs,
+        grafting,
+        initial_cheap,
+        packed_columns,
+        packed_search,
+        multi_source_bfs,
+        push_relabel,
+        labels,
+        pushes,
+        last_rows,
+    )
+    stepping = {
+        name
+        for module in (atomics, *modules)
+        for name, value in vars(module).items()
+        if callable(value)
+        and name[0].islower()
+        and not name.startswith(
+            ("make", "run", "set_of", "share_of", "closed", "kernel", "dataclass", "solve", "limit")
+        )
+        and name not in ("lead", "entry_of", "address_of")
+    }
+    for module in modules:
+        assert hidden_values(module, stepping) == []
+
+
+if __name__ == "__main__":
+    serve(CASES, MUTANTS)

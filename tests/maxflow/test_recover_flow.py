@@ -1,0 +1,153 @@
+"""The second stage: excess goes back, cycles of flow do not slow it down."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from preflow import FlowNetwork
+from preflow.graph.residual import ResidualNetwork, build_residual
+from preflow.maxflow import recover_flow
+from preflow.maxflow.recover_flow import cycles, link_cut
+from preflow.maxflow.recover_flow.cycles import cancel_all
+from tests.support.strategies import SmallProblem, small_problems
+
+
+class NaiveForest:
+    """The same trees, walked."""
+
+    def __init__(self, n: int) -> None:
+        self.parent: dict[int, tuple[int, int]] = {}
+        self.none = n
+
+    def path(self, v: int) -> Iterator[int]:
+        while v in self.parent:
+            yield v
+            v = self.parent[v][0]
+
+    def root(self, v: int) -> int:
+        while v in self.parent:
+            v = self.parent[v][0]
+        return v
+
+
+@given(n=st.integers(1, 12), seed=st.integers(0, 2**32 - 1), dtype=st.sampled_from([np.uint32, np.uint64]))
+def test_link_cut_trees(n: int, seed: int, dtype: type) -> None:
+    random = np.random.default_rng(seed)
+    forest, naive = link_cut.make_forest(n, dtype), NaiveForest(n)
+    for _ in range(60):
+        v, w = (np.uint64(x) for x in random.integers(0, n, 2))
+        assert link_cut.find_root(forest, v) == naive.root(int(v))
+        path = list(naive.path(int(v)))
+        match random.integers(0, 5):
+            case 0 | 1:
+                root = np.uint64(naive.root(int(v)))
+                if naive.root(int(w)) != root:
+                    value = int(random.integers(0, 9))
+                    link_cut.link(forest, root, w, np.int64(value))
+                    naive.parent[int(root)] = (int(w), value)
+            case 2:
+                amount = int(random.integers(-3, 4))
+                link_cut.add_to_root(forest, v, np.int64(amount))
+                for u in path:
+                    up, value = naive.parent[u]
+                    naive.parent[u] = (up, value + amount)
+            case 3:
+                least = min((naive.parent[u][1] for u in path), default=link_cut.NO_EDGE)
+                assert link_cut.least_to_root(forest, v) == least
+                u = link_cut.cut_below(forest, v, np.int64(1))
+                if least > 1:
+                    assert u == n
+                else:
+                    assert u in path
+                    assert naive.parent.pop(int(u))[1] <= 1
+            case 4:
+                if path:
+                    assert link_cut.cut(forest, v) == naive.parent.pop(int(v))[1]
+
+
+def inflows(residual: ResidualNetwork, initial: np.ndarray) -> np.ndarray:
+    """Return the flow into every vertex over every residual arc, negative if it leads out."""
+    return residual.arrays.residual.astype(np.int64) - initial
+
+
+def balances(residual: ResidualNetwork, initial: np.ndarray) -> np.ndarray:
+    """Return what every vertex receives less what it sends."""
+    sums = np.concatenate([[0], np.cumsum(inflows(residual, initial))])
+    return np.diff(sums[residual.arrays.first_out.astype(np.int64)])
+
+
+def has_cycle(residual: ResidualNetwork, initial: np.ndarray) -> bool:
+    """Whether flow goes round: then some component of the graph of flow has two vertices."""
+    n = residual.num_vertices
+    tail = np.repeat(np.arange(n), np.diff(residual.arrays.first_out))
+    used = inflows(residual, initial) > 0
+    graph = coo_array(
+        (np.ones(used.sum()), (tail[used], residual.arrays.head[used].astype(np.int64))), (n, n)
+    )
+    return bool(connected_components(graph, connection="strong")[0] < n)
+
+
+@given(problem=small_problems(max_vertices=12), seed=st.integers(0, 2**32 - 1))
+def test_cycles_are_cancelled(problem: SmallProblem, seed: int) -> None:
+    residual = build_residual(problem.network, np.array(problem.sources), np.array(problem.sinks))
+    net = residual.arrays
+    initial = net.residual.copy()
+    random = np.random.default_rng(seed)
+    for a in range(residual.num_arcs):
+        amount = random.integers(0, net.residual[a], endpoint=True)
+        net.residual[a] -= amount
+        net.residual[net.reverse[a]] += amount
+    before, balance = inflows(residual, initial), balances(residual, initial)
+    cycles.cancel_all(residual.arrays, initial)
+    after = inflows(residual, initial)
+    assert not has_cycle(residual, initial)
+    assert np.array_equal(balances(residual, initial), balance)
+    assert (np.sign(after) * np.sign(before) >= 0).all()
+    assert (abs(after) <= abs(before)).all()
+
+
+def wheel(rim: int, spokes: int) -> tuple[FlowNetwork, ResidualNetwork]:
+    """Return flow in circles, one a spoke, that share a path; four units more went to the path's end."""
+    path = np.arange(2, 2 + rim)
+    ways = np.arange(2 + rim, 2 + rim + spokes)
+    arcs = [(0, path[0], 5), (path[-1], 1, 0)]
+    arcs += [(u, v, spokes + 4) for u, v in itertools.pairwise(path)]
+    arcs += [(path[-1], w, 1) for w in ways] + [(w, path[0], 1) for w in ways]
+    network = FlowNetwork.from_arrays(*np.array(arcs).T)
+    residual = build_residual(network, np.array([0]), np.array([1]))
+    net = residual.arrays
+    for a in np.flatnonzero(net.residual):
+        net.residual[net.reverse[a]] = net.residual[a]
+        net.residual[a] = 0
+    net.excess[0] -= 4
+    net.excess[rim - 1] += 4
+    return network, residual
+
+
+@pytest.mark.parametrize(("rim", "spokes"), [(2, 1), (5, 3), (300, 300)])
+def test_excess_returns_from_among_cycles(rim: int, spokes: int) -> None:
+    network, residual = wheel(rim, spokes)
+    initial = residual.initial_residual(network)
+    assert has_cycle(residual, initial)
+    returned = recover_flow.return_excess(network, residual)
+    assert returned[0] == 5
+    assert returned.sum() == 5
+    assert not residual.arrays.excess.any()
+    assert not inflows(residual, initial).any()
+
+
+def test_long_cycles_are_left_to_the_trees(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    monkeypatch.setattr(cycles, "cancel_all", lambda *args: calls.append(cancel_all(*args)))
+    for rim, spokes in ((5, 3), (300, 300)):
+        assert not calls
+        recover_flow.return_excess(*wheel(rim, spokes))
+    assert len(calls) == 1

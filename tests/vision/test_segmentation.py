@@ -1,0 +1,434 @@
+"""Mixtures, warm starts, GrabCut and volumes; a real brain against its white-matter map."""
+
+import importlib.util
+import sys
+
+import numpy as np
+import pytest
+
+from preflow.errors import InvalidInputError, MissingDependencyError, ParseError
+from preflow.vision import (
+    Volume,
+    grabcut,
+    parse_seeds,
+    read_image,
+    read_volume,
+    seeds_from_labels,
+    segment,
+    volume_overlay,
+    write_labels,
+)
+from preflow.vision.colour_models import Palette
+from tests.support.cuda_on_cpu.arrays import OnGpu
+from tests.support.paths import EXAMPLES
+from tests.support.tensors import Tensor
+
+SERIAL = {"method": "serial-incremental-bfs"}
+BRAIN = EXAMPLES / "segment_brain.py"
+
+
+def masks_at(shape, *places):
+    masks = np.zeros((len(places), *shape), dtype=bool)
+    for mask, place in zip(masks, places, strict=True):
+        mask[place] = True
+    return masks
+
+
+def two_colours(shape=(36, 44), noise=0.05, seed=0):
+    """Return an image whose object has two colours, and the object's mask."""
+    truth = np.zeros(shape, dtype=bool)
+    truth[8:28, 10:34] = True
+    image = np.full((*shape, 3), [0.2, 0.5, 0.2])
+    image[truth] = [0.8, 0.4, 0.2]
+    image[8:28, 10:20] = [0.3, 0.2, 0.6]
+    return image + np.random.default_rng(seed).normal(scale=noise, size=image.shape), truth
+
+
+# Gaussian mixtures
+
+
+def test_mixture_finds_the_gaussians_of_its_samples():
+    rng = np.random.default_rng(0)
+    parts = [rng.normal([0, 0], [1, 0.2], size=(3000, 2)), rng.normal([6, 3], [0.5, 2], size=(1000, 2))]
+    samples = np.concatenate(parts)
+    palette = Palette.of(samples[np.newaxis])
+    counts = palette.counts(np.ones((1, 4000), dtype=bool))
+    mixture = palette.mixture(counts, 2)
+    low, span = samples.min(), np.ptp(samples)
+    order = np.argsort(mixture.mean[:, 0])
+    assert low + span * mixture.mean[order] == pytest.approx(np.array([[0, 0], [6, 3]]), abs=0.2)
+    spread = span * np.sqrt(mixture.covariance[order][:, [0, 1], [0, 1]])
+    assert spread == pytest.approx(np.array([[1, 0.2], [0.5, 2]]), rel=0.1)
+    component = mixture.assign(palette.monomials)
+    assert np.bincount(component, counts)[order] == pytest.approx([3000, 1000], rel=0.03)
+    weight = 0.999 * np.bincount(component, counts) / 4000
+    k = component[0]
+    own, covariance = palette.colours[:, 0] - mixture.mean[k], mixture.covariance[k]
+    exponent = -0.5 * own @ np.linalg.inv(covariance) @ own
+    density = np.exp(exponent) / (2 * np.pi * np.sqrt(np.linalg.det(covariance)))
+    assert mixture.likelihood(palette.monomials)[0] == pytest.approx(np.log(weight[k] * density), rel=1e-9)
+
+
+@pytest.mark.parametrize("channels", [1, 2, 3])
+def test_colours_are_the_means_of_small_cells(channels):
+    image = np.random.default_rng(0).integers(0, 256, size=(20, 30, channels)).astype(float)
+    palette = Palette.of(7 + 3 * image)
+    assert np.abs(palette.colours[:, palette.index] - np.moveaxis(image, -1, 0) / 255).max() < 1 / 128
+    assert palette.counts(np.ones((20, 30), dtype=bool)).sum() == 600
+    same = Palette.of(1e-200 * np.round(image / 50))
+    assert same.colours[:, same.index] * 5 == pytest.approx(np.moveaxis(np.round(image / 50), -1, 0))
+
+
+@pytest.mark.parametrize("values", [np.zeros((4, 4)), np.eye(4), np.arange(16.0).reshape(4, 4)])
+def test_mixture_of_few_colours(values):
+    palette = Palette.of(values[..., np.newaxis])
+    mixture = palette.mixture(palette.counts(np.ones((4, 4), dtype=bool)), 8)
+    assert np.isfinite(mixture.likelihood(palette.monomials)).all()
+    assert len(mixture.mean) <= len(np.unique(values)) == palette.colours.shape[1]
+
+
+def test_mixtures_learn_from_fewer_seeds_than_histograms():
+    image, truth = two_colours(noise=0.08)
+    seeds = masks_at(truth.shape, np.s_[17:19, 14:30], np.s_[:3])
+    by = {
+        model: segment(image, *seeds, model=model, components=2, smoothness=2, **SERIAL)
+        for model in ("histogram", "mixture")
+    }
+    by["mixture"].cut.verify()
+    wrong = {model: (result.mask != truth).mean() for model, result in by.items()}
+    assert wrong["mixture"] < 0.005
+    assert wrong["mixture"] <= wrong["histogram"]
+
+
+def test_prior_moves_doubtful_pixels():
+    image = np.tile([0.0, 0.5, 1.0], (4, 1))
+    seeds = masks_at(image.shape, np.s_[0, 2], np.s_[0, 0])
+    sizes = [
+        segment(image, *seeds, prior=prior, smoothness=0, **SERIAL).mask[:, 1].sum() for prior in (0.1, 0.9)
+    ]
+    assert sizes == [0, 4]
+
+
+# Warm starts
+
+
+def test_changed_seeds_solved_warm_are_those_solved_cold():
+    image, truth = two_colours(noise=0.2)
+    foreground, background = masks_at(truth.shape, np.s_[17:19, 14:30], np.s_[:2])
+    earlier = segment(image, foreground, background, **SERIAL)
+    foreground[10, 12:30] = True
+    background[30:] = True
+    warm = segment(image, foreground, background, warm_start=earlier, **SERIAL)
+    cold = segment(image, foreground, background, **SERIAL)
+    warm.cut.verify()
+    assert (warm.mask == cold.mask).all()
+    assert warm.energy == cold.energy
+    again = segment(image, foreground, background, warm_start=warm, **SERIAL)
+    assert (again.mask == cold.mask).all()
+
+
+@pytest.mark.parametrize(
+    ("start", "options", "message"),
+    [
+        ("a mask", {}, "warm_start is a Segmentation"),
+        (np.s_[:, :-1], {}, "warm_start has shape"),
+        (np.s_[:, :], {"connectivity": 4}, "neighbourhood"),
+    ],
+)
+def test_warm_starts_of_something_else_are_refused(start, options, message):
+    image, truth = two_colours()
+    seeds = masks_at(truth.shape, np.s_[17:19, 14:30], np.s_[:2])
+    if not isinstance(start, str):
+        start = segment(image[start], *(mask[start] for mask in seeds), **SERIAL)
+    with pytest.raises(InvalidInputError, match=message):
+        segment(image, *seeds, warm_start=start, **options)
+
+
+def test_seeds_may_be_tensors_but_not_masked():
+    image, foreground, background = np.eye(4), *masks_at((4, 4), (0, 0), (3, 0))
+    result = segment(Tensor(image), Tensor(foreground), Tensor(background), **SERIAL)
+    assert (result.mask == segment(image, foreground, background, **SERIAL).mask).all()
+    assert (result.foreground == foreground).all()
+    masked = np.ma.masked_array(foreground, mask=foreground)
+    for seeds in ((masked, background), (foreground, np.ma.masked_array(background, mask=background))):
+        with pytest.raises(InvalidInputError, match="ground is a masked array"):
+            segment(image, *seeds)
+    for options in ({"foreground": masked}, {"background": masked}):
+        with pytest.raises(InvalidInputError, match="ground is a masked array"):
+            grabcut(image, (0, 0, 3, 3), **options)
+    with pytest.raises(InvalidInputError, match="box is a masked array"):
+        grabcut(image, masked)
+    with pytest.raises(InvalidInputError, match="labels is a masked array"):
+        seeds_from_labels(np.ma.masked_equal([1, 2], 2))
+    with pytest.raises(InvalidInputError, match="image is on a GPU"):
+        segment(OnGpu(image), foreground, background)
+
+
+# GrabCut
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_grabcut_finds_the_object_in_its_box(seed):
+    image, truth = two_colours(noise=0.08, seed=seed)
+    result = grabcut(image, (4, 5, 32, 40), components=2, **SERIAL)
+    assert result.converged
+    assert (result.mask != truth).mean() < 0.002
+    assert not result.mask[result.background].any()
+    result.cut.verify()
+    # No step raises the energy, but for the rounding of costs to thousandths of a nat.
+    assert (np.diff(result.energies) <= 1e-3 * truth.size).all()
+
+
+def test_grabcut_ends_in_time():
+    image, _ = two_colours((200, 200), noise=0.3)
+    result = grabcut(image, (4, 5, 190, 180), time_limit=1e-6, **SERIAL)
+    assert result.cut.status == "time-limit"
+    assert not result.converged
+    assert "<GrabCut: " in repr(result)
+
+
+def test_grabcut_of_a_mask_and_of_a_volume():
+    truth = np.zeros((9, 16, 15), dtype=bool)
+    truth[3:6, 4:12, 5:11] = True
+    volume = truth + np.random.default_rng(0).normal(scale=0.15, size=truth.shape)
+    options = {"components": 1, "smoothness": 5, **SERIAL}
+    result = grabcut(volume, (1, 2, 2, 8, 14, 13), **options)
+    assert (result.mask != truth).mean() < 0.002
+    around = np.zeros_like(truth)
+    around[1:8, 2:14, 2:13] = True
+    assert (grabcut(volume, around, **options).mask == result.mask).all()
+
+
+def test_strokes_mend_what_the_box_got_wrong():
+    image, truth = two_colours()
+    image[12:16, 20:34] = image[:4, :14]  # part of the object looks like the background
+    options = {"components": 2, "smoothness": 2, **SERIAL}
+    box = (4, 5, 32, 40)
+    first = grabcut(image, box, **options)
+    assert not first.mask[14, 27]
+    foreground = np.zeros_like(truth)
+    foreground[12:16, 20:34] = True
+    mended = grabcut(image, box, foreground=foreground, warm_start=first, **options)
+    assert mended.mask[foreground].all()
+    assert (mended.foreground == foreground).all()
+    background = np.zeros_like(truth)
+    background[8:28, 10:20] = True
+    less = grabcut(image, box, background=background, warm_start=mended, **options)
+    assert not less.mask[background].any()
+    assert (less.background == (background | first.background)).all()
+
+
+def test_grabcut_ends_where_nothing_is_left():
+    result = grabcut(np.random.default_rng(0).random((12, 12)), (2, 2, 10, 10), smoothness=1000, **SERIAL)
+    assert not result.mask.any()
+    assert len(result.energies) == 1
+    assert len(grabcut(two_colours()[0], (4, 5, 32, 40), iterations=1, **SERIAL).energies) == 1
+
+
+@pytest.mark.parametrize(
+    ("box", "options", "message"),
+    [
+        ((2, 3, 2, 9), {}, "is empty"),
+        ((5, 5, 3, 9), {}, "is empty"),
+        ((2, 3, 99, 9), {}, "leaves the image"),
+        ((-1, 3, 9, 9), {}, "leaves the image"),
+        ((0, 0, 36, 44), {}, "covers the whole image"),
+        ((1, 2, 3), {}, "box is"),
+        ((1.5, 2, 3, 4), {}, "box is"),
+        ([(1, 2), (3,)], {}, "box is not an array"),
+        ((0, 0, 0, 5, 5, 5), {}, "leaves the image"),
+        (np.zeros((36, 44), dtype=bool), {}, "box is empty"),
+        (np.ones((36, 43), dtype=bool), {}, "image has shape"),
+        (
+            (2, 3, 9, 9),
+            {"foreground": np.ones((36, 44), dtype=bool)},
+            r"pixel \(0, 0\) is a foreground seed, but outside",
+        ),
+        ((2, 3, 9, 9), {"foreground": np.zeros((36, 43), dtype=bool)}, "foreground has shape"),
+        ((2, 3, 9, 9), {"background": np.ones((36, 44), dtype=bool)}, "no pixel in the box"),
+        ((2, 3, 9, 9), {"background": np.ones((36, 44))}, "array of bool"),
+        ((2, 3, 9, 9), {"components": 0}, "components"),
+        ((2, 3, 9, 9), {"iterations": 0}, "iterations"),
+        ((2, 3, 9, 9), {"time_limit": -1}, "time_limit"),
+        ((2, 3, 9, 9), {"warm_start": 3}, "warm_start"),
+    ],
+)
+def test_wrong_arguments_of_grabcut_are_named(box, options, message):
+    with pytest.raises(InvalidInputError, match=message):
+        grabcut(two_colours()[0], box, **options)
+
+
+def test_neighbours_may_be_a_list_of_offsets():
+    image, *seeds = np.eye(4), *masks_at((4, 4), (0, 0), (3, 0))
+    listed = segment(image, *seeds, connectivity=[(0, 1), (1, 0)])
+    listed.cut.verify()
+    assert listed.energy == segment(image, *seeds, connectivity=4).energy
+    assert grabcut(image, (0, 0, 3, 3), connectivity=[(0, 1)]).cut.status == "optimal"
+
+
+def test_image_that_is_no_image_is_refused_by_grabcut():
+    for image, message in ((np.full((9, 9), np.nan), "not finite"), (np.zeros((9, 9, 5)), "image has shape")):
+        with pytest.raises(InvalidInputError, match=message):
+            grabcut(image, (2, 2, 5, 5))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"model": "guess"}, "model is 'histogram' or 'mixture'"),
+        ({"model": "mixture", "components": 0}, "components"),
+        ({"prior": 0}, "prior is between 0 and 1"),
+        ({"prior": 1.0}, "prior is between 0 and 1"),
+        ({"prior": np.nan}, "prior"),
+    ],
+)
+def test_wrong_models_are_named(options, message):
+    with pytest.raises(InvalidInputError, match=message):
+        segment(np.eye(4), *masks_at((4, 4), (0, 0), (3, 0)), **options)
+
+
+# Seeds in volumes, by value and by label
+
+
+def test_seeds_of_a_volume_have_a_z():
+    mask = parse_seeds((5, 6, 7), ["1,2,3,2,2,4", "6,5,0"], brush=1)
+    expected = np.zeros((5, 6, 7), dtype=bool)
+    expected[3:5, 2, 1:3] = expected[0, 5, 6] = True
+    assert (mask == expected).all()
+    line = parse_seeds((9, 9, 9), ["1,1,1 7,7,7"], brush=1)
+    assert (np.argwhere(line) == np.repeat(np.arange(1, 8), 3).reshape(-1, 3)).all()
+    for text in ("1,2", "1,2,3,4", "1,2,5", "1,6,1,2,2,2"):
+        with pytest.raises(
+            InvalidInputError, match=r"a seed is a box \"x0,y0,z0,x1,y1,z1\"|outside the image"
+        ):
+            parse_seeds((5, 6, 7), [text])
+
+
+def test_seeds_by_value_and_by_label():
+    values = np.arange(12).reshape(3, 4)
+    assert (parse_seeds((3, 4), [">8", " <2"], values=values) == ((values > 8) | (values < 2))).all()
+    with pytest.raises(InvalidInputError, match="needs a grey image"):
+        parse_seeds((3, 4), [">8"])
+    with pytest.raises(InvalidInputError, match="no range of values"):
+        parse_seeds((3, 4), [">x"], values=values)
+    with pytest.raises(InvalidInputError, match=r"labels of seeds are 1 .*, 2 .* and 0"):
+        seeds_from_labels([[0, 3]])
+
+
+# Volumes in files
+
+
+class TestFiles:
+    @pytest.fixture(autouse=True)
+    def needs_nibabel(self):
+        pytest.importorskip("nibabel")
+
+    @pytest.mark.parametrize("name", ["labels.nii", "labels.nii.gz"])
+    def test_labels_come_back_at_their_place(self, tmp_path, name):
+        labels = np.random.default_rng(0).integers(0, 3, size=(4, 5, 6))
+        affine = np.array([[0, 2, 0, -5], [1, 0, 0, 3], [0, 0, 3, 7], [0, 0, 0, 1.0]])
+        write_labels(tmp_path / name, labels, Volume(labels, affine))
+        volume = read_volume(tmp_path / name)
+        assert (volume.values == labels).all()
+        assert volume.values.dtype == np.uint8
+        assert (volume.affine == affine).all()
+
+    def test_axes_are_z_y_x(self, tmp_path):
+        import nibabel
+
+        nibabel.save(
+            nibabel.Nifti1Image(np.zeros((6, 5, 4, 1), dtype=np.int16), np.eye(4)), tmp_path / "v.nii"
+        )
+        assert read_volume(tmp_path / "v.nii").values.shape == (4, 5, 6)
+
+    def test_missing_and_damaged_volumes(self, tmp_path):
+        import nibabel
+
+        with pytest.raises(ParseError, match="cannot be read"):
+            read_volume(tmp_path / "missing.nii")
+        whole = tmp_path / "whole.nii"
+        nibabel.save(nibabel.Nifti1Image(np.zeros((6, 5, 4), dtype=np.int16), np.eye(4)), whole)
+        damaged = tmp_path / "damaged.nii"
+        for content in (b"", b"no volume", whole.read_bytes()[:400]):
+            damaged.write_bytes(content)
+            with pytest.raises(ParseError, match="is not a NIfTI file, or a damaged one"):
+                read_volume(damaged)
+        nibabel.save(nibabel.Nifti1Image(np.zeros((6, 5), dtype=np.int16), np.eye(4)), damaged)
+        with pytest.raises(ParseError, match="expected a volume"):
+            read_volume(damaged)
+
+    @pytest.mark.parametrize(
+        ("name", "labels", "message"),
+        [
+            ("v.png", np.zeros((2, 2, 2), dtype=bool), r"ends in \.nii"),
+            ("v.nii", np.zeros((2, 2, 3), dtype=bool), "labels have shape"),
+            ("v.nii", np.full((2, 2, 2), 256), "from 0 to 255"),
+            ("v.nii", np.zeros((2, 2, 2)), "from 0 to 255"),
+        ],
+    )
+    def test_labels_that_cannot_be_written(self, tmp_path, name, labels, message):
+        with pytest.raises(InvalidInputError, match=message):
+            write_labels(tmp_path / name, labels, Volume(np.zeros((2, 2, 2)), np.eye(4)))
+        assert not list(tmp_path.iterdir())
+
+
+def test_without_nibabel_the_extra_is_named(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "nibabel", None)
+    with pytest.raises(MissingDependencyError, match=r"preflow\[vision\]"):
+        read_volume(tmp_path / "v.nii")
+
+
+def test_overlay_of_a_volume_shows_three_slices_the_right_way_up():
+    mask = np.zeros((4, 6, 8), dtype=bool)
+    mask[1, 2, 3] = True
+    page = volume_overlay(np.where(mask, 100.0, 0.0), mask)
+    assert page.shape == (6, 8 + 8 + 6, 3)
+    assert (page[6 - 1 - 2, 3] == 255).all()  # slice of z: y upwards
+    assert (page[4 - 1 - 1, 8 + 3] == 255).all()  # slice of y: z upwards
+    assert (page[4 - 1 - 1, 16 + 2] == 255).all()
+    with pytest.raises(InvalidInputError, match="volume has shape"):
+        volume_overlay(np.zeros((4, 6)), mask)
+
+
+# A real brain
+
+
+@pytest.fixture(scope="module")
+def brain():
+    for package in ("skimage", "nibabel", "imageio"):
+        pytest.importorskip(package)
+    specification = importlib.util.spec_from_file_location("segment_brain", BRAIN)
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def scans(shared_instances):
+    folder = shared_instances / "volumes"
+    return [folder / f"mni152-{name}.nii.gz" for name in ("t1", "white-matter")]
+
+
+@pytest.mark.parametrize(("noise", "least"), [(0, 0.94), (30, 0.85)])
+def test_white_matter_at_half_size(brain, scans, noise, least):
+    scan, fractions = (read_volume(path).values[::2, ::2, ::2] for path in scans)
+    result = brain.segment_white_matter(brain.with_noise(scan, noise))
+    result.cut.verify()
+    assert brain.dice(result.mask, brain.white_matter(fractions)) >= least
+
+
+def test_brain_example_reports_and_draws(brain, scans, tmp_path, monkeypatch, capsys):
+    command = ["segment_brain.py", *map(str, scans), "--step", "4", "--out", str(tmp_path / "new")]
+    monkeypatch.setattr(sys, "argv", command)
+    brain.main()
+    printed = capsys.readouterr().out
+    for word in ("48 x 59 x 50 voxels", "GridNetwork", "verified  yes", "Dice", "threshold"):
+        assert word in printed
+    assert read_image(tmp_path / "new" / "brain-noise-0.png").shape == (2 * 59, 50 + 50 + 59, 3)
+
+
+def test_brain_example_wants_both_files(brain, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["segment_brain.py", "one.nii"])
+    with pytest.raises(SystemExit):
+        brain.main()
+    assert "give two files" in capsys.readouterr().err
