@@ -18,10 +18,9 @@ from preflow.matching import (
     cuda_multi_source_bfs,
     cuda_push_relabel,
     device_launches,
-    initial_cheap,
     policy,
 )
-from preflow.matching.initial import proposals
+from preflow.matching.initial import cheap, proposals
 from preflow.matching.match_arrays import empty_matching
 from preflow.matching.methods import METHODS
 from preflow.solving.dispatch import find_method
@@ -168,7 +167,7 @@ def test_cheap_matching_is_that_of_one_thread(
 ) -> None:
     graph = bipartite_family(family).generate(size, seed=0)
     alone = empty_matching(graph)
-    initial_cheap.start(graph, alone, Control())
+    cheap.start(graph, alone, Control())
     monkeypatch.setattr(device_launches, "ROUNDS_A_LAUNCH", 1)
     for _ in range(10):
         control = Control()

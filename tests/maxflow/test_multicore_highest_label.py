@@ -16,7 +16,7 @@ from preflow.errors import InvalidInputError
 from preflow.generators import FAMILIES
 from preflow.graph.residual import ResidualArrays
 from preflow.kernels import atomics
-from preflow.maxflow import discharge
+from preflow.maxflow import multicore_discharge as discharge
 from preflow.maxflow.multicore_discharge import State, make_state, work_until_relabel
 from preflow.parallel import buckets as in_buckets
 from preflow.parallel import idle, queues
