@@ -25,7 +25,7 @@ from preflow.matching import api
 from preflow.matching.initial import cheap
 from preflow.matching.match_arrays import empty_matching
 from preflow.matching.methods import METHODS
-from preflow.parallel import team
+from preflow.parallel import thread_pool
 from preflow.parallel.delays import make_delays
 from preflow.solving.dispatch import find_method
 from preflow.solving.run import Control, run_interruptibly
@@ -236,17 +236,17 @@ def test_small_graphs_on_many_threads_obey_ctrl_c(method: str, monkeypatch: pyte
 
 @pytest.mark.parametrize("method", sorted(set(PARALLEL) - NATIVE))
 def test_failure_of_one_thread_ends_all(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    run_team = team.run_team
+    run_on_threads = thread_pool.run_on_threads
 
-    def run_team_that_fails(share: team.Share, num_threads: int, on_failure: Callable[[], None]) -> None:
+    def failing_run(share: thread_pool.Share, num_threads: int, on_failure: Callable[[], None]) -> None:
         def share_or_fail(thread: int) -> None:
             if thread == 2:
                 raise ZeroDivisionError
             share(thread)
 
-        run_team(share_or_fail, num_threads, on_failure)
+        run_on_threads(share_or_fail, num_threads, on_failure)
 
-    monkeypatch.setattr(team, "run_team", run_team_that_fails)
+    monkeypatch.setattr(thread_pool, "run_on_threads", failing_run)
     graph = bipartite_family("erdos-renyi").generate("1000x3", seed=0)
     with pytest.raises(ZeroDivisionError):
         preflow.bipartite_matching(graph, method=method, threads=4)

@@ -17,7 +17,7 @@ from preflow.generators import FAMILIES
 from preflow.graph.residual import build_residual
 from preflow.maxflow import policy
 from preflow.maxflow.methods import METHODS
-from preflow.parallel import team
+from preflow.parallel import thread_pool
 from preflow.solving.dispatch import find_method
 from preflow.solving.run import Control
 from preflow.stats import RELABELS
@@ -136,17 +136,17 @@ def test_stop_flag_raised_before_the_start(method: str, threads: int) -> None:
 
 @pytest.mark.parametrize("method", PARALLEL)
 def test_failure_of_one_thread_ends_all(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    run_team = team.run_team
+    run_on_threads = thread_pool.run_on_threads
 
-    def run_team_that_fails(share: team.Share, num_threads: int, on_failure: Callable[[], None]) -> None:
+    def failing_run(share: thread_pool.Share, num_threads: int, on_failure: Callable[[], None]) -> None:
         def share_or_fail(thread: int) -> None:
             if thread == 2:
                 raise ZeroDivisionError
             share(thread)
 
-        run_team(share_or_fail, num_threads, on_failure)
+        run_on_threads(share_or_fail, num_threads, on_failure)
 
-    monkeypatch.setattr(team, "run_team", run_team_that_fails)
+    monkeypatch.setattr(thread_pool, "run_on_threads", failing_run)
     problem = FAMILIES["rmf-wide"].generate("16x8", seed=1)
     with pytest.raises(ZeroDivisionError):
         preflow.max_flow(problem, method=method, threads=4, options=EAGER.get(method))

@@ -13,7 +13,7 @@ from preflow.generators import FAMILIES
 from preflow.graph.residual import build_residual
 from preflow.maxflow import multicore_anderson_setubal as solver
 from preflow.maxflow.multicore_anderson_setubal import batches
-from preflow.parallel.team import run_solver
+from preflow.parallel.thread_pool import run_solver
 from preflow.solving.run import Control
 from tests.support.oracles import check_against_oracle
 from tests.support.strategies import SmallProblem, small_problems

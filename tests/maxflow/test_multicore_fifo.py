@@ -15,7 +15,7 @@ from preflow.errors import InvalidInputError
 from preflow.generators import FAMILIES
 from preflow.parallel import queues
 from preflow.parallel.idle import wait_for_gift
-from preflow.parallel.team import run_team
+from preflow.parallel.thread_pool import run_on_threads
 from tests.support.oracles import check_against_oracle
 from tests.support.strategies import SmallProblem, small_problems
 
@@ -146,7 +146,7 @@ class TestQueues:
                 queues.give(ring, ZERO)
                 time.sleep(0.001)
 
-        run_team(share, 2, lambda: None)
+        run_on_threads(share, 2, lambda: None)
         assert given == [True]
         assert [int(queues.pop(ring, ONE)) for _ in range(2)] == [0, 1]
         assert [int(queues.pop(ring, ZERO)) for _ in range(3)] == [2, 3, 4]
@@ -156,7 +156,7 @@ class TestQueues:
         ring = queues.make_queues(3, 8, np.uint32)
         over, stop = np.zeros(1, dtype=np.uint64), np.zeros(1, dtype=np.int64)
         outcomes: list[bool] = []
-        run_team(
+        run_on_threads(
             lambda thread: outcomes.append(wait_for_gift(ring.idle, np.uint64(thread), over, stop)),
             3,
             lambda: None,

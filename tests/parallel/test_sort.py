@@ -14,7 +14,7 @@ from preflow.parallel import scan, sort, transpose
 from preflow.parallel.barrier import make_barrier
 from preflow.parallel.scan import exclusive_scan_together, make_sums
 from preflow.parallel.sort import Sorting, make_sorting, sort_by_key_together
-from preflow.parallel.team import run_team
+from preflow.parallel.thread_pool import run_on_threads
 from preflow.parallel.transpose import make_transposing, transpose_together
 from tests.support.exploration import (
     Cases,
@@ -39,7 +39,7 @@ def scan_in_team(array: NDArray[Any], threads: int, times: int = 1) -> list[int]
         for _ in range(times):
             totals[thread] = int(exclusive_scan_together(barrier, sums, np.uint64(thread), array))
 
-    run_team(share, threads, lambda: None)
+    run_on_threads(share, threads, lambda: None)
     return totals
 
 
@@ -57,7 +57,7 @@ def sort_in_team(
                 sort_by_key_together(barrier, sorting, np.uint64(thread), keys, first, order, False)
             )
 
-    run_team(share, threads, lambda: None)
+    run_on_threads(share, threads, lambda: None)
     assert totals == [int(first[-1])] * threads
     return first, order[: first[-1]]
 
@@ -115,7 +115,7 @@ def test_transpose(
             barrier, scratch, np.uint64(thread), first, other, other_first, other_neighbour
         )
 
-    run_team(share, threads, lambda: None)
+    run_on_threads(share, threads, lambda: None)
     assert all(done)
     order = np.argsort(other, kind="stable")
     assert np.array_equal(other_neighbour, owner[order])

@@ -55,7 +55,7 @@ from preflow.parallel.search import (
     search_again,
     search_together,
 )
-from preflow.parallel.team import run_team
+from preflow.parallel.thread_pool import run_on_threads
 from preflow.parallel.totals import add_up, make_totals
 from preflow.parallel.worklist import (
     Worklist,
@@ -84,7 +84,7 @@ def run_together(share: Callable[[int], object], num_threads: int) -> list[Any]:
     def keep(thread: int) -> None:
         results[thread] = share(thread)
 
-    run_team(keep, num_threads, lambda: None)
+    run_on_threads(keep, num_threads, lambda: None)
     return results
 
 
@@ -455,7 +455,7 @@ def test_team_runs_each_share_once_and_all_at_a_time(num_threads: int) -> None:
         together.wait()
         shares.append((thread, threading.current_thread()))
 
-    run_team(share, num_threads, together.abort)
+    run_on_threads(share, num_threads, together.abort)
     numbers, threads = zip(*sorted(shares, key=lambda pair: pair[0]), strict=True)
     assert numbers == tuple(range(num_threads))
     assert threads[0] is threading.current_thread()
@@ -475,7 +475,7 @@ def test_exception_in_a_share_comes_out_and_frees_the_others(failing: int) -> No
 
     for _ in range(5):
         with pytest.raises(ZeroDivisionError, match=f"in share {failing}"):
-            run_team(share, 3, lambda: break_barrier(barrier))
+            run_on_threads(share, 3, lambda: break_barrier(barrier))
     assert set(passed) <= {0}, "a share that begins after the failure does not run"
     assert run_together(lambda thread: thread, 3) == [0, 1, 2], "the threads go on working"
 
@@ -490,7 +490,7 @@ def test_first_of_several_exceptions_comes_out() -> None:
         raise ValueError(thread)
 
     with pytest.raises(KeyError):
-        run_team(share, 3, first_failed.set)
+        run_on_threads(share, 3, first_failed.set)
 
 
 def test_interrupt_in_a_share_comes_out() -> None:
@@ -499,7 +499,7 @@ def test_interrupt_in_a_share_comes_out() -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run_team(share, 2, lambda: None)
+        run_on_threads(share, 2, lambda: None)
 
 
 def test_threads_are_reused() -> None:
@@ -520,7 +520,7 @@ def test_no_thread_is_lost_where_none_can_be_started(monkeypatch: pytest.MonkeyP
     with monkeypatch.context() as patched:
         patched.setattr(threading.Thread, "start", fail)
         with pytest.raises(RuntimeError, match="can't start"):
-            run_team(lambda thread: None, len(before) + 2, lambda: None)
+            run_on_threads(lambda thread: None, len(before) + 2, lambda: None)
     assert run_together(lambda thread: thread, 8) == list(range(8))
     assert preflow_threads() == before
 
@@ -677,7 +677,7 @@ def run_search(made: Search, net: ResidualArrays, height: Any, drain: bool) -> l
         begin, end, pushes = search_together(made, np.uint64(thread), net, height, drain)
         results[thread] = int(begin), int(end), int(pushes)
 
-    run_team(share, num_threads, lambda: break_barrier(made.barrier))
+    run_on_threads(share, num_threads, lambda: break_barrier(made.barrier))
     return results
 
 
@@ -813,7 +813,7 @@ def run_search_again(
         reached[made.order[begin:end]] = True
         ceilings.add(int(ceiling))
 
-    run_team(share, int(made.num_threads[0]), lambda: break_barrier(made.barrier))
+    run_on_threads(share, int(made.num_threads[0]), lambda: break_barrier(made.barrier))
     (ceiling,) = ceilings
     return reached, ceiling
 
@@ -896,7 +896,7 @@ def test_search_returns_where_the_barrier_breaks() -> None:
         search_together(made, np.uint64(thread), net, height, True)
 
     with pytest.raises(ZeroDivisionError):
-        run_team(share, 3, lambda: break_barrier(made.barrier))
+        run_on_threads(share, 3, lambda: break_barrier(made.barrier))
 
 
 def layered(sizes: list[int]) -> ResidualArrays:

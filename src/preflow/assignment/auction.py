@@ -25,7 +25,7 @@ from ..kernels.atomics import PADDING, compare_exchange, fetch_add, load, relaxe
 from ..kernels.kernel import kernel
 from ..parallel.barrier import wait
 from ..parallel.delays import delay
-from ..parallel.team import share_of
+from ..parallel.thread_pool import share_of
 from ..stats import ARC_SCANS, PUSHES
 from .dense_rows import WANTED, column_minima, list_row, match_minima
 from .row_reduction import two_best

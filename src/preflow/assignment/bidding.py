@@ -17,10 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.atomics import relaxed_load
+from ..kernels.atomics import prefetch, relaxed_load
 from ..kernels.branch_free import choose
 from ..kernels.kernel import kernel, numba_overloads
-from ..kernels.prefetch import prefetch
 from ..stats import ARC_SCANS, PUSHES
 from .dense_rows import list_row
 from .state import ONE, SOLVED, STOPPED, ZERO, Lists, State

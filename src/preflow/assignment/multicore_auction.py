@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from ..graph.costs import DenseCosts, SparseCosts
 from ..kernels.atomics import PADDING
 from ..parallel.barrier import make_barrier
-from ..parallel.team import run_solver
+from ..parallel.thread_pool import run_solver
 from ..solving.options import check_alpha, check_positive_number, limit
 from ..solving.run import Control
 from .auction import FRACTIONS, Auction, find_prices

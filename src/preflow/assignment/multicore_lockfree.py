@@ -42,7 +42,7 @@ from ..kernels.kernel import kernel
 from ..parallel import inboxes
 from ..parallel.barrier import make_barrier, wait
 from ..parallel.delays import delay
-from ..parallel.team import run_solver, share_of
+from ..parallel.thread_pool import run_solver, share_of
 from ..solving.options import check_alpha, check_flag
 from ..solving.run import Control
 from ..stats import ARC_SCANS, PUSHES, RELABELS, WAITS

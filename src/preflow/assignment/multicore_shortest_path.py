@@ -18,7 +18,7 @@ from ..graph.costs import DenseCosts, SparseCosts, largest_cost
 from ..kernels.atomics import fetch_add, relaxed_load, relaxed_store
 from ..kernels.kernel import kernel
 from ..kernels.private import private, private_memory
-from ..parallel.native_team import Crew, address_of, entry_of, lead, run_natively
+from ..parallel.thread_pool import NativePool, address_of, entry_of, run_in_pool, run_natively
 from ..solving.run import Control
 from . import serial_shortest_path
 from .serial_shortest_path import (
@@ -167,9 +167,9 @@ def solve_share(thread: Any, stack: Stack) -> None:
 
 
 @kernel
-def solve_together(crew: Crew, num_threads: Any, stack: Stack) -> None:
+def solve_together(pool: NativePool, num_threads: Any, stack: Stack) -> None:
     """Solve a stack on so many threads."""
-    lead(crew, num_threads, entry_of(solve_share, stack), address_of(stack))
+    run_in_pool(pool, num_threads, entry_of(solve_share, stack), address_of(stack))
 
 
 def solve(

@@ -1,1 +1,1 @@
-"""NVIDIA GPUs: finding one, compiling kernels, launching them; and what kernels of several problems share."""
+"""NVIDIA GPUs: find one, compile kernels, launch them; headers that kernels of several problems share."""

@@ -12,7 +12,7 @@ from ..parallel import csr_build
 from ..parallel.barrier import break_barrier
 from ..parallel.pieces import run_pieces
 from ..parallel.sort import make_sorting
-from ..parallel.team import run_together
+from ..parallel.thread_pool import map_threads
 
 
 def build_pairs(
@@ -26,7 +26,7 @@ def build_pairs(
 
     def run(kernel: Callable[..., Any], *arguments: Any) -> list[Any]:
         check_wanted()
-        return run_together(
+        return map_threads(
             lambda thread: kernel(builders, np.uint64(thread), *arguments),
             threads,
             lambda: break_barrier(builders.barrier),

@@ -1,7 +1,6 @@
 """Atomic operations on array entries, for kernels that run on several threads.
 
-Every function works on one entry of a one-dimensional array of int32, int64, uint32, uint64 or float64, and
-has its memory order in its name or its docstring:
+Every function works on one entry of a one-dimensional array of int32, int64, uint32, uint64 or float64:
 
 ===================  =======================================  ===================
 function             effect                                   memory order
@@ -16,11 +15,13 @@ compare_exchange     write if the old value is as expected    acquire and releas
 fetch_min            write if less, return the old value      acquire and release
 ===================  =======================================  ===================
 
-"Acquire": what another thread wrote before the release whose value is read here is seen afterwards.
-``pause`` tells the CPU that a thread spins.
+A thread that reads by an acquire a value that another thread wrote by a release sees everything that the
+other thread wrote before it. ``pause`` tells the CPU that a thread spins. ``prefetch`` and
+``prefetch_to_write`` ask for a cache line; they change nothing and may be given an index past the end.
 
-Without Numba (``NUMBA_DISABLE_JIT=1``) the same functions run in plain Python, where :data:`before_step`
-is called before each of them: a scheduler steps "threads" through a kernel by it.
+Without Numba (``NUMBA_DISABLE_JIT=1``) the same functions run in plain Python and call :data:`before_step`
+first. The model checker of the tests uses that call to switch between simulated threads at every atomic
+operation.
 """
 
 from __future__ import annotations
@@ -34,12 +35,13 @@ from .kernel import kernel, numba_overloads
 
 numba_overloads(__name__)
 
-#: Entries of eight bytes between what is written at different times: two cache lines.
+#: Stride, in entries of eight bytes, between numbers that different threads write: two cache lines, as CPUs
+#: fetch lines in pairs.
 PADDING = np.uint64(16)
-#: The operand of AArch64's hint instruction that means yield.
+#: The operand of AArch64's ``hint`` instruction that means "yield".
 YIELD_HINT = 1
 
-#: Called in plain Python before every atomic operation, with its name; None for no call.
+#: Called in plain Python before every atomic operation, with the operation's name.
 before_step: Callable[[str], None] | None = None
 
 
@@ -49,34 +51,34 @@ def _step(name: str) -> None:
 
 
 def relaxed_load(array: Any, index: Any) -> Any:
-    """Return ``array[index]``, read afresh each time although another thread may write it.
+    """Return ``array[index]``, which another thread may write.
 
-    A plain read in a loop is moved out of the loop by the compiler: a stop flag would never be seen.
+    The compiler moves a plain read out of a loop, so that a loop would never see a stop flag change.
     """
     _step("relaxed_load")
     return array[index]
 
 
 def relaxed_store(array: Any, index: Any, value: Any) -> None:
-    """Set ``array[index]``; other threads see the old or the new value, never a mixture."""
+    """Set ``array[index]``; other threads read the old or the new value, never a mixture."""
     _step("relaxed_store")
     array[index] = value
 
 
 def load(array: Any, index: Any) -> Any:
-    """Return ``array[index]`` and all that was written before it was stored (acquire)."""
+    """Return ``array[index]``; what was written before it was stored is then visible (acquire)."""
     _step("load")
     return array[index]
 
 
 def store(array: Any, index: Any, value: Any) -> None:
-    """Set ``array[index]`` after all that this thread wrote before (release)."""
+    """Set ``array[index]`` after everything this thread wrote before (release)."""
     _step("store")
     array[index] = value
 
 
 def fetch_add(array: Any, index: Any, amount: Any) -> Any:
-    """Add `amount` to ``array[index]`` and return what was there."""
+    """Add `amount` to ``array[index]`` and return the old value."""
     _step("fetch_add")
     old = array[index]
     array[index] = old + array.dtype.type(amount)
@@ -84,7 +86,7 @@ def fetch_add(array: Any, index: Any, amount: Any) -> Any:
 
 
 def exchange(array: Any, index: Any, value: Any) -> Any:
-    """Set ``array[index]`` and return what was there (fetch-and-store)."""
+    """Set ``array[index]`` and return the old value (fetch-and-store)."""
     _step("exchange")
     old = array[index]
     array[index] = value
@@ -101,7 +103,7 @@ def compare_exchange(array: Any, index: Any, expected: Any, value: Any) -> bool:
 
 
 def fetch_min(array: Any, index: Any, value: Any) -> Any:
-    """Lower the integer ``array[index]`` to `value` if that is less; return what was there."""
+    """Lower the integer ``array[index]`` to `value` if that is less; return the old value."""
     _step("fetch_min")
     old = array[index]
     array[index] = min(old, array.dtype.type(value))
@@ -109,21 +111,21 @@ def fetch_min(array: Any, index: Any, value: Any) -> Any:
 
 
 def pause() -> None:
-    """Tell the CPU that this thread waits for another one in a loop."""
+    """Tell the CPU that this thread waits in a loop for another one."""
     _step("pause")
 
 
 def prefetch(array: Any, index: Any) -> None:
-    """Ask for the cache line of ``array[index]``, which is read soon."""
+    """Start to load the cache line of ``array[index]``, which will be read soon."""
 
 
 def prefetch_to_write(array: Any, index: Any) -> None:
-    """Ask for the cache line of ``array[index]`` alone, which is written soon: other caches lose it."""
+    """Start to load the cache line of ``array[index]`` for writing: it leaves the caches of other cores."""
 
 
 @kernel
 def add(alone: bool, array: Any, index: Any, amount: Any) -> Any:
-    """Add to an entry that other threads may change, unless this one is alone; return what was there."""
+    """Add to an entry, atomically unless this thread is `alone`; return the old value."""
     if alone:
         old = array[index]
         array[index] = old + amount

@@ -31,7 +31,7 @@ from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.atomics import compare_exchange, relaxed_load, relaxed_store
 from ..kernels.kernel import kernel
 from ..parallel.barrier import wait
-from ..parallel.team import share_of
+from ..parallel.thread_pool import share_of
 from ..solving.run import Control
 from ..stats import AUGMENTATIONS, PHASES
 from .match_arrays import NONE, Matching

@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.kernel import kernel
 from ..parallel.delays import delay
-from ..parallel.team import run_solver
+from ..parallel.thread_pool import run_solver
 from ..solving.run import Control
 from ..stats import ARC_SCANS
 from .disjoint_searches import (

@@ -32,7 +32,7 @@ from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.atomics import compare_exchange, prefetch, relaxed_load, relaxed_store
 from ..kernels.kernel import kernel
 from ..parallel.delays import delay
-from ..parallel.team import run_solver, share_of
+from ..parallel.thread_pool import run_solver, share_of
 from ..parallel.worklist import appended, flush, forget
 from ..solving.options import check_count
 from ..solving.run import Control

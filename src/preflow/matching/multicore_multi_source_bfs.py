@@ -37,8 +37,7 @@ from numpy.typing import NDArray
 
 from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.kernel import kernel
-from ..parallel.native_team import Crew, address_of, entry_of, lead, run_natively
-from ..parallel.team import share_of
+from ..parallel.thread_pool import NativePool, address_of, entry_of, run_in_pool, run_natively, share_of
 from ..solving.run import Control
 from ..stats import AUGMENTATIONS, PHASES
 from .match_arrays import Matching
@@ -183,9 +182,9 @@ def phases_share(thread: Any, phases: Phases) -> None:
 
 
 @kernel
-def phases_together(crew: Crew, num_threads: Any, phases: Phases) -> None:
+def phases_together(pool: NativePool, num_threads: Any, phases: Phases) -> None:
     """Run :func:`phases_share` on `num_threads` threads."""
-    lead(crew, num_threads, entry_of(phases_share, phases), address_of(phases))
+    run_in_pool(pool, num_threads, entry_of(phases_share, phases), address_of(phases))
 
 
 def solve(

@@ -38,7 +38,7 @@ from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.atomics import relaxed_load, relaxed_store
 from ..kernels.kernel import kernel
 from ..parallel.delays import delay
-from ..parallel.team import run_solver, share_of
+from ..parallel.thread_pool import run_solver, share_of
 from ..solving.run import Control
 from ..stats import ARC_SCANS
 from .disjoint_searches import (

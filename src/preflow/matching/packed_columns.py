@@ -16,7 +16,7 @@ from ..errors import UnsuitableMethodError
 from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.kernel import kernel
 from ..parallel.barrier import wait
-from ..parallel.team import share_of
+from ..parallel.thread_pool import share_of
 from .match_arrays import NONE, Matching
 from .thread_rounds import Rounds, append_item
 

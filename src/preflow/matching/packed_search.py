@@ -22,7 +22,7 @@ from ..graph.bipartite import Adjacency
 from ..kernels.atomics import compare_exchange, prefetch, relaxed_load, relaxed_store
 from ..kernels.kernel import kernel
 from ..parallel.delays import delay
-from ..parallel.team import share_of
+from ..parallel.thread_pool import share_of
 from ..parallel.worklist import appended, flush, forget
 from ..stats import ARC_SCANS
 from .match_arrays import Matching

@@ -41,7 +41,7 @@ from ..parallel.delays import delay
 from ..parallel.idle import wait_for_gift
 from ..parallel.queues import Queues
 from ..parallel.search import Search, make_search, search_together
-from ..parallel.team import run_solver, share_of
+from ..parallel.thread_pool import run_solver, share_of
 from ..solving.run import Control
 from ..stats import (
     ARC_SCANS,

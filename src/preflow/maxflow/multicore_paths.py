@@ -83,7 +83,7 @@ from ..parallel.search import (
     next_block,
     search_again,
 )
-from ..parallel.team import run_solver
+from ..parallel.thread_pool import run_solver
 from ..solving.options import check_count, check_positive_integer
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS, STEALS, WAITS

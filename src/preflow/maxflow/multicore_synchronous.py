@@ -35,7 +35,7 @@ from ..kernels.relabel import RELABEL_WORK, lowest_neighbour
 from ..parallel.barrier import wait
 from ..parallel.delays import delay
 from ..parallel.search import Search, make_search, search_together
-from ..parallel.team import run_solver, share_of
+from ..parallel.thread_pool import run_solver, share_of
 from ..parallel.worklist import Worklist, append, appended, begin_phase, flush, make_worklist, take_chunk
 from ..solving.options import check_positive_integer
 from ..solving.run import Control

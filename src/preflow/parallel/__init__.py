@@ -1,1 +1,1 @@
-"""Threads that work on one problem together: the team, its barrier and its queues."""
+"""Threads that work on one problem together: the thread pool, barriers, queues, searches and sorts."""

@@ -23,7 +23,7 @@ from ..kernels.kernel import kernel
 from .barrier import make_barrier, wait
 from .scan import exclusive_scan_together, make_sums
 from .sort import Sorting, sort_by_key_together
-from .team import share_of
+from .thread_pool import share_of
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)

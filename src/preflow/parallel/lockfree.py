@@ -40,7 +40,7 @@ from . import inboxes
 from .barrier import wait
 from .delays import delay
 from .search import Search, make_search, search_together
-from .team import run_solver
+from .thread_pool import run_solver
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)

@@ -13,8 +13,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from ..kernels.atomics import PADDING
 from ..kernels.kernel import kernel
-from .native_team import Crew, address_of, entry_of, lead, run_natively
-from .team import share_of
+from .thread_pool import NativePool, address_of, entry_of, run_in_pool, run_natively, share_of
 
 #: Entries for which a team pays: one thread takes some 0.05 ms for them.
 MANY = 2**17
@@ -47,9 +46,9 @@ def fill_share(thread: Any, filling: Filling) -> None:
 
 
 @kernel
-def fill_together(crew: Crew, num_threads: Any, filling: Filling) -> None:
+def fill_together(pool: NativePool, num_threads: Any, filling: Filling) -> None:
     """Fill an array on so many threads."""
-    lead(crew, num_threads, entry_of(fill_share, filling), address_of(filling))
+    run_in_pool(pool, num_threads, entry_of(fill_share, filling), address_of(filling))
 
 
 @kernel
@@ -64,9 +63,9 @@ def count_share(thread: Any, counting: Counting) -> None:
 
 
 @kernel
-def count_together(crew: Crew, num_threads: Any, counting: Counting) -> None:
+def count_together(pool: NativePool, num_threads: Any, counting: Counting) -> None:
     """Count in an array on so many threads."""
-    lead(crew, num_threads, entry_of(count_share, counting), address_of(counting))
+    run_in_pool(pool, num_threads, entry_of(count_share, counting), address_of(counting))
 
 
 def filled(size: int, value: int, dtype: DTypeLike, threads: int) -> NDArray[Any]:

@@ -22,7 +22,7 @@ def run_pieces(
     if num_threads == 1:
         return [work(0, size)]
 
-    from .team import run_team  # 10 ms to import
+    from .thread_pool import run_on_threads  # 10 ms to import
 
     pieces = each * num_threads
     bounds = [size * piece // pieces for piece in range(pieces + 1)]
@@ -37,5 +37,5 @@ def run_pieces(
         for _ in turns:
             pass
 
-    run_team(take_turns, num_threads, give_up)
+    run_on_threads(take_turns, num_threads, give_up)
     return [results[piece] for piece in range(pieces)]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..kernels.atomics import PADDING
 from ..kernels.kernel import kernel
 from .barrier import wait
-from .team import share_of
+from .thread_pool import share_of
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -30,7 +30,7 @@ def exclusive_scan_together(barrier: Any, sums: Any, thread: Any, array: Any) ->
     """Replace every entry by the sum of those before it.
 
     All threads of the team call it at the same time, after a barrier if others wrote to the thread's share
-    (see :func:`preflow.parallel.team.share_of`); it ends with a barrier.
+    (see :func:`preflow.parallel.thread_pool.share_of`); it ends with a barrier.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ..kernels.kernel import kernel
 from .barrier import wait
-from .team import share_of
+from .thread_pool import share_of
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)

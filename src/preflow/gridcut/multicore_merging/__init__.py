@@ -30,7 +30,7 @@ from ...kernels.kernel import kernel
 from ...parallel.barrier import PATIENCE, make_barrier, wait
 from ...parallel.delays import delay
 from ...parallel.pieces import run_pieces
-from ...parallel.team import run_solver, share_of
+from ...parallel.thread_pool import run_solver, share_of
 from ...solving.options import check_flag, check_positive_integer
 from ...solving.run import Control
 from ...stats import PUSHES, RELABELS

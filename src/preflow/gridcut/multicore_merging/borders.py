@@ -19,7 +19,7 @@ import numpy as np
 from ...kernels.atomics import relaxed_load, relaxed_store
 from ...kernels.kernel import kernel
 from ...parallel.barrier import wait
-from ...parallel.team import share_of
+from ...parallel.thread_pool import share_of
 from ..incremental_search import DEPTH, SINK, SOURCE, Forests, adopt, enqueue
 from ..pixel_major import GridState
 from .blocks import Blocks, Faces, arcs_of, close_face, open_face, row_of, rows_of

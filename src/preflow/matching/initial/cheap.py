@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from ...graph.bipartite import Adjacency, BipartiteGraph
 from ...kernels.atomics import compare_exchange, fetch_add, prefetch, relaxed_load
 from ...kernels.kernel import kernel
-from ...parallel.native_team import Crew, address_of, entry_of, lead, run_natively
+from ...parallel.thread_pool import NativePool, address_of, entry_of, run_in_pool, run_natively
 from ...solving.run import Control
 from ..match_arrays import NONE, Matching, asked_to_stop
 
@@ -121,9 +121,9 @@ def claim_share(thread: Any, claims: Claims) -> None:
 
 
 @kernel
-def claim_together(crew: Crew, num_threads: Any, claims: Claims) -> None:
+def claim_together(pool: NativePool, num_threads: Any, claims: Claims) -> None:
     """Run :func:`claim_share` on `num_threads` threads."""
-    lead(crew, num_threads, entry_of(claim_share, claims), address_of(claims))
+    run_in_pool(pool, num_threads, entry_of(claim_share, claims), address_of(claims))
 
 
 def start(graph: BipartiteGraph, matching: Matching, control: Control) -> None:

@@ -54,7 +54,7 @@ from numpy.typing import NDArray
 from ...graph.bipartite import Adjacency, BipartiteGraph
 from ...kernels.clock import now
 from ...kernels.kernel import kernel
-from ...parallel.native_team import Crew, address_of, entry_of, lead, run_natively
+from ...parallel.thread_pool import NativePool, address_of, entry_of, run_in_pool, run_natively
 from ...solving.options import UNLIMITED, check_number_between, limit
 from ...solving.run import Control
 from ...stats import (
@@ -285,9 +285,9 @@ def stage_share(thread: Any, stage: Stage) -> None:
 
 
 @kernel
-def stage_together(crew: Crew, num_threads: Any, stage: Stage) -> None:
+def stage_together(pool: NativePool, num_threads: Any, stage: Stage) -> None:
     """Run :func:`stage_share` on `num_threads` threads."""
-    lead(crew, num_threads, entry_of(stage_share, stage), address_of(stage))
+    run_in_pool(pool, num_threads, entry_of(stage_share, stage), address_of(stage))
 
 
 def solve(

@@ -9,7 +9,7 @@ import numpy as np
 from ...graph.bipartite import Adjacency
 from ...kernels.kernel import kernel
 from ...parallel.barrier import wait
-from ...parallel.team import share_of
+from ...parallel.thread_pool import share_of
 from ...stats import GAP_VERTICES
 from ..match_arrays import Matching
 from ..packed_columns import HALF, NOBODY, Packed, dead_label, last_level, unpack

@@ -46,7 +46,7 @@ from ...kernels.atomics import compare_exchange, prefetch, prefetch_to_write, re
 from ...kernels.kernel import kernel
 from ...parallel.barrier import wait
 from ...parallel.delays import delay
-from ...parallel.team import share_of
+from ...parallel.thread_pool import share_of
 from ...parallel.transpose import Transposing, make_transposing, transpose_together
 from ...stats import ARC_SCANS, AUGMENTATIONS, PHASES
 from ..match_arrays import NONE, Matching

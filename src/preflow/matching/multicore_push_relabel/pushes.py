@@ -11,7 +11,7 @@ from ...graph.bipartite import Adjacency
 from ...kernels.atomics import PADDING, compare_exchange, fetch_add, relaxed_load, relaxed_store
 from ...kernels.kernel import kernel
 from ...parallel.delays import delay
-from ...parallel.team import share_of
+from ...parallel.thread_pool import share_of
 from ...stats import ARC_SCANS, AUGMENTATIONS, PUSHES, WAITS
 from ..packed_columns import HALF, NOBODY, Packed, dead_label, level_of
 from ..serial_push_relabel import place, prefetch_active

@@ -40,7 +40,7 @@ from ...kernels.relabel import lowest_neighbour_now
 from ...parallel.barrier import PATIENCE, rest, wait
 from ...parallel.delays import delay
 from ...parallel.search import Search, make_search, search_together, slot
-from ...parallel.team import run_solver
+from ...parallel.thread_pool import run_solver
 from ...solving.options import check_positive_integer
 from ...solving.run import Control
 from ...stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS

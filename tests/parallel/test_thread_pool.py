@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from preflow.kernels.atomics import fetch_add
 from preflow.kernels.kernel import kernel
 from preflow.kernels.private import ALIGNMENT, private, private_memory
-from preflow.parallel import native_team
-from preflow.parallel.native_team import Crew, address_of, entry_of, lead, run_natively
+from preflow.parallel import thread_pool
+from preflow.parallel.thread_pool import NativePool, address_of, entry_of, run_in_pool, run_natively
 from tests.support.paths import ROOT
 
 ONE = np.uint64(1)
@@ -63,8 +63,8 @@ def add_share(thread: Any, arguments: Arguments) -> None:
 
 
 @kernel
-def add_together(crew: Crew, num_threads: Any, arguments: Arguments) -> None:
-    lead(crew, num_threads, entry_of(add_share, arguments), address_of(arguments))
+def add_together(pool: NativePool, num_threads: Any, arguments: Arguments) -> None:
+    run_in_pool(pool, num_threads, entry_of(add_share, arguments), address_of(arguments))
 
 
 def make_arguments(num_threads: int, flag: bool = True) -> Arguments:
@@ -147,7 +147,7 @@ def test_where_no_thread_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None
         raise RuntimeError("can't start new thread")
 
     with monkeypatch.context() as patched:
-        patched.setattr(native_team, "start_new_thread", fail)
+        patched.setattr(thread_pool, "start_new_thread", fail)
         with pytest.raises(RuntimeError, match="can't start"):
             run_natively(add_together, add_share, make_arguments(200), 200)
     check_team(8)
@@ -155,7 +155,7 @@ def test_where_no_thread_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None
     check_team(40)
 
 
-@pytest.mark.skipif(PLAIN, reason="plain Python needs no crew")
+@pytest.mark.skipif(PLAIN, reason="plain Python needs no pool")
 def test_ctrl_c_at_any_instruction_of_starting_a_thread_loses_none(monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[Any] = []
 
@@ -176,19 +176,19 @@ def test_ctrl_c_at_any_instruction_of_starting_a_thread_loses_none(monkeypatch: 
         return trace
 
     check_team(3)  # compiles
-    monkeypatch.setattr(native_team, "start_new_thread", start_and_count)
+    monkeypatch.setattr(thread_pool, "start_new_thread", start_and_count)
     earlier = sys.gettrace()
     for event in itertools.count():
-        crews = native_team._Crews()
+        pools = thread_pool._Pools()
         started.clear()
         try:
             sys.settrace(interrupt_at(event))
-            crew = crews.take(3)
+            pool = pools.take(3)
         except KeyboardInterrupt:
-            known = sum(np.count_nonzero(crew.locks[1:]) for crew in crews._idle)
+            known = sum(np.count_nonzero(pool.locks[1:]) for pool in pools._idle)
             assert known == len(started)
         else:
-            assert np.count_nonzero(crew.locks) == 3
+            assert np.count_nonzero(pool.locks) == 3
             break
         finally:
             sys.settrace(earlier)

@@ -1,4 +1,4 @@
-"""Intrinsics of native_team.py for Numba."""
+"""Intrinsics of thread_pool.py for Numba."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ release_lock = types.ExternalFunction("PyThread_release_lock", types.void(types.
 
 @intrinsic
 def address_of(typing_context: Any, values: Any) -> Any:
-    """Return the address of a copy of `values`, which lives as long as the kernel runs that asks for it."""
+    """Return the address of a copy of `values`; the copy lives until the calling kernel returns."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         place = cgutils.alloca_once_value(builder, arguments[0])
@@ -28,7 +28,7 @@ def address_of(typing_context: Any, values: Any) -> Any:
 
 @intrinsic
 def entry_of(typing_context: Any, share: Any, values: Any) -> Any:
-    """Return the address of a function of a thread's number and the address of `values`: it calls `share`."""
+    """Return the address of a function that takes a thread's number and the address of `values`."""
     own_types = (types.uint64, values)
     share.get_call_type(typing_context, own_types, {})
 
@@ -53,7 +53,7 @@ def entry_of(typing_context: Any, share: Any, values: Any) -> Any:
 
 @intrinsic
 def call_entry(typing_context: Any, entry: Any, number: Any, address: Any) -> Any:
-    """Call what :func:`entry_of` returned the address of."""
+    """Call the function at an address returned by :func:`entry_of`."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         word = ir.IntType(64)
