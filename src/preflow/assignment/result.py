@@ -197,7 +197,7 @@ class AssignmentResult(BoundedResult):
             if not costs.leading:
                 total = costs.xp.asarray(total)
             items, dimensions = costs.shape[0], len(costs.leading)
-            parts = (costs.own(part) for part in (self.row, self.column, self.u, self.v, total))
+            parts = (costs.to_array_module(part) for part in (self.row, self.column, self.u, self.v, total))
             return unproved_items(costs, *(part.reshape(items, *part.shape[dimensions:]) for part in parts))
 
     def _by_item(self, values: Any) -> Any:

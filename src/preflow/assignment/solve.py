@@ -446,10 +446,10 @@ class Solve:
         if values.shape != shape:
             values = values.reshape(shape)
         if self.gpu is None:
-            values = self.given.own(values)
+            values = self.given.to_array_module(values)
         elif not isinstance(self.given, DeviceCosts):
             values = self.gpu.to_host(values)
-        return self.given.give(values)
+        return self.given.to_caller(values)
 
     def total(
         self, row: NDArray[Any], column: NDArray[Any], u: NDArray[Any], v: NDArray[Any]

@@ -32,7 +32,7 @@ def checked_array(place: HostArrays, values: Any, name: str, shape: tuple[int, .
         It is no array of that shape and one of these dtypes.
     """
     try:
-        array = place.own(values)
+        array = place.to_array_module(values)
     except (AttributeError, TypeError, ValueError, BufferError):
         array = None
     check_array(place.xp, array, name, shape, *dtypes)

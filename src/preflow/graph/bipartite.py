@@ -1,4 +1,12 @@
-"""Bipartite graphs: rows and columns, and the edges between them."""
+"""Bipartite graphs: rows and columns, and the edges between them; on the host or on a GPU.
+
+BipartiteGraph and DeviceBipartiteGraph are in one module because each of them creates the other: the
+constructors and :meth:`BipartiteGraph.on_device` make the form on a GPU, :meth:`DeviceBipartiteGraph.on_host`
+copies back.
+
+Every function that builds arrays on a GPU waits until they are complete, since the next reader may be another
+thread with its own stream.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +33,14 @@ from .bipartite_input import (
     read_lines,
 )
 from .device.adjacency import EDGE, LINE, LINE_WHILE_BUILT, grouped_edges, line_starts, transposed_lines
-from .placement import DeviceArrays, HostArrays, require_memory, restorer, taken
+from .placement import DeviceArrays, HostArrays, as_device_array, require_memory, restorer
 from .sparse_input import check_integers, read_entries, read_sparse
 
 if TYPE_CHECKING:
     import networkx
     import scipy.sparse
-#: Labels go up to the number of vertices; the two largest numbers of 32 bits mean something else. Kernels go
-#: through edges and vertices in steps of as many as a GPU has threads, and must not pass 2**32 by that.
+#: Labels go up to the number of vertices, and the two largest numbers of 32 bits have another meaning.
+#: Kernels step through edges and vertices by the number of threads of a GPU, and must not pass 2**32.
 MOST_VERTICES = MOST_EDGES = 2**32 - 2**25
 
 
@@ -42,7 +50,7 @@ class Adjacency(NamedTuple):
     Attributes
     ----------
     first : ndarray of uint32 or uint64, shape (number of vertices + 1,)
-        The neighbours of vertex `v` stand at ``first[v] .. first[v + 1] - 1``.
+        The neighbours of vertex `v` are ``neighbour[first[v] : first[v + 1]]``.
     neighbour : ndarray of the same dtype, shape (number of edges,)
     """
 
@@ -78,7 +86,7 @@ class BipartiteGraph(HostArrays):
             self._check()
 
     def _check(self) -> None:
-        """Raise InvalidInputError unless the arrays fit each other; convert them to what kernels take."""
+        """Raise InvalidInputError unless the arrays fit each other; convert them to what kernels accept."""
         check_shape(self.shape)
         if self._rows is None and self._columns is None:
             raise InvalidInputError("a BipartiteGraph has edges by rows or by columns: see from_edges")
@@ -100,12 +108,12 @@ class BipartiteGraph(HostArrays):
 
     @property
     def num_edges(self) -> int:
-        """Number of edges, repeated ones counted as often as they were given."""
+        """Number of edges; an edge that was given several times counts several times."""
         return len((self.columns if self.by_columns else self.rows).neighbour)
 
     @property
     def dtype(self) -> Any:
-        """The dtype of index arrays: uint32, or uint64 where 32 bits do not number all edges and vertices."""
+        """The dtype of index arrays: uint32, or uint64 where 32 bits cannot number all edges and vertices."""
         return (self.columns if self.by_columns else self.rows).first.dtype
 
     @property
@@ -115,32 +123,32 @@ class BipartiteGraph(HostArrays):
 
     @property
     def by_columns(self) -> bool:
-        """Whether the graph was given by columns, as by a CSC matrix: only these are there without work."""
+        """Whether the graph was given by columns, as by a CSC matrix; its rows take work to find."""
         return self._rows is None
 
     @cached_property
     def rows(self) -> Adjacency:
-        """The columns of every row; indices are uint32, uint64 where there are 2**32 - 1 edges or more.
+        """The columns of every row; indices are uint32, or uint64 from 2**32 - 1 edges on.
 
-        Of a graph that was given by columns they are found when first asked for. O(n + m).
+        For a graph that was given by columns they are computed at first use. O(n + m).
         """
         return self._rows or self._transpose(self.columns, self.num_rows)
 
     @cached_property
     def columns(self) -> Adjacency:
-        """The rows of every column, found when first asked for. O(n + m).
+        """The rows of every column, computed at first use. O(n + m).
 
-        A symmetric pattern serves as its own transposed.
+        A symmetric pattern serves as its own transpose.
         """
         return self._columns or self._transpose(self.rows, self.num_columns)
 
     @property
     def known_columns(self) -> Adjacency | None:
-        """The rows of every column, if they were found before."""
+        """The rows of every column if they are known already, else None."""
         return self.__dict__.get("columns", self._columns)
 
     def remember_columns(self, columns: Adjacency) -> None:
-        """Take what somebody else has found for :attr:`columns`."""
+        """Store columns that were computed elsewhere as :attr:`columns`."""
         self.__dict__["columns"] = columns
 
     def _transpose(self, adjacency: Adjacency, size: int) -> Adjacency:
@@ -148,7 +156,7 @@ class BipartiteGraph(HostArrays):
 
     @property
     def transposed(self) -> BipartiteGraph:
-        """The graph with rows and columns exchanged; shares all arrays there are."""
+        """The graph with rows and columns exchanged; shares all arrays that exist."""
         return replace(
             self,
             num_rows=self.num_columns,
@@ -165,14 +173,14 @@ class BipartiteGraph(HostArrays):
         return self
 
     def on_device(self) -> DeviceBipartiteGraph:
-        """Return the graph with its arrays on the current GPU: a copy, or itself where they are on one.
+        """Return the graph with its arrays on the current GPU: a copy, or itself if it is on a GPU.
 
-        Only the side that it was given by is copied there.
+        Only the side by which it was given is copied.
 
         Raises
         ------
         UnsuitableMethodError
-            The graph has more edges or vertices than 32 bits number.
+            The graph has more edges or vertices than 32 bits can number.
         DeviceUnavailableError
             There is no GPU, or something to use it is missing.
         DeviceMemoryError
@@ -297,10 +305,11 @@ class BipartiteGraph(HostArrays):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DeviceBipartiteGraph(DeviceArrays, BipartiteGraph):
-    """A bipartite graph on a GPU; the functions that build a graph make one of arrays that are there.
+    """A bipartite graph on a GPU; the functions that build a graph make one from arrays on a GPU.
 
-    Methods that run on that GPU solve it in place, and results are arrays of the caller's kind. Whatever
-    runs on the host first copies it there, such as ``device="cpu"``, which gives the same kind of results.
+    Methods that run on that GPU solve it in place, and results are arrays of the caller's kind. Everything
+    that runs on the host, such as ``device="cpu"``, first copies it to the host, and returns results of the
+    same kind.
 
     Attributes
     ----------
@@ -309,14 +318,14 @@ class DeviceBipartiteGraph(DeviceArrays, BipartiteGraph):
         See :class:`preflow.BipartiteGraph`.
     device : Device
     restore : function or None
-        Makes arrays of the caller's kind of CuPy arrays; None where these are CuPy arrays too.
+        Converts CuPy arrays to the caller's kind of array; None where the caller uses CuPy.
     """
 
     def _check(self) -> None:
         """Check nothing: the functions that make a graph on a GPU have checked its arrays."""
 
     def on_host(self) -> BipartiteGraph:
-        """Return the graph with its arrays in the host's memory; copied there once."""
+        """Return the graph with its arrays in the host's memory; copied once."""
         return self._host_copy
 
     @cached_property
@@ -342,7 +351,7 @@ class DeviceBipartiteGraph(DeviceArrays, BipartiteGraph):
 
     @property
     def bytes_to_transpose(self) -> int:
-        """Memory on the GPU that finding the other side takes; 0 where it is there."""
+        """Memory on the GPU that computing the other side takes; 0 if it is known."""
         other = "rows" if self.by_columns else "columns"
         if other in self.__dict__ or (self._rows and self._columns):
             return 0
@@ -364,7 +373,7 @@ class LabelledEdges(NamedTuple):
 
 
 def is_networkx(graph: Any) -> bool:
-    """Return whether an object is a graph of NetworkX, or behaves like one."""
+    """Return whether an object is a NetworkX graph, or behaves like one."""
     return hasattr(graph, "is_directed") and hasattr(graph, "nodes") and hasattr(graph, "edges")
 
 
@@ -395,7 +404,7 @@ def edges_on_device(row: Any, column: Any, shape: tuple[int, int] | None) -> Dev
     """Build a graph from arrays on a GPU: see :meth:`preflow.BipartiteGraph.from_edges`."""
     device = runtime.find_device()
     rows, columns = (
-        check_integers(taken(device, values, name, "graph"), name)
+        check_integers(as_device_array(device, values, name, "graph"), name)
         for values, name in ((row, "row"), (column, "column"))
     )
     return _ends_on_device(device, rows, columns, shape, restorer(device, row))
@@ -419,7 +428,9 @@ def _ends_on_device(device: Device, row: Any, column: Any, shape: Any, restore: 
 def matrix_on_device(matrix: Any, explicit_zeros: bool) -> DeviceBipartiteGraph:
     """Build the graph of a sparse matrix on a GPU: see :meth:`preflow.BipartiteGraph.from_scipy`."""
     device = runtime.find_device()
-    entries = read_entries(device.xp, matrix, lambda values, name: taken(device, values, name, "matrix"))
+    entries = read_entries(
+        device.xp, matrix, lambda values, name: as_device_array(device, values, name, "matrix")
+    )
     restore = restorer(device, matrix.data)
     if entries.form == "coo":
         kept = kept_entries(entries.data, explicit_zeros)
@@ -453,12 +464,12 @@ def graph_on_device(graph: BipartiteGraph, device: Device) -> DeviceBipartiteGra
 
 
 def size_in_words(graph: BipartiteGraph) -> str:
-    """Return the size of a graph, for messages."""
+    """Return the size of a graph in words, for messages."""
     return f"{graph.num_edges:,} edges, {graph.num_rows:,} rows and {graph.num_columns:,} columns"
 
 
 def fits_numbers(num_rows: int, num_columns: int, num_edges: int) -> bool:
-    """Whether 32 bits number the edges and vertices of a graph."""
+    """Whether 32 bits can number the edges and vertices of a graph."""
     return num_edges <= MOST_EDGES and num_rows + num_columns <= MOST_VERTICES
 
 
@@ -471,7 +482,7 @@ def _check_device_size(num_rows: int, num_columns: int, num_edges: int) -> None:
 
 
 def _grouped(keys: NDArray[Any], values: NDArray[Any], size: int) -> Adjacency:
-    """Return the values of each of the keys 0 to ``size - 1``, in their order."""
+    """Return the values of each of the keys 0 to ``size - 1``, in input order."""
     from ..kernels.transpose import count_edges, group_edges
 
     grouped = Adjacency(np.zeros(size + 1, dtype=keys.dtype), np.empty_like(values))

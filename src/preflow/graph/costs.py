@@ -14,7 +14,7 @@ from ..cuda.runtime import is_on_gpu
 from ..errors import InvalidInputError
 from ..parallel.pieces import run_pieces
 from .cost_base import HostCosts, centred, centred_by_row
-from .placement import taken
+from .placement import as_device_array
 
 #: Integer costs beyond this could not be added without overflow.
 LARGEST_INTEGER = 2**59
@@ -74,11 +74,11 @@ class DenseCosts(HostCosts):
             return replace(self, values=values, base=base)
         return self
 
-    def own(self, values: Any) -> NDArray[Any]:
-        """Return what :meth:`give` returned as a NumPy array."""
+    def to_array_module(self, values: Any) -> NDArray[Any]:
+        """Return what :meth:`to_caller` returned as a NumPy array."""
         return values if isinstance(values, np.ndarray) else np.from_dlpack(values)
 
-    def give(self, values: Any) -> Any:
+    def to_caller(self, values: Any) -> Any:
         """Return a NumPy array as the kind of array that the costs came in; NumPy's only to be read."""
         if self.restore is not None:
             return self.restore(values)
@@ -86,8 +86,8 @@ class DenseCosts(HostCosts):
         return values
 
     def to_host(self, values: Any) -> NDArray[Any]:
-        """Return what :meth:`give` returned as a NumPy array."""
-        return self.own(values)
+        """Return what :meth:`to_caller` returned as a NumPy array."""
+        return self.to_array_module(values)
 
     def by_size(self) -> Iterator[tuple[NDArray[np.int64], DenseCosts]]:
         """Yield items of one size, which ones and their costs, for all sizes."""
@@ -246,7 +246,7 @@ class SparseCosts(HostCosts):
         """Return itself."""
         return self
 
-    def give(self, values: Any) -> Any:
+    def to_caller(self, values: Any) -> Any:
         """Return a NumPy array only to be read."""
         values.flags.writeable = False
         return values
@@ -266,7 +266,7 @@ def checked_sizes(sizes: Any, leading: tuple[int, ...], n: int, m: int) -> NDArr
         return None
     if is_on_gpu(sizes):
         device = runtime.find_device()
-        sizes = device.to_host(taken(device, sizes, "sizes", "problem"))
+        sizes = device.to_host(as_device_array(device, sizes, "sizes", "problem"))
     try:
         given = np.asarray(sizes)
     except ValueError as error:

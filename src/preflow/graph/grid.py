@@ -1,4 +1,9 @@
-"""Networks whose vertices are the pixels of an image or the voxels of a volume: arcs are never stored."""
+"""Networks whose vertices are the pixels of an image or the voxels of a volume: arcs are never stored.
+
+GridNetwork and DeviceGridNetwork are in one module because each of them creates the other:
+:meth:`GridNetwork.from_arrays` decides where the arrays are, and :meth:`DeviceGridNetwork.on_host` copies
+back.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +23,12 @@ from ..solving.read_only import ReadOnlyArrays
 from .grid_input import as_capacities, check_numbers, compact, grid_arrays
 from .neighbourhood import Box, pair_boxes
 from .network import FlowNetwork, MaxFlowProblem
-from .placement import DeviceArrays, HostArrays, is_tensor, restorer, taken
+from .placement import DeviceArrays, HostArrays, as_device_array, is_tensor, restorer
 
-#: Fewer capacities than this one thread looks at sooner than several.
+#: One thread is faster than several for fewer capacities than this.
 PARALLEL_SIZE = 1 << 20
 
-#: The least and the largest number of several arrays.
+#: The smallest and the largest number of several arrays.
 Limits = tuple[tuple[Any, Any], ...]
 
 
@@ -33,9 +38,9 @@ class Pair(NamedTuple):
     Attributes
     ----------
     here, there : tuples of slices
-        Pixels that the forward arcs lead from, and those that they lead to.
+        Pixels at which the forward arcs begin, and at which they end.
     forward, backward : array
-        Capacities of these arcs, and of their opposites, which lead from there to here.
+        Capacities of the forward arcs, and of their opposites, which lead from `there` to `here`.
     """
 
     here: Box
@@ -51,7 +56,7 @@ class Part(NamedTuple):
     ----------
     name : str
     values : array
-        Those that count, without what leaves the grid; one where all are the same number in memory.
+        The capacities of arcs in the grid; a single one where all are the same number in memory.
     first : tuple of int
         The pixel of the first one.
     """
@@ -191,7 +196,7 @@ class GridNetwork(HostArrays, ReadOnlyArrays):
         return grid_pairs(self.shape, self.offsets, self.neighbor_capacity, self.symmetric)
 
     def parts(self) -> Iterator[Part]:
-        """Yield the capacities from the source, to the sink, and of each row of those between neighbours."""
+        """Yield the capacities from the source, to the sink, and of each row of `neighbor_capacity`."""
         corner = (0,) * len(self.shape)
         yield Part("source_capacity", compact(self.source_capacity), corner)
         yield Part("sink_capacity", compact(self.sink_capacity), corner)
@@ -202,7 +207,7 @@ class GridNetwork(HostArrays, ReadOnlyArrays):
 
     @cached_property
     def limits(self) -> Limits:
-        """The least and the largest capacity of each of the :meth:`parts`, 0 where there is none."""
+        """The smallest and the largest capacity of each of the :meth:`parts`, 0 where there is none."""
         return self._limits(1)
 
     def _limits(self, threads: int) -> Limits:
@@ -219,7 +224,7 @@ class GridNetwork(HostArrays, ReadOnlyArrays):
         return tuple((least.item(), largest.item()) for least, largest in pairs)
 
     def _fetched(self, pairs: list[Any]) -> list[Any]:
-        """Return numbers on the host, all of one kind at once: each way from a GPU takes its time."""
+        """Return numbers on the host; one transfer from the GPU for all numbers of a kind."""
         found = list(pairs)
         for kind in "if":
             chosen = [i for i, pair in enumerate(pairs) if pair[0].dtype.kind == kind]
@@ -249,20 +254,20 @@ class GridNetwork(HostArrays, ReadOnlyArrays):
                     "source and the sink may be; give a large number"
                 )
 
-    def own(self, values: Any) -> Any:
-        """Return `values`, what :meth:`give` returned or a NumPy array, as a NumPy array."""
+    def to_array_module(self, values: Any) -> Any:
+        """Return `values`, an array from :meth:`to_caller` or NumPy, as a NumPy array."""
         return np.from_dlpack(values) if is_tensor(values) else values
 
-    def give(self, values: Any) -> Any:
-        """Return a NumPy array as the kind of array that the input came in; NumPy's only to be read."""
+    def to_caller(self, values: Any) -> Any:
+        """Return a NumPy array as the kind of array that the input was; NumPy arrays read-only."""
         if self.restore is not None:
             return self.restore(values)
-        values.flags.writeable = False  # which arrays that are handed on by DLPack may not be
+        values.flags.writeable = False  # DLPack does not export read-only arrays, so only NumPy ones are
         return values
 
     def to_host(self, values: Any) -> NDArray[Any]:
-        """Return `values`, what :meth:`give` returned or a NumPy array, as a NumPy array."""
-        host: NDArray[Any] = self.own(values)
+        """Return `values`, an array from :meth:`to_caller` or NumPy, as a NumPy array."""
+        host: NDArray[Any] = self.to_array_module(values)
         return host
 
     def on_host(self) -> GridNetwork:
@@ -270,11 +275,11 @@ class GridNetwork(HostArrays, ReadOnlyArrays):
         return self
 
     def to_flow_problem(self) -> MaxFlowProblem:
-        """Return the same network with its arcs spelled out, for the solvers of all networks.
+        """Return the same network with stored arcs, for the solvers of general networks.
 
-        Pixels are the vertices ``0 .. size - 1`` in C order, then come the source and the sink. Arcs are
-        ordered: from the source, to the sink, then between neighbours, pair of directions after pair of
-        directions, each in C order of the pixels.
+        Pixels are the vertices ``0 .. size - 1`` in C order, followed by the source and the sink. Arcs are
+        ordered: from the source, to the sink, then between neighbours, one pair of directions after the
+        other, each in C order of the pixels.
 
         Examples
         --------
@@ -315,23 +320,24 @@ class GridNetwork(HostArrays, ReadOnlyArrays):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DeviceGridNetwork(DeviceArrays, GridNetwork):
-    """A grid on a GPU; :meth:`preflow.GridNetwork.from_arrays` makes one of arrays that are there.
+    """A grid on a GPU; :meth:`preflow.GridNetwork.from_arrays` makes one from arrays on a GPU.
 
-    Methods that run on that GPU solve it in place, and results are arrays of the caller's kind. Whatever
-    runs on the host first copies it there, such as ``device="cpu"``, which gives the same kind of results.
+    Methods that run on that GPU solve it in place, and results are arrays of the caller's kind. Everything
+    that runs on the host, such as ``device="cpu"``, first copies it to the host, and returns results of the
+    same kind.
 
     Attributes
     ----------
     device : Device
     restore : function or None
-        Makes arrays of the caller's kind of CuPy arrays; None where these are CuPy arrays too.
+        Converts CuPy arrays to the caller's kind of array; None where the caller uses CuPy.
     """
 
     def _check_arrays(self) -> None:
         """Check nothing: the function that makes a grid on a GPU has checked its arrays."""
 
     def on_host(self) -> GridNetwork:
-        """Return the network with its arrays in the host's memory; copied there once."""
+        """Return the network with its arrays in the host's memory; copied once."""
         return self._host_copy
 
     @cached_property
@@ -354,12 +360,12 @@ def grid_pairs(
 
 
 def _limits_of_rows(values: Any, begin: int, end: int) -> list[Any]:
-    """Return the least and the largest entry of some rows, nothing of none."""
+    """Return the smallest and the largest entry of some rows, nothing for no rows."""
     return [values[begin:end].min(), values[begin:end].max()] if end > begin else []
 
 
 def _place(part: Part, wrong: Any) -> str:
-    """Return where the first capacity of a part is that is wrong."""
+    """Return the position of the first wrong capacity of a part, for messages."""
     index = np.unravel_index(int(wrong.argmax()), wrong.shape)
     pixel = tuple(int(i) + first for i, first in zip(index, part.first, strict=True))
     return f" at {pixel}"
@@ -386,6 +392,6 @@ def _on_device(device: Device, values: Any, name: str) -> Any:
         if on_host.ndim > 1 or (on_host.ndim and name != "neighbor_capacity"):
             raise InvalidInputError(f"{name} is not on the GPU, where other arrays of the grid are")
         return device.xp.asarray(on_host)
-    array = taken(device, values, name, "grid")
+    array = as_device_array(device, values, name, "grid")
     check_numbers(array, name)
     return array

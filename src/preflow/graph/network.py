@@ -1,4 +1,9 @@
-"""Flow networks as users see them: arcs in input order, capacities exact."""
+"""Flow networks: arcs in input order, exact capacities; on the host or on a GPU.
+
+FlowNetwork and DeviceFlowNetwork are in one module because each of them creates the other:
+:meth:`FlowNetwork.from_arrays` decides where the arrays are, and :meth:`DeviceFlowNetwork.on_host` copies
+back.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +21,7 @@ from ..cuda import runtime
 from ..cuda.runtime import Device, is_on_gpu
 from ..errors import CapacityOverflowError, InvalidInputError
 from ..solving.read_only import ReadOnlyArrays
-from .placement import DeviceArrays, HostArrays, restorer, taken
+from .placement import DeviceArrays, HostArrays, as_device_array, restorer
 from .sparse_input import read_sparse
 
 if TYPE_CHECKING:
@@ -24,11 +29,12 @@ if TYPE_CHECKING:
     import scipy.sparse
 
 INT64_MAX = np.iinfo(np.int64).max
-#: More vertices than this are a mistake in the input: the arrays of a solve would take petabytes.
+#: A larger number of vertices is a mistake in the input: the arrays of a solve would take petabytes.
 MOST_VERTICES = 2**46
-#: From this number on vertices, with the two terminals, do not fit the 32 bits that kernels on a GPU use.
+#: Kernels on a GPU number vertices and the two terminals with 32 bits: from this number of vertices on they
+#: cannot.
 TOO_MANY_VERTICES = 2**32 - 4
-#: Largest float64 up to which every integer is represented.
+#: All integers up to this one are exact in float64.
 EXACT_FLOAT = float(2**53)
 
 
@@ -91,7 +97,7 @@ class FlowNetwork(HostArrays, ReadOnlyArrays):
 
     @property
     def num_arcs(self) -> int:
-        """Number of arcs as they were given."""
+        """Number of arcs of the input."""
         return len(self.tail)
 
     def on_host(self) -> FlowNetwork:
@@ -213,7 +219,7 @@ class FlowNetwork(HostArrays, ReadOnlyArrays):
         )
 
     def vertex(self, name: Hashable) -> int:
-        """Return the number of a vertex given by the caller's name for it.
+        """Return the number of a vertex from the caller's name for it.
 
         Raises
         ------
@@ -234,7 +240,7 @@ class FlowNetwork(HostArrays, ReadOnlyArrays):
         return int(name)
 
     def name(self, vertex: Any) -> str:
-        """Return how the caller would write a vertex given by its number, for messages."""
+        """Return the caller's name for a vertex given by its number, for messages."""
         return repr(self.labels[int(vertex)]) if self.labels is not None else str(int(vertex))
 
     def vertices(self, names: Any, role: str) -> NDArray[np.int64]:
@@ -262,10 +268,11 @@ class FlowNetwork(HostArrays, ReadOnlyArrays):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DeviceFlowNetwork(DeviceArrays, FlowNetwork):
-    """A flow network on a GPU; :meth:`preflow.FlowNetwork.from_arrays` makes one of arrays that are there.
+    """A flow network on a GPU; :meth:`preflow.FlowNetwork.from_arrays` makes one from arrays on a GPU.
 
-    Methods that run on that GPU solve it in place, and results are arrays of the caller's kind. Whatever
-    runs on the host first copies it there, such as ``device="cpu"``, which gives the same kind of results.
+    Methods that run on that GPU solve it in place, and results are arrays of the caller's kind. Everything
+    that runs on the host, such as ``device="cpu"``, first copies it to the host, and returns results of the
+    same kind.
 
     Attributes
     ----------
@@ -273,7 +280,7 @@ class DeviceFlowNetwork(DeviceArrays, FlowNetwork):
     capacity, reverse_capacity : CuPy array of int64 or float64, shape (num_arcs,)
     device : Device
     restore : function or None
-        Makes arrays of the caller's kind of CuPy arrays; None where these are CuPy arrays too.
+        Converts CuPy arrays to the caller's kind of array; None where the caller uses CuPy.
     """
 
     def __post_init__(self) -> None:
@@ -281,7 +288,7 @@ class DeviceFlowNetwork(DeviceArrays, FlowNetwork):
         object.__setattr__(self, "_label_index", None)
 
     def on_host(self) -> FlowNetwork:
-        """Return the network with its arrays in the host's memory; copied there once."""
+        """Return the network with its arrays in the host's memory; copied once."""
         return self._host_copy
 
     @cached_property
@@ -299,7 +306,7 @@ class DeviceFlowNetwork(DeviceArrays, FlowNetwork):
 
 @dataclass(frozen=True, eq=False)
 class MaxFlowProblem:
-    """A network with its source and sink, as files and generators give it.
+    """A network with its source and sink, as files and generators return it.
 
     Attributes
     ----------
@@ -307,7 +314,7 @@ class MaxFlowProblem:
     source, sink : int or tuple of int
         Vertices of ``network``, numbered from 0.
     name : str
-        Where it came from; shown in reports.
+        Its origin; shown in reports.
     """
 
     network: FlowNetwork
@@ -324,11 +331,11 @@ class MaxFlowProblem:
 
 
 def flow_bound(network: FlowNetwork, sources: NDArray[np.int64], sinks: NDArray[np.int64]) -> float:
-    """Return a positive number that no flow exceeds, as a measure of what matters among capacities.
+    """Return a positive number that no flow exceeds, as the unit in which capacities matter.
 
-    The lesser of what can leave the sources and what can enter the sinks; the sum of all finite
-    capacities where both are infinite, or where one is zero and no flow is possible; 1 where that is zero
-    too. Self loops do not count.
+    The smaller of the capacity out of the sources and the capacity into the sinks. If both are infinite, or
+    one is zero so that no flow is possible: the sum of all finite capacities. If that is zero: 1. Self loops
+    do not count.
     """
     given = [(network.tail, network.head, network.capacity)]
     if network.reverse_capacity is not None:
@@ -344,14 +351,14 @@ def flow_bound(network: FlowNetwork, sources: NDArray[np.int64], sinks: NDArray[
 
 
 def vertex_mask(network: FlowNetwork, vertices: NDArray[np.int64]) -> Any:
-    """Return one bool per vertex, True for `vertices`, as an array of the network's kind."""
+    """Return one bool per vertex, True for `vertices`, as an array of the network's array module."""
     mask = network.xp.zeros(network.num_vertices, dtype=bool)
     mask[network.xp.asarray(vertices)] = True
     return mask
 
 
 def exact_sum(values: Any) -> int | float:
-    """Return the sum; exact for up to 2**32 entries of int64, also where it would overflow."""
+    """Return the sum; exact for up to 2**32 entries of int64, even where int64 would overflow."""
     if values.dtype.kind == "f":
         return float(values.sum())
     return (int((values >> 32).sum()) << 32) + int((values & (2**32 - 1)).sum(dtype=np.uint64))
@@ -551,7 +558,7 @@ def network_on_device(
 
 
 def _ids_on_device(device: Device, values: Any, name: str) -> Any:
-    return check_vertex_ids(taken(device, values, name, "network"), name)
+    return check_vertex_ids(as_device_array(device, values, name, "network"), name)
 
 
 def _as_uint32(device: Device, ids: Any) -> Any:
@@ -566,7 +573,7 @@ def _capacities_on_device(device: Device, values: Any, num_arcs: int, name: str)
         if larger:
             raise CapacityOverflowError(f"{name} {values} does not fit int64")
         return xp.full(num_arcs, number[0], dtype=number.dtype)
-    array = taken(device, values, name, "network")
+    array = as_device_array(device, values, name, "network")
     if array.ndim == 0:
         array = xp.broadcast_to(array, (num_arcs,))
     if array.shape != (num_arcs,):

@@ -1,4 +1,4 @@
-"""Where the arrays of a network or graph are: in the host's memory, or in that of a GPU."""
+"""Where arrays are stored, on the host or on a GPU, and which library the caller's arrays belong to."""
 
 from __future__ import annotations
 
@@ -15,40 +15,40 @@ from ..errors import DeviceMemoryError, InvalidInputError
 
 
 class HostArrays:
-    """What a network or graph has arrays of: NumPy's here."""
+    """Base class of networks, graphs and costs whose arrays are NumPy arrays."""
 
     @property
     def xp(self) -> Any:
-        """The module that the arrays belong to: NumPy, or CuPy where they are on a GPU."""
+        """The array module: NumPy, or CuPy where the arrays are on a GPU."""
         return np
 
     def current(self) -> AbstractContextManager[None]:
-        """Make the GPU that holds the arrays, if one does, the calling thread's."""
+        """Make the GPU that stores the arrays, if one does, the calling thread's current device."""
         return nullcontext()
 
-    def own(self, values: Any) -> Any:
-        """Return `values`, what :meth:`give` returned or a NumPy array, as an array of :attr:`xp`."""
+    def to_array_module(self, values: Any) -> Any:
+        """Return `values`, an array from :meth:`to_caller` or NumPy, as an array of :attr:`xp`."""
         return values
 
-    def give(self, values: Any) -> Any:
-        """Return `values`, an array of :attr:`xp`, as the kind of array that the input came in."""
+    def to_caller(self, values: Any) -> Any:
+        """Return `values`, an array of :attr:`xp`, as the kind of array that the input was."""
         return values
 
     def to_host(self, values: Any) -> NDArray[Any]:
-        """Return `values`, an array of :attr:`xp` or what :meth:`give` returned, as a NumPy array."""
+        """Return `values`, an array of :attr:`xp` or from :meth:`to_caller`, as a NumPy array."""
         host: NDArray[Any] = values
         return host
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DeviceArrays(HostArrays):
-    """What a network or graph on a GPU has arrays of.
+    """Base class of networks, graphs and costs whose arrays are on a GPU.
 
     Attributes
     ----------
     device : Device
     restore : function or None
-        Makes arrays of the caller's kind of CuPy arrays; None where these are CuPy arrays too.
+        Converts CuPy arrays to the caller's kind of array; None where the caller uses CuPy.
     """
 
     device: Device = field(kw_only=True)
@@ -60,35 +60,35 @@ class DeviceArrays(HostArrays):
         return self.device.xp
 
     def current(self) -> AbstractContextManager[None]:
-        """Make the GPU that holds the arrays the calling thread's."""
+        """Make the GPU that stores the arrays the calling thread's current device."""
         return self.device.current()
 
-    def own(self, values: Any) -> Any:
-        """Return `values`, what :meth:`give` returned or a NumPy array, as a CuPy array."""
+    def to_array_module(self, values: Any) -> Any:
+        """Return `values`, an array from :meth:`to_caller` or NumPy, as a CuPy array."""
         return self.device.from_dlpack(values) if is_on_gpu(values) else self.xp.asarray(values)
 
-    def give(self, values: Any) -> Any:
-        """Return `values`, a CuPy array, as the kind of array that the input came in."""
+    def to_caller(self, values: Any) -> Any:
+        """Return `values`, a CuPy array, as the kind of array that the input was."""
         return values if self.restore is None else self.restore(values)
 
     def to_host(self, values: Any) -> NDArray[Any]:
-        """Return `values`, a CuPy array or what :meth:`give` returned, as a NumPy array."""
+        """Return `values`, a CuPy array or from :meth:`to_caller`, as a NumPy array."""
         with self.current():
-            return self.device.to_host(self.own(values))
+            return self.device.to_host(self.to_array_module(values))
 
 
 def without_gradient(values: Any) -> Any:
-    """Return a tensor over the same memory that no gradient is asked of; other arrays as they are."""
+    """Return a tensor over the same memory that records no gradient; other arrays unchanged."""
     return values.detach() if getattr(values, "requires_grad", False) else values
 
 
 def is_tensor(values: Any) -> bool:
-    """Return whether an array is of another library than NumPy, which reads it by DLPack."""
+    """Return whether an array belongs to another library than NumPy and supports DLPack."""
     return hasattr(values, "__dlpack__") and not isinstance(values, np.ndarray | np.generic)
 
 
 def host_array(values: Any, name: str) -> NDArray[Any]:
-    """Return what is array-like, or a tensor on the host, as an array of NumPy's.
+    """Return an array-like, or a tensor on the host, as a NumPy array.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def host_array(values: Any, name: str) -> NDArray[Any]:
 
 
 def exact_array(values: Any, name: str) -> NDArray[Any]:
-    """Return an array as :func:`host_array`; of lists of integers past int64, one of Python integers."""
+    """Return an array like :func:`host_array`; lists of integers past int64 become Python integers."""
     if isinstance(values, list | tuple):
         with suppress(OverflowError, TypeError, ValueError):
             rough = np.asarray(values)
@@ -121,15 +121,17 @@ def exact_array(values: Any, name: str) -> NDArray[Any]:
 
 
 def _check_integers(array: NDArray[Any], values: Any) -> None:
-    """Raise OverflowError if what became floats has integers that no int64 holds."""
+    """Raise OverflowError if a list that became floats has integers that int64 cannot store."""
     if (np.abs(array) >= 2.0**63).any():
         entries = np.array(values, dtype=object).ravel()
         if any(isinstance(entry, int | np.integer) and not -(2**63) <= entry < 2**63 for entry in entries):
             raise OverflowError("it has integers past int64")
 
 
-def taken(device: Device, values: Any, name: str, whole: str) -> Any:
-    """Return an array of the caller's, that of `whole` which has this name, as one of CuPy's.
+def as_device_array(device: Device, values: Any, name: str, whole: str) -> Any:
+    """Return one of the caller's arrays as a CuPy array.
+
+    `name` and `whole`, the input that it is part of, are for messages.
 
     Raises
     ------
@@ -145,7 +147,7 @@ def taken(device: Device, values: Any, name: str, whole: str) -> Any:
 
 
 def restorer(device: Device, values: Any) -> Callable[[Any], Any] | None:
-    """Return what makes arrays of the kind of `values`, the caller's, of CuPy's; None if they are CuPy's."""
+    """Return a function that converts CuPy arrays to the kind of `values`; None if they are CuPy arrays."""
     return None if isinstance(values, device.xp.ndarray) else importer_of(values)
 
 

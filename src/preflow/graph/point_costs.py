@@ -141,7 +141,7 @@ class PointCosts(HostCosts):
         """Return itself, the one item."""
         return self
 
-    def give(self, values: Any) -> Any:
+    def to_caller(self, values: Any) -> Any:
         """Return a NumPy array only to be read."""
         values.flags.writeable = False
         return values

@@ -301,7 +301,7 @@ class _Solve:
             if device is not None and not isinstance(self.network, DeviceGridNetwork):
                 with self.timed("download"):
                     labels = device.to_host(labels)
-        return _Solved(self.network, grid, solution, device, lower, self.network.own(labels))
+        return _Solved(self.network, grid, solution, device, lower, self.network.to_array_module(labels))
 
     def build_and_solve(self, rule: Rule) -> tuple[IntegerGrid, GridSolution, Device | None]:
         """Return the grid as it was solved, the solution, and the GPU where these are if on one."""
@@ -361,7 +361,7 @@ class _Solve:
             "status": self.control.status(self.method, solved.finished),
             "lower_bound": lower,
             "upper_bound": upper,
-            "labels": self.network.give(labels),
+            "labels": self.network.to_caller(labels),
             "_gap": gap,
         }
 

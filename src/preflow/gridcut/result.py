@@ -64,7 +64,7 @@ class GridCutResult(BoundedResult):
     def energy(self) -> int | float:
         """The capacity of the cut, added up from the labels: `value` where the solve was not cut short."""
         with self.network.current():
-            return labelling_energy(self.network, self.network.own(self.labels))
+            return labelling_energy(self.network, self.network.to_array_module(self.labels))
 
     def verify(self) -> None:
         """Prove the cut minimum, independently of the solver, in linear time.

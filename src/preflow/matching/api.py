@@ -16,7 +16,7 @@ from ..cuda.runtime import Device, is_on_gpu
 from ..errors import InvalidInputError, VerificationError
 from ..graph.bipartite import BipartiteGraph, DeviceBipartiteGraph, graph_on_device
 from ..graph.convert import as_bipartite_graph
-from ..graph.placement import taken
+from ..graph.placement import as_device_array
 from ..parallel.passes import count_below
 from ..progress import Reporter
 from ..solving.dispatch import (
@@ -272,7 +272,7 @@ class _Solve:
             return self.on_host, start or empty_matching(self.on_host, self.threads)
         with self.timed("upload"):
             graph = self.solved if self.on_gpu else graph_on_device(self.solved, self.device)
-            matching = Matching(*map(graph.own, start)) if start else empty_matching(graph)
+            matching = Matching(*map(graph.to_array_module, start)) if start else empty_matching(graph)
         if self.heuristic is not None and self.heuristic.device == "cuda" and not self.control.stopped:
             with self.timed("initial"):
                 self.heuristic.start(graph, matching, self.control)
@@ -290,7 +290,7 @@ class _Solve:
                 matching = matching.transposed
             if self.on_gpu != (self.device is not None):
                 with self.timed("upload" if self.on_gpu else "download"):
-                    move = self.graph.own if self.device is None else self.device.to_host
+                    move = self.graph.to_array_module if self.device is None else self.device.to_host
                     matching = Matching(*map(move, matching))
             return MatchingResult(
                 self.control.status(self.method, finished),
@@ -343,7 +343,7 @@ def _signed(graph: BipartiteGraph, match: Any, other_side: int) -> Any:
         wide = match.view(np.int32 if match.dtype == np.uint32 else np.int64)
     if not isinstance(graph, DeviceBipartiteGraph):
         wide.flags.writeable = False
-    return graph.give(wide)
+    return graph.to_caller(wide)
 
 
 def _given_array(graph: BipartiteGraph, given: Any) -> Any:
@@ -352,9 +352,9 @@ def _given_array(graph: BipartiteGraph, given: Any) -> Any:
         given = given.row_match
     if is_on_gpu(given):
         if isinstance(graph, DeviceBipartiteGraph):
-            return taken(graph.device, given, "initial", "graph")
+            return as_device_array(graph.device, given, "initial", "graph")
         device = runtime.find_device()
-        return device.to_host(taken(device, given, "initial", "graph"))
+        return device.to_host(as_device_array(device, given, "initial", "graph"))
     try:
         return np.asarray(given)
     except ValueError as error:
@@ -373,7 +373,7 @@ def _read_matching(graph: BipartiteGraph, given: Any) -> Matching:
         raise InvalidInputError(f"initial holds integers, got dtype {columns.dtype}")
     if columns.size and not -1 <= int(columns.min()) <= int(columns.max()) < graph.num_columns:
         raise InvalidInputError(f"initial holds columns 0 to {graph.num_columns - 1}, or -1 for none")
-    row_match = graph.own(columns.astype(np.int64))
+    row_match = graph.to_array_module(columns.astype(np.int64))
     rows = xp.flatnonzero(row_match >= 0)
     column_match = xp.full(graph.num_columns, -1, dtype=np.int64)
     column_match[row_match[rows]] = rows

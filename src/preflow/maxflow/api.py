@@ -288,7 +288,7 @@ class _Solve:
 
     def completed(self, solved: _FirstStage, gap: int) -> _FirstStage:
         """Return an exact solve of integers from a rounded one whose value is at most `gap` too low."""
-        flow = self.network.own(solved.second_stage.flow(self.timed))
+        flow = self.network.to_array_module(solved.second_stage.flow(self.timed))
         rest = replace(self, network=left_by(self.network, flow, gap))
         rest.control = self.control
         added = rest.build_and_solve(EXACT)
@@ -305,7 +305,7 @@ class _Solve:
         """Return an array for the result: read-only on the host, else of the caller's kind."""
         if not isinstance(self.network, DeviceFlowNetwork):
             values.flags.writeable = False
-        return self.network.give(values)
+        return self.network.to_caller(values)
 
     def build_and_solve(self, rule: Rule) -> _FirstStage:
         self.control.remarks.clear()
@@ -330,7 +330,7 @@ class _Solve:
         return _FirstStage(
             self.network,
             SecondStage(network, residual),
-            self.network.own(np.append(reaching, [False, True])[residual.inner]),
+            self.network.to_array_module(np.append(reaching, [False, True])[residual.inner]),
             not residual.arrays.excess[reaching].any(),
             residual.in_input_units(residual.constant_flow + arrived),
         )
@@ -384,5 +384,5 @@ class _Solve:
     def max_flow(self) -> MaxFlowResult:
         with self.current_device():
             parts = self.first_stage()
-            flow = self.given(self.network.own(parts["_second_stage"].flow(self.timed)))
+            flow = self.given(self.network.to_array_module(parts["_second_stage"].flow(self.timed)))
             return MaxFlowResult(**parts, stats=self.stats(), flow=flow)

@@ -68,12 +68,12 @@ class MinCutResult(BoundedResult):
         """
         network = self.network
         with network.current():
-            forward, backward = crossing_arcs(network, network.own(self.sink_side))
+            forward, backward = crossing_arcs(network, network.to_array_module(self.sink_side))
             arcs = forward[network.capacity[forward] > 0]
             if network.reverse_capacity is not None:
                 backward = backward[network.reverse_capacity[backward] > 0]
                 arcs = network.xp.sort(network.xp.concatenate([arcs, backward]))
-            return network.give(arcs)
+            return network.to_caller(arcs)
 
     def source_side(self) -> Any:
         """Return the smallest source side of all minimum cuts, as one bool per vertex.
@@ -84,7 +84,7 @@ class MinCutResult(BoundedResult):
         if self.status != "optimal":
             self._raise_not_optimal()
         with self.network.current():
-            return self.network.give(self.network.own(self._second_stage.source_side()))
+            return self.network.to_caller(self.network.to_array_module(self._second_stage.source_side()))
 
     def verify(self) -> None:
         """Prove the cut minimum, independently of the solver, in linear time.

@@ -14,7 +14,7 @@ from ...cuda import runtime
 from ...cuda.runtime import Device
 from ...errors import InvalidInputError
 from ..costs import LARGEST_INTEGER, DenseCosts, check_extent, checked_sizes, stack_shape
-from ..placement import DeviceArrays, require_memory, restorer, taken
+from ..placement import DeviceArrays, as_device_array, require_memory, restorer
 
 SOURCE = Path(__file__).with_suffix(".cu")
 #: Dtypes of costs on a GPU, in the order of their kernels' names, and what others become.
@@ -132,7 +132,7 @@ class DeviceCosts(DeviceArrays):
 def costs_on_device(cost: Any, maximize: bool, sizes: Any) -> DeviceCosts:
     """Return what linear_assignment accepts as costs on a GPU, checked there: see :func:`.as_costs`."""
     device = runtime.find_device()
-    values = taken(device, cost, "cost", "problem")
+    values = as_device_array(device, cost, "cost", "problem")
     leading, items, n, m = stack_shape(values)
     with device.current():
         stack = device.xp.ascontiguousarray(_as_numbers(values)).reshape(items, n, m)
