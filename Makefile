@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: native kinds wheel demo test fuzz lint bench clean
+.PHONY: native kinds wheel demo test fuzz lint docs bench clean
 
 # Compiles the kernels ahead of time: eight CPU minutes the first time, later what was edited.
 # Without a C compiler it says so, and Numba compiles them on first use.
@@ -28,6 +28,12 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# The site, in docs/_build/html; a warning is an error. About two minutes, of which the examples take one.
+docs: $(VENV)/.docs
+	$(LIBRARY)
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+	@echo "The site is in docs/_build/html/index.html."
+
 bench: $(VENV)/.bench
 	$(LIBRARY)
 	$(BIN)/preflow bench papers vision real --out bench-output
@@ -46,7 +52,7 @@ wheel: $(VENV)/.dev
 	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 
 clean:
-	rm -rf $(VENV) demo-output bench-output fuzz-report.json build dist
+	rm -rf $(VENV) demo-output bench-output fuzz-report.json build dist docs/_build docs/auto_gallery docs/generated docs/api/generated
 
 $(VENV)/.base:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "preflow needs Python 3.11 or later")'
@@ -60,6 +66,10 @@ $(VENV)/.vision: $(VENV)/.base pyproject.toml
 
 $(VENV)/.dev: $(VENV)/.base pyproject.toml
 	$(BIN)/python -m pip install --quiet -e '.[build,dev,vision,networkx]'
+	touch $@
+
+$(VENV)/.docs: $(VENV)/.base pyproject.toml
+	$(BIN)/python -m pip install --quiet -e '.[build,docs]'
 	touch $@
 
 $(VENV)/.bench: $(VENV)/.base pyproject.toml

@@ -48,7 +48,7 @@ from .state import (
 )
 
 #: Where the points of one side are at no more places than this share of them, paths lead between places, if
-#: all distances from there are no more than this many: docs/performance.md has the measurements.
+#: all distances from there are no more than this many: docs/notebook has the measurements.
 FEW_PLACES = 0.33
 MOST_DISTANCES = 1 << 24
 #: Up to so many columns the search over whole rows is faster than lists.

@@ -12,7 +12,7 @@ A forest is the source's or the sink's by an argument, not by a copy of the code
 residual capacity is looked up at the end where it is. A search allocates nothing and has no state beside its
 arguments, which forests.py describes.
 
-Departures, measured in docs/performance.md:
+Departures, measured in docs/notebook:
 
 - The two forests grow by levels in turn, the shallower one first. By the smaller number of pixels to grow
   from, as in the papers, one forest often never grows: twice the orphans.

@@ -1,4 +1,4 @@
-"""The choice that method="auto" makes, in rules that anyone can read; measured in docs/performance.md."""
+"""The choice that method="auto" makes, in rules that anyone can read; measured in docs/notebook."""
 
 from __future__ import annotations
 

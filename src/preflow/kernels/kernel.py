@@ -240,7 +240,7 @@ def kernel(function: Function) -> Function:
     """Return a function that runs as machine code.
 
     The result releases the GIL and keeps the Python original as ``py_func``. Index arrays are uint32 or
-    uint64 and index variables uint64, never signed: see docs/performance.md. A kernel allocates nothing (its
+    uint64 and index variables uint64, never signed: see docs/notebook. A kernel allocates nothing (its
     caller does), so it is compiled without reference counting.
     """
     return function if PLAIN else Kernel(function)

@@ -5,7 +5,7 @@ Algorithmica 19 (1997); compared throughout by Cihan (2010), table 2.1 and appen
 wait in a queue; each is discharged until its excess is gone, with current arcs and periodic global
 relabeling, Q_PRF with gap relabeling too.
 
-Departures, each measured in docs/performance.md: terminals are not vertices; a global relabel resumes
+Departures, each measured in docs/notebook: terminals are not vertices; a global relabel resumes
 above the heights that are still exact; on request it moves excess while it searches (``drain``), and a
 vertex that jumped twice waits for the next one (``hold``), both of which speed up grids.
 """

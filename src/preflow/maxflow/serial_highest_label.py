@@ -14,7 +14,7 @@ classical discharge.
 The papers do not print the parameters of the HI_PR variants: which of them starts with a global relabel,
 with height 1 or with a wave is our reading of their names, not a copy of those codes.
 
-Departures, each measured in docs/performance.md: terminals are not vertices; the levels of the gap
+Departures, each measured in docs/notebook: terminals are not vertices; the levels of the gap
 heuristic are a log instead of linked lists (levels.py); a global relabel resumes above the
 heights that are still exact and, with ``drain``, moves excess while it searches (kernels/bfs.py).
 """

@@ -11,7 +11,7 @@ for it: no label of its neighbours can be trusted. Otherwise all blocks discharg
 due. Waves end when few vertices have stayed active for a while: most of them turn out to be cut off from the
 sink. Small capacities stand in pairs, see paired_capacities.py, unless the network is dense. All is in one
 cooperative kernel, which comes back to the host every so many barriers, so that a solve can be stopped; it
-ends with a search while nothing moves. docs/performance.md says what was measured.
+ends with a search while nothing moves. docs/notebook says what was measured.
 """
 
 from __future__ import annotations
