@@ -1,11 +1,58 @@
-"""The contract between a problem and its methods, checked for every registered method."""
+"""The contract of :mod:`preflow.solving.protocol`, checked for every registered method.
+
+mypy compares the signatures with the protocols, in each problem's ``methods.py``. Here: that mypy sees every
+registered solver, that the parameters have the protocol's names, and what a solver on the CPU leaves behind,
+after a whole solve and after one that was stopped before it began. What solvers on a GPU leave is tested
+where the kernels run on CPU threads, in the tests
+of each problem's ``cuda_*`` methods.
+"""
 
 from __future__ import annotations
 
+import ast
+import inspect
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
 import pytest
 
 import preflow
+from preflow import BipartiteGraph, GridNetwork
+from preflow.certify.assignment import check_assignment
+from preflow.certify.grid import check_grid_flow, check_grid_labels
+from preflow.certify.matching import check_matching
+from preflow.errors import InvalidInputError
+from preflow.generators import FAMILIES
+from preflow.graph.costs import as_costs
+from preflow.graph.integer_grid import integer_grid
+from preflow.graph.residual import ResidualArrays, build_residual
+from preflow.kernels.bfs import distances_to_sink
+from preflow.matching.match_arrays import empty_matching
+from preflow.matching.methods import INITIAL
+from preflow.solving import protocol
 from preflow.solving.dispatch import find_method
+from preflow.solving.method import Method
+from preflow.solving.run import Control
+
+PACKAGES = {
+    "max_flow": ("maxflow", protocol.FlowSolver),
+    "grid_cut": ("gridcut", protocol.GridSolver),
+    "bipartite_matching": ("matching", protocol.MatchingSolver),
+    "linear_assignment": ("assignment", protocol.AssignmentSolver),
+}
+METHODS = [
+    pytest.param(problem, method, id=f"{problem}-{method.name}")
+    for problem in PACKAGES
+    for method in preflow.methods(problem)
+]
+ON_CPU = [
+    pytest.param(problem, method, id=f"{problem}-{method.name}")
+    for problem in PACKAGES
+    for method in preflow.methods(problem)
+    if method.device == "cpu"
+]
 
 
 def test_an_old_name_still_works_and_warns_the_caller() -> None:
@@ -13,3 +60,146 @@ def test_an_old_name_still_works_and_warns_the_caller() -> None:
         method = find_method(preflow.methods("max_flow"), "cuda-pushrelabel")
     assert method.name == "cuda-push-relabel"
     assert [warning.filename for warning in caught] == [__file__]
+
+
+def check_signature(function: Any, expected: Any) -> None:
+    """Check that a function has the parameters of a protocol, by name and default, and types for them."""
+    _, *wanted = inspect.signature(expected.__call__).parameters.values()
+    given = inspect.signature(function).parameters.values()
+    assert [(each.name, each.default) for each in given] == [(each.name, each.default) for each in wanted]
+    for parameter in given:
+        assert parameter.annotation not in (inspect.Parameter.empty, "Any"), parameter
+
+
+def solvers_that_mypy_checks(package: str) -> dict[str, set[str]]:
+    """Return the functions that the tuples of a package's ``methods.py`` list, as module.function."""
+    path = Path(inspect.getfile(import_module(f"preflow.{package}.methods")))
+    found: dict[str, set[str]] = {}
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.AnnAssign) and isinstance(node.value, ast.Tuple):
+            assert isinstance(node.target, ast.Name)
+            found[node.target.id] = {ast.unparse(each) for each in node.value.elts}
+    return found
+
+
+@pytest.mark.parametrize(("problem", "method"), METHODS)
+def test_solvers_have_the_signature_of_the_protocol(problem: str, method: Method) -> None:
+    check_signature(method.solve, PACKAGES[problem][1])
+    if method.streams:
+        assert method.device == "cuda"
+        check_signature(method.solve_streamed, PACKAGES[problem][1])
+
+
+@pytest.mark.parametrize("problem", PACKAGES)
+def test_mypy_sees_every_solver(problem: str) -> None:
+    package = PACKAGES[problem][0]
+    checked = solvers_that_mypy_checks(package)
+    for memory, start in (("host", "HOST_"), ("device", "DEVICE_")):
+        lists = [each for name, each in checked.items() if name.startswith(start) and "SOLVERS" in name]
+        records = [method for method in preflow.methods(problem) if method.memory == memory]
+        expected = {method.module.removeprefix(f"{package}.") + ".solve" for method in records}
+        if memory == "host":
+            streaming = [method for method in preflow.methods(problem) if method.streams]
+            expected |= {
+                f"{method.module.removeprefix(f'{package}.')}.solve_streamed" for method in streaming
+            }
+        assert set().union(*lists) == expected
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_mypy_sees_every_initial_matching(device: str) -> None:
+    records = [heuristic for heuristic in INITIAL if heuristic.device == device]
+    for heuristic in records:
+        check_signature(heuristic.start, protocol.InitialMatching)
+    name = "HOST_HEURISTICS" if device == "cpu" else "DEVICE_HEURISTICS"
+    expected = {heuristic.module.removeprefix("matching.initial.") + ".start" for heuristic in records}
+    assert solvers_that_mypy_checks("matching")[name] == expected
+
+
+def exact_heights(net: ResidualArrays) -> Any:
+    n, zero = len(net.excess), np.uint64(0)
+    height, order = np.full(n, n + 1, dtype=np.uint32), np.empty(n, dtype=np.uint32)
+    distances_to_sink(net, height, order, zero, zero, zero, False)
+    return height
+
+
+def solve_flow(method: Method, control: Control) -> bool:
+    problem = FAMILIES["rmf-wide"].generate("4x3", seed=1)
+    net = build_residual(problem.network, np.array([problem.source]), np.array([problem.sink])).arrays
+    before = net.residual + net.residual[net.reverse]
+    total = net.excess.sum() - net.sink_residual.sum()
+    height = method.solve(net, method.make_options(None), control)
+    np.testing.assert_array_equal(height, exact_heights(net))
+    np.testing.assert_array_equal(net.residual + net.residual[net.reverse], before)
+    assert net.excess.sum() - net.sink_residual.sum() == total
+    assert all((part >= 0).all() for part in (net.residual, net.excess, net.sink_residual))
+    return not net.excess[height <= len(height)].any()
+
+
+def solve_grid(method: Method, control: Control) -> bool:
+    rng = np.random.default_rng(1)
+    source, sink = rng.integers(0, 9, (2, 12, 9))
+    grid = integer_grid(GridNetwork.from_arrays(source, sink, rng.integers(0, 5, (2, 12, 9))))
+    found = method.solve(grid, None, method.make_options(None), control)
+    check_grid_flow(grid, found.residual, found.terminal)
+    if found.finished:
+        check_grid_labels(grid, found.residual, found.terminal, ~found.sink_side)
+    assert found.sink_side.shape == grid.shape
+    return bool(found.finished)
+
+
+def solve_matching(method: Method, control: Control) -> bool:
+    rng = np.random.default_rng(2)
+    graph = BipartiteGraph.from_edges(*rng.integers(0, 40, (2, 90)), shape=(40, 40))
+    matching = empty_matching(graph)
+    found = method.solve(graph, matching, method.make_options(None), control)
+    row, column = (np.where(part < 40, part.astype(np.int64), -1) for part in matching)
+    size = int((row >= 0).sum())
+    check_matching(graph, row, column, size)
+    assert isinstance(found, bool)
+    if found:
+        assert size == preflow.bipartite_matching(graph, method="serial-hopcroft-karp").cardinality
+    return found
+
+
+def solve_assignment(method: Method, control: Control) -> bool:
+    costs = as_costs(np.random.default_rng(3).integers(0, 50, (2, 6, 8)), False)
+    found = method.solve(costs, method.make_options(None), control)
+    assert [part.shape for part in (found.match, found.u, found.v)] == [(2, 6), (2, 6), (2, 8)]
+    for item in np.flatnonzero(found.ending == 0):
+        rows, match = np.arange(6), found.match[item]
+        total = costs.at(item, rows, match).sum()
+        check_assignment(costs, item, rows, match, found.u[item], found.v[item], total, partial=False)
+    return not found.ending.any()
+
+
+SOLVE = {
+    "max_flow": solve_flow,
+    "grid_cut": solve_grid,
+    "bipartite_matching": solve_matching,
+    "linear_assignment": solve_assignment,
+}
+
+
+@pytest.mark.parametrize(("problem", "method"), ON_CPU)
+def test_a_whole_solve_is_finished_and_counted(problem: str, method: Method) -> None:
+    control = Control(2 if method.parallel else 1)
+    assert SOLVE[problem](method, control)
+    assert control.thread_counts.any()
+    assert not control.stopped
+    assert not control.unproved
+
+
+@pytest.mark.parametrize(("problem", "method"), ON_CPU)
+def test_a_stopped_solve_leaves_a_valid_state(problem: str, method: Method) -> None:
+    control = Control(2 if method.parallel else 1)
+    control.stop[0] = 1
+    SOLVE[problem](method, control)
+    assert control.stopped
+
+
+@pytest.mark.parametrize(("problem", "method"), METHODS)
+def test_options_come_from_the_dataclass_of_the_record(problem: str, method: Method) -> None:
+    assert type(method.make_options(None)).__name__ == method.options_class
+    with pytest.raises(InvalidInputError, match="has no option 'no_such_option'"):
+        method.make_options({"no_such_option": 1})

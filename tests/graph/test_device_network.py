@@ -31,7 +31,7 @@ from preflow.graph.device import build as device_build
 from preflow.graph.device.build import DeviceResidualNetwork, build_on_device, bytes_needed
 from preflow.graph.network import DeviceFlowNetwork
 from preflow.graph.residual import build_residual
-from preflow.maxflow import cuda_push_relabel, serial_fifo
+from preflow.maxflow import cuda_hybrid, cuda_push_relabel, serial_fifo
 from preflow.maxflow.methods import METHODS
 from preflow.maxflow.recover_flow import arc_flows
 from preflow.maxflow.recover_flow.on_gpu import flow_of_arcs
@@ -267,10 +267,9 @@ def test_solved_on_the_host_where_that_is_asked_for(arguments: dict[str, str]) -
 
 
 def test_methods_that_take_only_networks_of_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(cuda_push_relabel, "solve_on_device")
-    monkeypatch.setattr(cuda_push_relabel, "solve", serial_fifo_as_cuda)
+    monkeypatch.setattr(cuda_hybrid, "solve", serial_fifo_as_cuda)
     for kind in (np.asarray, OnGpu):
-        result = preflow.max_flow(tuple(map(kind, DIAMOND)), 0, 3, method="cuda-push-relabel")  # type: ignore[arg-type]
+        result = preflow.max_flow(tuple(map(kind, DIAMOND)), 0, 3, method="cuda-hybrid")  # type: ignore[arg-type]
         result.verify()
         assert isinstance(result.flow, OnGpu if kind is OnGpu else np.ndarray)
         assert result.stats.device == "cuda"
@@ -379,15 +378,15 @@ def test_files_of_a_network_on_a_gpu(tmp_path: Path) -> None:
 @pytest.mark.parametrize("place", [FlowNetwork.on_host, on_gpu])
 def test_time_limit(place: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     problem = FAMILIES["rmf-wide"].generate("4x3", seed=1)
-    solve_on_device = cuda_push_relabel.solve_on_device
+    solve = cuda_push_relabel.solve
     calls = []
 
-    def out_of_time(device: Any, net: Any, options: Any, control: Any) -> Any:
+    def out_of_time(net: Any, options: Any, control: Any) -> Any:
         calls.append(control)
         control.stop[0] = len(calls) == 1
-        return solve_on_device(device, net, options, control)
+        return solve(net, options, control)
 
-    monkeypatch.setattr(cuda_push_relabel, "solve_on_device", out_of_time)
+    monkeypatch.setattr(cuda_push_relabel, "solve", out_of_time)
     network = place(problem.network)
     result = preflow.max_flow(network, problem.source, problem.sink, method="cuda-push-relabel")
     assert result.status == "time-limit"

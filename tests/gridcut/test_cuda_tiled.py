@@ -158,7 +158,7 @@ def test_a_stop_within_a_search(device: CpuDevice, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(launches.Launcher, "_launch", stop_after)
     grid = integer_grid(network)
-    found = cuda_tiled.solve(grid, None, TiledOptions(), control)
+    found = cuda_tiled.solve_streamed(grid, None, TiledOptions(), control)
     assert queued == [0, 0]
     assert not found.finished
     check_grid_flow(grid, found.residual, found.terminal)
@@ -238,7 +238,7 @@ def test_stop_flag_raised_before_the_start(device: CpuDevice, options: dict[str,
     grid = integer_grid(random_grid((70, 5), 4))
     control = Control()
     control.stop[0] = 1
-    found = cuda_tiled.solve(grid, None, TiledOptions(**options), control)
+    found = cuda_tiled.solve_streamed(grid, None, TiledOptions(**options), control)
     assert not found.finished
     assert found.sink_side.any()
     check_grid_flow(grid, found.residual, found.terminal)
@@ -247,7 +247,7 @@ def test_stop_flag_raised_before_the_start(device: CpuDevice, options: dict[str,
 def test_progress_ends_with_nothing_left(device: CpuDevice) -> None:
     control = Control()
     grid = integer_grid(random_grid((5, 40), 4))
-    found = cuda_tiled.solve_on_device(device, grid, None, TiledOptions(), control)  # type: ignore[arg-type]
+    found = cuda_tiled.solve(grid, None, TiledOptions(), control)
     assert found.finished
     assert control.excess.tolist() == [0.0, 2.0]
     assert control.counts[GLOBAL_RELABELS] > 1
@@ -280,11 +280,10 @@ def test_auto_takes_another_method_for_neighbours_too_far_apart() -> None:
 def test_a_grid_that_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runtime, "find_device", lambda: CpuDevice(free_bytes=100))
     with pytest.raises(DeviceMemoryError, match=r"in slabs, take .* has 100 free"):
-        cuda_tiled.solve(integer_grid(random_grid((5, 5), 4)), None, TiledOptions(), Control())
-    device: Any = CpuDevice(free_bytes=100)
+        cuda_tiled.solve_streamed(integer_grid(random_grid((5, 5), 4)), None, TiledOptions(), Control())
     grid = integer_grid(random_grid((5, 5), 4))
     with pytest.raises(DeviceMemoryError, match=r"25 pixels with 4 neighbours take .* has 100 free"):
-        cuda_tiled.solve_on_device(device, grid, None, TiledOptions(), Control())
+        cuda_tiled.solve(grid, None, TiledOptions(), Control())
 
 
 def test_giving_up_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -402,7 +401,7 @@ def test_a_solve_on_a_gpu_can_be_stopped() -> None:
     timer = threading.Timer(0.2, lambda: control.stop.__setitem__(0, 1))
     grid = integer_grid(network)
     timer.start()
-    found = cuda_tiled.solve(grid, None, TiledOptions(waves=1, rounds=1, rounds_percent=0), control)
+    found = cuda_tiled.solve_streamed(grid, None, TiledOptions(waves=1, rounds=1, rounds_percent=0), control)
     check_grid_flow(grid, found.residual, found.terminal)
     result = preflow.grid_cut(network, method=METHOD, time_limit=0.05)
     assert result.lower_bound <= result.upper_bound

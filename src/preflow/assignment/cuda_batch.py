@@ -132,7 +132,7 @@ class Shape(NamedTuple):
         return tuple(zip(names, self[:7], strict=True))
 
 
-def solve_on_device(costs: DeviceCosts, options: BatchOptions, control: Control) -> DeviceSolution:
+def solve(costs: DeviceCosts, options: BatchOptions, control: Control, go_on: bool = False) -> DeviceSolution:
     """Assign all rows, or all columns where there are fewer, of every item at the best cost.
 
     Parameters
@@ -141,6 +141,8 @@ def solve_on_device(costs: DeviceCosts, options: BatchOptions, control: Control)
         As they are given, at least one.
     options : BatchOptions
     control : Control
+    go_on : bool
+        Without meaning here: all items are solved at the same time.
 
     Raises
     ------

@@ -147,8 +147,11 @@ class Arguments(NamedTuple):
     stop: Any
 
 
-def solve_on_device(
-    costs: DeviceCosts | DevicePoints, options: CudaShortestPathOptions, control: Control
+def solve(
+    costs: DeviceCosts | DevicePoints,
+    options: CudaShortestPathOptions,
+    control: Control,
+    go_on: bool = False,
 ) -> DeviceSolution:
     """Assign all rows, or all columns where there are fewer, of every item at the best cost.
 
@@ -159,6 +162,8 @@ def solve_on_device(
         a block.
     options : CudaShortestPathOptions
     control : Control
+    go_on : bool
+        Without meaning here: all items are solved.
 
     Raises
     ------

@@ -2,7 +2,43 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ..solving.method import Method
+
+if TYPE_CHECKING:
+    # Each solver, by the memory that its arrays lie in: mypy checks its signature against the protocol.
+    from ..graph.costs import DenseCosts, DeviceCosts, SparseCosts
+    from ..graph.device.points import DevicePoints
+    from ..graph.point_costs import PointCosts
+    from ..solving.protocol import AssignmentSolver
+    from . import (
+        cuda_batch,
+        cuda_lockfree,
+        cuda_shortest_path,
+        multicore_auction,
+        multicore_lockfree,
+        multicore_shortest_path,
+        serial_cost_scaling,
+        serial_shortest_path,
+    )
+    from .device_solution import DeviceSolution
+    from .state import Solution
+
+    HostSolver = AssignmentSolver[DenseCosts | SparseCosts, Solution]
+    HostPointSolver = AssignmentSolver[DenseCosts | SparseCosts | PointCosts, Solution]
+    DeviceSolver = AssignmentSolver[DeviceCosts, DeviceSolution]
+    DevicePointSolver = AssignmentSolver[DeviceCosts | DevicePoints, DeviceSolution]
+    HOST_SOLVERS: tuple[HostSolver, ...] = (
+        cuda_lockfree.solve,
+        multicore_auction.solve,
+        multicore_lockfree.solve,
+        multicore_shortest_path.solve,
+        serial_cost_scaling.solve,
+    )
+    HOST_POINT_SOLVERS: tuple[HostPointSolver, ...] = (serial_shortest_path.solve,)
+    DEVICE_SOLVERS: tuple[DeviceSolver, ...] = (cuda_batch.solve,)
+    DEVICE_POINT_SOLVERS: tuple[DevicePointSolver, ...] = (cuda_shortest_path.solve,)
 
 METHODS = (
     Method(
@@ -54,6 +90,7 @@ METHODS = (
         "cost scaling by pushes and relabels without locks, one thread a vertex",
         "Łupińska 2011, section 5.5",
         device="cuda",
+        copies=True,
     ),
     Method(
         "cuda-batch",

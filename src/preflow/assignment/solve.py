@@ -142,7 +142,7 @@ class Solve:
         if isinstance(given, PointCosts) and not record.points:
             raise InvalidInputError(f"method {record.name!r} takes no PointCosts")
         gpu = None
-        if record.device == "cuda" and record.solve_on_device is not None:
+        if record.memory == "device":
             if isinstance(given, SparseCosts):
                 raise InvalidInputError(f"method {record.name!r} takes dense costs")
             gpu = given.device if isinstance(given, DeviceCosts) else runtime.find_device()
@@ -201,8 +201,7 @@ class Solve:
         """Solve the costs on a GPU."""
         there = self.placed_on(gpu)
         with timed(self.seconds, "solve"):
-            solve: Any = self.method.solve_on_device
-            found = solve(there, self.options, self.control)
+            found: DeviceSolution = self.method.solve(there, self.options, self.control)
             if isinstance(there, DeviceCosts):
                 found = self.finish(found, there)
             elif found.done and self.proves_too_little(gpu, found):

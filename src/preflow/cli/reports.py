@@ -330,7 +330,7 @@ def method_lines(problems: Mapping[str, Sequence[Method]]) -> Iterator[str]:
         names = list(group)
         yield f"{', '.join(names)}: --method auto chooses among"
         for method in problems[names[0]]:
-            place = [method.device]
+            place: list[str] = [method.device]
             if method.device == "cpu":
                 place.append("many threads" if method.parallel else "one thread")
             if method.aliases:

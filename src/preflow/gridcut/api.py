@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from functools import cached_property, partial
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,6 +35,9 @@ from .methods import METHODS
 from .policy import FOR_ALL_ON_GPU, bytes_on_gpu, choose, pays_to_look_for_gpu, threads_for
 from .result import GridCutResult
 from .solution import GridSolution, initial_state
+
+if TYPE_CHECKING:
+    from .methods import Solver
 
 
 def grid_cut(
@@ -314,37 +317,29 @@ class _Solve:
             grid = integer_grid(self.network, rule)
         if not isinstance(self.network, DeviceGridNetwork):
             if self.method.streams and bytes_on_gpu(grid) > self.device.free_bytes:
-                return grid, self.run(grid, self.method.solve), None
+                return grid, self.run(grid, self.method.solve_streamed), None
             with self.timed("upload"):
                 grid = grid.placed(self.device.xp, self.device.xp.asarray)
-        return grid, self.run_there(grid, self.device), self.device
+        return grid, self.run_on_device(grid), self.device
 
-    def run_there(self, grid: IntegerGrid, device: Device) -> GridSolution:
+    def run_on_device(self, grid: IntegerGrid) -> GridSolution:
         """Solve a grid on a GPU; where "auto" chose what does not take it, by what takes all."""
         try:
-            return self.run(grid, partial(self.solve_on_device, device))
+            return self.run(grid, self.method.solve)
         except UnsuitableMethodError as error:
             if not self.automatic:
                 raise
             self.method = find_method(METHODS, FOR_ALL_ON_GPU)
             self.options = self.method.make_options(None)
             self.control.remarks.append(f"but {FOR_ALL_ON_GPU}, since {error}")
-        return self.run(grid, partial(self.solve_on_device, device))
+        return self.run(grid, self.method.solve)
 
-    @property
-    def solve_on_device(self) -> Callable[..., GridSolution]:
-        """What the method solves with on a GPU."""
-        solve = self.method.solve_on_device
-        assert solve is not None
-        return solve
-
-    def run(self, grid: IntegerGrid, solve: Any) -> GridSolution:
+    def run(self, grid: IntegerGrid, solve: Solver) -> GridSolution:
         if grid.size == 0:
             return GridSolution(grid.xp.zeros(grid.shape, dtype=bool), True, *initial_state(grid, None))
         start = None if self.warm_start is None else self.warm_start.flow(grid)
         with self.timed("solve"):
-            solution: GridSolution = solve(grid, start, self.options, self.control)
-        return solution
+            return solve(grid, start, self.options, self.control)
 
     def parts(self, solved: _Solved) -> dict[str, Any]:
         """Return what the result says of the cut."""

@@ -40,6 +40,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..cuda import runtime
 from ..cuda.runtime import Device
 from ..errors import InvalidInputError, SolverError
 from ..graph.integer_grid import IntegerGrid
@@ -206,8 +207,8 @@ def push_and_relabel(
     return counts
 
 
-def solve_on_device(
-    device: Device, grid: IntegerGrid, start: GridFlow | None, options: BlockingOptions, control: Control
+def solve(
+    grid: IntegerGrid, start: GridFlow | None, options: BlockingOptions, control: Control
 ) -> GridSolution:
     """Push and relabel in phases; return the flow and the cut.
 
@@ -223,6 +224,7 @@ def solve_on_device(
     O(n^2) rounds; on the device 13 bytes a pixel and 4 an arc, 17 and 8 where capacities need 64 bits;
     without atomic operations twice as much for arcs.
     """
+    device = runtime.find_device()
     tiling, shared_bytes = make_tiling(device, grid, options)
     state = make_state(device, grid, start)
     note_total_excess(state, control)

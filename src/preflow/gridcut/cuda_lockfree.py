@@ -33,6 +33,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..cuda import runtime
 from ..cuda.runtime import WATCH_WORDS, Device
 from ..graph.integer_grid import IntegerGrid
 from ..solving.options import check_positive_integer
@@ -82,12 +83,8 @@ def take_steps(device: Device, steps: Steps, control: Control) -> None:
     control.counts[[PUSHES, RELABELS, ARC_SCANS]] += device.to_host(steps.counts)
 
 
-def solve_on_device(
-    device: Device,
-    grid: IntegerGrid,
-    start: GridFlow | None,
-    options: CudaGridLockFreeOptions,
-    control: Control,
+def solve(
+    grid: IntegerGrid, start: GridFlow | None, options: CudaGridLockFreeOptions, control: Control
 ) -> GridSolution:
     """Push excess until none can reach a deficit; return the flow and the cut.
 
@@ -100,6 +97,7 @@ def solve_on_device(
     -----
     O(n^2) pushes an arc; on the device 12 bytes a pixel and 4 an arc, 16 and 8 where capacities need 64 bits.
     """
+    device = runtime.find_device()
     state = make_state(device, grid, start)
     note_total_excess(state, control)
     search = make_search(device, state)

@@ -2,7 +2,38 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ..solving.method import Method
+
+if TYPE_CHECKING:
+    # Each solver, by the memory that its arrays lie in: mypy checks its signature against the protocol.
+    from ..graph.integer_grid import IntegerGrid
+    from ..solving.protocol import GridSolver
+    from . import (
+        cuda_blocking,
+        cuda_lockfree,
+        cuda_tiled,
+        multicore_lockfree,
+        multicore_merging,
+        serial_boykov_kolmogorov,
+        serial_incremental_bfs,
+    )
+    from .solution import GridFlow, GridSolution
+
+    Solver = GridSolver[IntegerGrid, GridFlow, GridSolution]
+    HOST_SOLVERS: tuple[Solver, ...] = (
+        cuda_tiled.solve_streamed,
+        multicore_lockfree.solve,
+        multicore_merging.solve,
+        serial_boykov_kolmogorov.solve,
+        serial_incremental_bfs.solve,
+    )
+    DEVICE_SOLVERS: tuple[Solver, ...] = (
+        cuda_blocking.solve,
+        cuda_lockfree.solve,
+        cuda_tiled.solve,
+    )
 
 HONG_ON_GRIDS = "Hong 2008; Łupińska, sections 4.4 to 4.6"
 
@@ -64,5 +95,6 @@ METHODS = (
         "tiles in shared memory discharge until they can do no more, then hand excess over their borders",
         "preflow; Delong and Boykov 2008",
         device="cuda",
+        streams=True,
     ),
 )

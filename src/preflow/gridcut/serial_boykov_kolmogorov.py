@@ -23,11 +23,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..graph.integer_grid import IntegerGrid
 from ..kernels.atomics import relaxed_load
 from ..kernels.kernel import kernel
 from ..solving.run import Control
 from ..stats import ARC_SCANS, PUSHES, RELABELS
 from .pixel_major import GridState, deficits_reach, grid_solution, grid_state, interior
+from .solution import GridFlow, GridSolution
 from .tree_paths import path_capacity, push_path
 
 ZERO = np.uint64(0)
@@ -250,7 +252,9 @@ def grow(state: GridState, trees: Trees, stop: Any, counts: Any) -> None:
     counts[RELABELS] += orphans
 
 
-def solve(grid: Any, start: Any | None, options: BoykovKolmogorovOptions, control: Control) -> Any:
+def solve(
+    grid: IntegerGrid, start: GridFlow | None, options: BoykovKolmogorovOptions, control: Control
+) -> GridSolution:
     """Solve a grid on one thread.
 
     Returns

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from ..graph.integer_grid import IntegerGrid
 from ..kernels.atomics import relaxed_load
 from ..kernels.kernel import kernel
 from ..solving.options import check_count, check_flag
@@ -45,7 +46,7 @@ from .incremental_search import (
     with_levels,
 )
 from .pixel_major import GridState, deficits_reach, grid_solution, grid_state, interior
-from .solution import GridSolution
+from .solution import GridFlow, GridSolution
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -143,7 +144,9 @@ def corners(shape: tuple[int, ...]) -> Any:
     return np.stack([low, np.minimum(low + side, shape)], axis=1)
 
 
-def solve(grid: Any, start: Any | None, options: IncrementalBfsOptions, control: Control) -> GridSolution:
+def solve(
+    grid: IntegerGrid, start: GridFlow | None, options: IncrementalBfsOptions, control: Control
+) -> GridSolution:
     """Solve a grid on one thread.
 
     Returns

@@ -5,9 +5,62 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
+from typing import TYPE_CHECKING, Literal
 
 from ..errors import InvalidInputError
 from ..solving.method import Method
+
+if TYPE_CHECKING:
+    # Each solver and heuristic, by the memory that its arrays lie in: mypy checks its signature against the
+    # protocol.
+    from ..graph.bipartite import BipartiteGraph, DeviceBipartiteGraph
+    from ..solving.protocol import InitialMatching, MatchingSolver
+    from . import (
+        cuda_hopcroft_karp,
+        cuda_multi_source_bfs,
+        cuda_push_relabel,
+        multicore_disjoint_bfs,
+        multicore_graft,
+        multicore_multi_source_bfs,
+        multicore_pothen_fan,
+        multicore_push_relabel,
+        serial_graft,
+        serial_hkdw,
+        serial_hopcroft_karp,
+        serial_hybrid,
+        serial_pothen_fan,
+        serial_push_relabel,
+    )
+    from .initial import cheap, karp_sipser, min_degree, proposals, sinkhorn_knopp
+    from .match_arrays import Matching
+
+    HostSolver = MatchingSolver[BipartiteGraph, Matching]
+    DeviceSolver = MatchingSolver[DeviceBipartiteGraph, Matching]
+    HOST_SOLVERS: tuple[HostSolver, ...] = (
+        multicore_disjoint_bfs.solve,
+        multicore_graft.solve,
+        multicore_multi_source_bfs.solve,
+        multicore_pothen_fan.solve,
+        multicore_push_relabel.solve,
+        serial_graft.solve,
+        serial_hkdw.solve,
+        serial_hopcroft_karp.solve,
+        serial_hybrid.solve,
+        serial_pothen_fan.solve,
+        serial_push_relabel.solve,
+    )
+    DEVICE_SOLVERS: tuple[DeviceSolver, ...] = (
+        cuda_hopcroft_karp.solve,
+        cuda_multi_source_bfs.solve,
+        cuda_push_relabel.solve,
+    )
+    HOST_HEURISTICS: tuple[InitialMatching[BipartiteGraph, Matching], ...] = (
+        cheap.start,
+        karp_sipser.start,
+        min_degree.start,
+        sinkhorn_knopp.start,
+    )
+    DEVICE_HEURISTICS: tuple[InitialMatching[DeviceBipartiteGraph, Matching], ...] = (proposals.start,)
 
 DUFF_KAYA_UCAR = "Duff, Kaya and Uçar 2011"
 AZAD_2012 = "Azad, Halappanavar, Rajamanickam, Boman, Khan and Pothen 2012"
@@ -158,7 +211,7 @@ class Heuristic:
     module: str
     summary: str
     paper: str
-    device: str = "cpu"
+    device: Literal["cpu", "cuda"] = "cpu"
 
     @property
     def start(self) -> Callable[..., None]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,8 +38,11 @@ from .methods import METHODS
 from .policy import choose, pays_to_look_for_gpu
 from .recover_flow import SecondStage
 from .recover_flow.completed import CompletedFlow, left_by
-from .recover_flow.on_gpu import DeviceSecondStage, SolveOnDevice
+from .recover_flow.on_gpu import DeviceSecondStage
 from .result import MaxFlowResult, MinCutResult
+
+if TYPE_CHECKING:
+    from .methods import DeviceSolver, HostSolver
 
 
 def max_flow(
@@ -309,9 +312,9 @@ class _Solve:
 
     def build_and_solve(self, rule: Rule) -> _FirstStage:
         self.control.remarks.clear()
-        solve_on_device = self.method.solve_on_device
-        if self.device is not None and solve_on_device is not None:
-            return self.build_and_solve_on_device(self.device, solve_on_device, rule)
+        if self.device is not None and self.method.memory == "device":
+            return self.build_and_solve_on_device(self.device, rule)
+        solve: HostSolver = self.method.solve
         network = self.network.on_host()
         with self.timed("build"):
             residual = build_residual(
@@ -324,7 +327,7 @@ class _Solve:
             )
         initial_sink_residual = exact_sum(residual.arrays.sink_residual)
         with self.timed("solve"):
-            height = self.method.solve(residual.arrays, self.options, self.control)
+            height = solve(residual.arrays, self.options, self.control)
         arrived = initial_sink_residual - exact_sum(residual.arrays.sink_residual)
         reaching = height <= residual.num_vertices
         return _FirstStage(
@@ -335,9 +338,8 @@ class _Solve:
             residual.in_input_units(residual.constant_flow + arrived),
         )
 
-    def build_and_solve_on_device(
-        self, device: Device, solve_on_device: SolveOnDevice, rule: Rule
-    ) -> _FirstStage:
+    def build_and_solve_on_device(self, device: Device, rule: Rule) -> _FirstStage:
+        solve: DeviceSolver = self.method.solve
         residual = build_on_device(
             device,
             self.network,
@@ -350,7 +352,7 @@ class _Solve:
         net = residual.arrays
         initial_sink_residual = exact_sum(net.sink_residual)
         with self.timed("solve"):
-            height = solve_on_device(device, net, self.options, self.control)
+            height = solve(net, self.options, self.control)
         arrived = initial_sink_residual - exact_sum(net.sink_residual)
         reaching = height <= residual.num_vertices
         finished = not bool((reaching & (net.excess > 0)).any())
@@ -360,7 +362,7 @@ class _Solve:
                 sink_side = device.to_host(sink_side)
         return _FirstStage(
             self.network,
-            DeviceSecondStage(self.network, residual, solve_on_device, self.options),
+            DeviceSecondStage(self.network, residual, solve, self.options),
             sink_side,
             finished,
             residual.in_input_units(residual.constant_flow + int(arrived)),

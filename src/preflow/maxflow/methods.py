@@ -2,7 +2,50 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from ..solving.method import Method
+
+if TYPE_CHECKING:
+    # Each solver, by the memory that its arrays lie in: mypy checks its signature against the protocol.
+    from numpy.typing import NDArray
+
+    from ..graph.device.residual import DeviceNetwork
+    from ..graph.residual import ResidualArrays
+    from ..solving.protocol import FlowSolver
+    from . import (
+        cuda_coloring,
+        cuda_hybrid,
+        cuda_lockfree,
+        cuda_push_relabel,
+        multicore_anderson_setubal,
+        multicore_fifo,
+        multicore_highest_label_gap,
+        multicore_lockfree,
+        multicore_paths,
+        multicore_synchronous,
+        serial_fifo,
+        serial_generic,
+        serial_highest_label,
+    )
+
+    HostSolver = FlowSolver[ResidualArrays, NDArray[Any]]
+    DeviceSolver = FlowSolver[DeviceNetwork, Any]
+    HOST_SOLVERS: tuple[HostSolver, ...] = (
+        cuda_coloring.solve,
+        cuda_hybrid.solve,
+        cuda_lockfree.solve,
+        multicore_anderson_setubal.solve,
+        multicore_fifo.solve,
+        multicore_highest_label_gap.solve,
+        multicore_lockfree.solve,
+        multicore_paths.solve,
+        multicore_synchronous.solve,
+        serial_fifo.solve,
+        serial_generic.solve,
+        serial_highest_label.solve,
+    )
+    DEVICE_SOLVERS: tuple[DeviceSolver, ...] = (cuda_push_relabel.solve,)
 
 CHERKASSKY_GOLDBERG = "Cherkassky and Goldberg 1997; Cihan 2010, table 2.1"
 HI_PR = "Goldberg's HI_PR codes; Cihan 2010, section 5.2.2"
@@ -155,6 +198,7 @@ METHODS = (
         "arcs of one colour push at once without atomics, a global relabel on the CPU; low degrees only",
         f"{WU_HE_HONG}, algorithm 3",
         device="cuda",
+        copies=True,
         aliases=("gpu-color",),
     ),
     Method(
@@ -164,6 +208,7 @@ METHODS = (
         "one thread a vertex pushes to the lowest neighbour; the GPU relabels globally, on request meanwhile",
         "Hong and He 2011; Łupińska, section 4.5",
         device="cuda",
+        copies=True,
     ),
     Method(
         "cuda-hybrid",
@@ -172,6 +217,7 @@ METHODS = (
         "one thread a vertex pushes to the lowest neighbour on the GPU; the CPU relabels globally",
         "Wu, He and Hong 2011, algorithms 1, 2 and 4; Łupińska, algorithm 4.8",
         device="cuda",
+        copies=True,
         aliases=("gpu-async", "CPU-GPU-Hybrid"),
     ),
 )

@@ -6,6 +6,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,27 @@ from .method import Method
 DEVICES = ("auto", "cpu", "cuda")
 #: More threads than this are of no use anywhere; solvers may keep a thread's number in a byte.
 MOST_THREADS = 255
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What method "auto" means for an instance.
+
+    Attributes
+    ----------
+    method : str
+    reason : str
+        Why this method was chosen: `stats.reason` of the result.
+    options : mapping
+        Options of the method that differ from its defaults.
+    threads : int or None
+        The most CPU threads to use; None for as many as the caller allows.
+    """
+
+    method: str
+    reason: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    threads: int | None = None
 
 
 def find_method(methods: Sequence[Method], name: str) -> Method:

@@ -1,4 +1,4 @@
-"""The record of a solver in its problem's registry."""
+"""The record of a method: what a problem's ``methods.py`` says about a solver."""
 
 from __future__ import annotations
 
@@ -6,37 +6,42 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any
+from typing import Any, Literal
 
 from ..errors import InvalidInputError
 
 
 @dataclass(frozen=True)
 class Method:
-    """A solver under its name; reading it loads nothing heavy.
+    """The record of a solver; reading it imports no solver.
 
     Attributes
     ----------
     name : str
     module : str
-        Module, relative to the package ``preflow``, that has the function ``solve`` and, where it can work on
-        a network in the memory of a GPU, ``solve_on_device``.
+        Module, relative to the package ``preflow``, that has the function ``solve``. Its signature is that of
+        the problem's protocol, see :mod:`preflow.solving.protocol`.
     options_class : str
-        Dataclass in that module which validates the options.
+        Name of the dataclass in that module which validates the options.
     summary : str
-        What it is, in one line.
+        What the method does, in one line.
     paper : str
         Where it is described.
-    device : str
-        "cpu" or "cuda".
+    device : {"cpu", "cuda"}
+        Where the method runs.
     parallel : bool
         Whether it can use more than one CPU thread.
+    copies : bool
+        Whether a method for a GPU takes arrays in host memory and copies them itself.
+    streams : bool
+        Whether a method for a GPU can also solve an instance that exceeds the GPU's memory: its module then
+        has a function ``solve_streamed`` with the signature of ``solve``, which takes arrays in host memory.
     points : bool
-        Whether it takes costs of points that are not stored.
+        Whether it takes costs that are computed from points.
     checks : bool
-        Whether it checks dense costs itself.
+        Whether it checks the size of dense costs itself.
     preset : mapping
-        Options that differ from the dataclass's defaults.
+        Options that differ from the defaults of the dataclass.
     aliases : tuple of str
         Other names, as in the papers.
     old_names : tuple of str
@@ -48,8 +53,10 @@ class Method:
     options_class: str
     summary: str
     paper: str
-    device: str = "cpu"
+    device: Literal["cpu", "cuda"] = "cpu"
     parallel: bool = False
+    copies: bool = False
+    streams: bool = False
     points: bool = False
     checks: bool = False
     preset: Mapping[str, Any] = field(default_factory=dict)
@@ -60,24 +67,24 @@ class Method:
         return import_module(f"preflow.{self.module}")
 
     @property
+    def memory(self) -> Literal["host", "device"]:
+        """Where the arrays lie that ``solve`` takes: in host memory, or in the memory of a GPU."""
+        return "device" if self.device == "cuda" and not self.copies else "host"
+
+    @property
     def options(self) -> dict[str, Any]:
         """The options with their defaults."""
         return dataclasses.asdict(self.make_options(None))
 
     @property
     def solve(self) -> Callable[..., Any]:
-        """The solver function."""
+        """The solver, of the type that the problem's ``methods.py`` declares."""
         return self._module().solve  # type: ignore[no-any-return]
 
     @property
-    def streams(self) -> bool:
-        """Whether a method that runs on a GPU also takes what is on the host, a part at a time."""
-        return self.device == "cuda" and hasattr(self._module(), "solve")
-
-    @property
-    def solve_on_device(self) -> Callable[..., Any] | None:
-        """The solver function for a network that is on the GPU already, where the module has one."""
-        return getattr(self._module(), "solve_on_device", None)
+    def solve_streamed(self) -> Callable[..., Any]:
+        """The solver of a method that `streams`."""
+        return self._module().solve_streamed  # type: ignore[no-any-return]
 
     def make_options(self, given: Mapping[str, Any] | None) -> Any:
         """Return the validated options.

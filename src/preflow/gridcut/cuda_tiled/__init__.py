@@ -27,7 +27,6 @@ from typing import Any
 import numpy as np
 
 from ...cuda import runtime
-from ...cuda.runtime import Device
 from ...graph.integer_grid import IntegerGrid
 from ...graph.placement import require_memory
 from ...solving.options import check_count, check_positive_integer
@@ -80,9 +79,7 @@ class TiledOptions:
         return Turns(self.waves or waves, self.rounds or rounds, self.rounds_percent)
 
 
-def solve_on_device(
-    device: Device, grid: IntegerGrid, start: GridFlow | None, options: TiledOptions, control: Control
-) -> GridSolution:
+def solve(grid: IntegerGrid, start: GridFlow | None, options: TiledOptions, control: Control) -> GridSolution:
     """Solve a grid that is on the GPU.
 
     Raises
@@ -98,6 +95,7 @@ def solve_on_device(
     (directions + 3) / 8 of bits, and 4 for each label at a face of a tile: 0.5 with 4 neighbours, 2.3 with 6;
     rounded up to whole tiles.
     """
+    device = runtime.find_device()
     tiling = tiling_of(device, grid)
     if options.slab_bytes and tiling.padded_size * tiling.capacity_bytes > options.slab_bytes:
         on_host = grid.placed(np, device.to_host)
@@ -131,7 +129,9 @@ def _mapped(place: Any, solution: GridSolution) -> GridSolution:
     )
 
 
-def solve(grid: IntegerGrid, start: GridFlow | None, options: TiledOptions, control: Control) -> GridSolution:
+def solve_streamed(
+    grid: IntegerGrid, start: GridFlow | None, options: TiledOptions, control: Control
+) -> GridSolution:
     """Solve a grid that is on the host, and bring the outcome back; slab by slab where it does not fit.
 
     Raises
@@ -145,6 +145,6 @@ def solve(grid: IntegerGrid, start: GridFlow | None, options: TiledOptions, cont
     fits = tiling.bytes_on_device + given <= device.free_bytes
     if fits and tiling.padded_size * tiling.capacity_bytes <= (options.slab_bytes or device.free_bytes):
         on_device = grid.placed(device.xp, device.xp.asarray)
-        return _mapped(device.to_host, solve_on_device(device, on_device, start, options, control))
+        return _mapped(device.to_host, solve(on_device, start, options, control))
     slab_bytes = options.slab_bytes or max(0, device.free_bytes - tiling.bytes_kept) * 9 // 10
     return solve_in_slabs(device, tiling, grid, start, slab_bytes, options.turns(tiling), control)

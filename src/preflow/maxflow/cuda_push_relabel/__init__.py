@@ -27,8 +27,7 @@ from numpy.typing import NDArray
 from ...cuda import runtime
 from ...cuda.runtime import Device
 from ...errors import InvalidInputError, SolverError, UnsuitableMethodError
-from ...graph.device.residual import ARCS_A_PIECE, DeviceNetwork, from_device, search_room, to_device
-from ...graph.residual import ResidualArrays
+from ...graph.device.residual import ARCS_A_PIECE, DeviceNetwork, search_room
 from ...solving.options import check_count, check_flag, check_positive_integer
 from ...solving.run import Control
 from ...stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS
@@ -337,26 +336,17 @@ def push_until_done(
             )
 
 
-def solve_on_device(device: Device, net: DeviceNetwork, options: PushRelabelOptions, control: Control) -> Any:
-    """Run the first stage on a residual network that is on the GPU, in place; return the heights, there."""
-    height, _ = first_stage(device, net, options, control)
-    return height
-
-
-def solve(net: ResidualArrays, options: PushRelabelOptions, control: Control) -> NDArray[Any]:
-    """Run the first stage on the GPU and bring its outcome back, in place.
+def solve(net: DeviceNetwork, options: PushRelabelOptions, control: Control) -> Any:
+    """Run the first stage in place, on the current GPU.
 
     Returns
     -------
-    height : ndarray, shape (n,)
+    height : CuPy array, shape (n,)
         Exact residual distances to the sink; ``n + 1`` where the sink cannot be reached.
 
     Notes
     -----
     O(n^2 m) operations; on the device 16 bytes a residual arc and up to 60 a vertex.
     """
-    device = runtime.find_device()
-    on_device = to_device(device, net)
-    height = solve_on_device(device, on_device, options, control)
-    from_device(device, on_device, net)
-    return device.to_host(height)
+    height, _ = first_stage(runtime.find_device(), net, options, control)
+    return height

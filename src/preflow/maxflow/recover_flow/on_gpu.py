@@ -10,10 +10,10 @@ the order in which threads come.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,12 +23,10 @@ from ...graph.network import DeviceFlowNetwork, FlowNetwork
 from ...solving.run import Control
 from ...stats import Phase, untimed
 
-SOURCE = Path(__file__).with_suffix(".cu")
+if TYPE_CHECKING:
+    from ..methods import DeviceSolver
 
-#: What a method has that solves on the device: ``(device, net, options, control) -> heights``. It changes the
-#: network in place; heights are exact distances to the sink, above n where it cannot be reached. If it is
-#: stopped before it starts, it only searches.
-SolveOnDevice = Callable[[Any, Any, Any, Control], Any]
+SOURCE = Path(__file__).with_suffix(".cu")
 
 
 class _Left(NamedTuple):
@@ -88,14 +86,14 @@ class DeviceSecondStage:
         On the host or on the GPU.
     residual : DeviceResidualNetwork
         Of that network, as the first stage left it.
-    solve : function
-        The method's solver on the device.
+    solve : DeviceSolver
+        The method's solver.
     options : object
         Of the method.
     """
 
     def __init__(
-        self, network: FlowNetwork, residual: DeviceResidualNetwork, solve: SolveOnDevice, options: Any
+        self, network: FlowNetwork, residual: DeviceResidualNetwork, solve: DeviceSolver, options: Any
     ) -> None:
         self.network = network
         self.residual = residual
@@ -147,7 +145,7 @@ class DeviceSecondStage:
             only_search.stop[0] = 1
             residual.swap_directions()
             try:
-                height = self._solve(residual.device, net, self._options, only_search)
+                height = self._solve(net, self._options, only_search)
             finally:
                 residual.swap_directions()
             reached = residual.by_input_vertex(height <= residual.num_vertices, True, False)
@@ -163,7 +161,7 @@ class DeviceSecondStage:
             residual = self.residual
             left = residual.source_capacity.copy()
             net = residual.arrays._replace(sink_residual=left)
-            self._solve(residual.device, net, self._options, Control())
+            self._solve(net, self._options, Control())
             if residual.arrays.excess.any():
                 raise SolverError("excess is left after the second stage")
             self._returned = residual.source_capacity - left
