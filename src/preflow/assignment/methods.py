@@ -8,7 +8,8 @@ from ..solving.method import Method
 
 if TYPE_CHECKING:
     # Each solver, by the memory that its arrays lie in: mypy checks its signature against the protocol.
-    from ..graph.costs import DenseCosts, DeviceCosts, SparseCosts
+    from ..graph.costs import DenseCosts, SparseCosts
+    from ..graph.device.costs import DeviceCosts
     from ..graph.device.points import DevicePoints
     from ..graph.point_costs import PointCosts
     from ..solving.protocol import AssignmentSolver
