@@ -25,7 +25,7 @@ from preflow.certify.grid import check_grid_flow, check_grid_labels
 from preflow.certify.matching import check_matching
 from preflow.errors import InvalidInputError
 from preflow.generators import FAMILIES
-from preflow.graph.costs import as_costs
+from preflow.graph.cost_input import as_costs
 from preflow.graph.integer_grid import integer_grid
 from preflow.graph.residual import ResidualArrays, build_residual
 from preflow.kernels.bfs import distances_to_sink
