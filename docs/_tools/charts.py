@@ -44,7 +44,7 @@ def peers_table(name: str, problem: str, contestants: dict[str, str], chosen: Se
 
 
 def max_flow_gpu() -> Table:
-    """Return ``cuda-pushrelabel`` on an H200 beside one CPU thread of its host."""
+    """Return ``cuda-push-relabel`` on an H200 beside one CPU thread of its host."""
     rows = []
     for row in results.read("2026-11-24-cuda-pushrelabel-h200.json")["rows"]:
         serial = statistics.median(row["serial-hi-pr, s"])
