@@ -113,7 +113,7 @@ ROADS = [(4, 3, 2), (3, 0, 2), (0, 5, 1), (0, 1, 1), (3, 2, 1), (2, 1, 1), (1, 5
 def make_solve(arcs: Arcs, num_threads: int, period: int | None, concurrent: bool) -> Solve:
     net = residual_of(arcs)
     n = len(net.excess)
-    search = make_tiny_search(num_threads, net, small=n + 1, letters=0)
+    search = make_tiny_search(num_threads, net, small=n + 1, box_size=0)
     lists = make_inboxes(num_threads, n, np.uint32)
     lists.patience[0] = 0
     stop = np.zeros(1, np.int64)

@@ -14,7 +14,7 @@ import preflow
 from preflow.errors import InvalidInputError
 from preflow.generators import FAMILIES
 from preflow.parallel import queues
-from preflow.parallel.idle import wait_for_gift
+from preflow.parallel.idle import wait_for_donation
 from preflow.parallel.thread_pool import run_on_threads
 from tests.support.oracles import check_against_oracle
 from tests.support.strategies import SmallProblem, small_problems
@@ -123,11 +123,11 @@ class TestQueues:
         ring = queues.make_queues(2, 8, np.uint32)
         queues.append(ring, ZERO, 1)
         queues.append(ring, ZERO, 2)
-        queues.give(ring, ZERO)
+        queues.donate(ring, ZERO)
         assert queues.size(ring, ZERO) == 2, "nobody is idle"
         queues.pop(ring, ZERO)
         ring.idle.flags[int(queues.PADDING)] = ring.idle.num_idle[:2] = 1
-        queues.give(ring, ZERO)
+        queues.donate(ring, ZERO)
         assert queues.size(ring, ZERO) == 1, "a thread does not give its only item"
 
     def test_gift_is_the_older_half(self) -> None:
@@ -139,11 +139,11 @@ class TestQueues:
 
         def share(thread: int) -> None:
             if thread == 1:
-                given.append(wait_for_gift(ring.idle, ONE, over, stop))
+                given.append(wait_for_donation(ring.idle, ONE, over, stop))
                 return
             deadline = time.monotonic() + 60
             while queues.size(ring, ZERO) == 5 and time.monotonic() < deadline:
-                queues.give(ring, ZERO)
+                queues.donate(ring, ZERO)
                 time.sleep(0.001)
 
         run_on_threads(share, 2, lambda: None)
@@ -157,7 +157,7 @@ class TestQueues:
         over, stop = np.zeros(1, dtype=np.uint64), np.zeros(1, dtype=np.int64)
         outcomes: list[bool] = []
         run_on_threads(
-            lambda thread: outcomes.append(wait_for_gift(ring.idle, np.uint64(thread), over, stop)),
+            lambda thread: outcomes.append(wait_for_donation(ring.idle, np.uint64(thread), over, stop)),
             3,
             lambda: None,
         )
@@ -169,5 +169,5 @@ class TestQueues:
         signals = np.zeros(1, dtype=np.uint64), np.zeros(1, dtype=np.int64)
         timer = threading.Timer(0.05, lambda: signals[which].__setitem__(0, 1))
         timer.start()
-        assert not wait_for_gift(ring.idle, ONE, *signals)
+        assert not wait_for_donation(ring.idle, ONE, *signals)
         timer.join()

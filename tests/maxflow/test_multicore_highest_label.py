@@ -20,7 +20,7 @@ from preflow.maxflow import multicore_discharge as discharge
 from preflow.maxflow.multicore_discharge import State, make_state, work_until_relabel
 from preflow.parallel import buckets as in_buckets
 from preflow.parallel import idle, queues
-from preflow.parallel.buckets import Buckets, clear, give, make_buckets, put, size, take_highest
+from preflow.parallel.buckets import Buckets, clear, donate, make_buckets, put, size, take_highest
 from preflow.parallel.queues import Queues, make_queues
 from tests.support.exploration import (
     Cases,
@@ -159,10 +159,10 @@ class TestBuckets:
         made = make_buckets(2, 8, np.uint32)
         for vertex, height in enumerate([5, 1, 4, 2, 3]):
             put(made, ZERO, np.uint64(vertex), np.uint64(height))
-        give(made, ZERO)
+        donate(made, ZERO)
         assert size(made, ZERO) == 5, "nobody is idle"
         made.idle.flags[int(idle.PADDING)] = made.idle.num_idle[:2] = 1
-        give(made, ZERO)
+        donate(made, ZERO)
         assert [int(take_highest(made, ONE)) for _ in range(2)] == [0, 2]
         assert [int(take_highest(made, ZERO)) for _ in range(3)] == [4, 3, 1]
         assert made.idle.flags.tolist()[int(idle.PADDING) :][:2] == [0, 1]
@@ -234,7 +234,7 @@ def discharge_all(case: Case, highest: bool = True, gap: bool = True, relabel_li
             np.add.at(state.population, exact, 1)
         for thread, vertices in enumerate(held):
             for v in vertices:
-                discharge.hold(in_queues, in_buckets, np.uint64(thread), np.uint64(v), np.uint64(exact[v]))
+                discharge.own(in_queues, in_buckets, np.uint64(thread), np.uint64(v), np.uint64(exact[v]))
         stop = np.zeros(1, dtype=np.int64)
         hold_constant((stop, state.active))
         counts = tuple(np.zeros(16, np.uint64) for _ in range(num_threads))
@@ -310,15 +310,15 @@ MUTANTS: Mutants = {
     ),
     "the gift is lost": (
         "give",
-        edit(in_buckets.give, "put(buckets, other, vertex, buckets.ends[thread, TOP])", "pass"),
+        edit(in_buckets.donate, "put(buckets, other, vertex, buckets.ends[thread, TOP])", "pass"),
         "is lost",
     ),
     "says that it gave before it does": (
         "give",
         edit(
-            in_buckets.give,
+            in_buckets.donate,
             "    while count > ZERO:",
-            "    say_given(buckets.idle, other)\n    while count > ZERO:",
+            "    announce_donation(buckets.idle, other)\n    while count > ZERO:",
         ),
         "data race",
     ),
@@ -336,9 +336,16 @@ test_every_state, test_mutant_is_found = exploration_tests(CASES, MUTANTS)
 def test_expressions_hide_no_value() -> None:
     """What the explorer's states rely on."""
     stepping = {name for name, value in vars(atomics).items() if callable(value) and name[0] != "_"}
-    stepping |= {"add", "lowest_neighbour_now", "num_held", "next_held", "wait_for_vertices", "wait_for_gift"}
+    stepping |= {
+        "add",
+        "lowest_neighbour_now",
+        "num_owned",
+        "next_owned",
+        "wait_for_vertices",
+        "wait_for_donation",
+    }
     stepping |= {"append", "pop", "size", "take_highest"}
-    stepping |= {"claim_idle", "claim", "become_idle", "was_given", "all_empty"}
+    stepping |= {"claim_idle", "claim", "become_idle", "has_donation", "all_empty"}
     for module in (discharge, in_buckets, queues, idle):
         assert hidden_values(module, stepping) == []
 

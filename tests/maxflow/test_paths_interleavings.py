@@ -67,18 +67,18 @@ def make_phase(arcs: Arcs, num_threads: int, length: int, stoppable: bool) -> Ph
     net = residual_of(arcs)
     n = len(net.excess)
     search = make_tiny_search(num_threads, net, 0, 1)
-    gifts = make_queues(num_threads, 4 * num_threads, np.uint32)
-    gifts.items[...] = 0
-    gifts.idle.patience[0] = 0
-    hold_constant((gifts.idle.num_threads, gifts.idle.patience))
+    donations = make_queues(num_threads, 4 * num_threads, np.uint32)
+    donations.items[...] = 0
+    donations.idle.patience[0] = 0
+    hold_constant((donations.idle.num_threads, donations.idle.patience))
     state = State(
         height=np.zeros(n, np.uint32),
         current=np.zeros(n, np.uint32),
         active_first=np.zeros((num_threads, n + 2), np.uint32),
         active_next=np.zeros(n, np.uint32),
         population=np.zeros(num_threads * (n + 2), np.int64),
-        spare=np.zeros((num_threads, n + 2), np.int64),
-        scarce=np.zeros(n + 2, np.uint32),
+        until_recount=np.zeros((num_threads, n + 2), np.int64),
+        is_scarce=np.zeros(n + 2, np.uint32),
         path=np.zeros((num_threads, length), np.uint32),
         active=np.zeros(num_threads * PADDING),
         highest=np.zeros(num_threads * PADDING, np.uint64),
@@ -90,7 +90,9 @@ def make_phase(arcs: Arcs, num_threads: int, length: int, stoppable: bool) -> Ph
     stop = np.zeros(1, np.int64)
     if not stoppable:
         hold_constant((stop,))
-    return Phase(search, gifts, net, state, stop, tuple(uncounted(COUNTER_ROW) for _ in range(num_threads)))
+    return Phase(
+        search, donations, net, state, stop, tuple(uncounted(COUNTER_ROW) for _ in range(num_threads))
+    )
 
 
 def stopper(shared: Phase) -> None:
@@ -122,19 +124,30 @@ def phase(
         return made, [*members, stopper] if stoppable else members
 
     def member(made: Phase, me: Any) -> Thread:
-        search, gifts, net, state, *_ = made
-        stacks, touched = start_phase(search, net, state, gifts, me, n + 1, ZERO, ZERO)
+        search, donations, net, state, *_ = made
+        lists, greatest_seen = start_phase(search, net, state, donations, me, n + 1, ZERO, ZERO)
 
         def run(shared: Phase) -> Any:
-            search, gifts, net, state, stop, counts = shared
-            begin, seen = stacks, touched
+            search, donations, net, state, stop, counts = shared
+            begin, seen = lists, greatest_seen
             if climb and me == ZERO and compare_exchange(net.excess, ZERO, 0, 1):
                 relaxed_store(state.height, ZERO, 4)
                 multicore_paths.change_level(state, me, num_threads, TWO, FOUR)
                 begin, seen = multicore_paths.release(net, state, me, ZERO, np.int64(-1), begin), FOUR
-            floor = max(state.highest)
+            min_level = max(state.highest)
             return multicore_paths.run_phase(
-                search, gifts, me, net, state, np.uint64(length), limit, stop, counts[me], begin, seen, floor
+                search,
+                donations,
+                me,
+                net,
+                state,
+                np.uint64(length),
+                limit,
+                stop,
+                counts[me],
+                begin,
+                seen,
+                min_level,
             )
 
         return run
@@ -173,9 +186,9 @@ RETURN = [*MEET[:-1], (0, 4, 1)]
 GIVE = [(3, 0, 1), (3, 2, 1), (0, 1, 1), (2, 1, 1), (1, 4, 1)]
 #: As above, but vertex 1 can send on all.
 GIVE_ALL = [*GIVE[:-1], (1, 4, 2)]
-#: As GIVE, but vertex 2, which is kept, has more, so that 0, given away, can die at once.
+#: As GIVE, but vertex 2, which is kept, has more, so that 0, donated away, can die at once.
 GIVE_LESS = [(3, 0, 1), (3, 2, 2), (0, 1, 1), (2, 1, 2), (1, 4, 1)]
-#: Thread 0 has two vertices with excess and thread 1 one, which lies below the floor.
+#: Thread 0 has two vertices with excess and thread 1 one, which lies below the min_level.
 BELOW = [(4, 0, 1), (4, 2, 1), (4, 3, 1), (0, 3, 1), (2, 1, 1), (3, 1, 2), (1, 5, 3)]
 #: As RETURN, and the two vertices can push to each other once one of them is relabelled.
 SIDEWAYS = [*RETURN, (1, 2, 1), (2, 1, 1)]
@@ -206,7 +219,7 @@ CASES: Cases = {
     "phase-stop": lambda: phase(MEET, stoppable=True),
 }
 
-RETREAT = "stacks = release(net, state, thread, v, np.int64(-1), stacks)\n"
+RETREAT = "lists = release(net, state, thread, v, np.int64(-1), lists)\n"
 
 
 MUTANTS: Mutants = {
@@ -242,7 +255,7 @@ MUTANTS: Mutants = {
     ),
     "path: an inner vertex that others pushed to is not kept": (
         "phase-return",
-        edit(multicore_paths.release, "return put_on_stack(state, thread, v, h, stacks)", "return stacks"),
+        edit(multicore_paths.release, "return list_active(state, thread, v, h, lists)", "return lists"),
         "is lost",
     ),
     "path: who pushes last holds the vertex too": (
@@ -255,38 +268,39 @@ MUTANTS: Mutants = {
         edit(multicore_paths.push_along_path, "if i < depth:", "if True:"),
         "a residual is lost",
     ),
-    "stacks: their top does not rise": (
+    "lists: their top does not rise": (
         "phase-past",
-        edit(multicore_paths.put_on_stack, "max(stacks.top, h)", "stacks.top if stacks.top > ZERO else h"),
+        edit(multicore_paths.list_active, "max(lists.top, h)", "lists.top if lists.top > ZERO else h"),
         "is lost",
     ),
-    "gift: a vertex is given and kept": (
+    "gift: a vertex is donated and kept": (
         "phase-give-all",
-        edit(multicore_paths.give_highest, "state.active_next[kept] = following", "pass"),
+        edit(multicore_paths.donate_highest, "state.active_next[kept] = following", "pass"),
         "a residual is negative",
     ),
     "gift: is said before it is there": (
         "phase-give",
         edit(
-            multicore_paths.give_highest,
+            multicore_paths.donate_highest,
             "                append(queues, other, v)\n",
-            "                say_given(queues.idle, other)\n                append(queues, other, v)\n",
+            "                announce_donation(queues.idle, other)\n"
+            "                append(queues, other, v)\n",
         ),
         "data race on queues",
     ),
-    "floor: who waits goes on without its flag": (
+    "min_level: who waits goes on without its flag": (
         "phase-below",
         edit(multicore_paths.wait_for_higher, "if claim(idle, thread):", "if True:"),
         "is lost",
     ),
-    "floor: who waits below it counts as empty": (
+    "min_level: who waits below it counts as empty": (
         "phase-below",
-        edit(multicore_paths.wait_for_higher, "EMPTY if level == ZERO else HOLDING", "EMPTY"),
+        edit(multicore_paths.wait_for_higher, "EMPTY if level == ZERO else NOT_EMPTY", "EMPTY"),
         "is lost",
     ),
     "gift: is not taken": (
         "phase-give",
-        edit(multicore_paths.take_gift, "while size(queues, thread) > ZERO:", "while False:"),
+        edit(multicore_paths.take_donation, "while size(queues, thread) > ZERO:", "while False:"),
         "is lost",
     ),
     "exact heights: an arc saturated on the way is not seen": (
@@ -305,7 +319,7 @@ MUTANTS: Mutants = {
     ),
     "counts: the height before is not remembered": (
         "phase-give-less",
-        edit(multicore_paths.run_phase, "touched = max(touched, previous)", "pass"),
+        edit(multicore_paths.run_phase, "greatest_seen = max(greatest_seen, previous)", "pass"),
         "wrong counts",
     ),
     "counts: a vertex is not counted at its new height": (

@@ -55,7 +55,7 @@ def make_solve(arcs: Arcs, num_threads: int, stoppable: bool) -> Solve:
     net = residual_of(arcs)
     n = len(net.excess)
     worklist.BUFFER, worklist.CHUNK = np.uint64(8), ONE
-    search = make_tiny_search(num_threads, net, small=n + 1, letters=0)
+    search = make_tiny_search(num_threads, net, small=n + 1, box_size=0)
     lists = make_worklist(num_threads, np.uint32)
     lists.buffer[...] = 0
     state = State(

@@ -36,7 +36,7 @@ def search_all(
     arcs: Arcs,
     drain: bool,
     small: int = 0,
-    letters: int = 1,
+    box_size: int = 1,
     num_threads: int = 2,
     searches: int = 1,
     exact_below: int = 0,
@@ -74,7 +74,7 @@ def search_all(
         net = residual_of(arcs)
         if not drain:
             hold_constant(net)
-        search = make_tiny_search(num_threads, net, small, letters)
+        search = make_tiny_search(num_threads, net, small, box_size)
         return Searching(search, net, np.zeros(n, np.uint32)), [member(t) for t in range(num_threads)]
 
     def check_state(shared: Searching) -> None:
@@ -108,7 +108,7 @@ def search_dense(arcs: Arcs, drain: bool) -> Outcome:
 
 
 DIAMOND = [(4, 3, 2), (3, 2, 1), (3, 1, 1), (2, 0, 2), (2, 1, 1), (0, 5, 1), (1, 5, 1)]
-#: Vertex 0 reaches the sink; the three others are found from it at once, two by mail.
+#: Vertex 0 reaches the sink; the three others are found from it at once, two by messages.
 FAN = [(4, 1, 1), (4, 2, 1), (4, 3, 1), (1, 0, 1), (2, 0, 2), (3, 0, 2), (0, 5, 1)]
 #: Draining saturates an arc, and the vertex is found over another one.
 WAYS = [(4, 2, 3), (4, 3, 1), (2, 0, 1), (2, 1, 3), (3, 2, 1), (0, 5, 2), (1, 5, 1)]
@@ -130,14 +130,14 @@ CASES: Cases = {
     "drain-diamond": lambda: search_all(DIAMOND, drain=True),
     "drain-fan": lambda: search_all(FAN, drain=True),
     "drain-ways": lambda: search_all(WAYS, drain=True),
-    "drain-ways-twice": lambda: search_all(WAYS, drain=True, letters=2, searches=2),
+    "drain-ways-twice": lambda: search_all(WAYS, drain=True, box_size=2, searches=2),
     "drain-3": lambda: search_all(FAN, drain=True, num_threads=3),
     "search-again-from-2": lambda: search_all(DIAMOND, drain=False, searches=2, exact_below=2),
     "search-again-from-3": lambda: search_all(BULGE, drain=False, searches=2, exact_below=3),
     "search-again-at-most-4": lambda: search_all(DIAMOND, drain=False, searches=2, trusted=4),
     "search-again-to-the-end": lambda: search_all(CHAIN, drain=False, searches=2, trusted=5),
     "search-again-alone": lambda: search_all(BULGE, drain=False, small=9, searches=2, trusted=5),
-    "drain-again": lambda: search_all(WAYS, drain=True, letters=2, searches=2, trusted=4),
+    "drain-again": lambda: search_all(WAYS, drain=True, box_size=2, searches=2, trusted=4),
     "drain-bulge": lambda: search_all(BULGE, drain=True, small=2),
 }
 
@@ -203,17 +203,17 @@ MUTANTS: Mutants = {
         edit(searching.search_again, "all_found >= wanted", "all_found > ZERO"),
         "not found",
     ),
-    "search: one half of the mail": (
+    "search: one half of the messages": (
         "search-fan",
         edit(searching.search_again, "half = ONE - half", "half = ZERO"),
         "data race",
     ),
-    "search: mail of the last round is not read": (
+    "search: messages of the last round is not read": (
         "search-fan",
         edit(searching.search_again, "if more:", "if more and k < end:"),
         "heights",
     ),
-    "search: mail is thrown away before all of it is read": (
+    "search: messages is thrown away before all of it is read": (
         "search-bulge",
         edit(
             searching.go_on_alone,
@@ -233,14 +233,14 @@ MUTANTS: Mutants = {
         ),
         "heights",
     ),
-    "search: who has read its own mail goes on": (
+    "search: who has read its own messages goes on": (
         "search-fan",
         edit(searching.search_again, "more = total >= UNFINISHED", "more = k < end"),
         "heights",
     ),
-    "search: mail is labelled twice": (
+    "search: messages is labelled twice": (
         "search-diamond",
-        edit(searching.read_mail, "if np.uint64(height[w]) > n:", "if True:"),
+        edit(searching.receive_messages, "if np.uint64(height[w]) > n:", "if True:"),
         "found",
     ),
     "drain: a saturated arc counts": (

@@ -38,12 +38,12 @@ from preflow.kernels.bfs import distances_to_sink
 from preflow.kernels.kernel import kernel, load_overloads
 from preflow.parallel.barrier import (
     FEWEST_SPINS,
-    LONG_NAPS,
+    LONG_SLEEP,
     MOST_SPINS,
     PATIENCE,
-    SHORT_NAPS,
+    SHORT_SLEEP,
+    adapt_patience,
     break_barrier,
-    learn,
     make_barrier,
     wait,
 )
@@ -385,19 +385,19 @@ def test_broken_barrier_lets_all_out_that_add_up() -> None:
 
 
 def test_barrier_learns_how_long_to_spin() -> None:
-    """A nap that was all but superfluous makes the next wait spin longer; a long one spares the core."""
+    """A very short sleep makes the next wait spin longer, a long one makes it spin less."""
     barrier = make_barrier(1)
     assert barrier[PATIENCE] == MOST_SPINS
 
     def patience_after(naps: int) -> int:
         for _ in range(20):
-            learn(barrier, barrier[PATIENCE], np.int64(naps))
+            adapt_patience(barrier, barrier[PATIENCE], np.int64(naps))
         return int(barrier[PATIENCE])
 
-    assert patience_after((SHORT_NAPS + LONG_NAPS) // 2) == MOST_SPINS
-    assert patience_after(2 * LONG_NAPS) == FEWEST_SPINS
-    assert patience_after((SHORT_NAPS + LONG_NAPS) // 2) == FEWEST_SPINS
-    assert patience_after(SHORT_NAPS // 2) == MOST_SPINS
+    assert patience_after((SHORT_SLEEP + LONG_SLEEP) // 2) == MOST_SPINS
+    assert patience_after(2 * LONG_SLEEP) == FEWEST_SPINS
+    assert patience_after((SHORT_SLEEP + LONG_SLEEP) // 2) == FEWEST_SPINS
+    assert patience_after(SHORT_SLEEP // 2) == MOST_SPINS
 
 
 @pytest.mark.skipif(PLAIN, reason="a thread of plain Python does not wait while another sleeps")
@@ -415,7 +415,7 @@ def test_barrier_spares_the_core_where_a_thread_is_late() -> None:
                 seen.append(int(barrier[PATIENCE]))
 
     run_together(meet_late, 2)
-    # On a busy machine a thread may begin to nap just before the other one comes, and spin longer after.
+    # On a busy machine a thread may fall asleep just before the other one comes, and spin longer after.
     assert min(seen) == FEWEST_SPINS
 
 
@@ -655,14 +655,14 @@ def test_worklist_keeps_each_vertex_once(num_threads: int, size: int) -> None:
 
 
 def make_mailed(
-    num_threads: int, net: ResidualArrays, letters: int | None = None, small: int | None = None
+    num_threads: int, net: ResidualArrays, box_size: int | None = None, small: int | None = None
 ) -> Search:
-    """Return the state of a search with so many letters a mailbox and of so many vertices a small level."""
+    """Return the state of a search with boxes of `box_size` messages and small levels below `small`."""
     n, m = len(net.excess), len(net.head)
     made = make_search(num_threads, n, m, net.head.dtype)
-    if letters is not None:
-        mail = np.empty(4 * num_threads * num_threads * letters, net.head.dtype)
-        made = made._replace(letters=np.array([letters], np.uint64), mail=mail)
+    if box_size is not None:
+        messages = np.empty(4 * num_threads * num_threads * box_size, net.head.dtype)
+        made = made._replace(box_size=np.array([box_size], np.uint64), messages=messages)
     if small is not None:
         made = made._replace(small=np.array([small], np.uint64))
     return made
@@ -725,16 +725,16 @@ def check_search(made: Search, begin: ResidualArrays, drain: bool) -> int:
 @given(
     problem=small_problems(max_vertices=20),
     threads=st.integers(1, 8),
-    letters=st.sampled_from([1, 2, 3, 64]),
+    box_size=st.sampled_from([1, 2, 3, 64]),
     small=st.sampled_from([0, 1, 3, 100]),
     drain=st.booleans(),
 )
 @settings(max_examples=100)
 def test_search_of_small_networks(
-    problem: SmallProblem, threads: int, letters: int, small: int, drain: bool
+    problem: SmallProblem, threads: int, box_size: int, small: int, drain: bool
 ) -> None:
     net = build_residual(problem.network, np.array(problem.sources), np.array(problem.sinks)).arrays
-    check_search(make_mailed(1 if PLAIN else threads, net, letters, small), net, drain)
+    check_search(make_mailed(1 if PLAIN else threads, net, box_size, small), net, drain)
 
 
 def push_down(net: ResidualArrays, height: Any, random: Any) -> int:
@@ -764,20 +764,20 @@ def push_down(net: ResidualArrays, height: Any, random: Any) -> int:
 @given(
     problem=small_problems(max_vertices=20),
     threads=st.integers(1, 5),
-    letters=st.sampled_from([1, 64]),
+    box_size=st.sampled_from([1, 64]),
     small=st.sampled_from([0, 2, 100]),
     drain=st.booleans(),
     seed=st.integers(0, 2**32 - 1),
 )
 @settings(max_examples=80)
 def test_search_goes_on_and_stops(
-    problem: SmallProblem, threads: int, letters: int, small: int, drain: bool, seed: int
+    problem: SmallProblem, threads: int, box_size: int, small: int, drain: bool, seed: int
 ) -> None:
     """After pushes, from the last level that stays exact, to the last vertex with excess."""
     random = np.random.default_rng(seed)
     net = build_residual(problem.network, np.array(problem.sources), np.array(problem.sinks)).arrays
     n = len(net.excess)
-    made = make_mailed(1 if PLAIN else threads, net, letters, small)
+    made = make_mailed(1 if PLAIN else threads, net, box_size, small)
     height = np.zeros(n, net.head.dtype)
     exact_below, trusted, ceiling = 0, 0, n + 1
     for _ in range(4):
@@ -834,15 +834,15 @@ SIZES = [
 @pytest.mark.parametrize("drain", [False, True])
 @pytest.mark.parametrize("threads", TEAM_SIZES)
 def test_search_of_families(threads: int, drain: bool) -> None:
-    """Levels above and below the small ones, and several rounds of mail."""
+    """Levels above and below the small ones, and several rounds of messages."""
     for family, size in SIZES:
         problem = FAMILIES[family].generate(size, seed=1)
         net = residual_of(problem.network, problem.source, problem.sink)
-        for letters, small in [(None, None), (None, 0), (2, 0), (5, 20)]:
-            if threads == 1 and letters is not None:
+        for box_size, small in [(None, None), (None, 0), (2, 0), (5, 20)]:
+            if threads == 1 and box_size is not None:
                 continue
-            if letters is None or len(net.excess) < 2000:
-                check_search(make_mailed(threads, net, letters, small), net, drain)
+            if box_size is None or len(net.excess) < 2000:
+                check_search(make_mailed(threads, net, box_size, small), net, drain)
 
 
 @pytest.mark.parametrize("threads", [2, 4])

@@ -51,7 +51,7 @@ def uncounted(*shape: int, dtype: Any = np.uint64) -> Uncounted:
 
 
 def impatient_barrier(num_threads: int, patience: int = 0) -> NDArray[np.int64]:
-    """Return a barrier whose threads spin so many times, each of which is another state, before they nap."""
+    """Return a barrier whose threads spin a few times before they sleep; each spin is another state."""
     made = make_barrier(num_threads)
     made[PATIENCE] = patience
     return made

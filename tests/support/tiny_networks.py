@@ -77,14 +77,14 @@ class Flow:
         assert (height <= below + 1).all(), f"labels are not valid: {height.tolist()}"
 
 
-def make_tiny_search(num_threads: int, net: ResidualArrays, small: int, letters: int) -> Search:
+def make_tiny_search(num_threads: int, net: ResidualArrays, small: int, box_size: int) -> Search:
     made = make_search(num_threads, len(net.excess), len(net.head), np.uint32)
     made = made._replace(
         barrier=impatient_barrier(num_threads),
         small=np.array([small], np.uint64),
-        letters=np.array([letters], np.uint64),
-        mail=np.zeros(4 * num_threads * num_threads * letters, np.uint32),
+        box_size=np.array([box_size], np.uint64),
+        messages=np.zeros(4 * num_threads * num_threads * box_size, np.uint32),
     )
     made.order[...] = 0
-    hold_constant((made.num_threads, made.shift, made.room, made.letters, made.small))
+    hold_constant((made.num_threads, made.shift, made.room, made.box_size, made.small))
     return made

@@ -38,7 +38,7 @@ from ..parallel import queues as in_queues
 from ..parallel.barrier import wait
 from ..parallel.buckets import Buckets
 from ..parallel.delays import delay
-from ..parallel.idle import wait_for_gift
+from ..parallel.idle import wait_for_donation
 from ..parallel.queues import Queues
 from ..parallel.search import Search, make_search, search_together
 from ..parallel.thread_pool import run_solver, share_of
@@ -103,7 +103,7 @@ def make_state(num_threads: int, num_vertices: int, gap: bool, dtype: Any, delay
 
 
 @kernel
-def hold_nothing(queues: Any, buckets: Any, thread: Any) -> None:
+def disown_all(queues: Any, buckets: Any, thread: Any) -> None:
     """Take from the thread all vertices that it holds."""
     if queues is not None:
         in_queues.clear(queues, thread)
@@ -112,7 +112,7 @@ def hold_nothing(queues: Any, buckets: Any, thread: Any) -> None:
 
 
 @kernel
-def num_held(queues: Any, buckets: Any, thread: Any) -> Any:
+def num_owned(queues: Any, buckets: Any, thread: Any) -> Any:
     """Return how many vertices the thread holds."""
     num = ZERO
     if queues is not None:
@@ -123,7 +123,7 @@ def num_held(queues: Any, buckets: Any, thread: Any) -> Any:
 
 
 @kernel
-def hold(queues: Any, buckets: Any, thread: Any, v: Any, height: Any) -> None:
+def own(queues: Any, buckets: Any, thread: Any, v: Any, height: Any) -> None:
     """Let the thread hold `v`, which no thread does; where its queue is full, nobody will."""
     if queues is not None:
         in_queues.append(queues, thread, v)
@@ -132,7 +132,7 @@ def hold(queues: Any, buckets: Any, thread: Any, v: Any, height: Any) -> None:
 
 
 @kernel
-def next_held(queues: Any, buckets: Any, thread: Any) -> Any:
+def next_owned(queues: Any, buckets: Any, thread: Any) -> Any:
     """Take the vertex that the thread discharges next from those that it holds."""
     v = ZERO
     if queues is not None:
@@ -143,12 +143,12 @@ def next_held(queues: Any, buckets: Any, thread: Any) -> Any:
 
 
 @kernel
-def give_held(queues: Any, buckets: Any, thread: Any) -> None:
+def donate_owned(queues: Any, buckets: Any, thread: Any) -> None:
     """Give vertices that the thread holds to one that holds none, if there is one."""
     if queues is not None:
-        in_queues.give(queues, thread)
+        in_queues.donate(queues, thread)
     if buckets is not None:
-        in_buckets.give(buckets, thread)
+        in_buckets.donate(buckets, thread)
 
 
 @kernel
@@ -156,9 +156,9 @@ def wait_for_vertices(queues: Any, buckets: Any, thread: Any, over: Any, stop: A
     """Wait until another thread gives vertices; False if none will (parallel/idle.py)."""
     given = False
     if queues is not None:
-        given = wait_for_gift(queues.idle, thread, over, stop)
+        given = wait_for_donation(queues.idle, thread, over, stop)
     if buckets is not None:
-        given = wait_for_gift(buckets.idle, thread, over, stop)
+        given = wait_for_donation(buckets.idle, thread, over, stop)
     return given
 
 
@@ -188,7 +188,7 @@ def work_until_relabel(
     scans = ZERO
     relabels = ZERO
     while relaxed_load(signals, OVER) == ZERO and relaxed_load(stop, ZERO) == 0:
-        if num_held(queues, buckets, thread) == ZERO:
+        if num_owned(queues, buckets, thread) == ZERO:
             if alone:
                 break
             counts[WAITS] += ONE
@@ -198,8 +198,8 @@ def work_until_relabel(
             counts[STEALS] += ONE
             continue
         if not alone:
-            give_held(queues, buckets, thread)
-        v = next_held(queues, buckets, thread)
+            donate_owned(queues, buckets, thread)
+        v = next_owned(queues, buckets, thread)
         h = np.uint64(height[v])
         if h > relaxed_load(signals, TOP):
             relaxed_store(height, v, dead)
@@ -231,7 +231,7 @@ def work_until_relabel(
                         add(alone, net.residual, net.reverse[a], amount)
                         delay(state.delays, thread)
                         if add(alone, net.excess, w, amount) == 0:
-                            hold(queues, buckets, thread, w, height_w)
+                            own(queues, buckets, thread, w, height_w)
                         excess -= amount
                         pushed += amount
                         pushes += ONE
@@ -292,7 +292,7 @@ def start_phase(
     end: Any,
 ) -> None:
     """Reset a thread's share of what a global relabel resets; hold its active vertices, farthest first."""
-    hold_nothing(queues, buckets, thread)
+    disown_all(queues, buckets, thread)
     if thread == ZERO:
         relaxed_store(state.signals, OVER, ZERO)
         relaxed_store(state.signals, TOP, np.uint64(len(state.height)))
@@ -308,7 +308,7 @@ def start_phase(
             add(search.num_threads[0] == ONE, state.population, h, 1)
         if net.excess[v] > 0:
             active += net.excess[v]
-            hold(queues, buckets, thread, v, h)
+            own(queues, buckets, thread, v, h)
     state.active[thread * PADDING] = active
 
 

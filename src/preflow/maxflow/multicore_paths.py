@@ -1,39 +1,71 @@
-"""Highest-label push-relabel on many cores, along paths; who activates a vertex holds it.
+"""Highest-label push-relabel along paths, on many cores: each thread works on the vertices that it owns.
 
-Every thread runs the serial method on the vertices that it holds, highest label first, along paths of up to
-`path_length` arcs (partial augment-relabel, Goldberg 2008). A vertex with excess is held by the thread whose
-push raised its excess from zero, so excess is followed, not handed over, and the order of operations stays
-close to the serial one, where most of the speed comes from. A thread without work is given half of another's
-vertices (Cihan 2010, section 4.7; here of the highest labels). A thread whose vertices all lie below a floor
-asks for higher ones, too, before it goes on: it would work near the sink, change distances there, and the
-next search would have to find everything beyond anew. The floor begins at the highest vertex of a phase, and
-threads that wait in vain lower it.
+The method is preflow's own. It combines partial augment-relabel (Goldberg, "The Partial Augment-Relabel
+Algorithm for the Maximum Flow Problem", ESA 2008) with the ownership of vertices and the donations of work of
+Cihan (2010, sections 4.5 to 4.7) and with the admissible arcs of Hong (2008).
 
-Only its holder pushes from a vertex, relabels it, and lowers its excess. A vertex that can push to the sink
-has height 1: searches give it that, and nobody relabels it before its arc to the sink is saturated. An inner
-vertex of a path has no excess; it is held by one unit that is put there by compare-and-exchange, a mark that
-the holder takes back. If others have added excess meanwhile, the vertex stays with the holder as an active
-one.
+Definitions
+-----------
+- A vertex is *active* if it has excess and its height is at most n. A thread *owns* the active vertices whose
+  excess its own pushes raised from zero. So excess stays with one thread, which keeps the order of operations
+  close to the serial one; most of the speed comes from that order.
+- A residual arc is *admissible* if it leads to any lower vertex. If it leads down by more than one level it
+  is *steep*.
+- A *path* has up to `path_length` admissible arcs and starts at an active vertex. Its inner vertices have no
+  excess. The thread *marks* an inner vertex by one unit of excess, so that no other thread owns it.
+- A *phase* lies between two global relabels. It ends when no thread has work, or after ``relabel_period *
+  (6 n + m)`` units of work, or after less where the last global relabel had few vertices to find and so was
+  cheap.
+- A *gap* is a height that no vertex has. Vertices above it probably cannot reach the sink.
+- The *minimum working level* of a phase is the height below which a thread waits for higher vertices of other
+  threads before it works on its own.
 
-Labels are therefore not valid at every moment: w may be relabelled past v just before v's push opens (w, v),
-and then (w, v) is steep. Any residual arc to a lower vertex counts as admissible, as in Hong's lock-free
-method (2008), and a relabel may lower a label, so that steep arcs are used or mended; a global relabel,
-which all threads do together while nothing moves, makes labels exact. A phase between two of them ends when
-all threads are idle, or after ``relabel_period * (6 n + m)`` work, less where the last one was cheaper than
-that, as it had few vertices to find.
+Invariants
+----------
+- Only its owner pushes from a vertex, relabels it and lowers its excess. All other accesses to excess,
+  heights and residual capacities add atomically or only read.
+- A push credits the receiver before it debits the sender: no excess is ever missing.
+- A vertex with residual capacity to the sink has height 1. A search gives it that height, and its owner
+  relabels it only when the capacity is used up.
+- A mark is taken back when the path is abandoned or used. If others added excess meanwhile, the vertex
+  becomes active and the thread owns it.
+- Heights are not valid at every moment: w may be relabelled past v just before v's push opens the arc (w, v).
+  That arc is then steep. It is admissible, and a relabel may lower a height, so that steep arcs are used or
+  mended. Heights are exact after a global relabel, which all threads do together while nothing moves.
+- All heights below ``exact_below`` are exact distances: no arc below was saturated since the last search
+  and no vertex was relabelled.
+- The counts of all threads add up to the number of vertices of a height.
 
-A global relabel starts above the heights that are still exact and ends a quarter farther than the last vertex
-with excess; what lies beyond keeps its labels, which are lower bounds. In networks with long distances most
-levels lie there. Only a search to the end may end the solve, when it finds no excess that can reach the sink;
-one is made when all excess left lies above a gap.
+The whole
+---------
+::
 
-Where levels are narrow, few vertices are active at a time: such networks are left to the serial method.
+    if no level near the sink is wide: let serial-hi-pr solve it
+    repeat:                                                          first_stage
+        all threads search exact heights above exact_below,
+            a quarter farther than the last vertex with excess
+        each thread counts its vertices by height and lists          start_phase
+            the active ones
+        if the search went to its end and found no excess: stop
+        each thread, until the phase is over:                        run_phase
+            level = its highest active vertex, below all gaps
+            if it has none, or level < minimum working level:        wait_for_higher
+                wait for a donation or for a lower minimum level
+            if another thread waits: donate vertices to it           donate_highest
+            extend a path from the vertex:
+                admissible arc to a vertex without excess: mark it and go on
+                admissible arc, path as long as it may be: push      push_along_path
+                none: relabel, take the mark back, retreat           change_level
 
-Gaps: each thread counts how many vertices it has moved to and from every height; the counts of all threads
-add up to the vertices of a height. A thread adds them up when it has moved away its share of what was there
-the last time, and every time where few are left. So a gap may be found late, or be one for a moment only:
-that costs time, no correctness. What stands above an empty height likely cannot reach the sink; since labels
-may be invalid for a moment, it is not declared dead but left alone until the next global relabel.
+A search need not go to the end. It starts above the heights that are still exact, and vertices beyond its
+end keep their heights, which are lower bounds. In networks with long distances most levels lie there. Only
+a search to the end may end the solve; one is made when all excess that is left lies above a gap.
+
+A thread may find a gap late, since it adds up the counts of a height only after it has moved its share of
+the vertices away, or see one that is there for a moment only. That costs time, but no correctness: what
+lies above a gap is not declared dead but left alone until the next global relabel.
+
+Where levels are narrow, few vertices are active at a time, so such networks are left to the serial method.
 """
 
 from __future__ import annotations
@@ -59,18 +91,18 @@ from ..kernels.atomics import (
 from ..kernels.clock import now
 from ..kernels.kernel import kernel
 from ..kernels.relabel import RELABEL_WORK
-from ..parallel.barrier import rest, wait
+from ..parallel.barrier import back_off, wait
 from ..parallel.delays import delay
 from ..parallel.idle import (
     EMPTY,
-    HOLDING,
+    NOT_EMPTY,
     Idle,
     all_empty,
+    announce_donation,
     become_idle,
     claim,
     claim_idle,
-    say_given,
-    was_given,
+    has_donation,
 )
 from ..parallel.queues import Queues, append, clear, make_queues, pop, size
 from ..parallel.search import (
@@ -93,18 +125,19 @@ from .relabel_rule import check_relabel_rule, relabel_limits
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
 TWO = np.uint64(2)
-#: Vertices that are given at once, at most.
-GIFT = 16
-#: A thread that waits lowers the floor after so many nanoseconds, by one and by this share of it.
-FLOOR_WAIT, FLOOR_STEP = np.uint64(2000), np.uint64(64)
+#: Vertices that a thread donates at once, at most.
+MOST_DONATED = 16
+#: A waiting thread lowers the minimum working level every LOWER_AFTER nanoseconds, by one and by one
+#: LOWER_BY-th of it.
+LOWER_AFTER, LOWER_BY = np.uint64(2000), np.uint64(64)
 #: Positions in State.shared.
-WORK, GAP, STOPPING, FLOOR = (np.uint64(k) * PADDING for k in range(4))
-#: Work that a thread keeps to itself before it adds it to the common count.
+WORK, GAP, STOPPING, MIN_LEVEL = (np.uint64(k) * PADDING for k in range(4))
+#: Work that a thread counts for itself before it adds it to the common count.
 WORK_QUANTUM = np.uint64(4096)
-#: A global relabel that finds this share of the vertices counts as a whole one, one that finds fewer in
-#: proportion, but as this share of a whole one at least.
+#: The work before the next global relabel grows with the share of the vertices that the last one found: from
+#: WHOLE of them on it is the full limit, and it is at least LEAST of the limit.
 WHOLE, LEAST = 0.5, 0.3
-#: The share of all vertices among which a level must be wide.
+#: A wide level must lie among this share of the vertices, those nearest to the sink.
 PROBED = 1 / 16
 
 
@@ -115,12 +148,12 @@ class PathsOptions:
     Attributes
     ----------
     relabel_period : float
-        A global relabel is due after ``relabel_period * (6 n + m)`` units of work, or as little as three
-        tenths of that where the last one found less than half of the vertices.
+        A global relabel is due after ``relabel_period * (6 n + m)`` units of work, or after as little as
+        three tenths of that if the last one found less than half of the vertices.
     path_length : int
-        Number of arcs, at most, over which excess is pushed at once.
+        Greatest number of arcs over which excess is pushed at once.
     narrow : int
-        Where no level near the sink has as many vertices, `serial-hi-pr` solves it; 0 for never.
+        If no level near the sink has this many vertices, `serial-hi-pr` solves the network; 0 never lets it.
     """
 
     relabel_period: float = 1.0
@@ -134,33 +167,35 @@ class PathsOptions:
 
 
 class State(NamedTuple):
-    """What the threads share beside the residual network and their team.
+    """What the threads share beside the residual network, the search and the donations.
 
     Attributes
     ----------
     height, current : ndarray, shape (n,)
         Distance labels and current arcs.
     active_first : ndarray, shape (threads, n + 2)
-        For each thread the top of its stack of active vertices of a height; n where empty.
+        The first active vertex of each thread and height; n where there is none.
     active_next : ndarray, shape (n,)
+        The next active vertex in the same list.
     population : ndarray of int64, shape (threads * (n + 2),)
-        How many vertices each thread has counted at a height, less those it has moved away from there.
-    spare : ndarray of int64, shape (threads, n + 2)
-        How many vertices a thread may move away from a height before the counts are added up.
-    scarce : ndarray of uint32, shape (n + 2,)
-        Whether the counts of a height are added up every time.
+        Vertices that each thread has moved to a height, less those it has moved away from it.
+    until_recount : ndarray of int64, shape (threads, n + 2)
+        How many vertices a thread may move away from a height before it adds up the counts of all threads.
+    is_scarce : ndarray of uint32, shape (n + 2,)
+        Whether so few vertices have a height that every move away from it adds up the counts.
     path : ndarray, shape (threads, at least path_length)
+        The vertices of each thread's path.
     active : ndarray of float64, shape (threads * PADDING,)
         Excess that each thread found on active vertices after the last global relabel.
     highest : ndarray of uint64, shape (threads * PADDING,)
-        The greatest height of an active vertex that each thread held then.
+        The greatest height of an active vertex that each thread owned then.
     searched : ndarray of uint64, shape (threads * PADDING,)
-        How many vertices of each thread it found anew.
+        How many vertices each thread found in the last global relabel.
     exact_below : ndarray of uint64, shape (threads * PADDING,)
-        The least height, of the last global relabel, at which a thread has since changed a distance.
+        The least height at which each thread has changed a distance since the last global relabel.
     shared : ndarray of int64
         WORK since the last global relabel; GAP: the lowest height found empty; STOPPING: the solve ends;
-        FLOOR: the height below which vertices wait while there are higher ones.
+        MIN_LEVEL: the minimum working level.
     over : ndarray of int64
         Whether the phase is over.
     delays : ndarray of uint64, or None
@@ -172,8 +207,8 @@ class State(NamedTuple):
     active_first: NDArray[Any]
     active_next: NDArray[Any]
     population: NDArray[Any]
-    spare: NDArray[Any]
-    scarce: NDArray[Any]
+    until_recount: NDArray[Any]
+    is_scarce: NDArray[Any]
     path: NDArray[Any]
     active: NDArray[Any]
     highest: NDArray[Any]
@@ -184,59 +219,61 @@ class State(NamedTuple):
     delays: Any = None
 
 
-class Stacks(NamedTuple):
-    """Where a thread's stacks of active vertices stand.
+class ActiveLists(NamedTuple):
+    """Which of a thread's lists of active vertices, one for each height, are in use.
 
     Attributes
     ----------
-    opened : the greatest height whose stack is valid
-    held : the number of vertices on the stacks
-    top : the greatest height whose stack may hold a vertex
+    opened : the greatest height whose list is initialised
+    count : the number of vertices in all lists
+    top : the greatest height whose list may have a vertex
     """
 
     opened: Any
-    held: Any
+    count: Any
     top: Any
 
 
 @kernel
-def put_on_stack(state: State, thread: Any, v: Any, h: Any, stacks: Stacks) -> Stacks:
-    """Put a vertex that the thread holds, of height `h`, on its stack."""
+def list_active(state: State, thread: Any, v: Any, h: Any, lists: ActiveLists) -> ActiveLists:
+    """Add an active vertex of height `h`, which the thread owns, to its list."""
     first = state.active_first
-    opened = stacks.opened
+    opened = lists.opened
     while opened < h:
         opened += ONE
         first[thread, opened] = len(state.height)
     state.active_next[v] = first[thread, h]
     first[thread, h] = v
-    return Stacks(opened, stacks.held + ONE, max(stacks.top, h))
+    return ActiveLists(opened, lists.count + ONE, max(lists.top, h))
 
 
 @kernel
-def release(net: ResidualArrays, state: State, thread: Any, v: Any, amount: Any, stacks: Stacks) -> Stacks:
-    """Add to the excess of a vertex that the thread holds; keep it on a stack if it then has any."""
+def release(
+    net: ResidualArrays, state: State, thread: Any, v: Any, amount: Any, lists: ActiveLists
+) -> ActiveLists:
+    """Add `amount` to the excess of a vertex that the thread owns; list the vertex if it then has excess."""
     delay(state.delays, thread)
     if fetch_add(net.excess, v, amount) + amount > 0:
         h = np.uint64(state.height[v])
         if h <= np.uint64(len(state.height)):
-            return put_on_stack(state, thread, v, h, stacks)
-    return stacks
+            return list_active(state, thread, v, h, lists)
+    return lists
 
 
 @kernel
 def change_level(state: State, thread: Any, num_threads: Any, previous: Any, h: Any) -> None:
-    """Count a vertex at its new height; where it was the last one of the previous, lower the gap to there."""
+    """Count a vertex at its new height `h`; note a gap if it was the last one of its previous height."""
     n = np.uint64(len(state.height))
     stride = n + TWO
     row = thread * stride
     if h <= n:
         relaxed_store(state.population, row + h, state.population[row + h] + 1)
     relaxed_store(state.population, row + previous, state.population[row + previous] - 1)
-    state.spare[thread, previous] -= 1
+    state.until_recount[thread, previous] -= 1
     if previous >= np.uint64(relaxed_load(state.shared, GAP)):
         return
-    scarce = relaxed_load(state.scarce, previous) != 0
-    if scarce or state.spare[thread, previous] <= 0:
+    is_scarce = relaxed_load(state.is_scarce, previous) != 0
+    if is_scarce or state.until_recount[thread, previous] <= 0:
         left = np.int64(0)
         place = previous
         for _ in range(num_threads):
@@ -245,28 +282,29 @@ def change_level(state: State, thread: Any, num_threads: Any, previous: Any, h: 
         if left <= 0:
             fetch_min(state.shared, GAP, previous)
         few = left <= np.int64(num_threads)
-        if scarce != few:
-            relaxed_store(state.scarce, previous, few)
-        state.spare[thread, previous] = left // np.int64(num_threads)
+        if is_scarce != few:
+            relaxed_store(state.is_scarce, previous, few)
+        state.until_recount[thread, previous] = left // np.int64(num_threads)
 
 
 @kernel
-def give_highest(state: State, queues: Queues, thread: Any, level: Any, stacks: Stacks) -> Stacks:
-    """Hand active vertices to an idle thread: keep as many of the highest, up to half, and give what follows.
+def donate_highest(state: State, queues: Queues, thread: Any, level: Any, lists: ActiveLists) -> ActiveLists:
+    """Donate active vertices to a waiting thread.
 
-    Neighbours on a stack are often neighbours in the network, so they stay together. What is below the floor
-    is not given.
+    The thread keeps as many of its highest vertices as it donates, and donates those that follow, at most
+    half of all. Neighbours in a list are often neighbours in the network, so they stay together. Vertices
+    below the minimum working level are not donated.
     """
     n = np.uint64(len(state.height))
-    floor = max(np.uint64(relaxed_load(state.shared, FLOOR)), ONE)
+    min_level = max(np.uint64(relaxed_load(state.shared, MIN_LEVEL)), ONE)
     other = thread
-    most = min(stacks.held // TWO, np.uint64(GIFT))
-    given = ZERO
+    most = min(lists.count // TWO, np.uint64(MOST_DONATED))
+    donated = ZERO
     seen = ZERO
-    while level >= floor and given < most:
+    while level >= min_level and donated < most:
         v = np.uint64(state.active_first[thread, level])
         kept = n
-        while v != n and given < most:
+        while v != n and donated < most:
             following = np.uint64(state.active_next[v])
             if seen < most:
                 kept = v
@@ -274,9 +312,9 @@ def give_highest(state: State, queues: Queues, thread: Any, level: Any, stacks: 
                 if other == thread:
                     other = claim_idle(queues.idle, thread)
                     if other == thread:
-                        return stacks
+                        return lists
                 append(queues, other, v)
-                given += ONE
+                donated += ONE
                 if kept == n:
                     state.active_first[thread, level] = following
                 else:
@@ -285,45 +323,45 @@ def give_highest(state: State, queues: Queues, thread: Any, level: Any, stacks: 
             v = following
         level -= ONE
     if other != thread:
-        say_given(queues.idle, other)
-    return Stacks(stacks.opened, stacks.held - given, stacks.top)
+        announce_donation(queues.idle, other)
+    return ActiveLists(lists.opened, lists.count - donated, lists.top)
 
 
 @kernel
 def wait_for_higher(state: State, idle: Idle, thread: Any, level: Any, stop: Any) -> bool:
-    """Wait for a gift, or until the floor comes down to `level`.
+    """Wait for a donation, or until the minimum working level falls to `level`.
 
-    That is the height of the thread's highest vertex; 0 where it has none.
+    `level` is the height of the thread's highest active vertex, 0 if it has none.
 
     Returns
     -------
     goes_on : bool
-        False if no thread has anything left, or the phase is over or stopped.
+        False if no thread has work left, or the phase is over, or the solve is to stop.
     """
-    become_idle(idle, thread, EMPTY if level == ZERO else HOLDING)
+    become_idle(idle, thread, EMPTY if level == ZERO else NOT_EMPTY)
     looks = 0
-    until = now() + FLOOR_WAIT
-    while not was_given(idle, thread):
+    until = now() + LOWER_AFTER
+    while not has_donation(idle, thread):
         if all_empty(idle) or relaxed_load(state.over, ZERO) != 0 or relaxed_load(stop, ZERO) != 0:
             return False
-        floor = np.uint64(relaxed_load(state.shared, FLOOR))
-        if level > ZERO and level >= floor:
+        min_level = np.uint64(relaxed_load(state.shared, MIN_LEVEL))
+        if level > ZERO and level >= min_level:
             if claim(idle, thread):
                 return True
-        elif floor > ONE and (looks >= idle.patience[0] or now() >= until):
-            fetch_min(state.shared, FLOOR, max(level, floor - floor // FLOOR_STEP - ONE, ONE))
-            until = now() + FLOOR_WAIT
-        looks = rest(looks, idle.patience[0])
+        elif min_level > ONE and (looks >= idle.patience[0] or now() >= until):
+            fetch_min(state.shared, MIN_LEVEL, max(level, min_level - min_level // LOWER_BY - ONE, ONE))
+            until = now() + LOWER_AFTER
+        looks = back_off(looks, idle.patience[0])
     return True
 
 
 @kernel
-def take_gift(state: State, queues: Queues, thread: Any, stacks: Stacks) -> Stacks:
-    """Put what was given to the thread on its stacks."""
+def take_donation(state: State, queues: Queues, thread: Any, lists: ActiveLists) -> ActiveLists:
+    """List the vertices that another thread has donated."""
     while size(queues, thread) > ZERO:
         v = pop(queues, thread)
-        stacks = put_on_stack(state, thread, v, np.uint64(relaxed_load(state.height, v)), stacks)
-    return stacks
+        lists = list_active(state, thread, v, np.uint64(relaxed_load(state.height, v)), lists)
+    return lists
 
 
 @kernel
@@ -334,15 +372,18 @@ def push_along_path(
     depth: Any,
     carried: Any,
     exact_below: Any,
-    stacks: Stacks,
-) -> tuple[Any, Any, Stacks]:
-    """Push as much of what is carried as each arc on its way along the thread's path takes.
+    lists: ActiveLists,
+) -> tuple[Any, Any, ActiveLists]:
+    """Push excess along the thread's path; each arc takes what its capacity allows.
 
-    The inner vertices of the path are released. Nobody else changes an arc between two vertices of it.
+    The marks of the inner vertices are taken back. No other thread changes an arc between two vertices of the
+    path.
 
     Returns
     -------
-    what the first vertex sent, the height below which all heights stay exact, and where the stacks stand
+    sent : what the first vertex sent
+    exact_below : the height below which all heights stay exact
+    lists : the thread's lists of active vertices
     """
     sent = carried
     i = ZERO
@@ -372,7 +413,7 @@ def push_along_path(
         if i == ZERO:
             sent = amount
         else:
-            stacks = release(net, state, thread, v, carried - amount - 1, stacks)
+            lists = release(net, state, thread, v, carried - amount - 1, lists)
         carried = amount
         if to_sink:
             break
@@ -382,15 +423,15 @@ def push_along_path(
             if fetch_add(net.excess, w, carried) == 0:
                 h = np.uint64(relaxed_load(state.height, w))
                 if h <= np.uint64(len(state.height)):
-                    stacks = put_on_stack(state, thread, w, h, stacks)
+                    lists = list_active(state, thread, w, h, lists)
             break
         i += ONE
-    return sent, exact_below, stacks
+    return sent, exact_below, lists
 
 
 @kernel
 def prefetch_vertex(net: ResidualArrays, state: State, v: Any) -> None:
-    """Ask for what the discharge of a vertex reads first; `v` may be n."""
+    """Prefetch what the discharge of a vertex reads first; `v` may be n."""
     if v < np.uint64(len(state.height)):
         a = np.uint64(net.first_out[v])
         prefetch(state.active_next, v)
@@ -403,7 +444,7 @@ def prefetch_vertex(net: ResidualArrays, state: State, v: Any) -> None:
 
 @kernel
 def prefetch_end(net: ResidualArrays, state: State, a: Any) -> None:
-    """Ask for what a path that goes on over an arc reads of its end, before it waits for the mark there."""
+    """Prefetch what a path that goes on over arc `a` reads of its end."""
     w = np.uint64(net.head[a])
     b = np.uint64(net.reverse[a])
     prefetch_to_write(net.excess, w)
@@ -424,13 +465,13 @@ def run_phase(
     work_limit: Any,
     stop: Any,
     counts: Any,
-    stacks: Stacks,
-    touched: Any,
-    floor: Any,
+    lists: ActiveLists,
+    greatest_seen: Any,
+    min_level: Any,
 ) -> Any:
-    """Discharge what the thread holds until the phase is over; return the greatest height seen.
+    """Discharge the thread's active vertices until the phase is over; return the greatest height seen.
 
-    All threads begin with the same `floor`.
+    All threads begin with the same `min_level`.
     """
     num_threads = search.num_threads[0]
     n = np.uint64(len(net.excess))
@@ -441,19 +482,22 @@ def run_phase(
     scans = ZERO
     work = ZERO
     exact_below = dead
-    relaxed_store(shared, FLOOR, floor)
+    relaxed_store(shared, MIN_LEVEL, min_level)
     while relaxed_load(over, 0) == 0:
-        level = min(stacks.top, np.uint64(relaxed_load(shared, GAP)))
+        # Find the highest level with an active vertex, below all gaps.
+        level = min(lists.top, np.uint64(relaxed_load(shared, GAP)))
         while level > ZERO and np.uint64(state.active_first[thread, level]) == n:
             level -= ONE
+        # Report work; the thread that reaches the limit ends the phase.
         if work >= WORK_QUANTUM or level == ZERO:
             total = np.uint64(fetch_add(shared, WORK, work)) + work
             work = ZERO
             if total >= work_limit or relaxed_load(stop, 0) != 0:
                 relaxed_store(over, 0, 1)
-        if level == ZERO or level < np.uint64(relaxed_load(shared, FLOOR)):
+        # Without work above the minimum working level, wait for a donation or for a lower level.
+        if level == ZERO or level < np.uint64(relaxed_load(shared, MIN_LEVEL)):
             if level == ZERO:
-                stacks = Stacks(stacks.opened, ZERO, ZERO)
+                lists = ActiveLists(lists.opened, ZERO, ZERO)
             counts[WAITS] += ONE
             delay(state.delays, thread)
             if not wait_for_higher(state, queues.idle, thread, level, stop):
@@ -461,17 +505,20 @@ def run_phase(
                 break
             if size(queues, thread) > ZERO:
                 counts[STEALS] += ONE
-            stacks = take_gift(state, queues, thread, stacks)
+            lists = take_donation(state, queues, thread, lists)
             continue
-        if stacks.held >= TWO and relaxed_load(queues.idle.num_idle, ZERO) > 0:
-            stacks = give_highest(state, queues, thread, level, stacks)
+        # Donate work if a thread waits.
+        if lists.count >= TWO and relaxed_load(queues.idle.num_idle, ZERO) > 0:
+            lists = donate_highest(state, queues, thread, level, lists)
+        # Take the vertex. Others may add to its excess meanwhile; that stays for a later discharge.
         active = np.uint64(state.active_first[thread, level])
         state.active_first[thread, level] = state.active_next[active]
-        stacks = Stacks(stacks.opened, stacks.held - ONE, level)
+        lists = ActiveLists(lists.opened, lists.count - ONE, level)
         prefetch_vertex(net, state, np.uint64(state.active_first[thread, level]))
         available = load(net.excess, active)
         delay(state.delays, thread)
         sent = np.int64(0)
+        # Discharge it: v is the end of the path, `depth` the number of arcs before it.
         path[thread, ZERO] = active
         depth = ZERO
         v = active
@@ -484,6 +531,7 @@ def run_phase(
             begin = a
             admissible = h == ONE and net.sink_residual[v] > 0
             extends = False
+            # Look for an admissible arc; mark its end if the path may go on there.
             if not admissible:
                 while a < last:
                     if relaxed_load(net.residual, a) > 0:
@@ -500,15 +548,17 @@ def run_phase(
                             break
                     a += ONE
                 scans += a - begin
+            # Extend the path.
             if extends:
                 v = w
                 h = np.uint64(relaxed_load(height, v))
                 depth += ONE
                 path[thread, depth] = v
                 continue
+            # Push along the path, then start again from the active vertex with the excess that is left.
             if admissible:
-                amount, exact_below, stacks = push_along_path(
-                    net, state, thread, depth, available - sent, exact_below, stacks
+                amount, exact_below, lists = push_along_path(
+                    net, state, thread, depth, available - sent, exact_below, lists
                 )
                 sent += amount
                 pushes += depth + ONE
@@ -518,7 +568,7 @@ def run_phase(
                 v = active
                 h = highest
                 continue
-            # As lowest_neighbour_now does; calling that, with all arrays, costs one thread 5 to 9 %.
+            # Relabel v. This is lowest_neighbour_now written out: the call costs one thread 5 to 9 %.
             low = n
             arc = last
             a = first
@@ -539,32 +589,34 @@ def run_phase(
             relaxed_store(height, v, h)
             current[v] = arc
             change_level(state, thread, num_threads, previous, h)
-            touched = max(touched, previous)
+            greatest_seen = max(greatest_seen, previous)
             if h <= n:
-                touched = max(touched, h)
+                greatest_seen = max(greatest_seen, h)
+            # The active vertex goes on while it can reach the sink; an inner vertex leaves the path.
             if depth == ZERO:
                 highest = h
                 if h == dead or h > np.uint64(relaxed_load(shared, GAP)):
                     break
             else:
-                stacks = release(net, state, thread, v, np.int64(-1), stacks)
+                lists = release(net, state, thread, v, np.int64(-1), lists)
                 depth -= ONE
                 v = np.uint64(path[thread, depth])
                 h = np.uint64(height[v])
             if work >= WORK_QUANTUM and (relaxed_load(over, 0) != 0 or relaxed_load(stop, 0) != 0):
                 break
+        # Abandon what is left of the path and debit the active vertex.
         while depth > ZERO:
-            stacks = release(net, state, thread, np.uint64(path[thread, depth]), np.int64(-1), stacks)
+            lists = release(net, state, thread, np.uint64(path[thread, depth]), np.int64(-1), lists)
             depth -= ONE
         if highest == dead:
             fetch_add(net.excess, active, -sent)
         else:
-            stacks = release(net, state, thread, active, -sent, stacks)
+            lists = release(net, state, thread, active, -sent, lists)
     counts[PUSHES] += pushes
     counts[RELABELS] += relabels
     counts[ARC_SCANS] += scans
     state.exact_below[thread * PADDING] = exact_below
-    return touched
+    return greatest_seen
 
 
 @kernel
@@ -576,15 +628,16 @@ def start_phase(
     thread: Any,
     ceiling: Any,
     trusted: Any,
-    touched: Any,
-) -> tuple[Stacks, Any]:
-    """Reset a thread's share of what a global relabel resets, and give it its share of the active vertices.
+    greatest_seen: Any,
+) -> tuple[ActiveLists, Any]:
+    """Reset a thread's share of the state after a global relabel and list its share of the active vertices.
 
-    Its vertices come in the order of their numbers, as they lie in memory.
+    Vertices are listed in the order of their numbers, which is their order in memory.
 
     Returns
     -------
-    where the stacks stand, and the greatest height seen
+    lists : the thread's lists of active vertices
+    greatest_seen : the greatest height of its vertices
     """
     clear(queues, thread)
     n = np.uint64(len(net.excess))
@@ -594,13 +647,13 @@ def start_phase(
         relaxed_store(state.over, 0, 0)
     row = thread * (n + TWO)
     h = ZERO
-    while h <= touched:
+    while h <= greatest_seen:
         state.population[row + h] = 0
-        state.spare[thread, h] = 0
-        relaxed_store(state.scarce, h, 0)
+        state.until_recount[thread, h] = 0
+        relaxed_store(state.is_scarce, h, 0)
         h += ONE
-    touched = ZERO
-    stacks = Stacks(ZERO, ZERO, ZERO)
+    greatest_seen = ZERO
+    lists = ActiveLists(ZERO, ZERO, ZERO)
     active = 0.0
     block = first_own(search, thread)
     while block < n:
@@ -618,20 +671,20 @@ def start_phase(
                 state.height[v] = h
             if h <= n:
                 state.population[row + h] += 1
-                touched = max(touched, h)
+                greatest_seen = max(greatest_seen, h)
                 if reached and net.excess[v] > 0:
                     active += net.excess[v]
-                    stacks = put_on_stack(state, thread, v, h, stacks)
+                    lists = list_active(state, thread, v, h, lists)
             v += ONE
         block = next_block(search, block)
     state.active[thread * PADDING] = active
-    state.highest[thread * PADDING] = stacks.top
-    return stacks, touched
+    state.highest[thread * PADDING] = lists.top
+    return lists, greatest_seen
 
 
 @kernel
 def work_until_search(work_limit: Any, found: Any, num_vertices: Any) -> Any:
-    """Return how much work, at least one unit, goes before a search after one that found so many vertices."""
+    """Return the work until the next search, given how many vertices the last one found; at least 1."""
     share = np.float64(found) / (WHOLE * np.float64(num_vertices))
     return np.uint64(max(1.0, np.float64(work_limit) * min(max(share, LEAST), 1.0)))
 
@@ -649,16 +702,17 @@ def first_stage(
     counts: Any,
     progress: Any,
 ) -> None:
-    """Push excess until none can reach the sink; every thread of the team runs this.
+    """Push excess until none can reach the sink; all threads run this together.
 
-    On return the heights are exact, also when `stop` was raised; but not if the barrier broke.
+    On return the heights are exact, also after `stop` was raised, unless the barrier was broken.
     """
     num_threads = search.num_threads[0]
     n = np.uint64(len(net.excess))
-    touched = ZERO
+    greatest_seen = ZERO
     exact_below = ZERO
     trusted = ZERO
     while True:
+        # Global relabel: make heights exact from `exact_below` to `ceiling`.
         started = now()
         begin, end, ceiling, pushes = search_again(
             search, thread, net, state.height, exact_below, trusted, True
@@ -666,34 +720,50 @@ def first_stage(
         counts[PUSHES] += pushes
         own = thread * PADDING
         state.searched[own] = end - begin - search.kept[own]
-        stacks, touched = start_phase(search, net, state, queues, thread, ceiling, trusted, touched)
+        lists, greatest_seen = start_phase(
+            search, net, state, queues, thread, ceiling, trusted, greatest_seen
+        )
         if thread == ZERO:
             counts[RELABEL_NANOSECONDS] += now() - started
             counts[GLOBAL_RELABELS] += ONE
             relaxed_store(state.shared, STOPPING, relaxed_load(stop, 0))
         if not wait(search.barrier, num_threads):
             return
+        # Add up what the threads found; the minimum working level starts at the highest active vertex.
         active = 0.0
-        floor = ZERO
+        min_level = ZERO
         searched = ZERO
         for other in range(num_threads):
             place = np.uint64(other) * PADDING
             active += state.active[place]
             searched += state.searched[place]
             if num_threads > ONE:
-                floor = max(floor, state.highest[place])
+                min_level = max(min_level, state.highest[place])
         if thread == ZERO:
             progress[0] = active
         stopping = relaxed_load(state.shared, STOPPING) != 0
+        # Stop only after a search to the end.
         if ceiling > n and (active == 0.0 or stopping):
             return
         if not stopping:
             limit = work_until_search(work_limit, searched, n)
-            touched = run_phase(
-                search, queues, thread, net, state, longest, limit, stop, counts, stacks, touched, floor
+            greatest_seen = run_phase(
+                search,
+                queues,
+                thread,
+                net,
+                state,
+                longest,
+                limit,
+                stop,
+                counts,
+                lists,
+                greatest_seen,
+                min_level,
             )
         if not wait(search.barrier, num_threads):
             return
+        # The next search starts above the heights that no thread has changed.
         exact_below = ceiling
         for other in range(num_threads):
             exact_below = min(exact_below, state.exact_below[np.uint64(other) * PADDING])
@@ -721,15 +791,15 @@ def solve(net: ResidualArrays, options: PathsOptions, control: Control) -> NDArr
         control.remarks.append("few vertices a level, so serial-hi-pr solved it on one thread")
         return serial_highest_label.solve(net, serial_highest_label.HighestLabelOptions(), control)
     _, work_limit = relabel_limits("work", options.relabel_period, n, m)
-    queues = make_queues(threads, threads * GIFT, dtype)
+    queues = make_queues(threads, threads * MOST_DONATED, dtype)
     state = State(
         height=height,
         current=np.empty(n, dtype=dtype),
         active_first=np.empty((threads, n + 2), dtype=dtype),
         active_next=np.empty(n, dtype=dtype),
         population=np.zeros(threads * (n + 2), dtype=np.int64),
-        spare=np.zeros((threads, n + 2), dtype=np.int64),
-        scarce=np.zeros(n + 2, dtype=np.uint32),
+        until_recount=np.zeros((threads, n + 2), dtype=np.int64),
+        is_scarce=np.zeros(n + 2, dtype=np.uint32),
         path=np.empty((threads, max(options.path_length, 2 * int(PADDING))), dtype=dtype),
         active=np.zeros(threads * PADDING, dtype=np.float64),
         highest=np.zeros(threads * PADDING, dtype=np.uint64),

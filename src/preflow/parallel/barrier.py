@@ -1,10 +1,15 @@
-"""A barrier for kernels: no thread of a team leaves before the last has come.
+"""A barrier for kernels: no thread leaves before the last one has arrived.
 
-Sense-reversing: the sense is a generation number that the last thread advances, so a fast thread that comes
-again cannot slip through the old one. A thread spins briefly, then offers its core to others: there may be
-fewer cores than threads, or others who want them. How briefly is learnt: where a wait is far from over when
-it takes a nap, somebody else has a core; where it was nearly over, it should have gone on spinning. A broken
-barrier holds nobody: a thread that fails breaks it, and the kernels of the others return.
+The barrier is sense-reversing. Its sense is a generation number that the last thread advances, so a fast
+thread that arrives again cannot slip through the previous generation.
+
+A waiting thread spins first and then sleeps, since there may be fewer cores than threads, or other programs
+that need the core. The barrier adapts how long a thread spins, its *patience*. If a wait went on long after
+the thread fell asleep, another program had a core and spinning was wasted. If the wait was nearly over, the
+thread should have gone on spinning.
+
+A thread that fails breaks the barrier. A broken barrier stops nobody: the kernels of the other threads see
+it and return.
 """
 
 from __future__ import annotations
@@ -20,15 +25,15 @@ from ..kernels.clock import now
 from ..kernels.kernel import kernel, numba_overloads
 from ..solving.dispatch import usable_cpus
 
-#: Looks before a waiting thread offers its core to others, where each thread has one.
+#: Looks before an idle thread sleeps, if every thread has a core; see idle.py.
 SPINS = 2000
-#: The same at a barrier: at least, and at most and at first.
+#: Least and greatest patience, in looks; it starts at the greatest.
 FEWEST_SPINS, MOST_SPINS = 200, 20000
-#: Nanoseconds: shorter naps were a mistake, longer ones were not. A nap takes 50,000 and more; where another
-#: process had the core of a thread, 9 of 10 waits on a busy EPYC went on for 200,000 to 800,000.
-SHORT_NAPS, LONG_NAPS = 120_000, 200_000
-#: Microseconds that a thread sleeps between two looks then; the operating system adds some 50.
-NAP = np.uint32(1)
+#: Nanoseconds. A shorter sleep was a mistake, a longer one was not. A sleep takes at least 50,000. Where
+#: another process had the core of a thread, 9 of 10 waits on a busy EPYC went on for 200,000 to 800,000.
+SHORT_SLEEP, LONG_SLEEP = 120_000, 200_000
+#: Microseconds that a thread sleeps between two looks; the operating system adds some 50.
+SLEEP_MICROSECONDS = np.uint32(1)
 
 ARRIVED = 0
 GENERATION = PADDING
@@ -38,54 +43,54 @@ PATIENCE = BROKEN + 1
 numba_overloads(__name__)
 
 
-def nap() -> None:
-    """Offer this thread's core to others."""
-    time.sleep(float(NAP) * 1e-6)
+def sleep() -> None:
+    """Sleep for a moment, so that another thread can have the core."""
+    time.sleep(float(SLEEP_MICROSECONDS) * 1e-6)
 
 
 def make_barrier(num_threads: int) -> NDArray[np.int64]:
-    """Return a new barrier for so many threads."""
+    """Return a new barrier for `num_threads` threads."""
     barrier = np.zeros(3 * PADDING, dtype=np.int64)
     barrier[PATIENCE] = MOST_SPINS if num_threads <= usable_cpus() else 0
     return barrier
 
 
 @kernel
-def rest(looks: Any, patience: Any) -> Any:
-    """Wait a moment before the next look at what another thread may change; return how many there were.
+def back_off(looks: Any, patience: Any) -> Any:
+    """Wait a moment before the next look at what another thread may change; return the number of looks.
 
-    After `patience` looks the thread offers its core to others each time.
+    The thread spins for the first `patience` looks and sleeps between later ones.
     """
     if looks < patience:
         pause()
         return looks + 1
-    nap()
+    sleep()
     return looks
 
 
 @kernel
-def rest_in_time(looks: Any, patience: Any, naps_from: Any) -> tuple[Any, Any]:
-    """Do what :func:`rest` does, and remember when the first nap began; `naps_from` is 0 before it."""
-    if looks == patience and patience > 0 and naps_from == 0:
-        naps_from = np.int64(now())
-    return rest(looks, patience), naps_from
+def back_off_timed(looks: Any, patience: Any, asleep_since: Any) -> tuple[Any, Any]:
+    """Back off, and return when the first sleep began; `asleep_since` is 0 before it."""
+    if looks == patience and patience > 0 and asleep_since == 0:
+        asleep_since = np.int64(now())
+    return back_off(looks, patience), asleep_since
 
 
 @kernel
-def learn(barrier: Any, patience: Any, napped: Any) -> None:
-    """Set the patience of the next waits after one that went on for `napped` nanoseconds after `patience`."""
-    if napped < SHORT_NAPS:
+def adapt_patience(barrier: Any, patience: Any, slept: Any) -> None:
+    """Set the patience of later waits after a wait that went on for `slept` nanoseconds of sleep."""
+    if slept < SHORT_SLEEP:
         relaxed_store(barrier, PATIENCE, min(2 * patience, MOST_SPINS))
-    elif napped > LONG_NAPS:
+    elif slept > LONG_SLEEP:
         relaxed_store(barrier, PATIENCE, max(patience // 2, FEWEST_SPINS))
 
 
 @kernel
 def wait(barrier: Any, num_threads: Any) -> bool:
-    """Wait for all `num_threads` threads; what they wrote before is seen after. False if broken.
+    """Wait for all `num_threads` threads; return False if the barrier is broken.
 
-    Every thread may read what another wrote before the barrier, and may overwrite after the next one what
-    others read before it.
+    After the barrier every thread sees what all have written before it. After the next barrier a thread may
+    overwrite what others read before that one.
     """
     generation = load(barrier, GENERATION)
     if fetch_add(barrier, ARRIVED, 1) == num_threads - 1:
@@ -94,16 +99,16 @@ def wait(barrier: Any, num_threads: Any) -> bool:
         return bool(load(barrier, BROKEN) == 0)
     patience = relaxed_load(barrier, PATIENCE)
     looks = 0
-    naps_from = np.int64(0)
+    asleep_since = np.int64(0)
     while load(barrier, GENERATION) == generation:
         if relaxed_load(barrier, BROKEN) != 0:
             return False
-        looks, naps_from = rest_in_time(looks, patience, naps_from)
-    if naps_from != 0:
-        learn(barrier, patience, np.int64(now()) - naps_from)
+        looks, asleep_since = back_off_timed(looks, patience, asleep_since)
+    if asleep_since != 0:
+        adapt_patience(barrier, patience, np.int64(now()) - asleep_since)
     return bool(load(barrier, BROKEN) == 0)
 
 
 def break_barrier(barrier: NDArray[np.int64]) -> None:
-    """Let everybody through, now and from now on."""
+    """Let all threads through, now and from now on."""
     barrier[BROKEN] = 1

@@ -1,12 +1,12 @@
-"""Stacks of vertices by height, a set of them a thread: each thread takes the highest vertex it has.
+"""Buckets of vertices by height, a set for each thread: each thread takes the highest vertex that it owns.
 
-After Bader and Sachdeva (2005): highest-label selection by each thread among its own vertices. A vertex is in
-at most one bucket of one thread, so one array links them all. Threads without vertices are given some, see
-idle.py: the highest of the giver's, up to half of all it has.
+After Bader and Sachdeva (2005): each thread selects the highest label among its own vertices. A vertex is
+in at most one bucket of one thread, so one array links all buckets. A thread donates its highest vertices,
+up to half of all it owns, to an idle thread, see idle.py.
 
-Memory: one index a vertex, and all threads together at most ``ROOM`` a vertex for the tops of their stacks.
-With more threads than that, a thread has fewer levels than there may be heights; its last one then holds all
-vertices from there on, and they are taken in last-in-first-out order.
+Memory: one index a vertex for the links, and for the tops of the buckets of all threads together at most
+``ROOM`` indices a vertex. With many threads a thread has fewer levels than there may be heights. Its last
+level then has all vertices from there on, last in, first out.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 
 from ..kernels.atomics import PADDING
 from ..kernels.kernel import kernel
-from .idle import Idle, claim_idle, make_busy, make_idle, say_given
+from .idle import Idle, announce_donation, claim_idle, make_busy, make_idle
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
 TWO = np.uint64(2)
-#: Vertices that are given at once, at most.
-GIFT = np.uint64(64)
-#: Levels of all threads together, times the number of vertices; beside FEW_LEVELS each.
+#: Greatest number of vertices that are donated at once.
+MOST_DONATED = np.uint64(64)
+#: Levels of all threads together, as a multiple of the number of vertices; each thread has FEW_LEVELS more.
 ROOM = 4
 FEW_LEVELS = 64
 
@@ -34,16 +34,16 @@ TOP, SIZE = np.uint64(0), np.uint64(1)
 
 
 class Buckets(NamedTuple):
-    """The buckets of a team.
+    """The buckets of all threads.
 
     Attributes
     ----------
     first : ndarray, shape (threads, levels)
-        The last vertex put on a level of a thread; the number of vertices where it is empty.
+        The vertex put last on each level of a thread; the number of vertices where the level is empty.
     below : ndarray, shape (n,)
-        The vertex that was put on the same level of the same thread before.
+        The vertex put before this one on the same level of the same thread.
     ends : ndarray of uint64, shape (threads, PADDING)
-        A level above which a thread has no vertices, and how many it has.
+        A level above which a thread has no vertices, and how many vertices it has.
     idle : Idle
     """
 
@@ -66,7 +66,7 @@ def make_buckets(num_threads: int, num_vertices: int, dtype: Any) -> Buckets:
 
 @kernel
 def clear(buckets: Buckets, thread: Any) -> None:
-    """Empty a thread's buckets and make the thread busy; all threads do so between two barriers."""
+    """Empty the thread's buckets and mark the thread as busy; all threads do so between two barriers."""
     none = len(buckets.below)
     level = buckets.ends[thread, TOP] + ONE
     while level > ZERO:
@@ -85,7 +85,7 @@ def size(buckets: Buckets, thread: Any) -> Any:
 
 @kernel
 def put(buckets: Buckets, thread: Any, vertex: Any, height: Any) -> None:
-    """Give the thread `vertex`, which no thread has."""
+    """Put `vertex`, which no thread owns, into the buckets of the thread."""
     level = min(height, np.uint64(buckets.first.shape[1]) - ONE)
     buckets.below[vertex] = buckets.first[thread, level]
     buckets.first[thread, level] = vertex
@@ -110,9 +110,9 @@ def take_highest(buckets: Buckets, thread: Any) -> Any:
 
 
 @kernel
-def give(buckets: Buckets, thread: Any) -> None:
-    """Hand the highest vertices to an idle thread, if there is one and the thread has more than one."""
-    count = min(buckets.ends[thread, SIZE] // TWO, GIFT)
+def donate(buckets: Buckets, thread: Any) -> None:
+    """Donate the highest vertices to an idle thread, if there is one and the thread has more than one."""
+    count = min(buckets.ends[thread, SIZE] // TWO, MOST_DONATED)
     if count == ZERO:
         return
     other = claim_idle(buckets.idle, thread)
@@ -122,4 +122,4 @@ def give(buckets: Buckets, thread: Any) -> None:
         vertex = take_highest(buckets, thread)
         put(buckets, other, vertex, buckets.ends[thread, TOP])
         count -= ONE
-    say_given(buckets.idle, other)
+    announce_donation(buckets.idle, other)

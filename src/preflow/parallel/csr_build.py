@@ -1,12 +1,13 @@
-"""Build the residual network's arrays by a team of threads: the same as kernels/csr_build.py does.
+"""Build the residual network's arrays by several threads: the same arrays as kernels/csr_build.py builds.
 
-The input arcs are sorted by the smaller end of their pair, stably. A thread merges the groups of a range of
-smaller ends: the pairs of a group, in order of first appearance, are the last residual arcs of that vertex.
-The first ones are the pairs in which it is the larger end, by smaller end: a second stable sort, of pairs
-by larger end, tells where each comes. No two threads write the same entry, so nothing depends on their
-number.
+1. Sort the input arcs stably by the smaller end of their pair. The arcs with one smaller end are a group.
+2. Each thread merges the arcs of a range of groups into pairs. The pairs of a group, in order of first
+   appearance, are the last residual arcs of its vertex.
+3. The first residual arcs of a vertex are the pairs of which it is the larger end, by smaller end. A second
+   stable sort, of pairs by larger end, gives the place of each.
 
-Beyond the input, sorting takes two indices an arc, four where vertices are many; later steps take less.
+No two threads write the same entry, so the result does not depend on their number. Beyond the input,
+sorting takes two indices an arc, or four if there are many vertices; later steps take less.
 """
 
 from __future__ import annotations
@@ -27,18 +28,19 @@ from .thread_pool import share_of
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
-#: Arcs, at most, of a group whose pairs are looked through; in larger ones they are found by hashing.
+#: In a group of up to this many arcs a pair is found by looking through the group, in a larger one by
+#: hashing.
 SMALL_GROUP = 12
-#: Two to the 64th over the golden ratio: multiplying by it spreads numbers over the upper bits.
+#: 2**64 divided by the golden ratio: multiplying by it spreads numbers over the upper bits.
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 UPPER = np.uint64(32)
-#: Pairs ahead of the one in hand, for which cache lines are asked for.
+#: Distance, in pairs, at which cache lines are prefetched.
 AHEAD = np.uint64(16)
 FORWARD, BACKWARD, BOTH = np.uint8(1), np.uint8(2), np.uint8(3)
 
 
 class Builders(NamedTuple):
-    """What the threads of a team share: a barrier, and scratch for prefix sums."""
+    """The state that the threads share: a barrier, and scratch for prefix sums."""
 
     barrier: NDArray[np.int64]
     sums: NDArray[np.uint64]
@@ -50,7 +52,7 @@ class Tables(NamedTuple):
     Attributes
     ----------
     entries : ndarray
-        Those of thread ``t`` are ``entries[first[t] .. first[t + 1] - 1]``, as many as a power of two.
+        The table of thread ``t`` is ``entries[first[t] .. first[t + 1] - 1]``; its size is a power of two.
     first : ndarray of uint64, shape (threads + 1,)
     """
 
@@ -59,12 +61,12 @@ class Tables(NamedTuple):
 
 
 def make_builders(num_threads: int) -> Builders:
-    """Return the shared state of so many threads."""
+    """Return the shared state of `num_threads` threads."""
     return Builders(make_barrier(num_threads), make_sums(num_threads))
 
 
 def make_tables(largest_groups: Sequence[int], num_inner: int, dtype: Any) -> Tables:
-    """Return empty tables for threads whose largest groups have so many arcs; none where they are small."""
+    """Return an empty table for each thread, given its largest group; no table for a small group."""
     sizes = [
         1 << (2 * min(size, num_inner) - 1).bit_length() if size > SMALL_GROUP else 0
         for size in map(int, largest_groups)
@@ -81,7 +83,7 @@ def size_of(builders: Builders) -> Any:
 
 @kernel
 def range_of(first: Any, thread: Any, num_threads: Any) -> tuple[Any, Any]:
-    """Return the begin and end of a thread's range of groups: those with about its share of the items.
+    """Return the begin and end of a thread's range of groups, which has about its share of the items.
 
     The items of group ``v`` are ``first[v] .. first[v + 1] - 1``.
     """
@@ -214,9 +216,9 @@ def merge_groups_together(
 def find_or_enter(
     entries: Any, table_begin: Any, table_size: Any, larger_end: Any, begin: Any, free: Any, high: Any
 ) -> Any:
-    """Return where a vertex is in ``larger_end[begin .. free - 1]``; if nowhere, enter it for `free`.
+    """Return the position of a vertex in ``larger_end[begin .. free - 1]``; enter a new vertex at `free`.
 
-    An entry of the table is one more than such a position. Those of earlier groups count as empty.
+    An entry of the table is a position plus one. Entries of earlier groups count as empty.
     """
     mask = table_size - ONE
     slot = ((high * GOLDEN) >> UPPER) & mask
@@ -234,7 +236,7 @@ def find_or_enter(
 def gather_pairs(
     builders: Builders, thread: Any, first: Any, sparse: Any, pair_first: Any, larger_end: Any
 ) -> None:
-    """Move the larger ends of all pairs together: those of group ``v`` stand from ``first[v]`` on."""
+    """Move the larger ends of all pairs together: those of group ``v`` start at ``first[v]``."""
     low, last = range_of(pair_first, thread, size_of(builders))
     while low < last:
         k = np.uint64(first[low])
@@ -250,7 +252,7 @@ def gather_pairs(
 def sort_pairs_together(
     builders: Builders, thread: Any, sorting: Sorting, larger_end: Any, back_first: Any, position: Any
 ) -> None:
-    """Sort the pairs by larger end: set where those of each vertex start, and where every pair comes."""
+    """Sort the pairs by larger end: set where those of each vertex start, and the position of every pair."""
     sort_by_key_together(builders.barrier, sorting, thread, larger_end, back_first, position, True)
 
 
@@ -306,7 +308,7 @@ def rank_arcs(
     reverse: Any,
     rank: Any,
 ) -> None:
-    """Give some input arcs their rank among the residual arcs of their tail."""
+    """Give the input arcs ``begin .. end - 1`` their rank among the residual arcs of their tail."""
     n = np.uint64(len(first_out)) - ONE
     for i in range(np.uint64(begin), np.uint64(end)):
         u = np.uint64(arcs.inner[arcs.tail[i]])

@@ -1,12 +1,14 @@
-"""Threads without work, and who gives them some: for containers that one thread owns each.
+"""Idle threads and the donation of work to them, for containers that one thread owns each.
 
-Cihan (2010), section 4.7. A thread whose container is empty raises its idle flag and waits. A thread with
-work looks for such a flag; who lowers it by fetch-and-store is the only one that may fill the idle thread's
-container. So a container always has one writer and needs no lock.
+Cihan (2010), section 4.7. A thread whose container is empty raises its idle flag and waits for a donation.
+A thread with work looks for a raised flag. The thread that lowers the flag, by fetch-and-store, has
+*claimed* the idle thread: only it may fill that thread's container. So a container always has one writer
+and needs no lock.
 
-An idle thread is counted before its flag is up, and uncounted by its giver before that one can be idle
-itself: when all are counted as empty, all containers are empty and stay so. A thread may also wait for better
-items than it holds; it is not counted as empty, and may lower its own flag and go on with what it has.
+An idle thread is counted before it raises its flag. Its donor takes it out of the count before the donor
+itself can be idle. So when all threads are counted as empty, all containers are empty and stay so. A thread
+may also wait for better items than it has (NOT_EMPTY). It is not counted as empty, and may lower its own
+flag and go on with what it has.
 """
 
 from __future__ import annotations
@@ -19,26 +21,26 @@ from numpy.typing import NDArray
 from ..kernels.atomics import PADDING, exchange, fetch_add, load, relaxed_load, relaxed_store, store
 from ..kernels.kernel import kernel
 from ..solving.dispatch import usable_cpus
-from .barrier import SPINS, rest
+from .barrier import SPINS, back_off
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
 
 #: Positions in a thread's row of ``flags``.
-IDLE, GIVEN = np.uint64(0), np.uint64(1)
-#: What an idle flag says of a thread; the last: it waits, but its container is not empty.
-BUSY, EMPTY, HOLDING = 0, 1, 2
+IDLE, DONATED = np.uint64(0), np.uint64(1)
+#: Values of an idle flag. NOT_EMPTY: the thread waits, but its container is not empty.
+BUSY, EMPTY, NOT_EMPTY = 0, 1, 2
 #: Positions in ``num_idle``.
 ALL_IDLE, ALL_EMPTY = np.uint64(0), np.uint64(1)
 
 
 class Idle(NamedTuple):
-    """Which threads of a team have no work.
+    """Which threads wait for work.
 
     Attributes
     ----------
     flags : ndarray of int64, shape (threads * PADDING,)
-        Whether a thread is idle, and whether it was given items since.
+        Whether a thread is idle, and whether it has received a donation since.
     num_idle : ndarray of int64, shape (PADDING,)
         How many threads are idle, and how many of them are empty.
     num_threads : ndarray of uint64, shape (1,)
@@ -53,7 +55,7 @@ class Idle(NamedTuple):
 
 
 def make_idle(num_threads: int) -> Idle:
-    """Return the state of a team in which every thread is busy."""
+    """Return the state in which all `num_threads` threads are busy."""
     return Idle(
         np.zeros(num_threads * PADDING, dtype=np.int64),
         np.zeros(PADDING, dtype=np.int64),
@@ -64,9 +66,9 @@ def make_idle(num_threads: int) -> Idle:
 
 @kernel
 def make_busy(idle: Idle, thread: Any) -> None:
-    """Make the thread busy; all threads do so between two barriers."""
+    """Mark the thread as busy; all threads do so between two barriers."""
     relaxed_store(idle.flags, thread * PADDING + IDLE, 0)
-    relaxed_store(idle.flags, thread * PADDING + GIVEN, 0)
+    relaxed_store(idle.flags, thread * PADDING + DONATED, 0)
     if thread == ZERO:
         relaxed_store(idle.num_idle, ALL_IDLE, 0)
         relaxed_store(idle.num_idle, ALL_EMPTY, 0)
@@ -74,8 +76,8 @@ def make_busy(idle: Idle, thread: Any) -> None:
 
 @kernel
 def become_idle(idle: Idle, thread: Any, kind: Any) -> None:
-    """Raise the thread's flag: it waits for a gift, EMPTY or HOLDING some items."""
-    relaxed_store(idle.flags, thread * PADDING + GIVEN, 0)
+    """Raise the thread's flag: it waits for a donation and is EMPTY or NOT_EMPTY."""
+    relaxed_store(idle.flags, thread * PADDING + DONATED, 0)
     fetch_add(idle.num_idle, ALL_IDLE, 1)
     if kind == EMPTY:
         fetch_add(idle.num_idle, ALL_EMPTY, 1)
@@ -84,7 +86,7 @@ def become_idle(idle: Idle, thread: Any, kind: Any) -> None:
 
 @kernel
 def claim(idle: Idle, thread: Any) -> bool:
-    """Lower the flag of a thread, also of the caller itself; False if somebody else has."""
+    """Lower the flag of a thread, which may be the caller itself; return False if another thread did."""
     kind = exchange(idle.flags, thread * PADDING + IDLE, BUSY)
     if kind == BUSY:
         return False
@@ -96,7 +98,7 @@ def claim(idle: Idle, thread: Any) -> bool:
 
 @kernel
 def claim_idle(idle: Idle, thread: Any) -> Any:
-    """Return an idle thread, to which only the caller may give now; `thread` itself if there is none."""
+    """Claim an idle thread and return its number; return `thread` itself if no thread is idle."""
     if relaxed_load(idle.num_idle, ALL_IDLE) == 0:
         return thread
     num_threads = idle.num_threads[0]
@@ -110,39 +112,39 @@ def claim_idle(idle: Idle, thread: Any) -> Any:
 
 
 @kernel
-def say_given(idle: Idle, other: Any) -> None:
-    """Tell the thread `other`, which the caller has claimed, that its container is filled."""
-    store(idle.flags, other * PADDING + GIVEN, 1)
+def announce_donation(idle: Idle, other: Any) -> None:
+    """Tell thread `other`, which the caller has claimed, that its container is filled."""
+    store(idle.flags, other * PADDING + DONATED, 1)
 
 
 @kernel
-def was_given(idle: Idle, thread: Any) -> bool:
-    """Whether the thread was given items since it became idle."""
-    return bool(load(idle.flags, thread * PADDING + GIVEN) != 0)
+def has_donation(idle: Idle, thread: Any) -> bool:
+    """Return whether the thread has received a donation since it became idle."""
+    return bool(load(idle.flags, thread * PADDING + DONATED) != 0)
 
 
 @kernel
 def all_empty(idle: Idle) -> bool:
-    """Whether no thread has anything left, so that none will be given anything."""
+    """Return whether no thread has anything left, so that no donation will come."""
     return bool(load(idle.num_idle, ALL_EMPTY) == np.int64(idle.num_threads[0]))
 
 
 @kernel
-def wait_for_gift(idle: Idle, thread: Any, over: Any, stop: Any) -> bool:
-    """Wait, with an empty container, until another thread gives items.
+def wait_for_donation(idle: Idle, thread: Any, over: Any, stop: Any) -> bool:
+    """Wait, with an empty container, until another thread donates items.
 
     Returns
     -------
-    given : bool
-        False if all threads are idle, or ``over[0]`` or ``stop[0]`` is not zero. Then a gift may still
-        arrive: nobody uses the containers until they are cleared after the next barrier.
+    donated : bool
+        False if all threads are idle, or ``over[0]`` or ``stop[0]`` is not zero. A donation may still
+        arrive then: the containers must not be used until they are cleared after the next barrier.
     """
     become_idle(idle, thread, EMPTY)
     looks = 0
-    while not was_given(idle, thread):
+    while not has_donation(idle, thread):
         if all_empty(idle):
             return False
         if relaxed_load(over, ZERO) != 0 or relaxed_load(stop, ZERO) != 0:
             return False
-        looks = rest(looks, idle.patience[0])
+        looks = back_off(looks, idle.patience[0])
     return True

@@ -1,13 +1,14 @@
-"""Lists of items, one a thread, to which other threads send items without locks.
+"""Lists of items, one for each thread, with inboxes into which other threads put items without locks.
 
-A thread's own list is first in, first out, and nobody else touches it. What others send is chained in its
-inbox by compare-and-swap, and it takes the whole chain by one exchange: nothing is ever taken out of a chain
-singly, so it does not matter that an item may leave and come back. An item is in one list at a time, which is
-for the callers to see to; so its link is free to use.
+A thread's own list is first in, first out, and only that thread touches it. Items from other threads are
+chained in the thread's inbox by compare-and-swap, and the thread takes the whole chain by one exchange. No
+item is ever taken out of a chain singly, so it does no harm if an item leaves a chain and returns (the ABA
+problem). Callers must see to it that an item is in one list at a time; so its link is free to use.
 
-All is settled when every list and inbox is empty and no thread works on an item. To find that out, each
-thread counts what it handed out, before others can see it, and publishes how much it took each time it has
-nothing left. What was settled is read first: if it is all that had been handed out later, nothing is left.
+All work is settled when every list and inbox is empty and no thread works on an item. To detect this, each
+thread counts the items it hands out, before others can see them, and publishes how many it has taken
+whenever it has nothing left. :func:`all_settled` reads the settled counts first: if they equal the counts
+handed out, which it reads later, nothing is left.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from ..kernels.atomics import (
 )
 from ..kernels.kernel import kernel
 from ..solving.dispatch import usable_cpus
-from .barrier import SPINS, rest
+from .barrier import SPINS, back_off
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -41,19 +42,19 @@ HANDED_OUT, SETTLED = ZERO, ONE
 
 
 class Inboxes(NamedTuple):
-    """The lists of a team; items are numbers from 0 on, and stored plus one, since 0 ends a list.
+    """The lists of all threads. Items are numbers from 0 on, stored plus one, since 0 ends a list.
 
     Attributes
     ----------
     after : ndarray, shape (items,)
-        The item that comes after this one.
+        The item that comes after each item.
     lists : ndarray of uint64, shape (threads * PADDING,)
-        First and last item of each thread's own list, and how much it took: what it had at the start, as one,
-        and each item from its inbox.
+        First and last item of each thread's own list, and how much the thread has taken: one for all it had
+        at the start, and one for each item from its inbox.
     boxes : ndarray of uint64, shape (threads * PADDING,)
-        The item that each thread was sent last.
+        The item that was put into each thread's inbox last.
     tally : ndarray of int64, shape (threads * PADDING,)
-        How much each thread handed out, the start included, and how much it had taken when it last had
+        How much each thread has handed out, including the start, and how much it had taken when it last had
         nothing left.
     patience : ndarray of int64, shape (1,)
         Looks of an idle thread before it sleeps.
@@ -80,7 +81,7 @@ def make_inboxes(num_threads: int, num_items: int, dtype: Any) -> Inboxes:
 
 @kernel
 def clear(inboxes: Inboxes, thread: Any) -> None:
-    """Empty a thread's list and inbox, and begin the count; all threads do so between two barriers."""
+    """Empty the thread's list and inbox and reset its counts; all threads do so between two barriers."""
     row = thread * PADDING
     inboxes.lists[row + FRONT] = ZERO
     inboxes.lists[row + TAKEN] = ONE
@@ -97,7 +98,7 @@ def is_empty(inboxes: Inboxes, thread: Any) -> bool:
 
 @kernel
 def append(inboxes: Inboxes, thread: Any, item: Any) -> None:
-    """Put `item` at the end of the thread's own list."""
+    """Append `item` to the thread's own list."""
     row = thread * PADDING
     if inboxes.lists[row + FRONT] == ZERO:
         inboxes.lists[row + FRONT] = item + ONE
@@ -128,7 +129,7 @@ def send(inboxes: Inboxes, thread: Any, other: Any, item: Any) -> None:
 
 @kernel
 def receive(inboxes: Inboxes, thread: Any) -> None:
-    """Move what is in the thread's inbox to the end of its own list."""
+    """Append the items of the thread's inbox to its own list."""
     row = thread * PADDING
     if relaxed_load(inboxes.boxes, row) == ZERO:
         return
@@ -158,7 +159,7 @@ def all_settled(inboxes: Inboxes, num_threads: Any) -> bool:
 def wait_for_items(inboxes: Inboxes, thread: Any, num_threads: Any, over: Any, stop: Any) -> bool:
     """Wait, with an empty list, until another thread sends items, and receive them.
 
-    Returns False if all is settled, or ``over[0]`` or ``stop[0]`` is not zero.
+    Returns False if all work is settled, or ``over[0]`` or ``stop[0]`` is not zero.
     """
     row = thread * PADDING
     store(inboxes.tally, row + SETTLED, np.int64(inboxes.lists[row + TAKEN]))
@@ -168,6 +169,6 @@ def wait_for_items(inboxes: Inboxes, thread: Any, num_threads: Any, over: Any, s
             return False
         if all_settled(inboxes, num_threads):
             return False
-        looks = rest(looks, inboxes.patience[0])
+        looks = back_off(looks, inboxes.patience[0])
     receive(inboxes, thread)
     return True

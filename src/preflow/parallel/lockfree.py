@@ -1,25 +1,53 @@
-"""Lock-free push-relabel by a team of threads: Hong's algorithm, on any residual network.
+"""Lock-free push-relabel by several threads: Hong's algorithm, on any residual network.
 
-The lowest residual neighbour gets a vertex's excess if it is lower, else the vertex is lifted to just above
-it, without locks, and without barriers between operations.
+multicore-lockfree of max flow and of grid cuts share these kernels. Hong, "A lock-free multi-threaded
+algorithm for the maximum flow problem" (IPDPS 2008); Hong and He, "An asynchronous multithreaded algorithm
+for the maximum network flow problem with nonblocking global relabeling heuristic" (IEEE TPDS 2011).
 
-Why no flow is lost. Only its holder lowers a vertex's excess and the residuals of its arcs, so what it has
-read is still there when it takes it. The fetch-and-add that raises an excess from zero puts the vertex into a
-list, whose thread is its holder; the one that lowers it to zero ends that. So a vertex is in one list or at
-work in one thread. A push credits the receiver before the sender is debited, and each look at a vertex ends
-with a debit of all that was pushed, whether or not a relabel succeeded.
+Definitions
+-----------
+- The *operation*: a vertex with excess pushes to its lowest residual neighbour if that is lower; otherwise
+  the vertex is lifted to just above it. There are no locks, and no barriers between operations.
+- The *owner* of a vertex is the thread whose list has the vertex or that works on it. The fetch-and-add
+  that raises the excess from zero puts the vertex into a list; the one that lowers it to zero ends the
+  ownership.
+- An *epoch* lies between two exact searches, which all threads make while nothing moves.
+- A *concurrent search* is a global relabel by one thread while the others push and relabel.
 
-Labels are hints, which no flow depends on. A receiver that was lifted after the push was prepared gets a
-steep arc; it reads its excess before its arcs, so it sends that back. A concurrent search lifts labels to
-distances in a network that never was, since flow moves behind its back: they may get too high, or dead where
-the sink can be reached. Only an exact search while nothing moves declares vertices dead. It comes when nobody
-has a vertex below the dead label, or a concurrent search meets a dead one. If it finds excess that can reach
-the sink, another epoch begins; after some that brought nothing there one thread works alone, so their number
-is finite.
+Invariants
+----------
+- Only its owner lowers a vertex's excess and the residual capacities of its arcs. So what the owner has
+  read of them is still there when it takes it.
+- A push credits the receiver before it debits the sender, and each discharge ends with a debit of all that
+  was pushed, whether or not a relabel succeeded. So no flow is lost.
+- Labels are hints; no flow depends on them. A receiver that was lifted after the push was prepared gets a
+  steep arc. It reads its excess before its arcs, so it will send the excess back over that arc.
+- A concurrent search lifts labels to distances in a network that never existed, since flow moves behind it.
+  Labels may get too high, or dead where the sink can be reached. Only an exact search declares vertices
+  dead for good.
 
-Threads list active vertices instead of looking at all they own; a vertex goes to its owner, but stays with a
-thread that has nothing else, or a last few would wander among sleeping threads. One scan serves all pushes to
-the lowest level. What is handed out and settled is counted (inboxes.py).
+The whole
+---------
+::
+
+    repeat:                                                          first_stage
+        all threads search exact distances, while nothing moves
+        each thread lists its active vertices                        begin_epoch
+        if no vertex is active: stop
+        each thread, until the epoch is over:                        work_through_epoch
+            receive vertices from other threads, or wait for some
+            discharge one vertex                                     discharge
+            after relabel_period * n relabels of all threads:
+                end the epoch, or search concurrently                search_concurrently
+
+An epoch also ends when no thread has a vertex below the dead label, or when a concurrent search meets a
+dead vertex. If the exact search then finds excess that can reach the sink, another epoch begins. After
+FRUITLESS epochs that brought nothing to the sink one thread works alone, so the number of epochs is finite.
+
+Threads list active vertices instead of looking at all that they own (Hong's threads look at all). An active
+vertex goes to the thread that owns its block, but stays with a thread that has nothing else: otherwise the
+last few vertices would wander among sleeping threads. One scan of the arcs serves all pushes to the lowest
+level. Work that is handed out and settled is counted, see inboxes.py.
 """
 
 from __future__ import annotations
@@ -44,38 +72,40 @@ from .thread_pool import run_solver
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
-#: Blocks of consecutive vertices that a thread owns, at least: few, since neighbours in number tend to be
-#: neighbours in the network (16 took 1.2 to 1.6 times as long on two threads), but active ones may gather.
+#: Least number of blocks of consecutive vertices for each thread. Few is better, since neighbours in number
+#: tend to be neighbours in the network: 16 took 1.2 to 1.6 times as long on two threads. But active
+#: vertices may gather in one block.
 BLOCKS = 2
-#: Relabels that a thread counts for itself before it adds them to the total, at most.
+#: Greatest number of relabels that a thread counts for itself before it adds them to the total.
 UNREPORTED = 64
 #: Epochs in a row that bring nothing to the sink, after which one thread works alone.
 FRUITLESS = 8
-#: Vertices from which a concurrent search goes on between two looks at whether it is still wanted.
+#: Vertices that a concurrent search takes between two checks whether the epoch is over.
 SEARCH_BATCH = np.uint64(256)
-#: Positions in State.signals.
+#: Positions in State.signals: the epoch is over; relabels since the last search; a thread searches
+#: concurrently; the solve ends; the number of threads that own vertices in this epoch.
 OVER, RELABELED, SEARCHING, STOPPING, OWNERS = (np.uint64(k) * PADDING for k in range(5))
-#: Positions in a thread's row of State.found.
+#: Positions in a thread's row of State.found: excess on all its vertices, and on the active ones.
 REMAINING, ACTIVE = ZERO, ONE
-#: Position in a row of State.counts: pushes by discharges that began while another thread searched.
+#: Position in a row of State.counts: pushes of discharges that began while another thread searched.
 CONCURRENT_PUSHES = COUNTER_ROW - 1
 
 
 class State(NamedTuple):
-    """What the threads share beside the residual network.
+    """The state that the threads share beside the residual network.
 
     Attributes
     ----------
     relabel_limit, block_bits : uint64
-        Relabels until a global one; blocks of two to the power of `block_bits` vertices have one owner.
+        Relabels until a global one; blocks of ``2**block_bits`` vertices have one owner.
     height : ndarray, shape (n,)
         Distance labels.
     seen : ndarray of uint8, shape (n,)
-        What a concurrent search has reached; empty if there is none.
+        Whether a concurrent search has reached the vertex; empty if there are no such searches.
     found : ndarray of int64
-        A row a thread: excess on all its vertices, and on the active ones, as the epoch began.
+        REMAINING and ACTIVE excess of each thread at the start of the epoch.
     signals : ndarray of uint64
-        The epoch is over; relabels since the last search; a thread searches; the solve ends; owners now.
+        OVER, RELABELED, SEARCHING, STOPPING and OWNERS.
     delays : ndarray of uint64, or None
         For stress tests, see parallel/delays.py.
     """
@@ -96,13 +126,13 @@ class State(NamedTuple):
 
 @kernel
 def over(state: State) -> bool:
-    """Return whether the epoch is over, or the solve is to stop."""
+    """Return whether the epoch is over or the solve is to stop."""
     return bool(relaxed_load(state.signals, OVER) != ZERO or relaxed_load(state.stop, ZERO) != 0)
 
 
 @kernel
 def activate(state: State, thread: Any, v: Any) -> None:
-    """List `v`, which had no excess before: with its owner, or here if there is nothing else."""
+    """List `v`, which had no excess before: with its owner, or here if this thread has nothing else."""
     delay(state.delays, thread)
     owner = (v >> state.block_bits) % state.signals[OWNERS]
     if owner == thread or inboxes.is_empty(state.lists, thread):
@@ -113,7 +143,7 @@ def activate(state: State, thread: Any, v: Any) -> None:
 
 @kernel
 def discharge(net: Any, state: State, thread: Any, v: Any) -> Any:
-    """Push and relabel until `v` has no excess or is dead, or the epoch is over; return the relabels."""
+    """Push and relabel until `v` has no excess, is dead, or the epoch is over; return the relabels."""
     height = state.height
     n = np.uint64(len(height))
     last = np.uint64(net.first_out[v + ONE])
@@ -122,6 +152,7 @@ def discharge(net: Any, state: State, thread: Any, v: Any) -> Any:
         h = np.uint64(relaxed_load(height, v))
         if h > n:
             break
+        # Read the excess before the arcs: what a later push brings stays for the next round.
         excess = load(net.excess, v)
         delay(state.delays, thread)
         left = excess
@@ -132,12 +163,14 @@ def discharge(net: Any, state: State, thread: Any, v: Any) -> Any:
             left -= amount
             pushes += ONE
         if left > 0:
+            # Find the lowest neighbour; lift the vertex above it unless it is higher already.
             low, a = lowest_neighbour_now(net, height, v, n)
             scans += last - np.uint64(net.first_out[v])
             delay(state.delays, thread)
             if h <= low and compare_exchange(height, v, h, low + ONE):
                 relabels += ONE
                 h = low + ONE
+            # Push to all neighbours on the lowest level.
             while low < h and left > 0 and a < last:
                 capacity = np.int64(relaxed_load(net.residual, a))
                 if capacity > 0:
@@ -152,6 +185,7 @@ def discharge(net: Any, state: State, thread: Any, v: Any) -> Any:
                         left -= amount
                         pushes += ONE
                 a += ONE
+        # Debit everything that was pushed; the vertex is done if nothing is left.
         delay(state.delays, thread)
         if left < excess and fetch_add(net.excess, v, left - excess) == excess - left:
             break
@@ -163,7 +197,7 @@ def discharge(net: Any, state: State, thread: Any, v: Any) -> Any:
 
 @kernel
 def lift(height: Any, v: Any, least: Any) -> Any:
-    """Raise the label of `v` to at least `least`, whoever else raises it; return what it was."""
+    """Raise the label of `v` to at least `least`, while others may raise it too; return the label before."""
     h = np.uint64(relaxed_load(height, v))
     while h < least and not compare_exchange(height, v, h, least):
         h = np.uint64(relaxed_load(height, v))
@@ -172,9 +206,10 @@ def lift(height: Any, v: Any, least: Any) -> Any:
 
 @kernel
 def search_concurrently(net: Any, state: State, thread: Any) -> None:
-    """Lift labels to distances to the sink while others push, until the epoch is over."""
+    """Raise labels to distances to the sink while others push, until the epoch is over."""
     order, seen = state.search.order, state.seen
     n = np.uint64(len(seen))
+    # The first level: vertices with capacity to the sink.
     begin, end, v = ZERO, ZERO, ZERO
     while v < n:
         capacity_to_sink = relaxed_load(net.sink_residual, v)
@@ -183,6 +218,7 @@ def search_concurrently(net: Any, state: State, thread: Any) -> None:
             order[end] = v
             end += ONE
         v += ONE
+    # Level by level; a dead vertex that is reached ends the epoch, since only an exact search revives it.
     level, level_end = ONE, end
     while begin < end:
         if over(state):
@@ -204,6 +240,7 @@ def search_concurrently(net: Any, state: State, thread: Any) -> None:
             begin += ONE
         if begin == level_end:
             level, level_end = level + ONE, end
+    # Vertices that were not reached become dead until the next exact search.
     v = ZERO
     while v < n:
         if seen[v] == 0:
@@ -213,7 +250,7 @@ def search_concurrently(net: Any, state: State, thread: Any) -> None:
 
 @kernel
 def work_through_epoch(net: Any, state: State, thread: Any) -> None:
-    """Discharge vertices until nobody holds one, an exact search is due, or the solve is to stop."""
+    """Discharge vertices until no thread has one, an exact search is due, or the solve is to stop."""
     signals, counts = state.signals, state.counts
     owners = signals[OWNERS]
     report_limit = min(np.uint64(UNREPORTED), state.relabel_limit // (np.uint64(8) * owners))
@@ -246,7 +283,7 @@ def work_through_epoch(net: Any, state: State, thread: Any) -> None:
 
 @kernel
 def begin_epoch(net: Any, state: State, thread: Any, owners: Any) -> None:
-    """List the thread's active vertices, and sum up excess, while nothing moves."""
+    """List the thread's active vertices and add up excess, while nothing moves."""
     n = np.uint64(len(state.height))
     inboxes.clear(state.lists, thread)
     remaining, active = np.int64(0), np.int64(0)
@@ -272,7 +309,7 @@ def begin_epoch(net: Any, state: State, thread: Any, owners: Any) -> None:
 
 @kernel
 def first_stage(net: Any, state: State, thread: Any) -> None:
-    """Push excess until none can reach the sink; one thread's share.
+    """Push excess until none can reach the sink; all threads run this together.
 
     On return the heights are exact, also when the solve was to stop, unless the barrier is broken.
     """
@@ -309,11 +346,12 @@ def push_relabel(
 
     Parameters
     ----------
-    net : ResidualArrays, or what has arrays like them
+    net : ResidualArrays, or a tuple with the same array-like members
     dtype : dtype
         uint32 or uint64, in which vertices and heights fit.
     relabel_period : float or None
-        A global relabel is due after ``relabel_period * n`` relabels of all threads together; None: never.
+        A global relabel is due after ``relabel_period * n`` relabels of all threads together; None means
+        never.
     concurrent_relabel : bool
         Relabel globally while others push and relabel.
     control : Control

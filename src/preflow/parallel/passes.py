@@ -1,7 +1,7 @@
-"""Passes over a large array by a team: fill a new one, count in one.
+"""Passes over a large array by several threads: fill a new array, count in one.
 
-One thread takes a millisecond for a million numbers whose memory is new, or was last written by other cores:
-where a solve takes twenty, that is a part.
+One thread takes a millisecond for a million numbers if their memory is new or was last written by other
+cores. In a solve of twenty milliseconds that matters.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from ..kernels.atomics import PADDING
 from ..kernels.kernel import kernel
 from .thread_pool import NativePool, address_of, entry_of, run_in_pool, run_natively, share_of
 
-#: Entries for which a team pays: one thread takes some 0.05 ms for them.
+#: Number of entries from which on several threads are worth starting; one thread takes some 0.05 ms for them.
 MANY = 2**17
 
 
 class Filling(NamedTuple):
-    """An array and what to fill it with, by so many threads."""
+    """An array, the value to fill it with, and the number of threads."""
 
     array: NDArray[Any]
     value: Any
@@ -28,7 +28,7 @@ class Filling(NamedTuple):
 
 
 class Counting(NamedTuple):
-    """An array, below what its entries count, and what each of so many threads has counted."""
+    """An array, a limit for its entries, the count of each thread, and the number of threads."""
 
     array: NDArray[Any]
     limit: Any
@@ -38,7 +38,7 @@ class Counting(NamedTuple):
 
 @kernel
 def fill_share(thread: Any, filling: Filling) -> None:
-    """Fill a thread's share of an array."""
+    """Fill the thread's share of an array."""
     k, end = share_of(np.uint64(len(filling.array)), thread, filling.num_threads)
     while k < end:
         filling.array[k] = filling.value
@@ -47,13 +47,13 @@ def fill_share(thread: Any, filling: Filling) -> None:
 
 @kernel
 def fill_together(pool: NativePool, num_threads: Any, filling: Filling) -> None:
-    """Fill an array on so many threads."""
+    """Fill an array on `num_threads` threads."""
     run_in_pool(pool, num_threads, entry_of(fill_share, filling), address_of(filling))
 
 
 @kernel
 def count_share(thread: Any, counting: Counting) -> None:
-    """Count in a thread's share of an array."""
+    """Count in the thread's share of an array."""
     k, end = share_of(np.uint64(len(counting.array)), thread, counting.num_threads)
     found = np.int64(0)
     while k < end:
@@ -64,12 +64,12 @@ def count_share(thread: Any, counting: Counting) -> None:
 
 @kernel
 def count_together(pool: NativePool, num_threads: Any, counting: Counting) -> None:
-    """Count in an array on so many threads."""
+    """Count in an array on `num_threads` threads."""
     run_in_pool(pool, num_threads, entry_of(count_share, counting), address_of(counting))
 
 
 def filled(size: int, value: int, dtype: DTypeLike, threads: int) -> NDArray[Any]:
-    """Return a new array filled with a number, by up to so many threads."""
+    """Return a new array filled with a number, by up to `threads` threads."""
     if threads == 1 or size < MANY:
         return np.full(size, value, dtype=dtype)
     array = np.empty(size, dtype=dtype)
@@ -79,7 +79,7 @@ def filled(size: int, value: int, dtype: DTypeLike, threads: int) -> NDArray[Any
 
 
 def count_below(array: NDArray[Any], limit: int, threads: int) -> int:
-    """Return how many unsigned numbers of an array are below a limit, by up to so many threads."""
+    """Return how many unsigned numbers of an array are below a limit, counted by up to `threads` threads."""
     if threads == 1 or len(array) < MANY:
         return int(np.count_nonzero(array < limit))
     counts = np.zeros(threads * int(PADDING), dtype=np.int64)

@@ -1,11 +1,11 @@
-"""Work on a range in pieces, by as many threads as wanted."""
+"""Work on a range in pieces, on one or more threads."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TypeVar
 
-#: Pieces for each thread.
+#: Number of pieces for each thread.
 PIECES = 8
 
 Result = TypeVar("Result")
@@ -16,8 +16,9 @@ def run_pieces(
 ) -> list[Result]:
     """Run ``work(begin, end)`` on pieces of ``0 .. size - 1`` and return what it returns, in order.
 
-    Each thread takes one piece after the other, `each` on average, since some may be more work than others;
-    one thread takes all. Once a piece failed, or at Ctrl-C, no other one begins.
+    Each thread takes one piece after the other, `each` of them on average, since some pieces may be more
+    work than others. One thread works on the whole range as one piece. After a piece has failed, or after
+    Ctrl-C, no further piece begins.
     """
     if num_threads == 1:
         return [work(0, size)]

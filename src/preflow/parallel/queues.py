@@ -1,11 +1,12 @@
-"""First-in-first-out queues, one a thread, whose owners give work to threads that have none.
+"""First-in-first-out queues, one for each thread, whose owners donate work to idle threads.
 
-Cihan (2010), section 4.7; see idle.py for how a thread without work is found.
+Cihan (2010), section 4.7; idle.py describes how a donor finds an idle thread.
 
-Departures: a gift is up to half of the giver's queue, its oldest items, since a thread that gets one vertex
-is soon idle again (measured: rmf-long 12x128 on 4 threads, 650 waits with gifts of one vertex, 100 with
-these). A ring holds a few times a thread's fair share and not every item, so that memory does not grow with
-the threads; who appends to a full one is told so.
+Departures: a thread donates up to half of its queue, the oldest items, since a thread that gets one vertex
+is soon idle again (measured: rmf-long 12x128 on 4 threads, 650 waits with donations of one vertex, 100 with
+these). A ring has room for a few times a thread's fair share of the items and not for all of them, so that
+memory does not grow with the number of threads. A thread that appends to a full ring learns of it from the
+return value.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ from numpy.typing import NDArray
 
 from ..kernels.atomics import PADDING
 from ..kernels.kernel import kernel
-from .idle import Idle, claim_idle, make_busy, make_idle, say_given
+from .idle import Idle, announce_donation, claim_idle, make_busy, make_idle
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
 TWO = np.uint64(2)
-#: Items that are given at once, at most.
-GIFT = np.uint64(64)
-#: How many times its fair share of all items a ring holds.
+#: Greatest number of items that are donated at once.
+MOST_DONATED = np.uint64(64)
+#: Room of a ring, as a multiple of a thread's fair share of all items.
 ROOM = 4
 
 #: Positions in a thread's row of ``ends``.
@@ -32,14 +33,14 @@ FRONT, BACK = np.uint64(0), np.uint64(1)
 
 
 class Queues(NamedTuple):
-    """The queues of a team.
+    """The queues of all threads.
 
     Attributes
     ----------
     items : ndarray, shape (threads, a power of two)
-        One ring a thread.
+        One ring for each thread.
     ends : ndarray of uint64, shape (threads, PADDING)
-        How many items were ever taken from a ring and ever appended to it.
+        How many items were ever taken from a ring and how many were ever appended to it.
     idle : Idle
     """
 
@@ -50,7 +51,7 @@ class Queues(NamedTuple):
 
 def make_queues(num_threads: int, num_items: int, dtype: Any) -> Queues:
     """Return empty queues that share `num_items` distinct items of `dtype`."""
-    room = min(num_items, ROOM * (num_items // num_threads) + int(GIFT))
+    room = min(num_items, ROOM * (num_items // num_threads) + int(MOST_DONATED))
     capacity = 1 << max(0, room - 1).bit_length()
     return Queues(
         np.empty((num_threads, capacity), dtype=dtype),
@@ -61,7 +62,7 @@ def make_queues(num_threads: int, num_items: int, dtype: Any) -> Queues:
 
 @kernel
 def clear(queues: Queues, thread: Any) -> None:
-    """Empty a thread's queue and make the thread busy; all threads do so between two barriers."""
+    """Empty the thread's queue and mark the thread as busy; all threads do so between two barriers."""
     queues.ends[thread, FRONT] = ZERO
     queues.ends[thread, BACK] = ZERO
     make_busy(queues.idle, thread)
@@ -69,13 +70,13 @@ def clear(queues: Queues, thread: Any) -> None:
 
 @kernel
 def size(queues: Queues, thread: Any) -> Any:
-    """Return how many items the thread's queue holds."""
+    """Return how many items the thread's queue has."""
     return queues.ends[thread, BACK] - queues.ends[thread, FRONT]
 
 
 @kernel
 def append(queues: Queues, thread: Any, item: Any) -> bool:
-    """Put `item` at the end of the thread's queue; False if the ring is full."""
+    """Append `item` to the thread's queue; return False if the ring is full."""
     capacity = np.uint64(queues.items.shape[1])
     back = queues.ends[thread, BACK]
     if back - queues.ends[thread, FRONT] == capacity:
@@ -94,9 +95,9 @@ def pop(queues: Queues, thread: Any) -> Any:
 
 
 @kernel
-def give(queues: Queues, thread: Any) -> None:
-    """Hand the oldest items to an idle thread, if there is one and the queue has more than one item."""
-    count = min(size(queues, thread) // TWO, GIFT)
+def donate(queues: Queues, thread: Any) -> None:
+    """Donate the oldest items to an idle thread, if there is one and the queue has more than one item."""
+    count = min(size(queues, thread) // TWO, MOST_DONATED)
     if count == ZERO:
         return
     other = claim_idle(queues.idle, thread)
@@ -105,4 +106,4 @@ def give(queues: Queues, thread: Any) -> None:
     while count > ZERO:
         append(queues, other, pop(queues, thread))
         count -= ONE
-    say_given(queues.idle, other)
+    announce_donation(queues.idle, other)

@@ -1,7 +1,7 @@
-"""Prefix sums by a team of threads.
+"""Prefix sums by several threads together.
 
-Each thread adds up a share of the array; when all have, it knows what stands before its share, and writes the
-sums of its entries. Two passes over the array, one of them reads only.
+Each thread adds up a share of the array. When all have, it adds up the sums of the shares before its own
+and writes the prefix sums of its entries. That is two passes over the array; one of them only reads.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ ONE = np.uint64(1)
 
 
 def make_sums(num_threads: int) -> NDArray[np.uint64]:
-    """Return the scratch of a team's prefix sums: the sum of each thread's share."""
+    """Return scratch for the prefix sums of `num_threads` threads: the sum of each thread's share."""
     return np.zeros(num_threads * PADDING, dtype=np.uint64)
 
 
 @kernel
 def exclusive_scan_together(barrier: Any, sums: Any, thread: Any, array: Any) -> Any:
-    """Replace every entry by the sum of those before it.
+    """Replace every entry by the sum of the entries before it.
 
-    All threads of the team call it at the same time, after a barrier if others wrote to the thread's share
-    (see :func:`preflow.parallel.thread_pool.share_of`); it ends with a barrier.
+    All threads call it at the same time, after a barrier if others wrote to the thread's share (see
+    :func:`preflow.parallel.thread_pool.share_of`); it ends with a barrier.
 
     Parameters
     ----------

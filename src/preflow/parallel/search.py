@@ -1,17 +1,48 @@
-"""The backward breadth-first search of a global relabel, by a team of threads, each with vertices of its own.
+"""The backward breadth-first search of a global relabel, by several threads together.
 
-Vertices are dealt out to the threads in blocks; only its owner labels a vertex and searches from it. What a
-thread finds among the others' vertices it mails to their owners, who look at it after a barrier. So the
-memory that a thread writes is its own: with labels set by compare-and-exchange, vertices of one cache line
-were found by different threads, and 16 of them searched rmf-wide 136x68 no faster than 4. There is one
-barrier a level: after it a thread first labels what its mail says, which completes its vertices of the
-level, and then searches from them and writes mail for the next level into other boxes. In a thread's order
-of discovery the in-queue of a level is followed by its out-queue, so they flip without copying (Cihan 2010,
-section 4.6.3). Levels with few arcs go to one thread, without barriers, until they grow: graphs with long
-distances have hundreds of thousands of them. A search may resume above heights that are still exact, and
-stop where no more excess lies ahead. Where few vertices are left, as in dense graphs after the first
-level, these look for one of the level among their neighbours, and not the level for them: Beamer, Asanovic
-and Patterson (2012).
+The serial search is :func:`preflow.kernels.bfs.distances_to_sink`. It is a kernel of its own because it
+keeps one list of vertices, which the gap heuristic of the serial methods reads, and needs neither owners
+nor messages.
+
+Definitions
+-----------
+- Vertices are dealt out to the threads in blocks. Only its *owner* labels a vertex and searches from it.
+- A *message* names a vertex of another thread that a thread has found, and the arc to it.
+- A vertex is *dead* if it cannot reach the sink; its height is n + 1.
+- A vertex is *wanted* if it has excess and its old height is trusted, see :func:`search_again`.
+
+Invariants
+----------
+- Memory that a thread writes is its own, apart from the message boxes, which have one writer. (With labels
+  set by compare-and-exchange, vertices of one cache line were found by different threads, and 16 threads
+  searched rmf-wide 136x68 no faster than 4.)
+- Messages of one round are in one half of the boxes, those of the next round in the other half, so one
+  barrier a level suffices.
+- A thread's part of ``order`` has its vertices by distance. The vertices of a level follow those of
+  the level before, so the in-queue and the out-queue flip without copying (Cihan 2010, section 4.6.3).
+
+The whole
+---------
+::
+
+    start: keep heights below exact_below, forget the others             start_search
+        vertices with capacity to the sink are the first level
+    repeat for each level:                                               search_again
+        if it has few vertices: one thread searches alone until          search_alone
+            a level is large again                                         (no barriers)
+        label the vertices that messages name: the level is complete     receive_messages
+        if few vertices are left, in a dense network:
+            each of them looks for a neighbour in the level              search_back
+        else: search from the level's vertices:                          search_part
+            label own vertices, send messages about others'
+            if a box is full: barrier, receive, go on
+        barrier; add up what all have found                              totals.add_up
+        stop some levels after the last wanted vertex
+
+A search may resume above heights that are still exact and stop where no more excess lies ahead. Few
+vertices are left after the first level of a dense network; they then search for a neighbour in the level,
+and not the level for them: Beamer, Asanovic and Patterson, "Direction-optimizing breadth-first search" (SC
+2012).
 """
 
 from __future__ import annotations
@@ -29,64 +60,67 @@ from .totals import add_up, make_totals
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
 TWO = np.uint64(2)
-#: A level with fewer arcs than this divided by the threads goes to one thread: the more threads, the
-#: more there is to gain, and the more of what one thread would read alone was last written by others.
+#: A level with fewer arcs than this, divided by the number of threads, goes to one thread. Graphs with long
+#: distances have hundreds of thousands of small levels. The more threads there are, the more is to be
+#: gained by sharing a level, and the more of what one thread would read alone was last written by other
+#: cores.
 SMALL_LEVEL = 4096
-#: Largest block of vertices that goes to one thread, and number of blocks a thread should get.
+#: Greatest number of vertices in a block, and number of blocks that a thread should own.
 BLOCK, BLOCKS = 256, 16
-#: Letters in all mailboxes of a thread, and in one, at least.
-LETTERS, FEWEST_LETTERS = 16384, 64
-#: More than all vertices: added to the size of a level where a thread has more of it to search from than its
-#: mailboxes took, and a number of vertices that is never reached.
+#: Messages that fit all boxes of a thread together, and at least one box.
+MESSAGES, FEWEST_MESSAGES = 16384, 64
+#: Two uses of a number above all numbers of vertices. A thread whose boxes were full adds UNFINISHED to the
+#: number of vertices that it reports. A search that is to find EVERYTHING never stops early.
 UNFINISHED = EVERYTHING = np.uint64(2**48)
-#: How many vertices ahead prefetching begins, and how many behind that it goes on; see look_ahead.
+#: Prefetching starts FAR vertices ahead of the search; its later steps are MIDDLE and NEAR vertices behind
+#: the first.
 FAR, MIDDLE, NEAR = np.uint64(9), np.uint64(3), np.uint64(6)
-#: Arcs of a vertex whose ends are prefetched.
+#: At most this many arcs of a vertex have their ends prefetched.
 SOME_ARCS = np.uint64(16)
-#: With at least so many arcs a vertex, a level at least half as large as what is left does not search, it is
-#: searched for.
+#: A network is dense from this many arcs a vertex on. There, once a level has at least half as many
+#: vertices as are left, the vertices that are left search for it.
 MANY_ARCS = 32
-#: How much farther than to the last wanted vertex a search goes: its excess may have to go farther, too.
+#: A search ends a quarter farther away than the last wanted vertex: excess may have to go a longer way.
 OVERSHOOT = (np.uint64(5), np.uint64(4))
 
 
 class Search(NamedTuple):
-    """What the threads of a team share in a search; the order of discovery is its result.
+    """The state that the threads share in a search; the order of discovery is its result.
 
     Attributes
     ----------
     barrier : ndarray of int64
-    num_threads, shift, room, letters, small : ndarray of uint64, shape (1,)
-        Block ``v >> shift`` of vertices belongs to thread ``(v >> shift) % num_threads``, whose vertices fit
-        `room` entries of `order`; `letters` fit a mailbox; a level of fewer than `small` vertices goes to one
-        thread.
+    num_threads, shift, room, box_size, small : ndarray of uint64, shape (1,)
+        Block ``v >> shift`` of vertices belongs to thread ``(v >> shift) % num_threads``, whose vertices
+        fit `room` entries of `order`. A box takes `box_size` messages. A level of fewer than `small`
+        vertices goes to one thread.
     order : ndarray of uint32 or uint64, shape (threads * room,)
-        For each thread its vertices that reach the sink, by distance.
+        The vertices of each thread that reach the sink, by distance.
     begin, end : ndarray of uint64, shape (threads * PADDING,)
-        Where a thread's vertices not yet searched from begin and end in its part of `order`.
+        Where the vertices that a thread has yet to search from begin and end in its part of `order`.
     size : ndarray of uint64, shape (threads * PADDING,)
-        How many vertices of a level each thread has, as one that searches alone has counted them.
+        Number of vertices of each thread in a level, as counted by the thread that searches alone.
     totals : ndarray of uint64, shape (threads * PADDING,)
-        Where threads meet after a level and add up what they have found, see totals.py.
+        For the barrier after a level that adds up what all threads have found, see totals.py.
     kept : ndarray of uint64, shape (threads * PADDING,)
-        How many of a thread's vertices stay as they are and are not searched from.
+        Number of vertices of each thread whose heights are kept and that are not searched from.
     wanted, found : ndarray of uint64, shape (threads * PADDING,)
-        How many of a thread's vertices the search is to find before it may stop, and how many it has found.
+        Number of wanted vertices of each thread, and how many of them it has found.
     alone : ndarray of uint64, shape (4,)
-        The level that one thread alone has come to, how many vertices it has, how many those before, and
-        after which level the search ends.
-    mail : ndarray of the dtype of `order`, shape (2 * threads * threads * letters * 2,)
-        Letters from each thread to each thread: a vertex, and its arc towards the sink. Those in one half
-        are read while the other is written.
-    mailed : ndarray of uint64, shape (2 * threads * stride,)
-        How many letters each thread has written to each.
+        Results of the thread that searched alone: the level it has reached, the number of vertices in it
+        and in the levels before it, and the level after which the search ends.
+    messages : ndarray of the dtype of `order`, shape (2 * threads * threads * box_size * 2,)
+        Boxes of messages from each thread to each thread, in two halves. A message is a vertex and its arc
+        towards the sink.
+    num_messages : ndarray of uint64, shape (2 * threads * stride,)
+        Number of messages in each box.
     """
 
     barrier: NDArray[Any]
     num_threads: NDArray[Any]
     shift: NDArray[Any]
     room: NDArray[Any]
-    letters: NDArray[Any]
+    box_size: NDArray[Any]
     small: NDArray[Any]
     order: NDArray[Any]
     begin: NDArray[Any]
@@ -97,12 +131,12 @@ class Search(NamedTuple):
     wanted: NDArray[Any]
     found: NDArray[Any]
     alone: NDArray[Any]
-    mail: NDArray[Any]
-    mailed: NDArray[Any]
+    messages: NDArray[Any]
+    num_messages: NDArray[Any]
 
 
 def make_search(num_threads: int, num_vertices: int, num_arcs: int, dtype: Any) -> Search:
-    """Return the shared state of searches by a team."""
+    """Return the shared state of searches by `num_threads` threads."""
 
     def number(value: int) -> NDArray[np.uint64]:
         return np.array([value], dtype=np.uint64)
@@ -114,7 +148,7 @@ def make_search(num_threads: int, num_vertices: int, num_arcs: int, dtype: Any) 
     shift = block.bit_length() - 1
     blocks = -(-num_vertices // (1 << shift))
     room = -(-blocks // num_threads) << shift
-    letters = max(FEWEST_LETTERS, LETTERS // (2 * num_threads)) if num_threads > 1 else 0
+    box_size = max(FEWEST_MESSAGES, MESSAGES // (2 * num_threads)) if num_threads > 1 else 0
     small = num_vertices + 1
     if num_threads > 1:
         small = SMALL_LEVEL * num_vertices // (num_threads * max(1, num_arcs))
@@ -123,7 +157,7 @@ def make_search(num_threads: int, num_vertices: int, num_arcs: int, dtype: Any) 
         num_threads=number(num_threads),
         shift=number(shift),
         room=number(room),
-        letters=number(letters),
+        box_size=number(box_size),
         small=number(small),
         order=np.empty(num_threads * room, dtype=dtype),
         begin=padded(1),
@@ -134,8 +168,8 @@ def make_search(num_threads: int, num_vertices: int, num_arcs: int, dtype: Any) 
         wanted=padded(1),
         found=padded(1),
         alone=np.zeros(4, dtype=np.uint64),
-        mail=np.empty(2 * num_threads * num_threads * letters * 2, dtype=dtype),
-        mailed=padded(2, num_threads),
+        messages=np.empty(2 * num_threads * num_threads * box_size * 2, dtype=dtype),
+        num_messages=padded(2, num_threads),
     )
 
 
@@ -153,7 +187,7 @@ def owner_of(search: Search, v: Any) -> Any:
 
 @kernel
 def first_own(search: Search, thread: Any) -> Any:
-    """Return the first vertex of a thread; it may be n or more."""
+    """Return the first vertex that a thread owns; it may be n or more."""
     return thread << search.shift[0]
 
 
@@ -174,34 +208,34 @@ def end_of_block(search: Search, v: Any, num_vertices: Any) -> Any:
 
 @kernel
 def next_block(search: Search, v: Any) -> Any:
-    """Return where the thread that owns the block from `v` on has its next one; it may be n or more."""
+    """Return the begin of the next block of the thread that owns the block at `v`; it may be n or more."""
     return v + (search.num_threads[0] << search.shift[0])
 
 
 @kernel
-def mail_slot(search: Search, half: Any, writer: Any, reader: Any) -> Any:
-    """Return the place of a mailbox in ``search.mailed``."""
-    stride = np.uint64(len(search.mailed)) // (search.num_threads[0] * TWO)
+def message_count_at(search: Search, half: Any, writer: Any, reader: Any) -> Any:
+    """Return the place of a box in ``search.num_messages``."""
+    stride = np.uint64(len(search.num_messages)) // (search.num_threads[0] * TWO)
     return (half * search.num_threads[0] + writer) * stride + reader
 
 
 @kernel
-def mailbox(search: Search, half: Any, writer: Any, reader: Any) -> Any:
-    """Return where a mailbox begins in ``search.mail``."""
+def first_message(search: Search, half: Any, writer: Any, reader: Any) -> Any:
+    """Return where a box begins in ``search.messages``."""
     num_threads = search.num_threads[0]
-    return ((half * num_threads + writer) * num_threads + reader) * search.letters[0] * TWO
+    return ((half * num_threads + writer) * num_threads + reader) * search.box_size[0] * TWO
 
 
 @kernel
-def throw_away(search: Search, half: Any, writer: Any) -> None:
-    """Empty a thread's mailboxes to all."""
+def discard_messages(search: Search, half: Any, writer: Any) -> None:
+    """Empty a thread's boxes to all others in one half."""
     for reader in range(search.num_threads[0]):
-        search.mailed[mail_slot(search, half, writer, np.uint64(reader))] = ZERO
+        search.num_messages[message_count_at(search, half, writer, np.uint64(reader))] = ZERO
 
 
 @kernel
 def drain_to_sink(net: Any, v: Any) -> Any:
-    """Push the excess of `v` to the sink as far as it goes; return the pushes made."""
+    """Push the excess of `v` to the sink as far as capacity allows; return the number of pushes."""
     amount = min(net.excess[v], net.sink_residual[v])
     if amount <= 0:
         return ZERO
@@ -214,9 +248,9 @@ def drain_to_sink(net: Any, v: Any) -> Any:
 def reach(
     search: Search, owner: Any, net: Any, height: Any, w: Any, b: Any, next_height: Any, drain: bool
 ) -> Any:
-    """Label a dead vertex that has residual capacity over `b`; return the pushes made.
+    """Label a vertex found over its residual arc `b`; return the number of pushes.
 
-    With `drain` its excess is pushed over `b` first; if that saturates the arc, the vertex stays dead.
+    With `drain` its excess is pushed over `b` first; if that saturates the arc, the vertex is not found.
     """
     pushes = ZERO
     excess = net.excess[w]
@@ -244,19 +278,19 @@ def reach(
 
 @kernel
 def may_be_few_left(net: Any) -> bool:
-    """Return whether the network is dense."""
+    """Return whether the network is dense, so that vertices may search for a level."""
     return len(net.residual) >= len(net.excess) * MANY_ARCS
 
 
 @kernel
 def few_left(net: Any, size: Any, reached: Any) -> Any:
-    """Return whether those not yet reached find a level of `size` vertices sooner than it finds them."""
+    """Return whether the vertices not yet reached should search for a level of `size` vertices."""
     return may_be_few_left(net) and np.uint64(len(net.excess)) - reached < size * TWO
 
 
 @kernel
 def search_back(search: Search, thread: Any, net: Any, height: Any, next_height: Any, drain: bool) -> Any:
-    """Look from a thread's dead vertices for the level before `next_height`; return the pushes made."""
+    """Look from a thread's unreached vertices for the level before `next_height`; return the pushes made."""
     n = np.uint64(len(net.excess))
     pushes = ZERO
     v = first_own(search, thread)
@@ -275,11 +309,12 @@ def search_back(search: Search, thread: Any, net: Any, height: Any, next_height:
 
 @kernel
 def look_ahead(search: Search, net: Any, height: Any, begin: Any, last: Any, k: Any) -> None:
-    """Prefetch some of what the search from entries ``begin .. last - 1`` of the order reads.
+    """Prefetch in three steps what the search from entries ``begin .. last - 1`` of the order will read.
 
-    Called for each `k` from `begin` on, FAR ahead of the search: for where the arcs of vertex `k` are, for
-    the arcs of the vertex MIDDLE before it, and for the ends of those of the vertex NEAR the search. Whether
-    an arc is of use is hard to predict, so that without this only one miss is under way at a time.
+    Called for each `k` from `begin` on, FAR entries ahead of the search. The first step asks for where the
+    arcs of vertex `k` are, the second for the arcs of the vertex MIDDLE entries before it, the third for
+    the ends of the arcs of the vertex NEAR entries before it. Branches on those ends are hard to predict,
+    so without prefetching only one cache miss is under way at a time.
     """
     order = search.order
     if k < last:
@@ -312,14 +347,18 @@ def search_part(
     alone: bool,
     drain: bool,
 ) -> tuple[Any, Any, Any]:
-    """Search from a thread's vertices ``k .. end - 1``, but for the first `done` arcs of the first one.
+    """Search from a thread's vertices ``k .. end - 1``; skip the first `done` arcs of the first one.
 
-    What belongs to others is mailed to them, in a half of the mail, while it fits; or labelled too if all
-    others wait (`alone`).
-    Returns the vertex and the number of its arcs to go on after, `end` if there is none, and the pushes made.
+    The thread sends messages about other threads' vertices in one half of the boxes. If all others wait
+    (`alone`), it labels those vertices itself.
+
+    Returns
+    -------
+    k, done : where to go on if a box is full; ``k == end`` if the search is complete
+    pushes : number of pushes made
     """
     n = np.uint64(len(net.excess))
-    letters = search.letters[0]
+    box_size = search.box_size[0]
     first = thread * search.room[0]
     pushes = ZERO
     begin_ahead = first + k
@@ -343,14 +382,14 @@ def search_part(
                     if alone or owner == thread:
                         pushes += reach(search, owner, net, height, w, b, next_height, drain)
                     else:
-                        box = mail_slot(search, half, thread, owner)
-                        count = search.mailed[box]
-                        if count == letters:
+                        box = message_count_at(search, half, thread, owner)
+                        count = search.num_messages[box]
+                        if count == box_size:
                             return k, a - begin, pushes
-                        place = mailbox(search, half, thread, owner) + count * TWO
-                        search.mail[place] = w
-                        search.mail[place + ONE] = b
-                        search.mailed[box] = count + ONE
+                        place = first_message(search, half, thread, owner) + count * TWO
+                        search.messages[place] = w
+                        search.messages[place + ONE] = b
+                        search.num_messages[box] = count + ONE
             a += ONE
         done = ZERO
         k += ONE
@@ -358,19 +397,21 @@ def search_part(
 
 
 @kernel
-def read_mail(search: Search, thread: Any, net: Any, height: Any, level: Any, half: Any, drain: bool) -> Any:
-    """Label what others have found among a thread's vertices; return the pushes made."""
+def receive_messages(
+    search: Search, thread: Any, net: Any, height: Any, level: Any, half: Any, drain: bool
+) -> Any:
+    """Label the thread's vertices that others have found; return the number of pushes."""
     n = np.uint64(len(net.excess))
     num_threads = search.num_threads[0]
     pushes = ZERO
     for step in range(num_threads):
         writer = (thread + np.uint64(step)) % num_threads
-        place = mailbox(search, half, writer, thread)
-        last = place + search.mailed[mail_slot(search, half, writer, thread)] * TWO
+        place = first_message(search, half, writer, thread)
+        last = place + search.num_messages[message_count_at(search, half, writer, thread)] * TWO
         while place < last:
-            w = np.uint64(search.mail[place])
+            w = np.uint64(search.messages[place])
             if np.uint64(height[w]) > n:
-                b = np.uint64(search.mail[place + ONE])
+                b = np.uint64(search.messages[place + ONE])
                 pushes += reach(search, thread, net, height, w, b, level, drain)
             place += TWO
     return pushes
@@ -378,7 +419,7 @@ def read_mail(search: Search, thread: Any, net: Any, height: Any, level: Any, ha
 
 @kernel
 def first_at(search: Search, thread: Any, height: Any, level: Any) -> Any:
-    """Return how many of the vertices that a thread found last time come before those of a level."""
+    """Return how many vertices that a thread found in the last search lie below a level."""
     first = thread * search.room[0]
     low = ZERO
     high = search.end[slot(thread)]
@@ -397,8 +438,8 @@ def start_search(
 ) -> Any:
     """Set up the search from the level below `exact_below` among a thread's vertices; return the pushes made.
 
-    Vertices to be found get a label above n: their old height + n + 2 if that is at most `trusted`, else the
-    dead one. Where the search is from the sink, those next to it are found here.
+    Vertices to be found get a label above n: the old height + n + 2 if the old height is at most `trusted`,
+    otherwise the dead label. A search from the sink finds the first level here.
     """
     n = np.uint64(len(net.excess))
     dead = n + ONE
@@ -446,13 +487,13 @@ def start_search(
     search.kept[own] = begin
     search.wanted[own] = wanted
     search.found[own] = ZERO
-    throw_away(search, ZERO, thread)
+    discard_messages(search, ZERO, thread)
     return pushes
 
 
 @kernel
 def level_to_end_with(level: Any) -> Any:
-    """Return the last level of a search that has found the last wanted vertex before the end of `level`."""
+    """Return the last level of a search that found its last wanted vertex before the end of `level`."""
     return level * OVERSHOOT[0] // OVERSHOOT[1]
 
 
@@ -471,14 +512,13 @@ def search_alone(
 ) -> tuple[Any, Any, Any, Any, Any]:
     """Search in one thread until a level has `width` vertices or none, or `enough` are reached in all.
 
-    It also ends after `last_level`, which it sets where it finds the last of `wanted` vertices.
-
-    On entry all vertices of `level` are found and `before` those of the levels before it.
+    On entry all vertices of `level` are found and `before` vertices of the levels before it. The search
+    also ends after `last_level`, which it sets when it finds the last of `wanted` vertices.
 
     Returns
     -------
-    level, size, before : the level come to, the number of its vertices, and of those before it
-    last_level : where the search ends
+    level, size, before : the level reached, the number of its vertices, and of those before it
+    last_level : the level after which the search ends
     pushes : number of pushes made
     """
     num_threads = search.num_threads[0]
@@ -513,7 +553,7 @@ def search_alone(
 
 @kernel
 def has_wide_level(search: Search, net: Any, height: Any, width: Any, enough: Any) -> bool:
-    """Search in one thread until a level has `width` vertices, or `enough` are reached; whether one has."""
+    """Return whether a level has `width` vertices, among the `enough` vertices nearest to the sink."""
     for thread in range(search.num_threads[0]):
         start_search(search, np.uint64(thread), net, height, ZERO, ZERO, False)
     _, size, _, _, _ = search_alone(
@@ -534,12 +574,12 @@ def go_on_alone(
     half: Any,
     drain: bool,
 ) -> Any:
-    """Search in one thread, after its mail, while levels are small; return the pushes made."""
+    """Receive all messages, then search in one thread while levels are small; return the pushes made."""
     pushes = ZERO
     for thread in range(search.num_threads[0]):
-        pushes += read_mail(search, np.uint64(thread), net, height, level, half, drain)
+        pushes += receive_messages(search, np.uint64(thread), net, height, level, half, drain)
     for thread in range(search.num_threads[0]):
-        throw_away(search, half, np.uint64(thread))
+        discard_messages(search, half, np.uint64(thread))
     n = np.uint64(len(net.excess))
     search.alone[0], search.alone[1], search.alone[2], search.alone[3], made = search_alone(
         search, net, height, level, before, search.small[0] * TWO, n, wanted, last_level, drain
@@ -551,11 +591,11 @@ def go_on_alone(
 def search_again(
     search: Search, thread: Any, net: Any, height: Any, exact_below: Any, trusted: Any, drain: bool
 ) -> tuple[Any, Any, Any, Any]:
-    """Make the heights exact that the last search left inexact, or that matter.
+    """Make heights exact again: all of them, or those from `exact_below` up to a ceiling.
 
-    All threads of the team call it at the same time, while nobody else pushes; it ends with a barrier. With
-    `drain`, a vertex with excess pushes it along the arc over which the search reaches it, before that arc
-    counts, as :func:`preflow.kernels.bfs.distances_to_sink` does.
+    All threads call it at the same time, while nobody else pushes; it ends with a barrier. With `drain`, a
+    vertex with excess pushes it along the arc over which the search reaches it before the arc counts, as
+    :func:`preflow.kernels.bfs.distances_to_sink` does.
 
     Parameters
     ----------
@@ -563,27 +603,28 @@ def search_again(
         All heights below it are those of the last search and still exact; the search goes on from there. 0
         or 1 searches from the sink.
     trusted : int
-        If it is not 0, heights up to it are lower bounds of distances, and the search may stop some levels
-        after that in which the last vertex with such a height and with excess was found.
+        If not 0, heights up to it are lower bounds of distances, and the search may stop some levels after
+        the level of the last wanted vertex.
 
     Returns
     -------
-    begin, end : where this thread's vertices that were reached, by distance, stand in ``search.order``
-    ceiling : the others are at least so far away; ``n + 1`` if they cannot reach the sink
+    begin, end : where this thread's vertices that were reached are in ``search.order``, by distance
+    ceiling : a lower bound of the distances of the others; ``n + 1`` if they cannot reach the sink
     pushes : number of pushes that this thread made
 
     Notes
     -----
-    With ``trusted > 0`` a vertex that was not reached still has the label by which it was told from those
-    that were: its old height + n + 2, or the dead one. Who calls it makes a height of it, see
-    :func:`height_not_reached`.
+    With ``trusted > 0`` a vertex that was not reached keeps the label above n that :func:`start_search`
+    gave it. The caller turns it into a height by :func:`height_not_reached`.
 
-    O(n + m) work; one barrier for each large level, two in dense networks, and for each run of small ones.
+    O(n + m) work. One barrier for each large level, two in dense networks, and one for each run of small
+    levels.
     """
     n = np.uint64(len(net.excess))
     num_threads = search.num_threads[0]
     first = thread * search.room[0]
     own = slot(thread)
+    # Start; after the barrier all vertices of the first level are labelled.
     pushes = start_search(search, thread, net, height, exact_below, trusted, drain)
     if not wait(search.barrier, num_threads):
         return ZERO, ZERO, ONE, pushes
@@ -599,6 +640,7 @@ def search_again(
     half = ZERO
     size = n
     while size > ZERO and before < n and level <= last_level:
+        # A run of small levels: one thread searches, the others wait.
         if size < search.small[0]:
             if thread == ZERO:
                 pushes += go_on_alone(search, net, height, level, before, wanted, last_level, half, drain)
@@ -610,11 +652,13 @@ def search_again(
                 before += size
                 level += ONE
                 break
-        pushes += read_mail(search, thread, net, height, level, half, drain)
+        # Complete the thread's part of the level from the messages of the last round.
+        pushes += receive_messages(search, thread, net, height, level, half, drain)
         k = search.begin[own]
         end = search.end[own]
         found = end - k
         done = ZERO
+        # In a dense network the vertices that are left may search for the level.
         if may_be_few_left(net):
             holds, size, _ = add_up(search.barrier, search.totals, thread, num_threads, found, ZERO)
             if not holds:
@@ -625,9 +669,10 @@ def search_again(
         search.begin[own] = end
         size = ZERO
         more = True
+        # Search from the level, in several rounds if boxes fill up.
         while more:
             half = ONE - half
-            throw_away(search, half, thread)
+            discard_messages(search, half, thread)
             k, done, made = search_part(
                 search, thread, net, height, level + ONE, k, end, done, half, False, drain
             )
@@ -643,7 +688,7 @@ def search_again(
             more = total >= UNFINISHED
             found = ZERO
             if more:
-                pushes += read_mail(search, thread, net, height, level + ONE, half, drain)
+                pushes += receive_messages(search, thread, net, height, level + ONE, half, drain)
         if last_level == EVERYTHING and all_found >= wanted:
             last_level = level_to_end_with(level)
         before += size
@@ -654,7 +699,7 @@ def search_again(
 
 @kernel
 def height_not_reached(label: Any, ceiling: Any, num_vertices: Any) -> Any:
-    """Return the height of a vertex that :func:`search_again` did not reach, given its label after it."""
+    """Return the height of a vertex that :func:`search_again` did not reach, given the label it left."""
     if ceiling > num_vertices or label == num_vertices + ONE:
         return num_vertices + ONE
     return max(label - (num_vertices + TWO), ceiling)
@@ -664,11 +709,11 @@ def height_not_reached(label: Any, ceiling: Any, num_vertices: Any) -> Any:
 def search_together(search: Search, thread: Any, net: Any, height: Any, drain: bool) -> tuple[Any, Any, Any]:
     """Make every height the exact residual distance to the sink, or ``n + 1`` (dead).
 
-    Called as :func:`search_again` is.
+    To be called like :func:`search_again`.
 
     Returns
     -------
-    begin, end : where this thread's vertices that reach the sink, by distance, stand in ``search.order``
+    begin, end : where this thread's vertices that reach the sink are in ``search.order``, by distance
     pushes : number of pushes that this thread made
     """
     begin, end, _, pushes = search_again(search, thread, net, height, ZERO, ZERO, drain)

@@ -1,14 +1,16 @@
-"""Stable counting sort of items by small integer keys, such as arcs by vertex, by a team of threads.
+"""Stable counting sort of items by small integer keys, such as arcs by vertex, by several threads together.
 
-A histogram of all keys for each thread would cost threads times keys to add up, and atomic counts leave the
-order of equal keys to chance. So the items are sorted twice. First by bucket, a range of keys: there are few
-of them, and each thread counts and moves its share of the items. Then each bucket by key, within one thread,
-whose counters are that stretch of `first` and fit its cache. Both are stable, so the result is the one stable
-order, whatever the number of threads; there are no atomics but those of the barriers.
+A histogram of all keys for each thread would take threads times keys additions, and atomic counts would
+leave the order of equal keys to chance. So the items are sorted in two steps, both stable:
 
-Where keys are few beside the items, a bucket is a key, and the first sort is all.
+1. By bucket. A bucket is a range of keys; there are few buckets, and each thread counts and moves its share
+  of items.
+2. Each bucket by key, within one thread. The counters are the part of `first` for the keys of the bucket
+   and fit the thread's cache.
 
-A bucket is not split: with one key that nearly all items have, the second half runs on one thread.
+The result is the one stable order, whatever the number of threads, and no atomics are needed but those of
+the barriers. If there are few keys beside the items, each key is a bucket and the first step is all. A
+bucket is not split: if nearly all items have one key, the second step runs on one thread.
 """
 
 from __future__ import annotations
@@ -24,13 +26,13 @@ from .thread_pool import share_of
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
-#: Keys a bucket, about: their counters fit a second-level cache.
+#: Number of keys in a bucket, about: their counters fit a second-level cache.
 BUCKET_KEYS = 1 << 14
-#: Buckets a thread, at least, where there are as many keys: that shares differ little.
+#: Least number of buckets for each thread, if there are as many keys, so that shares differ little.
 BUCKETS_EACH = 8
-#: Buckets, at most: a thread writes to all of them in turn.
+#: Greatest number of buckets: a thread writes to all of them in turn.
 MAX_BUCKETS = 512
-#: Keys, at most, that are buckets themselves, if there are also fewer than items a thread.
+#: Up to this many keys, if there are also fewer than items a thread, each key is a bucket.
 FEW_KEYS = 1 << 14
 
 
@@ -40,13 +42,13 @@ class Sorting(NamedTuple):
     Attributes
     ----------
     counts, place : ndarray of uint64, shape (threads, buckets)
-        How many items of a bucket a thread has in its share, and where it puts the next one.
+        How many items of each bucket a thread has in its share, and where it puts the next one.
     bucket_first : ndarray of uint64, shape (buckets + 1,)
-        Where the items of a bucket begin.
-    items, keys : ndarray, shape (m,); of no entries where buckets are keys
+        Where the items of each bucket begin.
+    items, keys : ndarray, shape (m,); empty if keys are buckets
         The items sorted by bucket, and their keys.
     shift : ndarray of uint64, shape (1,)
-        The bucket of a key is the key without so many lower bits.
+        The bucket of a key is ``key >> shift``.
     """
 
     counts: NDArray[Any]
@@ -58,7 +60,7 @@ class Sorting(NamedTuple):
 
 
 def shift_to_buckets(num_keys: int, wanted: int) -> tuple[int, int]:
-    """Return how many lower bits keys lose so that they fall into at most `wanted` buckets; and how many."""
+    """Return the least shift by which keys fall into at most `wanted` buckets, and the number of buckets."""
     last_key = max(0, num_keys - 1)
     shift = 0
     while last_key >> shift >= wanted:
@@ -67,7 +69,7 @@ def shift_to_buckets(num_keys: int, wanted: int) -> tuple[int, int]:
 
 
 def make_sorting(num_threads: int, num_items: int, num_keys: int, dtype: Any) -> Sorting:
-    """Return the scratch for sorting so many items, whose numbers and keys fit `dtype`."""
+    """Return the scratch for sorting `num_items` items, whose numbers and keys fit `dtype`."""
     if num_keys <= min(FEW_KEYS, num_items // num_threads):
         wanted = max(1, num_keys)
     else:
@@ -86,7 +88,7 @@ def make_sorting(num_threads: int, num_items: int, num_keys: int, dtype: Any) ->
 
 @kernel
 def count_buckets(sorting: Sorting, thread: Any, keys: Any, num_keys: Any) -> None:
-    """Count the items of a thread's share by bucket."""
+    """Count the items of the thread's share by bucket."""
     num_threads, buckets = np.uint64(sorting.counts.shape[0]), np.uint64(sorting.counts.shape[1])
     shift = sorting.shift[0]
     b = ZERO
@@ -105,7 +107,7 @@ def count_buckets(sorting: Sorting, thread: Any, keys: Any, num_keys: Any) -> No
 def find_places(sorting: Any, thread: Any) -> None:
     """Find where the thread's items of each bucket go: behind those of the threads before it.
 
-    `sorting` has ``counts``, ``place`` and ``bucket_first``.
+    `sorting` has ``counts``, ``place`` and ``bucket_first``; transpose.py uses another class with them.
     """
     num_threads, buckets = np.uint64(sorting.counts.shape[0]), np.uint64(sorting.counts.shape[1])
     position = ZERO
@@ -126,7 +128,7 @@ def find_places(sorting: Any, thread: Any) -> None:
 
 @kernel
 def put(order: Any, inverse: bool, position: Any, item: Any) -> None:
-    """Note that an item comes at a position."""
+    """Record that an item comes at a position."""
     if inverse:
         order[item] = position
     else:
@@ -137,7 +139,7 @@ def put(order: Any, inverse: bool, position: Any, item: Any) -> None:
 def move_to_buckets(
     sorting: Sorting, thread: Any, keys: Any, num_keys: Any, order: Any, inverse: bool
 ) -> None:
-    """Sort the items of a thread's share by bucket; into `order`, where that is by key."""
+    """Sort the items of the thread's share by bucket; write them to `order` if buckets are keys."""
     shift = sorting.shift[0]
     i, end = share_of(np.uint64(len(keys)), thread, np.uint64(sorting.counts.shape[0]))
     while i < end:
@@ -196,7 +198,7 @@ def sort_by_key_together(
 ) -> Any:
     """Sort the numbers ``0 .. m - 1`` of items by their keys; equal keys keep their order.
 
-    All threads of the team call it at the same time; it ends with a barrier.
+    All threads call it at the same time; it ends with a barrier.
 
     Parameters
     ----------
@@ -205,13 +207,13 @@ def sort_by_key_together(
         Made for this number of threads, items and keys.
     thread : uint64
     keys : ndarray of an unsigned type, shape (m,)
-        Items whose key is the number of keys or more are left out.
+        Items whose key is not below the number of keys are left out.
     first : ndarray of an unsigned type, shape (number of keys + 1,)
         Set: where the items of a key begin in `order`.
     order : ndarray of an unsigned type, shape (m,)
         Set: the items, sorted; entries past the last are not written.
     inverse : bool
-        Set in `order` the position of every item instead; entries of items left out are not written.
+        Write the position of every item to `order` instead; entries of items left out are not written.
 
     Returns
     -------
@@ -219,8 +221,7 @@ def sort_by_key_together(
 
     Notes
     -----
-    O((n + m) / threads + buckets * threads) time where no key is far more frequent than others; three
-    barriers.
+    O((n + m) / threads + buckets * threads) time if no key is far more frequent than others; three barriers.
     """
     num_threads, buckets = np.uint64(sorting.counts.shape[0]), np.uint64(sorting.counts.shape[1])
     num_keys = np.uint64(len(first)) - ONE

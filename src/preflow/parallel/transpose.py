@@ -1,9 +1,9 @@
-"""The transposed of an adjacency structure, by a team of threads: counting sort in two steps, as in sort.py.
+"""Transpose an adjacency structure by several threads together: counting sort in two steps, as in sort.py.
 
-First by bucket, a range of the other side's vertices: each thread counts its share of the edges, and moves
-them. Then each bucket by vertex, within one thread, whose counters fit its cache. Both vertices of an edge
-travel as one word, so that a thread writes to as many places at a time as there are buckets, not twice as
-many; it is of 32 bits where what tells them within the bucket and the share fits. Both steps are stable:
+First by bucket, a range of vertices of the other side: each thread counts and moves its share of the edges.
+Then each bucket by vertex, within one thread, whose counters fit its cache. The two vertices of an edge
+travel as one word, so that a thread writes to one place for each bucket and not to two. The word has 32
+bits if the position within the bucket and the vertex within the share fit. Both steps are stable:
 neighbours come out sorted, whatever the number of threads.
 """
 
@@ -21,32 +21,32 @@ from .thread_pool import share_of
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
-#: Vertices a bucket, about: their counters fit a cache of the first level, their edges one of the second.
+#: Vertices in a bucket, about: their counters fit a first-level cache, their edges a second-level one.
 BUCKET_VERTICES = 1 << 11
-#: Buckets a thread, at least, where there are as many vertices: that shares differ little.
+#: Least number of buckets for each thread, if there are as many vertices, so that shares differ little.
 BUCKETS_EACH = 8
-#: Buckets, at most: a thread writes to all of them in turn.
+#: Greatest number of buckets: a thread writes to all of them in turn.
 MAX_BUCKETS = 512
 #: Bytes of a page of memory.
 PAGE = np.uint64(4096)
 
 
 class Transposing(NamedTuple):
-    """The scratch of a team.
+    """The scratch of all threads.
 
     Attributes
     ----------
     counts, place : ndarray of uint64, shape (threads, buckets)
-        How many edges of a bucket a thread has in its share, and where it puts the next one.
+        How many edges of each bucket a thread has in its share, and where it puts the next one.
     bucket_first : ndarray of uint64, shape (buckets + 1,)
-        Where the edges of a bucket begin.
+        Where the edges of each bucket begin.
     begins : ndarray of uint64, shape (threads,)
-        The vertex with which a thread's share begins.
+        The vertex with which each thread's share begins.
     edges : ndarray of uint32 or uint64, shape (m,)
-        The edges sorted by bucket: which of its vertices the other one is, and above it, from bit `shift` on,
-        which vertex of the share.
+        The edges sorted by bucket. The low `shift` bits are the other vertex within the bucket, the bits
+        above them the vertex within the share.
     shift : uint64
-        The bucket of a vertex is its number without so many lower bits.
+        The bucket of a vertex is ``vertex >> shift``.
     """
 
     counts: NDArray[Any]
@@ -58,7 +58,7 @@ class Transposing(NamedTuple):
 
 
 def make_transposing(num_threads: int, first: NDArray[Any], num_others: int) -> Transposing:
-    """Return the scratch for the edges that `first` counts, to so many vertices of the other side."""
+    """Return the scratch for the edges that `first` counts, to `num_others` vertices of the other side."""
     num_vertices, num_edges = len(first) - 1, int(first[-1])
     wanted = min(MAX_BUCKETS, max(num_others // BUCKET_VERTICES, BUCKETS_EACH * num_threads))
     shift, buckets = shift_to_buckets(num_others, wanted)
@@ -78,7 +78,7 @@ def make_transposing(num_threads: int, first: NDArray[Any], num_others: int) -> 
 
 @kernel
 def move_edges(transposing: Transposing, thread: Any, first: Any, neighbour: Any) -> None:
-    """Sort a thread's share of the edges by bucket."""
+    """Sort the thread's share of the edges by bucket."""
     place, edges, shift = transposing.place, transposing.edges, transposing.shift
     within = (ONE << shift) - ONE
     e, end = share_of(np.uint64(len(neighbour)), thread, np.uint64(transposing.counts.shape[0]))
@@ -152,21 +152,20 @@ def transpose_together(
     other_first: Any,
     other_neighbour: Any,
 ) -> bool:
-    """Write the transposed of an adjacency structure; False if the barrier is broken.
+    """Write the transpose of an adjacency structure; return False if the barrier is broken.
 
-    All threads of the team call it at the same time, with scratch made for them that was not used yet; it
-    ends with a barrier.
+    All threads call it at the same time, with new scratch made for them; it ends with a barrier.
 
     Notes
     -----
-    O((n + m) / threads + buckets * threads) time where no vertex has most edges; three barriers.
+    O((n + m) / threads + buckets * threads) time if no vertex has most of the edges; three barriers.
     """
     num_threads, buckets = np.uint64(transposing.counts.shape[0]), np.uint64(transposing.counts.shape[1])
     num_edges = np.uint64(len(neighbour))
     shift = transposing.shift
     e, end = share_of(num_edges, thread, num_threads)
     k = e
-    while k < end:  # new pages: where threads come to one at a time, each of them makes it
+    while k < end:  # touch new pages now: in the next step several threads would map the same page
         transposing.edges[k] = 0
         k += PAGE // np.uint64(transposing.edges.itemsize)
     while e < end:

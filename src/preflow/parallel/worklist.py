@@ -1,13 +1,13 @@
 """A worklist that threads fill together and take from in chunks, phase by phase.
 
-What a phase appends is what the next one takes: the in-queue and the out-queue of Cihan (2010), section
-4.6.3. They are stretches of arrays that the solver owns, so flipping them copies nothing. A thread appends
-through a buffer of its own and reserves room for a whole buffer by one fetch-and-add; it takes vertices in
-chunks, by one fetch-and-add a chunk.
+The items appended in one phase are those taken in the next: the in-queue and the out-queue of Cihan (2010),
+section 4.6.3. They are stretches of arrays that the solver owns, so flipping them copies nothing. A thread
+appends through a buffer of its own and reserves room for a whole buffer by one fetch-and-add. It takes
+items in chunks, by one fetch-and-add a chunk.
 
-The counters of a phase are one set of three that take turns. With one barrier between phases, a thread that
-is late may still read the counts of the last phase while others count the next; the third set is then reset
-(:func:`begin_phase`).
+Three sets of counters take turns. With one barrier between phases, a thread that is late may still read the
+counters of the last phase while others count the next one; meanwhile :func:`begin_phase` resets the third
+set.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from ..kernels.kernel import kernel
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
 THREE = np.uint64(3)
-#: Vertices in a thread's buffer.
+#: Items in a thread's buffer.
 BUFFER = np.uint64(1024)
-#: Vertices that are taken at once.
+#: Items that are taken at once.
 CHUNK = np.uint64(128)
 
 
 class Worklist(NamedTuple):
-    """The shared state of a worklist; the vertices themselves stand in arrays of the solver.
+    """The shared state of a worklist; the items themselves are in arrays of the solver.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ def _slot(phase: Any) -> Any:
 
 @kernel
 def begin_phase(worklist: Worklist, phase: Any) -> None:
-    """Reset the counters that phase ``phase + 1`` will use; one thread does it, at the start of `phase`."""
+    """Reset the counters of phase ``phase + 1``; one thread does so at the start of `phase`."""
     slot = _slot(np.uint64(phase) + ONE)
     relaxed_store(worklist.taken, slot, 0)
     relaxed_store(worklist.appended, slot, 0)
@@ -69,7 +69,7 @@ def begin_phase(worklist: Worklist, phase: Any) -> None:
 
 @kernel
 def take_chunk(worklist: Worklist, phase: Any, size: Any) -> tuple[Any, Any]:
-    """Return the begin and end of a chunk of ``0 .. size - 1`` that no other thread takes; equal if none."""
+    """Take a chunk of ``0 .. size - 1``; return its begin and end, equal if none is left."""
     begin = np.uint64(fetch_add(worklist.taken, _slot(phase), CHUNK))
     if begin >= size:
         return size, size
@@ -80,9 +80,9 @@ def take_chunk(worklist: Worklist, phase: Any, size: Any) -> tuple[Any, Any]:
 def append(
     worklist: Worklist, phase: Any, items: Any, base: Any, thread: Any, waiting: Any, vertex: Any
 ) -> Any:
-    """Append `vertex` through the thread's buffer, which holds `waiting`; return how many it holds now.
+    """Append `vertex` through the thread's buffer, which has `waiting` items; return how many it has now.
 
-    Items of the phase stand from ``items[base]`` on.
+    The items of the phase start at ``items[base]``.
     """
     worklist.buffer[thread, waiting] = vertex
     waiting += ONE
@@ -93,7 +93,7 @@ def append(
 
 @kernel
 def flush(worklist: Worklist, phase: Any, items: Any, base: Any, thread: Any, waiting: Any) -> Any:
-    """Move what waits in the thread's buffer to the items; return 0."""
+    """Move the items of the thread's buffer to the worklist; return 0."""
     if waiting > ZERO:
         position = base + np.uint64(fetch_add(worklist.appended, _slot(phase), waiting))
         k = ZERO
@@ -105,11 +105,11 @@ def flush(worklist: Worklist, phase: Any, items: Any, base: Any, thread: Any, wa
 
 @kernel
 def appended(worklist: Worklist, phase: Any) -> Any:
-    """Return how many vertices the phase appended; to be asked after the barrier that ends it."""
+    """Return how many items the phase appended; to be called after the barrier that ends the phase."""
     return np.uint64(relaxed_load(worklist.appended, _slot(phase)))
 
 
 @kernel
 def forget(worklist: Worklist, phase: Any) -> None:
-    """Forget what the phase appended; for a thread that works on the list alone."""
+    """Reset what the phase appended; for a thread that works on the list alone."""
     relaxed_store(worklist.appended, _slot(phase), 0)

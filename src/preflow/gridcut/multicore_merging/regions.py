@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ...kernels.atomics import PADDING, compare_exchange, relaxed_load, relaxed_store, store
 from ...kernels.kernel import kernel
-from ...parallel.barrier import rest
+from ...parallel.barrier import back_off
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -153,7 +153,7 @@ def acquire(regions: Regions, patience: Any) -> None:
     """Take the lock."""
     looks = 0
     while not compare_exchange(regions.shared, LOCK, ZERO, ONE):
-        looks = rest(looks, patience)
+        looks = back_off(looks, patience)
 
 
 @kernel
@@ -182,5 +182,5 @@ def next_region(regions: Regions, had: Any, patience: Any, stop: Any) -> tuple[A
         if at_work == ZERO:
             break
         while relaxed_load(shared, CHANGES) == changes and relaxed_load(stop, ZERO) == 0:
-            looks = rest(looks, patience)
+            looks = back_off(looks, patience)
     return none, ZERO, ZERO, False

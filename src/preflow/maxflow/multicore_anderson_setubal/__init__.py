@@ -37,7 +37,7 @@ from ...kernels.atomics import PADDING, compare_exchange, fetch_add, relaxed_loa
 from ...kernels.clock import now
 from ...kernels.kernel import kernel
 from ...kernels.relabel import lowest_neighbour_now
-from ...parallel.barrier import PATIENCE, rest, wait
+from ...parallel.barrier import PATIENCE, back_off, wait
 from ...parallel.delays import delay
 from ...parallel.search import Search, make_search, search_together, slot
 from ...parallel.thread_pool import run_solver
@@ -136,7 +136,7 @@ def lock(wave: Any, v: Any, alone: bool, patience: Any, stop: Any) -> Any:
     while seen & LOCKED != 0 or not compare_exchange(wave, v, seen, seen | LOCKED):
         if relaxed_load(stop, ZERO) != 0:
             return LOCKED
-        looks = rest(looks, patience)
+        looks = back_off(looks, patience)
         seen = np.uint32(relaxed_load(wave, v))
     return seen
 
@@ -154,7 +154,7 @@ def lock_below(
             return False
         if np.uint64(relaxed_load(height, w)) + ONE != h or relaxed_load(stop, ZERO) != 0:
             return False
-        looks = rest(looks, patience)
+        looks = back_off(looks, patience)
     if np.uint64(relaxed_load(height, w)) + ONE != h:
         store(wave, w, entry)
         return False
@@ -366,13 +366,13 @@ def work(
         while searching != ZERO and relaxed_load(signals, TOTAL_RELABELS) >= enough:
             if relaxed_load(stop, ZERO) != 0:
                 break
-            looks = rest(looks, patience)
+            looks = back_off(looks, patience)
             searching = relaxed_load(signals, SEARCHING)
         pushes, relabels = discharge_batch(net, state, thread, alone, patience, stop, counts)
         if searching != ZERO and searching == relaxed_load(signals, SEARCHING):
             state.pushes_while_searching[thread * PADDING] += pushes
             if pushes + relabels == ZERO:
-                looks = rest(looks, patience)
+                looks = back_off(looks, patience)
         if relabels > ZERO:
             before = fetch_add(signals, TOTAL_RELABELS, relabels)
             if before < relabel_limit and before + relabels >= relabel_limit:

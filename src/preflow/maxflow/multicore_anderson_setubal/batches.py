@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from ...kernels.atomics import PADDING, compare_exchange, relaxed_load, relaxed_store, store
 from ...kernels.kernel import kernel
-from ...parallel.barrier import rest
+from ...parallel.barrier import back_off
 from ...stats import WAITS
 
 ZERO = np.uint64(0)
@@ -88,7 +88,7 @@ def acquire(batches: Batches, patience: Any, stop: Any) -> bool:
     while not compare_exchange(batches.shared, LOCK, ZERO, ONE):
         if relaxed_load(stop, ZERO) != 0:
             return False
-        looks = rest(looks, patience)
+        looks = back_off(looks, patience)
     return True
 
 
@@ -187,5 +187,5 @@ def fetch(batches: Batches, thread: Any, patience: Any, stop: Any, counts: Any) 
         while relaxed_load(shared, SIZE) == ZERO and relaxed_load(shared, IDLE) < num_threads:
             if relaxed_load(stop, ZERO) != 0:
                 return False
-            looks = rest(looks, patience)
+            looks = back_off(looks, patience)
     return False
