@@ -1,6 +1,6 @@
-"""What bipartite graphs are built from, checked: ends of edges, and index arrays of sparse matrices.
+"""Checks of the input of bipartite graphs: ends of edges, and index arrays of sparse matrices.
 
-What is called `values`, `row`, `column` or `matrix` may be on a GPU; so is then what is returned.
+Arguments named `values`, `row`, `column` or `matrix` may be on a GPU; results are then, too.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ..errors import InvalidInputError
 from .network import MOST_VERTICES
 from .sparse_input import SparseEntries, check_integers, check_lines, check_range
 
-#: More edges, rows or columns than this do not fit indices of 32 bits; the largest value means "none".
+#: Indices of 32 bits number at most this many edges, rows or columns; the largest value means "none".
 MOST_NARROW = 2**32 - 2
 
 
@@ -24,9 +24,9 @@ def index_dtype(num_rows: int, num_columns: int, num_edges: int) -> Any:
 
 
 def kept_entries(data: Any, explicit_zeros: bool) -> Any:
-    """Return which of a matrix's entries are edges, as an index; the matrix holds not only NaN."""
+    """Return an index of the entries of a matrix that are edges; refuse a matrix of NaN only."""
     if len(data) and data.dtype.kind in "fc" and np.isnan(data[0]) and np.isnan(data).all():
-        raise InvalidInputError("every entry of the matrix is NaN: its pattern can hardly be meant")
+        raise InvalidInputError("every entry of the matrix is NaN: its pattern is hardly meant")
     return slice(None) if explicit_zeros else data != 0
 
 
@@ -36,7 +36,7 @@ def read_lines(xp: Any, entries: SparseEntries, explicit_zeros: bool) -> tuple[A
     Parameters
     ----------
     xp : module
-        The module that the arrays belong to.
+        The array module of the arrays.
     entries : SparseEntries
         In the form "csr" or "csc".
     explicit_zeros : bool
@@ -53,7 +53,7 @@ def read_lines(xp: Any, entries: SparseEntries, explicit_zeros: bool) -> tuple[A
 
 
 def checked_lines(first: Any, neighbour: Any, num_lines: int, across: int) -> tuple[Any, Any]:
-    """Return the arrays of one side of a graph, checked against each other and as unsigned."""
+    """Return the arrays of one side of a graph as unsigned, checked against each other."""
     arrays = numbers_of(first, "first"), numbers_of(neighbour, "neighbour")
     first, neighbour = check_lines(*arrays, num_lines, across)
     dtype = index_dtype(num_lines, across, len(neighbour))
@@ -61,7 +61,7 @@ def checked_lines(first: Any, neighbour: Any, num_lines: int, across: int) -> tu
 
 
 def checked_ends(row: Any, column: Any, shape: Any) -> tuple[int, int]:
-    """Check the ends of edges, integers each, against each other and the shape; return the shape."""
+    """Check the ends of edges, arrays of integers, against each other and the shape; return the shape."""
     if len(row) != len(column):
         raise InvalidInputError(f"row has {len(row)} entries, column has {len(column)}")
     if shape is None:
@@ -73,13 +73,13 @@ def checked_ends(row: Any, column: Any, shape: Any) -> tuple[int, int]:
 
 
 def ascends(values: Any) -> bool:
-    """Whether numbers are in order."""
+    """Whether numbers are in ascending order."""
     beginning = values[:1000]
     return bool((beginning[1:] >= beginning[:-1]).all()) and bool((values[1:] >= values[:-1]).all())
 
 
 def as_index(values: Any, dtype: Any) -> Any:
-    """Return numbers that are not negative in another dtype, in place where the width is the same."""
+    """Return numbers that are not negative in another dtype, without a copy where the width is the same."""
     if values.dtype.kind in "iu" and values.dtype.itemsize == np.dtype(dtype).itemsize:
         values = values.view(dtype)
     return values.astype(dtype, order="C", copy=False)
@@ -102,7 +102,7 @@ def _least_size(values: Any) -> int:
 
 
 def numbers_of(values: ArrayLike, name: str) -> NDArray[Any]:
-    """Return what is integers, in one dimension, as an array."""
+    """Return a one-dimensional array-like of integers as an array."""
     try:
         numbers = np.asarray(values)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Capacities between neighbouring pixels that fall with contrast.
+"""Capacities between neighbouring pixels that decrease with contrast.
 
 Boykov and Jolly, "Interactive graph cuts for optimal boundary and region segmentation of objects in N-D
 images", ICCV 2001.
@@ -39,8 +39,8 @@ def contrast_capacity(
     Parameters
     ----------
     image : array_like
-        Values whose differences make capacities fall. It may be CuPy's or another array with ``__dlpack__``,
-        also on a GPU: the result is of its kind, and there too.
+        Values whose differences decrease capacities: a NumPy array, a CuPy array or another with
+        ``__dlpack__``, also on a GPU. The result is of the same kind, in the same place.
     strength : float
         A capacity is ``strength * exp(-d**2 / (2 * sigma**2)) / length``, rounded; d is the difference of the
         two pixels' values (Euclidean over channels), length the distance of their centres.
@@ -126,7 +126,7 @@ def contrast_of_channels(
 
 
 def finite_array(name: str, values: Any, xp: Any = np, largest: float = LARGEST_VALUE) -> Any:
-    """Return what is array-like as float64.
+    """Return an array-like as float64.
 
     Raises
     ------

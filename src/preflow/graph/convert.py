@@ -1,7 +1,7 @@
-"""Turn what a public function accepts as a network or graph into a FlowNetwork or a BipartiteGraph.
+"""Convert everything that a public function accepts as a network or graph.
 
-The same rule holds for all problems: a tuple is edges, one array for each of their parts; an array, a list of
-lists or a sparse matrix is a matrix. A list that could be either is refused.
+One rule holds for all problems: a tuple is edges, one array for each part; an array, a list of lists or a
+sparse matrix is a matrix. A list that could be either is refused.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def as_flow_problem(network: Any, source: Any, sink: Any) -> tuple[FlowNetwork, 
     Parameters
     ----------
     network : FlowNetwork, MaxFlowProblem, (tail, head, capacity), matrix, or NetworkX graph
-        Or a GridNetwork, whose arcs are spelled out. See :func:`as_flow_network`.
+        Or a GridNetwork, of which all arcs are created. See :func:`as_flow_network`.
     source, sink : vertex, collection of vertices, or None
         None takes those of a MaxFlowProblem.
     """
@@ -48,8 +48,8 @@ def as_flow_network(network: Any) -> FlowNetwork:
     Parameters
     ----------
     network : FlowNetwork, (tail, head, capacity), matrix, or NetworkX graph
-        A matrix is square, sparse or dense, and has the capacity of an arc from u to v at (u, v). Zeros of
-        a dense one are no arcs.
+        A matrix is square, sparse or dense; its entry (u, v) is the capacity of an arc from u to v. Zeros of
+        a dense matrix are not arcs.
     """
     if isinstance(network, FlowNetwork):
         return network
@@ -79,8 +79,7 @@ def as_bipartite_graph(graph: Any) -> BipartiteGraph:
     Parameters
     ----------
     graph : BipartiteGraph, (row, column), matrix, or NetworkX graph
-        A matrix has rows against columns. Every stored entry of a sparse one is an edge, every entry of a
-        dense one that is not zero.
+        Every stored entry of a sparse matrix is an edge, and every nonzero entry of a dense one.
     """
     if isinstance(graph, BipartiteGraph):
         return graph

@@ -1,7 +1,7 @@
-"""Integer costs of any size, as int64 in the middle of its range and what was taken off them.
+"""Integer costs of any size: int64 values around zero, and a base that was subtracted.
 
-An assignment has one pair in each row (in each column, if there are fewer), so a number taken off all costs
-of a row changes the total, and the price of the row, by that number.
+An assignment has one pair in each row (in each column, if there are fewer). So subtracting a number from all
+costs of a row changes the total, and the price of the row, by that number.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from numpy.typing import NDArray
 from ..errors import InvalidInputError
 from .placement import HostArrays
 
-#: Costs in this range become int64 costs that solvers can add up.
+#: Costs in a range of this size become int64 costs that solvers can add up.
 LARGEST_RANGE = 2**60
 
 
 class HostCosts(HostArrays):
-    """What matrices of costs on the host have in common: costs are their values plus a base."""
+    """Base class of costs on the host: the costs are `values` plus `base`."""
 
-    #: Broadcasts to the values as a stack of matrices; None for zero.
+    #: Broadcasts to the values as a batch of matrices; None for zero.
     base: NDArray[Any] | None = None
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Number of items, rows, columns."""
+        """Number of matrices, rows, columns."""
         raise NotImplementedError
 
     def base_at(self, item: Any, rows: Any, columns: Any) -> Any:
-        """Return what is to be added to the values of pairs."""
+        """Return the base of pairs, to be added to their values."""
         return 0 if self.base is None else np.broadcast_to(self.base, self.shape)[item, rows, columns]
 
     def with_base(self, u: NDArray[Any], v: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -52,25 +52,25 @@ class HostCosts(HostArrays):
 
 
 def centred(values: NDArray[Any], inside: NDArray[np.bool_] | None) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Return a stack of integer costs less a base, and the base.
+    """Return a batch of integer costs minus a base, and the base.
 
     Parameters
     ----------
     values : ndarray of int64, uint64 or Python integers, shape (items, n, m)
     inside : ndarray of bool, shape (items, n, m), or None
-        Entries that count, where not all do.
+        Entries that count; None: all of them.
 
     Returns
     -------
     reduced : ndarray of int64, shape (items, n, m)
     base : ndarray of Python integers, shape (items, n, 1), or (items, 1, m) where n > m
-        What to add for the costs that were given; shape (items, 1, 1) where not all entries count.
+        What to add to get the original costs; shape (items, 1, 1) where not all entries count.
 
     Raises
     ------
     InvalidInputError
-        The costs of a row (of a column, of a matrix whose entries do not all count) range over more than
-        2**60.
+        The costs of a row (of a column where n > m, of a matrix where not all entries count) range over more
+        than 2**60.
     """
     _, n, m = values.shape
     if inside is None:
@@ -88,9 +88,9 @@ def centred(values: NDArray[Any], inside: NDArray[np.bool_] | None) -> tuple[NDA
 
 
 def centred_by_row(first: NDArray[Any], values: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Return integer costs of pairs, of which those of row `i` begin at ``first[i]``, less a base; and that.
+    """Return integer costs of pairs, those of row `i` beginning at ``first[i]``, minus a base; and the base.
 
-    As :func:`centred`, with a base of shape (n,).
+    Like :func:`centred`, with a base of shape (n,).
     """
     size = np.diff(first).astype(np.int64)
     rows = np.flatnonzero(size)
@@ -103,7 +103,7 @@ def centred_by_row(first: NDArray[Any], values: NDArray[Any]) -> tuple[NDArray[n
 
 
 def _middle(least: NDArray[Any], most: NDArray[Any]) -> NDArray[Any]:
-    """Return the middle of each range, or raise that one is too large."""
+    """Return the middle of each range; raise if one is too large."""
     ranges = most - least
     if ranges.size and ranges.max() > LARGEST_RANGE:
         raise InvalidInputError(
@@ -114,7 +114,7 @@ def _middle(least: NDArray[Any], most: NDArray[Any]) -> NDArray[Any]:
 
 
 def _difference(values: NDArray[Any], base: NDArray[Any]) -> NDArray[np.int64]:
-    """Return values less numbers that differ from them by less than 2**63."""
+    """Return values minus numbers that differ from them by less than 2**63."""
     found: NDArray[np.int64]
     if values.dtype == object:
         found = (values - base).astype(np.int64)

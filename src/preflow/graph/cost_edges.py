@@ -1,4 +1,4 @@
-"""Costs of an assignment that are given edge by edge: as arrays, or as a NetworkX graph."""
+"""Costs of an assignment edge by edge: from arrays, or from a NetworkX graph."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ def with_edges_read(
     weight: str = "weight",
     rows: Iterable[Hashable] | None = None,
 ) -> Any:
-    """Return costs that are edges as CostEdges, checked, and all others unchanged.
+    """Return costs that are edges as CostEdges, checked; other costs unchanged.
 
     Parameters
     ----------
     cost
-        What :func:`preflow.linear_assignment` accepts: a tuple is (row, column, cost).
+        Anything that :func:`preflow.linear_assignment` accepts: a tuple is (row, column, cost).
     shape : (int, int), optional
         Numbers of rows and columns of such a tuple; default: just enough.
     weight : str
-        The attribute of a NetworkX graph's edges that is their cost.
+        The edge attribute of a NetworkX graph that is the cost.
     rows : iterable of vertices, optional
         The vertices of a NetworkX graph that are rows.
 
@@ -65,9 +65,9 @@ def with_edges_read(
     """
     is_graph, is_tuple = is_networkx(cost), isinstance(cost, tuple)
     if shape is not None and not is_tuple:
-        raise InvalidInputError("shape is that of costs (row, column, cost); other costs have one")
+        raise InvalidInputError("shape is for costs (row, column, cost); other costs have a shape")
     if rows is not None and not is_graph:
-        raise InvalidInputError("rows are vertices of a NetworkX graph; other costs have rows")
+        raise InvalidInputError("rows are for a NetworkX graph; other costs have rows")
     if is_graph:
         return _from_networkx(cost, weight, rows)
     return _from_arrays(cost, shape) if is_tuple else cost

@@ -1,4 +1,8 @@
-"""What linear_assignment accepts as costs, read and checked: the one place that decides on host or GPU."""
+"""Costs of assignments from what the caller gives: read, checked, on the host or on a GPU.
+
+This is the one place that decides between :class:`.DenseCosts`, :class:`.SparseCosts`, :class:`.PointCosts`
+on the host and :class:`.DeviceCosts` on a GPU.
+"""
 
 from __future__ import annotations
 
@@ -33,9 +37,10 @@ from .sparse_input import read_sparse
 def as_costs(
     cost: Any, maximize: bool, sizes: Any = None, threads: int = 1, check: bool = True
 ) -> DenseCosts | SparseCosts | PointCosts | DeviceCosts:
-    """Return what linear_assignment accepts as costs, checked by so many threads; on a GPU if they are there.
+    """Return the costs that linear_assignment accepts, checked by `threads` threads.
 
-    Without `check` the sizes of dense costs on the host are left for :meth:`DenseCosts.fitted`.
+    The result is on a GPU if the input is. With ``check=False`` the sizes of dense costs on the host are left
+    for :meth:`DenseCosts.fitted` to check.
 
     Raises
     ------
@@ -47,7 +52,7 @@ def as_costs(
         raise InvalidInputError(f"maximize is True or False, got {maximize!r}")
     if isinstance(cost, PointCosts | CostEdges) or hasattr(cost, "tocsr"):
         if sizes is not None:
-            raise InvalidInputError("sizes are those of a stack of dense matrices, cost is none")
+            raise InvalidInputError("sizes are those of a batch of dense matrices, which cost is not")
         if isinstance(cost, PointCosts):
             return replace(cost, maximize=bool(maximize))
         if isinstance(cost, CostEdges):
@@ -90,7 +95,7 @@ def _from_scipy(matrix: Any, maximize: bool) -> SparseCosts:
 
 
 def _from_edges(edges: CostEdges, maximize: bool) -> SparseCosts:
-    """Return costs of edges; of parallel edges the best one counts."""
+    """Return costs of edges; the best of parallel edges counts."""
     n, m = edges.shape
     _check_columns(m)
     values = wide(_as_numbers(edges.cost))
@@ -115,7 +120,7 @@ def _check_columns(m: int) -> None:
 
 
 def _rise(first: NDArray[Any], column: NDArray[Any]) -> bool:
-    """Return whether the columns of each row ascend, none of them twice."""
+    """Return whether the columns of each row ascend strictly."""
     falls = np.flatnonzero(column[1:] <= column[:-1]) + 1
     begins = np.zeros(len(column) + 1, dtype=np.bool_)
     begins[first] = True
@@ -125,9 +130,9 @@ def _rise(first: NDArray[Any], column: NDArray[Any]) -> bool:
 def _by_rows(
     row: NDArray[Any], column: NDArray[Any], values: NDArray[Any], shape: tuple[int, int], merge: np.ufunc
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Return pairs by rows and ascending columns: where rows begin, columns, and costs.
+    """Return pairs by rows and ascending columns: the beginning of each row, columns, and costs.
 
-    `merge` makes one cost of those of a pair that is there several times.
+    `merge` combines the costs of a pair that is given several times.
     """
     from scipy.sparse import csr_array
 
@@ -152,7 +157,7 @@ def _by_rows(
 def _allowed_pairs(
     first: NDArray[Any], column: NDArray[Any], values: NDArray[Any], m: int, maximize: bool
 ) -> SparseCosts:
-    """Return costs given by rows without the pairs that are not allowed; of large integers with a base."""
+    """Return costs given by rows without pairs that are not allowed; large integers get a base."""
     if values.dtype.kind != "f" and not fit(values):
         return _with_base(SparseCosts(first.astype(np.uint64), column.astype(np.uint32), values, m, maximize))
     if values.dtype.kind == "f":
@@ -184,7 +189,7 @@ def _as_numbers(values: NDArray[Any], threads: int = 1) -> NDArray[Any]:
 
 
 def _converted(values: NDArray[Any], dtype: Any, threads: int) -> NDArray[Any]:
-    """Return values of another dtype: what is slow about it is memory touched for the first time."""
+    """Return values of another dtype; several threads, since first touching memory is what takes time."""
     threads = min(threads, values.size // LEAST_SHARE)
     if threads < 2 or values.dtype == dtype or not values.flags.c_contiguous:
         return values.astype(dtype, copy=False)
@@ -199,7 +204,7 @@ def _converted(values: NDArray[Any], dtype: Any, threads: int) -> NDArray[Any]:
 
 
 class _Writable:
-    """The memory of an array that cannot be written to, as if it could: kernels tell these kinds apart."""
+    """A read-only array that claims to be writable: kernels are compiled for writable arrays only."""
 
     def __init__(self, values: NDArray[Any]) -> None:
         self.values = values

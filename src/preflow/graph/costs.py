@@ -1,4 +1,7 @@
-"""Costs of assignments: dense matrices, one or many, and sparse ones; checked, and as solvers want them."""
+"""Costs of assignments on the host: dense matrices, one or a batch of them, and sparse ones.
+
+:mod:`.cost_input` makes them from what the caller gives; their form on a GPU is in :mod:`.device.costs`.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +19,12 @@ from ..parallel.pieces import run_pieces
 from .cost_base import HostCosts, centred, centred_by_row
 from .placement import as_device_array
 
-#: Integer costs beyond this could not be added without overflow.
+#: Sums of larger integer costs could overflow.
 LARGEST_INTEGER = 2**59
-#: Sums of n costs up to this over n stay finite.
+#: Sums of n costs of at most LARGEST_FLOAT / n stay finite.
 LARGEST_FLOAT = 1e300
-#: Values that a further thread is worth, and that one looks at twice while they are in a cache; of several
-#: threads each looks at more, since Python makes them wait for each other between two looks.
+#: Values per thread, at least; and values that one thread reads twice while they are in a cache. With several
+#: threads the chunks are larger, since Python makes threads wait for each other between two chunks.
 LEAST_SHARE, CHUNK, CHUNK_ALONE = 1 << 18, 1 << 20, 1 << 16
 
 
@@ -34,14 +37,14 @@ class DenseCosts(HostCosts):
     values : ndarray of int64, float64 or float32, shape (items, n, m)
         Contiguous; an infinite cost means that the pair is not allowed.
     leading : tuple of int
-        The leading dimensions of the array that was given; empty for one matrix.
+        The leading dimensions of the caller's array; empty for one matrix.
     maximize : bool
     sizes : ndarray of int64, shape (items, 2), or None
-        How many of its rows and columns each item has; the others do not count.
+        The numbers of rows and columns that each item uses; the others do not count.
     restore : function or None
-        Makes arrays of the caller's kind of NumPy's; None where these are NumPy's too.
+        Converts NumPy arrays to the caller's kind of array; None where the caller uses NumPy.
     base : ndarray of Python integers, shape (items, n, 1), (items, 1, m) or (items, 1, 1), or None
-        What integer costs of any size exceed their values by: see :mod:`.cost_base`.
+        What to add to the values of large integer costs: see :mod:`.cost_base`.
     """
 
     values: NDArray[Any]
@@ -53,7 +56,7 @@ class DenseCosts(HostCosts):
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Number of items, rows, columns."""
+        """Number of matrices, rows, columns."""
         items, n, m = self.values.shape
         return items, n, m
 
@@ -63,7 +66,7 @@ class DenseCosts(HostCosts):
         return self.values.dtype
 
     def fitted(self, threads: int) -> DenseCosts:
-        """Return costs that solvers can add up, or raise InvalidInputError; of large integers with a base."""
+        """Return costs that solvers can add up (large integers with a base), or raise InvalidInputError."""
         _, n, m = self.shape
         inside = None if self.sizes is None else within(np, self.sizes, n, m)
         counts = self.values if inside is None else self.values[inside]
@@ -75,22 +78,22 @@ class DenseCosts(HostCosts):
         return self
 
     def to_array_module(self, values: Any) -> NDArray[Any]:
-        """Return what :meth:`to_caller` returned as a NumPy array."""
+        """Return an array from :meth:`to_caller` as a NumPy array."""
         return values if isinstance(values, np.ndarray) else np.from_dlpack(values)
 
     def to_caller(self, values: Any) -> Any:
-        """Return a NumPy array as the kind of array that the costs came in; NumPy's only to be read."""
+        """Return a NumPy array as the kind of array that the costs were; NumPy arrays read-only."""
         if self.restore is not None:
             return self.restore(values)
-        values.flags.writeable = False  # which arrays that are handed on by DLPack may not be
+        values.flags.writeable = False  # DLPack does not export read-only arrays, so only NumPy ones are
         return values
 
     def to_host(self, values: Any) -> NDArray[Any]:
-        """Return what :meth:`to_caller` returned as a NumPy array."""
+        """Return an array from :meth:`to_caller` as a NumPy array."""
         return self.to_array_module(values)
 
     def by_size(self) -> Iterator[tuple[NDArray[np.int64], DenseCosts]]:
-        """Yield items of one size, which ones and their costs, for all sizes."""
+        """Yield the numbers of the items of one size and their costs, for every size."""
         assert self.sizes is not None
         sizes, which = np.unique(self.sizes, axis=0, return_inverse=True)
         for k, (n, m) in enumerate(sizes.tolist()):
@@ -116,7 +119,7 @@ class DenseCosts(HostCosts):
         return replace(self, values=self.values.swapaxes(1, 2), sizes=sizes, base=base)
 
     def one(self, item: int) -> DenseCosts:
-        """Return one of the items, with the rows and columns that it has."""
+        """Return one of the items, with the rows and columns that it uses."""
         n, m = self.shape[1:] if self.sizes is None else self.sizes[item].tolist()
         base = None if self.base is None else self.base[item : item + 1, :n, :m]
         return DenseCosts(self.values[item : item + 1, :n, :m], (), self.maximize, base=base)
@@ -125,7 +128,9 @@ class DenseCosts(HostCosts):
         """Return the costs of pairs; infinite where they are not allowed."""
         _, n, m = self.values.shape
         place = (np.asarray(item) * n + rows) * m + columns
-        picked: NDArray[Any] = self.values.reshape(-1)[place]  # three indices take several times as long
+        picked: NDArray[Any] = self.values.reshape(-1)[
+            place
+        ]  # indexing with three arrays takes several times as long
         return picked
 
     def to_sparse(self) -> SparseCosts:
@@ -150,13 +155,13 @@ class SparseCosts(HostCosts):
     Attributes
     ----------
     first : ndarray of uint64, shape (n + 1,)
-        The pairs of row `i` stand at ``first[i] .. first[i + 1] - 1``, by ascending columns.
+        The pairs of row `i` are ``first[i] .. first[i + 1] - 1``, by ascending columns.
     column : ndarray of uint32
     values : ndarray of int64 or float64
     num_columns : int
     maximize : bool
     base : ndarray of Python integers, shape (1, n, 1) or (1, 1, m), or None
-        What integer costs of any size exceed their values by: see :mod:`.cost_base`.
+        What to add to the values of large integer costs: see :mod:`.cost_base`.
     """
 
     first: NDArray[np.uint64]
@@ -166,9 +171,9 @@ class SparseCosts(HostCosts):
     maximize: bool = False
     base: NDArray[Any] | None = None
 
-    #: As a stack of matrices has them.
+    #: The leading dimensions of one matrix.
     leading: tuple[int, ...] = ()
-    #: The caller's labels of rows and of columns, where the costs came from NetworkX.
+    #: The labels of rows and of columns, where the costs came from NetworkX.
     labels: tuple[tuple[Hashable, ...], tuple[Hashable, ...]] | None = None
 
     @property
@@ -200,7 +205,7 @@ class SparseCosts(HostCosts):
         return replace(self, first=first, column=self.column[kept], values=self.values[kept])
 
     def submatrix(self, rows: NDArray[np.bool_], columns: NDArray[np.bool_]) -> SparseCosts:
-        """Return the costs of some rows with some columns, which are numbered from 0."""
+        """Return the costs of some rows with some columns, numbered from 0."""
         part = self.keep(rows[self.row] & columns[self.column])
         number = np.cumsum(columns, dtype=np.uint32) - np.uint32(1)
         first = np.append(part.first[:-1][rows], part.first[-1])
@@ -212,7 +217,7 @@ class SparseCosts(HostCosts):
         return replace(part, first=first, column=column, num_columns=size, base=base, labels=None)
 
     def with_base_of_rows(self) -> SparseCosts:
-        """Return the same costs with a base by rows, if they have one."""
+        """Return the same costs with a base by rows, if they have a base."""
         if self.base is None or self.base.shape[2] == 1:
             return self
         values = self.values.astype(object) + self.base_at(0, self.row, self.column)
@@ -229,7 +234,7 @@ class SparseCosts(HostCosts):
         return SparseCosts(first, rows, self.values[order], len(self.first) - 1, self.maximize, base)
 
     def one(self, item: int) -> SparseCosts:
-        """Return itself, the one item."""
+        """Return itself, the only item."""
         return self
 
     def at(self, item: Any, rows: Any, columns: Any) -> NDArray[Any]:
@@ -247,13 +252,13 @@ class SparseCosts(HostCosts):
         return self
 
     def to_caller(self, values: Any) -> Any:
-        """Return a NumPy array only to be read."""
+        """Return a NumPy array, made read-only."""
         values.flags.writeable = False
         return values
 
 
 def stack_shape(values: Any) -> tuple[tuple[int, ...], int, int, int]:
-    """Return the leading dimensions of a stack of matrices, the number of these, and of rows and columns."""
+    """Return the leading dimensions of a batch of matrices, their number, and that of rows and columns."""
     if values.ndim < 2:
         raise InvalidInputError(f"cost has two dimensions or more, got shape {tuple(values.shape)}")
     *leading, n, m = map(int, values.shape)
@@ -261,7 +266,7 @@ def stack_shape(values: Any) -> tuple[tuple[int, ...], int, int, int]:
 
 
 def checked_sizes(sizes: Any, leading: tuple[int, ...], n: int, m: int) -> NDArray[np.int64] | None:
-    """Return the sizes of all matrices of a stack, by item; None where they have all rows and columns."""
+    """Return the sizes of all matrices of a batch, by item; None where they use all rows and columns."""
     if sizes is None:
         return None
     if is_on_gpu(sizes):
@@ -283,13 +288,13 @@ def checked_sizes(sizes: Any, leading: tuple[int, ...], n: int, m: int) -> NDArr
 
 
 def within(xp: Any, sizes: Any, n: int, m: int) -> Any:
-    """Return which entries of a stack of n x m matrices are in rows and columns that its items have."""
+    """Return which entries of a batch of n x m matrices are in rows and columns that the items use."""
     rows, columns = sizes[:, 0, None, None], sizes[:, 1, None, None]
     return (xp.arange(n)[:, None] < rows) & (xp.arange(m) < columns)
 
 
 def fit(values: NDArray[Any], threads: int = 1) -> bool:
-    """Return whether integers are no larger than solvers can add up."""
+    """Return whether integers are small enough for solvers to add up."""
     if values.size == 0:
         return values.dtype == np.int64
     least, most = (values.min(), values.max()) if values.dtype.kind in "uO" else _ends(values, threads)
@@ -302,7 +307,7 @@ def wide(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def _ends(values: NDArray[Any], threads: int) -> tuple[Any, Any]:
-    """Return the least and the greatest value; NaN where one is."""
+    """Return the smallest and the largest value; NaN if one is NaN."""
     if not values.flags.c_contiguous:
         return values.min(), values.max()
     flat = values.reshape(-1)
@@ -335,7 +340,7 @@ def check_costs(values: NDArray[Any], maximize: bool, size: int, threads: int = 
 
 
 def largest_cost(dtype: np.dtype[Any], size: int) -> Any:
-    """Return the largest size of finite costs of which so many can be added up, as int64 or float64."""
+    """Return the largest size of finite costs of which `size` can be added up, as int64 or float64."""
     return np.int64(LARGEST_INTEGER) if dtype.kind == "i" else np.float64(LARGEST_FLOAT / max(size, 1))
 
 
@@ -348,15 +353,15 @@ def check_extent(
     has_nan: bool = False,
     infinite: tuple[bool, bool] = (False, False),
 ) -> None:
-    """Raise InvalidInputError unless solvers can add up costs of which this is known.
+    """Raise InvalidInputError unless solvers can add up costs with these properties.
 
     Parameters
     ----------
     least, most : number
-        Of the finite costs.
+        The smallest and the largest finite cost.
     maximize : bool
     size : int
-        Most pairs of an assignment.
+        Largest number of pairs of an assignment.
     has_nan : bool
     infinite : (bool, bool)
         Whether there is a cost of minus and of plus infinity.
@@ -370,7 +375,7 @@ def check_extent(
         raise InvalidInputError("a cost is NaN")
     if infinite[maximize]:
         good, bad = ("inf", "-inf") if maximize else ("-inf", "inf")
-        raise InvalidInputError(f"a cost is {good}; what is not allowed costs {bad}")
+        raise InvalidInputError(f"a cost is {good}; pairs that are not allowed cost {bad}")
     largest_float = max(-float(least), float(most))
     if largest_float > largest_cost(np.dtype(np.float64), size):
         raise InvalidInputError(f"costs are too large to be added up: one of size {largest_float:g}")

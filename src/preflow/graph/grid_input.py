@@ -1,4 +1,4 @@
-"""Turn whatever describes the capacities of a grid into arrays of one shape."""
+"""Turn the capacities of a grid, as the caller gives them, into arrays of one shape."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .neighbourhood import both_ways, half_neighbourhood, named_neighbourhoods
 from .network import INT64_MAX
 from .placement import host_array
 
-#: Dtypes that capacities are kept in; smaller ones become the next of these.
+#: Dtypes in which capacities are stored; smaller dtypes are converted to the next of these.
 KEPT = {"i": (np.int16, np.int32, np.int64), "f": (np.float32, np.float64)}
 
 
 def grid_arrays(source: Any, sink: Any, neighbor: Any, connectivity: Any, xp: Any) -> tuple[Any, ...]:
-    """Return the attributes of a network with these arrays, NumPy's or CuPy's as `xp` says; checks shapes."""
+    """Return the attributes of a network with these arrays of the module `xp`; checks shapes."""
     shape = _grid_shape(source, sink)
     neighbor, half = _with_neighbourhood(neighbor, shape, connectivity, xp)
     neighbor = _of_kept_dtype(neighbor, "neighbor_capacity")
@@ -30,7 +30,7 @@ def grid_arrays(source: Any, sink: Any, neighbor: Any, connectivity: Any, xp: An
 
 
 def compact(values: Any) -> Any:
-    """Return an array with length 1 along axes on which it is the same number in memory all along."""
+    """Return an array with length 1 along axes of stride 0."""
     return values[tuple(slice(0, 1) if stride == 0 else slice(None) for stride in values.strides)]
 
 
@@ -48,13 +48,13 @@ def check_not_masked(values: Any, name: str) -> None:
 
 
 def as_array(values: Any, name: str) -> NDArray[Any]:
-    """Return what is array-like, or a tensor on the host, as an array of which nothing is masked."""
+    """Return an array-like, or a tensor on the host, as an array without masked entries."""
     check_not_masked(values, name)
     return host_array(values, name)
 
 
 def as_capacities(values: Any, name: str) -> NDArray[Any]:
-    """Return what is array-like as an array of numbers of at most 64 bits."""
+    """Return an array-like as an array of numbers of at most 64 bits."""
     array = as_array(values, name)
     check_numbers(array, name)
     return array
@@ -85,7 +85,7 @@ def _grid_shape(source: Any, sink: Any) -> tuple[int, ...]:
 def _with_neighbourhood(
     neighbor: Any, shape: tuple[int, ...], connectivity: Any, xp: Any
 ) -> tuple[Any, list[tuple[int, ...]]]:
-    """Return neighbour capacities with one axis for directions and the grid's own, and the offsets."""
+    """Return neighbour capacities with an axis for directions and the axes of the grid, and the offsets."""
     ndim = len(shape)
     if neighbor.ndim == 1:
         neighbor = neighbor.reshape(-1, *(1,) * ndim)
@@ -95,7 +95,7 @@ def _with_neighbourhood(
             f"or (directions, {', '.join(map(str, shape))})"
         )
     rows = len(neighbor) if neighbor.ndim else None
-    half = half_neighbourhood(ndim, _told(ndim, rows) if connectivity is None else connectivity)
+    half = half_neighbourhood(ndim, _neighbours_of(ndim, rows) if connectivity is None else connectivity)
     if rows is None:
         return xp.broadcast_to(neighbor, (len(half), *(1,) * ndim)), half
     if rows not in (len(half), 2 * len(half)):
@@ -108,8 +108,8 @@ def _with_neighbourhood(
     return neighbor, half
 
 
-def _told(ndim: int, rows: int | None) -> int:
-    """Return the number of neighbours that so many rows of capacities are for."""
+def _neighbours_of(ndim: int, rows: int | None) -> int:
+    """Return the number of neighbours that fits `rows` capacities a pixel."""
     sizes = list(named_neighbourhoods(ndim))
     if rows is None:
         return sizes[0]
@@ -128,7 +128,7 @@ def _told(ndim: int, rows: int | None) -> int:
 
 
 def _of_kept_dtype(values: Any, name: str) -> Any:
-    """Return an array in the smallest dtype that networks keep and that holds all of its dtype."""
+    """Return an array in the smallest dtype of KEPT that can represent all values of its dtype."""
     kind, itemsize = values.dtype.kind, values.dtype.itemsize
     if kind == "u" and itemsize == 8:
         if values.size and int(values.max()) > INT64_MAX:

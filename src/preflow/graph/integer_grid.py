@@ -1,4 +1,4 @@
-"""Grids as the solvers see them: whole numbers, infinity as more than any flow."""
+"""Grids as solvers use them: integer capacities, and infinity as more than any flow."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from .neighbourhood import Box, pair_boxes
 from .network import EXACT_FLOAT, INT64_MAX, exact_sum
 from .scaling import EXACT, Rule, float_sum, limit_above, scaled, sum_slack, unscaled
 
-#: Bits that capacities fill which cannot be scaled to whole numbers exactly: more than a float32 has, and
-#: what leaves room for sums in int64.
+#: Bits that rounded capacities fill where no scale makes them integers exactly: more than a float32 has, and
+#: the number that leaves room for sums in int64.
 BITS_OF_SINGLE, BITS_OF_DOUBLE = 30, 61
 #: Dtypes of residual capacities, and of excess.
 RESIDUAL_DTYPES = (np.int16, np.int32, np.int64)
 EXCESS_DTYPES = (np.int32, np.int64)
-#: How much more a sum of float64 may be than it says.
+#: By what factor a sum in float64 may be too small.
 ROUNDING = 1 + 2.0**-40
-#: A float64 beyond this does not matter, for no sum of capacities is, and fits int64 with its sign changed.
+#: Larger floats do not matter, since no sum of capacities is larger; this one fits int64 with either sign.
 MOST_FLOAT = 2.0**62
-#: The difference of two integers of this size, one of them negative, fits int64.
+#: The difference of two integers of at most this size, one of them negative, fits int64.
 MOST_BESIDE_NEGATIVE = 2**62 - 1
 
 
 @dataclass(frozen=True, eq=False)
 class IntegerGrid:
-    """A grid whose capacities are integers: what solvers get.
+    """A grid whose capacities are integers: the input of the solvers.
 
     Attributes
     ----------
@@ -44,21 +44,21 @@ class IntegerGrid:
     source, sink : array of int16, int32 or int64, shape `shape`
         May be views with strides of 0.
     neighbor : array of int16, int32 or int64, shape (K, *shape) or (2 K, *shape)
-        May be such a view; entries of arcs that leave the grid are to be ignored.
+        May be such a view. Entries of arcs that leave the grid have no meaning.
     symmetric : bool
         Whether `neighbor` has K rows.
     largest_terminal, largest_neighbor : int
-        The largest capacity from the source or to the sink, and that between neighbours.
+        The largest capacity from the source or to the sink, and between neighbours.
     scale_exponent : int or None
-        The power of two that capacities were multiplied by; None where they are those of the network.
+        Capacities were multiplied by two to this power; None where they are those of the network.
     constant_flow : int or float
-        What was taken out of both `source` and `sink`, in units of the network.
+        The amount that was removed from both `source` and `sink`, in the unit of the network.
     reduced : bool
-        Whether that is the lesser of the two at every pixel, and what is left was cut off where no minimum
-        cut can depend on it.
+        Whether the smaller terminal capacity of every pixel was removed from both, and the rest was cut off
+        where no minimum cut can depend on it.
     limit : float
-        What capacities between neighbours were cut off above, or the largest of them. Infinite where finer
-        integers can be had with the same limit.
+        The limit at which capacities between neighbours were cut off, or the largest of them. Infinite where
+        the same limit allows finer integers.
     """
 
     shape: tuple[int, ...]
@@ -76,7 +76,7 @@ class IntegerGrid:
 
     @property
     def xp(self) -> Any:
-        """The module that the arrays belong to: NumPy, or CuPy where they are on a GPU."""
+        """The array module: NumPy, or CuPy where the arrays are on a GPU."""
         return import_module(type(self.source).__module__.partition(".")[0])
 
     @property
@@ -91,13 +91,13 @@ class IntegerGrid:
 
     @property
     def steps(self) -> NDArray[np.int64]:
-        """How far each direction leads in C order of the pixels, shape (2 K,)."""
+        """The step of each direction in C order of the pixels, shape (2 K,)."""
         strides = np.cumprod([1, *self.shape[:0:-1]], dtype=np.int64)[::-1]
         flat: NDArray[np.int64] = self.offsets @ strides
         return flat
 
     def boxes(self, pair: int) -> tuple[Box, Box]:
-        """Return the boxes of pixels that forward arcs of a pair of directions lead from, and to."""
+        """Return the boxes of pixels at which forward arcs of a pair of directions begin, and end."""
         return pair_boxes(self.shape, self.offsets[2 * pair])
 
     def pairs(self) -> Iterator[Pair]:
@@ -106,12 +106,12 @@ class IntegerGrid:
 
     @cached_property
     def residual_dtype(self) -> np.dtype[Any]:
-        """The smallest dtype that holds the residual capacity of any arc whatever flows.
+        """The smallest dtype for the residual capacity of any arc, whatever the flow.
 
         Raises
         ------
         CapacityOverflowError
-            That of an arc does not fit int64.
+            The residual capacity of an arc may not fit int64.
         """
         needed = 2 * self.largest_neighbor
         if not self.symmetric and _fitting(RESIDUAL_DTYPES, needed) != _fitting(
@@ -125,7 +125,7 @@ class IntegerGrid:
 
     @cached_property
     def excess_bound(self) -> float:
-        """What no excess or deficit of a pixel exceeds, whatever flows."""
+        """A bound on the excess or deficit of every pixel, whatever the flow."""
         quick = float(self.largest_terminal + len(self.offsets) * self.largest_neighbor)
         if quick <= np.iinfo(EXCESS_DTYPES[0]).max:
             return quick
@@ -134,7 +134,7 @@ class IntegerGrid:
 
     @cached_property
     def excess_dtype(self) -> np.dtype[Any]:
-        """The smaller of int32 and int64 that holds the excess or deficit of any pixel whatever flows.
+        """The smaller of int32 and int64 that fits the excess or deficit of any pixel, whatever the flow.
 
         Raises
         ------
@@ -147,16 +147,16 @@ class IntegerGrid:
         return dtype
 
     def in_network_units(self, amount: int) -> int | float:
-        """Return a sum of these capacities, and of what was taken out of them, in units of the network."""
+        """Return a sum of these capacities, plus the constant flow, in the unit of the network."""
         is_float = isinstance(self.constant_flow, float)
         given: int | float = unscaled(amount, self.scale_exponent, is_float=is_float)
         return given + self.constant_flow
 
     def placed(self, xp: Any, place: Callable[[Any], Any]) -> IntegerGrid:
-        """Return the grid with its arrays brought elsewhere by `place`, in C order and of the module `xp`."""
+        """Return the grid with its arrays moved by `place`, in C order and in the array module `xp`."""
 
         def moved(values: Any, largest: int) -> Any:
-            # The way between host and device is the narrowest there is.
+            # Transfers between host and device are slow: transfer the smallest dtype.
             narrow = compact(values).astype(_fitting(RESIDUAL_DTYPES, largest), copy=False)
             return xp.ascontiguousarray(xp.broadcast_to(place(narrow), values.shape))
 
@@ -169,9 +169,9 @@ class IntegerGrid:
 
 
 def incident_capacity(grid: IntegerGrid | GridNetwork, dtype: Any, limit: float = np.inf) -> Any:
-    """Return, for every pixel, what arcs to neighbours or from them can carry, whichever is more.
+    """Return, for every pixel, the larger of the capacities of all arcs to neighbours and from them.
 
-    No arc carries more than `limit`.
+    No arc counts more than `limit`.
     """
     xp = grid.xp
     total = xp.zeros((2, *grid.shape), dtype=dtype)
@@ -189,14 +189,14 @@ def incident_capacity(grid: IntegerGrid | GridNetwork, dtype: Any, limit: float 
 
 
 def integer_grid(network: GridNetwork, rule: Rule = EXACT) -> IntegerGrid:
-    """Return a grid whose capacities are whole numbers.
+    """Return a grid whose capacities are integers.
 
-    Integers, and floats whose entries are integers up to 2**53, stay as they are, but for what `rule` cuts
-    off. Others are rounded, see :mod:`preflow.graph.scaling`: exactly where that takes no more than 30 bits;
-    else they fill 30 bits where all of them are float32 and no cut is known, 61 bits where not. Where a
-    capacity is fractional, infinite or negative, or sums at a pixel are too large for int32, the lesser of
-    its two terminal capacities is taken out of both, and what is left is cut off above what all arcs between
-    the pixel and its neighbours can carry.
+    Integers, and floats whose entries are integers up to 2**53, stay unchanged, except for the limit of
+    `rule`. Other floats are rounded, see :mod:`preflow.graph.scaling`: exactly where 30 bits are enough;
+    otherwise they fill 30 bits where all of them are float32 and no cut is known, and 61 bits where not.
+    Where a capacity is fractional, infinite or negative, or sums at a pixel are too large for int32, the
+    smaller of the two terminal capacities of a pixel is removed from both, and the rest is cut off above the
+    capacity of all arcs between the pixel and its neighbours.
 
     Raises
     ------
@@ -234,14 +234,14 @@ def integer_grid(network: GridNetwork, rule: Rule = EXACT) -> IntegerGrid:
 
 
 class _NetTerminals(NamedTuple):
-    """Terminal capacities once the lesser of the two is taken out of both at every pixel.
+    """Terminal capacities after the smaller of the two was removed from both at every pixel.
 
     Attributes
     ----------
     net : array of int64 or float64
         Capacity from the source where positive, to the sink where negative.
     constant : int or float
-        The sum of what was taken out: exact, but for floats that are not whole numbers.
+        The sum of the amounts removed: exact, except for floats that are not integers.
     """
 
     net: Any
@@ -249,7 +249,7 @@ class _NetTerminals(NamedTuple):
 
 
 def _net_terminals(network: GridNetwork, *, whole: bool = True) -> _NetTerminals:
-    """Return the net terminal capacities; `whole` says that all finite floats are whole numbers."""
+    """Return the net terminal capacities; `whole` says that all finite floats are integers."""
     xp = network.xp
     source, sink = network.source_capacity, network.sink_capacity
     is_float = source.dtype.kind == "f" or sink.dtype.kind == "f"
@@ -265,7 +265,7 @@ def _net_terminals(network: GridNetwork, *, whole: bool = True) -> _NetTerminals
 
 
 def _rounded(network: GridNetwork, bits: int, rule: Rule) -> IntegerGrid:
-    """Return the grid with rounded capacities; `bits` after the point hold all of them exactly."""
+    """Return the grid with rounded capacities; `bits` binary digits after the point represent all exactly."""
     xp = network.xp
     arrays = network.source_capacity, network.sink_capacity, network.neighbor_capacity
     is_float = any(values.dtype.kind == "f" for values in arrays)
@@ -277,7 +277,7 @@ def _rounded(network: GridNetwork, bits: int, rule: Rule) -> IntegerGrid:
     if rule.bound is not None:
         flow = rule.bound - terminals.constant
         limit = limit_above(float(flow) + sum_slack(float(abs(rule.bound))))
-    # Twice what the arcs at a pixel carry bounds excess, deficits and the sums of opposite capacities.
+    # Twice the capacity of the arcs at a pixel bounds excess, deficits and sums of opposite capacities.
     peak = 2.0 * float(incident_capacity(network, np.float64, limit).max())
     if peak == np.inf:
         both = (float_sum(xp.maximum(sign * terminals.net, 0)) for sign in (1, -1))
@@ -287,13 +287,13 @@ def _rounded(network: GridNetwork, bits: int, rule: Rule) -> IntegerGrid:
             raise CapacityOverflowError("the capacities between a pixel and its neighbours sum past float64")
     most = min(largest, limit)
     matters = most
-    if peak == 0:  # no neighbours, so the terminals decide
+    if peak == 0:  # no arcs to neighbours: the terminals decide
         matters = peak = min(_largest_finite(abs(terminals.net)), limit)
     magnitude = int(np.frexp(peak * ROUNDING)[1])
     is_single = rule.bound is None and all(values.dtype != np.float64 for values in arrays)
     filled = BITS_OF_SINGLE if is_single or magnitude + bits <= BITS_OF_SINGLE else BITS_OF_DOUBLE
     exponent = filled - magnitude
-    if limit == np.inf:  # else the limit must stay above what it was computed from
+    if limit == np.inf:  # a finite limit must stay above the sum it was computed from
         exponent = min(bits, exponent)
 
     def convert(values: Any) -> Any:
@@ -319,10 +319,10 @@ def _reduced(
     exponent: int | None = None,
     limit: float = np.inf,
 ) -> IntegerGrid:
-    """Return the grid with what cannot matter of its terminal capacities taken off.
+    """Return the grid without the parts of its terminal capacities that cannot matter.
 
-    The lesser of the two flows from the source to the sink at once. What is left matters up to what the
-    pixel's arcs carry: a unit more, and the pixel is on that side of every minimum cut.
+    The smaller of the two flows from the source to the sink at once. The rest matters up to the capacity of
+    the arcs at the pixel: with one unit more, the pixel is on that side of every minimum cut.
     """
     xp = network.xp
     net, constant = terminals
@@ -381,7 +381,7 @@ def _grid(
 
 
 def _converted_neighbor(network: GridNetwork, convert: Any, dtype: Any) -> Any:
-    """Return neighbour capacities converted, in the grid: what leaves it may be anything and becomes 0."""
+    """Return converted neighbour capacities; entries of arcs that leave the grid become 0."""
     values, xp = network.neighbor_capacity, network.xp
     rows, shape = len(values), network.shape
     alike = not any(values.strides[1:])
@@ -400,7 +400,7 @@ def _converted_neighbor(network: GridNetwork, convert: Any, dtype: Any) -> Any:
 
 
 def _whole(values: Any, largest: float, xp: Any) -> Any:
-    """Return an array of whole numbers as one of integers; itself where it is."""
+    """Return an array of integers stored as floats as an array of an integer dtype."""
     if values.dtype.kind == "i":
         return values
     whole = compact(values).astype(_fitting(RESIDUAL_DTYPES, largest))
@@ -416,7 +416,7 @@ def _check_mixed(arrays: tuple[Any, ...], largest: tuple[Any, ...]) -> None:
 
 
 def _fitting(dtypes: tuple[Any, ...], largest: float) -> np.dtype[Any] | None:
-    """Return the first of these dtypes that holds a number, None if none does."""
+    """Return the first of these dtypes that can represent a number, None if none can."""
     return next((np.dtype(dtype) for dtype in dtypes if largest <= np.iinfo(dtype).max), None)
 
 
@@ -430,7 +430,7 @@ def _is_finite(values: Any) -> bool:
 
 
 def _largest_finite(values: Any) -> float:
-    """Return the largest entry that is not infinite, 0 if there is none."""
+    """Return the largest finite entry, 0 if there is none."""
     if not values.size:
         return 0.0
     largest = float(values.max())
@@ -441,7 +441,7 @@ def _largest_finite(values: Any) -> float:
 
 
 def _exact_total(values: Any) -> int:
-    """Return the sum of whole numbers that are not negative."""
+    """Return the sum of integers that are not negative."""
     return int(exact_sum(values.astype(np.int64)))
 
 

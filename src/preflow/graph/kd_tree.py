@@ -1,9 +1,11 @@
-"""A tree over priced points that finds those of least reduced cost: distance from a point, less the price.
+"""A tree over points with prices that finds those of least reduced cost: distance minus price.
 
 Friedman, Bentley and Finkel, "An algorithm for finding best matches in logarithmic expected time", ACM
-Transactions on Mathematical Software 3 (1977). Departures: every node also has the largest price of its
-points, so that its box and that price bound all its reduced costs from below; points are kept in the order of
-the leaves, and a node's points follow from its number.
+Transactions on Mathematical Software 3 (1977).
+
+Departures: every node also stores the largest price of its points, so that its box and that price bound all
+reduced costs below it; points are stored in the order of the leaves, and the points of a node follow from its
+number.
 """
 
 from __future__ import annotations
@@ -20,16 +22,16 @@ ZERO = np.uint64(0)
 ONE = np.uint64(1)
 TWO = np.uint64(2)
 NONE = np.uint64(2**64 - 1)
-#: Points of a leaf, at most.
+#: Largest number of points of a leaf.
 LEAF_POINTS = 32
-#: Nodes that a search puts off, at most: trees are less deep.
+#: Largest number of nodes that a search postpones; trees are less deep.
 STACK = 128
 
 
 class KDTree(NamedTuple):
     """Points with prices, and boxes around halves of them, halves of these and so on.
 
-    The root is node 1, those below node k are 2 k and 2 k + 1, and the last half of all nodes are leaves.
+    The root is node 1, the children of node k are 2 k and 2 k + 1, and the last half of all nodes are leaves.
 
     Attributes
     ----------
@@ -38,20 +40,20 @@ class KDTree(NamedTuple):
     first : ndarray of uint64, shape (leaves + 1,)
         The points of leaf `k` are ``first[k] .. first[k + 1] - 1``.
     leaf : ndarray of uint32, shape (m,)
-        Of every point, as a node.
+        The leaf of every point, as a node.
     box : ndarray of float64, shape (nodes, 2 d + 1)
-        The least and the largest coordinates of each node's points, and the largest price.
+        The smallest and the largest coordinates of each node's points, and the largest price.
     query : ndarray of float64, shape (d,)
-        The point that is asked for.
+        The point from which distances are measured.
     found : ndarray of float64, shape (LEAF_POINTS,)
     waiting : ndarray of uint64, shape (STACK,)
     waiting_bound : ndarray of float64, shape (STACK,)
     looked : ndarray of uint64, shape (1,)
-        How many points were looked at so far.
+        Number of points that were read so far.
     kind : int64
-        Of the distance, see :mod:`.point_costs`.
+        The kind of distance, see :mod:`.point_costs`.
     factor : float64
-        Costs are distances times this; the least costs are the largest distances where it is negative.
+        Costs are distances times this; if it is negative, the least costs are the largest distances.
     """
 
     point: NDArray[np.float64]
@@ -111,7 +113,7 @@ def make_tree(points: NDArray[np.float64], kind: int, factor: float) -> KDTree:
 
 
 def _levels(size: int) -> int:
-    """Return how often points are halved."""
+    """Return how often the points are halved."""
     levels = 0
     while -(-size // 2**levels) > LEAF_POINTS:
         levels += 1
@@ -119,13 +121,13 @@ def _levels(size: int) -> int:
 
 
 def _bounds(size: int, level: int) -> NDArray[np.int64]:
-    """Return where the points of each node of a level begin, and where the last one's end."""
+    """Return where the points of each node of a level begin, and the end of the last one."""
     return (np.arange(2**level + 1) * size) >> level
 
 
 @kernel
 def _node_bound(tree: KDTree, node: Any) -> Any:
-    """Return the least that the reduced cost of any point of the node can be."""
+    """Return a lower bound on the reduced costs of the points of a node."""
     dimension = np.uint64(len(tree.query))
     total = 0.0
     for axis in range(dimension):
@@ -171,11 +173,11 @@ def leaf_costs(tree: KDTree, first: Any, last: Any) -> None:
 def find_best(
     tree: KDTree, price: Any, room: Any, column: Any, cost: Any, reduced: Any, after: Any, last: Any
 ) -> Any:
-    """List the points of least reduced cost from ``tree.query``, at most `room`; return how many there are.
+    """List the points of least reduced cost from ``tree.query``, at most `room`; return their number.
 
-    They come by reduced cost and, where that is the same, by number. Only those count that come behind
-    `after` and `last`, a reduced cost and a number; where the latter is NONE, all of that reduced cost do.
-    From -inf on, any of those that tie for the last place may have it.
+    They are listed by reduced cost and, among equal ones, by number. Only points after `after` and `last`, a
+    reduced cost and a number, count; if `last` is NONE, all points of that reduced cost do. If `after` is
+    -inf, any of the points that tie for the last place may take it.
     """
     ties = after > -np.inf
     leaves = np.uint64(len(tree.first)) - ONE
@@ -183,6 +185,7 @@ def find_best(
     worst = np.inf
     node, bound = ONE, _node_bound(tree, ONE)
     while True:
+        # Go down to the better child; postpone the other.
         while node < leaves and (bound < worst or (ties and bound == worst)):
             node *= TWO
             bound, other = _node_bound(tree, node), _node_bound(tree, node + ONE)
@@ -195,6 +198,7 @@ def find_best(
                 tree.waiting_bound[waiting] = other
                 waiting += ONE
         if bound < worst or (ties and bound == worst):
+            # Read the points of the leaf, and insert the good ones into the list.
             first, end = tree.first[node - leaves], tree.first[node - leaves + ONE]
             leaf_costs(tree, first, end)
             tree.looked[0] += end - first
@@ -218,13 +222,14 @@ def find_best(
                     worst = reduced[size - ONE]
         if waiting == ZERO:
             return size
+        # Go on with the last postponed node.
         waiting -= ONE
         node, bound = tree.waiting[waiting], tree.waiting_bound[waiting]
 
 
 @kernel
 def lower_price(tree: KDTree, price: Any, j: Any, lowered: Any) -> None:
-    """Give a point a price that is no higher than what it has."""
+    """Lower the price of a point, or leave it."""
     old = price[j]
     price[j] = lowered
     leaves = np.uint64(len(tree.first)) - ONE
@@ -245,7 +250,7 @@ def lower_price(tree: KDTree, price: Any, j: Any, lowered: Any) -> None:
 
 @kernel
 def set_prices(tree: KDTree, price: Any) -> None:
-    """Take in the prices of all points."""
+    """Update the tree to the prices of all points."""
     leaves = np.uint64(len(tree.first)) - ONE
     top = TWO * np.uint64(len(tree.query))
     for k in range(leaves):

@@ -16,7 +16,7 @@ Box = tuple[slice, ...]
 
 
 def named_neighbourhoods(ndim: int) -> dict[int, list[tuple[int, ...]]]:
-    """Return the forward halves of the neighbourhoods that go by their number of neighbours.
+    """Return the forward halves of the neighbourhoods that are named by their number of neighbours.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def named_neighbourhoods(ndim: int) -> dict[int, list[tuple[int, ...]]]:
 
 
 def half_neighbourhood(ndim: int, connectivity: Any) -> list[tuple[int, ...]]:
-    """Return the forward offsets, one of every two opposite ones, of a number of neighbours or of a list.
+    """Return the forward offsets of a neighbourhood given by a number of neighbours or by a list.
 
     Raises
     ------
@@ -103,7 +103,7 @@ def _offset(ndim: int, given: Any) -> tuple[int, ...]:
 
 
 def _listed(ndim: int, offsets: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """Return the forward offsets of a list that has only these, or the opposite of each right after it."""
+    """Return the forward offsets of a list: it has only these, or each followed by its opposite."""
     if not offsets:
         raise InvalidInputError("connectivity is an empty list: at least one offset is needed")
     if len(set(offsets)) < len(offsets):

@@ -1,4 +1,4 @@
-"""The pairs of a residual network, built by several threads: the same arrays as by one."""
+"""The pairs of a residual network, built by several threads: the same arrays as by one thread."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ def build_pairs(
 ) -> tuple[Any, ...]:
     """Return first_out, head, reverse, rank, and whether no two input arcs add to one residual arc.
 
-    What a step no longer needs is freed before the next allocates. `check_wanted` is called between steps.
+    Each step frees what later steps do not need before the next one allocates. `check_wanted` is called
+    between steps.
     """
     builders = csr_build.make_builders(threads)
 

@@ -1,4 +1,4 @@
-"""Costs of assignments that are distances of points: computed when they are needed, never stored."""
+"""Costs of assignments that are distances between points: computed when needed, never stored."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..errors import InvalidInputError
 from .cost_base import HostCosts
 
-#: Kinds of distances as kernels know them. The cosine distance is half a squared one of unit vectors.
+#: Kinds of distances in kernels. The cosine distance is half the squared distance of unit vectors.
 EUCLIDEAN, SQEUCLIDEAN, CITYBLOCK, CHEBYSHEV = range(4)
 KINDS = {
     "euclidean": EUCLIDEAN,
@@ -21,13 +21,13 @@ KINDS = {
     "chebyshev": CHEBYSHEV,
     "cosine": SQEUCLIDEAN,
 }
-#: Names by which SciPy knows the kinds.
+#: SciPy's names of the kinds.
 SCIPY_NAMES = ("euclidean", "sqeuclidean", "cityblock", "chebyshev")
-#: Sums of n costs up to this over n stay finite.
+#: Sums of n costs of at most LARGEST / n stay finite.
 LARGEST = 1e300
-#: Integers up to this are exact in float64.
+#: Integers up to this one are exact in float64.
 LARGEST_INTEGER = 2**53
-#: Points of one side are numbered in 32 bits.
+#: The points of a side are numbered with 32 bits.
 MOST_POINTS = 2**32 - 2
 
 
@@ -41,8 +41,8 @@ class PointCosts(HostCosts):
         One point a row of the cost matrix; integers or floats of up to 64 bits.
     columns : array_like, shape (m, d)
     metric : {"euclidean", "sqeuclidean", "cityblock", "chebyshev", "cosine"}
-        As :func:`scipy.spatial.distance.cdist` has it; distances are float64. Of the cosine distance, half
-        the squared distance of the unit vectors is computed, which small angles leave exact.
+        As in :func:`scipy.spatial.distance.cdist`; distances are float64. The cosine distance is computed
+        as half the squared distance of the unit vectors, which stays exact for small angles.
 
     Raises
     ------
@@ -62,11 +62,11 @@ class PointCosts(HostCosts):
     rows: NDArray[np.float64]
     columns: NDArray[np.float64]
     metric: str = field(default="euclidean", kw_only=True)
-    #: Whether the largest total is wanted, and whether costs are minus the distances: set by solvers.
+    #: Whether the total is to be maximised, and whether costs are minus the distances: set by solvers.
     maximize: bool = field(default=False, kw_only=True)
     negated: bool = field(default=False, kw_only=True)
 
-    #: As a stack of matrices has them.
+    #: The leading dimensions of one matrix.
     leading: tuple[int, ...] = field(default=(), init=False)
 
     def __post_init__(self) -> None:
@@ -88,7 +88,7 @@ class PointCosts(HostCosts):
             raise InvalidInputError("the distances are too large to be added up")
 
     def _largest(self) -> float:
-        """Return what no distance exceeds."""
+        """Return a number that no distance exceeds."""
         if not len(self.rows) or not len(self.columns):
             return 0.0
         low = np.minimum(self.rows.min(axis=0), self.columns.min(axis=0))
@@ -98,17 +98,17 @@ class PointCosts(HostCosts):
 
     @property
     def kind(self) -> int:
-        """The distance of the points `embedded`: EUCLIDEAN, SQEUCLIDEAN, CITYBLOCK or CHEBYSHEV."""
+        """The distance between the points of `embedded`: EUCLIDEAN, SQEUCLIDEAN, CITYBLOCK or CHEBYSHEV."""
         return KINDS[self.metric]
 
     @property
     def factor(self) -> float:
-        """What distances of the points `embedded` are multiplied by: 1, 0.5 or minus that."""
+        """The factor of distances between the points of `embedded`: 1, 0.5 or minus that."""
         return (-1.0 if self.negated else 1.0) * (0.5 if self.metric == "cosine" else 1.0)
 
     @cached_property
     def embedded(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The points of rows and of columns whose distances count: unit vectors for the cosine distance."""
+        """The points of rows and of columns; unit vectors for the cosine distance."""
         if self.metric != "cosine":
             return self.rows, self.columns
         return _unit_vectors(self.rows), _unit_vectors(self.columns)
@@ -138,16 +138,16 @@ class PointCosts(HostCosts):
         return self.factor * distances(points[rows] - others[columns], self.kind)
 
     def one(self, item: int) -> PointCosts:
-        """Return itself, the one item."""
+        """Return itself, the only item."""
         return self
 
     def to_caller(self, values: Any) -> Any:
-        """Return a NumPy array only to be read."""
+        """Return a NumPy array, made read-only."""
         values.flags.writeable = False
         return values
 
     def block(self, begin: int, end: int) -> NDArray[np.float64]:
-        """Return the costs of some rows, one after the other, with all columns; by SciPy."""
+        """Return the costs of the rows from `begin` to `end` with all columns; by SciPy."""
         from scipy.spatial.distance import cdist
 
         points, others = self.embedded
@@ -161,7 +161,7 @@ class PointCosts(HostCosts):
 
 
 def distances(gaps: NDArray[np.float64], kind: int) -> NDArray[np.float64]:
-    """Return the length of every vector, axes being the last dimension, rounded as kernels do it."""
+    """Return the length of every vector along the last axis, rounded as in the kernels."""
     total = np.zeros(gaps.shape[:-1])
     for axis in range(gaps.shape[-1]):
         gap = np.abs(gaps[..., axis])

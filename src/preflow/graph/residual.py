@@ -1,9 +1,9 @@
-"""The residual network that every general solver works on.
+"""The residual network, on which every general solver works.
 
-Source and sink are not vertices: arcs out of a source are initial excess, arcs into a sink are
-``sink_residual``; arcs into a source or out of a sink can carry no useful flow. Antiparallel arcs
-share one pair of residual arcs, parallel arcs are merged, and what a vertex could send straight from
-the source to the sink is taken out as constant flow.
+Source and sink are not vertices of it. Arcs out of a source are initial excess, arcs into a sink are
+``sink_residual``; arcs into a source or out of a sink can carry no useful flow. Antiparallel arcs share one
+pair of residual arcs, parallel arcs are merged. The amount that a vertex could send straight from the source
+to the sink is removed as constant flow.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from .network import INT64_MAX, FlowNetwork
 from .scaling import EXACT, Rule, unscaled
 from .solved_capacities import SolvedCapacities, solved_capacities
 
-#: Input arcs for each thread that builds: on an EPYC two threads gain from 200,000 to 360,000 on.
+#: Input arcs per building thread: on an EPYC two threads are faster from 200,000 to 360,000 arcs on.
 ARCS_A_THREAD = 150_000
 
 
 class ResidualArrays(NamedTuple):
-    """What a kernel sees of a residual network; solvers change it in place.
+    """The arrays of a residual network that kernels read and change in place.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class ResidualArrays(NamedTuple):
     residual : ndarray of int32 or int64, shape (m,)
         Residual capacity.
     excess : ndarray of int64, shape (n,)
-        Initially what the source can send to the vertex.
+        At first the capacity from the source to the vertex.
     sink_residual : ndarray of int64, shape (n,)
         Residual capacity from the vertex to the sink.
     """
@@ -53,7 +53,7 @@ class ResidualArrays(NamedTuple):
 
 @dataclass(eq=False)
 class ResidualNetwork:
-    """A residual network with the way back to the input it was built from.
+    """A residual network and the maps from its input to it.
 
     Attributes
     ----------
@@ -65,9 +65,9 @@ class ResidualNetwork:
     has_shared_arcs : bool
         Whether any residual arc got capacity from two input arcs.
     constant_flow : int
-        Flow that needs no search: source to sink directly, or over one vertex.
+        Flow that needs no search: from source to sink directly, or through one vertex.
     solved : SolvedCapacities
-        The input's capacities as solved, whole numbers of int64 or float64.
+        The integer capacities that are solved.
     """
 
     arrays: ResidualArrays
@@ -88,19 +88,19 @@ class ResidualNetwork:
         return len(self.arrays.head)
 
     def input_arcs(self, network: FlowNetwork) -> csr_build.InputArcs:
-        """Return the input's arcs with the capacities as solved; `network` is what this was built from."""
+        """Return the input arcs with their solved capacities; `network` is the input."""
         return csr_build.InputArcs(network.tail, network.head, *self.solved.both(), self.inner)
 
     def source_capacity(self, network: FlowNetwork) -> NDArray[Any]:
-        """Return what the source can send to each vertex: the excess before any push."""
+        """Return the capacity from the source to each vertex: the excess before any push."""
         return _terminal_capacities(self.input_arcs(network), self.num_vertices, 1)[0]
 
     def in_input_units(self, amount: Any) -> Any:
-        """Return an amount of flow, or an array of them, as the user counts it."""
+        """Return an amount of flow, or an array of amounts, in the unit of the input."""
         return unscaled(amount, self.solved.scale_exponent, is_float=self.solved.is_float)
 
     def initial_residual(self, network: FlowNetwork) -> NDArray[Any]:
-        """Return the residual capacities before any push; `network` is what this was built from."""
+        """Return the residual capacities before any push; `network` is the input."""
         net = self.arrays
         initial = np.zeros_like(net.residual)
         csr_build.fill_residual(
@@ -132,15 +132,15 @@ def build_residual(
     ----------
     network : FlowNetwork
     sources, sinks : ndarray of int64
-        Distinct vertices, each at least one, none in both.
+        Distinct vertices, at least one of each, none in both.
     index_dtype : optional
         np.uint32 or np.uint64; by default the smallest that fits.
     threads : int
-        At most so many; small networks are built on one. The arrays are the same.
+        Largest number of threads; small networks are built by one. The arrays are the same.
     rule : Rule
         How capacities become integers.
     check_wanted : callable
-        Called between steps, of which each takes a part of the time; may raise.
+        Called between steps, each of which takes a part of the time; may raise.
 
     Raises
     ------
@@ -196,9 +196,9 @@ def _build_together(
 def _terminal_capacities(
     arcs: csr_build.InputArcs, num_inner: int, threads: int
 ) -> tuple[NDArray[Any], NDArray[Any], int]:
-    """Return what the source can send to each vertex, what each can send to the sink, and constant flow.
+    """Return the capacity from the source to each vertex, from each to the sink, and the constant flow.
 
-    What a vertex can pass on from the source to the sink is taken out of both.
+    The amount that a vertex can pass on from the source to the sink is removed from both.
     """
     source_capacity = np.zeros(num_inner, dtype=np.int64)
     sink_capacity = np.zeros(num_inner, dtype=np.int64)
@@ -233,7 +233,7 @@ class _Pairs(NamedTuple):
     ----------
     first_out, head, reverse, rank : ndarray
     room : ndarray of uint8
-        Room for the residual capacities, or nothing.
+        Memory for the residual capacities, or nothing.
     distinct : bool
         Whether no two input arcs are known to add to one residual arc.
     """
@@ -249,9 +249,9 @@ class _Pairs(NamedTuple):
 def _build_pairs(
     arcs: csr_build.InputArcs, num_inner: int, width: int, check_wanted: Callable[[], None]
 ) -> _Pairs:
-    """Return the pairs, with room for `width` bytes a residual arc.
+    """Return the pairs, with memory for `width` bytes a residual arc.
 
-    The sorted arcs were kept in a part of the room; no page of the rest has been touched.
+    The sorted arcs were stored in a part of that memory; no page of the rest has been touched.
     """
     first = np.zeros(num_inner + 1, dtype=arcs.inner.dtype)
     csr_build.count_by_smaller_end(arcs, first)
@@ -284,7 +284,8 @@ def _residual_capacities(
 ) -> tuple[NDArray[Any], bool]:
     """Return the residual capacities in the smallest dtype that holds the sum of every pair.
 
-    They are put into the room if they fit it. Also return whether any of them comes from two input arcs.
+    They use the memory of the pairs if they fit. Also returns whether any of them comes from two input
+    arcs.
     """
     for dtype in (np.int32, np.int64):
         if np.dtype(dtype).itemsize < width:

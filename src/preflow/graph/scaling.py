@@ -1,24 +1,24 @@
-"""How capacities become the integers that solvers work on, and what that may change.
+"""How capacities become the integers that solvers work on, and what that can change.
 
-Whole numbers whose sums fit int64 are solved as they are. All others are solved *rounded*: capacity ``c``
-becomes ``floor(min(c, limit) * 2**exponent)``, where no flow exceeds ``limit``. The first solve takes the
-limit from the input. The cut that it finds is a better limit for the next solve.
+Integers whose sums fit int64 are solved unchanged. All other capacities are *rounded*: capacity ``c`` becomes
+``floor(min(c, limit) * 2**exponent)``, where no flow exceeds ``limit``. The first solve takes the limit from
+the input; the cut that it finds is a better limit for the next solve.
 
 Every solve proves two bounds, whatever its limit and its exponent:
 
 - No capacity was rounded up, so the flow that was found is a flow of the given network: its value ``lower``
   is at most the optimum.
-- The cut that was found is a cut of the given network: its capacity ``upper``, added up from the capacities
-  as given, is at least the optimum.
+- The cut that was found is a cut of the given network: its capacity ``upper``, the sum of the given
+  capacities, is at least the optimum.
 
-Their distance is the *gap*. Its size: where no flow exceeds the limit, no minimum cut of the rounded
-capacities holds an arc that was cut off (such an arc alone costs more than the flow). Each of the ``k``
-arcs over the cut lost less than ``2**-exponent`` to rounding, so ``upper - lower < k * 2**-exponent``. The
-exponent is such that the rounded capacities that are added together fill 61 bits. For a network these are
-all ``m`` capacities, each at most ``limit``, so the gap is below ``k * m * 2**-60 * limit``. For a grid
-these are the capacities at one pixel with ``d`` neighbours, so the gap is below ``k * d * 2**-58 * limit``.
-A solve is repeated with ``upper`` as limit until the gap is at most :func:`accepted_gap`, or until a
-repetition would gain nothing.
+Their difference is the *gap*. Its size: where no flow exceeds the limit, no minimum cut of the rounded
+capacities has an arc that was cut off (such an arc alone costs more than the flow). Each of the ``k`` arcs
+across the cut lost less than ``2**-exponent`` to rounding, so ``upper - lower < k * 2**-exponent``. The
+exponent is chosen so that the sum of the rounded capacities fills 61 bits. For a network this is the sum of
+all ``m`` capacities, each at most ``limit``, so the gap is below ``k * m * 2**-60 * limit``. For a grid it is
+the sum at one pixel with ``d`` neighbours, so the gap is below ``k * d * 2**-58 * limit``. A solve is
+repeated with ``upper`` as limit until the gap is at most :func:`accepted_gap`, or until a repetition would
+gain nothing.
 """
 
 from __future__ import annotations
@@ -33,11 +33,13 @@ import numpy as np
 from ..errors import CapacityOverflowError
 from .network import EXACT_FLOAT
 
-#: Relative error of :func:`float_sum`: three or four levels of sums of 256 numbers, each off by 255 * 2**-53.
+#: Relative error of :func:`float_sum`: three or four levels of sums of 256 numbers, each with an error of 255
+#: * 2**-53.
 SUM_ERROR = 2.0**-43
 #: Numbers that are added one after the other.
 SUM_LENGTH = 256
-#: A limit is this much above what it was computed from: more than rounding takes from any such sum.
+#: A limit is larger by this factor than the sum it was computed from: more than rounding takes from any such
+#: sum.
 MARGIN = 1 + 2.0**-20
 
 
@@ -47,25 +49,25 @@ class Rule(NamedTuple):
     Attributes
     ----------
     bound : int, float or None
-        Capacity of a known cut: capacities are cut off above it. None where none is known.
+        Capacity of a known cut, at which capacities are cut off; None where none is known.
     rounded : bool
-        Whether whole numbers are rounded too, because their sums do not fit int64.
+        Whether integers are rounded, too, because their sums do not fit int64.
     """
 
     bound: int | float | None = None
     rounded: bool = False
 
 
-#: Whole numbers as they are.
+#: Integers unchanged.
 EXACT = Rule()
 
 
 class Outcome(Protocol):
-    """What one solve found."""
+    """The result of one solve."""
 
     @property
     def finished(self) -> bool:
-        """Whether the flow and the cut are optimal for the integers that were solved."""
+        """Whether flow and cut are optimal for the integers that were solved."""
 
     @property
     def scale_exponent(self) -> int | None:
@@ -73,7 +75,7 @@ class Outcome(Protocol):
 
     @property
     def limit(self) -> float:
-        """What capacities were cut off above."""
+        """The limit at which capacities were cut off."""
 
     @property
     def lower(self) -> int | float:
@@ -81,11 +83,11 @@ class Outcome(Protocol):
 
     @property
     def upper(self) -> int | float:
-        """The capacity of the cut, added up from the capacities as given."""
+        """The capacity of the cut, the sum of the given capacities."""
 
     @property
     def size(self) -> int | float:
-        """The sum of the absolute values of what `upper` adds up."""
+        """The sum of the absolute values of the terms of `upper`."""
 
 
 Found = TypeVar("Found", bound=Outcome)
@@ -94,19 +96,19 @@ Found = TypeVar("Found", bound=Outcome)
 def solve_within_gap(
     solve: Callable[[Rule], Found], *, is_float: bool, accepted: float, coarse: float = np.inf
 ) -> Found:
-    """Solve, and repeat relative to the cut found until its gap is small enough.
+    """Solve, and repeat relative to the cut found, until the gap is small enough.
 
     Parameters
     ----------
     solve : function
-        Solves by a rule. It raises CapacityOverflowError where integers sum past int64.
+        Solves by a rule; raises CapacityOverflowError where integers sum past int64.
     is_float : bool
-        Whether capacities are floats. Integers that are rounded are solved once: what they lost is for the
-        caller to find.
+        Whether capacities are floats. Integers that are rounded are solved once; the caller recovers what
+        rounding lost.
     accepted : float
-        The gap that floats may have, relative to the cut.
+        The gap that is accepted for floats, relative to the cut.
     coarse : float
-        A limit that exceeds the cut by more than this factor is too coarse in any case.
+        A limit is too coarse in any case if it exceeds the cut by more than this factor.
 
     Raises
     ------
@@ -135,17 +137,17 @@ def solve_within_gap(
 def accepted_gap(num_arcs: int, *, single: bool = False) -> float:
     """Return the gap, relative to the cut, at which a solve of floats is not repeated.
 
-    ``2**-40`` (below 1e-12), plus ``2**-53`` for each arc, which is what one sum over all arcs may be off by.
-    ``2**-20`` where all capacities are float32 (`single`), which have 24 bits.
+    ``2**-40`` (below 1e-12), plus ``2**-53`` for each arc, the possible error of one sum over all arcs.
+    ``2**-20`` where all capacities are float32 (`single`), which has 24 bits.
     """
     return 2.0**-20 if single else 2.0**-40 + num_arcs * 2.0**-53
 
 
 def sum_slack(size: int | float, claimed: int | float = 0.0) -> float:
-    """Return by how much two sums of capacities may differ: 0 for integers, also those that are floats.
+    """Return by how much two sums of capacities may differ: 0 for integers, even if stored as floats.
 
-    `size` is the sum of the absolute values of what was added up. Where `claimed` is an int, all of them are
-    whole numbers, and floats are added up exactly below 2**53.
+    `size` is the sum of the absolute values of the terms. If `claimed` is an int, all terms are integers, and
+    floats are exact below 2**53.
     """
     if isinstance(size, int) or (isinstance(claimed, int) and size < EXACT_FLOAT):
         return 0
@@ -153,23 +155,24 @@ def sum_slack(size: int | float, claimed: int | float = 0.0) -> float:
 
 
 def proved_gap(upper: int | float, lower: int | float, size: int | float) -> int | float:
-    """Return what the optimum is within, of any value between these two bounds.
+    """Return the distance from the optimum that these bounds prove for any value between them.
 
-    `size` is the sum of the absolute values of what was added up to `upper`. For floats the gap includes
-    what rounding in these sums may come to, at most 4.6e-13 of `size`.
+    `size` is the sum of the absolute values of the terms of `upper`. For floats the gap includes the possible
+    rounding errors of these sums, at most 4.6e-13 of `size`.
     """
     return max(upper - lower, 0) + sum_slack(size)
 
 
 def limit_above(bound: float) -> float:
-    """Return what to cut capacities off above where no flow exceeds `bound`: strictly more, and finite."""
+    """Return a finite limit strictly above `bound`, which no flow exceeds, to cut capacities off at."""
     return min(math.nextafter(bound * MARGIN, math.inf), sys.float_info.max)
 
 
 def float_sum(values: Any) -> float:
-    """Return the sum of floats, in float64; its error is at most `SUM_ERROR` of the sum of absolute values.
+    """Return the sum of floats in float64.
 
-    That holds for arrays of up to 2**32 numbers and on a GPU too, in whatever order 256 numbers are added.
+    The error is at most `SUM_ERROR` times the sum of absolute values, for arrays of up to 2**32 numbers, on a
+    GPU too, in whatever order 256 numbers are added.
     """
     parts = []
     values = values.ravel()
@@ -187,9 +190,9 @@ def float_sum(values: Any) -> float:
 
 
 def scaled(values: Any, exponent: int, limit: float, xp: Any) -> Any:
-    """Return capacities cut off above `limit`, multiplied by two to the power `exponent` and rounded down.
+    """Return capacities cut off at `limit`, multiplied by two to the power `exponent` and rounded down.
 
-    The result fits int64 if that of the largest capacity does; of floats it is float64.
+    The result fits int64 if that of the largest capacity does; for floats it is float64.
     """
     if values.dtype.kind == "f":
         wide = values.astype(np.float64)
@@ -203,7 +206,7 @@ def scaled(values: Any, exponent: int, limit: float, xp: Any) -> Any:
 
 
 def unscaled(amount: Any, exponent: int | None, *, is_float: bool, xp: Any = np) -> Any:
-    """Return an amount of flow, or an integer array of them, in units of the capacities as given."""
+    """Return an amount of flow, or an integer array of amounts, in the unit of the given capacities."""
     if exponent is None:
         return amount
     if not is_float:

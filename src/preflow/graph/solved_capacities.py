@@ -1,4 +1,4 @@
-"""Capacities as the solvers see them: whole numbers, infinity as more than any flow."""
+"""Capacities of a network as solvers use them: integers, and infinity as more than any flow."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from ..parallel.pieces import run_pieces
 from .network import EXACT_FLOAT, FlowNetwork, flow_bound
 from .scaling import EXACT, MARGIN, Rule, float_sum, limit_above, scaled
 
-#: Numbers looked at together: they fit a cache.
+#: Number of values that are processed together: they fit a cache.
 BLOCK = 1 << 15
 #: Bits that the sum of all rounded capacities fills.
 BITS_OF_SUM = 61
-#: Floats from here on do not fit int64.
+#: Floats from this one on do not fit int64.
 MOST_FLOAT = 2.0**63
 
 
 class SolvedCapacities(NamedTuple):
-    """Capacities as whole numbers.
+    """Capacities as integers.
 
     Attributes
     ----------
     capacity, reverse_capacity : ndarray
     scale_exponent : int or None
-        The power of two that they were multiplied by before they were rounded; None where they are exact.
+        Capacities were multiplied by two to this power before rounding; None where they are exact.
     limit : float
-        What rounded capacities were cut off above.
+        The limit at which rounded capacities were cut off.
     is_float : bool
-        Whether the capacities as given are floats.
+        Whether the capacities of the input are floats.
     """
 
     capacity: NDArray[Any]
@@ -59,11 +59,11 @@ def solved_capacities(
     threads: int,
     rule: Rule = EXACT,
 ) -> SolvedCapacities:
-    """Return the capacities as the solvers see them: integers, infinity as more than any flow.
+    """Return the capacities as solvers use them: integers, and infinity as more than any flow.
 
-    Integers, and floats that are integers up to 2**53, stay as they are unless `rule` says otherwise. Other
-    floats are rounded, see :mod:`preflow.graph.scaling`. What no flow exceeds is the bound of `rule` or,
-    where that is None, :func:`preflow.graph.network.flow_bound`.
+    Integers, and floats that are integers up to 2**53, stay unchanged unless `rule` says otherwise. Other
+    floats are rounded, see :mod:`preflow.graph.scaling`. The bound on any flow is that of `rule` or, where it
+    has none, :func:`preflow.graph.network.flow_bound`.
     """
     given = [network.capacity] + ([] if network.reverse_capacity is None else [network.reverse_capacity])
     is_float = network.capacity.dtype.kind == "f"
@@ -100,11 +100,11 @@ def _replace_infinite(
     sinks: NDArray[np.int64],
     bound: float,
 ) -> list[NDArray[np.int64]]:
-    """Cut whole capacities off where no minimum cut can hold the arc, which keeps their sums small.
+    """Cut off integer capacities at values that no minimum cut reaches, which keeps their sums small.
 
-    An arc is in no minimum cut if its capacity exceeds that of a cut (`bound`), or what leads into its tail,
-    or what leads out of its head: the cut that has this end on its other side is cheaper. So one unit more
-    than the least of these does not change the minimum cuts.
+    An arc is in no minimum cut if its capacity exceeds that of a known cut (`bound`), or the capacity into
+    its tail, or the capacity out of its head: the cut with this end on the other side is cheaper. So one unit
+    more than the smallest of these does not change the minimum cuts.
     """
     leaving, entering = (_throughput(network, given, outward=outward) for outward in (True, False))
     entering[sources] = leaving[sinks] = np.inf
@@ -120,7 +120,7 @@ def _replace_infinite(
 
 
 def _throughput(network: FlowNetwork, given: list[NDArray[Any]], *, outward: bool) -> NDArray[np.float64]:
-    """Return, per vertex, the sum of the capacities that lead out of it, or into it."""
+    """Return, for every vertex, the sum of the capacities out of it, or into it."""
     total = np.zeros(network.num_vertices)
     for direction, values in enumerate(given):
         end = network.tail if (direction == 0) == outward else network.head
@@ -129,7 +129,7 @@ def _throughput(network: FlowNetwork, given: list[NDArray[Any]], *, outward: boo
 
 
 def _rounded(given: list[NDArray[Any]], bound: float) -> tuple[list[NDArray[np.int64]], int, float]:
-    """Return rounded capacities, the exponent of their scale, and what they were cut off above."""
+    """Return rounded capacities, the exponent of their scale, and their limit."""
     if np.isinf(bound):
         raise CapacityOverflowError("the capacities at the source and the sink sum past float64")
     limit = limit_above(bound)

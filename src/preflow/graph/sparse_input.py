@@ -1,7 +1,7 @@
-"""Read sparse matrices of SciPy and CuPy: every array is checked before anything uses it.
+"""Read sparse matrices of SciPy and CuPy; check every array before anything uses it.
 
-Methods of a damaged matrix, such as ``tocsr``, may read out of bounds, so none is called here: the functions
-use only the arrays of the container. The checks are a few vectorised passes, O(stored entries) in all.
+Methods of a damaged matrix, such as ``tocsr``, may read out of bounds, so none is called here: only the
+arrays of the container are used. The checks are a few vectorised passes, O(stored entries) in all.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import InvalidInputError
 
-#: Returns an array of a matrix, given the array and its name, where the checks are to run.
+#: A function that moves an array of a matrix to where it is checked; it is given the array and its name.
 Take = Callable[[Any, str], Any]
 
 
@@ -90,7 +90,7 @@ def check_lines(starts: Any, indices: Any, num_lines: int, across: int) -> tuple
     starts, indices : array
         ``indptr`` and ``indices``.
     num_lines, across : int
-        Number of lines, and what indices are below.
+        Number of lines, and the bound on indices.
     """
     starts, indices = check_integers(starts, "indptr"), check_integers(indices, "indices")
     if starts.shape != (num_lines + 1,):
@@ -121,7 +121,7 @@ def check_range(values: Any, name: str, size: int) -> None:
     if len(values) == 0:
         return
     signed = values.dtype.kind == "i"
-    # As unsigned numbers negative ones are large: one pass finds both faults.
+    # Negative numbers read as unsigned are large: one pass finds both errors.
     if int((values.view(f"u{values.dtype.itemsize}") if signed else values).max()) < size:
         return
     if signed and int(values.min()) < 0:
@@ -130,7 +130,7 @@ def check_range(values: Any, name: str, size: int) -> None:
 
 
 def plain(values: Any) -> Any:
-    """Return an array in the machine's byte order, contiguous and aligned: itself, or a copy."""
+    """Return an array in native byte order, contiguous and aligned: itself, or a copy."""
     values = values.astype(values.dtype.newbyteorder("="), order="C", copy=False)
     if isinstance(values, np.ndarray) and not values.flags.aligned:
         return values.copy()

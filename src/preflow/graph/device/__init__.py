@@ -1,1 +1,1 @@
-"""Networks, costs and residual networks on a GPU: what has no form on the host in the same module."""
+"""Parts of a solve that exist on a GPU only: residual networks, costs, points, grouping of edges."""

@@ -5,7 +5,7 @@
 struct CountArguments {
     const u32* key;
     u64 num_edges;
-    u32* count;    // of each key, and before them one that stays zero
+    u32* count;    // of each key, after one that stays zero
 };
 
 KERNEL(count_keys, CountArguments) {
@@ -17,7 +17,7 @@ struct GroupArguments {
     const u32* key;
     const u32* value;
     u64 num_edges;
-    u32* next;     // on entry where each key's begin
+    u32* next;     // on entry the beginning of each key's range
     u32* grouped;
 };
 
@@ -31,7 +31,7 @@ struct TransposeArguments {
     const u32* neighbour;
     u64 num_lines;
     u64 num_edges;
-    u32* next;     // on entry where the lines of the transposed begin
+    u32* next;     // on entry the beginnings of the lines of the transpose
     u32* grouped;
 };
 

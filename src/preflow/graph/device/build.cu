@@ -1,4 +1,4 @@
-// The kernels of device_build.py, in the order in which they run.
+// Kernels of build.py, in the order in which they run.
 #include "input_arcs.cuh"
 
 constexpr u64 NO_PAIR = ~0ull;
@@ -9,7 +9,7 @@ struct KeysArguments {
     u64* key;
 };
 
-// The smaller and the larger end of every input arc between two different inner vertices, in one number.
+// Write the smaller and the larger end of every input arc between two different inner vertices as one number.
 KERNEL(pair_keys, KeysArguments) {
     for (u64 i = grid_thread(); i < args.input.num_arcs; i += grid_threads()) {
         const Ends ends = args.input.ends(i);
@@ -19,7 +19,7 @@ KERNEL(pair_keys, KeysArguments) {
 }
 
 struct PairsArguments {
-    const u64* key;      // of every pair, ascending
+    const u64* key;      // of every pair, in ascending order
     u64 num_pairs;
     u32* degree;
     const u32* first_out;
@@ -47,7 +47,7 @@ KERNEL(place_pairs, PairsArguments) {
 }
 
 struct SortedPairsArguments {
-    const u64* key;          // of every pair, ascending
+    const u64* key;          // of every pair, in ascending order
     const u32* order;        // the pairs by their larger ends, then by the smaller ones
     u64 num_pairs;
     const u32* lower_start;  // pairs whose larger end is below a vertex
@@ -56,12 +56,12 @@ struct SortedPairsArguments {
     u32* arc_of_pair;
 };
 
-// The same with the arcs of a vertex by their heads: first those to smaller vertices, then those to larger ones.
+// The same with the arcs of a vertex sorted by head: first those to smaller vertices, then those to larger ones.
 KERNEL(place_pairs_in_order, SortedPairsArguments) {
     for (u64 i = grid_thread(); i < args.num_pairs; i += grid_threads()) {
         const u32 p = args.order[i];
         const u32 low = static_cast<u32>(args.key[p] >> 32), high = static_cast<u32>(args.key[p]);
-        // As many pairs before this one have a smaller first end as low's arcs have before them.
+        // The number of pairs before this one with a smaller first end is the number of arcs before low's.
         const u32 forward = args.lower_start[low + 1] + p;
         const u32 backward = args.first_out[high] + static_cast<u32>(i) - args.lower_start[high];
         args.arcs[forward] = {high, backward, 0};
@@ -99,8 +99,8 @@ struct FillArguments {
     u64* findings;
 };
 
-// Adds to a sum, and returns whether it was positive before. The first to go over int64 finds it not negative,
-// since nothing that is added is: so overflow never goes unseen.
+// Adds to a sum and returns whether it was not negative before. Amounts are not negative, so the first addition past
+// int64 sees a sum that is not negative, and overflow is never missed.
 __device__ bool add_capacity(i64* sum, i64 amount, u64* overflow) {
     const u64 before = static_cast<u64>(relaxed_fetch_add(sum, amount));
     if (before + static_cast<u64>(amount) > MOST) relaxed_store(overflow, 1ull);
@@ -151,7 +151,7 @@ struct SwapArguments {
     u64 num_arcs;
 };
 
-// Turns the residual network round: what led out of a vertex then leads into it.
+// Reverses the residual network: arcs out of a vertex become arcs into it.
 KERNEL(swap_directions, SwapArguments) {
     for (u64 a = grid_thread(); a < args.num_arcs; a += grid_threads()) {
         const u32 reverse = args.arcs[a].reverse;

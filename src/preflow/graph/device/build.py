@@ -1,16 +1,16 @@
-"""Build the residual network on a GPU, with the meaning of :func:`preflow.graph.residual.build_residual`.
+"""Build the residual network on a GPU: the same network as :func:`preflow.graph.residual.build_residual`.
 
 The input arcs between inner vertices are sorted by both ends of their pair, the smaller one first; each run
-of equal keys is a pair. Degrees are counted and pairs placed by atomic operations, so that the order of the
-arcs of a vertex differs from run to run; but in dense networks they are sorted by their heads, which takes
-another sort and makes discharges agree on whom to push to. Capacities come last: they are on the device only
-while they are added up, and again when the flow is recovered, unless the caller had them there.
+of equal keys is a pair. Atomic operations count degrees and assign the places of pairs, so the order of a
+vertex's arcs differs from run to run. In dense networks the arcs are also sorted by their heads. That takes
+another sort, but discharges then agree on the vertex to push to. Capacities come last: unless the caller had
+them on the device, they are there only while they are added up, and again when the flow is recovered.
 
-Memory, in bytes an input arc, where P counts the pairs among A arcs: the ends take 8. Sorting takes 40: keys,
-the copy of them that CuPy sorts, indices, and the radix sort's second half of both. Afterwards 4 stay for the
-way back and 32 P / A for the residual arcs, beside 8 P / A for keys or, later, 8 for capacities, 4 P / A
-for the pairs' arcs and, in dense networks, 4 P / A for their order. So the peak is at most 60, and 52 where
-the input, whose 16 do not count then, is on the device already. 32 P + 4 A stay, and 32 a vertex.
+Memory, in bytes an input arc, with P pairs among A arcs. The ends take 8. Sorting takes 40: keys, the copy of
+them that CuPy sorts, indices, and the second half of both for the radix sort. Afterwards 4 stay for the map
+from input arcs and 32 P / A for the residual arcs, besides 8 P / A for keys or, later, 8 for capacities, 4 P
+/ A for the arcs of pairs and, in dense networks, 4 P / A for their order. So the peak is at most 60, and 52
+where the input is on the device already and its 16 bytes do not count. 32 P + 4 A stay, and 32 a vertex.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ NO_PAIR = 2**64 - 1
 MOST_PAIRS = MOST_ARCS // 2
 PAIR_OVERFLOW, TERMINAL_OVERFLOW, SHARED, DIRECT_LOW, DIRECT_HIGH = range(5)
 
-#: Bytes an input arc: its ends and one capacity, where they have to be copied to the device; what building
-#: takes beside the ends before there are capacities; and what recovering the flow takes beside the input.
+#: Bytes per input arc: its ends and one capacity, where they are copied to the device; building, besides the
+#: ends, before there are capacities; recovering the flow, besides the input.
 ENDS, AMOUNT, BUILD, RECOVER = 8, 8, 52, 46
-#: From so many arcs a vertex on a network is dense. cuda-push-relabel took 10 ms on acyclic dense 6000 with
-#: the arcs of each vertex in order and 83 ms without, for seven times the pushes (H200).
+#: A network is dense from this number of arcs a vertex on. cuda-push-relabel took 10 ms on acyclic dense 6000
+#: with the arcs of each vertex sorted and 83 ms without, for seven times the pushes (H200).
 DENSE_DEGREE = 64
 
 
 class InputArcs(NamedTuple):
-    """``InputArcs`` in input_arcs.cuh.
+    """The struct ``InputArcs`` of input_arcs.cuh.
 
     Attributes
     ----------
@@ -118,7 +118,7 @@ class _Swap(NamedTuple):
 
 @dataclass(eq=False)
 class DeviceResidualNetwork:
-    """A residual network on a GPU with the way back to the input it was built from.
+    """A residual network on a GPU and the maps from its input to it.
 
     Attributes
     ----------
@@ -127,16 +127,16 @@ class DeviceResidualNetwork:
     inner : array of uint32, shape (num_vertices of the input,)
         Residual vertex of an input vertex; ``n`` for a source, ``n + 1`` for a sink.
     arc : array of uint32, shape (num_arcs of the input,)
-        The residual arc that an input arc between two inner vertices leads along; else of no meaning.
+        The residual arc of an input arc between two inner vertices; for other arcs it has no meaning.
     has_shared_arcs : bool
         Whether two input arcs gave capacity to one residual arc, or to one vertex from the source or to the
         sink.
     constant_flow : int
-        Flow that needs no search: source to sink directly, or over one vertex.
+        Flow that needs no search: from source to sink directly, or through one vertex.
     source_capacity : array of int64, shape (n,)
-        What the source can send to each vertex: the excess before any push.
+        Capacity from the source to each vertex: the excess before any push.
     solved : SolvedCapacities
-        On the host, but for arrays that the caller has on the device.
+        On the host, except for arrays that the caller has on the device.
     """
 
     device: Device
@@ -160,35 +160,38 @@ class DeviceResidualNetwork:
         return sum(int(array.nbytes) for array in arrays)
 
     def input_arcs(self, network: FlowNetwork) -> InputArcs:
-        """Return the input's arcs, on the device; `network` is what this was built from."""
+        """Return the input arcs on the device; `network` is the input."""
         return _input_arcs(self.device, network, self.inner, self.num_vertices)
 
     def amounts(self) -> list[tuple[int, Callable[[], Any]]]:
-        """Return 0 with a function that puts the capacities on the device; 1 for the reverse ones, if any."""
+        """Return (0, function) for the capacities and (1, function) for the reverse ones, if there are any.
+
+        Each function copies them to the device.
+        """
         return _amounts(self.device, self.solved)
 
     def in_input_units(self, amount: Any) -> Any:
-        """Return an amount of flow, or an array of them on the device, as the user counts it."""
+        """Return an amount of flow, or an array of amounts on the device, in the unit of the input."""
         exponent, is_float = self.solved.scale_exponent, self.solved.is_float
         return unscaled(amount, exponent, is_float=is_float, xp=self.device.xp)
 
     def by_input_vertex(self, inner: Any, source: bool, sink: bool) -> Any:
-        """Return one bool per input vertex from one per residual vertex, for the sources and the sinks."""
+        """Return one bool per input vertex, from one per residual vertex and those of sources and sinks."""
         xp = self.device.xp
         return xp.concatenate([inner, xp.asarray([source, sink])])[self.inner]
 
     def swap_directions(self) -> None:
-        """Turn every residual arc round, in place."""
+        """Reverse every residual arc, in place."""
         arcs = self.arrays.arcs
         self.device.share(SOURCE, "swap_directions", len(arcs), _Swap(arcs, len(arcs)))
 
 
 def bytes_needed(network: FlowNetwork) -> int:
-    """Return the memory on a GPU that solving takes at its peak, beside what the network has there itself.
+    """Return the peak memory on a GPU of a solve, besides the network's own arrays there.
 
-    At most 62 bytes an input arc, 52 where the arcs are on the device (8 or 6 more where their capacities are
-    floats) and 72 a vertex. Recovering a flow takes 60 to 90 more for each of those arcs that share a
-    residual arc with others; they are not counted.
+    At most 62 bytes an input arc, 52 where the arcs are on the device (8 or 6 more for float capacities) and
+    72 a vertex. Recovering a flow takes 60 to 90 more for each arc that shares a residual arc with others;
+    they are not counted.
     """
     resident = isinstance(network, DeviceFlowNetwork)
     ends = 0 if resident else ENDS
@@ -352,7 +355,7 @@ def _build_pairs(device: Device, arcs: InputArcs) -> tuple[Any, Any, Any]:
 
 
 def _by_larger_end(device: Device, key: Any, num_inner: int) -> tuple[Any, Any]:
-    """Return the pairs in the order of their larger ends, and how many have one below each vertex."""
+    """Return the pairs in the order of their larger ends, and the number of pairs below each end."""
     xp = device.xp
     larger = key.astype(np.uint32)
     order = device.argsort(larger).astype(np.uint32)
@@ -384,7 +387,7 @@ def _find_pairs(device: Device, arcs: InputArcs) -> tuple[Any, Any]:
 
 
 def _constant_flow(device: Device, found: list[int], source_capacity: Any, sink_capacity: Any) -> int:
-    """Take out of both capacities what a vertex can pass on; return that and what needs no vertex."""
+    """Remove from both capacities the amount that a vertex can pass on; return the constant flow."""
     if found[PAIR_OVERFLOW]:
         raise CapacityOverflowError("the capacities of parallel or antiparallel arcs sum past int64")
     direct = (found[DIRECT_HIGH] << 32) + found[DIRECT_LOW]

@@ -1,4 +1,4 @@
-"""Dense costs of assignments in the memory of a GPU: taken, looked through and copied there."""
+"""Dense costs of assignments on a GPU: read, checked, and copied from the host."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from ..costs import LARGEST_INTEGER, DenseCosts, check_extent, checked_sizes, st
 from ..placement import DeviceArrays, as_device_array, require_memory, restorer
 
 SOURCE = Path(__file__).with_suffix(".cu")
-#: Dtypes of costs on a GPU, in the order of their kernels' names, and what others become.
+#: Dtypes of costs on a GPU by the suffix of their kernels, and the dtypes that others are converted to.
 KERNELS = {"i4": "int32", "i8": "int64", "f4": "float32", "f8": "float64"}
 WIDER = {"b1": "i4", "i1": "i4", "u1": "i4", "i2": "i4", "u2": "i4", "u4": "i8", "u8": "i8", "f2": "f4"}
-#: What is found of all costs: words of 64 bits, the most, the least with its bits turned, and flags.
+#: Result of a kernel, in words of 64 bits: the largest, the smallest with its bits inverted, and flags.
 WORDS = 6
 
 
 class Extent(NamedTuple):
-    """What the costs within the sizes are like.
+    """Properties of the costs within the sizes.
 
     Attributes
     ----------
     least, most : int or float
-        Of the finite ones; 0 if there are none.
+        The smallest and the largest finite cost; 0 if there are none.
     has_nan : bool
     infinite : (bool, bool)
         Whether there is a cost of minus and of plus infinity.
@@ -60,13 +60,13 @@ class DeviceCosts(DeviceArrays):
     values : CuPy array of int32, int64, float32 or float64, shape (items, n, m)
         Contiguous; an infinite cost means that the pair is not allowed.
     leading : tuple of int
-        The leading dimensions of the array that was given; empty for one matrix.
+        The leading dimensions of the caller's array; empty for one matrix.
     maximize : bool
     sizes : ndarray of int64, shape (items, 2), or None
-        How many of its rows and columns each item has; the others do not count. In the host's memory.
+        The numbers of rows and columns that each item uses; the others do not count. In the host's memory.
     device : Device
     restore : function or None
-        Makes arrays of the caller's kind of CuPy arrays; None where these are CuPy arrays too.
+        Converts CuPy arrays to the caller's kind of array; None where the caller uses CuPy.
     """
 
     values: Any
@@ -76,7 +76,7 @@ class DeviceCosts(DeviceArrays):
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Number of items, rows, columns."""
+        """Number of matrices, rows, columns."""
         items, n, m = self.values.shape
         return items, n, m
 
@@ -88,11 +88,11 @@ class DeviceCosts(DeviceArrays):
 
     @cached_property
     def extent(self) -> Extent:
-        """What the costs are like; found when first asked for, in one pass over them."""
+        """Properties of the costs, computed at first use, in one pass over them."""
         return _extent(self)
 
     def on_host(self) -> DenseCosts:
-        """Return the costs in the host's memory; copied there once."""
+        """Return the costs in the host's memory; copied once."""
         return self._host_copy
 
     @cached_property
@@ -103,7 +103,7 @@ class DeviceCosts(DeviceArrays):
         return DenseCosts(wide, self.leading, self.maximize, self.sizes)
 
     def one_on_host(self, item: int) -> DenseCosts:
-        """Return one of the items, with the rows and columns that it has, in the host's memory."""
+        """Return one of the items, with the rows and columns that it uses, in the host's memory."""
         size = None if self.sizes is None else self.sizes[item : item + 1]
         return replace(self, values=self.values[item : item + 1], leading=(), sizes=size).on_host().one(0)
 
@@ -119,7 +119,7 @@ class DeviceCosts(DeviceArrays):
                 sizes = sizes if sizes is None else sizes[:, ::-1]
             if self.maximize:
                 if values.dtype == np.int32 and self.extent.least == np.iinfo(np.int32).min:
-                    values = values.astype(np.int64)  # which its negative fits
+                    values = values.astype(np.int64)  # int32 cannot represent the negative of its minimum
                 values = -values
             values = self.xp.ascontiguousarray(values)
         return replace(self, values=values, maximize=False, sizes=sizes)
@@ -130,7 +130,7 @@ class DeviceCosts(DeviceArrays):
 
 
 def costs_on_device(cost: Any, maximize: bool, sizes: Any) -> DeviceCosts:
-    """Return what linear_assignment accepts as costs on a GPU, checked there: see :func:`.as_costs`."""
+    """Return costs on a GPU, checked on the GPU: see :func:`.as_costs`."""
     device = runtime.find_device()
     values = as_device_array(device, cost, "cost", "problem")
     leading, items, n, m = stack_shape(values)

@@ -1,4 +1,4 @@
-"""Costs of assignments that are distances of points in the memory of a GPU, computed when they are needed."""
+"""Costs of assignments that are distances between points on a GPU, computed when needed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class DevicePoints(DeviceArrays):
     kind : int
         The distance: EUCLIDEAN, SQEUCLIDEAN, CITYBLOCK or CHEBYSHEV, see :mod:`.point_costs`.
     factor : float
-        What distances are multiplied by.
+        Factor of the distances.
     maximize : bool
     device : Device
     restore : function or None
@@ -59,6 +59,6 @@ def points_on_device(costs: PointCosts, device: Device) -> DevicePoints:
     rows, columns = costs.embedded
     require_memory(device, rows.nbytes + columns.nbytes, f"{len(rows):,} and {len(columns):,} points")
     with device.current():
-        there, others = device.xp.asarray(rows), device.xp.asarray(columns)
+        points, others = device.xp.asarray(rows), device.xp.asarray(columns)
         device.synchronize()
-    return DevicePoints(there, others, costs.kind, costs.factor, costs.maximize, device=device, restore=None)
+    return DevicePoints(points, others, costs.kind, costs.factor, costs.maximize, device=device, restore=None)

@@ -1,4 +1,4 @@
-"""The residual network in the memory of a GPU."""
+"""The residual network on a GPU."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from ...errors import UnsuitableMethodError
 from ..placement import require_memory
 from ..residual import ResidualArrays
 
-#: Residual arcs that 32 bits number, with room for what a kernel adds to a number before it looks.
+#: Residual arcs that 32 bits can number, with room for what a kernel adds to a number before it tests it.
 MOST_ARCS = 2**32 - 1024
 #: Residual arcs in one entry of a search's list.
 ARCS_A_PIECE = 256
-#: Bytes on the device: of a residual arc, half of which is uploaded at a time, and of a vertex with what any
-#: solver keeps for it.
+#: Bytes on the device: per residual arc, half of which is uploaded at a time, and per vertex with the state
+#: of any solver.
 ARC_BYTES, VERTEX_BYTES = 16 + 8, 72
 
 
 class DeviceNetwork(NamedTuple):
-    """What a kernel of a ``.cu`` file sees of a residual network: ``Network`` in residual.cuh.
+    """The arrays of a residual network that kernels use: ``Network`` in residual.cuh.
 
     Attributes
     ----------
     first_out : array of uint32, shape (n + 1,)
     arcs : array of int64, shape (m, 2)
-        Head and reverse arc in the lower and upper half of the first word, residual capacity in the second.
+        First word: head in the lower half, reverse arc in the upper half. Second word: residual capacity.
     excess, sink_residual : array of int64, shape (n,)
     num_vertices : int
     """
@@ -40,7 +40,7 @@ class DeviceNetwork(NamedTuple):
 
 
 def search_room(net: DeviceNetwork) -> int:
-    """Return how many entries a search may list: pieces of the vertices' arcs, see search.cuh."""
+    """Return the most entries that a search can list: pieces of the vertices' arcs, see search.cuh."""
     return net.num_vertices + len(net.arcs) // ARCS_A_PIECE
 
 
@@ -50,9 +50,9 @@ def to_device(device: Device, net: ResidualArrays) -> DeviceNetwork:
     Raises
     ------
     UnsuitableMethodError
-        It has more arcs than 32 bits number.
+        It has more arcs than 32 bits can number.
     DeviceMemoryError
-        It does not fit the free memory with what a solver keeps beside it; nothing has been allocated yet.
+        It does not fit the free memory together with the state of a solver; nothing has been allocated yet.
     """
     if net.head.dtype != np.uint32 or len(net.head) > MOST_ARCS:
         raise UnsuitableMethodError(
@@ -73,13 +73,13 @@ def to_device(device: Device, net: ResidualArrays) -> DeviceNetwork:
 
 
 def from_device(device: Device, on_device: DeviceNetwork, net: ResidualArrays) -> None:
-    """Copy what a solve changes back into the host's arrays."""
+    """Copy what a solve has changed back into the host's arrays."""
     net.residual[:] = device.to_host(device.xp.ascontiguousarray(on_device.arcs[:, 1]))
     net.excess[:] = device.to_host(on_device.excess)
     net.sink_residual[:] = device.to_host(on_device.sink_residual)
 
 
 def flow_to_device(device: Device, net: ResidualArrays, on_device: DeviceNetwork) -> None:
-    """Copy what pushes on the host between vertices changed to the GPU."""
+    """Copy what pushes on the host have changed to the GPU, for arcs between vertices."""
     on_device.arcs[:, 1] = device.xp.asarray(net.residual)
     on_device.excess[:] = device.xp.asarray(net.excess)
