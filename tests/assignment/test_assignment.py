@@ -256,7 +256,7 @@ def test_matrices_of_different_sizes(kind: str, maximize: bool) -> None:
 def test_bad_sizes(sizes: Any, message: str) -> None:
     with pytest.raises(InvalidInputError, match=message):
         preflow.linear_assignment(np.zeros((2, 3, 4)), sizes=sizes)
-    with pytest.raises(InvalidInputError, match="sizes are those of a stack of dense"):
+    with pytest.raises(InvalidInputError, match="sizes are those of a batch of dense"):
         preflow.linear_assignment(scipy.sparse.eye_array(3), sizes=[1, 1])
 
 

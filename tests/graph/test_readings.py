@@ -58,7 +58,7 @@ class TestLinearAssignment:
             preflow.linear_assignment(EDGES, shape=(3, 3))
         with pytest.raises(InvalidInputError, match="out of range"):
             preflow.linear_assignment(EDGES, shape=(1, 3))
-        with pytest.raises(InvalidInputError, match="shape is that of"):
+        with pytest.raises(InvalidInputError, match="shape is for costs"):
             preflow.linear_assignment([[1]], shape=(1, 1))
         assert preflow.linear_assignment(([], [], [])).cost == 0
 
@@ -128,7 +128,7 @@ class TestNetworkxCosts:
         graph.add_edge("ann", "bob", weight=1)
         with pytest.raises(InvalidInputError, match="joins two rows"):
             preflow.linear_assignment(graph)
-        with pytest.raises(InvalidInputError, match="rows are vertices of a NetworkX graph"):
+        with pytest.raises(InvalidInputError, match="rows are for a NetworkX graph"):
             preflow.linear_assignment([[1]], rows=["a"])
         graph = self.graph()
         graph.edges["ann", "cook"]["weight"] = "x"
