@@ -1,4 +1,9 @@
-"""Breadth-first searches over a residual network."""
+"""Serial breadth-first and depth-first searches over a residual network.
+
+The search of a global relabel by several threads together is :mod:`preflow.parallel.search`. This one stays
+separate: it fills one list of vertices by distance, which the gap heuristic and the restart of the serial
+methods rely on, and needs no owners, messages and barriers.
+"""
 
 from __future__ import annotations
 
@@ -18,16 +23,16 @@ def distances_to_sink(
 ) -> tuple[Any, Any]:
     """Make every height the exact residual distance to the sink, or ``n + 1`` (dead).
 
-    The search goes backwards from the sink and resumes where it must: the first `end` vertices of
-    `order` keep their heights, those from `begin` on are searched from. (A push leads downwards, so it
-    shortens no distance; it lengthens one only where it saturates the last arc to a lower vertex. All
-    vertices below the least height at which that may have happened keep exact heights.) The vertices
-    found last time that are not kept are searched anew; dead vertices stay dead, since no push leads
-    to them.
+    The search goes backwards from the sink. It may resume: the first `end` vertices of `order` keep their
+    heights, and the search starts from those from `begin` on. That is correct because a push leads
+    downwards and so shortens no distance; it lengthens one only if it saturates the last arc to a lower
+    vertex. All vertices below the least height at which that may have happened keep exact heights. The
+    other vertices that the last search found lose their heights and are searched again. Dead vertices stay
+    dead, since no push leads to them.
 
-    With `drain`, a vertex with excess pushes it along the arc over which the search reaches it, before
-    that arc counts: the arc leads towards the sink, so this is an admissible push, and a free one since
-    all that it touches is in cache.
+    With `drain`, a vertex with excess pushes it along the arc over which the search reaches it before that
+    arc counts. The arc leads towards the sink, so this is an admissible push. It costs little, since all
+    that it touches is in cache.
 
     Parameters
     ----------
@@ -35,11 +40,11 @@ def distances_to_sink(
     height : ndarray, shape (n,)
         Before the first search ``n + 1`` everywhere.
     order : ndarray, shape (n,)
-        Its first `reached` entries are what the last search found, by distance.
+        Its first `reached` entries are the vertices that the last search found, by distance.
     reached : int
         0 for the first search.
     begin, end : int
-        Where the highest level of those that stay starts and ends in `order`; both 0 searches all.
+        Where the highest level that keeps its height starts and ends in `order`; both 0 to search all.
     drain : bool
 
     Returns
@@ -50,10 +55,12 @@ def distances_to_sink(
     n = np.uint64(len(net.excess))
     dead = n + ONE
     pushes = ZERO
+    # Forget the heights that are not kept.
     k = end
     while k < reached:
         height[order[k]] = dead
         k += ONE
+    # A full search starts from the vertices with capacity to the sink.
     if end == ZERO:
         for vertex in range(len(net.excess)):
             if net.sink_residual[vertex] > 0:
@@ -67,6 +74,7 @@ def distances_to_sink(
                 height[vertex] = 1
                 order[end] = vertex
                 end += ONE
+    # Search, level by level.
     while begin < end and end < n:
         v = np.uint64(order[begin])
         begin += ONE
@@ -97,9 +105,9 @@ def distances_to_sink(
 
 @kernel
 def reachable_from_source(net: Any, returned: Any, reached: Any, stack: Any) -> None:
-    """Set ``reached[v]``, at first false, where the source reaches `v` over residual arcs.
+    """Set ``reached[v]`` to True where the source reaches `v` over residual arcs; all are False on entry.
 
-    ``returned[v] > 0`` says that the arc from the source to `v` has residual capacity; `stack` is scratch.
+    The arc from the source to `v` has residual capacity if ``returned[v] > 0``. `stack` is scratch.
     """
     size = ZERO
     for vertex in range(len(reached)):

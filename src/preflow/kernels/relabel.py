@@ -1,4 +1,4 @@
-"""The relabel step that all push-relabel kernels share."""
+"""The relabel step of the push-relabel kernels, and the size of the log of relabels."""
 
 from __future__ import annotations
 
@@ -10,27 +10,26 @@ from .atomics import relaxed_load
 from .kernel import kernel
 
 ONE = np.uint64(1)
-#: What a relabel costs beside the arcs it scans, in arc scans (Goldberg's beta).
+#: The work of a relabel beside the arcs that it scans, in arc scans (Goldberg's beta).
 RELABEL_WORK = np.uint64(12)
-
-
-#: Relabels a vertex, at most, that are logged between two global relabels; a full log makes one due.
+#: Relabels a vertex for which the log has room between two global relabels; a full log makes a global
+#: relabel due.
 LOGGED_RELABELS = 8
 
 
 def relabel_log_size(relabel_limit: Any, work_limit: Any, num_vertices: int) -> int:
-    """Return how many relabels are logged, at most, between two global relabels.
+    """Return the greatest number of relabels that are logged between two global relabels.
 
-    The one that reaches a limit is among them, and so is one more, which ends the discharge.
+    It includes the relabel that reaches a limit and one more, which ends the discharge.
     """
     return int(min(relabel_limit, work_limit // RELABEL_WORK, LOGGED_RELABELS * num_vertices)) + 2
 
 
 @kernel
 def lowest_neighbour(net: Any, height: Any, v: Any, ceiling: Any) -> tuple[Any, Any]:
-    """Return the least height below `ceiling` among residual neighbours of `v`, and the first arc to it.
+    """Return the least height below `ceiling` of a residual neighbour of `v`, and the first arc to it.
 
-    Where there is none the height returned is `ceiling`, and the arc the end of the list.
+    If there is none, return `ceiling` and the end of the arcs.
     """
     low = ceiling
     a = np.uint64(net.first_out[v])
@@ -48,7 +47,7 @@ def lowest_neighbour(net: Any, height: Any, v: Any, ceiling: Any) -> tuple[Any, 
 
 @kernel
 def lowest_neighbour_now(net: Any, height: Any, v: Any, ceiling: Any) -> tuple[Any, Any]:
-    """Do what :func:`lowest_neighbour` does, while other threads push and relabel."""
+    """Like :func:`lowest_neighbour`, while other threads push and relabel."""
     low = ceiling
     a = np.uint64(net.first_out[v])
     last = np.uint64(net.first_out[v + ONE])

@@ -1,10 +1,10 @@
 """Vertices by height: the active ones for highest-label selection, all of them for the gap heuristic.
 
-Active vertices of one height form a stack linked through ``active_next``. For gaps, the vertices of a
-height must be found when a lower level runs empty. They are not kept in doubly linked lists, which
-costs random writes at every relabel: the order of the last global relabel lists them already, by
-height, and a relabelled vertex is written at the end of a log whose entries are chained by height. An
-entry counts if its vertex still has that height.
+The active vertices of one height form a list linked through ``active_next``. When a level runs empty, the
+gap heuristic must find all vertices above it. Doubly linked lists of the vertices of a height would cost
+random writes at every relabel. Instead the order of the last global relabel lists the vertices by height,
+and a relabelled vertex is written at the end of a log whose entries are chained by height. An entry counts
+only if its vertex still has that height.
 """
 
 from __future__ import annotations
@@ -26,15 +26,17 @@ class Levels(NamedTuple):
     Attributes
     ----------
     active_first : ndarray, shape (n + 2,)
-        Top of the stack of active vertices of a height; n where empty.
+        The first active vertex of each height; n where there is none.
     active_next : ndarray, shape (n,)
+        The next active vertex of the same height.
     population : ndarray, shape (n + 3,)
-        Number of vertices of a height; kept only for the gap heuristic.
+        Number of vertices of each height; kept only for the gap heuristic.
     first : ndarray, shape (n + 3,)
-        Where the vertices of a height start in the order of the last global relabel.
+        Where the vertices of each height start in the order of the last global relabel.
     log_first : ndarray, shape (n + 2,)
-        Latest log entry of a height; the log's size where there is none.
+        The latest log entry of each height; the size of the log where there is none.
     log_vertex, log_next : ndarray, shape (log size,)
+        The vertex of each log entry, and the entry before it of the same height.
     """
 
     active_first: NDArray[Any]
@@ -73,7 +75,7 @@ def open_level(levels: Levels, height: Any) -> None:
 
 @kernel
 def push_active(levels: Levels, vertex: Any, height: Any) -> None:
-    """Put an active vertex on the stack of its height."""
+    """Add an active vertex to the list of its height."""
     levels.active_next[vertex] = levels.active_first[height]
     levels.active_first[height] = vertex
 
@@ -123,7 +125,7 @@ def active_excess(order: Any, reached: Any, excess: Any) -> float:
 
 @kernel
 def log_vertex(levels: Levels, vertex: Any, height: Any, position: Any) -> None:
-    """Write at `position` of the log that `vertex` was relabelled to `height`."""
+    """Record at `position` of the log that `vertex` was relabelled to `height`."""
     levels.log_vertex[position] = vertex
     levels.log_next[position] = levels.log_first[height]
     levels.log_first[height] = position
@@ -133,9 +135,9 @@ def log_vertex(levels: Levels, vertex: Any, height: Any, position: Any) -> None:
 def close_gap(
     levels: Levels, height: Any, order: Any, searched_height: Any, gap: Any, max_height: Any
 ) -> Any:
-    """Declare every vertex above the empty level `gap` dead; return how many there were.
+    """Declare every vertex above the empty level `gap` dead; return their number.
 
-    `searched_height` is the largest height the last global relabel gave, `max_height` the largest now.
+    `searched_height` is the largest height after the last global relabel, `max_height` the largest now.
     """
     none = np.uint64(len(levels.log_vertex))
     dead = np.uint64(len(height)) + ONE

@@ -1,24 +1,50 @@
-"""Push-relabel by threads that own their active vertices, without locks.
+"""Lock-free push-relabel by threads that own their active vertices: the part that two methods share.
 
-What Cihan's solver (multicore_fifo.py) and the one after Bader and Sachdeva (multicore_highest_label.py)
-share: all but the order in which a thread takes its vertices. A vertex is held by at most one thread, the one
-whose push made it active, so that thread alone lowers its excess and the residuals of its arcs. Excess,
-heights and residuals are atomic. When a global relabel is due the threads meet at a barrier and search the
-exact heights together.
+multicore_fifo.py (Cihan) and multicore_highest_label_gap.py (after Bader and Sachdeva) differ only in the
+order in which a thread takes its vertices: from a queue, or from buckets by height. Of the arguments
+`queues` and `buckets` of these kernels one is None, and the branches for it are not compiled.
 
-What a thread holds stands in its queue or in its buckets: of the arguments `queues` and `buckets` one is
-None, and what is for the other is not compiled.
+Definitions
+-----------
+- The thread whose push raises a vertex's excess from zero *owns* the vertex until its excess is zero again.
+- An arc to any lower vertex is admissible; a vertex may meet a neighbour more than one level below, which
+  pushed to it while it was relabelled.
+- A *phase* lies between two global relabels, for which the threads meet at a barrier. They then search
+  exact heights together.
 
-- Whether a vertex is finished is decided by what the fetch-and-add that debits it returns. Its excess is read
-  before its arcs and debited once, after all its pushes, when the receivers have theirs.
-- A vertex may meet a neighbour more than one level below, which pushed to it while it was relabelled: it
-  pushes there, and labels only grow.
-- Gap relabeling: vertices of each height are counted by atomics, and one above an empty level is taken out
-  when its turn comes. Levels above the lowest gap stay closed until the next search. So a vertex that is
-  taken out, or that a stale height made dead, may have been able to reach the sink: only that search, made
-  while nothing moves, decides. A relabelled vertex is counted on its new level before it is uncounted on the
-  old one: the other way round, a vertex between the two makes others see a gap that there is not.
-- One thread alone does without atomic additions, which would cost it up to half as much again.
+Invariants
+----------
+- A vertex is owned by at most one thread, and only its owner lowers its excess and the residual capacities
+  of its arcs. Excess, heights and residual capacities are atomic.
+- The owner reads the excess before the arcs and debits it once, after all its pushes, when the receivers
+  have been credited. The value that this fetch-and-add returns decides whether the vertex is finished.
+- Heights only grow during a phase.
+- A relabelled vertex is counted on its new level before it is uncounted on the old one. The other way
+  round, a vertex between the two would make others see a gap that does not exist.
+- Only a search while nothing moves declares vertices dead for good. A vertex above a gap, or one that a
+  stale height made dead, may have been able to reach the sink.
+
+The whole
+---------
+::
+
+    repeat:                                                          first_stage
+        all threads search exact heights together
+        each thread owns the active vertices that it found           start_phase
+        if there is none: stop
+        each thread, until a global relabel is due:                  work_until_relabel
+            if it owns no vertex: wait for a donation
+            donate vertices if another thread waits
+            take the next vertex; drop it if it lies above a gap
+            repeat until its excess is gone:
+                push to the sink and over admissible arcs
+                if nothing is left: debit, and look for new excess
+                else relabel it
+
+Gap relabeling counts the vertices of each height by atomic additions. A vertex above an empty level is
+taken out when its turn comes, and levels above the lowest gap stay closed until the next search.
+
+One thread alone does without atomic additions, which would cost it up to half as much again.
 """
 
 from __future__ import annotations
@@ -57,7 +83,7 @@ from .relabel_rule import relabel_limits
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
-#: Relabels that a thread counts for itself before it adds them to the total, at most.
+#: Greatest number of relabels that a thread counts for itself before it adds them to the total.
 UNREPORTED = 64
 
 #: Positions in State.signals.
@@ -65,17 +91,17 @@ OVER, TOP, TOTAL_RELABELS, STOPPING = 0, 1, PADDING, 2 * PADDING
 
 
 class State(NamedTuple):
-    """What the threads share beside the residual network and what they hold.
+    """The state that the threads share beside the residual network and the vertices that they own.
 
     Attributes
     ----------
     height, current : ndarray, shape (n,)
         Distance labels and current arcs.
     population : ndarray of int64, shape (n + 2,)
-        Number of vertices of a height; kept only for the gap heuristic.
+        Number of vertices of each height; kept only for the gap heuristic.
     signals : ndarray of uint64
-        OVER: the next global relabel is due; TOP: the highest level that is not cut off by a gap, n while
-        there is none; TOTAL_RELABELS since the last global relabel; STOPPING: the solve ends here.
+        OVER: a global relabel is due; TOP: the highest level that is not cut off by a gap, n while there is
+        no gap; TOTAL_RELABELS since the last global relabel; STOPPING: the solve ends here.
     active : ndarray of float64, shape (threads * PADDING,)
         Excess that each thread found on active vertices after the last global relabel.
     delays : ndarray of uint64, or None
@@ -104,7 +130,7 @@ def make_state(num_threads: int, num_vertices: int, gap: bool, dtype: Any, delay
 
 @kernel
 def disown_all(queues: Any, buckets: Any, thread: Any) -> None:
-    """Take from the thread all vertices that it holds."""
+    """Take from the thread all vertices that it owns."""
     if queues is not None:
         in_queues.clear(queues, thread)
     if buckets is not None:
@@ -113,7 +139,7 @@ def disown_all(queues: Any, buckets: Any, thread: Any) -> None:
 
 @kernel
 def num_owned(queues: Any, buckets: Any, thread: Any) -> Any:
-    """Return how many vertices the thread holds."""
+    """Return how many vertices the thread owns."""
     num = ZERO
     if queues is not None:
         num = in_queues.size(queues, thread)
@@ -124,7 +150,7 @@ def num_owned(queues: Any, buckets: Any, thread: Any) -> Any:
 
 @kernel
 def own(queues: Any, buckets: Any, thread: Any, v: Any, height: Any) -> None:
-    """Let the thread hold `v`, which no thread does; where its queue is full, nobody will."""
+    """Let the thread own `v`, which no thread owns; if its queue is full, no thread will."""
     if queues is not None:
         in_queues.append(queues, thread, v)
     if buckets is not None:
@@ -133,7 +159,7 @@ def own(queues: Any, buckets: Any, thread: Any, v: Any, height: Any) -> None:
 
 @kernel
 def next_owned(queues: Any, buckets: Any, thread: Any) -> Any:
-    """Take the vertex that the thread discharges next from those that it holds."""
+    """Take the vertex that the thread discharges next from those that it owns."""
     v = ZERO
     if queues is not None:
         v = in_queues.pop(queues, thread)
@@ -144,7 +170,7 @@ def next_owned(queues: Any, buckets: Any, thread: Any) -> Any:
 
 @kernel
 def donate_owned(queues: Any, buckets: Any, thread: Any) -> None:
-    """Give vertices that the thread holds to one that holds none, if there is one."""
+    """Donate vertices of the thread to one that owns none, if there is one."""
     if queues is not None:
         in_queues.donate(queues, thread)
     if buckets is not None:
@@ -153,7 +179,7 @@ def donate_owned(queues: Any, buckets: Any, thread: Any) -> None:
 
 @kernel
 def wait_for_vertices(queues: Any, buckets: Any, thread: Any, over: Any, stop: Any) -> bool:
-    """Wait until another thread gives vertices; False if none will (parallel/idle.py)."""
+    """Wait until another thread donates vertices; return False if none will (parallel/idle.py)."""
     given = False
     if queues is not None:
         given = wait_for_donation(queues.idle, thread, over, stop)
@@ -178,9 +204,8 @@ def work_until_relabel(
 ) -> None:
     """Discharge vertices until a global relabel is due, no thread has any left, or `stop` is raised.
 
-    To discharge is to push excess to lower vertices and relabel until it is gone or cannot reach the sink.
-    The thread owns the vertex until its excess is zero: before that nobody else holds it. Vertices whose
-    excess is left when the relabel is due, or that a full queue refused, are found by the next search.
+    Vertices that still have excess when the relabel is due, or that a full queue refused, are found by the
+    next search.
     """
     height, signals = state.height, state.signals
     dead = np.uint64(len(height)) + ONE
@@ -188,6 +213,7 @@ def work_until_relabel(
     scans = ZERO
     relabels = ZERO
     while relaxed_load(signals, OVER) == ZERO and relaxed_load(stop, ZERO) == 0:
+        # Without vertices, wait for a donation; with some, donate to a thread that waits.
         if num_owned(queues, buckets, thread) == ZERO:
             if alone:
                 break
@@ -199,18 +225,21 @@ def work_until_relabel(
             continue
         if not alone:
             donate_owned(queues, buckets, thread)
+        # Take the next vertex; one above a gap is dead until the next search.
         v = next_owned(queues, buckets, thread)
         h = np.uint64(height[v])
         if h > relaxed_load(signals, TOP):
             relaxed_store(height, v, dead)
             counts[GAP_VERTICES] += ONE
             continue
+        # Discharge it: `excess` is what is left of the excess read here, `pushed` what is not debited yet.
         excess = load(net.excess, v)
         delay(state.delays, thread)
         pushed = np.int64(0)
         last = np.uint64(net.first_out[v + ONE])
         a = np.uint64(state.current[v])
         while True:
+            # Push to the sink.
             capacity_to_sink = net.sink_residual[v]
             if capacity_to_sink > 0:
                 amount = min(excess, capacity_to_sink)
@@ -218,6 +247,7 @@ def work_until_relabel(
                 excess -= amount
                 pushed += amount
                 pushes += ONE
+            # Push over admissible arcs.
             begin = a
             while excess > 0 and a < last:
                 capacity = relaxed_load(net.residual, a)
@@ -239,6 +269,7 @@ def work_until_relabel(
                             break
                 a += ONE
             scans += a - begin
+            # Debit all pushes; go on if others have added excess meanwhile.
             if excess == 0:
                 state.current[v] = a
                 delay(state.delays, thread)
@@ -247,6 +278,7 @@ def work_until_relabel(
                     break
                 pushed = np.int64(0)
                 continue
+            # Relabel, unless a lower neighbour has appeared.
             top = relaxed_load(signals, TOP)
             low, a = lowest_neighbour_now(net, height, v, top)
             scans += last - np.uint64(net.first_out[v])
@@ -256,6 +288,7 @@ def work_until_relabel(
             relabels += ONE
             old_height = h
             h = low + ONE if low < top else dead
+            # Count the vertex on its new level, then uncount it on the old one; an empty level is a gap.
             if gap:
                 if h < dead:
                     add(alone, state.population, h, 1)
@@ -269,6 +302,7 @@ def work_until_relabel(
                 state.current[v] = a
                 add(alone, net.excess, v, -pushed)
                 break
+        # Report relabels; the thread that reaches the limit ends the phase.
         if relabels >= report_limit:
             counts[RELABELS] += relabels
             if fetch_add(signals, TOTAL_RELABELS, relabels) + relabels >= relabel_limit:
@@ -291,7 +325,7 @@ def start_phase(
     begin: Any,
     end: Any,
 ) -> None:
-    """Reset a thread's share of what a global relabel resets; hold its active vertices, farthest first."""
+    """Reset the thread's share of the state; own its active vertices, farthest first."""
     disown_all(queues, buckets, thread)
     if thread == ZERO:
         relaxed_store(state.signals, OVER, ZERO)
@@ -327,9 +361,9 @@ def first_stage(
     counts: Any,
     progress: Any,
 ) -> None:
-    """Push excess until none can reach the sink; one thread's share.
+    """Push excess until none can reach the sink; all threads run this together.
 
-    On return the heights are exact, also when `stop` was raised, unless the barrier is broken.
+    On return the heights are exact, also after `stop` was raised, unless the barrier is broken.
     """
     num_threads = search.num_threads[0]
     while True:

@@ -1,18 +1,18 @@
 """First-in-first-out push-relabel on many cores: Cihan's solver.
 
-Cihan, "Parallel Maximum Flow Solver for Multi-Core Machines" (2010), sections 4.5 to 4.7. Each thread has a
-queue of active vertices of its own and gives its oldest ones to threads that have none; a vertex is in at
-most one queue. Nothing is locked; after n relabels the threads meet at a barrier and search the exact heights
-together. How vertices are discharged is told in discharge.py.
+Cihan, "Parallel Maximum Flow Solver for Multi-Core Machines" (2010), sections 4.5 to 4.7. Each thread has
+its own queue of active vertices and donates its oldest ones to threads that have none; a vertex is in at
+most one queue. There are no locks. After n relabels the threads meet at a barrier and search exact heights
+together. Definitions, invariants and pseudo-code are in multicore_discharge.py.
 
 Departures:
 
-- Terminals are not vertices. It starts with a global relabel and ends on one that finds no excess which can
-  reach the sink: Figure 4.9 deadlocks when all threads are idle before n relabels.
-- Whether a vertex is finished is decided by what the fetch-and-add that debits it returns: Figure 4.10 reads
-  its excess again, when it may be in another thread's queue already.
+- Terminals are not vertices. The solver starts with a global relabel and ends on one that finds no excess
+  which can reach the sink. The thesis's Figure 4.9 deadlocks when all threads are idle before n relabels.
+- The value returned by the fetch-and-add that debits a vertex decides whether the vertex is finished.
+  Figure 4.10 reads the excess again, when the vertex may already be in another thread's queue.
 - Current arcs are used, as in F_PRF. Labels only grow; in Figure 4.11 they may fall.
-- Gap relabeling by atomic counts, the thesis's further work.
+- Gap relabeling by atomic counts, which the thesis names as further work.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ def solve(net: ResidualArrays, options: MulticoreFifoOptions, control: Control) 
 
     Notes
     -----
-    O(n^3) work; memory of at most five indices a vertex on one thread and eleven on any number of them,
-    with `gap` two more.
+    O(n^3) work. Memory: at most five indices a vertex on one thread and eleven on any number of threads;
+    two more with `gap`.
     """
     queues = make_queues(control.threads, len(net.excess), net.head.dtype)
     return run_first_stage(net, control, queues, None, options.gap, options.relabel_period)

@@ -1,17 +1,18 @@
 """Highest-label push-relabel with gap relabeling on many cores, after Bader and Sachdeva.
 
 Bader and Sachdeva, "A Cache-Aware Parallel Implementation of the Push-Relabel Network Flow Algorithm and
-Experimental Evaluation of the Gap Relabeling Heuristic", PDCS 2005; Cihan (2010) names gap relabeling as what
-his solver lacks on graphs with long distances. Each thread discharges the highest of its own active vertices,
-so the highest of all only approximately. Those above an empty level are taken out. How vertices are
-discharged is told in discharge.py.
+Experimental Evaluation of the Gap Relabeling Heuristic", PDCS 2005. Cihan (2010) names gap relabeling as
+the part that his solver lacks on graphs with long distances. Each thread discharges the highest active
+vertex that it owns, which is only approximately the highest of all. Vertices above an empty level are taken
+out. Definitions, invariants and pseudo-code are in multicore_discharge.py.
 
 Departures, from what Cihan's chapter 3 and the abstract say of that implementation:
 
-- It locks vertices; here excess, heights, residuals and the counts of vertices of a height are atomic.
-- Threads own their vertices, as in Cihan's solver, and one that has none is given some of the highest of
-  another (parallel/buckets.py).
-- Terminals are not vertices, and all threads search the exact heights together at a barrier.
+- It locks vertices; here excess, heights, residual capacities and the counts of vertices of a height are
+  atomic.
+- Threads own their vertices, as in Cihan's solver, and a thread without vertices receives some of the
+  highest of another one (parallel/buckets.py).
+- Terminals are not vertices, and all threads search exact heights together at a barrier.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def solve(net: ResidualArrays, options: MulticoreHighestLabelOptions, control: C
 
     Notes
     -----
-    O(n^2 sqrt(m)) pushes on one thread; memory of at most ten indices a vertex on any number of threads.
+    O(n^2 sqrt(m)) pushes on one thread. Memory: at most ten indices a vertex on any number of threads.
     """
     buckets = make_buckets(control.threads, len(net.excess), net.head.dtype)
     return run_first_stage(net, control, None, buckets, True, options.relabel_period)

@@ -1,14 +1,15 @@
 """Lock-free push-relabel on many cores: Hong's algorithm, also with asynchronous global relabeling.
 
-Hong (IPDPS 2008), as in Łupińska, section 4.4, which is cpu-async of Wu, He and Hong, section 5.5. With
+Hong (IPDPS 2008), as in Łupińska, section 4.4; it is cpu-async of Wu, He and Hong, section 5.5. With
 ``concurrent_relabel`` it is ARG, asynchronous global relabeling, of Hong and He (IEEE TPDS 2011; Łupińska,
-section 4.5): one thread searches while the others push. The kernels, and why no flow is lost, are in
-parallel/lockfree.py: multicore-lockfree on grids shares them.
+section 4.5): one thread searches while the others push. The kernels are in parallel/lockfree.py, with
+definitions, invariants and pseudo-code, since multicore-lockfree of grid cuts shares them.
 
-Departures: terminals are not vertices. Labels start exact; cut-off excess climbs to the dead label, not back
-to the source. After ``relabel_period * n`` relabels all threads search at a barrier, or one concurrently;
-with None none does, as Hong prints it. Threads list active vertices instead of looking at all they own. What
-is handed out and settled is counted: e(s) + e(t) misses what still gets to dead vertices.
+Departures: terminals are not vertices. Labels start exact. Excess that is cut off from the sink climbs to
+the dead label, not back to the source. After ``relabel_period * n`` relabels all threads search at a
+barrier, or one searches concurrently; with None nobody does, as Hong prints it. Threads list active
+vertices instead of looking at all that they own. Termination counts the work that is handed out and
+settled: the papers' test of e(s) + e(t) misses excess that still moves to dead vertices.
 """
 
 from __future__ import annotations
@@ -32,9 +33,10 @@ class LockFreeOptions:
     Attributes
     ----------
     concurrent_relabel : bool
-        Relabel globally while others push and relabel.
+        Relabel globally while other threads push and relabel.
     relabel_period : float or None
-        A global relabel is due after ``relabel_period * n`` relabels of all threads together; None: never.
+        A global relabel is due after ``relabel_period * n`` relabels of all threads together; None means
+        never.
     """
 
     concurrent_relabel: bool = False
@@ -56,6 +58,6 @@ def solve(net: ResidualArrays, options: LockFreeOptions, control: Control) -> ND
 
     Notes
     -----
-    O(n^2 m) operations; memory of three indices a vertex, and a byte for concurrent searches.
+    O(n^2 m) operations. Memory: three indices a vertex, and a byte with concurrent searches.
     """
     return push_relabel(net, net.head.dtype, options.relabel_period, options.concurrent_relabel, control)

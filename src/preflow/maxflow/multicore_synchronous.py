@@ -1,22 +1,43 @@
-"""Synchronous push-relabel: rounds in which all active vertices are discharged against frozen labels.
+"""Synchronous push-relabel: in each round all active vertices are discharged against frozen heights.
 
 Goldberg and Tarjan's pulses (1988) in the form of Baumstark, Blelloch and Shun, "Efficient Implementation
-of a Synchronous Parallel Push-Relabel Algorithm", ESA 2015. In a round each active vertex is discharged and
-relabelled again and again against the heights that its neighbours had at the start of the round; excess
-arrives as atomic additions that count from the next round on. Of two active neighbours a rule on (height,
-number) says which one may push over their arcs in this round; the other leaves its label until then. New
-heights and excesses are made valid between two barriers.
+of a Synchronous Parallel Push-Relabel Algorithm", ESA 2015.
 
-Why labels stay valid: a vertex ends a round with a height of at most one more than the frozen height of any
-residual neighbour, and heights only grow. A push over (v, w) opens (w, v); v pushes at a height that is one
-more than the frozen height of w, so v ends at least that high, and w, where it is active too, has not been
-relabelled past v, because v had the right to push.
+Definitions
+-----------
+- In a *round* each active vertex is discharged and relabelled repeatedly against the *frozen* heights,
+  those of the start of the round.
+- Of two active neighbours a rule on (height, number) says which may push over their arcs in this round
+  (:func:`may_push`). The other one leaves its height until then: it is *blocked*.
+
+Invariants
+----------
+- Excess arrives by atomic additions to ``gained`` and counts from the next round on.
+- Heights are valid between rounds. A vertex ends a round with a height of at most one more than the frozen
+  height of any residual neighbour, and heights only grow. A push over (v, w) opens (w, v): v pushes at a
+  height one above the frozen height of w, so v ends at least that high, and if w is active too, w has not
+  been relabelled past v, since v had the right to push.
+- A vertex is at most once in the list of the next round (``round_listed``).
+
+The whole
+---------
+::
+
+    repeat:                                                          first_stage
+        all threads search exact heights together
+        list the active vertices                                     list_active
+        if there is none: stop
+        until none is left or a global relabel is due:
+            if there are few: one thread discharges them             discharge_alone
+                first in, first out, until there are many
+            else in each round:
+                each thread takes chunks of the list                 discharge_frozen
+                barrier; make new heights and excess valid           commit
 
 Departures: terminals are not vertices; the work rule of the HI_PR codes decides when a global relabel is
-due, which all threads do together (parallel/search.py); rounds with few active vertices go to one thread,
-which discharges them first in, first out, without barriers, until there are many again. The flow comes from
-the second stage, which the published code lacks. The solve ends on an exact search that finds no excess
-which can reach the sink.
+due, which all threads make together (parallel/search.py); rounds with few active vertices go to one thread,
+without barriers. The flow comes from the second stage, which the published code lacks. The solve ends on an
+exact search that finds no excess which can reach the sink.
 """
 
 from __future__ import annotations
@@ -45,11 +66,11 @@ from .relabel_rule import check_relabel_rule, relabel_limits
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
 TWO = np.uint64(2)
-#: How many times `few_active` there must be before the other threads join again.
+#: The other threads join again when there are this many times `few_active` vertices.
 MANY_AGAIN = np.uint64(4)
 
-#: Positions in State.shared, two cache lines apart. Whether to stop is said in one place after a search and
-#: in another after a round: one thread may begin a round while others still read what was said before it.
+#: Positions in State.shared, two cache lines apart. There is one stop signal after a search and another
+#: after a round: one thread may begin a round while others still read the signal of the search.
 WORK, STOPPING, WAITING, STOPPING_AFTER_ROUND = 0, 16, 32, 48
 
 
@@ -62,7 +83,7 @@ class SynchronousOptions:
     relabel_period : float
         A global relabel is due after ``relabel_period * (6 n + m)`` units of work.
     few_active : int
-        Active vertices a thread, below which one thread goes on alone.
+        With fewer active vertices for each thread than this, one thread goes on alone.
     """
 
     relabel_period: float = 1.0
@@ -74,22 +95,22 @@ class SynchronousOptions:
 
 
 class State(NamedTuple):
-    """What the threads share beside the residual network and their search.
+    """The state that the threads share beside the residual network and the search.
 
     Attributes
     ----------
     height : ndarray, shape (n,)
         Distance labels; frozen during a round.
     next_height : ndarray, shape (n,)
-        Labels at the end of the round, of vertices that are not dead at its start.
+        Labels at the end of the round, of vertices that were not dead at its start.
     gained : ndarray of int64, shape (n,)
-        What the round has added to the excess so far; negative where a vertex pushed more than it got.
+        Change of the excess in this round so far; negative if a vertex has pushed more than it received.
     round_listed : ndarray of uint32, shape (n,)
         The last round that put the vertex on the list of the next one.
     worklist : Worklist
         How the threads fill and take the lists of rounds.
     active : ndarray, shape (2 n,)
-        The list of this round in one half, that of the next in the other.
+        The list of this round in one half, that of the next round in the other.
     shared : ndarray of int64
         Numbers that one thread writes and all read after a barrier.
     delays : ndarray of uint64, or None
@@ -108,7 +129,7 @@ class State(NamedTuple):
 
 @kernel
 def may_push(v: Any, height_v: Any, w: Any, height_w: Any) -> bool:
-    """Return whether of two active neighbours `v` may push to `w` in this round; else `w` may to `v`."""
+    """Return whether `v` may push to its active neighbour `w` in this round; if not, `w` may push to `v`."""
     if height_v == height_w:
         return bool(v < w)
     return bool(height_v == height_w + ONE or height_v + ONE < height_w)
@@ -126,7 +147,7 @@ def discharge_frozen(
     waiting: Any,
     counts: Any,
 ) -> tuple[Any, Any]:
-    """Discharge `v` against the frozen heights; return the fill of the thread's buffer, and the work done."""
+    """Discharge `v` against the frozen heights; return the fill of the thread's buffer and the work."""
     height, excess, residual = state.height, net.excess, net.residual
     n = np.uint64(len(excess))
     dead = n + ONE
@@ -140,6 +161,7 @@ def discharge_frozen(
     pushes = ZERO
     relabels = ZERO
     while True:
+        # Push to the sink.
         low = n
         blocked = False
         if net.sink_residual[v] > 0:
@@ -150,6 +172,7 @@ def discharge_frozen(
                 pushes += ONE
             if net.sink_residual[v] > 0:
                 low = ZERO
+        # Push over admissible arcs and find the lowest neighbour; an active neighbour may block the vertex.
         a = first
         while a < last and left > 0:
             w = np.uint64(net.head[a])
@@ -176,6 +199,7 @@ def discharge_frozen(
         work += a - first
         if left == 0 or blocked:
             break
+        # Relabel and go on.
         relabels += ONE
         h = low + ONE
         if h == dead:
@@ -194,7 +218,7 @@ def discharge_frozen(
 
 @kernel
 def commit(thread: Any, num_threads: Any, net: ResidualArrays, state: State, begin: Any, size: Any) -> None:
-    """Make the heights and excesses of a thread's share of the next round's list valid."""
+    """Make the heights and excesses of the thread's share of the next round's list valid."""
     k, end = share_of(size, thread, num_threads)
     while k < end:
         v = np.uint64(state.active[begin + k])
@@ -208,7 +232,7 @@ def commit(thread: Any, num_threads: Any, net: ResidualArrays, state: State, beg
 def list_active(
     search: Search, thread: Any, net: ResidualArrays, state: State, k: Any, end: Any, phase: Any
 ) -> None:
-    """List a thread's active vertices after a global relabel, and make `next_height` agree."""
+    """List the thread's active vertices after a global relabel, and set their `next_height`."""
     waiting = ZERO
     while k < end:
         v = np.uint64(search.order[k])
@@ -326,9 +350,9 @@ def first_stage(
     counts: Any,
     progress: Any,
 ) -> None:
-    """Push excess until none can reach the sink; every thread of the team runs this.
+    """Push excess until none can reach the sink; all threads run this together.
 
-    On return the heights are exact, also when `stop` was raised; but not if the barrier broke.
+    On return the heights are exact, also after `stop` was raised, unless the barrier broke.
     """
     num_threads = search.num_threads[0]
     n = np.uint64(len(net.excess))
@@ -339,6 +363,7 @@ def first_stage(
     phase = ZERO
     stopping = False
     while True:
+        # Global relabel.
         started = now()
         begin, end, _ = search_together(search, thread, net, state.height, False)
         if thread == ZERO:
@@ -351,6 +376,7 @@ def first_stage(
         if not wait(search.barrier, num_threads):
             return
         begin = ZERO
+        # Stop if no vertex is active.
         size = appended(state.worklist, phase)
         stopping = relaxed_load(shared, STOPPING) != 0
         if thread == ZERO:
@@ -368,6 +394,7 @@ def first_stage(
             if thread == ZERO:
                 begin_phase(state.worklist, phase)
                 relaxed_store(shared, STOPPING_AFTER_ROUND, relaxed_load(stop, 0))
+            # Few vertices: one thread discharges them, the others wait.
             if size < few:
                 counts[WAITS] += ONE if thread > ZERO else ZERO
                 if thread == ZERO:
@@ -381,6 +408,7 @@ def first_stage(
                     return
                 begin = np.uint64(relaxed_load(shared, WAITING))
                 size = np.uint64(relaxed_load(shared, WAITING + 1))
+            # A round: take chunks, discharge, meet, commit.
             else:
                 current += ONE
                 out = n - begin
@@ -422,7 +450,7 @@ def solve(net: ResidualArrays, options: SynchronousOptions, control: Control) ->
 
     Notes
     -----
-    O(n^2) rounds, hence O(n^2 m) work; memory of eight indices a vertex.
+    O(n^2) rounds, hence O(n^2 m) work. Memory: eight indices a vertex.
     """
     n, m = len(net.excess), len(net.head)
     dtype = net.head.dtype

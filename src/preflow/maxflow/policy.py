@@ -1,4 +1,4 @@
-"""The choice that method="auto" makes, in rules that anyone can read."""
+"""The choice that method="auto" makes, as a few rules."""
 
 from __future__ import annotations
 
@@ -7,25 +7,27 @@ from ..graph.device.build import MOST_PAIRS, bytes_needed
 from ..graph.network import TOO_MANY_VERTICES, DeviceFlowNetwork, FlowNetwork
 
 #: From this share of all n**2 arcs on, a network counts as dense. On acyclic dense 2000 (share one half)
-#: FIFO solved in 0.010 s against 0.015 s of highest label, on line 16384x4 (share 1/514) in 0.071 against
-#: 0.063 s; nothing between was measured.
+#: FIFO took 0.010 s and highest label 0.015 s; on line 16384x4 (share 1/514) 0.071 and 0.063 s. Nothing in
+#: between was measured.
 DENSE = 1 / 8
-#: Below this size no method is slow, and the share says nothing.
+#: Below this number of vertices no method is slow, and the share says nothing.
 SMALL = 100
 
-#: From so many arcs on multicore-paths pays. With two threads of an EPYC it took of serial-hi-pr's time, 0.51
-#: on a 1000x1000 grid (5 million arcs), 0.49 on an 80^3 grid (2 million), 0.43 on rmf-wide 64x48 (1 million)
-#: and 0.61 on rlg-wide 4096x64 (0.8 million); with one 0.83, 0.89, 0.64 and 0.80, and 1.03 at most elsewhere.
+#: From this many arcs on, multicore-paths is faster than serial-hi-pr. With two threads of an EPYC it took
+#: 0.51 of the time on a 1000x1000 grid (5 million arcs), 0.49 on an 80^3 grid (2 million), 0.43 on rmf-wide
+#: 64x48 (1 million) and 0.61 on rlg-wide 4096x64 (0.8 million); with one thread 0.83, 0.89, 0.64 and 0.80,
+#: and at most 1.03 elsewhere.
 MANY_ARCS = 1_000_000
-#: From so many threads on it pays for dense networks too, where a solve takes little longer than a search.
+#: From this many threads on it is faster for dense networks too, where a solve takes little longer than a
+#: search.
 THREADS_FOR_DENSE = 4
-#: From so many arcs a GPU pays for a network on the host, the way there and back included. On an H200
-#: max_flow took 33 ms on rmf-wide 64x16 (0.3 million arcs), 85 ms with serial-hi-pr there; 0.25, 0.13 and
-#: 0.43 s on rmf-wide 136x68, rlg-wide 32768x64 and a 4000x4000 grid, whose first stage alone takes 0.4 to
-#: 1.1 s on 16 threads.
+#: From this many arcs on, a GPU is faster for a network on the host, transfers included. On an H200
+#: max_flow took 33 ms on rmf-wide 64x16 (0.3 million arcs), where serial-hi-pr took 85 ms on that machine.
+#: It took 0.25, 0.13 and 0.43 s on rmf-wide 136x68, rlg-wide 32768x64 and a 4000x4000 grid, whose first
+#: stage alone takes 0.4 to 1.1 s on 16 threads.
 ARCS_FOR_GPU = 300_000
-#: The first use of a GPU in a process takes 0.8 s, or 15 s once, to compile kernels. From so many arcs for
-#: each CPU thread a solve takes about a second without it.
+#: The first use of a GPU in a process takes 0.8 s, and once 15 s to compile kernels. From this many arcs
+#: for each CPU thread on, a solve on the CPU takes about a second.
 ARCS_A_THREAD_FOR_FIRST_USE = 4_000_000
 
 
@@ -41,14 +43,14 @@ def choose(network: FlowNetwork, device: str, threads: int, gpu: Device | None =
     `gpu` is one that may be used for a network on the host.
     """
     if device == "cuda":
-        return "cuda-push-relabel", "device='cuda': the fastest method there"
+        return "cuda-push-relabel", "device='cuda': the fastest method on a GPU"
     if device == "auto" and isinstance(network, DeviceFlowNetwork):
-        return "cuda-push-relabel", "the network is on a GPU: the fastest method there"
+        return "cuda-push-relabel", "the network is on a GPU, and this is the fastest method on it"
     size, arcs = network.num_vertices, network.num_arcs
     if gpu is not None and _fits(network, gpu):
         return (
             "cuda-push-relabel",
-            f"{arcs:,} arcs are enough work for the GPU, the way there and back included",
+            f"{arcs:,} arcs are enough work for the GPU, transfers included",
         )
     dense = size >= SMALL and arcs >= DENSE * size**2
     if arcs >= MANY_ARCS and threads >= (THREADS_FOR_DENSE if dense else 1):

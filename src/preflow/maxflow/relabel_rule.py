@@ -1,4 +1,4 @@
-"""When a global relabel is due: options that several maximum-flow solvers share."""
+"""When a global relabel is due: the options `relabel_rule` and `relabel_period` of the max-flow solvers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ RelabelRule = Literal["relabels", "work"]
 
 
 def check_relabel_rule(rule: object, period: object) -> None:
-    """Check when a global relabel is due: which quantity is counted, and how much of it."""
+    """Raise InvalidInputError unless the rule is known and the period a positive number."""
     check_choice("relabel_rule", rule, ("relabels", "work"))
     check_positive_number("relabel_period", period)
 
@@ -18,8 +18,8 @@ def check_relabel_rule(rule: object, period: object) -> None:
 def relabel_limits(rule: str, period: float, num_vertices: int, num_arcs: int) -> tuple[Any, Any]:
     """Return after how many relabels, and after how much work, a global relabel is due.
 
-    The rule "relabels" counts ``period * n`` relabels (F_PRF, Q_PRF, M_PRF, H_PRF, Cihan), the rule
-    "work" ``period * (6 n + m)`` arc scans and relabels weighted as in the HI_PR codes.
+    The rule "relabels" counts ``period * n`` relabels, as F_PRF, Q_PRF, M_PRF, H_PRF and Cihan do. The rule
+    "work" counts ``period * (6 n + m)`` arc scans and relabels, weighted as in the HI_PR codes.
     """
     if rule == "relabels":
         return limit(period * num_vertices), UNLIMITED

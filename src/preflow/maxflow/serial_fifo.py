@@ -1,13 +1,46 @@
-"""First-in-first-out push-relabel: F_PRF and Q_PRF.
+"""First-in-first-out push-relabel: F_PRF and, with gap relabeling, Q_PRF.
 
 Cherkassky and Goldberg, "On Implementing the Push-Relabel Method for the Maximum Flow Problem",
-Algorithmica 19 (1997); compared throughout by Cihan (2010), table 2.1 and appendix C. Active vertices
-wait in a queue; each is discharged until its excess is gone, with current arcs and periodic global
-relabeling, Q_PRF with gap relabeling too.
+Algorithmica 19 (1997); Cihan (2010), table 2.1 and appendix C, compares with them throughout.
 
-Departures, each measured in docs/notebook: terminals are not vertices; a global relabel resumes
-above the heights that are still exact; on request it moves excess while it searches (``drain``), and a
-vertex that jumped twice waits for the next one (``hold``), both of which speed up grids.
+Definitions
+-----------
+- A vertex is *active* if it has excess and its height is at most n; its height is n + 1 if it is *dead*.
+- An arc is *admissible* if it has residual capacity and leads down by one level.
+- The *current arc* of a vertex is the first that may be admissible.
+- A *gap* is a height that no vertex has: vertices above it cannot reach the sink.
+
+Invariants
+----------
+- Heights are valid: a residual arc leads down by at most one level. So a height is a lower bound of the
+  distance.
+- Every active vertex is in the queue exactly once.
+- Heights below ``exact_below`` are exact distances. Only a push that saturates an arc and a relabel can
+  lower the bound.
+
+The whole
+---------
+::
+
+    repeat:
+        global relabel: search exact heights from exact_below on        distances_to_sink
+        reset current arcs; queue active vertices, farthest first       start_phase
+        if there is none: stop
+        until the queue is empty or a global relabel is due:
+            take the first vertex; push to the sink if it can
+            while it has excess:
+                push over admissible arcs from the current arc on
+                if its height is then a gap without it: declare it and all above dead
+                relabel it to one above its lowest neighbour
+
+Departures, each measured in docs/performance.md: terminals are not vertices; a global relabel resumes above
+the heights that are still exact; optionally it moves excess while it searches (``drain``), and a vertex
+that was lifted by several levels twice waits for the next global relabel (``hold``). Both speed up grids.
+
+The discharge is written out here and, for paths, in serial_highest_label.py. The two share their steps
+(levels.py, kernels/relabel.py) but differ in the order of vertices, in what a push moves, and in when a
+vertex is counted and logged; as one function with switches, each would pay for the other's tests in its
+inner loop.
 """
 
 from __future__ import annotations
@@ -39,8 +72,8 @@ from .relabel_rule import RelabelRule, check_relabel_rule, relabel_limits
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
-#: A vertex that was lifted by more than one level this often since the last global relabel is held:
-#: its excess likely runs in circles until the heights are exact again.
+#: With ``hold`` a vertex waits for the next global relabel after this many relabels by more than one level:
+#: its excess likely runs in circles until heights are exact again.
 JUMPS_BEFORE_HOLD = 2
 
 
@@ -53,13 +86,13 @@ class FifoOptions:
     gap : bool
         Declare all vertices above an empty level dead.
     relabel_rule : {"relabels", "work"}
-        A global relabel is due after ``relabel_period * n`` relabels or after
-        ``relabel_period * (6 n + m)`` units of work.
+        A global relabel is due after ``relabel_period * n`` relabels or after ``relabel_period * (6 n +
+        m)`` units of work.
     relabel_period : float
     drain : bool
         Push excess along the arcs over which a global relabel finds vertices.
     hold : bool
-        Leave a vertex that jumped by more than one level twice until the next global relabel.
+        Leave a vertex that was twice lifted by more than one level until the next global relabel.
     """
 
     gap: bool = False
@@ -75,7 +108,7 @@ class FifoOptions:
 
 
 class State(NamedTuple):
-    """What FIFO push-relabel keeps beside the residual network.
+    """The state of the solver beside the residual network.
 
     Attributes
     ----------
@@ -84,6 +117,7 @@ class State(NamedTuple):
     queue : ndarray, shape (n,)
         Active vertices, each at most once; a ring.
     jumps : ndarray of uint8, shape (n,)
+        How often each vertex was lifted by more than one level since the last global relabel.
     levels : Levels
     """
 
@@ -97,7 +131,7 @@ class State(NamedTuple):
 
 @kernel
 def start_phase(net: ResidualArrays, state: State, reached: Any) -> Any:
-    """Reset what a global relabel resets, queue the active vertices farthest first, return their number."""
+    """Reset current arcs and jumps; queue the active vertices, farthest first; return their number."""
     state.jumps[:] = 0
     size = ZERO
     k = reached
@@ -126,7 +160,7 @@ def first_stage(
 ) -> None:
     """Push excess until none can reach the sink.
 
-    On return the heights are exact, also when `stop` was raised.
+    On return the heights are exact, also after `stop` was raised.
     """
     n = np.uint64(len(net.excess))
     dead = n + ONE
@@ -141,6 +175,7 @@ def first_stage(
     reached = ZERO
     exact_below = ONE
     while True:
+        # Global relabel: search from the highest level that is still exact.
         stopping = relaxed_load(stop, 0) != 0
         begin = ZERO
         end = ZERO
@@ -151,6 +186,7 @@ def first_stage(
             net, height, state.order, reached, begin, end, drain and not stopping
         )
         counts[GLOBAL_RELABELS] += ONE
+        # Queue the active vertices; stop if there is none.
         waiting = start_phase(net, state, reached)
         _, max_height = fill_levels(levels, height, state.order, ZERO, reached, net.excess)
         progress[0] = active_excess(state.order, reached, net.excess)
@@ -166,10 +202,12 @@ def first_stage(
         front = ZERO
         back = waiting if waiting < n else ZERO
         while waiting > ZERO:
+            # Is a global relabel due?
             if relabels >= relabel_limit or work >= work_limit or log_end == log_size:
                 break
             if relaxed_load(stop, 0) != 0:
                 break
+            # Take the first vertex.
             v = np.uint64(queue[front])
             front = front + ONE if front + ONE < n else ZERO
             waiting -= ONE
@@ -179,6 +217,7 @@ def first_stage(
             start_height = h
             held = False
             excess = net.excess[v]
+            # Push to the sink.
             capacity = net.sink_residual[v]
             if capacity > 0:
                 amount = min(excess, capacity)
@@ -190,6 +229,9 @@ def first_stage(
             last = np.uint64(net.first_out[v + ONE])
             a = np.uint64(current[v])
             while excess > 0:
+                # Push over admissible arcs. A saturated arc may lengthen the distance of v only if it was
+                # the last one used: otherwise another admissible arc follows, or a relabel, which lowers
+                # the bound as well.
                 begin = a
                 while a < last:
                     capacity = net.residual[a]
@@ -214,6 +256,7 @@ def first_stage(
                 scans += a - begin
                 if excess == 0:
                     break
+                # No admissible arc is left. A gap below the vertex makes it and all vertices above dead.
                 exact_below = min(exact_below, h)
                 if gap:
                     levels.population[h] -= 1
@@ -224,6 +267,7 @@ def first_stage(
                         max_height = h - ONE
                         h = dead
                         break
+                # Relabel.
                 low, a = lowest_neighbour(net, height, v, dead - ONE)
                 degree = last - np.uint64(net.first_out[v])
                 scans += degree
@@ -265,8 +309,8 @@ def solve(net: ResidualArrays, options: FifoOptions, control: Control) -> NDArra
 
     Notes
     -----
-    O(n^3) time; memory of eight indices a vertex, with `gap` two more for every relabel between two
-    global relabels.
+    O(n^3) time. Memory: eight indices a vertex, and with `gap` two for every relabel between two global
+    relabels.
     """
     n, m = len(net.excess), len(net.head)
     relabel_limit, work_limit = relabel_limits(options.relabel_rule, options.relabel_period, n, m)

@@ -1,9 +1,23 @@
 """The generic push-relabel method, as the textbook has it.
 
-Goldberg and Tarjan, "A New Approach to the Maximum-Flow Problem", JACM 35 (1988); Cihan (2010), figure
-2.3. All heights start at 0 and any active vertex is treated; here the latest that became active. No
-current arcs, no global relabel, no gaps: the slow method that the others improve on. As everywhere in
-preflow the first stage stops at the dead label, and the second returns excess to the source.
+Goldberg and Tarjan, "A New Approach to the Maximum-Flow Problem", JACM 35 (1988); Cihan (2010), figure 2.3.
+All heights start at 0 and any active vertex may be treated; this solver takes the latest that became
+active. It has no current arcs, no global relabels and no gap heuristic: it is the slow method that the
+others improve on.
+
+Invariants: heights are valid (a residual arc leads down by at most one level), no excess is negative, and
+every vertex with excess and a height of at most n is on the stack.
+
+::
+
+    put every vertex with excess on the stack
+    while the stack has a vertex v:
+        push to the sink if v has height 1, then over admissible arcs
+        if v still has excess: relabel it to one above its lowest neighbour
+            and put it back, below the vertices that it has activated
+
+As everywhere in preflow, terminals are not vertices and the first stage ends at the dead label n + 1. The
+second stage returns excess to the source.
 """
 
 from __future__ import annotations
@@ -41,6 +55,7 @@ def first_stage(net: ResidualArrays, height: Any, stack: Any, stop: Any, counts:
             stack[size] = vertex
             size += ONE
     while size > ZERO and relaxed_load(stop, 0) == 0:
+        # Push to the sink.
         size -= ONE
         v = np.uint64(stack[size])
         h = np.uint64(height[v])
@@ -49,6 +64,7 @@ def first_stage(net: ResidualArrays, height: Any, stack: Any, stop: Any, counts:
             net.excess[v] -= amount
             net.sink_residual[v] -= amount
             counts[PUSHES] += ONE
+        # Push over admissible arcs; `base` is where the vertices that v activates begin on the stack.
         a = np.uint64(net.first_out[v])
         last = np.uint64(net.first_out[v + ONE])
         counts[ARC_SCANS] += last - a
@@ -68,6 +84,7 @@ def first_stage(net: ResidualArrays, height: Any, stack: Any, stop: Any, counts:
             a += ONE
         if net.excess[v] == 0:
             continue
+        # Relabel.
         low, _ = lowest_neighbour(net, height, v, dead - ONE)
         if net.sink_residual[v] > 0:
             low = ZERO

@@ -1,22 +1,53 @@
-"""Highest-label push-relabel: M_PRF, H_PRF and the HI_PR family.
+"""Highest-label push-relabel: M_PRF, with gap relabeling H_PRF, and the HI_PR family.
 
 Cherkassky and Goldberg, "On Implementing the Push-Relabel Method for the Maximum Flow Problem",
-Algorithmica 19 (1997); compared throughout by Cihan (2010), table 2.1 and appendix C. The active vertex
-with the greatest height is discharged until its excess is gone, with current arcs, gap relabeling and
-periodic global relabeling.
+Algorithmica 19 (1997); Cihan (2010), table 2.1 and appendix C, compares with them throughout. Goldberg,
+"The Partial Augment-Relabel Algorithm for the Maximum Flow Problem", ESA 2008, for paths.
 
-Goldberg, "The Partial Augment-Relabel Algorithm for the Maximum Flow Problem", ESA 2008: excess is not
-pushed over one arc but along a path of up to ``path_length`` admissible arcs. The path is found depth
-first, and a vertex on it without an admissible arc is relabelled before it gets anything: excess does not
-go back and forth between neighbours that are about to be relabelled. With ``path_length`` 1 this is the
-classical discharge.
+Definitions
+-----------
+- A vertex is *active* if it has excess and its height is at most n; its height is n + 1 if it is *dead*.
+- An arc is *admissible* if it has residual capacity and leads down by one level.
+- The *current arc* of a vertex is the first that may be admissible.
+- A *path* has up to ``path_length`` admissible arcs and starts at an active vertex; its inner vertices have
+  no excess.
+- A *gap* is a height that no vertex has: vertices above it cannot reach the sink.
 
-The papers do not print the parameters of the HI_PR variants: which of them starts with a global relabel,
-with height 1 or with a wave is our reading of their names, not a copy of those codes.
+Invariants
+----------
+- Heights are valid: a residual arc leads down by at most one level.
+- Every active vertex is in the list of its height (:class:`.levels.Levels`); no list above ``top`` has a
+  vertex.
+- Heights below ``exact_below`` are exact distances.
+- On a path each vertex has an admissible current arc, and only the first has excess.
 
-Departures, each measured in docs/notebook: terminals are not vertices; the levels of the gap
-heuristic are a log instead of linked lists (levels.py); a global relabel resumes above the
-heights that are still exact and, with ``drain``, moves excess while it searches (kernels/bfs.py).
+The whole
+---------
+::
+
+    start with a global relabel, or with height 1 everywhere
+    repeat:
+        sort vertices into levels                                        fill_levels
+        while there is an active vertex and no global relabel is due:
+            take one of the highest
+            extend a path from it, depth first:
+                the end has an admissible arc to a vertex
+                    without excess, and the path may grow: go on
+                the end has an admissible arc: push along the path       push_along_path
+                it has none: if its height is a gap without it,
+                    declare all vertices above the gap dead              close_gap
+                    else relabel it and retreat
+        global relabel                                                   global_relabel
+
+Excess is not pushed over one arc but along a path, and a vertex on the path without an admissible arc is
+relabelled before it gets anything. So excess does not move back and forth between neighbours that are about
+to be relabelled. With ``path_length`` 1 this is the classical discharge.
+
+Departures, each measured in docs/performance.md: terminals are not vertices; the levels of the gap
+heuristic are a log instead of linked lists (levels.py); a global relabel resumes above the heights that are
+still exact and, with ``drain``, moves excess while it searches (kernels/bfs.py). The papers do not print
+the parameters of the HI_PR variants. Which of them starts with a global relabel, with height 1 or with one
+sweep of pushes is our reading of their names.
 """
 
 from __future__ import annotations
@@ -60,18 +91,18 @@ class HighestLabelOptions:
     gap : bool
         Declare all vertices above an empty level dead.
     relabel_rule : {"work", "relabels"}
-        A global relabel is due after ``relabel_period * (6 n + m)`` units of work or after
-        ``relabel_period * n`` relabels.
+        A global relabel is due after ``relabel_period * (6 n + m)`` units of work or after ``relabel_period
+        * n`` relabels.
     relabel_period : float
     initial_labels : {"exact", "one"}
         Start with a global relabel, or with height 1 everywhere.
     initial_wave : bool
-        Before the first discharge, push all excess down over admissible arcs once, farthest first,
-        without a relabel.
+        Before the first discharge, push all excess down over admissible arcs in one sweep over the
+        vertices, farthest first, without a relabel.
     drain : bool
         Push excess along the arcs over which a global relabel finds vertices.
     path_length : int
-        Number of arcs, at most, over which excess is pushed at once; 1 is the classical push.
+        Greatest number of arcs over which excess is pushed at once; 1 is the classical push.
     """
 
     gap: bool = True
@@ -91,7 +122,7 @@ class HighestLabelOptions:
 
 
 class State(NamedTuple):
-    """What highest-label push-relabel keeps beside the residual network.
+    """The state of the solver beside the residual network.
 
     Attributes
     ----------
@@ -113,7 +144,7 @@ class State(NamedTuple):
 def global_relabel(
     net: ResidualArrays, state: State, reached: Any, begin: Any, end: Any, drain: bool
 ) -> tuple[Any, Any]:
-    """Make all heights exact and reset the current arcs of the vertices searched anew."""
+    """Make all heights exact and reset the current arcs of the vertices that the search reached."""
     reached, pushes = distances_to_sink(net, state.height, state.order, reached, begin, end, drain)
     k = end
     while k < reached:
@@ -125,7 +156,7 @@ def global_relabel(
 
 @kernel
 def push_wave(net: ResidualArrays, state: State, reached: Any) -> Any:
-    """Push all excess over admissible arcs once, farthest vertices first; return the pushes made."""
+    """Push excess over admissible arcs in one sweep, farthest vertices first; return the number of pushes."""
     pushes = ZERO
     k = reached
     while k > ZERO:
@@ -153,7 +184,7 @@ def push_wave(net: ResidualArrays, state: State, reached: Any) -> Any:
 
 @kernel
 def label_one(net: ResidualArrays, state: State) -> Any:
-    """Give every vertex height 1, a valid if poor labelling; return their number."""
+    """Give every vertex height 1, a valid if poor labelling; return the number of vertices."""
     for v in range(len(net.excess)):
         state.height[v] = 1
         state.order[v] = v
@@ -163,7 +194,7 @@ def label_one(net: ResidualArrays, state: State) -> Any:
 
 @kernel
 def find_admissible(net: ResidualArrays, height: Any, v: Any, h: Any, a: Any) -> Any:
-    """Return the first admissible arc of `v`, which has height `h`, from arc `a` on; the end if none."""
+    """Return the first admissible arc of `v`, of height `h`, from arc `a` on; the end if there is none."""
     last = np.uint64(net.first_out[v + ONE])
     while a < last:
         if net.residual[a] > 0 and np.uint64(height[net.head[a]]) + ONE == h:
@@ -176,14 +207,15 @@ def find_admissible(net: ResidualArrays, height: Any, v: Any, h: Any, a: Any) ->
 def push_along_path(
     net: ResidualArrays, state: State, last: Any, h: Any, exact_below: Any
 ) -> tuple[Any, Any]:
-    """Push as much excess of ``path[0]``, of height `h`, as each arc on its way along the path takes.
+    """Push excess of ``path[0]``, of height `h`, along the path; each arc takes what its capacity allows.
 
-    Every vertex of ``path[: last + 1]`` has an admissible current arc (or one to the sink, at height 1), and
-    only the first has excess. What an arc does not take stays, and makes its tail active.
+    Every vertex of ``path[: last + 1]`` has an admissible current arc (or one to the sink, at height 1),
+    and only the first has excess. Excess that an arc does not take stays at its tail, which becomes active.
 
     Returns
     -------
-    pushes, and the height below which all heights stay exact
+    pushes : number of pushes made
+    exact_below : the height below which all heights stay exact
     """
     carried = net.excess[state.path[0]]
     i = ZERO
@@ -230,7 +262,7 @@ def first_stage(
 ) -> None:
     """Push excess until none can reach the sink.
 
-    On return the heights are exact, also when `stop` was raised.
+    On return the heights are exact, also after `stop` was raised.
     """
     n = np.uint64(len(net.excess))
     dead = n + ONE
@@ -247,6 +279,8 @@ def first_stage(
         reached = label_one(net, state)
     while True:
         stopping = relaxed_load(stop, 0) != 0
+        # Global relabel, from the highest level that is still exact; skipped once after a start with height
+        # 1.
         if search_due or stopping or finished:
             begin = ZERO
             end = ZERO
@@ -260,6 +294,7 @@ def first_stage(
         if stopping or finished:
             return
         search_due = True
+        # Start the phase: sort vertices into levels.
         if wave:
             counts[PUSHES] += push_wave(net, state, reached)
             wave = False
@@ -275,6 +310,7 @@ def first_stage(
         log_end = ZERO
         finished = True
         while top > ZERO:
+            # Find a highest active vertex; see whether a global relabel is due.
             active = np.uint64(levels.active_first[top])
             if active == n:
                 top -= ONE
@@ -286,12 +322,14 @@ def first_stage(
                 finished = False
                 break
             levels.active_first[top] = levels.active_next[active]
+            # Discharge it: v is the end of the path, `depth` the number of arcs before it.
             path[0] = active
             depth = ZERO
             v = active
             h = top
             highest = top
             while True:
+                # Look for an admissible arc of v.
                 last = np.uint64(net.first_out[v + ONE])
                 a = np.uint64(current[v])
                 if h == ONE:
@@ -301,6 +339,7 @@ def first_stage(
                     scans += a - np.uint64(current[v])
                     admissible = a < last
                 if admissible:
+                    # Extend the path, or push along it.
                     current[v] = a
                     if h > ONE and depth + ONE < longest and net.excess[net.head[a]] == 0:
                         v = np.uint64(net.head[a])
@@ -316,6 +355,7 @@ def first_stage(
                     if net.excess[v] == 0:
                         break
                     continue
+                # No admissible arc: close a gap, or relabel v.
                 exact_below = min(exact_below, h)
                 if gap:
                     levels.population[h] -= 1
@@ -342,6 +382,7 @@ def first_stage(
                         open_level(levels, max_height)
                     if gap:
                         levels.population[h] += 1
+                # The active vertex goes on while it is not dead; an inner vertex leaves the path.
                 if depth == ZERO:
                     if h == dead:
                         break
@@ -376,7 +417,7 @@ def solve(net: ResidualArrays, options: HighestLabelOptions, control: Control) -
 
     Notes
     -----
-    O(n^2 sqrt(m)) pushes; memory of seven indices a vertex and two for every relabel between two global
+    O(n^2 sqrt(m)) pushes. Memory: seven indices a vertex, and two for every relabel between two global
     relabels.
     """
     n, m = len(net.excess), len(net.head)

@@ -1,27 +1,49 @@
-"""Push-relabel with locks, batches and a concurrent global relabel: Anderson and Setubal's solver.
+"""Push-relabel with vertex locks, batches and a concurrent global relabel: Anderson and Setubal's solver.
 
 Anderson and Setubal, "On the Parallel Implementation of Goldberg's Maximum Flow Algorithm" (SPAA 1992),
-which Cihan (2010), chapter 3, describes and compares with. Active vertices wait in a shared queue, from
-which threads fetch batches (see batches.py). Who discharges a vertex holds its lock, and
-the receiver's for a push. After n relabels one thread makes a global relabel while the others go on.
+described and compared with in Cihan (2010), chapter 3. Active vertices wait in a shared queue, from which
+threads fetch batches (batches.py). After n relabels one thread makes a global relabel while the others go
+on.
 
-The wave of a vertex is the number of global relabels that have visited it. Flow is pushed only between
-vertices of one wave, labels only grow, and a relabel heeds all neighbours, whatever their wave. Then:
+Definitions
+-----------
+- A thread *locks* a vertex for its discharge, and the receiver for a push.
+- The *wave* of a vertex is the number of global relabels that have visited it (the paper's word).
+- A vertex is *buried* when no later search will visit it; it belongs to no wave.
 
-- The arcs between vertices that the search has visited and the others do not change, so it reads them
-  without a lock, and those it has not visited at its end cannot reach the sink: they are dead.
-- The search visits vertices by distance, so the labels of vertices of one wave are valid at every moment.
-  Residual arcs that lead down more than one level go to the wave before, and carry nothing.
+Invariants
+----------
+- Flow is pushed only between vertices of one wave, labels only grow, and a relabel takes all neighbours
+  into account, whatever their wave.
+- So the arcs between vertices that the search has visited and the others do not change: the search reads
+  them without a lock, and the vertices that it has not visited at its end cannot reach the sink.
+- The search visits vertices by distance, so the labels of vertices of one wave are valid at every moment. A
+  residual arc that leads down more than one level leads to an older wave and carries nothing.
+- There is no deadlock. A thread that has locked a vertex waits only for the lock of a lower one, and checks
+  repeatedly that it still is lower. The search waits while it has locked no vertex. The lock of the shared
+  queue is taken last.
 
-A vertex that could push to another wave only goes back to the queue. No deadlock: a thread that holds a
-vertex waits for the lock of a lower one only, and looks again and again whether it still is lower; the search
-waits while it holds none; and the lock of the shared queue is the last one taken.
+The whole
+---------
+::
 
-Departures: terminals are not vertices. One thread makes a global relabel, where the thesis says that all take
-part. A vertex is locked for its whole discharge, not for each push. The labels of the start come from a
-search by all threads, while nothing moves; so do those of the end, where another phase would follow if excess
-could still reach the sink. A vertex that no search will visit again leaves all waves, and later searches pass
-it by. One thread alone takes no vertex locks.
+    repeat:                                                          first_stage
+        all threads search exact heights, while nothing moves
+        one thread queues the active vertices                        start_phase
+        if there is none: stop
+        each thread, while it can fetch a batch:                     work
+            for each vertex of the batch: lock it,                   discharge_batch
+                push to lower vertices of its wave, relabel it,
+                until its excess is gone or it is dead
+            if its relabels make a global relabel due:
+                search while the others go on                        relabel_globally
+
+A vertex whose only lower neighbours are of another wave goes back to the queue.
+
+Departures: terminals are not vertices. One thread makes a global relabel, where the thesis says that all
+take part. A vertex is locked for its whole discharge, not for each push. The first and the last labels come
+from a search by all threads while nothing moves; if it finds excess that can reach the sink, another phase
+follows. One thread alone takes no vertex locks.
 """
 
 from __future__ import annotations
@@ -51,9 +73,9 @@ ZERO = np.uint64(0)
 ONE = np.uint64(1)
 TWO = np.uint64(2)
 
-#: Set in a vertex's entry of State.wave while it is locked; its wave stands in the other bits.
+#: This bit of a vertex's entry of State.wave is set while the vertex is locked; the other bits are its wave.
 LOCKED = np.uint32(1)
-#: The entry of a vertex that no search visits any more.
+#: The entry of a buried vertex.
 BURIED = np.uint32(2**32 - 2)
 
 #: Positions in State.signals.
@@ -67,7 +89,7 @@ class AndersonSetubalOptions:
     Attributes
     ----------
     batch : int
-        Vertices in a full in-queue or out-queue of a thread.
+        Number of vertices in a full in-queue or out-queue of a thread.
     relabel_period : float
         A global relabel is due after ``relabel_period * n`` relabels of all threads together.
     """
@@ -81,22 +103,23 @@ class AndersonSetubalOptions:
 
 
 class State(NamedTuple):
-    """What the threads share beside the residual network.
+    """The state that the threads share beside the residual network.
 
     Attributes
     ----------
     search : Search
-        For global relabels while nothing moves; a concurrent one has its order.
+        For global relabels while nothing moves; a concurrent global relabel uses its ``order``.
     height, current : ndarray, shape (n,)
         Distance labels and current arcs.
     wave : ndarray of uint32, shape (n,)
         Twice the number of global relabels that have visited the vertex, plus one while it is locked.
     active : Batches
+        The queues of active vertices.
     signals : ndarray of uint64
-        SEARCHING: the wave of the concurrent global relabel, 0 while there is none; TOTAL_RELABELS since the
-        last one; STOPPING: the solve ends here.
+        SEARCHING: the wave of the concurrent global relabel, 0 while there is none; WAVES: the number of
+        the last one; TOTAL_RELABELS since then; STOPPING: the solve ends here.
     pushes_while_searching : ndarray of uint64, shape (threads * PADDING,)
-        Pushes that each thread made for certain during a concurrent global relabel of another one.
+        Pushes that each thread certainly made during a concurrent global relabel by another thread.
     delays : ndarray of uint64, or None
         For stress tests, see parallel/delays.py.
     """
@@ -128,7 +151,7 @@ def make_state(num_threads: int, net: ResidualArrays, batch: int, delays: Any = 
 
 @kernel
 def lock(wave: Any, v: Any, alone: bool, patience: Any, stop: Any) -> Any:
-    """Lock `v` and return its wave's entry; one that is locked if `stop` was raised before."""
+    """Lock `v` and return its entry of ``wave``; return LOCKED if `stop` was raised before."""
     seen = np.uint32(relaxed_load(wave, v))
     if alone:
         return seen
@@ -145,7 +168,7 @@ def lock(wave: Any, v: Any, alone: bool, patience: Any, stop: Any) -> Any:
 def lock_below(
     wave: Any, height: Any, w: Any, h: Any, entry: Any, alone: bool, patience: Any, stop: Any
 ) -> bool:
-    """Lock `w` if it is one level below `h` and in the wave of `entry`; return whether it was."""
+    """Lock `w` if it is one level below `h` and of the wave of `entry`; return whether it is locked."""
     if alone:
         return True
     looks = 0
@@ -163,7 +186,7 @@ def lock_below(
 
 @kernel
 def unlock(wave: Any, v: Any, entry: Any, alone: bool) -> None:
-    """Unlock `v`, whose wave's entry is `entry`."""
+    """Unlock `v` and set its entry of ``wave``."""
     if not alone:
         store(wave, v, entry)
 
@@ -178,10 +201,10 @@ def discharge_batch(
     stop: Any,
     counts: Any,
 ) -> tuple[Any, Any]:
-    """Discharge the vertices of the thread's in-queue; return how many pushes and relabels that took.
+    """Discharge the vertices of the thread's in-queue; return the numbers of pushes and relabels.
 
-    To discharge is to push excess to lower vertices of the same wave and to relabel, until it is gone or the
-    vertex is dead. Where only pushes to another wave are left, the vertex goes back to the queue.
+    A discharge pushes excess to lower vertices of the same wave and relabels, until the excess is gone or
+    the vertex is dead. A vertex that has lower neighbours of another wave only goes back to the queue.
     """
     height, wave = state.height, state.wave
     n = np.uint64(len(height))
@@ -197,6 +220,7 @@ def discharge_batch(
         delay(state.delays, thread)
         h = np.uint64(relaxed_load(height, v))
         excess = np.int64(0) if h == dead else net.excess[v]
+        # Push to the sink.
         capacity_to_sink = net.sink_residual[v]
         if excess > 0 and capacity_to_sink > 0:
             amount = min(excess, capacity_to_sink)
@@ -209,6 +233,7 @@ def discharge_batch(
         a = np.uint64(state.current[v])
         refused = False
         while excess > 0:
+            # Push to lower vertices of the same wave.
             begin = a
             while a < last:
                 capacity = net.residual[a]
@@ -236,6 +261,7 @@ def discharge_batch(
             net.excess[v] = excess
             if excess == 0:
                 break
+            # Relabel, unless a lower neighbour of another wave is left: then the vertex waits in the queue.
             low, a = lowest_neighbour_now(net, height, v, n)
             scans += last - first
             if low < h:
@@ -270,7 +296,7 @@ def visit(
     patience: Any,
     stop: Any,
 ) -> Any:
-    """Raise `v` to `level` in a global relabel and make `entry` its wave's; return its excess.
+    """Raise `v` to `level` in a global relabel and make `entry` its entry of ``wave``; return its excess.
 
     Returns -1 and does nothing if `stop` was raised before.
     """
@@ -288,10 +314,10 @@ def visit(
 def relabel_globally(
     net: ResidualArrays, state: State, thread: Any, search: Any, alone: bool, patience: Any, stop: Any
 ) -> float:
-    """Make global relabel number `search`, while other threads push and relabel.
+    """Make global relabel number `search` while other threads push and relabel.
 
     Only one thread does so at a time. After a stop it may end before all vertices are visited. Returns the
-    excess that it met on vertices that can reach the sink.
+    excess on the vertices that can reach the sink.
     """
     n = np.uint64(len(state.height))
     order = state.search.order
@@ -355,8 +381,8 @@ def work(
 ) -> None:
     """Discharge vertices, batch by batch, until there are none left or `stop` is raised.
 
-    The thread whose relabels make a global relabel due makes it. The others wait for its end when another one
-    would be due: relabels far from the search are in vain, and it may need the core.
+    The thread whose relabels make a global relabel due makes it. The other threads wait for its end when
+    another one would be due: relabels far from the search are wasted, and the search may need the core.
     """
     signals = state.signals
     enough = relabel_limit + relabel_limit
@@ -389,9 +415,9 @@ def work(
 
 @kernel
 def start_phase(net: ResidualArrays, state: State) -> float:
-    """Reset what an exact search resets, queue the active vertices, and return their excess.
+    """Reset the state after an exact search, queue the active vertices and return their excess.
 
-    Those of each thread's part of the search are queued farthest first.
+    The vertices of each thread's part of the search are queued farthest first.
     """
     search = state.search
     clear(state.active)
@@ -422,9 +448,9 @@ def first_stage(
     counts: Any,
     progress: Any,
 ) -> None:
-    """Push excess until none can reach the sink; one thread's share.
+    """Push excess until none can reach the sink; all threads run this together.
 
-    On return the heights are exact, also when `stop` was raised, unless the barrier is broken.
+    On return the heights are exact, also after `stop` was raised, unless the barrier is broken.
     """
     search = state.search
     num_threads = search.num_threads[0]
@@ -455,7 +481,7 @@ def solve(net: ResidualArrays, options: AndersonSetubalOptions, control: Control
 
     Notes
     -----
-    O(n^2 m) work; memory of five indices a vertex.
+    O(n^2 m) work. Memory: five indices a vertex.
     """
     relabel_limit, _ = relabel_limits("relabels", options.relabel_period, len(net.excess), len(net.head))
     state = make_state(control.threads, net, options.batch, control.delays)

@@ -1,15 +1,17 @@
 """A shared queue from which threads fetch batches of items, and to which they flush what they append.
 
-Anderson and Setubal (1992), as Cihan (2010), chapter 3, describes them. A thread takes items one by one
-from an in-queue of its own and appends them to an out-queue of its own. When its in-queue is empty it fetches
-a batch from the shared queue; when its out-queue is full it flushes it there. The shared queue has a lock,
-taken once a batch. Each item is in at most one queue at a time, so a ring of the number of items is enough.
+Anderson and Setubal (1992), as described in Cihan (2010), chapter 3. A thread takes items one by one from
+its own in-queue and appends them to its own out-queue. When its in-queue is empty it fetches a batch from
+the shared queue; when its out-queue is full it flushes it to the shared queue. The shared queue has a lock,
+which is taken once a batch. Each item is in at most one queue at a time, so a ring with room for all items
+suffices.
 
-Who finds the shared queue empty counts itself idle under the same lock, with both queues of its own empty:
-when all are counted, there is no item left and nobody who could append one.
+A thread that finds the shared queue empty counts itself as idle under the same lock, when both its own
+queues are empty. When all threads are counted, there is no item left and nobody who could append one.
 
-Departures: a thread that fetches flushes first, so that one thread alone keeps the order of the items and
-nothing waits in the out-queue of an idle thread; a batch is at most the thread's fair share of the queue.
+Departures: a thread flushes before it fetches, so that one thread alone keeps the order of the items and
+nothing waits in the out-queue of an idle thread; a batch is at most the thread's fair share of the shared
+queue.
 """
 
 from __future__ import annotations
@@ -29,21 +31,24 @@ ONE = np.uint64(1)
 
 #: Positions in ``shared``.
 LOCK, FRONT, SIZE, IDLE = 0, PADDING, PADDING + 1, PADDING + 2
-#: Positions in a thread's row of ``ends``: the next item of the in-queue, its end, the size of the out-queue.
+#: Positions in a thread's row of ``ends``: the next item of the in-queue, its end, and the size of the
+#: out-queue.
 NEXT, END, OUT = np.uint64(0), np.uint64(1), np.uint64(2)
 
 
 class Batches(NamedTuple):
-    """A shared queue and the in- and out-queues of its threads.
+    """A shared queue and the in- and out-queues of the threads.
 
     Attributes
     ----------
     ring : ndarray, shape (number of distinct items,)
         The shared queue.
     shared : ndarray of uint64
-        LOCK of the shared queue; FRONT, where it begins; its SIZE; how many threads are IDLE.
+        The LOCK of the shared queue; FRONT, where it begins; its SIZE; the number of threads that are IDLE.
     incoming, outgoing : ndarray, shape (threads, size of a batch)
+        The in-queue and the out-queue of each thread.
     ends : ndarray of uint64, shape (threads, PADDING)
+        NEXT, END and OUT of each thread.
     """
 
     ring: NDArray[Any]
@@ -66,14 +71,14 @@ def make_batches(num_threads: int, num_items: int, batch: int, dtype: Any) -> Ba
 
 @kernel
 def clear(batches: Batches) -> None:
-    """Empty all queues; one thread does so, between two barriers."""
+    """Empty all queues; one thread does so between two barriers."""
     batches.shared[:] = ZERO
     batches.ends[:, :] = ZERO
 
 
 @kernel
 def put(batches: Batches, item: Any) -> None:
-    """Put an item at the end of the shared queue; for who holds its lock, or is the only one to use it."""
+    """Append an item to the shared queue, whose lock the caller holds or which nobody else uses."""
     size = batches.shared[SIZE]
     position = batches.shared[FRONT] + size
     num_items = np.uint64(len(batches.ring))
@@ -83,7 +88,7 @@ def put(batches: Batches, item: Any) -> None:
 
 @kernel
 def acquire(batches: Batches, patience: Any, stop: Any) -> bool:
-    """Take the lock of the shared queue; False if `stop` was raised before."""
+    """Take the lock of the shared queue; return False if `stop` was raised before."""
     looks = 0
     while not compare_exchange(batches.shared, LOCK, ZERO, ONE):
         if relaxed_load(stop, ZERO) != 0:
@@ -94,13 +99,13 @@ def acquire(batches: Batches, patience: Any, stop: Any) -> bool:
 
 @kernel
 def release(batches: Batches) -> None:
-    """Give the lock of the shared queue back."""
+    """Release the lock of the shared queue."""
     store(batches.shared, LOCK, ZERO)
 
 
 @kernel
 def flush_locked(batches: Batches, thread: Any) -> None:
-    """Move the thread's out-queue to the shared queue, whose lock it holds."""
+    """Move the thread's out-queue to the shared queue, whose lock the thread holds."""
     k = ZERO
     while k < batches.ends[thread, OUT]:
         put(batches, batches.outgoing[thread, k])
@@ -110,7 +115,7 @@ def flush_locked(batches: Batches, thread: Any) -> None:
 
 @kernel
 def flush(batches: Batches, thread: Any, patience: Any, stop: Any) -> bool:
-    """Move the thread's out-queue to the shared queue; False if `stop` was raised before."""
+    """Move the thread's out-queue to the shared queue; return False if `stop` was raised before."""
     if not acquire(batches, patience, stop):
         return False
     flush_locked(batches, thread)
@@ -120,7 +125,7 @@ def flush(batches: Batches, thread: Any, patience: Any, stop: Any) -> bool:
 
 @kernel
 def append(batches: Batches, thread: Any, item: Any, patience: Any, stop: Any) -> None:
-    """Append an item that is in no queue to the thread's out-queue; it is lost if `stop` was raised."""
+    """Append an item that is in no queue to the thread's out-queue; the item is lost if `stop` was raised."""
     if batches.ends[thread, OUT] == np.uint64(batches.outgoing.shape[1]) and not flush(
         batches, thread, patience, stop
     ):
@@ -140,18 +145,18 @@ def pop(batches: Batches, thread: Any) -> Any:
 
 @kernel
 def waiting(batches: Batches, thread: Any) -> Any:
-    """Return how many items the thread's in-queue holds."""
+    """Return how many items the thread's in-queue has."""
     return batches.ends[thread, END] - batches.ends[thread, NEXT]
 
 
 @kernel
 def fetch(batches: Batches, thread: Any, patience: Any, stop: Any, counts: Any) -> bool:
-    """Flush the thread's out-queue, then fill its empty in-queue from the shared queue, or wait until it can.
+    """Flush the thread's out-queue, then fill its empty in-queue from the shared queue; wait until it can.
 
     Returns
     -------
     fetched : bool
-        False if all threads are idle, so that there are no items anywhere, or `stop` was raised.
+        False if all threads are idle, so that no items are left, or `stop` was raised.
     """
     num_threads = np.uint64(len(batches.incoming))
     shared = batches.shared

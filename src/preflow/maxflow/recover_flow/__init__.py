@@ -1,10 +1,19 @@
 """The second stage: turn a maximum preflow into a flow, and report it on the input's arcs.
 
-Excess that cannot reach the sink goes back to the source along the arcs that brought it. Cycles of flow
-among these arcs are cancelled by depth-first search; then the vertices are emptied in topological
-order. Cherkassky and Goldberg (1997), section 2; linear in practice. Where cycles abound so that walking
-them takes more than O(m log n), they are cancelled on dynamic trees instead, all in O(m log n): Sleator and
-Tarjan (1983), section 6.
+Cherkassky and Goldberg (1997), section 2. Excess that cannot reach the sink goes back to the source along
+the arcs that brought it.
+
+::
+
+    return excess over the vertex's own source arc                       return_directly
+    list the vertices from which excess came, in topological order       order_upstream
+        (a depth-first search; it cancels the cycles of flow it meets)
+    empty them in that order along incoming flow                         return_upstream
+    report the flow of every input arc                                   flow_of_arcs
+
+This is linear in practice. If cycles abound so that walking them takes more than O(m log n), they are
+cancelled on dynamic trees instead, all in O(m log n) (cycles.py): Sleator and Tarjan (1983), section 6.
+on_gpu.py has the stage for networks on a GPU, completed.py the one for flows that two solves add up to.
 """
 
 from __future__ import annotations
@@ -24,6 +33,7 @@ from ...stats import Phase, untimed
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
+#: Colours of a vertex in the depth-first search: not visited, on the path from the root, finished.
 WHITE, GREY, BLACK = 0, 1, 2
 
 
@@ -37,7 +47,7 @@ class Search(NamedTuple):
     current : ndarray
         Current arc; at first the first one.
     stack, position : ndarray
-        The path from the root, and where a vertex is on it.
+        The path from the root, and the place of each vertex on it.
     """
 
     colour: NDArray[Any]
@@ -48,7 +58,7 @@ class Search(NamedTuple):
 
 @kernel
 def return_directly(excess: Any, source_capacity: Any, returned: Any) -> bool:
-    """Send excess back over the vertex's own source arc; return whether any is left elsewhere."""
+    """Return excess over the vertex's own source arc; return whether any excess is left."""
     left = False
     for v in range(len(excess)):
         if excess[v] > 0:
@@ -85,9 +95,12 @@ def _cancel_cycle(net: Any, initial: Any, current: Any, stack: Any, bottom: Any,
 def order_upstream(net: Any, initial: Any, order: Any, search: Search, most_steps: Any) -> tuple[Any, bool]:
     """List the vertices from which excess came, each before those that sent it flow; cancel cycles.
 
-    An arc whose residual capacity is above its initial one carries flow into its vertex. Returns the
-    number of vertices, which fill the end of `order`, and whether the list is complete: it is not if cycles
-    of more than `most_steps` arcs in all were met.
+    An arc whose residual capacity is above its initial one carries flow into its vertex.
+
+    Returns
+    -------
+    count : the number of vertices, which fill the end of `order`
+    complete : False if the list is not complete, since the cycles met had more than `most_steps` arcs in all
     """
     n = np.uint64(len(net.excess))
     steps = ZERO
@@ -139,7 +152,7 @@ def order_upstream(net: Any, initial: Any, order: Any, search: Search, most_step
 def return_upstream(
     net: Any, initial: Any, order: Any, count: Any, source_capacity: Any, returned: Any
 ) -> None:
-    """Empty the listed vertices in order: to the source directly, then along incoming flow."""
+    """Empty the listed vertices in order: first to the source directly, then along incoming flow."""
     k = np.uint64(len(order)) - count
     n = np.uint64(len(order))
     while k < n:
@@ -178,10 +191,10 @@ def flow_of_arcs(
 ) -> None:
     """Distribute the flow of residual arcs and terminals over the input arcs, in input order.
 
-    What is left of a capacity is charged to the first arcs that make it up, the rest of them carries
-    flow. The capacities left are used up: `unused` (the residual capacity per residual arc, if any of them
-    is `shared` by two input arcs), `returned` (per vertex, of what the source could send) and
-    `sink_unused` (per vertex).
+    Where several input arcs share a capacity, the capacity that is left is charged to the first of them;
+    the others carry flow. The arrays of capacities left are used up: `unused` (for each residual arc, if
+    any of them is `shared` by two input arcs), `returned` (for each vertex, of the capacity from the
+    source) and `sink_unused` (for each vertex).
     """
     source = np.uint64(len(returned))
     sink = source + ONE
@@ -216,13 +229,13 @@ def flow_of_arcs(
 
 
 class SecondStage:
-    """The second stage of one solve, run when something needs it.
+    """The second stage of one solve, run when a caller first needs it.
 
     Parameters
     ----------
     network : FlowNetwork
     residual : ResidualNetwork
-        Of that network, as the first stage left it.
+        The residual network of `network`, as the first stage left it.
     """
 
     def __init__(self, network: FlowNetwork, residual: ResidualNetwork) -> None:
@@ -232,7 +245,7 @@ class SecondStage:
         self._lock = threading.RLock()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Run the stage, after which nothing changes any more, and leave out the lock."""
+        """Run the stage, after which the state no longer changes, and leave out the lock."""
         _ = self.returned
         return {name: value for name, value in self.__dict__.items() if name != "_lock"}
 
@@ -241,7 +254,7 @@ class SecondStage:
 
     @property
     def returned(self) -> NDArray[Any]:
-        """What went back over each vertex's source arcs; asking for it runs the stage, once."""
+        """The flow returned over each vertex's source arcs; the first access runs the stage."""
         with self._lock:
             if self._returned is None:
                 self._returned = return_excess(self.network, self.residual)
@@ -253,7 +266,7 @@ class SecondStage:
             return arc_flows(self.network, self.residual, self.returned)
 
     def preflow(self) -> Any:
-        """Return the flow of every input arc as it is now, before the stage or after."""
+        """Return the current flow of every input arc, whether or not the stage has run."""
         with self._lock:
             returned = (
                 np.zeros_like(self.residual.arrays.excess) if self._returned is None else self._returned
@@ -261,7 +274,7 @@ class SecondStage:
             return arc_flows(self.network, self.residual, returned)
 
     def source_side(self) -> NDArray[np.bool_]:
-        """Return which vertices the source reaches over residual arcs once all excess is back."""
+        """Return which vertices the source reaches over residual arcs after all excess is returned."""
         residual = self.residual
         reached = np.zeros(residual.num_vertices, dtype=bool)
         stack = np.empty(residual.num_vertices, dtype=residual.arrays.head.dtype)
@@ -314,7 +327,7 @@ def arc_flows(network: FlowNetwork, residual: ResidualNetwork, returned: NDArray
     residual : ResidualNetwork
         After a solve; unchanged.
     returned : ndarray, shape (n,)
-        What :func:`return_excess` returned; zeros for the preflow itself.
+        The result of :func:`return_excess`; zeros for the preflow itself.
 
     Returns
     -------

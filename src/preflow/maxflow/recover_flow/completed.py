@@ -1,9 +1,9 @@
-"""Exact flows of integers whose sums pass int64: a rounded flow, completed by what it leaves.
+"""Exact flows for integer capacities whose sums pass int64: a rounded flow, completed by a second solve.
 
-A solve of rounded capacities finds a flow and a cut whose capacities are a known gap apart. What the flow
-leaves of the capacities is a network whose maximum flow is at most this gap. So its capacities can be cut off
-just above the gap, and their sums fit int64. Both flows together are a maximum flow of the given network, and
-the minimum cuts are those of the network that is left, as for any flow that is augmented.
+A solve with rounded capacities finds a flow and a cut whose capacities differ by a known gap. The network
+that the flow leaves has a maximum flow of at most this gap. So its capacities can be cut off just above the
+gap, and their sums fit int64. Both flows together are a maximum flow of the input, and its minimum cuts are
+those of the network that is left, as for any flow that is augmented.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from .on_gpu import DeviceSecondStage
 
 
 def left_by(network: FlowNetwork, flow: Any, gap: int) -> FlowNetwork:
-    """Return what a flow leaves of integer capacities, where at most `gap` can be added to it."""
+    """Return the network that a flow of integers leaves, if at most `gap` can be added to the flow."""
     xp, most = network.xp, gap + 1
     capacity = network.capacity
     reverse = xp.zeros_like(capacity) if network.reverse_capacity is None else network.reverse_capacity
-    # The differences wrap only where they are not taken.
+    # The differences wrap around only where `where` does not select them.
     return replace(
         network,
         capacity=xp.where(flow <= capacity - most, most, capacity - flow),
@@ -31,7 +31,7 @@ def left_by(network: FlowNetwork, flow: Any, gap: int) -> FlowNetwork:
 
 
 class CompletedFlow:
-    """The second stage of two solves: a flow, and the second stage of a solve of what it leaves.
+    """The second stage of two solves: a first flow, and the second stage of the other solve.
 
     Parameters
     ----------
@@ -48,9 +48,9 @@ class CompletedFlow:
         return self._flow + self._rest.flow(phase)
 
     def preflow(self) -> Any:
-        """Return the flow of every input arc as it is now, before the stage or after."""
+        """Return the current flow of every input arc, whether or not the stage has run."""
         return self._flow + self._rest.preflow()
 
     def source_side(self) -> Any:
-        """Return which vertices the source reaches over residual arcs once all excess is back."""
+        """Return which vertices the source reaches over residual arcs after all excess is returned."""
         return self._rest.source_side()

@@ -1,6 +1,7 @@
-"""Cancel cycles of flow on dynamic trees: Sleator and Tarjan, "A data structure for dynamic trees" (1983).
+"""Cancel cycles of flow on dynamic trees.
 
-For the second stage, where walking the cycles would take more than O(m log n): see recover_flow.py.
+Sleator and Tarjan, "A data structure for dynamic trees" (1983), section 6.
+The second stage uses it when walking the cycles would take more than O(m log n).
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from .link_cut import (
 )
 
 ONE = np.uint64(1)
-#: States of a vertex.
+#: States of a vertex: the root of a tree, linked to another vertex, or on no cycle.
 ROOT, LINKED, FINISHED = 0, 1, 2
 
 
@@ -40,9 +41,10 @@ def _set_inflow(net: Any, initial: Any, arc: Any, amount: Any) -> None:
 def cancel_cycles(net: Any, initial: Any, forest: Forest, current: Any, state: Any) -> None:
     """Cancel all cycles of flow, in O(m log n).
 
-    A tree's edges are the current arcs of its vertices, upstream, and their values what flows there. An arc
-    that leads from a root into its own tree closes a cycle. A root without further inflow is on none, nor are
-    the arcs to it: it is finished. `current` starts with the first arcs, `state` with ROOT.
+    The edges of a tree are the current arcs of its vertices, which lead upstream; the value of an edge is
+    the flow on its arc. An arc that leads from a root into its own tree closes a cycle. A root without
+    further inflow is on no cycle, nor are the arcs to it: it is finished. On entry `current` has the first
+    arcs and `state` is ROOT everywhere.
     """
     for start in range(len(net.excess)):
         while state[start] != FINISHED:

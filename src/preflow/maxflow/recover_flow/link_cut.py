@@ -1,7 +1,8 @@
-"""Link-cut trees: rooted trees that take links, cuts, and least value and addition over a path to the root.
+"""Link-cut trees: rooted trees with links, cuts, and minima and additions over paths to the root.
 
-Sleator and Tarjan, "Self-adjusting binary search trees" (1985), section 6: every tree is split into paths
-that are splay trees by depth, the root's end to the left. Each operation takes O(log n) amortized time.
+Sleator and Tarjan, "Self-adjusting binary search trees" (1985), section 6. Every tree is split into paths.
+A path is a splay tree ordered by depth, with the root's end to the left. Each operation takes O(log n)
+amortized time.
 """
 
 from __future__ import annotations
@@ -23,14 +24,14 @@ class Forest(NamedTuple):
     Attributes
     ----------
     left, right, above : ndarray of uint32 or uint64
-        Children in the splay tree of the path; the parent there, or for the top of a splay tree the vertex
-        that its path hangs from.
+        Children in the splay tree of the path, and the parent in it. For the top of a splay tree `above` is
+        the vertex from which its path hangs.
     value : ndarray of int64
-        Value of the edge from a vertex to its parent, but for additions pending above.
+        Value of the edge from a vertex to its parent, without the additions pending above.
     least : ndarray of int64
-        Least value in the splay subtree, but for additions pending above.
+        Least value in the splay subtree, without the additions pending above.
     pending : ndarray of int64
-        Addition that the splay children have not had yet.
+        Addition that the splay children have not received yet.
     """
 
     left: NDArray[Any]
@@ -80,7 +81,7 @@ def _update(forest: Forest, v: Any) -> None:
 
 @kernel
 def _is_top(forest: Forest, v: Any) -> bool:
-    """Whether a vertex is the root of its splay tree."""
+    """Return whether a vertex is the root of its splay tree."""
     up = forest.above[v]
     return bool(forest.left[up] != v and forest.right[up] != v)
 

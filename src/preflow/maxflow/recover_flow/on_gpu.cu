@@ -1,12 +1,12 @@
-// The kernels of on_gpu.py: what is left of every input arc's capacity, and so its flow.
+// The kernels of on_gpu.py: the capacity left on every input arc, and hence its flow.
 #include "input_arcs.cuh"
 
-// Where input arcs find out what is left of their capacity. The places of all: residual arcs, vertices with arcs
-// from the source, vertices with arcs to the sink.
+// The capacities that are left. A place is the number of a residual arc, or behind those a vertex for its arc from the
+// source, or behind those a vertex for its arc to the sink.
 struct Left {
     const Arc* arcs;
     u64 num_arcs;
-    const i64* returned;       // of what the source could send to a vertex
+    const i64* returned;       // capacity left from the source to each vertex
     const i64* sink_residual;
     const u32* arc;            // the residual arc of each input arc
 
@@ -17,8 +17,8 @@ struct Left {
     }
 };
 
-constexpr u64 NOWHERE = ~0ull;        // the capacity carries nothing
-constexpr u64 STRAIGHT = NOWHERE - 1; // from a source to a sink: all of the capacity is used
+constexpr u64 NOWHERE = ~0ull;        // an arc that carries no flow
+constexpr u64 STRAIGHT = NOWHERE - 1; // an arc from a source to a sink: its capacity is used up
 
 __device__ u64 place_of(const InputArcs& input, const Left& left, u64 i, bool backward) {
     const Ends ends = input.ends(i, backward);
@@ -34,8 +34,8 @@ struct SeenArguments {
     Left left;
     const i64* amount;
     u64 backward;
-    u32* seen;      // a bit for every place: an input arc has capacity there
-    u32* shared;    // two have
+    u32* seen;      // a bit for every place: at least one input arc has capacity there
+    u32* shared;    // a bit for every place: at least two have
 };
 
 KERNEL(find_shared, SeenArguments) {
@@ -53,8 +53,8 @@ struct FlowArguments {
     const i64* amount;
     u64 backward;
     const u32* shared;
-    u64 num_words;     // of `shared`; 0 if nothing is
-    u8* waits;         // for an arc whose place is shared: its flow is yet to be added
+    u64 num_words;     // of `shared`; 0 if no place is shared
+    u8* waits;         // whether an arc's place is shared, so that its flow is added later
     i64* flow;
 };
 

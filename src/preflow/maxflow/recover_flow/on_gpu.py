@@ -1,10 +1,10 @@
 """The second stage on a GPU: turn a maximum preflow into a flow, and report it on the input's arcs.
 
-Excess goes back to the source by the same solver, with the arcs that the source has to each vertex in the
-sink's place: a preflow's excess always has a residual path back. The flow of an input arc is its capacity
-less what is left of it. Where input arcs share a residual arc, the first of them keep what is left, as in
-:mod:`preflow.maxflow.recover_flow`; these are sorted by residual arc, so that the answer does not depend on
-the order in which threads come.
+The solver of the first stage also returns excess to the source: the arcs from the source take the place of
+the arcs to the sink. That ends, since the excess of a preflow always has a residual path back to the
+source. The flow of an input arc is its capacity less what is left of the capacity. If several input arcs
+share a residual arc, the first of them keep what is left, as in :mod:`preflow.maxflow.recover_flow`. These
+arcs are sorted by residual arc, so that the answer does not depend on the order in which threads arrive.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class _Places(NamedTuple):
 
 
 class _Waiting(NamedTuple):
-    """Input arcs whose capacity in one direction lies where others' does too."""
+    """Input arcs that share a residual arc, or an arc of the source or the sink, with other input arcs."""
 
     backward: int
     entry: Any
@@ -78,18 +78,20 @@ class _Waiting(NamedTuple):
 
 
 class DeviceSecondStage:
-    """The second stage of one solve on a GPU, run when something needs it; holds the residual network there.
+    """The second stage of one solve on a GPU, run when a caller first needs it.
+
+    It keeps the residual network in the GPU's memory.
 
     Parameters
     ----------
     network : FlowNetwork
         On the host or on the GPU.
     residual : DeviceResidualNetwork
-        Of that network, as the first stage left it.
+        The residual network of `network`, as the first stage left it.
     solve : DeviceSolver
         The method's solver.
     options : object
-        Of the method.
+        The method's options.
     """
 
     def __init__(
@@ -103,7 +105,7 @@ class DeviceSecondStage:
         self._lock = threading.RLock()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Run the stage, after which nothing changes any more, and leave out the lock."""
+        """Run the stage, after which the state no longer changes, and leave out the lock."""
         with self._exclusive():
             self._all_returned()
         return {name: value for name, value in self.__dict__.items() if name != "_lock"}
@@ -125,7 +127,7 @@ class DeviceSecondStage:
                 return self._place(flow)
 
     def preflow(self) -> Any:
-        """Return the flow of every input arc as it is now, before the stage or after."""
+        """Return the current flow of every input arc, whether or not the stage has run."""
         with self._exclusive():
             returned = self._returned
             if returned is None:
@@ -135,7 +137,7 @@ class DeviceSecondStage:
     def source_side(self) -> Any:
         """Return which vertices the source reaches over residual arcs, once all excess has gone back to it.
 
-        That is a search for what reaches the sink, with every arc turned round.
+        The solver's search for the vertices that reach the sink finds them, with every arc reversed.
         """
         with self._exclusive():
             residual, xp = self.residual, self.residual.device.xp
@@ -152,10 +154,10 @@ class DeviceSecondStage:
             return self._place(reached)
 
     def _all_returned(self) -> Any:
-        """Return what goes back over each vertex's source arcs; run the stage if it has not yet.
+        """Return the flow that goes back over each vertex's source arcs; run the stage if it has not run yet.
 
-        It has a Control of its own: a time limit stops the first stage, and this one makes a flow of its
-        preflow.
+        The stage has its own Control, since it must also complete the preflow of a first stage that a time
+        limit stopped.
         """
         if self._returned is None:
             residual = self.residual
@@ -182,7 +184,7 @@ def flow_of_arcs(network: FlowNetwork, residual: DeviceResidualNetwork, returned
     residual : DeviceResidualNetwork
         After a solve; unchanged.
     returned : array of int64, shape (n,)
-        What went back over each vertex's source arcs; zeros for the preflow itself.
+        The flow returned over each vertex's source arcs; zeros for the preflow itself.
 
     Returns
     -------
@@ -213,7 +215,7 @@ def flow_of_arcs(network: FlowNetwork, residual: DeviceResidualNetwork, returned
 
 
 def _shared_places(residual: DeviceResidualNetwork, arcs: InputArcs, left: _Left) -> Any:
-    """Return a bit for every place where two input arcs have capacity; nothing if there is none."""
+    """Return a bit for every place that two input arcs share; an empty array if there is none."""
     device, xp = residual.device, residual.device.xp
     if not residual.has_shared_arcs:
         return xp.empty(0, dtype=np.uint32)
@@ -226,9 +228,9 @@ def _shared_places(residual: DeviceResidualNetwork, arcs: InputArcs, left: _Left
 
 
 def _add_shared(residual: DeviceResidualNetwork, waiting: list[_Waiting], flow: Any) -> None:
-    """Add the flow of input arcs that share: the first ones of a place keep what is left there.
+    """Add the flow of input arcs that share a place: the first ones keep the capacity that is left.
 
-    Sums over all of them may go round past int64; differences within one place do not.
+    Sums over all of them may wrap around past int64; differences within one place do not.
     """
     xp = residual.device.xp
     place, amount, left_there = (
