@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..certify.assignment_stacks import unproved_items
+from ..certify.assignment_batch import unproved_items
 from ..errors import SolverError
 from ..graph.costs import DenseCosts, SparseCosts
 from ..graph.device.costs import DeviceCosts

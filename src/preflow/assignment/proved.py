@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..certify.assignment import StoppedError, check_assignment, excess, price_error, proved_gap
-from ..certify.assignment_stacks import unproved_items
+from ..certify.assignment_batch import unproved_items
 from ..errors import VerificationError
 from ..graph.costs import DenseCosts, SparseCosts
 from ..graph.point_costs import PointCosts

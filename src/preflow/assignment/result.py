@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..certify.assignment import check_assignment, check_bound, proved_gap
-from ..certify.assignment_stacks import unproved_items
+from ..certify.assignment_batch import unproved_items
 from ..certify.fields import check_bounds, check_bounds_of_items, checked_array, checked_numbers
 from ..errors import InvalidInputError, VerificationError
 from ..graph.costs import DenseCosts, SparseCosts

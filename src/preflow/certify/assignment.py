@@ -1,15 +1,15 @@
-"""Check that an assignment is one, and prove it optimal by prices of rows and columns.
+"""Check that pairs are an assignment, and prove it optimal by prices of rows and columns.
 
-Let every allowed pair cost at least the price of its row plus that of its column. If all rows are assigned,
-the prices of all rows and the smallest prices of as many columns then bound the cost of any assignment from
-below. Where only some rows can be assigned, a cover with as many rows and columns as there are pairs (König)
-splits the problem: every assignment with the most pairs uses each row and column of the cover once, and no
-pair of two of them. The bound holds on both sides: for covered rows with uncovered columns, and for covered
-columns with uncovered rows.
+The proof: every allowed pair costs at least the price of its row plus that of its column. If all rows are
+assigned, the prices of all rows plus the smallest prices of as many columns bound the cost of any assignment
+from below. If only some rows can be assigned, a cover with as many rows and columns as there are pairs
+(König) splits the problem: every assignment with the most pairs uses each row and column of the cover once,
+and never two of them in one pair. The bound then holds on both sides: for covered rows with uncovered
+columns, and for covered columns with uncovered rows.
 
-Integers are compared in arithmetic that cannot wrap. For floats the prices may be off by a rounding error
-relative to the assignment found: its costs, and how far it is above the sum of the least costs of its rows.
-No single cost or price that the assignment does not use makes the proof looser.
+Integers are compared in arithmetic that cannot wrap. For floats the prices may have a rounding error relative
+to the assignment found: relative to its costs, and to the difference from the sum of the least costs of its
+rows. No single cost or price outside the assignment makes the proof looser.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from ..graph.costs import DenseCosts, SparseCosts
 from ..graph.point_costs import PointCosts
 from .fields import checked_number
 
-#: Entries of a dense matrix that are looked at together.
+#: Entries of a dense matrix that are processed together.
 CHUNK = 1 << 20
 #: Prices of floats may be off by this many rounding errors of the assignment's size: see :func:`price_error`.
 ROUNDINGS = 32.0
 EPSILON = float(np.finfo(np.float64).eps)
-#: Sums of two integers up to this and of a cost fit int64.
+#: The sum of a cost and two integers of at most this size fits int64.
 LARGEST_PRICE = 2**61
 
 Costs = DenseCosts | SparseCosts | PointCosts
 
 
 class Cover(NamedTuple):
-    """Rows and columns that together meet every allowed pair.
+    """Rows and columns such that every allowed pair has one of them.
 
     Attributes
     ----------
@@ -51,20 +51,20 @@ class Cover(NamedTuple):
 
 
 class StoppedError(Exception):
-    """A proof was asked to stop before it came to an end."""
+    """A proof was asked to stop before its end."""
 
 
 class Side(NamedTuple):
-    """Covered rows with uncovered columns, or covered columns with uncovered rows, then called its rows.
+    """Covered rows with uncovered columns; or covered columns with uncovered rows, which are then its rows.
 
     Attributes
     ----------
     costs : DenseCosts, SparseCosts or PointCosts
-        To minimise; each of `own` rows is assigned a column that is not covered.
+        To minimise; each of the `own` rows is assigned an uncovered column.
     own, other : ndarray of bool
-        Its rows and columns that the cover has.
+        Its covered rows, and its covered columns.
     swapped : bool
-        Whether its rows are the columns of the costs that were given.
+        Whether its rows are the columns of the given costs.
     stop : ndarray of int64, shape (1,), or None
         Not 0 once the proof is to stop.
     """
@@ -84,7 +84,7 @@ class Block(NamedTuple):
     rows : slice
     values : ndarray, shape (rows, m) or (pairs,)
     first, column : ndarray or None
-        Of sparse costs: where each row's pairs begin, and the column of each pair.
+        For sparse costs: where each row's pairs begin, and the column of each pair.
     """
 
     rows: slice
@@ -93,15 +93,15 @@ class Block(NamedTuple):
     column: NDArray[Any] | None = None
 
     def of_rows(self, price: NDArray[Any]) -> NDArray[Any]:
-        """Return numbers of these rows so that they broadcast to `values`."""
+        """Return numbers of these rows in a shape that broadcasts to `values`."""
         return price[:, None] if self.first is None else np.repeat(price, np.diff(self.first))
 
     def of_columns(self, price: NDArray[Any]) -> NDArray[Any]:
-        """Return numbers of all columns so that they broadcast to `values`."""
+        """Return numbers of all columns in a shape that broadcasts to `values`."""
         return price if self.column is None else price[self.column]
 
     def least(self, numbers: NDArray[Any]) -> NDArray[Any]:
-        """Return the least of each row's numbers, in the shape of `values`; 0 where it has none."""
+        """Return the smallest of each row's numbers, in the shape of `values`; 0 where it has none."""
         if self.first is None:
             return numbers.min(axis=1) if numbers.shape[1] else np.zeros(len(numbers), numbers.dtype)
         found = np.zeros(len(self.first) - 1, dtype=numbers.dtype)
@@ -129,14 +129,14 @@ def check_assignment(
     partial: bool,
     stop: NDArray[np.int64] | None = None,
 ) -> None:
-    """Check that pairs are an assignment of the least cost (the largest, where that is wanted).
+    """Check that pairs are an assignment of the least cost, or of the largest where that is to be found.
 
     Raises
     ------
     StoppedError
         `stop` became 1.
     VerificationError
-        Names what is at fault.
+        Names the row, column or price at fault.
     """
     _, n, m = costs.shape
     _check_pairs(rows, columns, n, m)
@@ -168,7 +168,7 @@ def check_assignment(
         if len(left) and len(others) and price[others].max() > price[left].min() + tolerance:
             raise VerificationError(
                 f"{name} {left[price[left].argmin()]} is left over "
-                "and has a smaller price than one that is not"
+                "and has a smaller price than an assigned one"
             )
     if at_pairs.dtype.kind == "i":
         base = 0 if costs.base is None else sum(costs.base_at(item, rows, columns).tolist())
@@ -201,9 +201,9 @@ def check_bound(costs: Costs, item: int, u: NDArray[Any], v: NDArray[Any], bound
 
 
 def proved_bound(costs: Costs, item: int, u: NDArray[Any], v: NDArray[Any]) -> Any:
-    """Return what the prices prove of the cost of any assignment of all rows, or of all columns if fewer.
+    """Return the bound that the prices prove on every assignment of all rows, or of all columns if fewer.
 
-    Of floats the bound is rounded so that it holds for the costs exactly as they were given.
+    For floats it is rounded so that it holds exactly for the given costs.
     """
     sign = -1 if costs.maximize else 1
     terms = _dual_terms(_sides(costs, item, _one_side(costs)), _prices(u, sign), _prices(v, sign))
@@ -229,8 +229,8 @@ def proved_gap(
 ) -> float:
     """Return how far a total of float costs may be from the best; its pairs pass :func:`check_assignment`.
 
-    It is the exact difference of the total and of what the prices prove in spite of their rounding errors,
-    rounded up.
+    It is the exact difference between the total and the bound that the prices prove in spite of their
+    rounding errors, rounded up.
 
     Raises
     ------
@@ -247,7 +247,7 @@ def proved_gap(
 
 
 def excess(first: Any, second: Any, cost: Any) -> Any:
-    """Return by how much the sum of two prices exceeds a cost, right but for the last bits of the result."""
+    """Return by how much the sum of two prices exceeds a cost, correct except for the last bits."""
     prices = first + second
     if prices.dtype.kind != "f":
         return prices - cost
@@ -257,15 +257,15 @@ def excess(first: Any, second: Any, cost: Any) -> Any:
 
 
 def price_error(size: Any, excess: Any) -> Any:
-    """Return by how much prices of floats may be off.
+    """Return the rounding error that prices of floats may have.
 
     Parameters
     ----------
     size : float
-        The sum of the sizes of the costs of the pairs.
+        The sum of the absolute costs of the pairs.
     excess : float
-        By how much their sum exceeds that of the least costs of all rows (columns, if there are fewer): no
-        better assignment has a pair that costs more than this beyond the least cost of its row.
+        The difference of their sum and that of the least costs of all rows (columns, if there are fewer): no
+        better assignment has a pair whose cost exceeds the least cost of its row by more than this.
     """
     return ROUNDINGS * EPSILON * (size + excess)
 
@@ -273,7 +273,7 @@ def price_error(size: Any, excess: Any) -> Any:
 def alternating_cover(costs: SparseCosts, rows: NDArray[Any], columns: NDArray[Any]) -> Cover:
     """Return the rows that no alternating path from an unassigned row reaches, and the columns that one does.
 
-    For as many pairs as possible this is a cover, by König's theorem.
+    If there are as many pairs as possible this is a cover, by König's theorem.
     """
     _, n, m = costs.shape
     row_of = np.full(m, -1, dtype=np.int64)
@@ -315,7 +315,7 @@ def _one_side(costs: Costs) -> Cover:
 
 
 def _cover(costs: Costs, item: int, rows: NDArray[Any], columns: NDArray[Any], partial: bool) -> Cover:
-    """Return a cover with as many rows and columns as there are pairs, or raise that these could be more."""
+    """Return a cover with as many rows and columns as pairs, or raise that more pairs are possible."""
     _, n, m = costs.shape
     size = len(rows)
     if size == min(n, m):
@@ -336,7 +336,7 @@ def _cover(costs: Costs, item: int, rows: NDArray[Any], columns: NDArray[Any], p
 
 
 def _sides(costs: Costs, item: int, cover: Cover, stop: NDArray[np.int64] | None = None) -> list[Side]:
-    """Return both sides of a cover, unless one is empty."""
+    """Return both sides of a cover, without empty ones."""
     found = []
     for swapped, own, other in ((False, cover.rows, cover.columns), (True, cover.columns, cover.rows)):
         if not own.any():
@@ -353,7 +353,7 @@ def _sides(costs: Costs, item: int, cover: Cover, stop: NDArray[np.int64] | None
 
 
 def _blocks(side: Side) -> Iterator[Block]:
-    """Yield the costs of a side as costs to minimise in 64 bits, of some rows at a time."""
+    """Yield the costs of a side as costs to minimise in 64 bits, some rows at a time."""
     costs = side.costs
     sign = -1 if costs.maximize else 1
     _, n, m = costs.shape
@@ -372,13 +372,13 @@ def _blocks(side: Side) -> Iterator[Block]:
 
 
 def _check_prices(side: Side, own: NDArray[Any], other: NDArray[Any], tolerance: Any) -> None:
-    """Check that the prices of every pair of a side are at most its cost."""
+    """Check that the prices of every pair of a side sum to at most its cost."""
     for block in _blocks(side):
         at_rows, at_columns = block.of_rows(own[block.rows]), block.of_columns(other)
         prices = at_rows + at_columns
         over = prices - block.values
         if over.dtype.kind == "f" and over.size:
-            # What rounding may have hidden is looked at again.
+            # Entries that rounding may have hidden are computed again.
             unsure = np.nonzero(over > tolerance - EPSILON * float(np.abs(prices).max()))
             first, second = (np.broadcast_to(part, over.shape)[unsure] for part in (at_rows, at_columns))
             over[unsure] = excess(first, second, block.values[unsure])
@@ -399,8 +399,8 @@ def _least_costs(side: Side) -> float:
 def _dual_terms(sides: list[Side], u: NDArray[Any], v: NDArray[Any]) -> list[Any]:
     """Return numbers whose exact sum is at most the cost of every assignment with the most pairs.
 
-    For each covered row this is the least cost less the price of the column, over uncovered columns, and for
-    as many columns the smallest prices; for floats the former as two numbers.
+    These are, for each covered row, the smallest difference of cost and price of the column, over uncovered
+    columns; and the smallest prices of as many columns. For floats each difference is two numbers.
     """
     terms: list[Any] = []
     for side in sides:
@@ -423,7 +423,7 @@ def _dual_terms(sides: list[Side], u: NDArray[Any], v: NDArray[Any]) -> list[Any
 
 
 def _lost(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return by how much the rounded difference of floats falls short of the exact one (Knuth)."""
+    """Return by how much the rounded difference of floats is smaller than the exact one (Knuth)."""
     rounded = left - right
     back = rounded - left
     return (left - (rounded - back)) - (right + back)
@@ -438,7 +438,7 @@ def _for_values(
 
 
 def _prices(price: NDArray[Any], sign: int) -> NDArray[Any]:
-    """Return prices for costs to minimise; integers as Python's where a sum of two and a cost may wrap."""
+    """Return prices for costs to minimise; Python integers where a sum of two and a cost may wrap."""
     if price.dtype.kind == "f":
         if not np.isfinite(price).all():
             raise VerificationError("a price is not finite")

@@ -16,7 +16,7 @@ from .flow import check_flow, check_terminals, tolerance
 
 
 def crossing_arcs(network: FlowNetwork, sink_side: Any) -> tuple[Any, Any]:
-    """Return the arcs from the source side to the sink side, and those whose reverse leads there."""
+    """Return the arcs from the source side to the sink side, and those in the opposite direction."""
     tail_in_sink = sink_side[network.tail]
     head_in_sink = sink_side[network.head]
     flatnonzero = network.xp.flatnonzero
@@ -24,7 +24,7 @@ def crossing_arcs(network: FlowNetwork, sink_side: Any) -> tuple[Any, Any]:
 
 
 def cut_capacity(network: FlowNetwork, sink_side: Any) -> int | float:
-    """Return the capacity of the cut whose sink side is given.
+    """Return the capacity of the cut with this sink side.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def cut_capacity(network: FlowNetwork, sink_side: Any) -> int | float:
 
 
 def largest_in_cut(network: FlowNetwork, sink_side: Any) -> int | float:
-    """Return the largest capacity of an arc over the cut whose sink side is given; 0 if there is none."""
+    """Return the largest capacity of an arc across the cut with this sink side; 0 if there is none."""
     forward, backward = crossing_arcs(network, sink_side)
     capacities = [network.capacity[forward]]
     if network.reverse_capacity is not None:
@@ -59,7 +59,7 @@ def check_cut(
 ) -> int | float:
     """Check that `sink_side` separates the terminals and has capacity `value`; return the capacity.
 
-    Float capacities may sum to `gap` more or less than `value`, and what summing itself rounds.
+    Float capacities may sum to `value` plus or minus `gap` and the rounding error of the sum.
 
     Raises
     ------
@@ -93,15 +93,15 @@ def check_flow_and_cut(
     *,
     preflow: bool = False,
 ) -> None:
-    """Check that a flow proves a lower bound, a cut an upper bound, and that they meet if said to be optimal.
+    """Check that a flow proves a lower bound and a cut an upper bound, and that these meet if optimal.
 
-    A flow (or preflow) that brings to the sink as much as a cut's capacity is maximum and the cut is
-    minimum: every arc over the cut is saturated, so no residual path is left.
+    If a flow (or preflow) brings to the sink as much as the capacity of a cut, it is maximum and the cut is
+    minimum: every arc across the cut is saturated, so no residual path is left.
 
     Raises
     ------
     VerificationError
-        Something does not hold; the message says what and where.
+        A claim does not hold; the message says which, and where.
     """
     stated = checked_number(gap, "the gap")
     capacity = check_cut(network, sources, sinks, sink_side, upper_bound, stated)
@@ -123,7 +123,7 @@ def check_no_residual_path(
 ) -> None:
     """Check by a search over residual arcs that `flow` leaves no path from a source to a sink.
 
-    Up to a :func:`preflow.certify.flow.tolerance`, where `cut` is the capacity of a cut.
+    Up to a :func:`preflow.certify.flow.tolerance`; `cut` is the capacity of a cut.
 
     Raises
     ------

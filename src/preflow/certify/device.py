@@ -1,4 +1,4 @@
-"""What the proofs need of a GPU: sums over the arcs of a vertex, and the edges of a matching."""
+"""Sums over the arcs of a vertex, and the edges of a matching, on a GPU: for the proofs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SOURCE = Path(__file__).with_suffix(".cu")
 
 
 class Arguments(NamedTuple):
-    """``Arguments`` in the ``.cu`` file."""
+    """The struct ``Arguments`` of the ``.cu`` file."""
 
     tail: Any
     head: Any
@@ -24,7 +24,7 @@ class Arguments(NamedTuple):
 
 
 class EdgeArguments(NamedTuple):
-    """``EdgeArguments`` in the ``.cu`` file."""
+    """The struct ``EdgeArguments`` of the ``.cu`` file."""
 
     first: Any
     neighbour: Any
@@ -35,7 +35,7 @@ class EdgeArguments(NamedTuple):
 
 
 def net_inflow_on_device(network: DeviceFlowNetwork, flow: Any) -> Any:
-    """Return, per vertex, what flows in less what flows out; exact for integers."""
+    """Return, per vertex, the flow in minus the flow out; exact for integers."""
     balance = network.xp.zeros(network.num_vertices, dtype=flow.dtype)
     kernel = "net_inflow_of_floats" if flow.dtype.kind == "f" else "net_inflow"
     arguments = Arguments(network.tail, network.head, flow, balance, network.num_arcs)
@@ -44,7 +44,7 @@ def net_inflow_on_device(network: DeviceFlowNetwork, flow: Any) -> Any:
 
 
 def matched_along_edges_on_device(graph: DeviceBipartiteGraph, row_match: Any) -> Any:
-    """Return which rows are matched with a column that is their neighbour; -1 is no column."""
+    """Return which rows are matched with one of their neighbours; -1 is no column."""
     has_edge = graph.xp.zeros(graph.num_rows, dtype=np.uint32)
     match = row_match.astype(np.uint32)
     arguments = EdgeArguments(*graph.rows, graph.num_rows, graph.num_edges, match, has_edge)

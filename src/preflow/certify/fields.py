@@ -12,7 +12,7 @@ from ..solving.result import Status
 
 
 def checked_array(place: HostArrays, values: Any, name: str, shape: tuple[int, ...], *dtypes: Any) -> Any:
-    """Return a field as a contiguous array of the kind that a network or graph has.
+    """Return a field as a contiguous array of the array module of a network or graph.
 
     Parameters
     ----------
@@ -22,9 +22,9 @@ def checked_array(place: HostArrays, values: Any, name: str, shape: tuple[int, .
         The field.
     name : str
     shape : tuple of int
-        -1 stands for any length.
+        -1 means any length.
     dtypes : dtype
-        Those that it may have.
+        The allowed ones.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def check_array(xp: Any, array: Any, name: str, shape: tuple[int, ...], *dtypes:
 
 
 def checked_number(value: object, name: str) -> int | float:
-    """Return a field that is a number, not NaN, as a Python number, whose integers do not wrap.
+    """Return a field that is a number, not NaN, as a Python number: its integers do not wrap.
 
     Raises
     ------
@@ -69,12 +69,12 @@ def checked_number(value: object, name: str) -> int | float:
 
 
 def check_bounds(status: object, lower_bound: object, upper_bound: object, slack: float = 0) -> None:
-    """Check that a result's bounds are in order, and that they meet if it is said to be optimal.
+    """Check that the bounds of a result are in order, and that they meet if its status is optimal.
 
     Parameters
     ----------
     status, lower_bound, upper_bound : object
-        Of the result.
+        Fields of the result.
     slack : float
         By how much rounding may separate two equal numbers.
 
@@ -102,16 +102,16 @@ def check_bounds_of_items(
     shape: tuple[int, ...],
     dtype: Any,
 ) -> None:
-    """Check the bounds of many problems as :func:`check_bounds` checks those of one.
+    """Check the bounds of many problems like :func:`check_bounds` checks those of one.
 
     Parameters
     ----------
     place : HostArrays
-        What the problems are made of.
+        The problems.
     status : object
-        Of the result.
+        A field of the result.
     lower_bounds, upper_bounds : object
-        Arrays of this shape and dtype, or of Python's numbers.
+        Arrays of this shape and dtype, or of Python numbers.
     shape : tuple of int
     dtype : dtype
 
@@ -121,19 +121,19 @@ def check_bounds_of_items(
         They are not such arrays, or not in order.
     """
     _check_status(status)
-    dtypes = (dtype,) if status == "optimal" else (dtype, np.float64)  # which infinite bounds have
+    dtypes = (dtype,) if status == "optimal" else (dtype, np.float64)  # infinite bounds are floats
     lower = place.to_host(checked_numbers(place, lower_bounds, "lower_bound", shape, *dtypes))
     upper = place.to_host(checked_numbers(place, upper_bounds, "upper_bound", shape, *dtypes))
     right = lower == upper if status == "optimal" else lower <= upper
     if not right.all():
         item = tuple(int(i) for i in np.argwhere(~right.astype(bool))[0])
         raise VerificationError(
-            f"the bounds of item {item} are {lower[item]} and {upper[item]}, and {status}"
+            f"the bounds of item {item} are {lower[item]} and {upper[item]}, and the status is {status}"
         )
 
 
 def checked_numbers(place: HostArrays, values: Any, name: str, shape: tuple[int, ...], *dtypes: Any) -> Any:
-    """Return a field as :func:`checked_array` does, but let it be a NumPy array of Python's numbers."""
+    """Return a field like :func:`checked_array`, but also accept a NumPy array of Python numbers."""
     if not isinstance(values, np.ndarray) or values.dtype != object:
         return checked_array(place, values, name, shape, *dtypes)
     check_array(np, values, name, shape, object)

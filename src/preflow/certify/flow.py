@@ -14,21 +14,22 @@ from .fields import checked_array, checked_number
 
 #: Bits of a word of :func:`net_inflow`: sums of words fit int64 for up to 2**40 arcs.
 WORD = 22
-#: A maximum flow is rounded relative to a bound on it that is at most so many times the capacity of the cut.
+#: The rounding error of a maximum flow is relative to a bound on it, which is at most this factor times the
+#: capacity of the cut.
 COARSE = 1024
-#: How many times its float capacity an arc may carry: solvers round capacities down, so this is for flows
-#: that others print with fewer digits.
+#: An arc may carry its float capacity times this factor. Solvers round capacities down, so this is for flows
+#: that other programs print with fewer digits.
 ARC_ROUNDING = 1 + 2.0**-50
 
 
 def tolerance(
     network: FlowNetwork, sources: NDArray[np.int64], sinks: NDArray[np.int64], cut: float = 0
 ) -> float:
-    """Return by how much float64 quantities may differ: 0 for integers.
+    """Return the rounding error that float64 quantities may have: 0 for integers.
 
-    For floats, ``(num_arcs + 1) * 2**-50`` of a bound on the flow: what rounding in sums over all arcs may
-    come to. The bound is :func:`preflow.graph.network.flow_bound`, but at most 1024 times the capacity `cut`
-    of a cut, if that is given and positive.
+    For floats, ``(num_arcs + 1) * 2**-50`` times a bound on the flow: the possible rounding error of sums
+    over all arcs. The bound is :func:`preflow.graph.network.flow_bound`, but at most 1024 times the capacity
+    `cut` of a cut, if that is given and positive.
     """
     if network.capacity.dtype.kind == "i":
         return 0
@@ -44,20 +45,20 @@ def _sum_error(network: FlowNetwork) -> float:
 
 
 def net_inflow(network: FlowNetwork, flow: Any) -> tuple[Any, ...]:
-    """Return, per vertex, what flows in less what flows out; exact for integers.
+    """Return, per vertex, the flow in minus the flow out; exact for integers.
 
     Parameters
     ----------
     network : FlowNetwork
     flow : array of int64 or float64, shape (num_arcs,)
-        Where the network is.
+        On the device of the network.
 
     Returns
     -------
     tuple of arrays, shape (num_vertices,)
         The words of the amounts, the lowest first: amount ``v`` is ``words[i][v] * 2**(WORD * i)``, summed
         over ``i``. All words but the last are from 0 to ``2**WORD - 1``. There is one word, the amount
-        itself, for floats and where no sum of integers can pass int64; else there are three.
+        itself, for floats and where no sum of integers can pass int64; otherwise there are three.
     """
     if flow.dtype.kind == "f" or _largest(flow) * len(flow) <= INT64_MAX:
         return (_sums(network, flow),)
@@ -71,7 +72,7 @@ def net_inflow(network: FlowNetwork, flow: Any) -> tuple[Any, ...]:
 
 
 def _sums(network: FlowNetwork, flow: Any) -> Any:
-    """Return, per vertex, the sum over arcs that enter less the sum over arcs that leave."""
+    """Return, per vertex, the sum over arcs that enter minus the sum over arcs that leave."""
     if isinstance(network, DeviceFlowNetwork):
         return net_inflow_on_device(network, flow)
     balance = np.zeros(network.num_vertices, dtype=flow.dtype)
@@ -92,20 +93,20 @@ def check_flow(
 ) -> None:
     """Check capacity on every arc, conservation at every vertex, and the value.
 
-    Sums of integers are exact, whatever `flow` holds. An arc with a float capacity may carry `ARC_ROUNDING`
-    times as much; conservation and value of floats hold up to a :func:`tolerance`.
+    Sums of integers are exact, whatever the values of `flow`. An arc with a float capacity may carry
+    `ARC_ROUNDING` times as much; conservation and value of floats hold up to a :func:`tolerance`.
 
     Parameters
     ----------
     network : FlowNetwork
     sources, sinks : ndarray of int64
-    flow : array of the network's kind, shape (num_arcs,)
-        Net flow of every arc in input order: int64, or float64, which holds whole numbers where capacities
-        are integers.
+    flow : array of the network's array module, shape (num_arcs,)
+        Net flow of every arc in input order: int64; or float64, with integer values where capacities are
+        integers.
     value : int or float
-        What must arrive at the sinks.
+        The amount that must arrive at the sinks.
     preflow : bool
-        Vertices may keep excess.
+        Whether vertices may have excess.
     cut : int or float
         Capacity of a cut, see :func:`tolerance`.
 
@@ -123,7 +124,7 @@ def check_flow(
     if most.dtype.kind == "f":
         with np.errstate(over="ignore"):
             most, least = most * ARC_ROUNDING, least * ARC_ROUNDING
-        # No sum is off by more than what its terms may be.
+        # The error of a sum is at most the error that its terms allow.
         slack = min(slack, _largest(flow) * _sum_error(network))
     _check_arcs(flow > most, network, flow, "more than its capacity")
     _check_arcs(flow < least, network, flow, "less than its reverse capacity allows")

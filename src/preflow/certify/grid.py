@@ -17,13 +17,14 @@ from ..graph.scaling import float_sum, sum_slack
 from ..parallel.pieces import run_pieces
 from .fields import check_array
 
-#: Pixels on the host that are looked at together: they fit a cache. Several threads, which wait for Python's
-#: turn with each, look at more, and no more than a few threads do (16 million pixels: 7 ms by 8, 22 by 16).
+#: Pixels on the host that are processed together: they fit a cache. Several threads, which wait for Python's
+#: lock at each block, take larger blocks; more than a few threads are slower (16 million pixels: 7 ms by 8,
+#: 22 by 16).
 BLOCK, SHARED_BLOCK, MOST_THREADS = 1 << 16, 1 << 18, 8
 
 
 def labelling_energy(network: GridNetwork, labels: Any) -> int | float:
-    """Return the capacity of the cut whose source side is where `labels` is True.
+    """Return the capacity of the cut with the pixels where `labels` is True on the source side.
 
     Examples
     --------
@@ -45,7 +46,7 @@ def labelling_energy(network: GridNetwork, labels: Any) -> int | float:
 
 
 def one_sided_energy(network: GridNetwork, side: bool) -> int | float:
-    """Return the capacity of the cut that has all pixels on one side: True is the source's."""
+    """Return the capacity of the cut with all pixels on one side; True is the source side."""
     capacity = network.sink_capacity if side else network.source_capacity
     total = _Total()
     everything = _everything(network)
@@ -55,9 +56,9 @@ def one_sided_energy(network: GridNetwork, side: bool) -> int | float:
 
 
 def energy_size(network: GridNetwork, energy: int | float) -> int | float:
-    """Return a bound on the sum of the absolute values of all that an energy adds up.
+    """Return a bound on the sum of the absolute values of all terms of an energy.
 
-    That is the energy itself where no capacity is negative.
+    It is the energy itself where no capacity is negative.
     """
     if min(least for least, _ in network.limits[:2]) >= 0:
         return energy
@@ -70,10 +71,10 @@ def energy_size(network: GridNetwork, energy: int | float) -> int | float:
 
 
 def lower_bound(grid: IntegerGrid, terminal: Any, threads: int = 1) -> int:
-    """Return what no labelling of a grid costs less than, as a flow that left `terminal` proves it.
+    """Return a bound below the cost of every labelling, proved by a flow that left the capacities `terminal`.
 
-    The flow turns the energy of every labelling into a constant and terms that are not negative: this
-    constant.
+    The flow turns the energy of every labelling into a constant plus terms that are not negative; the bound
+    is this constant.
     """
 
     def of_rows(begin: int, end: int) -> int:
@@ -89,10 +90,10 @@ def lower_bound(grid: IntegerGrid, terminal: Any, threads: int = 1) -> int:
 
 
 def check_grid_flow(grid: IntegerGrid, residual: Any, terminal: Any) -> None:
-    """Check that these are what a flow within the capacities leaves.
+    """Check that these are the capacities that a flow within the capacities leaves.
 
-    No sum can pass int64: flow that leaves no negative residual capacity is within the capacities, whose sums
-    at a pixel fit :attr:`.IntegerGrid.excess_dtype`.
+    No sum can pass int64: a flow that leaves no negative residual capacity is within the capacities, and
+    their sums at a pixel fit :attr:`.IntegerGrid.excess_dtype`.
 
     Raises
     ------
@@ -117,7 +118,7 @@ def check_grid_flow(grid: IntegerGrid, residual: Any, terminal: Any) -> None:
             _check(
                 flow != back[there] - pair.backward[inside].astype(np.int64),
                 here,
-                f"what flows in direction {2 * number} does not arrive",
+                f"the flow in direction {2 * number} does not arrive",
             )
             expected[here] -= flow
             expected[there] += flow
@@ -125,7 +126,7 @@ def check_grid_flow(grid: IntegerGrid, residual: Any, terminal: Any) -> None:
 
 
 def check_grid_labels(grid: IntegerGrid, residual: Any, terminal: Any, labels: Any) -> None:
-    """Check that a flow and a labelling prove each other optimal: of what the flow leaves none is cut.
+    """Check that a flow and a labelling prove each other optimal: no arc with residual capacity is cut.
 
     Raises
     ------
@@ -152,7 +153,7 @@ def check_grid_labels(grid: IntegerGrid, residual: Any, terminal: Any, labels: A
 
 
 def check_within_network(grid: IntegerGrid, network: GridNetwork) -> None:
-    """Check that no capacity of the integer grid is more than the network's, so that its bound holds there.
+    """Check that no capacity of the integer grid exceeds that of the network, so that its bound holds there.
 
     Raises
     ------
@@ -236,7 +237,7 @@ def _scaled(values: Any, exponent: int) -> Any:
 def _blocks(
     grid: IntegerGrid | GridNetwork, here: Box, there: Box, pixels: int = BLOCK
 ) -> Iterator[tuple[Box, Box]]:
-    """Yield two boxes of one size in parts of a few rows; on a GPU whole."""
+    """Yield two boxes of one size in parts of a few rows; whole on a GPU."""
     begin, end = here[0].start, here[0].stop
     row = math.prod(side.stop - side.start for side in here[1:])
     rows = max(1, pixels // max(1, row)) if grid.xp is np else max(1, end - begin)
@@ -247,7 +248,7 @@ def _blocks(
 
 
 def _inside(block: Box, box: Box) -> Box:
-    """Return where a block of rows of a box lies in an array of that box."""
+    """Return the position of a block of a box's rows in an array of that box."""
     begin = box[0].start
     return (slice(block[0].start - begin, block[0].stop - begin),)
 

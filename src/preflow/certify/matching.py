@@ -1,4 +1,4 @@
-"""Check that a matching is one, and prove it maximum by a vertex cover of the same size."""
+"""Check that two arrays are a matching, and prove it maximum by a vertex cover of the same size."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def check_matching(graph: BipartiteGraph, row_match: Any, column_match: Any, siz
 
 
 def _matched_along_edges(graph: BipartiteGraph, row_match: Any) -> Any:
-    """Return which rows are matched with a column that is their neighbour."""
+    """Return which rows are matched with one of their neighbours."""
     if isinstance(graph, DeviceBipartiteGraph):
         return matched_along_edges_on_device(graph, row_match)
     first, neighbour = graph.rows
@@ -78,7 +78,7 @@ def check_cover(graph: BipartiteGraph, rows: Any, columns: Any, size: Any) -> No
     Raises
     ------
     VerificationError
-        One has none, or they are not `size`; the message names such an edge.
+        An edge has none, which the message names; or there are not `size` vertices.
     """
     rows = checked_array(graph, rows, "the cover of rows", (graph.num_rows,), np.bool_)
     columns = checked_array(graph, columns, "the cover of columns", (graph.num_columns,), np.bool_)

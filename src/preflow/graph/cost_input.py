@@ -22,10 +22,10 @@ from .costs import (
     LEAST_SHARE,
     DenseCosts,
     SparseCosts,
+    batch_shape,
     check_costs,
     checked_sizes,
     fit,
-    stack_shape,
     wide,
 )
 from .device.costs import DeviceCosts, costs_on_device
@@ -66,7 +66,7 @@ def as_costs(
     if np.ma.is_masked(cost):
         raise InvalidInputError("cost is masked: a pair that is not allowed costs inf (-inf with maximize)")
     values = exact_array(cost, "cost")
-    leading, items, n, m = stack_shape(values)
+    leading, items, n, m = batch_shape(values)
     values = _as_numbers(values, threads)
     checked = checked_sizes(sizes, leading, n, m)
     importer = importer_of(cost) if is_tensor(cost) else None

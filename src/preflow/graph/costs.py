@@ -257,7 +257,7 @@ class SparseCosts(HostCosts):
         return values
 
 
-def stack_shape(values: Any) -> tuple[tuple[int, ...], int, int, int]:
+def batch_shape(values: Any) -> tuple[tuple[int, ...], int, int, int]:
     """Return the leading dimensions of a batch of matrices, their number, and that of rows and columns."""
     if values.ndim < 2:
         raise InvalidInputError(f"cost has two dimensions or more, got shape {tuple(values.shape)}")

@@ -1,4 +1,4 @@
-"""Bipartite graphs from files of either kind, told by their first bytes."""
+"""Bipartite graphs from files of either kind, recognised by their first bytes."""
 
 from __future__ import annotations
 

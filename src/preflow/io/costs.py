@@ -8,7 +8,7 @@ Files may be compressed by gzip. A DIMACS problem reads::
     a TAIL HEAD COST
 
 with an ``n`` line for every row; the other vertices are columns, and an arc leads from a row to a column. An
-OR-Library file has the number of rows and the square matrix row by row, in lines of any length.
+OR-Library file has the number of rows and then the square matrix row by row, in lines of any length.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ STORED = {
 
 
 class CostFile(NamedTuple):
-    """What a file has.
+    """The content of a file.
 
     Attributes
     ----------
     costs : ndarray or scipy sparse matrix
     rows, columns : ndarray of int64
-        Their names: vertices of a DIMACS file, else their numbers from 1.
+        Their names: vertices of a DIMACS file, otherwise their numbers from 1.
     """
 
     costs: NDArray[Any] | scipy.sparse.csr_array
@@ -59,7 +59,7 @@ class CostFile(NamedTuple):
 
 
 def read_costs(path: str | Path) -> CostFile:
-    """Read costs; what kind of file it is, its content says.
+    """Read costs; the content of the file says which kind it is.
 
     Raises
     ------
@@ -120,7 +120,7 @@ def _read_sparse(path: str | Path, data: bytes) -> CostFile:
 
 
 def _matrix(form: str, shape: tuple[int, int], content: NDArray[Any], where: list[NDArray[Any]]) -> Any:
-    """Return a matrix of some format as CSR; a ValueError where its arrays do not fit each other."""
+    """Return a matrix of any format as CSR; raises ValueError where its arrays do not fit each other."""
     from scipy import sparse
 
     if form == "coo":
@@ -136,7 +136,7 @@ def _matrix(form: str, shape: tuple[int, int], content: NDArray[Any], where: lis
 
 
 def _native(array: NDArray[Any]) -> NDArray[Any]:
-    """Return an array in the machine's byte order, which SciPy's conversions need."""
+    """Return an array in native byte order, which SciPy needs for conversions."""
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 

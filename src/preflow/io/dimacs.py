@@ -28,14 +28,14 @@ from .record_writer import write_comment, write_records
 
 
 class ProblemKind(NamedTuple):
-    """What the problem that a ``p`` line names means for the other lines.
+    """How to read the other lines for the problem that a ``p`` line names.
 
     Attributes
     ----------
     arc_fields : tuple of Number
-        What follows tail and head on an ``a`` line.
+        The numbers after tail and head on an ``a`` line.
     build : function
-        Makes the problem of the arcs that were read, the ``n`` lines and the problem's name.
+        Makes the problem from the arcs that were read, the ``n`` lines and the problem's name.
     """
 
     arc_fields: tuple[Number, ...]
@@ -78,9 +78,8 @@ def read_dimacs(path: str | Path) -> MaxFlowProblem:
 def write_dimacs(path: str | Path, problem: MaxFlowProblem, *, comment: str | None = None) -> None:
     """Write a maximum flow problem in DIMACS format, in O(m).
 
-    Arcs keep their order. Where an arc has a reverse capacity, that is a second arc, and all of these follow
-    after the others. Float capacities are written such that they read back as the same floats; vertex
-    labels are not written.
+    Arcs keep their order. A reverse capacity is written as a second arc; these arcs follow all others. Float
+    capacities are written so that they read back as the same floats. Vertex labels are not written.
 
     Parameters
     ----------
@@ -205,7 +204,7 @@ def _build_max_flow(reader: RecordReader, num_vertices: int, nodes: list[Line], 
     return MaxFlowProblem(network, terminals["source"], terminals["sink"], name=name)
 
 
-#: What `read_dimacs` reads, by the problem's name on the ``p`` line.
+#: The problems that `read_dimacs` reads, by the name on the ``p`` line.
 PROBLEM_KINDS = {"max": ProblemKind((Number("capacity", 0, finite=False),), _build_max_flow)}
 
 

@@ -1,4 +1,4 @@
-"""Graphs as lists of edges, "FROM TO", as the Stanford collection (SNAP) has them. Plain or gzip."""
+"""Graphs as lists of edges, "FROM TO", as in the Stanford collection (SNAP). Plain or gzip."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..errors import ParseError
 from ..graph.bipartite import BipartiteGraph
 from .files import check_vertices, parsing, read_bytes, reason_of
 
-#: What comments begin with.
+#: Characters at which comments begin.
 COMMENTS = ["#", "%"]
 
 
@@ -23,14 +23,14 @@ def read_edge_list(path: str | Path) -> BipartiteGraph:
     Parameters
     ----------
     path : str or Path
-        Lines "FROM TO", numbered from 0, and comments that begin with # or %. What follows two numbers in a
-        line, such as a weight, is not looked at.
+        Lines "FROM TO", numbered from 0, and comments that begin with # or %. Further fields of a
+        line, such as a weight, are ignored.
 
     Returns
     -------
     BipartiteGraph
-        Square, of as many rows as the largest number needs. An undirected graph whose file has each edge once
-        gives half of its matrix.
+        Square, with just enough rows for the largest number. A file that has each edge of an undirected graph
+        once gives half of its matrix.
 
     Raises
     ------
@@ -43,7 +43,7 @@ def read_edge_list(path: str | Path) -> BipartiteGraph:
 
 
 def parse_edge_list(data: bytes, path: str | Path) -> BipartiteGraph:
-    """Return the graph that the content of a file describes; see :func:`read_edge_list`."""
+    """Return the graph in the content of a file; see :func:`read_edge_list`."""
     try:
         ends = _two_columns(data)
     except (ValueError, OverflowError) as error:

@@ -1,4 +1,4 @@
-"""Whole files: read plain or gzip, write so that a failure leaves what was there before."""
+"""Read whole files, plain or gzip; write files so that a failure leaves the old file."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ GZIP_MAGIC = b"\x1f\x8b"
 #: Measured on the arc lines of a random level graph: level 9 takes 8 times as long for 5 % less.
 GZIP_LEVEL = 4
 
-#: What zlib takes for "gzip, of any window".
+#: The argument of zlib that means "gzip, with any window".
 GZIP_WINDOW = 31
-#: Bytes of a compressed file that are decompressed at once: 64 MB of content at most. The first ones hold the
-#: header.
+#: Bytes of a compressed file that are decompressed at a time: at most 64 MB of content. The first piece has
+#: the header.
 CHUNK = 1 << 16
-#: Bytes that a compressed file may have beside what its header announces.
+#: Bytes that a compressed file may have besides those that its header announces.
 SPARE = 1 << 24
 #: A compressed file without a header may expand to this many bytes, or to this many times its size. Text of
 #: numbers expands 2 to 20 times.
@@ -42,12 +42,12 @@ DAMAGE: tuple[type[Exception], ...] = (
     RecursionError,
 )
 
-#: How many bytes the header of a file allows, found from the first bytes; None where they hold no header.
+#: Returns how many bytes the header in the first bytes of a file allows; None where there is no header.
 Announced = Callable[[bytes], int | None]
 
 
 def checked_path(path: str | Path) -> Path:
-    """Return `path` as a Path; an integer, which Python takes for a file descriptor, is refused."""
+    """Return `path` as a Path; integers are refused, which Python would take for a file descriptor."""
     if not isinstance(path, str | os.PathLike):
         raise InvalidInputError(f"path is a str or a Path, got {type(path).__name__} {path!r}")
     return Path(path)
@@ -55,7 +55,7 @@ def checked_path(path: str | Path) -> Path:
 
 @contextmanager
 def parsing(path: str | Path, what: str, *damage: type[Exception]) -> Iterator[None]:
-    """Raise a ParseError for every error that unreadable or damaged content leads to.
+    """Turn every error from unreadable or damaged content into a ParseError.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def parsing(path: str | Path, what: str, *damage: type[Exception]) -> Iterator[N
     what : str
         What the file should be, as in "NumPy array".
     *damage : exception types
-        Errors that the library in use raises on damaged content, beside those in `DAMAGE`.
+        Errors that the library in use raises on damaged content, besides those in `DAMAGE`.
     """
     checked_path(path)
     try:
@@ -77,7 +77,7 @@ def parsing(path: str | Path, what: str, *damage: type[Exception]) -> Iterator[N
 
 
 def opened(path: str | Path) -> BinaryIO:
-    """Open a file for reading bytes; a ParseError where that is impossible."""
+    """Open a file for reading bytes; raise ParseError where that is impossible."""
     try:
         return open(path, "rb")
     except (OSError, ValueError) as error:
@@ -85,20 +85,20 @@ def opened(path: str | Path) -> BinaryIO:
 
 
 def read_bytes(path: str | Path, announced: Announced | None = None) -> bytes:
-    """Return the content of a file, decompressed if it is gzip (which its first bytes say, not its name).
+    """Return the content of a file, decompressed if its first bytes say that it is gzip.
 
     Parameters
     ----------
     path : str or Path
     announced : function, optional
-        Finds how many bytes the content may have from its first bytes. Without a header a compressed file
-        may expand to `MOST_EXPANSION` times its size.
+        Returns the number of bytes that the content may have, from its first bytes. Without a header a
+        compressed file may expand to `MOST_EXPANSION` times its size.
 
     Raises
     ------
     ParseError
-        The file is missing, cannot be read, is truncated or damaged gzip, or expands to more than its
-        header announces.
+        The file is missing, cannot be read, is truncated or damaged gzip, or expands to more than its header
+        announces.
     """
     path = checked_path(path)
     with parsing(path, "file that can be read"):
@@ -113,7 +113,7 @@ def read_bytes(path: str | Path, announced: Announced | None = None) -> bytes:
 
 
 def _expanded(path: Path, data: bytes, announced: Announced | None) -> bytes:
-    """Return the content of a gzip file, as far as its header allows; it may consist of several members."""
+    """Return the content of a gzip file, up to the size in its header; it may have several members."""
     pieces: list[bytes] = []
     size, most, position, compressed = 0, None, 0, memoryview(data)
     while position < len(data):
@@ -140,7 +140,7 @@ def _expanded(path: Path, data: bytes, announced: Announced | None) -> bytes:
 def check_vertices(path: str | Path, line: int | None, vertices: int, entries: int) -> None:
     """Raise ParseError where a file has far more vertices (rows and columns) than entries that name them.
 
-    Arrays of this many vertices would be made for a file of a few bytes.
+    A file of a few bytes would otherwise lead to arrays of that many vertices.
     """
     most = SPARE_VERTICES + VERTICES_PER_ENTRY * entries
     if vertices > most:
@@ -155,15 +155,15 @@ def check_vertices(path: str | Path, line: int | None, vertices: int, entries: i
 
 @contextmanager
 def replacing(path: str | Path, compress: bool = False) -> Iterator[BinaryIO]:
-    """Open a binary file for writing that takes the place of `path` only once it is complete.
+    """Open a binary file for writing that replaces `path` only once it is complete.
 
-    The bytes go to a temporary file in the same folder. What is no regular file (a pipe, ``/dev/stdout``)
-    is written directly.
+    The bytes go to a temporary file in the same folder. A `path` that is no regular file (a pipe,
+    ``/dev/stdout``) is written directly.
 
     Raises
     ------
     InvalidInputError
-        The file cannot be written; `path` is then as it was.
+        The file cannot be written; `path` is unchanged.
     """
     checked_path(path)
     try:
@@ -177,7 +177,7 @@ def replacing(path: str | Path, compress: bool = False) -> Iterator[BinaryIO]:
             return
         temporary = target.with_name(f".preflow-{secrets.token_hex(8)}.tmp")
         try:
-            # "x", not tempfile: that one would give the file to its owner alone, whatever the umask says.
+            # "x", not tempfile: tempfile would make the file private to its owner, whatever the umask is.
             with temporary.open("xb") as file, _compressed(file, compress) as output:
                 yield output
             if target.exists():
@@ -201,6 +201,6 @@ def _compressed(file: BinaryIO, compress: bool) -> Iterator[BinaryIO]:
 
 
 def reason_of(error: Exception) -> str:
-    """Return what an error says, on one line and short: it may quote the file."""
+    """Return the text of an error on one short line: it may quote the file."""
     reason = " ".join(((error.strerror if isinstance(error, OSError) else None) or str(error)).split())
     return (reason if len(reason) <= 200 else reason[:197] + "...") or type(error).__name__

@@ -17,7 +17,7 @@ from .files import parsing, read_bytes, replacing
 
 TAG = np.float32(202021.25)
 UNKNOWN, LARGEST_KNOWN = np.float32(1e10), np.float32(1e9)
-#: Images are not wider or higher; what says so is damaged.
+#: Images are not wider or higher than this; a larger number means that the file is damaged.
 LARGEST_SIDE = 99_999
 
 
@@ -37,7 +37,7 @@ def read_flo(path: str | Path) -> NDArray[np.float32]:
     Raises
     ------
     ParseError
-        The file is missing, is no .flo file or has not the length that its header says.
+        The file is missing, is no .flo file or does not have the length that its header says.
     """
     with parsing(path, "flow"):
         content = read_bytes(path, _announced_bytes)
@@ -59,7 +59,7 @@ def read_flo(path: str | Path) -> NDArray[np.float32]:
 
 
 def _announced_bytes(head: bytes) -> int | None:
-    """Return how many bytes a file has, by its header."""
+    """Return the number of bytes of a file, by its header."""
     if len(head) < 12:
         return None
     width, height = np.frombuffer(head, "<i4", 2, 4).tolist()
@@ -67,13 +67,13 @@ def _announced_bytes(head: bytes) -> int | None:
 
 
 def write_flo(path: str | Path, flow: ArrayLike) -> None:
-    """Write an optical flow as a .flo file; a failure leaves what was there before.
+    """Write an optical flow as a .flo file; a failure leaves the old file.
 
     Parameters
     ----------
     path : str or Path
     flow : array_like of floats, shape (2, h, w)
-        As :func:`read_flo` returns it; what is not finite is written as unknown.
+        As :func:`read_flo` returns it; values that are not finite are written as unknown.
 
     Raises
     ------

@@ -13,52 +13,52 @@ from ..errors import ParseError
 from ..graph.bipartite import BipartiteGraph
 from .files import check_vertices, checked_path, parsing, read_bytes, reason_of, replacing
 
-#: What the first line has in it, and within how many bytes.
+#: The word in the first line, and the number of bytes in which it must be.
 BANNER, MOST_BANNER = b"matrixmarket", 1024
 #: The banner, comments and blank lines, and the line of sizes.
 HEADER = re.compile(
     rb"\s*(?P<banner>%[^\n]*)\n(?:[ \t\r]*(?:%[^\n]*)?\n)*+[ \t]*(?P<sizes>\d{1,18}(?:[ \t]+\d{1,18}){1,2})\s"
 )
-#: Bytes of the shortest entries, "1 1" and "1", each with the end of its line, and more than any has.
+#: Bytes of the shortest entries, "1 1" and "1", each with the end of its line; and more than any entry has.
 SHORTEST_PAIR, SHORTEST_NUMBER, LONGEST_ENTRY = 4, 2, 256
 
 
 def read_matrix_market(path: str | Path, *, explicit_zeros: bool = True) -> BipartiteGraph:
-    """Read the pattern of a matrix; of a symmetric one both halves.
+    """Read the pattern of a matrix; both halves of a symmetric one.
 
     Parameters
     ----------
     path : str or Path
     explicit_zeros : bool
-        Whether zeros that the file lists are edges; those of a dense file are none.
+        Whether zeros that the file lists are edges; zeros of a dense file are not.
 
     Raises
     ------
     ParseError
-        The file is missing, malformed or truncated, or has more than 2**22 rows and columns, and 256 more
-        for each entry.
+        The file is missing, malformed or truncated, or has more than 2**22 rows and columns, and 256 more for
+        each entry.
     """
     with parsing(path, "Matrix Market file"):
         return parse_matrix_market(read_bytes(path, announced_matrix_bytes), path, explicit_zeros)
 
 
 def is_matrix_market(data: bytes) -> bool:
-    """Whether the first line of a file's content names the format, if not quite as it should."""
+    """Whether the first line of a file's content names the format, even if with errors."""
     return BANNER in data[:MOST_BANNER].lstrip().lower().split(b"\n", 1)[0]
 
 
 def announced_matrix_bytes(head: bytes) -> int | None:
-    """Return how many bytes a file may have, by the line of its sizes; None where `head` has none."""
+    """Return how many bytes a file may have, by its line of sizes; None where `head` has none."""
     sizes = _sizes(head)
     return None if sizes is None else LONGEST_ENTRY * sizes.num_entries
 
 
 def parse_matrix_market(data: bytes, path: str | Path, explicit_zeros: bool) -> BipartiteGraph:
-    """Return the graph that the content of a file describes; see :func:`read_matrix_market`."""
+    """Return the graph in the content of a file; see :func:`read_matrix_market`."""
     from scipy.io import mmread
     from scipy.sparse import coo_array
 
-    # SciPy's parser reads past the end of what it is given at a NUL, and at a last line without an end.
+    # SciPy's parser reads past the end of its input at a NUL, and at a last line without an end.
     if b"\0" in data:
         line = data.count(b"\n", 0, data.index(b"\0")) + 1
         raise ParseError(path, line, "no Matrix Market file: it has a NUL")
@@ -71,7 +71,7 @@ def parse_matrix_market(data: bytes, path: str | Path, explicit_zeros: bool) -> 
         message = f"{sizes.num_entries:,} entries were announced, a file of {len(data):,} bytes has fewer"
         raise ParseError(path, sizes.line, message)
     check_vertices(path, sizes.line, sizes.num_rows + sizes.num_columns, sizes.num_entries)
-    if sizes.dense and sizes.num_rows == 0:  # by which SciPy's parser divides
+    if sizes.dense and sizes.num_rows == 0:  # SciPy's parser would divide by it
         if data[sizes.end :].strip():
             raise ParseError(path, sizes.line, "no entries were announced, the file has some")
         return BipartiteGraph.from_edges([], [], shape=(0, sizes.num_columns))
@@ -85,18 +85,18 @@ def parse_matrix_market(data: bytes, path: str | Path, explicit_zeros: bool) -> 
 
 
 class _Sizes(NamedTuple):
-    """What a header announces.
+    """The sizes in a header.
 
     Attributes
     ----------
     line : int
-        The line that says it.
+        The line of the sizes.
     num_rows, num_columns, num_entries : int
-        Of a matrix with symmetry, the entries of one half.
+        For a matrix with symmetry, `num_entries` is that of one half.
     shortest_entry : int
-        Bytes that an entry has at least.
+        Smallest number of bytes of an entry.
     dense : bool
-        Whether every entry is there, without its row and column.
+        Whether all entries are listed, without their row and column.
     end : int
         Where the header ends.
     """

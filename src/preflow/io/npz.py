@@ -1,7 +1,7 @@
 """Networks and problems as NumPy archives: exact, fast, without pickle.
 
-An archive holds the arrays ``tail``, ``head``, ``capacity`` and, where there is one, ``reverse_capacity``;
-``header`` is JSON text as bytes with all that is no array.
+An archive has the arrays ``tail``, ``head``, ``capacity`` and possibly ``reverse_capacity``; ``header`` is
+JSON text as bytes with everything that is not an array.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def save_npz(path: str | Path, network: FlowNetwork | MaxFlowProblem) -> None:
     Parameters
     ----------
     path : str or Path
-        Used as it is. The file appears, or replaces an older one, only once it is complete.
+        Used unchanged. The file appears, or replaces an older one, only once it is complete.
     network : FlowNetwork or MaxFlowProblem
 
     Raises
@@ -67,7 +67,7 @@ def save_npz(path: str | Path, network: FlowNetwork | MaxFlowProblem) -> None:
 
 
 def load_npz(path: str | Path) -> FlowNetwork | MaxFlowProblem:
-    """Load what :func:`save_npz` saved.
+    """Load a file of :func:`save_npz`.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Arrays from NumPy's files ``.npy`` and ``.npz``, whose headers are checked before anything is allocated.
 
-``numpy.load`` allocates what a header announces, and ends in errors of a dozen kinds on damaged files. Here a
-header is compared with the bytes that there are, and nothing is ever unpickled.
+``numpy.load`` allocates the size in a header, and raises errors of a dozen kinds on damaged files. Here the
+size is compared with the bytes of the file, and nothing is ever unpickled.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ NUMPY_MAGIC, ZIP_MAGIC = b"\x93NUMPY", b"PK\x03\x04"
 
 #: Kinds of dtype that are read: bool, integers, floats, complex numbers, bytes and text.
 KINDS = "biufcSU"
-#: Bytes that are read at once.
+#: Bytes that are read at a time.
 PIECE = 1 << 20
-#: More bytes than a header has.
+#: No header has this many bytes.
 MOST_HEADER = 1 << 16
 #: A deflated byte is at most this many bytes.
 MOST_DEFLATED = 1032
-#: What damaged headers, and damaged archives, end in beside the errors of any damaged content. With some
-#: headers, Python's parser ends in SystemError.
+#: Errors that damaged headers and archives raise, besides those of any damaged content. For some headers,
+#: Python's parser raises SystemError.
 BAD_HEADER = (SyntaxError, TokenError, TypeError, SystemError)
 BAD_ARCHIVE = (zipfile.BadZipFile, NotImplementedError, RuntimeError, KeyError, IndexError)
 
 
 def announced_array_bytes(head: bytes) -> int | None:
-    """Return how many bytes an .npy file has, by its header; None where `head` holds no header."""
+    """Return how many bytes an .npy file has, by its header; None where `head` has no header."""
     try:
         stream = BytesIO(head)
         shape, _, dtype = _header(stream)
@@ -129,7 +129,7 @@ def _array(path: str | Path, stream: Any, size: int, name: str) -> NDArray[Any]:
 
 
 def _fill(target: NDArray[np.uint8], stream: Any) -> int:
-    """Read into `target` and return how many bytes came."""
+    """Read into `target` and return the number of bytes that came."""
     return int(stream.readinto(target.data)) if len(target) else 0
 
 

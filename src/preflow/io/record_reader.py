@@ -1,9 +1,9 @@
 """Read the lines of a DIMACS file: arcs in bulk by a kernel, all other lines one at a time.
 
-The formats share one shape: lines that start with a letter, of which one kind (``a`` in problems, ``f`` in
-solutions) is almost the whole file and reads ``LETTER TAIL HEAD NUMBER ...``. The kernel stores those, skips
-comments and blank lines, and stops at anything else. So it knows nothing about messages: a line that it
-does not take is looked at again in Python, which says what is wrong with it.
+The formats share one shape: lines that start with a letter. One kind (``a`` in problems, ``f`` in solutions)
+makes up almost the whole file and reads ``LETTER TAIL HEAD NUMBER ...``. The kernel stores these records,
+skips comments and blank lines, and stops at anything else. So it knows nothing about messages: Python reads a
+line that the kernel rejects again, and says what is wrong with it.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from ..kernels.kernel import kernel
 INTEGER = re.compile(rb"-?\d+")
 FLOAT = re.compile(rb"-?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?)(?=\s|\Z)", re.IGNORECASE)
 TOKEN = re.compile(rb"\S+")
-#: The line of a problem: its kind, and how many vertices and arcs it announces.
+#: The line of a problem: its kind, its number of vertices and its number of arcs.
 PROBLEM = re.compile(rb"^[ \t]*p[ \t]+(\S+)[ \t]+(\d{1,18})[ \t]+(\d{1,18})[ \t\r]*$", re.MULTILINE)
-#: More bytes than a line has, and more than all comments together have.
+#: No line has this many bytes, nor do all comments together.
 LONGEST_LINE, MOST_COMMENTS = 256, 1 << 26
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
 NINE = np.uint64(9)
 TEN = np.uint64(10)
-#: From here on one more digit could leave the range of int64.
+#: From this number on one more digit may be past int64.
 LAST_SAFE = np.uint64(INT64_MAX // 10)
 NEWLINE = np.uint8(ord("\n"))
 SPACE = np.uint8(ord(" "))
@@ -44,18 +44,18 @@ DIGIT_ZERO = np.uint64(ord("0"))
 
 
 class Records(NamedTuple):
-    """What the kernel fills, one entry for each record.
+    """The arrays that the kernel fills, one entry for each record.
 
     Attributes
     ----------
     tail, head : ndarray of uint32 or uint64, shape (room,)
         End vertices, numbered from 0.
     numbers : ndarray of int64, shape (k, room)
-        The numbers behind them, one row for each field.
+        The numbers after them, one row for each field.
     text_at : ndarray of uint64, shape (k, room) or (0, 0)
-        Where the text of a number starts that is no small integer, 0 for the others. Empty: integers only.
+        Where the text of a number starts if it is not a small integer, otherwise 0. Empty: integers only.
     least : ndarray of int64, shape (k,)
-        The least integer that each field may hold.
+        The smallest integer that each field allows.
     """
 
     tail: NDArray[Any]
@@ -67,7 +67,7 @@ class Records(NamedTuple):
 
 @kernel
 def skip_blanks(data: Any, position: Any) -> Any:
-    """Return the position of the first byte from `position` on that is no blank within a line."""
+    """Return the position of the first byte from `position` on that is not a blank within a line."""
     size = np.uint64(len(data))
     while position < size:
         byte = data[position]
@@ -91,7 +91,7 @@ def skip_token(data: Any, position: Any) -> Any:
 
 @kernel
 def read_digits(data: Any, position: Any, largest: Any) -> tuple[Any, Any, bool]:
-    """Return the number at `position`, where it ends, and whether it is one that is at most `largest`."""
+    """Return the number at `position`, its end, and whether it is a number of at most `largest`."""
     size = np.uint64(len(data))
     start = position
     value = ZERO
@@ -115,10 +115,10 @@ def read_digits(data: Any, position: Any, largest: Any) -> tuple[Any, Any, bool]
 def read_records(
     data: Any, start: int, letter: int, count: int, num_vertices: int, largest: int, records: Records
 ) -> tuple[Any, Any]:
-    """Store records from `start` on, as far as they are well-formed and there is room.
+    """Store records from `start` on, as long as they are well-formed and there is room.
 
-    Returns the start of the first line that is no such record, comment or blank line (the size of `data`
-    where there is none), and the number of records stored so far, `count` included.
+    Returns the start of the first line that is not such a record, comment or blank line (the size of `data`
+    if there is none), and the number of records stored so far, including `count`.
     """
     size = np.uint64(len(data))
     room = np.uint64(len(records.tail))
@@ -178,14 +178,14 @@ def read_records(
 
 
 class Line(NamedTuple):
-    """A line that is no record: where it starts in the file, and its fields."""
+    """A line that is not a record: where it starts in the file, and its fields."""
 
     position: int
     fields: list[bytes]
 
 
 class Number(NamedTuple):
-    """A number in the file: its name in messages, the least that it may be, whether ``inf`` is an error."""
+    """A number in the file: its name in messages, the smallest value allowed, whether ``inf`` is an error."""
 
     name: str
     least: int
@@ -195,8 +195,8 @@ class Number(NamedTuple):
 class RecordReader:
     """The lines of one file.
 
-    Call :meth:`expect` once it is known what the records hold, and :meth:`next_line` until it returns None;
-    then :attr:`tail`, :attr:`head` and :meth:`numbers` are the records.
+    Call :meth:`expect` once the contents of the records are known, and :meth:`next_line` until it returns
+    None; then :attr:`tail`, :attr:`head` and :meth:`numbers` are the records.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ class RecordReader:
     data : bytes
         Its content.
     letter : bytes
-        What a record line starts with.
+        The letter at which a record line starts.
     """
 
     def __init__(self, path: str | Path, data: bytes, letter: bytes) -> None:
@@ -218,16 +218,16 @@ class RecordReader:
         self.expect((), 0, 0)
 
     def expect(self, fields: Sequence[Number], num_vertices: int, num_records: int) -> None:
-        """Say what the record lines hold from here on; none is taken before.
+        """Set what the records contain; before this call no line is a record.
 
         Parameters
         ----------
         fields : sequence of Number
-            The numbers that follow tail and head.
+            The numbers after tail and head.
         num_vertices : int
-            The largest vertex, as the file numbers them: from 1.
+            The largest vertex in the numbering of the file, which starts at 1.
         num_records : int
-            How many records there are at most.
+            The largest number of records.
         """
         self._fields = fields
         self._num_vertices = num_vertices
@@ -246,7 +246,7 @@ class RecordReader:
         )
 
     def next_line(self) -> Line | None:
-        """Store records up to the next line that is neither one nor a comment, and return that line.
+        """Store records up to the next line that is neither a record nor a comment, and return that line.
 
         Raises
         ------
@@ -297,7 +297,7 @@ class RecordReader:
         texts = text_at[where]
         match = FLOAT.match
         spelled = np.array([float(m[0]) if (m := match(self.data, at)) else np.nan for at in texts.tolist()])
-        # NaN for what is no number; large ones may be integers, or past float64.
+        # NaN for text that is no number; large numbers may be integers, or past float64.
         doubtful = ~((spelled >= self._fields[k].least) & (np.abs(spelled) < EXACT_FLOAT))
         for at in texts[doubtful].tolist():
             text = TOKEN.match(self.data, at)[0]  # type: ignore[index]
@@ -308,14 +308,14 @@ class RecordReader:
         return values
 
     def vertex(self, position: int, text: bytes, name: str) -> int:
-        """Return the vertex, numbered from 0, that `text` on the line at `position` spells."""
+        """Return the vertex in `text` on the line at `position`, numbered from 0."""
         vertex = self.integer(position, text, Number(name, -INT64_MAX))
         if not 1 <= vertex <= self._num_vertices:
             self.fail(position, f"{name} {vertex} is out of range: vertices are 1 to {self._num_vertices}")
         return vertex - 1
 
     def integer(self, position: int, text: bytes, field: Number) -> int:
-        """Return the integer that `text` on the line at `position` spells."""
+        """Return the integer in `text` on the line at `position`."""
         if not INTEGER.fullmatch(text):
             self.fail(position, f"{field.name} {shown(text)} is not an integer")
         value = integer_value(text)
@@ -326,7 +326,7 @@ class RecordReader:
         return value
 
     def number(self, position: int, text: bytes, field: Number) -> int | float:
-        """Return the integer or float that `text` on the line at `position` spells."""
+        """Return the integer or float in `text` on the line at `position`."""
         if INTEGER.fullmatch(text):
             return self.integer(position, text, field)
         if not FLOAT.fullmatch(text):
@@ -353,7 +353,7 @@ class RecordReader:
         return len(self._records.text_at) > 0
 
     def _check_record(self, line: Line) -> None:
-        """Raise an error about a record that the kernel did not take, unless floats are the reason."""
+        """Raise an error about a record that the kernel rejected, unless the reason is a float."""
         if self.num_records == self._num_records:
             self.fail(
                 line.position, f"more than the {self._num_records} lines {self._form!r} that were announced"
@@ -366,7 +366,7 @@ class RecordReader:
             self.number(line.position, text, field)
 
     def _take_floats(self, line: Line) -> None:
-        """From `line` on, store where the numbers stand that are not integers."""
+        """From `line` on, store the positions of numbers that are not integers."""
         assert not self._with_floats, f"refused for no reason: {line}"
         numbers = self._records.numbers
         # As int: NumPy would compare in float64, where 2**53 + 1 is 2**53.
@@ -388,7 +388,7 @@ def announced_bytes(head: bytes) -> int | None:
 
 
 def integer_value(text: bytes) -> int:
-    """Return the integer that `text` spells; any integer past int64 for one that is past it."""
+    """Return the integer in `text`; some integer past int64 if it is past int64."""
     digits = text.lstrip(b"-0")
     # int() of thousands of digits takes quadratic time, or refuses.
     magnitude = int(digits or b"0") if len(digits) <= 19 else 2**63
@@ -396,6 +396,6 @@ def integer_value(text: bytes) -> int:
 
 
 def shown(text: bytes) -> str:
-    """Return text from a file as a message shows it: printable, quoted and short."""
+    """Return text from a file for a message: printable, quoted and short."""
     shortened = text if len(text) <= 40 else text[:37] + b"..."
     return repr(shortened.decode("ascii", "backslashreplace"))

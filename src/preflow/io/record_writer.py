@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..kernels.kernel import kernel
 
-#: Lines per buffer: 4 MB of text at most, so that it stays in the cache.
+#: Lines per buffer: at most 4 MB of text, so that it stays in the cache.
 CHUNK = 1 << 16
 #: A letter, three numbers of at most 20 digits, three blanks and the newline.
 LONGEST_LINE = 65
@@ -24,7 +24,7 @@ NEWLINE = np.uint8(ord("\n"))
 
 @kernel
 def format_digits(value: Any, text: Any, position: Any) -> Any:
-    """Write the digits of `value` at `position` and return where they end."""
+    """Write the digits of `value` at `position` and return their end."""
     end = position + ONE
     rest = value // TEN
     while rest > ZERO:
@@ -40,7 +40,7 @@ def format_digits(value: Any, text: Any, position: Any) -> Any:
 
 @kernel
 def format_records(letter: int, tail: Any, head: Any, number: Any, text: Any) -> Any:
-    """Write one line for each record into `text` and return how many bytes that took."""
+    """Write one line for each record into `text` and return the number of bytes written."""
     position = ZERO
     for i in range(len(tail)):
         text[position] = letter
@@ -58,7 +58,7 @@ def format_records(letter: int, tail: Any, head: Any, number: Any, text: Any) ->
 def write_comment(file: BinaryIO, comment: str) -> None:
     """Write `comment` as ``c`` lines, one for each of its lines."""
     for line in comment.splitlines():
-        # A name may come from a file system, which holds any bytes.
+        # A name may come from a file system and have any bytes.
         file.write(f"c {line}".rstrip().encode(errors="surrogateescape") + b"\n")
 
 
@@ -71,7 +71,7 @@ def write_records(
     ----------
     file : binary file
     letter : str
-        What the lines start with.
+        The first letter of each line.
     tail, head : ndarray of integers, shape (m,)
         End vertices, numbered from 0; the file numbers them from 1.
     number : ndarray of int64 or float64, shape (m,)

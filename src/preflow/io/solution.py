@@ -25,7 +25,7 @@ from .files import checked_path, parsing, read_bytes, replacing
 from .record_reader import Number, RecordReader, shown
 from .record_writer import write_comment, write_records
 
-#: What float arithmetic may add to a flow, relative to the capacity between its vertices.
+#: Rounding error that a float flow may have, relative to the capacity between its vertices.
 ROUNDING = 1e-9
 
 ONE = np.uint64(1)
@@ -33,16 +33,16 @@ ONE = np.uint64(1)
 
 @dataclass(frozen=True, eq=False)
 class FlowSolution:
-    """A flow as a solution file gives it: by pairs of vertices, not by arcs of a network.
+    """A flow as in a solution file: by pairs of vertices, not by arcs of a network.
 
     Attributes
     ----------
     value : int or float
-        What the ``s`` line says.
+        The number of the ``s`` line.
     tail, head : ndarray of uint32, shape (k,)
         End vertices of the ``f`` lines, numbered from 0.
     flow : ndarray of int64 or float64, shape (k,)
-        Flow from tail to head; where it is negative, from head to tail.
+        Flow from tail to head; negative flow goes from head to tail.
     """
 
     value: int | float
@@ -66,7 +66,7 @@ def write_solution(
     """Write a flow as a DIMACS solution file, in O(m).
 
     One ``f`` line for each arc that carries flow, in the order given. A negative net flow is written as a
-    flow from head to tail, so that the file fits the one that :func:`~preflow.io.dimacs.write_dimacs` writes.
+    flow from head to tail, which matches the files of :func:`~preflow.io.dimacs.write_dimacs`.
 
     Parameters
     ----------
@@ -250,10 +250,10 @@ def distribute(
     full_before: Any,
     rounding: float,
 ) -> int:
-    """Put flow ``i`` onto the arcs ``order[begin[i]:end[i]]``, filling one after the other.
+    """Assign flow ``i`` to the arcs ``order[begin[i]:end[i]]``, filling one after the other.
 
     On entry ``full_before[k]`` is `k`. Adds to `used` and returns the first flow that finds no arc or too
-    little capacity, else their number.
+    little capacity, otherwise the number of flows.
     """
     for i in range(len(flow)):
         if begin[i] == end[i]:

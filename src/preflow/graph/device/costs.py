@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ...cuda import runtime
 from ...cuda.runtime import Device
 from ...errors import InvalidInputError
-from ..costs import LARGEST_INTEGER, DenseCosts, check_extent, checked_sizes, stack_shape
+from ..costs import LARGEST_INTEGER, DenseCosts, batch_shape, check_extent, checked_sizes
 from ..placement import DeviceArrays, as_device_array, require_memory, restorer
 
 SOURCE = Path(__file__).with_suffix(".cu")
@@ -133,7 +133,7 @@ def costs_on_device(cost: Any, maximize: bool, sizes: Any) -> DeviceCosts:
     """Return costs on a GPU, checked on the GPU: see :func:`.as_costs`."""
     device = runtime.find_device()
     values = as_device_array(device, cost, "cost", "problem")
-    leading, items, n, m = stack_shape(values)
+    leading, items, n, m = batch_shape(values)
     with device.current():
         stack = device.xp.ascontiguousarray(_as_numbers(values)).reshape(items, n, m)
     checked = checked_sizes(sizes, leading, n, m)

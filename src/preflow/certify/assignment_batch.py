@@ -1,4 +1,4 @@
-"""Prove many dense assignments optimal at once, as :mod:`.assignment` proves one, where their arrays are."""
+"""Prove a batch of dense assignments optimal at once, on the host or on a GPU, like :mod:`.assignment`."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from ..graph.costs import DenseCosts, within
 from ..graph.device.costs import DeviceCosts
 from .assignment import LARGEST_PRICE, StoppedError, excess, price_error
 
-#: Costs that are looked at together.
+#: Costs that are processed together.
 CHUNK = 1 << 24
-#: An item is left open where it costs this much more than the least costs of its rows, over the sizes of the
-#: costs of its pairs: the tolerance is relative to that, and may be coarse.
+#: An item stays unproved where its cost exceeds the least costs of its rows by more than this factor times
+#: the absolute costs of its pairs: the tolerance is relative to that, and may be coarse.
 MOST_BEYOND = 1024.0
 
 
@@ -27,14 +27,14 @@ def unproved_items(
     totals: Any,
     stop: NDArray[np.int64] | None = None,
 ) -> list[int]:
-    """Return the items whose pairs, as many as there can be, are not proved the best by their prices.
+    """Return the items whose prices do not prove their pairs optimal; each has as many pairs as possible.
 
     Parameters
     ----------
     costs : DenseCosts or DeviceCosts
     row, column : array of int64, shape (items, k)
-        The pairs, by ascending rows; -1 where an item has fewer. These and the next are NumPy arrays or CuPy
-        arrays, as those of the costs are.
+        The pairs, by ascending rows; -1 where an item has fewer. These and the next are NumPy or CuPy arrays,
+        like those of the costs.
     u, v : array of int64 or float64, shapes (items, n) and (items, m)
     totals : array of int64 or float64, shape (items,)
     stop : ndarray of int64, shape (1,), or None
@@ -77,14 +77,14 @@ def _proved(
         else:
             good &= xp.isfinite(price).all(axis=1)
     u, v = (xp.where(good[:, None], sign * price, 0) for price in (u, v))
-    totals = sign * totals  # minus 2**63 stays itself, which no sum is
+    totals = sign * totals  # -2**63 is its own negative, but no sum has that value
     rows, columns = (xp.where(paired & good[:, None], ends, 0) for ends in (row, column))
     index = xp.arange(items)[:, None]
     at_pairs = xp.where(paired, values[index, rows, columns] if rows.size else rows, 0)
     tolerance: Any = 0
     if integer:
         most = (2**63 - 1) // max(rows.shape[1], 1)
-        good &= ((at_pairs >= -most) & (at_pairs <= most)).all(axis=1)  # else their sum may wrap
+        good &= ((at_pairs >= -most) & (at_pairs <= most)).all(axis=1)  # otherwise their sum may wrap
     else:
         good &= xp.isfinite(at_pairs).all(axis=1)
         at_pairs = xp.where(good[:, None], at_pairs, 0)
@@ -110,7 +110,7 @@ def _proved(
 def _least_sums(xp: Any, values: Any, inside: Any, sizes: Any) -> Any:
     """Return, for every item, the sum of the least costs of its rows, of its columns if there are fewer.
 
-    Where a row has no allowed pair it is infinite; such an item has no pairs that could be proved.
+    It is infinite where a row has no allowed pair; such an item has no provable pairs.
     """
     if 0 in values.shape:
         return xp.zeros(len(values))
@@ -125,7 +125,7 @@ def _least_sums(xp: Any, values: Any, inside: Any, sizes: Any) -> Any:
 
 
 def _leaves_the_dearer(xp: Any, price: Any, ends: Any, paired: Any, size: Any, tolerance: Any) -> Any:
-    """Return where ends are distinct and nothing left over has a smaller price than what is not."""
+    """Return where ends are distinct and no unassigned one has a smaller price than an assigned one."""
     if price.shape[1] == 0:
         return xp.ones(len(price), dtype=bool)
     used = xp.zeros(price.shape, dtype=bool)
@@ -139,5 +139,5 @@ def _leaves_the_dearer(xp: Any, price: Any, ends: Any, paired: Any, size: Any, t
 
 
 def _each(tolerance: Any, dimensions: int) -> Any:
-    """Return the tolerances of items so that they go with arrays of so many further dimensions."""
+    """Return the tolerances of items in a shape that broadcasts to `dimensions` further dimensions."""
     return tolerance if isinstance(tolerance, int) else tolerance.reshape(-1, *(1,) * dimensions)
