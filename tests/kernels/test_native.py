@@ -202,6 +202,15 @@ def test_what_an_edit_changes_is_not_taken_from_the_library(edit: str, tmp_path:
 
 
 @needs_library
+def test_a_tuple_class_may_be_missing_in_an_edited_package() -> None:
+    from preflow.kernels.bfs import distances_to_sink
+    from preflow.kernels.fingerprint import fingerprint
+
+    missing = fingerprint(distances_to_sink, ["<preflow.graph.residual.Gone>(q)", "<preflow.gone.Gone>(q)"])
+    assert missing != fingerprint(distances_to_sink)
+
+
+@needs_library
 def test_an_edited_module_still_calls_the_library(tmp_path: Path) -> None:
     package = tmp_path / "preflow"
     shutil.copytree(ROOT / "src" / "preflow", package, ignore=shutil.ignore_patterns("__pycache__"))

@@ -28,7 +28,7 @@ CONSTANTS = (bool, int, float, str, bytes, type(None), np.generic)
 
 def fingerprint(kernel: Callable[..., Any], kinds: Iterable[str] = ()) -> str:
     """Return the hash of a kernel that is compiled for these kinds of arguments."""
-    lines = {_class(_find(path)) for kind in kinds for path in TUPLE_CLASS.findall(kind)}
+    lines = {_fields(path) for kind in kinds for path in TUPLE_CLASS.findall(kind)}
     seen: set[Any] = set()
     waiting: list[Any] = [getattr(kernel, "py_func", kernel)]
     while waiting:
@@ -43,9 +43,13 @@ def fingerprint(kernel: Callable[..., Any], kinds: Iterable[str] = ()) -> str:
     return hashlib.sha256("\n".join(sorted(lines)).encode()).hexdigest()
 
 
-def _find(path: str) -> Any:
+def _fields(path: str) -> str:
+    """Return the fields of a class of tuples; an edited package may lack the class."""
     module, _, name = path.rpartition(".")
-    return getattr(import_module(module), name)
+    try:
+        return _class(getattr(import_module(module), name))
+    except (ImportError, AttributeError):
+        return f"{path} is missing"
 
 
 def _globals(function: FunctionType) -> Iterator[tuple[str, Any]]:
