@@ -22,7 +22,7 @@ from .placement import is_tensor, restorer, without_gradient
 
 #: Squares of differences of larger values, or sums of them, may be beyond float64.
 LARGEST_VALUE = 1e140
-#: What is less is no divisor.
+#: Smaller numbers are not used as divisors.
 LEAST_FLOAT = float(np.finfo(np.float64).tiny)
 
 
@@ -49,7 +49,7 @@ def contrast_capacity(
     connectivity : int or list of offsets, optional
         As for :func:`preflow.grid_cut`. Default: 4 in an image, 6 in a volume.
     channel_axis : int, optional
-        The axis of `image` that holds channels; None where it has none.
+        The axis of the channels of `image`; None where it has none.
 
     Returns
     -------

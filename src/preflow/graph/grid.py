@@ -145,7 +145,7 @@ class GridNetwork(HostArrays, ReadOnlyArrays):
             offsets, those whose first entry that is not 0 is positive. Opposites are added. Default: what
             `neighbor_capacity` has capacities for, 4 or 6 where it is a scalar.
         threads : int
-            CPU threads that look at the capacities.
+            CPU threads that check the capacities.
 
         Returns
         -------
@@ -242,7 +242,7 @@ class GridNetwork(HostArrays, ReadOnlyArrays):
         InvalidInputError
             Names the first one that is not.
         """
-        self.__dict__["limits"] = self._limits(threads)  # what the property would find with one thread
+        self.__dict__["limits"] = self._limits(threads)  # sets the cached property
         for number, (part, (least, largest)) in enumerate(zip(self.parts(), self.limits, strict=True)):
             if np.isnan(least):
                 raise InvalidInputError(f"{part.name} is NaN{_place(part, self.xp.isnan(part.values))}")

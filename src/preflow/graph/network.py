@@ -61,7 +61,7 @@ class FlowNetwork(HostArrays, ReadOnlyArrays):
     labels : tuple or None
         The caller's vertex labels, where the network came from NetworkX.
     saturated : bool
-        Whether a capacity of 2**63 - 1 was given as a larger integer. A minimum cut that holds one is past
+        Whether a capacity of 2**63 - 1 was given as a larger integer. A minimum cut with such an arc is past
         int64.
     """
 
@@ -251,7 +251,7 @@ class FlowNetwork(HostArrays, ReadOnlyArrays):
         names : a vertex, or a list, set, range or array of vertices
             A tuple is one label where the graph has labels and contains it, else a collection.
         role : str
-            What they are ("source", "sink"), for error messages.
+            Their role ("source", "sink"), for error messages.
         """
         if names is None:
             raise InvalidInputError(f"{role} is missing")
@@ -419,7 +419,7 @@ def _vertex_ids(values: ArrayLike, name: str) -> NDArray[Any]:
 
 
 def check_vertex_ids(ids: Any, name: str) -> Any:
-    """Check that an array holds vertex numbers, but for their range, and return it."""
+    """Check that an array has vertex numbers, except for their range, and return it."""
     if ids.ndim != 1:
         raise InvalidInputError(f"{name} has one dimension, got shape {ids.shape}")
     if ids.size == 0:

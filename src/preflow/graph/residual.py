@@ -282,7 +282,7 @@ def _build_pairs(
 def _residual_capacities(
     arcs: csr_build.InputArcs, pairs: _Pairs, width: int, threads: int
 ) -> tuple[NDArray[Any], bool]:
-    """Return the residual capacities in the smallest dtype that holds the sum of every pair.
+    """Return the residual capacities in the smallest dtype that fits the sum of every pair.
 
     They use the memory of the pairs if they fit. Also returns whether any of them comes from two input
     arcs.

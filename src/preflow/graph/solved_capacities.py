@@ -114,7 +114,7 @@ def _replace_infinite(
         most = np.minimum(entering[ends[0]], leaving[ends[1]])
         whole = np.minimum(values, np.floor(np.minimum(most, bound) * MARGIN) + 1)
         if not whole.max(initial=0) < MOST_FLOAT:
-            raise CapacityOverflowError("beside infinite ones, the capacities sum past int64")
+            raise CapacityOverflowError("the capacities that are not infinite sum past int64")
         out.append(whole.astype(np.int64))
     return out
 

@@ -31,7 +31,7 @@ from .record_reader import INTEGER, Line, Number, RecordReader, announced_bytes,
 if TYPE_CHECKING:
     import scipy.sparse
 
-#: What an OR-Library file begins with, and more bytes than a number in it has, with the blanks around it.
+#: The beginning of an OR-Library file; no number in it, with the blanks around it, has this many bytes.
 NUMBER_OF_ROWS, LONGEST_NUMBER = re.compile(rb"\s*(\d{1,9})\s"), 64
 #: Arrays of an archive, by the format of the matrix.
 STORED = {

@@ -61,7 +61,7 @@ def parsing(path: str | Path, what: str, *damage: type[Exception]) -> Iterator[N
     ----------
     path : str or Path
     what : str
-        What the file should be, as in "NumPy array".
+        The kind of file that is expected, such as "NumPy array".
     *damage : exception types
         Errors that the library in use raises on damaged content, besides those in `DAMAGE`.
     """

@@ -1,4 +1,4 @@
-"""Launching one cooperative kernel until it is done: what the matching solvers on a GPU have in common.
+"""Launch one cooperative kernel until it is done: shared by the matching solvers on a GPU.
 
 A solver's kernel runs its whole loop on the device, with a barrier between any two parallel loops. A launch
 ends after a number of barriers, so that no launch blocks the device for long and the host can report and

@@ -283,7 +283,7 @@ def run_phases(
             break
         size = left
         progress[0] = size
-        # Dissolve these trees, and graft what they held, or start again.
+        # Dissolve these trees, and graft their columns, or start again.
         dissolved, growing = dissolve(matching, forest)
         outside += dissolved
         if graft and (growing + size) * alpha > dissolved:

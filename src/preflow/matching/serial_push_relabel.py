@@ -351,7 +351,7 @@ def solve(graph: BipartiteGraph, matching: Matching, options: PushRelabelOptions
     Raises
     ------
     UnsuitableMethodError
-        There are 2**32 - 2 rows or columns, or more, and trees were asked for.
+        There are 2**32 - 2 rows or columns, or more, and ``stalled="trees"``.
 
     Notes
     -----
