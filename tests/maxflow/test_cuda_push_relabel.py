@@ -138,7 +138,7 @@ def test_waves_of_several_blocks(
     search_percent: int, warps: int, capacity: int, kept: int, revived: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Some blocks of four search; lists overflow, or not; a warp of each serves the others, or not."""
-    monkeypatch.setattr("cuda_on_cpu.device.MOST_THREADS", 128 * warps)
+    monkeypatch.setattr("tests.support.cuda_on_cpu.device.MOST_THREADS", 128 * warps)
     monkeypatch.setattr(cuda_push_relabel, "MOST_REVIVED", revived)
     monkeypatch.setattr(cuda_push_relabel, "LIST_CAPACITY", capacity)
     monkeypatch.setattr(cuda_push_relabel, "MOST_KEPT", kept)

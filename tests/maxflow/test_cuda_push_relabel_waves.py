@@ -130,7 +130,7 @@ def test_waves_reach_everything_in_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A level takes a round, or one more for what a block ahead reaches first, and for what overflows."""
-    monkeypatch.setattr("cuda_on_cpu.device.MOST_THREADS", 256)
+    monkeypatch.setattr("tests.support.cuda_on_cpu.device.MOST_THREADS", 256)
     monkeypatch.setattr(cuda_push_relabel, "LIST_CAPACITY", capacity)
     monkeypatch.setattr(cuda_push_relabel, "MOST_KEPT", kept)
     monkeypatch.setattr(cuda_push_relabel, "SHARING_ROUNDS", sharing_rounds)
@@ -141,7 +141,7 @@ def test_waves_reach_everything_in_time(
 def test_waves_of_several_blocks_under_sanitizers(
     sanitizer: Sanitizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cuda_on_cpu.device.MOST_THREADS", 192)
+    monkeypatch.setattr("tests.support.cuda_on_cpu.device.MOST_THREADS", 192)
     monkeypatch.setattr(cuda_push_relabel, "LIST_CAPACITY", 4)
     monkeypatch.setattr(cuda_push_relabel, "MOST_KEPT", 1)
     check_waves(OnlyWaves(3, 64, sanitizer=sanitizer), "rmf-long", "3x9", 2, 3)
@@ -168,7 +168,7 @@ def test_waves_that_delay_each_other_make_no_height_above_n(monkeypatch: pytest.
 
 
 def test_no_more_blocks_search_than_their_barrier_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cuda_on_cpu.device.MOST_THREADS", 128)
+    monkeypatch.setattr("tests.support.cuda_on_cpu.device.MOST_THREADS", 128)
     monkeypatch.setattr(cuda_push_relabel, "MOST_SEARCH_BLOCKS", 2)
     device = OnlyWaves(4, 32)
     check_waves(device, "rmf-long", "3x9", 3, 2)
