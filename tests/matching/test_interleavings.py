@@ -13,7 +13,13 @@ from numpy.typing import NDArray
 
 from preflow.graph.bipartite import Adjacency
 from preflow.kernels import atomics
-from preflow.matching import disjoint_searches, packed_columns, packed_search, thread_rounds
+from preflow.matching import (
+    disjoint_searches,
+    packed_columns,
+    packed_search,
+    serial_push_relabel,
+    thread_rounds,
+)
 from preflow.matching import multicore_disjoint_bfs as disjoint_bfs
 from preflow.matching import multicore_graft as grafting
 from preflow.matching import multicore_multi_source_bfs as multi_source_bfs
@@ -211,15 +217,10 @@ def pushing_state(case: Case, team: Rounds) -> pushes.State:
 def check_labels(shared: Solve) -> None:
     """At any time no row has two columns, and no label is too high."""
     words = shared.state.packed.words
-    rows = [int(word & packed_columns.NOBODY) for word in words]
-    labels = [int(word >> packed_columns.HALF) for word in words]
-    matched = [r for r in rows if r != FREE]
+    rows, labels = words & packed_columns.NOBODY, words >> packed_columns.HALF
+    matched = rows[rows != FREE].tolist()
     assert len(matched) == len(set(matched)), "a row has two columns"
-    for r, label in zip(rows, labels, strict=True):
-        if r != FREE:
-            first, end = shared.rows.first[r : r + 2].tolist()
-            others = [labels[c] for c in shared.rows.neighbour[first:end].tolist() if rows[c] != r]
-            assert label <= min(others, default=label) + 1, "a label is too high"
+    serial_push_relabel.check_labels(shared.rows, rows, labels)
 
 
 def push(case: Case, relabels: bool = False, gap: bool = False, threads: int = 2) -> Outcome:

@@ -9,6 +9,7 @@ import time
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -34,7 +35,7 @@ from preflow.graph.bipartite import Adjacency
 from preflow.io.bipartite import read_bipartite_graph
 from preflow.io.edge_list import read_edge_list
 from preflow.io.matrix_market import read_matrix_market, write_matrix_market
-from preflow.matching import multicore_push_relabel, packed_columns, policy
+from preflow.matching import multicore_push_relabel, packed_columns, policy, serial_push_relabel
 from preflow.matching.cover import trivial_cover
 from preflow.matching.match_arrays import empty_matching
 from preflow.matching.methods import INITIAL, find_heuristic
@@ -147,6 +148,27 @@ def test_wide_indices_give_the_same_answer(problem: SmallGraph) -> None:
 
 
 # Starting from a matching
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"gap": False}, {"initial_labels": "one"}, {"stalled": "relabel"}], ids=str
+)
+def test_push_relabel_keeps_its_invariants(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    push_until, phases = serial_push_relabel.push_until, []
+
+    def checked(rows: Any, matching: Any, state: Any, *more: Any) -> Any:
+        left = push_until(rows, matching, state, *more)
+        serial_push_relabel.check_invariants(rows, matching, state)
+        phases.append(left)
+        return left
+
+    monkeypatch.setattr(serial_push_relabel, "push_until", checked)
+    graph = preflow.BipartiteGraph.from_scipy(random_graph(300, 280, 700))
+    result = preflow.bipartite_matching(
+        graph, method="serial-push-relabel", initial="none", options={"relabel_period": 0.1, **options}
+    )
+    result.verify()
+    assert len(phases) > 2
 
 
 @pytest.mark.parametrize("method", SOLVERS)
