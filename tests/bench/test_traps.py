@@ -17,7 +17,7 @@ from preflow.bench.problem import Case, Suite
 from preflow.bench.problems import PROBLEMS
 from preflow.bench.runner import InstanceRecord, Measurement
 from preflow.generators import traps
-from preflow.gridcut.incremental_search import PATH_PIXELS_AN_ORPHAN, WORK_LEFT, be_patient, make_forests
+from preflow.gridcut.incremental_search import PATH_PIXELS_PER_ORPHAN, WORK_LEFT, make_forests, set_work_limit
 
 
 def measured(contestant: str, seconds: float, method: str = "") -> Measurement:
@@ -103,8 +103,8 @@ def test_patience_grows_with_neighbours_and_is_shared_by_threads() -> None:
 
     def work(degree: int, threads: int) -> float:
         forests = make_forests(SimpleNamespace(terminal=np.zeros(9), step=np.zeros(degree)), 9)  # type: ignore[arg-type]
-        be_patient(forests, 3.0, 9, degree, threads)
-        return float(forests.cursor[WORK_LEFT]) / (degree * float(PATH_PIXELS_AN_ORPHAN) * 9)
+        set_work_limit(forests, 3.0, 9, degree, threads)
+        return float(forests.cursor[WORK_LEFT]) / (degree * float(PATH_PIXELS_PER_ORPHAN) * 9)
 
     assert work(4, 1) == work(8, 1) == 3.0
     assert work(26, 1) == pytest.approx(3.0 * 26 / 8)

@@ -244,14 +244,14 @@ def test_parts_are_put_together(grid: SmallGrid, cut: float) -> None:
     forests = ibfs.make_forests(state, 0)
     parts = []
     for begin, end in ((first, border), (border, last)):
-        part = ibfs.share(forests, int(end - begin))
+        part = ibfs.forests_of_part(forests, int(end - begin))
         ibfs.plant(state, part, begin, end)
         parts.append(ibfs.search_all(state, part, stop, counts))
         check_forests(state, part, int(begin), int(end))
     residual += kept
-    together = ibfs.share(forests, int(last - first))
+    together = ibfs.forests_of_part(forests, int(last - first))
     for part in parts:
-        ibfs.take_over(together, part)
+        ibfs.append_queues(together, part)
     for p in np.flatnonzero(crossing.any(axis=1) & (forests.label != 0)):
         ibfs.enqueue(together, np.uint64(p), ibfs.SOURCE if forests.label[p] > 0 else ibfs.SINK)
     check_forests(state, together, int(first), int(last))
@@ -306,7 +306,7 @@ def test_statistics_tell_of_the_hand_over() -> None:
     assert "push-relabel" not in patient.stats.reason
     result = preflow.grid_cut(sides, method="serial-incremental-bfs", options={"patience": 1})
     assert re.search(
-        "after [0-9,]+ paths and [0-9,]+ orphans push-relabel went on with the flow found so far",
+        "after [0-9,]+ paths and [0-9,]+ orphans push-relabel continued with the flow found so far",
         result.stats.reason,
     )
     assert result.value == patient.value

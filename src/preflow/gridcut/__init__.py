@@ -1,1 +1,1 @@
-"""Minimum cuts on grids."""
+"""Minimum cuts on grids: one file or folder per method, and the pieces that several methods share."""

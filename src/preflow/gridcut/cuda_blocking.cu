@@ -6,28 +6,29 @@
 #include "stop.cuh"
 #include "worklist.cuh"
 
-// Blocks of threads over blocks of pixels, tiles, with the heights of a tile and around it in shared memory.
 
-// How a grid falls into tiles, which are flat: rows of one slice.
+// The tiles of a grid: flat blocks of pixels, rows of one slice.
 struct Tiling {
     u64 width, height, depth;
     u64 tile_width, tile_height;
-    u64 reach_x, reach_y, reach_z;  // how far neighbours are away
-    const u32* shift;               // modulo 2**32: leads to the height of a neighbour in shared memory
+    u64 reach_x, reach_y, reach_z;  // largest distance to a neighbour along each axis
+    const u32* shift;               // from a height in shared memory to that of a neighbour, modulo 2**32
 
     __device__ u32 tiles_x() const { return static_cast<u32>((width + tile_width - 1) / tile_width); }
     __device__ u32 tiles_y() const { return static_cast<u32>((height + tile_height - 1) / tile_height); }
 };
 
+// A block of threads goes over tiles, with the heights of a tile and of the pixels around it in shared memory.
 class Tiles {
     const Tiling& tiling;
     const u32* height;  // of all pixels
-    u32* wanted;        // whether a tile has work, of three tiles that follow each other
+    u32* wanted;        // whether a tile has work; three entries in turn, for consecutive tiles
     u32* around;        // heights in shared memory
     u32 turn = 0;
     u32 x = 0, y = 0, z = 0;  // where the tile begins
 
-    // Calls `what` with each of the tile's pixels that is this thread's, and where its height is in shared memory.
+    // Calls `what` with each pixel of the tile that belongs to this thread, and the place of its height in shared
+    // memory.
     template <class What>
     __device__ void for_pixels(What what) const {
         const u32 tile_width = static_cast<u32>(tiling.tile_width);
@@ -42,7 +43,7 @@ class Tiles {
         }
     }
 
-    // Brings heights to shared memory, UNREACHED where the grid ends.
+    // Copies heights to shared memory, UNREACHED outside of the grid.
     __device__ void load() const {
         const u32 row = static_cast<u32>(tiling.tile_width + 2 * tiling.reach_x);
         const u32 rows = static_cast<u32>(tiling.tile_height + 2 * tiling.reach_y);
@@ -64,9 +65,9 @@ public:
         __syncthreads();
     }
 
-    // Calls `has_work` with every pixel; then, in tiles where it said so of one, `work` with those of which it did, and
-    // where their heights are in shared memory, as they were when the block came to the tile. All threads of the block
-    // call it together; each pixel is one thread's.
+    // Calls `has_work` with every pixel. In tiles where it returned true, copies heights and calls `work` with each
+    // such pixel and the place of its height in shared memory. All threads of the block call this together; each pixel
+    // belongs to one thread.
     template <class HasWork, class Work>
     __device__ void visit(HasWork has_work, Work work) {
         const u32 tiles_x = tiling.tiles_x(), tiles_y = tiling.tiles_y();
@@ -90,14 +91,14 @@ public:
     }
 };
 
-// What the threads of a launch did; how many rounds there were, how many at the end in which nothing moved, and whether
-// nothing can any more.
+// Operations of a launch; then its number of rounds, the number of rounds without a push at its end, and whether a
+// round changed nothing at all, so that no later one can.
 enum Count : u32 { PUSHES, RELABELS, ARC_SCANS, SEARCHES, ROUNDS, QUIET_ROUNDS, IS_OVER, COUNTS };
 
-// What happened in a round, as bits.
+// Changes in a round, as bits.
 enum Change : u32 { PUSHED = 1, LIFTED = 2 };
 
-// The masks: a pixel that may push; one with excess that is to rise first; one without excess.
+// Masks: the pixel may push; it has excess but must rise first; it has no excess.
 enum Mask : u8 { ACTIVE = 1, PASSIVE = 0, INACTIVE = 2 };
 
 struct Arguments {
@@ -105,20 +106,20 @@ struct Arguments {
     Tiling tiling;
     u32* height;
     u8* mask;
-    CapacityWord* pushed;  // without atomic operations: what goes over each arc, on its way from push to pull
-    u32* counters;         // arrivals at the barrier, and what rotates; zero before the launch
+    CapacityWord* pushed;  // without atomic operations: amount pushed over each arc, until the pull phase
+    u32* counters;         // arrivals at the barrier, then rotating counters; zero before the launch
     u64* counts;           // zero before the launch
     u64 atomic;
     u64 lockstep;
-    u64 pushes;            // push phases of a round
+    u64 pushes;            // push phases per round
     u64 most_rounds;
     u64 most_levels;       // of lockstep searches, after which no round begins
     u64 patience;          // rounds without a push after which the launch ends
     const i64* stop;
 };
 
-// Pushes to all lower neighbours. No other thread pushes over the same arcs, either way: heights stay as they are.
-// So only what several neighbours may add to at once, excess, takes atomic operations.
+// Pushes to all lower neighbours. Heights do not change, so no other thread pushes over the same arcs or their
+// opposites. Only excess, which several neighbours may increase at once, needs atomic operations.
 __device__ void push(const Arguments& args, u32 p, const u32* height, u64 (&counts)[COUNTS]) {
     const Grid& grid = args.grid;
     const i64 excess = grid.terminal_at(p);
@@ -147,7 +148,7 @@ __device__ void push(const Arguments& args, u32 p, const u32* height, u64 (&coun
         relaxed_store(&grid.terminal[p], static_cast<TerminalWord>(left));
 }
 
-// Adds to the excess of each pixel what its neighbours have pushed.
+// The pull phase: adds the amounts that the neighbours of each pixel have pushed to its excess.
 __device__ void pull(const Arguments& args, const GridTeam& team) {
     const Grid& grid = args.grid;
     const u32 n = grid.size();
@@ -166,8 +167,8 @@ __device__ void pull(const Arguments& args, const GridTeam& team) {
     }
 }
 
-// Sets the mask of a pixel with excess, and lifts it to just above its lowest neighbour if it is passive. Neighbours in
-// other blocks may have risen already: labels stay valid, since they only rise.
+// Sets the mask of a pixel with excess; lifts it to just above its lowest neighbour if it is passive. Neighbours in
+// other blocks may have risen already; labels stay valid because they only rise.
 __device__ void relabel(const Arguments& args, u32 p, const u32* height, u64 (&counts)[COUNTS]) {
     u32 low = args.grid.size();
     for (u32 d = 0; d < DIRECTIONS; ++d)
@@ -180,9 +181,9 @@ __device__ void relabel(const Arguments& args, u32 p, const u32* height, u64 (&c
     ++counts[RELABELS];
 }
 
-// Makes all heights exact: level by level, every pixel that was not reached looks for a neighbour that was, all in
-// lockstep and without lists; or gives up where the solve is to stop. Returns the number of levels; `turn` counts them,
-// over all searches of a launch.
+// Makes all heights exact, in lockstep and without lists: at each level every pixel not reached yet looks for a
+// neighbour that was reached at the last one. Stops early if the solve is to stop. Returns the number of levels; `turn`
+// counts the levels of all searches of a launch.
 __device__ u32 search_in_lockstep(const Arguments& args, GridTeam& team, const RotatingSizes& found, u32& turn,
                                   u64& next_look) {
     const Grid& grid = args.grid;
@@ -219,14 +220,14 @@ __device__ u32 search_in_lockstep(const Arguments& args, GridTeam& team, const R
     return level;
 }
 
-// Notes what a phase of a round did: one thread of a warp for all of them, which call it together.
+// Notes that a phase changed something: one thread for its warp, whose threads call this together.
 __device__ void note(const RotatingSizes& changes, u32 round, Change change, bool happened) {
     const bool any = __any_sync(ALL_LANES, happened);
     if (any && lane_id() == 0) relaxed_fetch_or(changes.of(round), static_cast<u32>(change));
 }
 
-// Alternates relabels and pushes until nothing has moved for some rounds, or for as many rounds as there may be; or
-// until nothing has changed at all, which means that nothing ever will.
+// Alternates relabel and push phases until `patience` rounds in a row had no push, `most_rounds` rounds are over, or a
+// round changed nothing, so that no later one can.
 KERNEL(push_relabel_rounds, Arguments) {
     const Grid& grid = args.grid;
     GridTeam team(args.counters);
@@ -237,6 +238,7 @@ KERNEL(push_relabel_rounds, Arguments) {
     u64 next_look = 0;
     bool is_over = false, is_last = false;
     for (; !is_over && !is_last && round < args.most_rounds && quiet < args.patience && levels < args.most_levels; ++round) {
+        // The relabel phase.
         if (args.lockstep) {
             levels += search_in_lockstep(args, team, found, turn, next_look);
             if (team.is_last(turn)) break;
@@ -252,13 +254,14 @@ KERNEL(push_relabel_rounds, Arguments) {
                 [&](u32 p, const u32* height) { relabel(args, p, height, counts); });
             note(changes, round, LIFTED, counts[RELABELS] > before);
         }
-        const u64 listening = round * GridTeam::ROUNDS_A_LISTENING;  // all listen in every round
+        const u64 listening = round * GridTeam::ROUNDS_A_LISTENING;  // all blocks read the stop flag in every round
         if (team.is_first()) {
             changes.clear(round + 1);
             if (!args.lockstep) watch(team, args.stop, listening, next_look);
         }
         team.wait([] {});
         is_last = !args.lockstep && team.is_last(listening);
+        // The push phases, each with its pull phase.
         for (u64 k = 0; k < args.pushes; ++k) {
             const u64 before = counts[PUSHES];
             tiles.visit([&](u32 p) { return args.mask[p] == ACTIVE && grid.terminal_at(p) > 0; },

@@ -1,34 +1,63 @@
 """CudaCuts: push-relabel on a grid in phases, a barrier after each, with heights in shared memory.
 
 Vineet and Narayanan, "CUDA Cuts: fast graph cuts on the GPU" (2008), as Łupińska describes it in section 4.3.
-A round is a relabel phase and `pushes` push phases (m in print). A block of threads has a block of 32 x 8
-pixels, whose heights and those around it are brought to shared memory at the start of a phase. The relabel
-phase gives each pixel a mask: 1, active, where it has excess and a lower neighbour; 0, passive, where it has
-excess only, and it is lifted; 2, inactive, elsewhere. Pixels with mask 1 push to all lower neighbours.
-Heights do not change in a push phase, so that two opposite arcs are never used in one: only excess may come
-from several sides at once. The atomic version adds it by atomic operations; the non-atomic one leaves it on
-the arcs, and the receivers collect it in a pull phase.
+
+Definitions
+-----------
+- A *round* is a relabel phase and `pushes` push phases (m in print).
+- A block of threads works on a block of 32 x 8 pixels. At the start of a phase it copies the heights of these
+  pixels and of those around them to shared memory.
+- The relabel phase gives each pixel a *mask*: 1, active, if it has excess and a lower neighbour; 0, passive,
+  if it has excess and no lower neighbour; 2, inactive, if it has no excess.
+
+Invariants
+----------
+- Heights do not change in a push phase. So two opposite arcs are never used in one phase, and only excess is
+  changed by several threads.
+- Heights never fall outside of an exact search.
+
+Pseudo-code
+-----------
+::
+
+    while an exact search finds excess that can reach a deficit:
+        repeat:                                                                a round
+            for each pixel with excess: set its mask; lift it if it is passive      relabel phase
+            `pushes` times: for each active pixel: push to all lower neighbours     push phase
+                without `atomic`: each pixel adds up what its neighbours pushed     pull phase
+        until no push was made for `patience` rounds, or after `rounds` rounds
+    the pixels that the last search reached are the sink side
+
+The atomic version adds excess by atomic operations. The non-atomic version stores each amount on its arc, and
+the receivers collect the amounts in a pull phase.
 
 With ``relabel="lockstep"`` the relabel phase is a search, after the lockstep BFS of Hussein, Varshney and
-Davis ("On implementing graph cuts on CUDA", 2007): no lists, all pixels step from level to level together,
-and those that were not reached look for a neighbour that was. Then every pixel that was reached is active, so
-that excess goes on for `pushes` arcs before the next search.
+Davis ("On implementing graph cuts on CUDA", 2007): it has no lists; all pixels step from level to level
+together, and those not reached yet look for a neighbour that was. Then every reached pixel is active, so
+excess moves over `pushes` arcs before the next search.
 
-Where it ends. In print: "when all excesses stay the same after a few iterations". That proves nothing. Pixels
-that have excess beside each other rise together, one step a round, and nothing moves until the lowest of them
-is above a way out; and a passive pixel rises a round before it may push. ``stopping="published"`` stops
-there, after `patience` rounds; a search then says whether the flow is a maximum one, and the result is
-unfinished where it is not. The default is exact: an exact search decides after `patience` rounds in which
-nothing moved, and after `rounds` in any case. It is a global relabel as well, which the paper lacks; without,
-what cannot reach the sink takes up to n rounds to rise. So the published rule is wrong early where pixels
-wait for each other, and late elsewhere: on an image of a million pixels it had not stopped after 18,000
-rounds, where the exact one takes 160.
+Termination
+-----------
+The paper stops "when all excesses stay the same after a few iterations". That proves nothing. Neighbouring
+pixels with excess rise together, one level a round, and nothing moves until the lowest of them is above an
+arc that leads away; and a passive pixel rises a round before it may push. ``stopping="published"`` stops by
+this rule, after `patience` rounds. A search then tells whether the flow is maximum; the result is unfinished
+if it is not.
 
-Other departures: all phases are in one persistent kernel, where in print the CPU launches each; blocks of
-pixels without work are skipped; terminals are not pixels, and what a pixel can send to the sink is negative
-excess; masks are set anew in each relabel phase, though in print an inactive pixel "will never be active",
-which is wrong of one that flow is about to reach. In print there are 4 neighbours, 8 in volumes; here any
-whose heights fit shared memory. The mask is set from the heights before the relabel, as in print.
+The default is exact: a search decides after `patience` rounds without a push, and after `rounds` rounds in
+any case. The search is also the global relabel that the paper lacks. Without it, excess that cannot reach the
+sink takes up to n rounds to rise. So the published rule stops too early where pixels wait for each other, and
+too late elsewhere: on an image of a million pixels it had not stopped after 18,000 rounds, where the exact
+rule takes 160.
+
+Other departures
+----------------
+- One persistent kernel runs all phases; in print the CPU launches each.
+- Blocks of pixels without work are skipped.
+- Terminals are not pixels; capacity left to the sink is stored as negative excess.
+- Masks are set in every relabel phase. In print an inactive pixel "will never be active", which is wrong of a
+  pixel that flow is about to reach. As in print, the mask depends on the heights before the relabel.
+- In print there are 4 neighbours, 8 in volumes; here any whose heights fit shared memory.
 """
 
 from __future__ import annotations
@@ -53,15 +82,15 @@ from .solution import GridFlow, GridSolution
 SOURCE = Path(__file__).with_suffix(".cu")
 #: Positions in Arguments.counts, after pushes, relabels and arc scans.
 SEARCHES, ROUNDS, QUIET_ROUNDS, IS_OVER, COUNTS = 3, 4, 5, 6, 7
-#: Words of 32 bits that the kernel's counters take.
+#: Length of `Arguments.counters`, in words of 32 bits.
 COUNTER_WORDS = 7 * 32
-#: Threads of a block, and blocks of a multiprocessor: KERNEL_BOUNDS in the ``.cu`` file.
-BLOCK_THREADS, BLOCKS_A_MULTIPROCESSOR = 256, 4
-#: Levels of lockstep searches after which a launch comes back to the host: about 0.1 s.
-LEVELS_A_LAUNCH = 10_000
-#: More rounds than any grid needs.
+#: Threads per block, and blocks per multiprocessor: KERNEL_BOUNDS in the ``.cu`` file.
+BLOCK_THREADS, BLOCKS_PER_MULTIPROCESSOR = 256, 4
+#: Levels of lockstep searches after which a launch returns to the host: about 0.1 s.
+LEVELS_PER_LAUNCH = 10_000
+#: More rounds than any grid needs; reaching it is an error.
 MOST_ROUNDS = 2**40
-#: Axes of a grid that blocks of pixels are cut from.
+#: Most axes of a grid.
 MOST_AXES = 3
 
 
@@ -72,20 +101,20 @@ class BlockingOptions:
     Attributes
     ----------
     atomic : bool
-        Whether neighbours' excess is added to by atomic operations, or in a pull phase.
+        Add to the excess of neighbours by atomic operations, rather than in a pull phase.
     pushes : int
-        Push phases of a round: m in the paper.
+        Push phases per round: m in the paper.
     relabel : {"local", "lockstep"}
-        Whether pixels rise to just above their lowest neighbour, or all heights are made exact.
+        Lift pixels to just above their lowest neighbour, or make all heights exact.
     stopping : {"exact", "published"}
-        Whether an exact search says when to stop, or so many rounds without a push do.
+        Stop when an exact search finds no active excess, or after `patience` rounds without a push.
     patience : int
-        Rounds without a push after which the published rule stops, and the exact one searches.
+        Rounds without a push after which the published rule stops and the exact one searches.
     rounds : int
-        Rounds after which the exact rule searches in any case. Searches are cheap beside rounds: of 16, 64,
-        256 and 1024, 16 took the least on images and volumes of 1 and 4 million pixels.
+        Rounds after which the exact rule searches in any case. A search is cheap compared with rounds: of 16,
+        64, 256 and 1024, 16 was fastest on images and volumes of 1 and 4 million pixels.
     block_width, block_height : int
-        Pixels that a block of threads works on at a time, 1024 at most.
+        Size of the block of pixels that a block of threads works on at a time, at most 1024 pixels.
     """
 
     atomic: bool = True
@@ -111,7 +140,7 @@ class BlockingOptions:
 
 
 class Tiling(NamedTuple):
-    """``Tiling`` in cuda_blocking_tiles.cuh."""
+    """``Tiling`` in the ``.cu`` file."""
 
     width: int
     height: int
@@ -144,13 +173,13 @@ class Arguments(NamedTuple):
 
 
 def make_tiling(device: Device, grid: IntegerGrid, options: BlockingOptions) -> tuple[Tiling, int]:
-    """Return how a grid falls into blocks of pixels, and the shared memory that a block of threads needs.
+    """Return the blocks of pixels of a grid, and the shared memory of a block of threads in bytes.
 
     Raises
     ------
     InvalidInputError
-        The grid has more than three axes, or neighbours so far away that the heights around a block do not
-        fit shared memory.
+        The grid has more than three axes, or the heights around a block do not fit shared memory because
+        neighbours are too far apart.
     """
     missing = MOST_AXES - len(grid.shape)
     if missing < 0:
@@ -187,9 +216,9 @@ def make_tiling(device: Device, grid: IntegerGrid, options: BlockingOptions) -> 
 def push_and_relabel(
     device: Device, arguments: Arguments, shared_bytes: int, control: Control
 ) -> NDArray[Any]:
-    """Run rounds, count what was done, and return the counts."""
+    """Run rounds; add up their operations, and return the counts of the launch."""
     threads = min(BLOCK_THREADS, device.block_threads)
-    blocks = min(BLOCKS_A_MULTIPROCESSOR * device.num_multiprocessors, device.most_threads // threads)
+    blocks = min(BLOCKS_PER_MULTIPROCESSOR * device.num_multiprocessors, device.most_threads // threads)
     arguments.counters[:] = 0
     arguments.counts[:] = 0
     device.launch(
@@ -215,14 +244,14 @@ def solve(
     Raises
     ------
     InvalidInputError
-        The grid has more than three axes, or neighbours too far away.
+        The grid has more than three axes, or neighbours too far apart.
     SolverError
         More rounds, or global relabels, than any grid needs.
 
     Notes
     -----
-    O(n^2) rounds; on the device 13 bytes a pixel and 4 an arc, 17 and 8 where capacities need 64 bits;
-    without atomic operations twice as much for arcs.
+    O(n^2) rounds. Memory on the device: 13 bytes per pixel and 4 per arc, or 17 and 8 where capacities need
+    64 bits; without atomic operations twice as much for arcs.
     """
     device = runtime.find_device()
     tiling, shared_bytes = make_tiling(device, grid, options)
@@ -242,7 +271,7 @@ def solve(
         options.relabel == "lockstep",
         options.pushes,
         options.rounds,
-        LEVELS_A_LAUNCH,
+        LEVELS_PER_LAUNCH,
         options.patience,
         device.stop_word(control),
     )
@@ -260,9 +289,9 @@ def solve(
 
 
 def push_until_quiet(device: Device, arguments: Arguments, shared_bytes: int, control: Control) -> int:
-    """Push and relabel, from heights of 1, until nothing has moved for some rounds; return how many.
+    """Run rounds from heights of 1 until `patience` rounds in a row had no push; return the number of rounds.
 
-    Rounds without a push that a launch ends with count on in the next.
+    Rounds without a push at the end of a launch count in the next launch, too.
     """
     arguments.height[:] = 1
     rounds = quiet = 0

@@ -1,24 +1,27 @@
-// The kernel of cuda_lockfree.py: pushes and relabels without locks, one thread a pixel.
+// The kernel of cuda_lockfree.py: pushes and relabels without locks, one thread per pixel.
 #include "direction_major.cuh"
 #include "lanes.cuh"
 #include "stop.cuh"
 
-// What the threads of a launch did.
+// Operations of a launch.
 enum Count : u32 { PUSHES, RELABELS, ARC_SCANS, COUNTS };
 
 struct StepArguments {
     Grid grid;
     u32* height;
     u64* counts;
-    u64 cycles;  // steps of each pixel
+    u64 cycles;  // pushes or relabels of each pixel
     const i64* stop;
     CycleWatch* watch;
 };
 
-// Pushes once, to the lowest neighbour, or relabels, if `p` is active. Its excess is read before its arcs, and a
-// receiver gets the way back before the excess: so who reads the excess knows all arcs that it may take, also those
-// that a push opened after he was lifted; the first look, which is most pixels' last, needs no order. The receiver is credited before the sender is debited: excess is never out
-// of sight.
+// Pushes once, to the lowest neighbour, or relabels, if `p` is active.
+//
+// Memory order. A sender adds to the residual capacity of the arc back before it adds to the receiver's excess, and a
+// thread reads excess (acquire) before residual capacities. So a thread that sees the excess sees every arc that the
+// excess may take, including one that a push opened after the receiver was lifted. The first test of the excess is the
+// last one for most pixels and needs no order. The receiver's excess is increased before the sender's is decreased, so
+// the sum of all excess is never too small.
 __device__ void step(const StepArguments& args, u32 p, u64 (&counts)[COUNTS]) {
     const Grid& grid = args.grid;
     const u32 n = grid.size();

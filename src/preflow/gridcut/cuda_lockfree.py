@@ -1,28 +1,46 @@
-"""Lock-free push-relabel on a grid, one GPU thread a pixel: Łupińska's system, without stored arcs.
+"""Lock-free push-relabel on a grid, one GPU thread per pixel: Łupińska's system, without stored arcs.
 
-The kernel is Hong's (Łupińska, sections 4.4 to 4.6, Algorithm 4.8): in each of `cycles` cycles, CYCLE in
-print, a pixel with excess pushes once, to its lowest residual neighbour, or rises to just above it. A global
-relabel follows, with gap relabel: what cannot reach the sink goes to height n + 1 and takes no part any more.
+Hong's algorithm as in Łupińska, sections 4.4 to 4.6, Algorithm 4.8. In each of `cycles` cycles (CYCLE in
+print) a thread with excess at its pixel pushes once, to the lowest residual neighbour, or lifts the pixel to
+just above that. A global relabel with gap relabeling follows: a pixel that cannot reach the sink gets height
+n + 1 and takes no part any more.
 
-Departures:
+Definitions
+-----------
+- A pixel is *active* if it has excess and its height is at most n.
+- A pixel with a deficit has capacity left to the sink; its height is 1.
 
-- Arcs. In print a pixel has a list of arcs, which point to their opposites; here directions and their
-  opposites are numbers, and where an arc leads is one addition.
-- Terminals are not pixels. What a pixel can send to the sink is negative excess, so that what comes in goes
-  there at once: no push, no arc to look at. Heights are distances, so that pixels with a deficit have height
-  1.
-- The global relabel is on the GPU, in one cooperative kernel, where in print all arrays go to the CPU and
-  heights come back: ``cuda-hybrid`` of max_flow is the system as printed. So it is cheap, and the default of
-  `cycles` far below the paper's 7000, which takes 14 to 33 times as long on images and volumes of 1 and 4
-  million pixels; 16 to 128 are much the same. It is a search while nothing moves, which makes the paper's
-  cancelling of steep arcs needless.
-- The end. ``e(t) = ExcessTotal`` with the stranded excess taken off ExcessTotal is here: no pixel with excess
-  can reach a deficit. The last search is the proof, and its labels are the cut.
-- The paper's ``while e(x) > 0`` (Algorithm 4.5), which lets an idle thread leave for ever, is the `cycles`
-  cycles, as in its Algorithm 4.8; the lowest neighbour starts from height n, which is not printed.
+Invariant: a residual arc descends by at most one level, except while a push to a pixel that was lifted
+meanwhile is under way. The ``.cu`` file explains the memory order that lets that pixel see the steep arc.
 
-Memory order is explained in the ``.cu`` file: a receiver that was lifted after the push was prepared has an
-arc that is too steep, and is sure to see it.
+Pseudo-code
+-----------
+::
+
+    while search_at_rest finds excess that can reach a deficit:       exact heights, global and gap relabel
+        each thread, for `cycles` cycles, for each of its pixels:     take_steps
+            if the pixel is active:
+                find the lowest neighbour over residual arcs
+                if it is lower: push as much as the arc takes
+                else: lift the pixel to just above it
+    the pixels that the last search reached are the sink side
+
+Departures
+----------
+- Arcs. In print a pixel has a list of arcs, each with a pointer to its opposite. Here directions and their
+  opposites are numbers, and the head of an arc is one addition.
+- Terminals are not pixels. Capacity left to the sink is stored as negative excess, so incoming flow goes to
+  the sink at once, without a push or an arc to look at. So heights are distances to the sink.
+- The global relabel is a cooperative kernel on the GPU. In print all arrays go to the CPU, and heights come
+  back; ``cuda-hybrid`` of max_flow is the system as printed. Since it is cheap here, the default of `cycles`
+  is far below the paper's 7000, which takes 14 to 33 times as long on images and volumes of 1 and 4 million
+  pixels; 16 to 128 are much the same. No pushes are under way during the search, so the paper's cancelling of
+  steep arcs is not needed.
+- Termination. The paper tests ``e(t) = ExcessTotal``, with stranded excess subtracted from ExcessTotal. Here
+  the loop ends when no pixel with excess can reach a deficit. The last search is the proof, and its labels
+  are the cut.
+- The paper's ``while e(x) > 0`` (Algorithm 4.5) lets an idle thread leave for ever. Here a thread runs
+  `cycles` cycles, as in its Algorithm 4.8. The lowest neighbour starts from height n, which is not printed.
 """
 
 from __future__ import annotations
@@ -43,7 +61,7 @@ from .direction_major import DeviceGrid, make_search, make_state, note_total_exc
 from .solution import GridFlow, GridSolution
 
 SOURCE = Path(__file__).with_suffix(".cu")
-#: Numbers in StepArguments.counts.
+#: Length of `Steps.counts`: pushes, relabels, arc scans.
 COUNTS = 3
 
 
@@ -54,7 +72,7 @@ class CudaGridLockFreeOptions:
     Attributes
     ----------
     cycles : int
-        Steps of each pixel, a push or a relabel, between two global relabels: CYCLE, 7000 in the paper.
+        Pushes or relabels of each pixel between two global relabels: CYCLE, 7000 in the paper.
     """
 
     cycles: int = 64
@@ -75,7 +93,7 @@ class Steps(NamedTuple):
 
 
 def take_steps(device: Device, steps: Steps, control: Control) -> None:
-    """Let every pixel push and relabel, and count what was done."""
+    """Run `cycles` cycles on all pixels, and add up their pushes, relabels and arc scans."""
     blocks = min(-(-steps.grid.num_pixels // device.block_threads), device.num_multiprocessors)
     steps.counts[:] = 0
     steps.watch[:] = 0
@@ -95,7 +113,8 @@ def solve(
 
     Notes
     -----
-    O(n^2) pushes an arc; on the device 12 bytes a pixel and 4 an arc, 16 and 8 where capacities need 64 bits.
+    O(n^2) pushes per arc. Memory on the device: 12 bytes per pixel and 4 per arc, or 16 and 8 where
+    capacities need 64 bits.
     """
     device = runtime.find_device()
     state = make_state(device, grid, start)

@@ -1,4 +1,9 @@
 // The exact search of direction_major.py: backwards from all pixels with a deficit, level by level.
+//
+//   give pixels with a deficit height 1 and list them; all others are UNREACHED
+//   for each level: for each of its pixels p, for each residual arc from an UNREACHED pixel q to p:
+//       give q the next height and list it for the next level
+//   give pixels still UNREACHED height n + 1; add up the excess of all others
 #include "direction_major.cuh"
 #include "grid.cuh"
 #include "lanes.cuh"
@@ -9,18 +14,19 @@ struct SearchArguments {
     u32* height;
     u32* order;      // room for all pixels
     u32* counters;   // arrivals at the barrier, and the sizes of levels; zero before the launch
-    u64* active;     // the excess on pixels that can reach the sink; zero before the launch
+    u64* active;     // sum of the excess that can reach the sink; zero before the launch
 };
 
-// Threads that look at the neighbours of one pixel together.
+// Threads that share the neighbours of one pixel.
 constexpr u32 LANES = DIRECTIONS <= 2 ? 2 : DIRECTIONS <= 4 ? 4 : DIRECTIONS <= 8 ? 8 : DIRECTIONS <= 16 ? 16 : 32;
 
-// Gives every pixel the height that follows the level of the nearest pixel with a deficit, whose height is 1.
+// Gives every pixel its distance to the nearest pixel with a deficit, plus 1, as height.
 KERNEL(search_at_rest, SearchArguments) {
     const Grid& grid = args.grid;
     const u32 n = grid.size();
     GridTeam team(args.counters);
     const RotatingSizes sizes{args.counters + 32};
+    // The first level: pixels with a deficit.
     for (u32 base = team.thread() - lane_id(); base < n; base += team.num_threads()) {
         const u32 p = base + lane_id();
         const bool has_deficit = p < n && grid.terminal_at(p) < 0;
@@ -29,6 +35,7 @@ KERNEL(search_at_rest, SearchArguments) {
         if (has_deficit) relaxed_store(&args.order[place], p);
     }
     team.wait([] {});
+    // Level after level; LANES threads share the neighbours of a pixel.
     constexpr u32 PIXELS = WARP / LANES;
     const u32 lane = lane_id() % LANES;
     u32* level = args.order;
@@ -54,6 +61,7 @@ KERNEL(search_at_rest, SearchArguments) {
         level = next;
         size = sizes.read(next_height);
     }
+    // Unreached pixels cannot reach the sink; the excess of the others is active.
     u64 active = 0;
     for (u32 p = team.thread(); p < n; p += team.num_threads()) {
         if (relaxed_load(&args.height[p]) == UNREACHED)

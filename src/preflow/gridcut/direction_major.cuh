@@ -1,20 +1,20 @@
-// A grid on the GPU, direction after direction: what the published grid solvers work on, see direction_major.py.
+// The residual grid of the published GPU methods, direction after direction; see direction_major.py.
 //
-// No arc is stored. The arc of pixel p in direction d leads to p + step[d], and its residual capacity stands at
-// d * num_pixels + p; the opposite direction is d ^ 1. Arcs that leave the grid have residual capacity 0, also where
-// p + step[d] is the number of another pixel: the arc back from there leaves the grid as well. So nobody looks at
-// coordinates. What a pixel has in `terminal` is excess where it is positive; where it is negative, so much can still
-// go from there to the sink, and flow that comes in does so at once.
+// No arc is stored. The arc from pixel p in direction d leads to p + step[d], its residual capacity is
+// residual[d * num_pixels + p], and the opposite direction is d ^ 1. An arc that leaves the grid has residual capacity
+// 0, even where p + step[d] is the number of another pixel, and so has the arc back from there. So no kernel computes
+// coordinates. terminal[p] is the excess of p where positive; where negative, its absolute value is the capacity left
+// from p to the sink, and incoming flow goes there at once.
 #include "atomics.cuh"
 
-// What a launch takes depends on the neighbourhood and on the capacities.
+// The host defines these for the neighbourhood and the sizes of the capacities.
 #ifndef DIRECTIONS
 #define DIRECTIONS 4
 #define CAPACITY_BITS 32
 #define TERMINAL_BITS 64
 #endif
 
-// A number in memory as atomic operations take it: modulo 2**32 or 2**64.
+// Number and the unsigned word by which atomic operations change it, modulo 2**32 or 2**64.
 template <u32 BITS>
 struct Cell;
 template <>
@@ -36,7 +36,7 @@ __device__ __forceinline__ i64 terminal_of(TerminalWord word) { return static_ca
 struct Grid {
     CapacityWord* residual;
     TerminalWord* terminal;
-    const u32* step;  // modulo 2**32: what leads past either end of the grid is not below num_pixels
+    const u32* step;  // modulo 2**32: a head past either end of the grid is not below num_pixels
     u64 num_pixels;   // below 2**31
 
     __device__ u32 size() const { return static_cast<u32>(num_pixels); }
@@ -46,5 +46,5 @@ struct Grid {
     __device__ i64 terminal_at(u32 p) const { return terminal_of(relaxed_load(&terminal[p])); }
 };
 
-// The height of what a running search has not reached; what cannot reach the sink has num_pixels + 1 in the end.
+// Height of pixels that a running search has not reached. Those that it never reaches get num_pixels + 1 in the end.
 constexpr u32 UNREACHED = 0xffffffffu;

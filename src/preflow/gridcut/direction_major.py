@@ -1,9 +1,11 @@
-"""The state of the published grid solvers on a GPU, direction after direction, and its exact search.
+"""The residual grid of the published GPU methods, direction after direction, and its exact search.
 
-No arc is stored: what there is are residual capacities, one array for each direction, and for every pixel its
-excess or, negative, what it can still send to the sink. Numbers have 32 bits where they fit, else 64: atomic
-operations of the GPU know no less. Global relabel and gap relabel are one search here, backwards from all
-pixels with a deficit: what it does not reach is dead.
+No arc is stored. The state has one array of residual capacities per direction, and for every pixel its
+excess, or as a negative number the capacity left to the sink (a deficit). Numbers have 32 bits where they
+fit, else 64, because atomic operations of the GPU take no fewer.
+
+One search serves as global relabel and as gap relabel: it goes backwards from all pixels with a deficit,
+level by level, and gives the pixels that it does not reach height n + 1.
 """
 
 from __future__ import annotations
@@ -22,11 +24,11 @@ from ..stats import GLOBAL_RELABELS, RELABEL_NANOSECONDS
 from .solution import GridFlow, GridSolution, initial_state
 
 SOURCE = Path(__file__).with_suffix(".cu")
-#: Pixels are numbered with 31 bits: so what leads past either end of the grid is seen to.
+#: Pixel numbers have 31 bits, so that the kernels recognise arcs past either end of the grid.
 MOST_PIXELS = 2**31 - 1
-#: Words of 64 bits that the counters of a search take.
+#: Length of `Search.counters`, in words of 64 bits.
 COUNTER_WORDS = 64
-#: More exact searches than any grid needs.
+#: More searches than any grid needs; reaching it is an error.
 MOST_SEARCHES = 10_000_000
 
 
@@ -40,7 +42,7 @@ class DeviceGrid(NamedTuple):
 
     @property
     def constants(self) -> tuple[tuple[str, int], ...]:
-        """What kernels on this grid are compiled with."""
+        """Macros that kernels on this grid are compiled with."""
         return (
             ("DIRECTIONS", len(self.residual)),
             ("CAPACITY_BITS", 8 * self.residual.dtype.itemsize),
@@ -76,7 +78,7 @@ def make_state(device: Device, grid: IntegerGrid, start: GridFlow | None) -> Dev
 
 
 def make_search(device: Device, grid: DeviceGrid) -> Search:
-    """Return the arguments of an exact search; the heights are yet to be set."""
+    """Return the arguments of an exact search; its heights are not set yet."""
     xp, n = device.xp, grid.num_pixels
     return Search(
         grid,
@@ -88,7 +90,7 @@ def make_search(device: Device, grid: DeviceGrid) -> Search:
 
 
 def search_at_rest(device: Device, search: Search, control: Control, method: str) -> int:
-    """Make the heights exact; return the excess on pixels from which a deficit can be reached.
+    """Make the heights exact; return the sum of the excess that can reach a deficit.
 
     Raises
     ------
@@ -117,12 +119,12 @@ def search_at_rest(device: Device, search: Search, control: Control, method: str
 
 
 def note_total_excess(grid: DeviceGrid, control: Control) -> None:
-    """Tell the progress report how much excess there is before the solve."""
+    """Set the excess at the start of the solve for the progress report."""
     control.excess[:] = float(grid.terminal.clip(0).sum(dtype=np.float64))
 
 
 def solution(shape: tuple[int, ...], search: Search, finished: bool) -> GridSolution:
-    """Return what a solve has come to, on the device, after a search at rest."""
+    """Return the solution on the device after a search."""
     grid = search.grid
     sink_side = (search.height <= grid.num_pixels).reshape(shape)
     residual = grid.residual.reshape(len(grid.residual), *shape)

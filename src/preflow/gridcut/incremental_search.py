@@ -1,30 +1,90 @@
-"""Two forests of short paths that grow towards each other: incremental breadth-first search.
+"""Incremental breadth-first search on a grid: the search that several methods share.
 
 Goldberg, Hed, Kaplan, Tarjan and Werneck, "Maximum Flows by Incremental Breadth-First Search", ESA 2011, and
-with Kohli, "Faster and More Dynamic Maximum Flow by Incremental Breadth-First Search", ESA 2015. The source's
-forest grows from all pixels with excess, over arcs with residual capacity, the sink's from all pixels with a
-deficit, against such arcs. Where they meet, flow is pushed along both paths. A pixel that loses its parent by
-that is an orphan and takes another one at the same distance, or moves away from its root until one is found,
-or leaves the forest. As in the second paper a root is a pixel with excess or with a deficit, whatever its
-capacities were: a flow to start from needs nothing else.
+with Kohli, "Faster and More Dynamic Maximum Flow by Incremental Breadth-First Search", ESA 2015.
 
-A forest is the source's or the sink's by an argument, not by a copy of the code: `sign` turns labels, and a
-residual capacity is looked up at the end where it is. A search allocates nothing and has no state beside its
-arguments, which forests.py describes.
+Two forests grow towards each other, level by level. Where they meet, flow is pushed along both paths. Pixels
+that lose their parent by a push are repaired at once, so that no forest is ever built a second time.
 
-Departures, measured in docs/notebook:
+Definitions
+-----------
+- The source's forest has its roots at the pixels with excess, the sink's forest at those with a deficit. As
+  in the second paper a root is any such pixel, whatever its capacities were, so a flow to start from needs no
+  special case.
+- The *label* of a pixel is its level: 1 for a root, larger than the parent's label otherwise. Labels are
+  negative in the sink's forest, and 0 for pixels in no forest.
+- A *tree arc* joins a pixel to its parent. Its residual capacity leads from parent to child in the source's
+  forest, from child to parent in the sink's.
+- An *orphan* is a pixel that has lost its parent: its tree arc was saturated, it was a root whose terminal is
+  used up, or its parent moved to another level or left the forest.
+- The *depth* of a forest is the largest label that its pixels may have now.
+- A pixel is *queued* if its forest may still grow from it.
 
-- The two forests grow by levels in turn, the shallower one first. By the smaller number of pixels to grow
-  from, as in the papers, one forest often never grows: twice the orphans.
-- There is no current arc: an orphan looks at its few neighbours once, for a parent at the old distance and
-  for the nearest one together.
-- An orphan moves away by one level or two, to a parent that is no child of it and no orphan, or leaves the
-  forest. In the papers it may take a child, and both then climb over each other: where only a few seeds have
-  excess or deficits, that makes two to four times the orphans.
-- When a pixel leaves its forest, that is grown from again wherever it could be reached from, as with Boykov
-  and Kolmogorov. So a label is at least the number of pixels on the path to the root, and mostly but not
-  always the least such number; nothing but speed depends on it. That is why forests may grow from some roots
-  first, and forests of parts of a grid may be put together.
+Invariants between two levels (tests call ``check_forests`` on them)
+--------------------------------------------------------------------
+- A pixel has a terminal amount if and only if it is a root of the forest of that sign.
+- Every other pixel of a forest has a parent in the same forest with a smaller label, and its tree arc has
+  residual capacity. There are no orphans.
+- A residual arc out of the source's forest starts at a queued pixel; one into the sink's forest ends at one.
+
+Pseudo-code
+-----------
+::
+
+    sweep: push excess to neighbours that have a deficit            (optional)
+    make a root of each pixel with excess or deficit; queue it
+    while the sink's queue is not empty:                            search
+        take the shallower forest whose queue is not empty; deepen it by a level
+        for each pixel v queued before that:                        grow
+            for each residual arc from v to a pixel q (reversed in the sink's forest):
+                if q is in no forest: q becomes a child of v; queue q
+                if q is in the other forest: push along root .. v, q .. root
+                    for each orphan, the smallest label first:      adopt
+                        choose a parent at the same distance, or at most two levels farther away
+                        if there is none: leave the forest; queue the neighbours that could reach it
+                        if its label changed: its children become orphans
+
+One copy of the code serves both forests: `sign` turns the labels of the sink's forest positive, and the
+residual capacity of a tree arc is read at the end that the forest needs. A search allocates nothing and keeps
+no state outside its arguments.
+
+When the sink's queue is empty, no residual arc enters the sink's forest, so the flow is maximum and that
+forest is the smallest sink side of a minimum cut.
+
+Departures from the papers, measured in docs/notebook
+------------------------------------------------------------
+- The shallower forest grows next. The papers grow the one with fewer queued pixels. With that rule one of the
+  two forests often never grows, which doubles the number of orphans.
+- There is no current arc. An orphan reads its few neighbours once, and looks for a parent at the old distance
+  and for the nearest parent in the same pass.
+- An orphan moves away by one or two levels, to a parent that is neither its child nor an orphan, or leaves
+  its forest. In the papers it may take a child as parent. Both then climb over each other: where few seeds
+  have excess or deficits, that takes two to four times as many orphans.
+- When a pixel leaves its forest, the neighbours that could reach it are queued, as Boykov and Kolmogorov do.
+  So a label is at least the number of pixels on the path to the root; it is usually, but not always, the
+  least such number. Only speed depends on it. Therefore forests may grow from some roots first, and the
+  forests of parts of a grid may be joined.
+
+Parts of a grid
+---------------
+Threads may search disjoint parts of a grid at the same time if no residual arc joins two parts. The arrays of
+pixels (`label`, `parent`, `queued`, `next_orphan`) are shared; the queues belong to the part. To separate
+parts, store the residual capacities of the arcs between them elsewhere and write 0 in their place, in both
+directions. A search reads neighbours in other parts, but draws no conclusion while the arc has no residual
+capacity.
+
+To join two parts: restore these capacities, make one :class:`Forests` for both with `forests_of_part`, append
+both queues with `append_queues`, queue the pixels at the border with `enqueue`, and search.
+
+The work limit
+--------------
+Searches for short paths are the fastest method on images, but no bound on their work is independent of the
+capacities: a long path that saturates one arc makes orphans of whole trees. Push-relabel has such a bound and
+is a few times slower on images. So a search counts its work, in orphans and pixels of augmenting paths. When
+the work reaches the limit, the search sets the stop flag to USE_PUSH_RELABEL, all threads of the solve
+return, and push-relabel continues from the pseudoflow that they leave. The search has then spent about as
+much time as push-relabel takes. Kernels poll the stop flag anyway, so the limit costs no further check. A
+stop by the user overrides it.
 """
 
 from __future__ import annotations
@@ -46,30 +106,34 @@ from .tree_paths import path_capacity, push_path
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
+
+#: Numbers of the two forests.
 SOURCE, SINK = 0, 1
-#: Places in `Forests.cursor`, of the source's forest and behind it of the sink's: where its queue starts, how
-#: long that is, and the largest label; then what the search may still do before it gives up (patience.py).
+#: Positions in `Forests.cursor`. The first three are those of the source's forest; the sink's follow by one:
+#: first entry of the queue, its length, the depth. The others are the work that the search may still do, in
+#: pixels of paths, and the orphans that it may still process.
 HEAD, LENGTH, DEPTH, WORK_LEFT, ORPHANS_LEFT = 0, 2, 4, 6, 7
 CURSORS = 8
-#: Levels there is room for at first.
+#: Initial length of `Forests.first_orphan`; it doubles when the forests become deeper.
 LEVELS = 1024
-#: The value of the stop flag by which a search asks the solve to go on with push-relabel.
-HAND_OVER = np.int64(2)
-#: Orphans for each arc of the grid that a search may take. Images and volumes with noise everywhere take 0.4
-#: to 1, with 26 neighbours 2.4; thin regions and seeds up to 16, which push-relabel does as fast; traps 80.
-ORPHANS_AN_ARC = 3.0
-#: With more neighbours than this the number grows in proportion. Noise with 26 neighbours took 2.1 orphans an
-#: arc, and up to 3 with paths counted: 60^3 took 2.8 CPU seconds, 4.3 where push-relabel took over at 3.
+
+#: The value of the stop flag by which a search asks the solve to continue with push-relabel.
+USE_PUSH_RELABEL = np.int64(2)
+#: Orphans per arc of the grid that a search may process. Images and volumes with noise everywhere take 0.4 to
+#: 1, with 26 neighbours 2.4; thin regions and seeds up to 16, which push-relabel does as fast; traps 80.
+ORPHANS_PER_ARC = 3.0
+#: With more neighbours than this the limit grows in proportion. Noise with 26 neighbours took 2.1 orphans per
+#: arc, and up to 3 with paths counted: 60^3 took 2.8 CPU seconds, 4.3 where push-relabel continued at 3.
 FEW_NEIGHBOURS = 8
-#: Each of several threads may take this share of it. One of two takes up to 1.2 orphans an arc on vessels,
-#: 0.3 on noise; one source in 2 x 60,000 pixels took 0.112 CPU seconds with all of it, 0.084 with half.
-SHARE_OF_A_THREAD = 0.5
-#: Pixels of paths that count as one orphan: that many take as long.
-PATH_PIXELS_AN_ORPHAN = np.uint64(4)
-#: Orphans that a search may take for each pixel of the grid, and for each pixel of a path. Where there are
-#: more, the trees that one path destroys are those that the last one made.
-#: Noise, spirals and vessels need less than 0.1 for each pixel of the grid.
-ORPHANS_A_PIXEL, ORPHANS_A_PATH_PIXEL = 1.0, np.uint64(10)
+#: Fraction of the limit that each of several threads gets. One of two takes up to 1.2 orphans per arc on
+#: vessels, 0.3 on noise; one source in 2 x 60,000 pixels took 0.112 CPU seconds with 1.0, 0.084 with 0.5.
+THREAD_FRACTION = 0.5
+#: Pixels of augmenting paths that count as one orphan, since they take as long.
+PATH_PIXELS_PER_ORPHAN = np.uint64(4)
+#: A search may process this many orphans per pixel of the grid, plus this many per pixel of an augmenting
+#: path. With more orphans than that, each path destroys the trees that the last one built. Noise, spirals and
+#: vessels need less than 0.1 per pixel of the grid.
+ORPHANS_PER_PIXEL, ORPHANS_PER_PATH_PIXEL = 1.0, np.uint64(10)
 
 
 class Forests(NamedTuple):
@@ -78,18 +142,19 @@ class Forests(NamedTuple):
     Attributes
     ----------
     label : ndarray of int32, shape (size,)
-        Level: larger than that of the parent, 1 of a root; negative in the sink's forest; 0 in none.
+        1 for a root, otherwise larger than the parent's; negative in the sink's forest; 0 in none.
     parent : ndarray of uint8 or uint16, shape (size,)
-        Direction of the parent; D of a root, D + 1 of an orphan.
+        Direction of the parent; D for a root, D + 1 for an orphan.
     queued : ndarray of uint8, shape (size,)
         Bit 0: on the queue of the source's forest; bit 1: on that of the sink's.
     next_orphan : ndarray of uint32 or uint64, shape (size,)
-        The orphan behind one on a list.
+        The orphan after this one on its list.
     queue : ndarray of uint32 or uint64, shape (2, pixels)
-        Of each forest the pixels to grow from; rings.
+        For each forest the pixels to grow from, as a ring.
     first_orphan : ndarray of uint32 or uint64, shape (levels,)
-        Of each level the first orphan; the number of all pixels where there is none.
+        First orphan of each level; `size` if there is none.
     cursor : ndarray of uint64, shape (CURSORS,)
+        See HEAD, LENGTH, DEPTH, WORK_LEFT and ORPHANS_LEFT.
     """
 
     label: NDArray[np.int32]
@@ -102,11 +167,11 @@ class Forests(NamedTuple):
 
 
 def make_forests(state: GridState, pixels: int) -> Forests:
-    """Allocate empty forests of all pixels of a state, with queues for so many of them."""
+    """Allocate empty forests for all pixels of a state, with queues of `pixels` entries."""
     size, degree = len(state.terminal), len(state.step)
     index = np.uint32 if size < 2**32 else np.uint64
     code = np.uint8 if degree + 1 < 2**8 else np.uint16
-    return share(
+    return forests_of_part(
         Forests(
             label=np.zeros(size, dtype=np.int32),
             parent=np.empty(size, dtype=code),
@@ -120,8 +185,8 @@ def make_forests(state: GridState, pixels: int) -> Forests:
     )
 
 
-def share(forests: Forests, pixels: int) -> Forests:
-    """Return empty forests for a part of the pixels; what is kept of pixels is in the same arrays."""
+def forests_of_part(forests: Forests, pixels: int) -> Forests:
+    """Return forests with empty queues for a part of the grid; they share the arrays of pixels."""
     size = len(forests.label)
     cursor = np.zeros(CURSORS, dtype=np.uint64)
     cursor[DEPTH : DEPTH + 2] = 1
@@ -133,16 +198,19 @@ def share(forests: Forests, pixels: int) -> Forests:
     )
 
 
-def with_levels(forests: Forests) -> Forests:
-    """Return the same forests with room for twice as many levels; no orphan waits."""
+def with_more_levels(forests: Forests) -> Forests:
+    """Return the same forests with room for twice as many levels; there must be no orphans."""
     levels = 2 * len(forests.first_orphan)
     none = len(forests.label)
     return forests._replace(first_orphan=np.full(levels, none, dtype=forests.first_orphan.dtype))
 
 
+# Queues
+
+
 @kernel
 def enqueue(forests: Forests, v: Any, forest: Any) -> None:
-    """Append a pixel to the queue of a forest unless it is there."""
+    """Append a pixel to the queue of a forest unless it is queued."""
     bit = np.uint8(1 << forest)
     if forests.queued[v] & bit == 0:
         forests.queued[v] |= bit
@@ -168,8 +236,8 @@ def dequeue(forests: Forests, forest: Any) -> Any:
 
 
 @kernel
-def take_over(forests: Forests, part: Forests) -> None:
-    """Append the queues of forests that share the arrays of pixels, and be at least as deep as they are."""
+def append_queues(forests: Forests, part: Forests) -> None:
+    """Move the queues of `part` to the end of those of `forests`; the depths become the larger of the two."""
     size = np.uint64(part.queue.shape[1])
     room = np.uint64(forests.queue.shape[1])
     for forest in range(2):
@@ -184,115 +252,93 @@ def take_over(forests: Forests, part: Forests) -> None:
         forests.cursor[DEPTH + forest] = max(forests.cursor[DEPTH + forest], part.cursor[DEPTH + forest])
 
 
-@kernel
-def make_roots(state: GridState, forests: Forests, first: Any, last: Any) -> None:
-    """Make the pixels of a run with excess roots of the source's forest, those with a deficit of the sink's.
-
-    They stand in no queue yet.
-    """
-    root = len(state.step)
-    p = first
-    while p < last:
-        amount = state.terminal[p]
-        if amount != 0:
-            forests.parent[p] = root
-            forests.label[p] = 1 if amount > 0 else -1
-        p += ONE
-
-
-@kernel
-def enqueue_run(forests: Forests, first: Any, last: Any) -> None:
-    """Put all pixels of a run that are in a forest into its queue."""
-    p = first
-    while p < last:
-        if forests.label[p] != 0:
-            enqueue(forests, p, SOURCE if forests.label[p] > 0 else SINK)
-        p += ONE
-
-
-@kernel
-def plant(state: GridState, forests: Forests, first: Any, last: Any) -> None:
-    """Make roots of a run of pixels, to grow from."""
-    make_roots(state, forests, first, last)
-    enqueue_run(forests, first, last)
-
-
-@kernel
-def orphans_left(forests: Forests) -> Any:
-    """Return how many orphans the search may still take."""
-    return min(forests.cursor[WORK_LEFT] // PATH_PIXELS_AN_ORPHAN, forests.cursor[ORPHANS_LEFT])
-
-
-@kernel
-def give_up(stop: Any) -> None:
-    """Ask the solve to go on with push-relabel, unless it is to stop."""
-    compare_exchange(stop, 0, 0, HAND_OVER)
-
-
-@kernel
-def spend(forests: Forests, place: Any, work: Any, stop: Any) -> None:
-    """Take work off what is left; where nothing is left, ask the solve to stop."""
-    left = forests.cursor[place]
-    forests.cursor[place] = left - min(work, left)
-    if work >= left:
-        give_up(stop)
-
-
-@kernel
-def spend_on_orphans(forests: Forests, orphans: Any, stop: Any) -> None:
-    """Account for orphans."""
-    spend(forests, WORK_LEFT, orphans * PATH_PIXELS_AN_ORPHAN, stop)
-    spend(forests, ORPHANS_LEFT, orphans, stop)
-
-
-@kernel
-def spend_on_path(forests: Forests, pixels: Any, stop: Any) -> None:
-    """Account for an augmenting path, which earns orphans."""
-    spend(forests, WORK_LEFT, pixels, stop)
-    forests.cursor[ORPHANS_LEFT] += pixels * ORPHANS_A_PATH_PIXEL
-
-
-@kernel
-def clear_request(stop: Any) -> bool:
-    """Clear the stop flag if a search has ended for lack of patience; return whether it had."""
-    return bool(compare_exchange(stop, 0, HAND_OVER, 0))
+# The work limit
 
 
 def check_patience(patience: object) -> None:
-    """Raise InvalidInputError unless `patience` is None or a positive number."""
+    """Raise InvalidInputError unless the option `patience` is None or a positive number."""
     if patience is not None:
         check_positive_number("patience", patience)
 
 
-def be_patient(forests: Forests, patience: float | None, pixels: int, degree: int, threads: int = 1) -> None:
-    """Set what a search, one of `threads`, may do in a grid of so many pixels, each with `degree` arcs."""
+def set_work_limit(
+    forests: Forests, patience: float | None, pixels: int, degree: int, threads: int = 1
+) -> None:
+    """Set the work limit of a search, one of `threads`, in a grid of `pixels` with `degree` arcs each.
+
+    `patience` is the number of orphans per arc; None sets no limit.
+    """
     if patience is not None:
-        patience *= max(1.0, degree / FEW_NEIGHBOURS) * (SHARE_OF_A_THREAD if threads > 1 else 1.0)
-        forests.cursor[WORK_LEFT] = limit(patience * degree * pixels * float(PATH_PIXELS_AN_ORPHAN))
-        forests.cursor[ORPHANS_LEFT] = limit(ORPHANS_A_PIXEL * pixels)
+        patience *= max(1.0, degree / FEW_NEIGHBOURS) * (THREAD_FRACTION if threads > 1 else 1.0)
+        forests.cursor[WORK_LEFT] = limit(patience * degree * pixels * float(PATH_PIXELS_PER_ORPHAN))
+        forests.cursor[ORPHANS_LEFT] = limit(ORPHANS_PER_PIXEL * pixels)
 
 
-def hands_over(control: Control) -> bool:
-    """Return whether a search of this solve has used up its patience, and say so in the statistics."""
+@kernel
+def orphans_left(forests: Forests) -> Any:
+    """Return how many orphans the search may still process."""
+    return min(forests.cursor[WORK_LEFT] // PATH_PIXELS_PER_ORPHAN, forests.cursor[ORPHANS_LEFT])
+
+
+@kernel
+def request_push_relabel(stop: Any) -> None:
+    """Ask the solve to continue with push-relabel, unless it was asked to stop."""
+    compare_exchange(stop, 0, 0, USE_PUSH_RELABEL)
+
+
+@kernel
+def charge(forests: Forests, place: Any, work: Any, stop: Any) -> None:
+    """Subtract work from the limit at `place`; at zero, ask for push-relabel."""
+    left = forests.cursor[place]
+    forests.cursor[place] = left - min(work, left)
+    if work >= left:
+        request_push_relabel(stop)
+
+
+@kernel
+def charge_orphans(forests: Forests, orphans: Any, stop: Any) -> None:
+    """Charge orphans to both limits."""
+    charge(forests, WORK_LEFT, orphans * PATH_PIXELS_PER_ORPHAN, stop)
+    charge(forests, ORPHANS_LEFT, orphans, stop)
+
+
+@kernel
+def charge_path(forests: Forests, pixels: Any, stop: Any) -> None:
+    """Charge an augmenting path to the work limit, and raise the limit of orphans for it."""
+    charge(forests, WORK_LEFT, pixels, stop)
+    forests.cursor[ORPHANS_LEFT] += pixels * ORPHANS_PER_PATH_PIXEL
+
+
+@kernel
+def clear_request(stop: Any) -> bool:
+    """Clear the stop flag if it asks for push-relabel; return whether it did."""
+    return bool(compare_exchange(stop, 0, USE_PUSH_RELABEL, 0))
+
+
+def reached_work_limit(control: Control) -> bool:
+    """Return whether a search of this solve has reached its work limit, and note it in the statistics."""
     if not clear_request(control.stop):
         return False
     pushes, orphans = control.thread_counts[:, [PUSHES, RELABELS]].sum(axis=0).tolist()
     control.remarks.append(
-        f"after {pushes:,} paths and {orphans:,} orphans push-relabel went on with the flow found so far"
+        f"after {pushes:,} paths and {orphans:,} orphans push-relabel continued with the flow found so far"
     )
     return True
 
 
-def push_on(grid: IntegerGrid, state: GridState, control: Control) -> GridSolution:
+def finish_by_push_relabel(grid: IntegerGrid, state: GridState, control: Control) -> GridSolution:
     """Solve a grid by push-relabel from the pseudoflow that a search left."""
     from .multicore_lockfree import GridLockFreeOptions, solve_from
 
     return solve_from(grid, state, GridLockFreeOptions(), control)
 
 
+# The search
+
+
 @kernel
 def sweep(state: GridState, first: Any, last: Any) -> Any:
-    """Push excess of a run of pixels to neighbours that have a deficit; return the pushes made."""
+    """Push excess of a run of pixels to neighbours that have a deficit; return the number of pushes."""
     residual, terminal, step = state.residual, state.terminal, state.step
     degree = np.uint64(len(state.step))
     pushes = ZERO
@@ -320,17 +366,48 @@ def sweep(state: GridState, first: Any, last: Any) -> Any:
 
 
 @kernel
-def adopt(state: GridState, forests: Forests, source: bool, deepest: Any, first: Any, stop: Any) -> Any:
-    """Find a parent for the orphans of a list, nearest to the roots first, or take them out; return how many.
+def make_roots(state: GridState, forests: Forests, first: Any, last: Any) -> None:
+    """Make roots of the pixels of a run with excess or a deficit, without queueing them."""
+    root = len(state.step)
+    p = first
+    while p < last:
+        amount = state.terminal[p]
+        if amount != 0:
+            forests.parent[p] = root
+            forests.label[p] = 1 if amount > 0 else -1
+        p += ONE
 
-    The children of one that moves away from its root become orphans, too. When the search is to stop, or has
-    no patience left, some orphans stay without a parent: the forests are of no further use.
+
+@kernel
+def enqueue_run(forests: Forests, first: Any, last: Any) -> None:
+    """Queue all pixels of a run that are in a forest."""
+    p = first
+    while p < last:
+        if forests.label[p] != 0:
+            enqueue(forests, p, SOURCE if forests.label[p] > 0 else SINK)
+        p += ONE
+
+
+@kernel
+def plant(state: GridState, forests: Forests, first: Any, last: Any) -> None:
+    """Make roots of the pixels of a run with excess or a deficit, and queue them."""
+    make_roots(state, forests, first, last)
+    enqueue_run(forests, first, last)
+
+
+@kernel
+def adopt(state: GridState, forests: Forests, source: bool, deepest: Any, first: Any, stop: Any) -> Any:
+    """Find a parent for each orphan of a list, the smallest label first, or remove it from its forest.
+
+    Return the number of orphans processed. If the search is to stop or its work limit is reached, some
+    orphans keep no parent, and the forests must not be used any more.
     """
     residual, step, parent, label = state.residual, state.step, forests.parent, forests.label
     degree = np.uint64(len(step))
     forest = SOURCE if source else SINK
     sign = np.int64(1) if source else np.int64(-1)
     none = np.uint64(len(label))
+    # Sort the list by labels: a list of orphans for each level.
     waiting = ZERO
     level = none
     v = first
@@ -352,6 +429,8 @@ def adopt(state: GridState, forests: Forests, source: bool, deepest: Any, first:
         forests.first_orphan[level] = forests.next_orphan[v]
         waiting -= ONE
         orphans += ONE
+        # Choose a parent: the first one that keeps the label, else the nearest that is at most two levels
+        # farther away and neither a child nor an orphan.
         least = np.int64(deepest)
         found = degree
         for direction in range(degree):
@@ -370,10 +449,12 @@ def adopt(state: GridState, forests: Forests, source: bool, deepest: Any, first:
         if found < degree:
             parent[v] = found
             if least < np.int64(level):
-                continue
+                continue  # the label is unchanged, so the children stay
             label[v] = sign * (least + 1)
         else:
             label[v] = 0
+        # The label has changed: children become orphans. If the pixel left the forest, neighbours that could
+        # reach it are queued.
         for direction in range(degree):
             d = np.uint64(direction)
             q = v + step[d]
@@ -387,15 +468,15 @@ def adopt(state: GridState, forests: Forests, source: bool, deepest: Any, first:
                 waiting += ONE
             if found == degree and residual[q * degree + (d ^ ONE) if source else v * degree + d] > 0:
                 enqueue(forests, q, forest)
-    spend_on_orphans(forests, orphans, stop)
+    charge_orphans(forests, orphans, stop)
     if waiting > ZERO:
-        give_up(stop)
+        request_push_relabel(stop)
     return orphans
 
 
 @kernel
 def grow(state: GridState, forests: Forests, source: bool, stop: Any, counts: Any) -> None:
-    """Grow a forest by one level, and push wherever it meets the other one."""
+    """Grow a forest by one level, and push flow wherever it meets the other one."""
     residual, step, parent, label = state.residual, state.step, forests.parent, forests.label
     degree = np.uint64(len(state.step))
     forest = SOURCE if source else SINK
@@ -413,9 +494,9 @@ def grow(state: GridState, forests: Forests, source: bool, stop: Any, counts: An
         v = dequeue(forests, forest)
         here = sign * np.int64(label[v])
         if here <= 0:
-            continue
+            continue  # it has left this forest
         if here >= deepest:
-            enqueue(forests, v, forest)
+            enqueue(forests, v, forest)  # its children belong to the next level
             continue
         scans += degree
         d = ZERO
@@ -433,18 +514,21 @@ def grow(state: GridState, forests: Forests, source: bool, stop: Any, counts: An
                 d += ONE
                 continue
             if there == 0:
+                # A pixel of no forest becomes a child.
                 label[q] = sign * (here + 1)
                 parent[q] = d ^ ONE
                 enqueue(forests, q, forest)
                 d += ONE
                 continue
+            # The forests meet: push along both paths, as much as they take.
             amount = path_capacity(state, parent, v, source, amount)
             amount = path_capacity(state, parent, q, not source, amount)
             residual[arc] -= amount
             residual[opposite] += amount
             pushes += ONE
             # Labels are at least the numbers of pixels on the paths to the roots.
-            spend_on_path(forests, np.uint64(here - there), stop)
+            charge_path(forests, np.uint64(here - there), stop)
+            # Repair the other forest, then this one.
             first = push_path(state, parent, forests.next_orphan, q, not source, amount)
             if first != none:
                 orphans += adopt(state, forests, not source, deepest_other, first, stop)
@@ -452,6 +536,7 @@ def grow(state: GridState, forests: Forests, source: bool, stop: Any, counts: An
             if first != none:
                 orphans += adopt(state, forests, source, deepest, first, stop)
                 if sign * np.int64(label[v]) != here:
+                    # The pixel has moved: it grows at its new level, if it is still in this forest.
                     if sign * np.int64(label[v]) > 0:
                         enqueue(forests, v, forest)
                     break
@@ -464,7 +549,7 @@ def grow(state: GridState, forests: Forests, source: bool, stop: Any, counts: An
 
 @kernel
 def search(state: GridState, forests: Forests, stop: Any, counts: Any) -> bool:
-    """Grow both forests until that of the sink cannot grow; return whether there was room for the levels."""
+    """Grow both forests until the sink's cannot grow; return False if there is no room for more levels."""
     cursor = forests.cursor
     room = np.uint64(len(forests.first_orphan))
     while cursor[LENGTH + SINK] > ZERO and relaxed_load(stop, 0) == 0:
@@ -476,7 +561,7 @@ def search(state: GridState, forests: Forests, stop: Any, counts: Any) -> bool:
 
 
 def search_all(state: GridState, forests: Forests, stop: Any, counts: Any) -> Forests:
-    """Search with as much room for levels as it takes; return the forests."""
+    """Search to the end, with more room for levels whenever it is needed; return the forests."""
     while not search(state, forests, stop, counts):
-        forests = with_levels(forests)
+        forests = with_more_levels(forests)
     return forests

@@ -1,9 +1,17 @@
 """Lock-free push-relabel on a grid: Hong's algorithm on many cores, with global relabels.
 
-Hong (IPDPS 2008), as in Łupińska, section 4.4: the lowest residual neighbour of an active pixel gets its
-excess if it is lower, else the pixel is lifted to just above it. The kernels are those for general networks
-(parallel/lockfree.py); here arcs are computed, not stored. For the record: on images searches for paths are
-several times as fast, see multicore_merging.py.
+Hong (IPDPS 2008), as in Łupińska, section 4.4. A thread that holds an active pixel finds its lowest residual
+neighbour. If that is lower than the pixel, the thread pushes the excess to it; otherwise it lifts the pixel
+to just above it. :mod:`preflow.parallel.lockfree` has the kernels, their invariants and their pseudo-code for
+general networks.
+
+A grid stores no arcs, so this file computes what those kernels read from memory: where the arcs of a vertex
+begin, the heads of arcs, and their opposites. Arc ``p * degree + d`` leads from pixel p in direction d; its
+residual capacity is ``residual[p * degree + d]`` of :mod:`.pixel_major`. The kernels index the classes below
+like arrays; ``multicore_lockfree_numba.py`` tells Numba how.
+
+On images the methods that search for paths are several times as fast, see :mod:`.multicore_merging`. They use
+this method when a search reaches its work limit.
 """
 
 from __future__ import annotations
@@ -34,7 +42,7 @@ class GridLockFreeOptions:
     Attributes
     ----------
     relabel_period : float or None
-        A global relabel is due after ``relabel_period * n`` relabels of all threads together; None: never.
+        A global relabel runs after every ``relabel_period * n`` relabels of all threads; None: never.
     """
 
     relabel_period: float | None = 1.0
@@ -46,28 +54,28 @@ class GridLockFreeOptions:
 
 @kernel
 def head_of(step: Any, degree: Any, arc: Any) -> Any:
-    """Return the pixel to which an arc leads."""
+    """Return the head of an arc."""
     pixel = np.uint64(arc) // degree
     return pixel + step[np.uint64(arc) - pixel * degree]
 
 
 @kernel
 def opposite(step: Any, degree: Any, arc: Any) -> Any:
-    """Return the arc back."""
+    """Return the opposite arc."""
     pixel = np.uint64(arc) // degree
     direction = np.uint64(arc) - pixel * degree
     return (pixel + step[direction]) * degree + (direction ^ ONE)
 
 
 class FirstOut(NamedTuple):
-    """Where the arcs of a pixel begin.
+    """The first arc of each pixel, computed.
 
     Attributes
     ----------
     step : ndarray of uint64, shape (degree,)
-        As in :class:`preflow.gridcut.state.GridState`.
+        As in :class:`preflow.gridcut.pixel_major.GridState`.
     degree : uint64
-        Number of directions; not a constant that the kernels are compiled for: they are many.
+        Number of directions. It is no compile-time constant, because many values occur.
     """
 
     step: NDArray[np.uint64]
@@ -75,21 +83,21 @@ class FirstOut(NamedTuple):
 
 
 class Heads(NamedTuple):
-    """The heads of arcs; attributes as in :class:`FirstOut`."""
+    """The head of each arc, computed; attributes as in :class:`FirstOut`."""
 
     step: NDArray[np.uint64]
     degree: Any
 
 
 class Reverses(NamedTuple):
-    """The opposites of arcs; attributes as in :class:`FirstOut`."""
+    """The opposite of each arc, computed; attributes as in :class:`FirstOut`."""
 
     step: NDArray[np.uint64]
     degree: Any
 
 
 class ImplicitNetwork(NamedTuple):
-    """A grid as a residual network: what kernels read from :class:`preflow.graph.residual.ResidualArrays`."""
+    """A grid with the attributes of :class:`preflow.graph.residual.ResidualArrays` that the kernels read."""
 
     first_out: FirstOut
     head: Heads
@@ -100,7 +108,7 @@ class ImplicitNetwork(NamedTuple):
 
 
 def implicit_network(state: GridState) -> ImplicitNetwork:
-    """Return the network of a grid's state; it shares the residual capacities."""
+    """Return a grid as a residual network that shares its residual capacities."""
     arcs = state.step, np.uint64(len(state.step))
     excess = state.terminal.astype(np.int64)
     sink_residual = np.maximum(-excess, 0)
@@ -117,7 +125,7 @@ def solve(
 
     Notes
     -----
-    O(n^2) pushes and relabels a pixel; memory of the state, three indices a pixel and 16 bytes of excess.
+    O(n^2) pushes and relabels per pixel. Memory: the state, three indices and 16 bytes of excess per pixel.
     """
     return solve_from(grid, grid_state(grid, start, control.threads), options, control)
 
@@ -125,7 +133,7 @@ def solve(
 def solve_from(
     grid: IntegerGrid, state: GridState, options: GridLockFreeOptions, control: Control
 ) -> GridSolution:
-    """Find a minimum cut of a grid from any pseudoflow; the state is changed in place."""
+    """Find a minimum cut of a grid from any pseudoflow; change the state in place."""
     net = implicit_network(state)
     index = np.uint32 if len(net.excess) + 1 < 2**32 else np.uint64
     height = push_relabel(net, index, options.relabel_period, False, control)

@@ -1,4 +1,4 @@
-"""Indexing of computed arcs for Numba."""
+"""Numba code for indexing the computed arcs of :mod:`.multicore_lockfree`."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""What solvers on the CPU keep of a grid: all residual capacities of a pixel side by side, arcs implied.
+"""The residual grid of the CPU methods: all residual capacities of a pixel side by side, arcs implied.
 
-Pixels have numbers in C order. In front of the first and behind the last one stand as many that do not
-exist as the longest step to a neighbour takes, so that ``p + step[d]`` always is a number of an array. An arc
-that leaves the grid has residual 0, and so has its opposite, also where the number of its head belongs to a
-pixel on the other side of the grid: no kernel asks where a pixel lies.
+Pixels are numbered in C order. As many unused numbers as the longest step to a neighbour takes come before
+the first pixel and after the last one, so ``p + step[d]`` is always a valid index. An arc that leaves the
+grid has residual capacity 0, and so has its opposite, even where ``p + step[d]`` is the number of a pixel on
+the other side of the grid. So no kernel computes coordinates.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from .solution import GridSolution
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
-#: Pixels whose capacities are converted at once: by one thread so few that they and what is made of them stay
-#: in a core's cache, by several so many that these seldom wait for Python's turn.
+#: Pixels whose capacities are converted at once. One thread takes few, so that input and output stay in a
+#: core's cache; several threads take more, so that they seldom wait for the interpreter lock.
 CHUNK_ALONE, CHUNK = 1 << 16, 1 << 18
 
 
@@ -35,9 +35,9 @@ class GridState(NamedTuple):
     residual : ndarray of int32 or int64, shape (size * D,)
         ``residual[p * D + d]`` is the residual capacity of the arc from p in direction d.
     terminal : ndarray of the same dtype, shape (size,)
-        Excess of a pixel where positive, what it can still send to the sink where negative.
+        Excess of a pixel where positive; minus the capacity left to the sink where negative (a deficit).
     step : ndarray of uint64, shape (D,)
-        By how much the number of the neighbour in a direction is larger, modulo 2**64.
+        Difference of the numbers of the neighbour in each direction and of the pixel, modulo 2**64.
     """
 
     residual: NDArray[Any]
@@ -46,9 +46,9 @@ class GridState(NamedTuple):
 
 
 def plan_chunks(shape: tuple[int, ...], pixels: int) -> tuple[int, int]:
-    """Return how to cut a grid into runs of whole rows, about so many pixels: along which axis, how far.
+    """Return how to divide a grid into runs of whole rows of about `pixels` pixels: an axis and a length.
 
-    A run has so many indices of that axis, one of each axis before, and all of each axis after.
+    A run has that many indices of the axis, one index of each axis before it, and all of each axis after it.
     """
     if len(shape) == 1:
         return 0, shape[0]
@@ -81,9 +81,10 @@ def add_capacities(
     count: Any,
     symmetric: bool,
 ) -> None:
-    """Write the capacities of the arcs from a run of whole rows, and with K of them those of their opposites.
+    """Write the capacities of the arcs from a run of whole rows, and if `symmetric` of their opposites.
 
-    `capacity` has a row for each direction, or for each two opposite ones; `first` is the first pixel.
+    `capacity` has a row for each direction, or if `symmetric` for each pair of opposite directions. The run
+    has `count` pixels from `first` on.
     """
     residual, step = state.residual, state.step
     degree = np.uint64(len(state.step))
@@ -127,9 +128,9 @@ def add_capacities(
 
 @kernel
 def add_flow(state: GridState, pad: Any, flow: Any, first: Any, count: Any, alone: bool) -> None:
-    """Send flows from a run of pixels, in every forward direction as much as the capacities take.
+    """Send flow from a run of pixels in every forward direction, cut off at the capacities.
 
-    Unless it is `alone`, other threads send from other pixels meanwhile.
+    Unless the thread is `alone`, other threads send flow from other pixels at the same time.
     """
     residual, terminal = state.residual, state.terminal
     degree = np.uint64(len(state.step))
@@ -153,10 +154,10 @@ def add_flow(state: GridState, pad: Any, flow: Any, first: Any, count: Any, alon
 
 
 def grid_state(grid: Any, start: Any | None = None, threads: int = 1) -> GridState:
-    """Return the state of a grid: no flow, or as much of the flow of an earlier solve as fits.
+    """Return the state of a grid with no flow, or with an earlier flow cut off at the capacities.
 
-    Capacities are converted run by run, so that arrays of any integers and strides, also of 0, are read once
-    and never copied as a whole.
+    Capacities are converted run by run. So arrays of any integer dtype and any strides, including 0, are read
+    once and never copied as a whole.
     """
     shape = tuple(grid.shape)
     offsets = np.ascontiguousarray(grid.offsets, dtype=np.int64)
@@ -213,15 +214,15 @@ def grid_state(grid: Any, start: Any | None = None, threads: int = 1) -> GridSta
 
 
 def state_dtype(grid: Any) -> Any:
-    """Return the one dtype of residual capacities and of excess.
+    """Return the dtype of both residual capacities and excess.
 
-    So kernels are compiled for int32 and int64, not for all pairs; int16 was measured to save no time.
+    With one dtype kernels are compiled for int32 and int64 only, not for all pairs. int16 saved no time.
     """
     return np.promote_types(np.promote_types(grid.residual_dtype, grid.excess_dtype), np.int32)
 
 
 def steps_within(grid: Any) -> NDArray[np.int64]:
-    """Return how far each direction leads in C order; 0 for one that leaves the grid from every pixel."""
+    """Return the step of each direction in C order; 0 if the direction leaves the grid from every pixel."""
     strides = np.array([math.prod(grid.shape[axis + 1 :]) for axis in range(len(grid.shape))], dtype=np.int64)
     offsets = np.asarray(grid.offsets, dtype=np.int64)
     within = (np.abs(offsets) < np.array(grid.shape)).all(axis=1, keepdims=True)
@@ -230,18 +231,18 @@ def steps_within(grid: Any) -> NDArray[np.int64]:
 
 
 def padding(grid: Any) -> int:
-    """Return how many pixels that do not exist are in front of the first one."""
+    """Return how many unused numbers come before the first pixel."""
     return int(np.abs(steps_within(grid)).max(initial=0))
 
 
 def interior(grid: Any) -> tuple[Any, Any]:
-    """Return the number of the first pixel, and one more than that of the last."""
+    """Return the number of the first pixel, and one past that of the last."""
     pad = padding(grid)
     return np.uint64(pad), np.uint64(pad + math.prod(grid.shape))
 
 
 def grid_solution(grid: Any, state: GridState, sink_side: NDArray[np.bool_], finished: bool) -> GridSolution:
-    """Return the solution that a state holds, without a copy of it."""
+    """Return the solution that a state holds, as views of it."""
     first, last = interior(grid)
     shape, degree = tuple(grid.shape), len(state.step)
     residual = state.residual.reshape(-1, degree)[first:last].reshape(*shape, degree)
@@ -254,7 +255,7 @@ def grid_solution(grid: Any, state: GridState, sink_side: NDArray[np.bool_], fin
 
 
 def deficits_reach(grid: Any, state: GridState) -> NDArray[np.bool_]:
-    """Return for every pixel whether one with a deficit can be reached from it."""
+    """Return for every pixel whether a pixel with a deficit can be reached from it."""
     first, last = interior(grid)
     reaches = np.zeros(len(state.terminal), dtype=np.uint8)
     search_from_deficits(state, first, last, reaches, np.empty(int(last - first), dtype=np.uint64))
@@ -263,9 +264,9 @@ def deficits_reach(grid: Any, state: GridState) -> NDArray[np.bool_]:
 
 @kernel
 def search_from_deficits(state: GridState, first: Any, last: Any, reaches: Any, found: Any) -> None:
-    """Mark the pixels from which one with a deficit can be reached; `found` is room for all of them.
+    """Mark the pixels from which a pixel with a deficit can be reached; `found` has room for all of them.
 
-    The pixel found last is looked at next: its neighbours are mostly in the cache.
+    The search takes the pixel found last, because the cache has most of its neighbours.
     """
     degree = np.uint64(len(state.step))
     p = first

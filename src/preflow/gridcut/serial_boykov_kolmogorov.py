@@ -1,18 +1,45 @@
-"""The search of Boykov and Kolmogorov on a grid.
+"""The augmenting-path method of Boykov and Kolmogorov on a grid, on one thread.
 
 Boykov and Kolmogorov, "An Experimental Comparison of Min-Cut/Max-Flow Algorithms for Energy Minimization in
-Vision", IEEE PAMI 26 (2004). A tree grows from the source and one from the sink, from any active pixel, first
-in first out; where they meet, flow is pushed along the path. A pixel that loses its parent by that takes any
-neighbour of its tree whose path leads to the root, the nearest if there are more, or leaves the tree. Paths
-are not the shortest: there is no bound on their number that does not depend on capacities.
+Vision", IEEE PAMI 26 (2004).
 
-How far a pixel is from its root is known from a distance with a time: it holds if the time, which counts
-augmentations, is now. What is learnt of a path while looking for its root is kept so (section 3.2 of the
-paper leaves it to implementations; this is their usual rule). When a pixel is grown from, a neighbour in the
-same tree that was known to be farther away than it becomes its child.
+One tree grows from the source and one from the sink; where they meet, flow is pushed along the path. Paths
+need not be shortest, so no bound on their number is independent of the capacities.
 
-Departures: as in growth.py a root is a pixel with excess or with a deficit, children are not
-listed, and the sign of the distance tells the tree.
+Definitions
+-----------
+- A *root* is a pixel with excess (source's tree) or with a deficit (sink's tree).
+- The *distance* of a pixel is the number of pixels on the path to its root as of its *time*; it is negative
+  in the sink's tree and 0 in neither. The time counts augmentations. A distance is exact if its time is now.
+- An *active* pixel is on the queue: its tree may still grow from it.
+- An *orphan* is a pixel that has lost its parent.
+
+Invariants before a pixel is taken from the queue
+-------------------------------------------------
+- There are no orphans. The tree arc between a pixel and its parent has residual capacity, from the parent in
+  the source's tree and to the parent in the sink's.
+- No ancestor of a pixel has an earlier time.
+- A residual arc out of the source's tree starts at an active pixel; one into the sink's tree ends at one.
+
+Pseudo-code::
+
+    make a root of each pixel with excess or a deficit; activate it
+    while there are active pixels: take the first one, v                        grow
+        for each residual arc from v to a pixel q (reversed in the sink's tree):
+            if q is in no tree: q becomes a child of v; activate q
+            if q is in v's tree, farther away than v, and not known later: q becomes a child of v
+            if q is in the other tree: push along root .. v, q .. root
+                for each orphan, first in, first out:                           adopt
+                    take the neighbour of its tree with the shortest path to a root as parent
+                    if there is none: leave the tree; activate the neighbours that could reach it;
+                        its children become orphans
+
+To find the path length of a neighbour, `distance_to_root` follows parents until it meets a pixel whose
+distance is exact, and stores what it learns on the way. Section 3.2 of the paper leaves this to
+implementations; this is their usual rule.
+
+Departures: roots are pixels with excess or with a deficit, whatever their capacities were; children are not
+listed, they are the neighbours whose parent the pixel is; the sign of the distance says which tree it is.
 """
 
 from __future__ import annotations
@@ -34,14 +61,14 @@ from .tree_paths import path_capacity, push_path
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
-#: Places in `Trees.cursor`: where the queue starts, how long it is, and the time.
+#: Positions in `Trees.cursor`: first entry of the queue, its length, and the time.
 HEAD, LENGTH, TIME = 0, 1, 2
 CURSORS = 3
 
 
 @dataclass(frozen=True)
 class BoykovKolmogorovOptions:
-    """Options of Boykov and Kolmogorov's search: none."""
+    """Options of the method of Boykov and Kolmogorov: none."""
 
 
 class Trees(NamedTuple):
@@ -50,18 +77,19 @@ class Trees(NamedTuple):
     Attributes
     ----------
     distance : ndarray of int32, shape (size,)
-        From the root as of `time`, that of a root being 1; negative in the sink's tree; 0 in none.
+        Number of pixels on the path to the root as of `time`; negative in the sink's tree; 0 in none.
     time : ndarray of uint32, shape (size,)
-        No ancestor has an earlier one.
+        Number of augmentations when the distance was computed.
     parent : ndarray of uint8 or uint16, shape (size,)
-        Direction of the parent; D of a root, D + 1 of an orphan.
+        Direction of the parent; D for a root, D + 1 for an orphan.
     active : ndarray of bool, shape (size,)
-        Whether on the queue.
+        Whether the pixel is on the queue.
     next_orphan : ndarray of uint32 or uint64, shape (size,)
-        The orphan behind one on a list.
+        The orphan after this one on its list.
     queue : ndarray of uint32 or uint64, shape (pixels,)
-        Pixels to grow from, a ring.
+        Pixels to grow from, as a ring.
     cursor : ndarray of uint64, shape (CURSORS,)
+        See HEAD, LENGTH and TIME.
     """
 
     distance: NDArray[np.int32]
@@ -90,7 +118,7 @@ def make_trees(state: GridState, pixels: int) -> Trees:
 
 @kernel
 def activate(trees: Trees, v: Any) -> None:
-    """Append a pixel to the queue unless it is there."""
+    """Append a pixel to the queue unless it is queued."""
     if not trees.active[v]:
         trees.active[v] = True
         size = np.uint64(len(trees.queue))
@@ -101,7 +129,7 @@ def activate(trees: Trees, v: Any) -> None:
 
 @kernel
 def plant(state: GridState, trees: Trees, first: Any, last: Any) -> None:
-    """Make the pixels with excess children of the source, those with a deficit of the sink."""
+    """Make roots of the pixels of a run with excess or a deficit, and activate them."""
     p = first
     while p < last:
         amount = state.terminal[p]
@@ -114,7 +142,7 @@ def plant(state: GridState, trees: Trees, first: Any, last: Any) -> None:
 
 @kernel
 def distance_to_root(state: GridState, trees: Trees, v: Any) -> Any:
-    """Return how far a pixel is from its root, 0 if its path ends in an orphan; keep what is learnt."""
+    """Return the distance of a pixel, made exact along its path; 0 if the path ends at an orphan."""
     distance, time, parent, step = trees.distance, trees.time, trees.parent, state.step
     degree = np.uint64(len(step))
     now = np.uint32(trees.cursor[TIME])
@@ -144,9 +172,10 @@ def distance_to_root(state: GridState, trees: Trees, v: Any) -> Any:
 
 @kernel
 def adopt(state: GridState, trees: Trees, source: bool, first: Any, stop: Any) -> Any:
-    """Find a parent for the orphans of a list and those that makes, or take them out; return how many.
+    """Find a parent for each orphan of a list, or remove it from its tree; children of such become orphans.
 
-    When the search is to stop, some orphans stay without a parent: the trees are of no further use.
+    Return the number of orphans processed. If the search is to stop, some orphans keep no parent, and the
+    trees must not be used any more.
     """
     residual, step, distance, parent = state.residual, state.step, trees.distance, trees.parent
     degree = np.uint64(len(step))
@@ -159,6 +188,7 @@ def adopt(state: GridState, trees: Trees, source: bool, first: Any, stop: Any) -
     v = first
     while v != none and relaxed_load(stop, 0) == 0:
         orphans += ONE
+        # Choose the parent with the shortest path to a root.
         nearest = np.int64(0)
         found = degree
         d = ZERO
@@ -178,6 +208,7 @@ def adopt(state: GridState, trees: Trees, source: bool, first: Any, stop: Any) -
             distance[v] = sign * (nearest + 1)
             trees.time[v] = trees.cursor[TIME]
         else:
+            # There is none: the pixel leaves its tree.
             d = ZERO
             while d < degree:
                 q = v + step[d]
@@ -197,7 +228,7 @@ def adopt(state: GridState, trees: Trees, source: bool, first: Any, stop: Any) -
 
 @kernel
 def grow(state: GridState, trees: Trees, stop: Any, counts: Any) -> None:
-    """Grow both trees until neither can, pushing wherever they meet."""
+    """Grow both trees until neither can grow, and push flow wherever they meet."""
     residual, step, distance, parent = state.residual, state.step, trees.distance, trees.parent
     degree = np.uint64(len(step))
     size = np.uint64(len(trees.queue))
@@ -227,6 +258,7 @@ def grow(state: GridState, trees: Trees, stop: Any, counts: Any) -> None:
             here = sign * np.int64(distance[v])
             there = sign * np.int64(distance[q])
             if there >= 0:
+                # A pixel of no tree becomes a child, and one of the same tree that was known farther away.
                 if there == 0 or (there > here and trees.time[q] <= trees.time[v]):
                     parent[q] = d ^ ONE
                     distance[q] = sign * (here + 1)
@@ -235,12 +267,14 @@ def grow(state: GridState, trees: Trees, stop: Any, counts: Any) -> None:
                         activate(trees, q)
                 d += ONE
                 continue
+            # The trees meet: push along both paths, as much as they carry.
             amount = path_capacity(state, parent, v, source, amount)
             amount = path_capacity(state, parent, q, not source, amount)
             residual[arc] -= amount
             residual[opposite] += amount
             pushes += ONE
             trees.cursor[TIME] += ONE
+            # Repair this tree, then the other one.
             first = push_path(state, parent, trees.next_orphan, v, source, amount)
             if first != none:
                 orphans += adopt(state, trees, source, first, stop)
@@ -255,18 +289,18 @@ def grow(state: GridState, trees: Trees, stop: Any, counts: Any) -> None:
 def solve(
     grid: IntegerGrid, start: GridFlow | None, options: BoykovKolmogorovOptions, control: Control
 ) -> GridSolution:
-    """Solve a grid on one thread.
+    """Find a minimum cut of a grid on one thread.
 
     Returns
     -------
     GridSolution
-        Of a solve that was stopped it has the pixels from which a deficit can be reached, too.
+        If the solve was stopped, its `sink_side` is the set of pixels from which a deficit can be reached,
+        too.
 
     Notes
     -----
-    O(pixels * arcs * value of the cut) time, without a way out of long searches: it is the method of the
-    paper. With D neighbours D residual capacities a pixel and about 22
-    bytes.
+    O(pixels * arcs * value of the cut) time. There is no work limit: this is the method of the paper. Memory:
+    for D neighbours D residual capacities and about 22 bytes per pixel.
     """
     state = grid_state(grid, start)
     first, last = interior(grid)

@@ -1,21 +1,37 @@
 """Incremental breadth-first search on a grid, on one thread.
 
-Goldberg, Hed, Kaplan, Tarjan and Werneck 2011, and with Kohli 2015: growth.py has the search, and says what
-it departs from; patience.py lets push-relabel go on where a search takes too long. Two steps come before the
-search, since on images most paths are short:
+Goldberg, Hed, Kaplan, Tarjan and Werneck 2011, and with Kohli 2015. :mod:`.incremental_search` has the
+search, its definitions, invariants, pseudo-code and departures from the papers.
 
-- In one sweep over memory excess goes to neighbours that have a deficit.
-- The forests grow by a few levels from the pixels of one small box after the other. What is read and written
-  for these stays in the cache, while one level of the whole grid does not: measured 1.4 to 1.8 times as fast
-  on noisy images and volumes, and nothing lost where only a few seeds have capacities from and to terminals.
+Two steps come before the search, because most paths on images are short:
+
+- A sweep over memory pushes excess to neighbours that have a deficit.
+- The forests grow by a few levels from the pixels of one small box after the other. The state that these
+  searches read and write stays in the cache; one level of the whole grid does not. Measured: 1.4 to 1.8 times
+  as fast on noisy images and volumes, and no slower where only a few seeds have terminal capacities.
+
+Pseudo-code::
+
+    sweep over all pixels
+    make a root of each pixel with excess or a deficit
+    for each box:
+        queue its pixels that are in a forest, in queues of the box
+        grow both forests by `box_levels` levels; keep the pixels that can grow further
+    search from these pixels until the sink's forest cannot grow
+    if the work limit was reached: continue by push-relabel
+    the sink's forest is the sink side of the cut
+
+The boxes keep the invariants of the search, except that labels are no longer the least possible: a label that
+a box gives is at least the number of pixels on the path to the root.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..graph.integer_grid import IntegerGrid
 from ..kernels.atomics import relaxed_load
@@ -26,31 +42,31 @@ from ..stats import PUSHES
 from .incremental_search import (
     DEPTH,
     HEAD,
-    ORPHANS_AN_ARC,
+    ORPHANS_PER_ARC,
     SINK,
     SOURCE,
     WORK_LEFT,
     Forests,
-    be_patient,
+    append_queues,
     check_patience,
     enqueue_run,
+    finish_by_push_relabel,
+    forests_of_part,
     grow,
-    hands_over,
     make_forests,
     make_roots,
-    push_on,
+    reached_work_limit,
     search_all,
-    share,
+    set_work_limit,
     sweep,
-    take_over,
-    with_levels,
+    with_more_levels,
 )
 from .pixel_major import GridState, deficits_reach, grid_solution, grid_state, interior
 from .solution import GridFlow, GridSolution
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
-#: Pixels of a box: with what forests reach around it, its state fits a core's cache.
+#: Pixels of a box. Its state, with that of the pixels around it that the forests reach, fits a core's cache.
 BOX = 1 << 12
 
 
@@ -63,17 +79,17 @@ class IncrementalBfsOptions:
     sweep : bool
         Push excess to neighbours with a deficit before the search.
     box_levels : int
-        By how many levels both forests grow from the roots in a box, box after box, before they grow
-        everywhere; 0 for no boxes.
+        Number of levels by which both forests grow from the roots of one box after the other, before they
+        grow everywhere; 0 for no boxes.
     patience : float or None
-        When the search has taken ``patience`` orphans for each arc, or orphans outnumber pixels of
-        augmenting paths by far, push-relabel goes on with the flow found so far; 4 pixels of paths count as
-        an orphan. With more than 8 neighbours the number grows in proportion. None: never.
+        Work limit, in orphans per arc; 4 pixels of augmenting paths count as an orphan. At the limit, or when
+        orphans outnumber the pixels of augmenting paths by far, push-relabel continues with the flow found so
+        far. With more than 8 neighbours the limit grows in proportion. None: no limit.
     """
 
     sweep: bool = True
     box_levels: int = 7
-    patience: float | None = ORPHANS_AN_ARC
+    patience: float | None = ORPHANS_PER_ARC
 
     def __post_init__(self) -> None:
         check_patience(self.patience)
@@ -81,9 +97,37 @@ class IncrementalBfsOptions:
         check_count("box_levels", self.box_levels)
 
 
+class Boxes(NamedTuple):
+    """The boxes of a grid.
+
+    Attributes
+    ----------
+    pad : uint64
+        Number of the grid's first pixel.
+    shape : ndarray of int64, shape (axes,)
+        Shape of the grid.
+    corners : ndarray of int64, shape (boxes, 2, axes)
+        Lowest index of each box along each axis, and one past the highest.
+    """
+
+    pad: Any
+    shape: NDArray[np.int64]
+    corners: NDArray[np.int64]
+
+
+def make_boxes(shape: tuple[int, ...], pad: Any) -> Boxes:
+    """Divide a grid into boxes of about BOX pixels."""
+    side = max(1, round(BOX ** (1 / len(shape))))
+    index = np.indices([-(-length // side) for length in shape], dtype=np.int64)
+    low = index.reshape(len(shape), -1).T * side
+    corners = np.ascontiguousarray(np.stack([low, np.minimum(low + side, shape)], axis=1))
+    return Boxes(pad, np.array(shape, dtype=np.int64), corners)
+
+
 @kernel
-def enqueue_box(forests: Forests, pad: Any, shape: Any, low: Any, high: Any) -> None:
-    """Put all pixels of a box that are in a forest into its queue."""
+def enqueue_box(forests: Forests, boxes: Boxes, box: Any) -> None:
+    """Queue all pixels of a box that are in a forest."""
+    shape, low, high = boxes.shape, boxes.corners[box, 0], boxes.corners[box, 1]
     axes = len(shape)
     rows = np.int64(1)
     for axis in range(axes - 1):
@@ -99,31 +143,23 @@ def enqueue_box(forests: Forests, pad: Any, shape: Any, low: Any, high: Any) -> 
             place += (low[axis] + left % length) * stride
             left //= length
             stride *= shape[axis]
-        first = pad + np.uint64(place)
+        first = boxes.pad + np.uint64(place)
         enqueue_run(forests, first, first + width)
 
 
 @kernel
 def grow_from_boxes(
-    state: GridState,
-    forests: Forests,
-    near: Forests,
-    pad: Any,
-    shape: Any,
-    boxes: Any,
-    levels: Any,
-    stop: Any,
-    counts: Any,
+    state: GridState, forests: Forests, near: Forests, boxes: Boxes, levels: Any, stop: Any, counts: Any
 ) -> None:
-    """Grow by some levels from the pixels of each box; what can grow on is put into the queues of `forests`.
+    """Grow both forests by `levels` levels from each box; queue the rest in `forests`.
 
-    `near` has the queues of a box. `boxes` are the low and high corners, shape (boxes, 2, axes).
+    `near` has the queues of one box at a time.
     """
-    for box in range(len(boxes)):
+    for box in range(len(boxes.corners)):
         if relaxed_load(stop, 0) != 0:
             return
-        enqueue_box(near, pad, shape, boxes[box, 0], boxes[box, 1])
-        # Trees from other boxes have such labels, too: an orphan among them may keep or raise its own.
+        enqueue_box(near, boxes, box)
+        # Trees of earlier boxes have labels up to `levels`: an orphan among them may keep or raise its own.
         near.cursor[DEPTH + SOURCE] = levels
         near.cursor[DEPTH + SINK] = levels
         level = ZERO
@@ -131,57 +167,48 @@ def grow_from_boxes(
             grow(state, near, True, stop, counts)
             grow(state, near, False, stop, counts)
             level += ONE
-        take_over(forests, near)
+        append_queues(forests, near)
         near.cursor[HEAD + SOURCE] = ZERO
         near.cursor[HEAD + SINK] = ZERO
-
-
-def corners(shape: tuple[int, ...]) -> Any:
-    """Return the low and high corners of boxes of about BOX pixels that make up a grid."""
-    side = max(1, round(BOX ** (1 / len(shape))))
-    index = np.indices([-(-length // side) for length in shape], dtype=np.int64)
-    low = index.reshape(len(shape), -1).T * side
-    return np.stack([low, np.minimum(low + side, shape)], axis=1)
 
 
 def solve(
     grid: IntegerGrid, start: GridFlow | None, options: IncrementalBfsOptions, control: Control
 ) -> GridSolution:
-    """Solve a grid on one thread.
+    """Find a minimum cut of a grid on one thread.
 
     Returns
     -------
     GridSolution
-        Of a solve that was stopped it has the pixels from which a deficit can be reached, too.
+        If the solve was stopped, its `sink_side` is the set of pixels from which a deficit can be reached,
+        too.
 
     Notes
     -----
-    O(pixels * arcs * value of the cut) time: the paper's O(pixels**2 * arcs) wants labels that are exact
-    distances, which boxes and orphans that move by two levels at most do not keep. With D neighbours D
-    residual capacities a pixel and about 23 bytes.
+    O(pixels * arcs * value of the cut) time. The paper's O(pixels**2 * arcs) needs labels that are exact
+    distances, which boxes and orphans that move by at most two levels do not keep. Memory: for D neighbours D
+    residual capacities and about 23 bytes per pixel.
     """
     state = grid_state(grid, start)
     first, last = interior(grid)
     if options.sweep:
         control.counts[PUSHES] += sweep(state, first, last)
     forests = make_forests(state, int(last - first))
-    be_patient(forests, options.patience, int(last - first), len(state.step))
+    set_work_limit(forests, options.patience, int(last - first), len(state.step))
     make_roots(state, forests, first, last)
     if options.box_levels:
         while len(forests.first_orphan) < 2 * (options.box_levels + 1):
-            forests = with_levels(forests)
-        own = share(forests, int(last - first))
-        near = own._replace(first_orphan=forests.first_orphan)
-        be_patient(near, options.patience, int(last - first), len(state.step))
-        shape, levels = np.array(grid.shape, dtype=np.int64), np.uint64(options.box_levels)
-        boxes = corners(tuple(grid.shape))
-        grow_from_boxes(state, forests, near, first, shape, boxes, levels, control.stop, control.counts)
+            forests = with_more_levels(forests)
+        near = forests_of_part(forests, int(last - first))._replace(first_orphan=forests.first_orphan)
+        set_work_limit(near, options.patience, int(last - first), len(state.step))
+        boxes, levels = make_boxes(tuple(grid.shape), first), np.uint64(options.box_levels)
+        grow_from_boxes(state, forests, near, boxes, levels, control.stop, control.counts)
         forests.cursor[WORK_LEFT:] = near.cursor[WORK_LEFT:]
     else:
         enqueue_run(forests, first, last)
     forests = search_all(state, forests, control.stop, control.counts)
-    if hands_over(control):
-        return push_on(grid, state, control)
+    if reached_work_limit(control):
+        return finish_by_push_relabel(grid, state, control)
     if control.stopped:
         control.check_wanted()
         return grid_solution(grid, state, deficits_reach(grid, state), False)

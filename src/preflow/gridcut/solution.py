@@ -1,4 +1,4 @@
-"""What a solver of grid cuts is given to start from, and what it returns."""
+"""Start and outcome of a grid-cut method: the flow to start from, and the solution that it returns."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ import numpy as np
 
 from ..graph.integer_grid import IntegerGrid
 
-#: Flow beyond this, which no capacity is, is cut off before it becomes an integer.
+#: Flow is cut off at this amount, which is above all capacities, before it is converted to integers.
 MOST_FLOW = 2.0**62
 
 
 class GridSolution(NamedTuple):
-    """A flow, as what it leaves, and the cut that it proves.
+    """A flow, stored as residual capacities, and the cut that it proves.
 
     Attributes
     ----------
     sink_side : array of bool, shape of the grid
-        The pixels from which one with a negative `terminal` can be reached over arcs with residual capacity.
+        The pixels from which a pixel with a deficit can be reached over arcs with residual capacity.
     finished : bool
-        Whether no pixel there has a positive `terminal`.
+        Whether no pixel of `sink_side` has excess: the flow is maximum.
     residual : array of integers, shape (2 K, *shape)
-        Residual capacity of the arc from each pixel in each direction, not negative; arcs that leave the grid
-        may have anything. It may be a view with any strides.
+        Residual capacity of the arc from each pixel in each direction, not negative; arbitrary for arcs that
+        leave the grid. It may be a view with any strides.
     terminal : array of integers, shape of the grid
-        ``source - sink`` less what flows out to neighbours: where positive excess, where negative what the
-        pixel can still send to the sink.
+        ``source - sink`` minus the net flow to neighbours: excess where positive, a deficit where negative,
+        which is the capacity left from the pixel to the sink.
     """
 
     sink_side: Any
@@ -44,13 +44,13 @@ class GridFlow:
     Attributes
     ----------
     grid : IntegerGrid
-        The earlier one.
+        The earlier grid.
     residual : array of integers, shape (2 K, *shape)
-        What that solve left.
+        The residual capacities that the earlier solve left.
     shift : int
-        The power of two that its units are to be multiplied by.
+        The flow is multiplied by ``2**shift`` to convert it to the units of the next solve.
     place : function
-        Brings an array to where the next solve has its arrays.
+        Copies an array to the device of the next solve.
     """
 
     grid: IntegerGrid
@@ -59,10 +59,11 @@ class GridFlow:
     place: Callable[[Any], Any] = lambda values: values
 
     def flow(self, pair: int, out: Any = None) -> Any:
-        """Return what flows from each pixel in direction ``2 * pair``, net; 0 where that leaves the grid.
+        """Return the net flow from each pixel in direction ``2 * pair``; 0 for arcs that leave the grid.
 
-        The flow in the opposite direction is its negative. It may exceed the capacities of another grid.
-        `out` may be an array of zeros where the flow is, for units that are the same.
+        The flow in the opposite direction is its negative. It may exceed the capacities of the next grid. The
+        flow is written to `out` if given: an array of zeros on the device of the flow. That needs ``shift ==
+        0``.
         """
         row = self.grid.neighbor[pair if self.grid.symmetric else 2 * pair]
         here, _ = self.grid.boxes(pair)
@@ -83,7 +84,7 @@ def initial_state(grid: IntegerGrid, start: GridFlow | None) -> tuple[Any, Any]:
     ----------
     grid : IntegerGrid
     start : GridFlow or None
-        A flow to start from, cut off at the capacities; None for none.
+        The flow to start from, cut off at the capacities; None for no flow.
 
     Returns
     -------

@@ -1,8 +1,8 @@
-"""Flow along the paths between the pixels of a tree and its root, for solvers that search from both sides.
+"""Flow along the path between a pixel and the root of its tree, for methods that search from both sides.
 
-A pixel has the direction of its parent: D says that it is a root, D + 1 that it is an orphan, whose parent is
-lost. Trees of the source are rooted at pixels with excess, and flow comes down from there; those of the sink
-at pixels with a deficit, and flow goes up.
+Trees of the source have their roots at pixels with excess, and flow runs from the root down. Trees of the
+sink have their roots at pixels with a deficit, and flow runs up to the root. A pixel stores the direction of
+its parent: D means that it is a root, D + 1 that it is an orphan, whose parent is lost.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ONE = np.uint64(1)
 
 @kernel
 def path_capacity(state: GridState, parent: Any, v: Any, source: bool, amount: Any) -> Any:
-    """Return how much of an amount the path between a pixel and its root takes."""
+    """Return the part of an amount that the path between a pixel and its root can carry."""
     residual, step = state.residual, state.step
     degree = np.uint64(len(step))
     p = v
@@ -36,11 +36,11 @@ def path_capacity(state: GridState, parent: Any, v: Any, source: bool, amount: A
 
 @kernel
 def push_path(state: GridState, parent: Any, next_orphan: Any, v: Any, source: bool, amount: Any) -> Any:
-    """Push along the path between a pixel and its root; pixels that lose their parent by that become orphans.
+    """Push along the path between a pixel and its root; pixels whose tree arc is saturated become orphans.
 
     Returns
     -------
-    The orphan nearest to the root, the first of a list by `next_orphan`; the number of all pixels ends it.
+    The orphan nearest to the root, first of a list linked by `next_orphan` that ends with ``len(parent)``.
     """
     residual, step, terminal = state.residual, state.step, state.terminal
     degree = np.uint64(len(step))

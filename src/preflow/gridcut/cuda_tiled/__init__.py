@@ -1,22 +1,62 @@
 """Push-relabel on a grid, tile after tile, in one persistent kernel on a GPU.
 
-preflow's own; what it takes from papers: regions are discharged in turn, each as far as it goes by itself,
-with exact distances inside given those around it (Delong and Boykov, "A Scalable Graph-Cut Algorithm for
-N-D Grids", CVPR 2008; Shekhovtsov and Hlavac, "A Distributed Mincut/Maxflow Algorithm Combining Path
-Augmentation and Push-Relabel", 2011), and global relabels that are exact (Cherkassky and Goldberg 1997).
+preflow's own method. From papers it takes two ideas: regions are discharged in turn, each as far as it goes
+on its own, with exact distances inside given the labels around it (Delong and Boykov, "A Scalable Graph-Cut
+Algorithm for N-D Grids", CVPR 2008; Shekhovtsov and Hlavac, "A Distributed Mincut/Maxflow Algorithm Combining
+Path Augmentation and Push-Relabel", 2011); and global relabels are exact (Cherkassky and Goldberg 1997).
 
-A warp works on a tile, and a row of 32 pixels is a word. Residual arcs of a tile are words as well, one a
-row and direction, so that a level of a breadth-first search over 1,024 pixels is a handful of instructions:
-a shuffle, a shift and a mask for each direction. Distances are therefore exact whenever excess moves, and a
-global relabel, which searches tiles until no label at a border changes, takes about as long as reading a
-bit for every arc. A discharge repeats: search, then move excess down in shared memory along the arcs that the
-search came by. Each lane pushes from the highest pixel of its rows, and tells the lanes whose rows get
-something: nothing is changed by two lanes, and all do the same instructions. What reaches the border crosses
-to the lowest neighbours there and is handed over at the end. Tiles of one color are discharged at the same
-time: none of their neighbours is, so that a tile needs no atomic operations on its own memory on the device.
-Tiles that have nothing to do are not looked at: those that have are listed, color by color; a few are left to
-one block, which waits for nobody else. The kernel ends with a global relabel that finds no excess that can
-reach the sink: its search is the one that proves the cut.
+Definitions
+-----------
+- A *tile* is 32 pixels wide and has 32 or 64 rows (:mod:`.tiling`). One warp works on a tile. A row is one
+  word: bit x of it is pixel x. For each row there are words for the residual arcs of each direction, and for
+  the pixels that have excess (ACTIVE), that have a deficit (ROOT), and that the last search reached
+  (REACHED).
+- The *label* of a pixel is its distance to the nearest pixel with a deficit, plus 1. Labels are stored for
+  the pixels at the faces of tiles only; a search of a tile reads those around it.
+- A *wave* is one search of a tile, then one pass over its levels from the highest to the lowest, in which
+  excess moves down along the arcs that the search used.
+- A *discharge* of a tile is up to `waves` waves in shared memory, then the hand-over of what crossed its
+  border.
+- Tiles of one *color* have no arcs between them. There are 2, 4 or 8 colors.
+- A *round* discharges the listed tiles of every color once.
+- A *global relabel* searches tiles until no label at a face changes; then all labels are exact.
+
+Invariants
+----------
+- While tiles of a color are discharged, no neighbour of such a tile is. So a warp needs no atomic operations
+  on the capacities and the excess of its own tile; only the words and excess of neighbours are changed
+  atomically.
+- Within a tile each lane changes its own rows only. A lane that pushes to the row of another lane sends it
+  the amount, and that lane adds it.
+- Labels at faces are never larger than the exact distances. After a global relabel they are equal.
+- A tile with excess that can reach the sink, as far as its last search tells, is on the list of its color.
+
+Pseudo-code
+-----------
+::
+
+    repeat:
+        search_all: label all tiles exactly                                    global relabel
+            search each tile alone, then each given the labels around it
+            while tiles are queued: search one; if labels at a face changed, queue the tiles next to them
+        list the tiles with excess that can reach the sink; stop if there are none
+        discharge_all: for some rounds, for each color, for each listed tile:
+            copy its capacities and excess to shared memory repeat up to `waves` times: search the tile; move
+            its excess down, from the highest level to the first write the words and the labels at the faces;
+            hand over what crossed the border list the tiles that received excess, and the tile itself if it
+            has excess left that can go on
+    the pixels that the last search reached are the sink side
+
+The last search finds no excess that can reach the sink, so it proves the cut.
+
+Why it is fast
+--------------
+- A level of a breadth-first search over 1,024 pixels takes a few instructions per direction: a shuffle, a
+  shift and a mask. So distances are exact whenever excess moves, and a global relabel takes about as long as
+  reading a bit per arc.
+- All lanes execute the same instructions: each pushes from the highest pixel of its rows.
+- Tiles without work are not visited. A list of few tiles is left to one block, which waits for no other
+  block.
 """
 
 from __future__ import annotations
@@ -36,7 +76,7 @@ from .launches import IS_DONE, Launcher, Turns, make_arrays
 from .slabs import solve_in_slabs
 from .tiling import Tiling, fill_tiles, tiling_of, write_sides
 
-#: Waves, and rounds, unless they are given.
+#: Defaults of the options `waves` and `rounds`.
 TURNS_OF_IMAGE, TURNS_OF_VOLUME = (3, 2), (2, 4)
 
 
@@ -47,17 +87,17 @@ class TiledOptions:
     Attributes
     ----------
     waves : int or None
-        How often the excess of a tile is moved down before the tiles around it get their turn; None is 3 in
+        Most waves per discharge: a wave searches a tile and moves its excess down once. None means 3 in
         images and 2 in volumes.
     rounds : int or None
-        Turns of every color between two global relabels; None is 2 in images and 4 in volumes. Many are for
-        nothing where excess is cut off from the sink: it goes to and fro between tiles until a relabel finds
-        out.
+        Rounds between two global relabels; None means 2 in images and 4 in volumes. Rounds are wasted while
+        excess that cannot reach the sink moves back and forth between tiles, until a relabel finds that out.
     rounds_percent : int
-        So many turns for each hundred tiles that labels went over in the last relabel, if that is more.
+        Least number of rounds after a relabel, as a percentage of the largest number of tiles that a change
+        of labels crossed in it. The larger of this and `rounds` is used.
     slab_bytes : int
-        Memory of the GPU for capacities and excess: of a grid that needs more the host keeps them, and slabs
-        of planes, or of rows of an image, come to the GPU one at a time. 0 is as much as is free.
+        GPU memory for capacities and excess. If a grid needs more, they stay on the host, and slabs of
+        planes, or of rows of an image, are copied to the GPU one at a time. 0 uses all free memory.
     """
 
     waves: int | None = None
@@ -74,7 +114,7 @@ class TiledOptions:
         check_count("slab_bytes", self.slab_bytes)
 
     def turns(self, tiling: Tiling) -> Turns:
-        """Return what the kernel is told for a grid."""
+        """Return the number of waves and rounds for a grid."""
         waves, rounds = TURNS_OF_IMAGE if len(tiling.grid_shape) < 3 else TURNS_OF_VOLUME
         return Turns(self.waves or waves, self.rounds or rounds, self.rounds_percent)
 
@@ -85,14 +125,14 @@ def solve(grid: IntegerGrid, start: GridFlow | None, options: TiledOptions, cont
     Raises
     ------
     UnsuitableMethodError
-        Arcs lead too far for tiles, or in too many directions.
+        Neighbours are too far apart for tiles, or there are too many directions.
     DeviceMemoryError
         Capacities and excess do not fit.
 
     Notes
     -----
-    Memory on the device, beside the input: for each pixel 2, 4 or 8 bytes a direction, 4 or 8 of excess,
-    (directions + 3) / 8 of bits, and 4 for each label at a face of a tile: 0.5 with 4 neighbours, 2.3 with 6;
+    Memory on the device beside the input, in bytes per pixel: 2, 4 or 8 per direction, 4 or 8 for excess,
+    (directions + 3) / 8 for bits, and for labels at faces 0.5 with 4 neighbours and 2.3 with 6. The grid is
     rounded up to whole tiles.
     """
     device = runtime.find_device()
@@ -123,7 +163,7 @@ def solve(grid: IntegerGrid, start: GridFlow | None, options: TiledOptions, cont
 
 
 def _mapped(place: Any, solution: GridSolution) -> GridSolution:
-    """Return a solution with its arrays brought elsewhere."""
+    """Return a solution with its arrays copied by `place`."""
     return GridSolution(
         place(solution.sink_side), solution.finished, place(solution.residual), place(solution.terminal)
     )
@@ -132,7 +172,7 @@ def _mapped(place: Any, solution: GridSolution) -> GridSolution:
 def solve_streamed(
     grid: IntegerGrid, start: GridFlow | None, options: TiledOptions, control: Control
 ) -> GridSolution:
-    """Solve a grid that is on the host, and bring the outcome back; slab by slab where it does not fit.
+    """Solve a grid that is on the host, slab by slab if it does not fit; return the solution on the host.
 
     Raises
     ------

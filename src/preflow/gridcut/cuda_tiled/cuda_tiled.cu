@@ -1,4 +1,5 @@
-// The persistent kernel of cuda_tiled.py: searches and discharges of tiles alternate until no excess can reach the sink.
+// The persistent kernel of cuda_tiled: global relabels and rounds of discharges alternate until no excess can reach the
+// sink. __init__.py has the definitions and the pseudo-code.
 #ifndef MOST_WARPS
 #define MOST_WARPS 16  // of a block
 #endif
@@ -6,29 +7,31 @@
 
 #include "tile_push.cuh"
 
-// Words of the state.
+// Words of the state, which launches.py reads.
 constexpr u32 IS_DONE = 0, ACTIVE_TILES = 1, RELABELS = 2, SEARCH_ROUNDS = 3, PHASES = 4, NANOSECONDS = 5,
-              IS_SEARCHING = 6, ROUND = 7, FAILED = 8, TOLD = 9, LAST_SEARCH = 10, ACTIVE_HERE = 11, STATE_WORDS = 12;
+              IS_SEARCHING = 6, ROUND = 7, FAILED = 8, BROADCAST = 9, LAST_SEARCH = 10, ACTIVE_HERE = 11,
+              STATE_WORDS = 12;
 
 struct Counted {
     u64 pushes = 0, searches = 0, visits = 0, waves = 0;
 };
 
-// Turns after which a block that works alone meets the others, so that all know how much was done, and what a turn
-// counts for: about as many tiles as all blocks discharge in that time.
+// After this many turns a block that works alone meets the others, so that all know how much was done. A turn counts as
+// this much work: about as many tiles as all blocks discharge in that time.
 constexpr u32 MOST_TURNS_ALONE = 256;
 constexpr u64 WORK_OF_TURN = 512;
-// Tiles that a block takes on alone: more of them hold each other up longer than a barrier of all blocks takes.
+// A block works alone on lists of at most this many tiles: with more, they delay each other longer than a barrier of
+// all blocks takes.
 constexpr u32 MOST_TILES_ALONE = 8;
 
-// Who works on a list: all blocks, or where it has few tiles the first block alone, which then waits for nobody else.
+// The blocks that work on a list: all, or if it is short the first block alone, which then waits for no other block.
 struct Workers {
     GridTeam team;
-    u64* told;
+    u64* broadcast;
     bool alone = false;
     u32 turns = 0;  // of the first block alone
 
-    __device__ explicit Workers(const Arguments& args) : team(args.arrivals), told(&args.state[TOLD]) {}
+    __device__ explicit Workers(const Arguments& args) : team(args.arrivals), broadcast(&args.state[BROADCAST]) {}
 
     __device__ bool is_first() const { return alone ? threadIdx.x == 0 : team.is_first(); }
     __device__ u32 warp() const { return alone ? threadIdx.x / WARP : team.warp(); }
@@ -37,8 +40,8 @@ struct Workers {
         if (alone) __syncthreads();
         else team.wait([] {});
     }
-    // Whether those who work now are to work on a list of so many tiles; else they are to agree on how far the first
-    // block has come, which begins to work alone before or after that.
+    // Returns whether the blocks that work now should work on a list of `size` tiles. Otherwise all blocks must agree()
+    // on how far the first block has come, which begins to work alone before or after that.
     __device__ bool have(u32 size) {
         const bool is_short = size > 0 && size <= MOST_TILES_ALONE;
         if (alone) return is_short && ++turns < MOST_TURNS_ALONE;
@@ -48,23 +51,23 @@ struct Workers {
         }
         return !is_short || alone;
     }
-    // Tells where the first block is, once it does not work alone any more, to all.
+    // Ends the time in which the first block worked alone, and returns its turn to all blocks.
     __device__ u64 agree(u64 where) {
-        if (alone && threadIdx.x == 0) relaxed_store(told, where);
+        if (alone && threadIdx.x == 0) relaxed_store(broadcast, where);
         alone = false;
         team.wait([] {});
-        where = relaxed_load(told);
-        team.wait([] {});  // before anything else is told
+        where = relaxed_load(broadcast);
+        team.wait([] {});  // before the next broadcast
         return where;
     }
 };
 
-// Towards which tiles around, as bits of their numbers, a lane has changed labels.
+// The neighbouring tiles next to which a lane has changed labels, as bits of their numbers.
 struct Changes {
     u32 near = 0;
 
     __device__ __forceinline__ void add(u32 row, u32 x) {
-        constexpr u32 PLANE = 0x1ff, LINE = 7 * 0x40201, COLUMN = 0x1249249;  // of numbers with z, y or x of -1
+        constexpr u32 PLANE = 0x1ff, LINE = 7 * 0x40201, COLUMN = 0x1249249;  // numbers whose z, y or x is -1
         near |= towards(PLANE, 9, row / TILE_Y, TILE_Z, REACH_Z) & towards(LINE, 3, row % TILE_Y, TILE_Y, REACH_Y) &
                 towards(COLUMN, 1, x, WIDTH, REACH_X);
     }
@@ -75,7 +78,7 @@ private:
     }
 };
 
-// What a launch does; all threads of it have the same `state`.
+// The steps of a launch. All threads have equal copies of `state`.
 struct Solver {
     const Arguments& args;
     const Shape shape;
@@ -89,8 +92,8 @@ struct Solver {
         : args(args), shape(args), lists{args, shape.num_tiles()}, queue{args},
           deadline(nanoseconds() + args.nanoseconds_of_launch) {}
 
-    // Labels a tile given the labels around it, unless it is `alone`, and tells the tiles around it, over how many of
-    // them, where its own labels at the border changed.
+    // Searches a tile given the labels around it, or none if it is `alone`, and writes its labels. Notifies
+    // neighbouring tiles next to changed labels; `hops` is the number of tiles that the change has crossed.
     __device__ __forceinline__ void search(u32 index, bool alone, u32 hops) {
         const Tile tile(shape, index);
         Masks mask;
@@ -117,21 +120,22 @@ struct Solver {
         } else {
             levels.write_labels<false>(faces, LevelLabels::at_rest(), [&](u32 row, u32 x) { changed.add(row, x); });
             __syncwarp();
-            tell_around(tile, changed, hops);
+            notify_around(tile, changed, hops);
         }
         __syncwarp();
     }
 
-    // Tells the tiles next to changed pixels, each lane one of them.
-    __device__ __forceinline__ void tell_around(const Tile& tile, const Changes& changed, u32 hops) {
+    // Notifies the tiles next to changed labels, each lane one of them.
+    __device__ __forceinline__ void notify_around(const Tile& tile, const Changes& changed, u32 hops) {
         const u32 near = union_of_warp(changed.near), number = lane_id();
         const bool is_near = ((near & LEADS_TO) >> number & 1) != 0 && tile.has_neighbor(shape, number);
-        queue.tell(is_near, tile.neighbor(shape, number), hops);
+        queue.notify(is_near, tile.neighbor(shape, number), hops);
     }
 
-    // Pushes the excess of a tile as far as it goes, in up to so many waves from all levels down, then lists the tiles
-    // that got some, and the tile itself if it has some left that can go on.
+    // Discharges a tile: pushes its excess as far as it goes in up to `waves` waves, then lists the tiles that received
+    // some, and the tile itself if it has excess left that can go on.
     __device__ __forceinline__ void discharge(u32 index, u32 round) {
+        // Start to copy capacities and excess; read the words.
         const Tile tile(shape, index);
         TileBits bits;
         copy_tile(args, tile, begin_copy);
@@ -150,12 +154,12 @@ struct Solver {
         ++counted.visits;
         Levels levels;
         LevelLabels labels = LevelLabels::in_list();
-        bool goes_on, has_moved = false;  // excess that can go on is left; some was moved
-        bool has_left = false;            // capacities are not in shared memory any more
+        bool goes_on, has_moved = false;  // whether excess is left that can go on; whether some was moved
+        bool has_left = false;            // whether the capacities were copied back
         u32 touched = 0;
         for (u64 wave = 0;; ++wave) {
-            // The labels that stay are those before the last wave, no greater than the distances after it; so the
-            // last search does not stop before it has labelled all.
+            // Search the tile. Its stored labels are those of the last search, which are no larger than the distances
+            // after the moves that follow. So the last search labels all pixels; others stop early.
             const bool is_last = wave + 1 >= args.waves || pusher.is_spent();
             Rows wanted;
 #pragma unroll
@@ -167,6 +171,7 @@ struct Solver {
             goes_on = has_work(bits, levels);
             if (!has_left) {
                 if (goes_on) {
+                    // Move excess down from the highest level to the first.
                     wait_for_copies();
                     __syncwarp();
                     ++counted.waves;
@@ -179,12 +184,12 @@ struct Solver {
                 wait_for_copies();
                 __syncwarp();
             }
-            // Labels leave first: the arcs that something crossed are listed where they are.
+            // Write words and labels first, since hand_over() uses the place of the labels for its list of arcs.
             const bool fits = levels.size <= labels.room;
             if (fits) leave(tile, faces, bits, levels, labels);
             if (has_moved && !has_left) touched = hand_over(tile, bits);
             if (fits) break;
-            // Once capacities have left there is room for more labels.
+            // There were more levels than labels have room for: search again where the capacities were.
             has_left = true;
             labels = LevelLabels::in_slot();
         }
@@ -194,18 +199,19 @@ struct Solver {
         __syncwarp();
     }
 
-    // Hands over what crossed the border and brings capacities and excess back; returns the tiles that got something.
+    // Hands over what crossed the border, and copies capacities and excess back. Returns the tiles that received
+    // excess.
     __device__ __forceinline__ u32 hand_over(const Tile& tile, const TileBits& bits) const {
         HandOver over{args, shape, tile};
         __syncwarp();
         over.all(bits);
         __syncwarp();
-        copy_tile(args, tile, [](const u64* here, u64* there) { *there = *here; });
+        copy_tile(args, tile, [](const u64* shared, u64* global) { *global = *shared; });
         __syncwarp();
         return over.touched;
     }
 
-    // Whether a tile has excess that could reach the sink when it was searched.
+    // Returns whether a tile has excess that could reach the sink in its last search.
     __device__ __forceinline__ static bool has_work(const TileBits& bits, const Levels& levels) {
         Rows work;
 #pragma unroll
@@ -213,7 +219,7 @@ struct Solver {
         return any_of_warp(work);
     }
 
-    // Writes the bits of a tile, and the labels at its border.
+    // Writes the words of a tile, and the labels at its faces.
     __device__ __forceinline__ void leave(const Tile& tile, const Faces& faces, const TileBits& bits,
                                           const Levels& levels, const LevelLabels& labels) {
 #pragma unroll
@@ -228,7 +234,7 @@ struct Solver {
         levels.write_labels<true>(faces, labels, [](u32, u32) {});
     }
 
-    // Lists a tile for its color's next turn, as seen from the turn of another tile.
+    // Lists a tile for the next turn of its color after the turn of `from`.
     __device__ __forceinline__ void list(const Tile& from, u32 round, u32 index) {
         const u32 color = Tile(shape, index).color();
         const u32 when = round + (color <= from.color());
@@ -236,33 +242,33 @@ struct Solver {
             lists.append(color, when, when + 1, index);
     }
 
-    // Labels all tiles with exact distances to the sink, while nothing moves: first each alone, then each given the
-    // labels around it, then again whichever are told of changes. Returns whether it came to the end, for which more
-    // than one launch may be needed.
+    // The global relabel: makes all labels exact while no excess moves. Searches each tile alone, then each given the
+    // labels around it, then tiles that are notified of changes. Returns whether it is complete; it may need more than
+    // one launch.
     __device__ __forceinline__ bool search_all(GridTeam& team, u64* state) {
         const u64 began = nanoseconds();
-        constexpr u32 ALONE = 0, ALL = 1, AS_TOLD = 2;
+        constexpr u32 ALONE = 0, ALL = 1, NOTIFIED = 2;
         u32 most_hops = 0;
         bool has_searched = false;
-        for (u32 stage = state[IS_SEARCHING] ? ALL : ALONE; stage <= AS_TOLD; ++stage) {
+        for (u32 stage = state[IS_SEARCHING] ? ALL : ALONE; stage <= NOTIFIED; ++stage) {
             if (stage == ALONE && team.is_first()) {
                 for (u32 number = 0; number < COUNTERS; ++number) relaxed_store(counter(args, number), 0u);
             }
-            for (u32 i = team.warp(); stage == AS_TOLD || i < shape.num_tiles(); i += team.num_warps()) {
+            for (u32 i = team.warp(); stage == NOTIFIED || i < shape.num_tiles(); i += team.num_warps()) {
                 SearchQueue::Claimed claimed{i, 0, 0};
-                if (stage == AS_TOLD) {
+                if (stage == NOTIFIED) {
                     u32 has = 0;
                     if (lane_id() == 0) has = queue.claim(claimed, has_searched, deadline);
                     __syncwarp();
                     if (__shfl_sync(ALL_LANES, has, 0) == 0) break;
                     claimed.tile = __shfl_sync(ALL_LANES, claimed.tile, 0);
                     claimed.hops = __shfl_sync(ALL_LANES, claimed.hops, 0);
-                } else if (state[IS_SEARCHING]) {  // the launch before has emptied the queue
-                    queue.add(lane_id() == 0 && relaxed_load(&args.told[i]) > 0, i, 1);
+                } else if (state[IS_SEARCHING]) {  // after an unfinished search: queue the tiles that have notices
+                    queue.add(lane_id() == 0 && relaxed_load(&args.notices[i]) > 0, i, 1);
                     continue;
                 }
                 search(claimed.tile, stage == ALONE, claimed.hops + 1);
-                if (stage < AS_TOLD) continue;
+                if (stage < NOTIFIED) continue;
                 queue.finish(claimed);
                 has_searched = true;
                 most_hops = max(most_hops, claimed.hops);
@@ -273,7 +279,7 @@ struct Solver {
         state[NANOSECONDS] += nanoseconds() - began;
         state[IS_SEARCHING] = !queue.is_done();
         if (state[IS_SEARCHING]) return false;
-        state[LAST_SEARCH] = AS_TOLD + relaxed_load(queue.most_hops());
+        state[LAST_SEARCH] = NOTIFIED + relaxed_load(queue.most_hops());
         state[SEARCH_ROUNDS] += state[LAST_SEARCH];
         ++state[RELABELS];
         return true;
@@ -295,7 +301,7 @@ struct Solver {
         }
     }
 
-    // Whose turn it is: color after color, round after round, until there is nothing left or `end` comes.
+    // The color and round of a list; colors follow each other within a round.
     struct Turn {
         u32 color, round;
 
@@ -305,7 +311,7 @@ struct Solver {
             return {static_cast<u32>(number % COLORS), static_cast<u32>(number / COLORS)};
         }
     };
-    // Finds the next list that is not empty; returns its size.
+    // Moves `turn` to the next list that is not empty, before round `end`; returns its size, 0 if there is none.
     __device__ u32 find_work(Turn& turn, u32 end, bool clears) const {
         u32 idle = 0;
         while (turn.round < end && idle <= COLORS) {
@@ -318,12 +324,11 @@ struct Solver {
         return 0;
     }
 
-    // Discharges tiles, color by color, for some rounds or until none has work. Returns how many lists there were,
-    // or how many tiles where all blocks worked.
+    // Discharges listed tiles, color by color, for some rounds or until none has work. Returns the work done, in tiles.
     __device__ __forceinline__ u64 discharge_all(Workers& workers, u64* state) {
         const u32 dischargers = static_cast<u32>(args.dischargers);
         Turn turn{0, static_cast<u32>(state[ROUND])};
-        // Where a search takes many rounds, so does excess to go the same way.
+        // Labels that crossed many tiles in the search mean that excess must cross as many to reach the sink.
         const u64 as_searched = args.rounds_percent * state[LAST_SEARCH] / 100;
         const u64 rounds = as_searched > args.rounds ? as_searched : args.rounds;
         const u32 end = turn.round + static_cast<u32>(rounds);
@@ -335,6 +340,7 @@ struct Solver {
                 if (work > args.work_of_launch) break;
             }
             const u32 size = find_work(turn, end, workers.is_first());
+            // Let the other group of blocks work: the first block alone, or all.
             if (!workers.have(size)) {
                 turn = Turn::numbered(workers.agree(turn.number()));
                 const u64 turns = turn.number() - together.number();
@@ -343,6 +349,7 @@ struct Solver {
                 continue;
             }
             if (size == 0) break;
+            // Discharge the tiles of the list, a warp each.
             if (threadIdx.x / WARP < dischargers) {
                 const u32 step = workers.num_warps(dischargers);
                 for (u32 i = workers.warp(); i < size; i += step)
@@ -375,7 +382,7 @@ KERNEL(push_relabel_tiles, Arguments) {
         }
         state[IS_DONE] = 0;
         if (!solver.search_all(team, state)) break;
-        state[ROUND] += 3;  // what was listed for the last ones is forgotten, also by the launch before
+        state[ROUND] += 3;  // so that old lists, also of the last launch, are never read
         solver.list_active(team, static_cast<u32>(state[ROUND]));
         team.wait([] {});
         state[ACTIVE_TILES] = relaxed_load(&args.state[ACTIVE_TILES]);

@@ -1,4 +1,4 @@
-"""The persistent kernel of :mod:`.cuda_tiled` and what it keeps: launch it, and read how far it came."""
+"""The persistent kernel of :mod:`.cuda_tiled`: its arrays, its launches, and the state that it leaves."""
 
 from __future__ import annotations
 
@@ -15,24 +15,25 @@ from ...stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RE
 from .tiling import LISTS, WARP, Tiling
 
 SOURCE = Path(__file__).with_name("cuda_tiled.cu")
-#: Words of the kernel's state, with what it counts after it, and where they are.
+#: Words of the kernel's state; of the state and the counts after it; and positions of both.
 STATE_WORDS, STATUS_WORDS = 12, 16
 IS_DONE, ACTIVE_TILES, NUM_RELABELS, SEARCH_ROUNDS, PHASES, NANOSECONDS = range(6)
 IS_SEARCHING, FAILED, ACTIVE_HERE = 6, 8, 11
 NUM_PUSHES, NUM_SEARCHES, NUM_VISITS, NUM_WAVES = range(4)
-#: Counters: one of each list, and of the queue of searches; each has a line of memory.
+#: Number of counters, and words per counter: one for each list and four of the search queue, each in its own
+#: line of memory.
 COUNTERS, COUNTER_WORDS = LISTS + 4, 32
-#: A slot of the queue that no tile is in.
+#: Content of an empty slot of the search queue.
 EMPTY = 2**64 - 1
-#: Tiles that a launch may discharge before it comes back, 0.2 s on an H200 for those of volumes, and how long
-#: it may search.
+#: Tiles that a launch may discharge before it returns to the host (0.2 s on an H200 in volumes), and the time
+#: that it may search.
 WORK_OF_LAUNCH, NANOSECONDS_OF_LAUNCH = 2**18, 50_000_000
-#: More global relabels than any grid needs.
+#: More global relabels than any grid needs; reaching it is an error.
 MOST_RELABELS = 10_000_000
 
 
 class TileArrays(NamedTuple):
-    """What is on the GPU for every tile, whether its capacities are there or not."""
+    """Arrays on the GPU for all tiles, also for those whose capacities stay on the host."""
 
     faces_z: Any
     faces_y: Any
@@ -40,7 +41,7 @@ class TileArrays(NamedTuple):
     words: Any
     stamps: Any
     lists: Any
-    told: Any
+    notices: Any
     slots: Any
     counters: Any
     arrivals: Any
@@ -68,14 +69,14 @@ class Arguments(NamedTuple):
 
 
 def make_arrays(device: Device, tiling: Tiling) -> TileArrays:
-    """Return what the kernels keep beside capacities and excess: pieces of one allocation."""
+    """Return the arrays of the kernels, without capacities and excess: pieces of one allocation."""
     n = tiling.num_tiles
     zeros = {
         "status": 2 * STATUS_WORDS,
         "counters": COUNTERS * COUNTER_WORDS,
         "arrivals": 2,
         "stamps": n,
-        "told": n,
+        "notices": n,
     }
     faces = zip(("faces_z", "faces_y", "faces_x"), tiling.labels_of_tile, strict=True)
     sizes = {
@@ -90,12 +91,12 @@ def make_arrays(device: Device, tiling: Tiling) -> TileArrays:
     pieces = {name: memory[ends[name] - size : ends[name]] for name, size in sizes.items()}
     slots = pieces["slots"].view(np.uint64)
     slots.fill(EMPTY)
-    memory[ends["slots"] : ends["told"]].fill(0)
+    memory[ends["slots"] : ends["notices"]].fill(0)
     return TileArrays(**pieces | {"slots": slots, "status": pieces["status"].view(np.uint64)})
 
 
 class Turns(NamedTuple):
-    """When a tile, or a color, is not to go on: see :class:`.cuda_tiled.TiledOptions`."""
+    """Limits on waves and rounds: see :class:`.cuda_tiled.TiledOptions`."""
 
     waves: int
     rounds: int
@@ -103,26 +104,26 @@ class Turns(NamedTuple):
 
 
 class Launcher:
-    """Launches the persistent kernel until it is done, or has no more work in the tiles that are there."""
+    """Launches the persistent kernel until it is done, or has no work left in the tiles on the GPU."""
 
     def __init__(
         self, device: Device, tiling: Tiling, arrays: TileArrays, turns: Turns, control: Control
     ) -> None:
         self.device, self.tiling, self.arrays, self.control = device, tiling, arrays, control
         self.turns = turns
-        self.is_searching = False  # the last launch ended within a search
+        self.is_searching = False  # whether the last launch ended within a search
         self.warps, self.dischargers = tiling.warps_of_block(device)
         control.excess[:] = tiling.num_tiles
 
     def launch(self, window: tuple[int, int, int], residual: Any, terminal: Any, discharges: bool) -> Any:
-        """Run the kernel, until its searches come to an end or the solve is stopped, and return its state.
+        """Run the kernel until its search is complete or the solve is stopped; return its state.
 
-        `window` is the first and end tile that may be discharged, and the first pixel that is there. Without
-        discharges distances are made exact, no more.
+        `window` has the first tile that may be discharged, one past the last, and the first pixel whose
+        capacities are on the GPU. Without `discharges` the kernel only makes labels exact.
         """
         while True:
             if self.is_searching:
-                # The tiles know that they are to be searched: the kernel queues them again.
+                # The kernel queues the tiles whose notices are not zero again.
                 self.arrays.slots.fill(EMPTY)
                 self.arrays.counters[LISTS * COUNTER_WORDS :] = 0
             state = self._launch(window, residual, terminal, discharges)

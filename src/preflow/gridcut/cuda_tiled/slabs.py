@@ -1,11 +1,21 @@
-"""Grids larger than the memory of a GPU: :mod:`.cuda_tiled` with capacities and excess in the host's memory.
+"""Grids larger than the GPU's memory: :mod:`.cuda_tiled` with capacities and excess in the host's memory.
 
-Region push-relabel (Delong and Boykov 2008) with slabs as regions: planes of a volume, or rows of an image,
-come to the GPU one slab at a time and are discharged until no excess in them can go on; then they go back.
-What the GPU keeps of the whole grid are its bits, which arcs have residual capacity and which pixels have
-excess or a deficit, and labels: all that searches need. So distances are exact through the whole grid
-whenever a slab is discharged, without moving it, and slabs without work are not moved at all. A slab brings
-the tiles on either side of it along: excess that leaves it is handed over there. The answer is the same.
+Region push-relabel (Delong and Boykov 2008) with slabs as regions. A slab is a run of planes of a volume, or
+of rows of an image. Slabs are copied to the GPU one at a time, discharged until no excess in them can go on,
+and copied back.
+
+The GPU keeps the labels and the words of the whole grid: the bits that say which arcs have residual capacity
+and which pixels have excess or a deficit. A search needs nothing else. So distances are exact through the
+whole grid whenever a slab is discharged, and slabs without work are not copied at all. With a slab the layer
+of tiles on either side of it is copied, because excess that leaves the slab is handed over to these. The
+result is the same as without slabs.
+
+Pseudo-code::
+
+    for each slab: copy it to the GPU and write its words
+    repeat:
+        make all labels exact (a launch without discharges); stop if no excess can reach the sink
+        for each slab with such excess: copy it to the GPU, discharge until nothing goes on, copy it back
 """
 
 from __future__ import annotations
@@ -25,14 +35,14 @@ from .tiling import Tiling, mark_tiles, write_sides
 
 
 class HostState(NamedTuple):
-    """Capacities and excess, with what fills the last tiles, in the host's memory, flat."""
+    """Capacities and excess of all tiles in the host's memory, flat; padding fills the last tiles."""
 
     residual: NDArray[Any]
     terminal: NDArray[Any]
 
 
 class Window:
-    """Room on the GPU for the capacities and the excess of some layers of tiles."""
+    """Memory on the GPU for the capacities and the excess of some layers of tiles."""
 
     def __init__(self, device: Device, tiling: Tiling, state: HostState, layers: int) -> None:
         self.device, self.tiling, self.state, self.layers = device, tiling, state, layers
@@ -46,25 +56,25 @@ class Window:
         return layer * self.layer_size
 
     def tiles(self, begin: int, end: int) -> tuple[int, int]:
-        """Return the first tile of some layers, and the one after the last."""
+        """Return the first tile of layers, and one past the last."""
         of_layer = self.tiling.num_tiles // self.tiling.layers
         return begin * of_layer, end * of_layer
 
     def _pairs(self, begin: int, end: int) -> list[tuple[Any, NDArray[Any]]]:
-        """Return each row of the window with what it is of the host's."""
+        """Return pairs of an array on the GPU and the part of the host's array that it is a copy of."""
         part = slice(self.first_pixel(begin), self.first_pixel(end))
         rows = [*zip(self.residual, self.state.residual, strict=True), (self.terminal, self.state.terminal)]
-        return [(here[: part.stop - part.start], there[part]) for here, there in rows]
+        return [(gpu[: part.stop - part.start], host[part]) for gpu, host in rows]
 
-    def bring(self, begin: int, end: int) -> None:
+    def copy_to_gpu(self, begin: int, end: int) -> None:
         """Copy layers to the GPU."""
-        for here, there in self._pairs(begin, end):
-            here[:] = self.device.xp.asarray(there)
+        for gpu, host in self._pairs(begin, end):
+            gpu[:] = self.device.xp.asarray(host)
 
-    def take_back(self, begin: int, end: int) -> None:
+    def copy_to_host(self, begin: int, end: int) -> None:
         """Copy layers to the host."""
-        for here, there in self._pairs(begin, end):
-            there[:] = self.device.to_host(here)
+        for gpu, host in self._pairs(begin, end):
+            host[:] = self.device.to_host(gpu)
 
 
 def solve_in_slabs(
@@ -76,24 +86,26 @@ def solve_in_slabs(
     turns: Turns,
     control: Control,
 ) -> GridSolution:
-    """Solve a grid that is on the host, with slabs of up to `slab_bytes` on the GPU, a tile thick at least.
+    """Solve a grid that is on the host, with slabs of up to `slab_bytes` on the GPU, at least one tile thick.
 
     Raises
     ------
     DeviceMemoryError
-        That, or labels and bits of the whole grid, do not fit.
+        A slab, or the labels and bits of the whole grid, do not fit.
     """
     layer_bytes = tiling.padded_size // tiling.layers * tiling.capacity_bytes
     layers = min(tiling.layers, max(3, slab_bytes // layer_bytes))
     needed = tiling.bytes_kept + layers * layer_bytes
     require_memory(device, needed, f"{grid.size:,} pixels with {tiling.directions} neighbours, in slabs,")
-    control.remarks.append(f"capacities stay on the host and come in slabs of up to {layers} layers of tiles")
+    control.remarks.append(
+        f"capacities stay on the host and are copied in slabs of up to {layers} layers of tiles"
+    )
     state = _host_state(tiling, grid, start)
     arrays = make_arrays(device, tiling)
     window = Window(device, tiling, state, layers)
     for begin in range(0, tiling.layers, layers):
         end = min(begin + layers, tiling.layers)
-        window.bring(begin, end)
+        window.copy_to_gpu(begin, end)
         mark_tiles(
             device,
             tiling,
@@ -123,18 +135,18 @@ def solve_in_slabs(
 
 
 def _discharge_slab(launcher: Launcher, window: Window, begin: int, end: int) -> None:
-    """Bring a slab to the GPU, discharge it as far as it goes, and take it back."""
+    """Copy a slab to the GPU, discharge it until nothing goes on, and copy it back."""
     first, last = max(0, begin - 1), min(window.tiling.layers, end + 1)
-    window.bring(first, last)
+    window.copy_to_gpu(first, last)
     place = (*window.tiles(begin, end), window.first_pixel(first))
     while not launcher.control.stopped:
         if not launcher.launch(place, window.residual, window.terminal, discharges=True)[ACTIVE_HERE]:
             break
-    window.take_back(first, last)
+    window.copy_to_host(first, last)
 
 
 def _has_work(tiling: Tiling, tiles: tuple[int, int], words: Any) -> bool:
-    """Return whether excess in some tiles can reach the sink, as the last search saw it."""
+    """Return whether tiles have excess that could reach the sink in the last search."""
     kinds = words.reshape(tiling.num_tiles, -1, tiling.rows)[slice(*tiles)]
     active, reached = kinds[:, tiling.directions + 1], kinds[:, tiling.directions + 2]
     return bool((active & reached).any())

@@ -1,8 +1,8 @@
-// The discharge of one tile: its capacities and excess come to shared memory, excess moves down along the arcs that a
-// search came by, what crossed the border is handed over.
+// The moves of a discharge: copy capacities and excess of a tile to shared memory, move excess down along the arcs that
+// the search used, hand over what crossed the border.
 #ifndef STEPS_OF_VISIT
-// After so many steps a visit to a tile comes to its end: its turn comes again, and all others of its color wait for it
-// now. The longest visits would take three to four times as long as they do on average.
+// A discharge ends after this many steps: the tile is listed again, and the other tiles of its color wait for it
+// meanwhile. Without the limit the longest discharges took three to four times as long as the average.
 #define STEPS_OF_VISIT 96
 #endif
 
@@ -13,7 +13,7 @@ __device__ __forceinline__ int fetch_add_excess(int* at, int value) {
 }
 __device__ __forceinline__ i64 fetch_add_excess(i64* at, i64 value) { return relaxed_fetch_add(at, value); }
 
-// Calls `copy(place in shared memory, place on the device)` for each 8 bytes of a tile's rows of numbers of type T.
+// Calls `copy(shared, global)` with the places of each 8 bytes of a tile's numbers of type T.
 template <class T, u32 LINE, class Copy>
 __device__ __forceinline__ void for_all_words(const Tile& tile, T* there, T* here, Copy copy) {
     constexpr u32 WORDS = WIDTH * sizeof(T) / 8, LINE_WORDS = LINE * sizeof(T) / 8;
@@ -38,11 +38,11 @@ __device__ __forceinline__ void copy_tile(const Arguments& args, const Tile& til
 // Bits of a lane's rows while their tile is discharged.
 struct TileBits {
     Masks mask;     // residual capacity in each direction
-    Masks crossed;  // arcs to other tiles that something may have been pushed over
+    Masks crossed;  // arcs to other tiles over which flow may have been pushed
     Rows root, active;
 };
 
-// The word of one of a lane's rows, and bits of it set and cleared.
+// Returns the word of a lane's row `own`; sets or clears bits of it.
 __device__ __forceinline__ u32 of_row(const Rows& bits, u32 own) {
     u32 word = bits[0];
 #pragma unroll
@@ -58,31 +58,32 @@ __device__ __forceinline__ void clear(Rows& bits, u32 own, u32 these) {
     for (u32 k = 0; k < ROWS_A_LANE; ++k) bits[k] &= ~(ROWS_A_LANE == 1 || own == k ? these : 0);
 }
 
-// The first direction that leads as many rows further.
+// Returns the first direction with the same difference of rows.
 CONSTANT u32 first_with_rows(u32 direction) {
     u32 d = 0;
     while (rows_of(d) != rows_of(direction)) ++d;
     return d;
 }
 
-// Levels that are gone through at the same time: 2 to the power of it.
+// Excess moves through a band of 2**BAND_BITS levels at a time.
 constexpr u32 BAND_BITS = 5;
 
-// Moves the excess of a tile down. A lane alone changes what belongs to its rows: who pushes to the row of another lane
-// tells that one how much. Lanes do the same at the same time, without branches: parting and meeting takes longer.
+// Moves the excess of a tile down. Only the lane that owns a row changes it: a lane that pushes to the row of another
+// lane sends it the amount by a shuffle. All lanes execute the same instructions without branches, which is faster than
+// diverging.
 struct Pusher {
     const Faces& faces;
     u32 pushes = 0, steps = 0;
 
-    // A pixel of each lane's rows, if it has one to push from.
+    // The pixel that a lane pushes from, if it has one.
     struct Picked {
         bool has;
-        u32 own, row, x;  // which of its rows, which of the tile's
+        u32 own, row, x;  // its row among those of the lane, and among those of the tile
     };
 
     __device__ __forceinline__ bool is_spent() const { return steps >= STEPS_OF_VISIT; }
 
-    // Returns over which arcs to other tiles a pixel may push: those to the lowest neighbours there.
+    // Returns the arcs to other tiles over which a pixel may push, as bits: those to the lowest neighbours outside.
     __device__ __forceinline__ u32 lowest_outside(const TileBits& bits, const Picked& pixel) const {
         u32 there[DIRECTIONS], least = NONE, directions = 0;
 #pragma unroll
@@ -98,8 +99,8 @@ struct Pusher {
         return directions;
     }
 
-    // Pushes from a pixel of each lane wherever it may: to pixels of its tile a level below, and if its shortest path
-    // leaves the tile, to other ones. Returns what is sent within the tile in each direction.
+    // Pushes from the pixel of each lane: to pixels of the tile one level below, and to other tiles if its shortest
+    // path leaves the tile. Returns in `inside` the amounts sent within the tile in each direction.
     __device__ __forceinline__ void send(TileBits& bits, const Levels& levels, const Picked& pixel,
                                          Excess (&inside)[DIRECTIONS]) {
         const u32 x = pixel.x, row = pixel.row, bit = pixel.has ? 1u << x : 0;
@@ -133,8 +134,8 @@ struct Pusher {
         clear(bits.root, pixel.own, excess >= 0 ? bit : 0);
     }
 
-    // Takes what other lanes, or a lane itself, sent to pixels of its rows. These count as active until their turn
-    // comes, which may be in this band.
+    // Adds the amounts that lanes sent to pixels of this lane's rows. These pixels become active; those in the same
+    // band are added to `work`.
     __device__ __forceinline__ void receive(TileBits& bits, const Picked& pixel, const Excess (&inside)[DIRECTIONS],
                                             const Rows& band, Rows& work) {
         const u32 place = pixel.row * WIDTH + pixel.x;
@@ -165,7 +166,7 @@ struct Pusher {
         }
     }
 
-    // Picks the highest pixel of each lane's rows in `work`, as far as the last bits of levels tell, and takes it out.
+    // Removes and returns the highest pixel of `work` in each lane's rows, by the last BAND_BITS bits of the levels.
     __device__ __forceinline__ static Picked pick(const Levels& levels, Rows& work) {
         Rows left;
         u32 any = 0;
@@ -189,8 +190,8 @@ struct Pusher {
         return {has, own, row_of(own), x};
     }
 
-    // Moves excess from the highest levels down to the first, band after band. Within a band every lane pushes from
-    // its highest pixel, whatever others do: so most lanes have one.
+    // Moves excess from the highest level down to the first, band after band. Within a band every lane pushes from its
+    // own highest pixel, at whatever level, so that most lanes have one.
     __device__ __forceinline__ void move_down(TileBits& bits, const Levels& levels) {
         for (u32 number = ((levels.size - 1) >> BAND_BITS) + 1; number-- > 0;) {
             Rows band, work;
@@ -210,15 +211,15 @@ struct Pusher {
     }
 };
 
-// Appends what some lanes have to the list; returns its new size.
+// Appends the entries of the lanes that have one to the list; returns its new size.
 __device__ __forceinline__ u32 append_to_list(u32 size, bool has, u32 entry) {
     const u32 voters = __ballot_sync(ALL_LANES, has);
     if (has) Slot::listed(size + __popc(voters & ((1u << lane_id()) - 1))) = static_cast<unsigned short>(entry);
     return size + __popc(voters);
 }
 
-// Hands what crossed the border to the tiles there, which rest; returns their numbers as bits. The capacities on the
-// device are still those from before.
+// Hands the flow that crossed the border to the neighbouring tiles, which are not being discharged. Their numbers are
+// returned as bits. The tile's capacities on the device are still those from before the discharge.
 struct HandOver {
     const Arguments& args;
     const Shape& shape;
@@ -227,7 +228,7 @@ struct HandOver {
 
     __device__ __forceinline__ u64 here(u32 row, u32 x) const { return tile.pixel(row) + x - args.first_pixel; }
 
-    // Hands over what crossed an arc, if anything did.
+    // Hands over the flow that crossed an arc, if any.
     __device__ __forceinline__ void cross(u32 d, u32 row, u32 x) {
         const u64 p = here(row, x), q = p + shape.step(d);
         const Residual before = args.residual[d * args.direction_stride + p];
@@ -238,6 +239,7 @@ struct HandOver {
         *back = static_cast<Residual>(back_before + amount);
         mark(d, row, x, back_before == 0, fetch_add_excess(&args.terminal[q], amount), amount);
     }
+    // Updates the words of the neighbouring tile at the head of an arc.
     __device__ __forceinline__ void mark(u32 d, u32 row, u32 x, bool opens, Excess before, Excess amount) {
         const int z = static_cast<int>(row / TILE_Y) + dz(d), y = static_cast<int>(row % TILE_Y) + dy(d),
                   to_x = static_cast<int>(x) + dx(d);
@@ -261,7 +263,7 @@ struct HandOver {
         }
         __syncwarp();
     }
-    // Lists the arcs over which something crossed, so that the lanes share them evenly.
+    // Lists the arcs over which flow may have crossed, so that the lanes share them evenly.
     __device__ __forceinline__ void all(const TileBits& tile_bits) {
         static_assert(DIRECTIONS * ROWS * WIDTH <= 1u << 16, "an arc is a number of 16 bits");
         u32 size = 0;

@@ -1,24 +1,30 @@
-// The breadth-first search of one tile: exact distances to the sink given the labels around it, level by level, in bits.
+// The breadth-first search of one tile: exact distances to the sink given the labels around it, level by level, in
+// bits.
+//
+//   level 1: pixels with a deficit
+//   for each level: the pixels not reached yet that have an arc to a pixel of the last level, or over the border to a
+//       pixel whose label is one less (a seed)
+//   skip levels without pixels; stop when no seed is left
 #include "tile_faces.cuh"
 
 constexpr u32 log_of(u32 value) { return value < 2 ? 0 : 1 + log_of(value / 2); }
-constexpr u32 PLANES = log_of(ROWS * WIDTH);  // a level for every pixel at most
+constexpr u32 PLANES = log_of(ROWS * WIDTH);  // there are at most as many levels as pixels
 constexpr u32 SEED_PLANES = 8, SEED_RANGE = 255;
 // A bound on the steps of one search, far above what the widest range of labels around a tile needs.
 constexpr u32 MOST_STEPS = 1u << 20;
 
 __device__ __forceinline__ u32 after(u32 label) { return label == NONE ? NONE : label + 1; }
 
-// Returns the last bit of a number in all 32 places.
+// Returns the last bit of a number, repeated in all 32 bits.
 __device__ __forceinline__ u32 all_bits(u32 number) { return static_cast<u32>(static_cast<int>(number << 31) >> 31); }
 
-// What the search of a tile reached. What all lanes agree on they compute without branches, which the compiler cannot
-// know to be the same for all.
+// The levels that the search of a tile reached. Values that are equal in all lanes are computed without branches,
+// because the compiler cannot know that all lanes take the same branch.
 struct Levels {
-    u32 plane[PLANES][ROWS_A_LANE];  // the bits of the pixels' levels, counted from 0 without the empty ones
+    u32 plane[PLANES][ROWS_A_LANE];  // bits of the pixels' level numbers, which count levels with pixels from 0
     Rows reached;
-    Rows over_border;  // pixels that a shortest path leaves by arcs to other tiles
-    Masks lower;  // pixels that a shortest path leaves by an arc of the tile
+    Rows over_border;  // pixels whose shortest path leaves the tile by their next arc
+    Masks lower;  // pixels with a shortest path over their arc in a direction, within the tile
     u32 size;
 
     __device__ __forceinline__ void clear() {
@@ -44,7 +50,7 @@ struct Levels {
         ++size;
     }
 
-    // Returns the pixels of the levels whose numbers are `band`, without their last `skipped` bits.
+    // Returns the pixels of the levels whose number without the last SKIPPED bits is `band`.
     template <u32 SKIPPED>
     __device__ __forceinline__ u32 at(u32 band, u32 k) const {
         u32 bits = reached[k];
@@ -53,10 +59,10 @@ struct Levels {
         return bits;
     }
 
-    // Writes the labels of the pixels at the border, each lane for one at a time, and calls `tell(row, x)` where they
-    // change; or writes all and calls nothing.
-    template <bool ALL, class Tell>
-    __device__ __forceinline__ void write_labels(const Faces& faces, const LevelLabels& labels, Tell tell) const {
+    // Writes the labels at the faces, each lane one pixel at a time. With ALL writes all labels; else writes those that
+    // change and calls `changed(row, x)` for each.
+    template <bool ALL, class Changed>
+    __device__ __forceinline__ void write_labels(const Faces& faces, const LevelLabels& labels, Changed changed) const {
         constexpr u32 TOGETHER = 4, UNROLLED = TILE_Z == 1 ? WARP / TOGETHER : 1;
         __syncwarp();
 #pragma unroll
@@ -67,7 +73,7 @@ struct Levels {
 #pragma unroll
                 for (u32 i = 0; i < TOGETHER; ++i)
                     if (!ALL && is_outer_row(k * WARP + begin + i))
-                        before[i] = *faces.own(k * WARP + begin + i, lane_id());  // nobody else writes it
+                        before[i] = *faces.own(k * WARP + begin + i, lane_id());  // no other warp writes it
 #pragma unroll
                 for (u32 i = 0; i < TOGETHER; ++i) {
                     const u32 row = k * WARP + begin + i;
@@ -80,7 +86,7 @@ struct Levels {
                     const u32 now = is_reached ? labels[level] : NONE;
                     if (!ALL && now == before[i]) continue;
                     faces.for_each_of_row(row, lane_id(), [now](u32* label) { relaxed_store(label, now); });
-                    tell(row, lane_id());
+                    changed(row, lane_id());
                 }
             }
 #pragma unroll
@@ -94,15 +100,15 @@ struct Levels {
                 const u32 now = (reached[k] >> x & 1) != 0 ? labels[level] : NONE;
                 if (!ALL && now == before) continue;
                 relaxed_store(label, now);
-                tell(row_of(k), x);
+                changed(row_of(k), x);
             }
         }
     }
 };
 
-// The pixels that the search reaches from other tiles, and when: as soon as it comes to one level beyond the label of
-// a neighbour. Those at the left and right sides are kept as labels, those of outer rows in bit planes, counted from
-// `base`; what does not fit in these is gathered again later.
+// Seeds: the pixels that the search reaches over the border. A seed is reached at the level after the label of its
+// neighbour outside. For the pixels at the left and right sides the levels are stored as numbers, for those of outer
+// rows as bit planes, relative to `base`; levels beyond the range of the planes are gathered again later.
 struct Seeds {
     u32 low[SIDES_X][ROWS_A_LANE], high[SIDES_X][ROWS_A_LANE];
     u32 plane[SEED_PLANES][ROWS_A_LANE];
@@ -123,8 +129,8 @@ struct Seeds {
         }
     }
 
-    // Takes what comes after `level`. Where labels are live, says whether anything comes earlier than the label that
-    // a pixel has.
+    // Reads the labels around the tile, and stores the seeds of levels after `level`. In a global relabel (AT_REST)
+    // returns whether a seed comes earlier than the stored label of its pixel.
     template <bool AT_REST>
     __device__ __forceinline__ bool gather(const Faces& faces, const Masks& mask, u32 level) {
         bool improves = false;
@@ -135,7 +141,7 @@ struct Seeds {
         for (u32 r = 0; r < ROWS; ++r) arrival[r] = NONE;
 #pragma unroll
         for (u32 d = 0; d < DIRECTIONS; ++d) {
-            u32 there[ROWS];  // all are asked for before the first is used
+            u32 there[ROWS];  // all loads are issued before the first is used
 #pragma unroll
             for (u32 r = 0; r < ROWS; ++r) {
                 if (row_is_inside(d, r)) continue;
@@ -150,7 +156,7 @@ struct Seeds {
             u32 own[ROWS];
 #pragma unroll
             for (u32 r = 0; r < ROWS; ++r) {
-                if (is_outer_row(r)) own[r] = *faces.own(r, lane_id());  // nobody else writes it
+                if (is_outer_row(r)) own[r] = *faces.own(r, lane_id());  // no other warp writes it
             }
 #pragma unroll
             for (u32 r = 0; r < ROWS; ++r)
@@ -215,7 +221,7 @@ struct Seeds {
         }
     }
 
-    // Returns which pixels of a row are reached at a level, each once.
+    // Removes and returns the seeds of a row at a level.
     __device__ __forceinline__ u32 take(u32 level, u32 k) {
         const u32 distance = level - base;
         u32 bits = distance < SEED_RANGE ? waiting[k] : 0;
@@ -230,7 +236,7 @@ struct Seeds {
         return bits;
     }
 
-    // Returns the least label above `level` of those at the sides.
+    // Returns the least level above `level` of the seeds at the sides.
     __device__ __forceinline__ u32 next_of_sides(u32 level) const {
         u32 next = NONE;
 #pragma unroll
@@ -245,16 +251,16 @@ struct Seeds {
     }
 };
 
-// How a search ended: it should always come to the end, or to all that is wanted, or find at once that no label around
-// changes one of the tile.
+// End of a search: all pixels that can be reached are labelled; all wanted pixels are reached; no label around improves
+// a label of the tile; or there were too many steps, which is an error.
 enum class Ending { COMPLETE, STOPPED, UNCHANGED, FAILED };
 
-// Levels between two looks at whether all that is wanted was reached.
+// Levels between two checks whether all wanted pixels are reached.
 constexpr u32 STEPS_BETWEEN = 4;
 
-// Finds the distances of the pixels of a tile to the sink, 1 where `root` is set, given the labels around it unless it
-// is `alone`, until all of `wanted` are reached, if there are such. At rest labels around may change at any time.
-// Writes the labels of levels to `labels`, as far as there is room.
+// Searches a tile: finds the distances of its pixels to the sink, 1 where `root` is set, given the labels around it, or
+// none if it is `alone`. Stops when all pixels of `wanted` are reached, if it has any. In a global relabel (AT_REST)
+// labels around may change at any time. Writes the labels of levels to `labels` as far as there is room.
 template <bool AT_REST>
 __device__ __forceinline__ Ending search_tile(const Faces& faces, const Masks& mask, const Rows& root, bool alone,
                                               const Rows& wanted, Levels& levels, const LevelLabels& labels) {
@@ -275,11 +281,13 @@ __device__ __forceinline__ Ending search_tile(const Faces& faces, const Masks& m
     for (u32 step = 0; step < MOST_STEPS; ++step) {
         ++level;
         if (seeds.has_more && level > seeds.base && level - seeds.base >= SEED_RANGE) gathers = true;
+        // Read the labels around the tile, at the start and when the seeds gathered last are used up.
         if (gathers) {
             const bool improves = seeds.gather<AT_REST>(faces, mask, level - 1);
             if (AT_REST && step == 0 && !improves) return Ending::UNCHANGED;
             gathers = false;
         }
+        // The pixels of this level.
         Rows fresh;
 #pragma unroll
         for (u32 k = 0; k < ROWS_A_LANE; ++k) {
@@ -309,6 +317,7 @@ __device__ __forceinline__ Ending search_tile(const Faces& faces, const Masks& m
             if (!any_of_warp(missing)) return Ending::STOPPED;
             continue;
         }
+        // The level is empty: go to that of the next seed.
         const bool waits = any_of_warp(seeds.waiting);
         if (!waits && seeds.has_more) {
             gathers = true;

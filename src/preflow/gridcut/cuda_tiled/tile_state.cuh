@@ -1,14 +1,14 @@
-// Tiles of a grid, and what is kept of them: see cuda_tiled.py.
+// The state of tiles, on the device and in shared memory; see __init__.py.
 //
-// A tile is 32 pixels wide and has ROWS rows, each of which is the bits of one word: which pixels have excess, which
-// can still send some to the sink, which have residual capacity in a direction. A warp works on a tile; its lanes own
-// the rows, ROWS_A_LANE each. Neighbours of all pixels of a tile are then a shuffle and a shift.
+// A tile is 32 pixels wide and has ROWS rows. For each row and each kind of bit there is a word: which pixels have
+// excess, which have a deficit, which have residual capacity in a direction. A warp works on a tile; each lane owns
+// ROWS_A_LANE rows. A shuffle and a shift give the bits of the neighbours of all pixels of a row.
 #include "grid.cuh"
 #include "lanes.cuh"
 #include "shared.cuh"
 
 #ifndef DIRECTIONS
-#define DIRECTIONS 4      // of arcs; opposite ones differ in the last bit
+#define DIRECTIONS 4      // opposite ones differ in the last bit
 #define OFFSETS_Z 0       // of the even directions, four bits each
 #define OFFSETS_Y 0x10
 #define OFFSETS_X 0x01
@@ -44,23 +44,24 @@ CONSTANT int dx(u32 direction) { return offset_of(OFFSETS_X, direction); }
 CONSTANT int size_of(int offset) { return offset < 0 ? -offset : offset; }
 CONSTANT int sign_of(int offset) { return offset < 0 ? -1 : offset > 0; }
 
-// Returns how far arcs lead along an axis.
+// Returns the largest offset of a neighbour along an axis.
 CONSTANT int reach_of(Packed packed) {
     int reach = 0;
     for (u32 d = 0; d < DIRECTIONS; ++d) reach = reach < offset_of(packed, d) ? offset_of(packed, d) : reach;
     return reach;
 }
 constexpr int REACH_Z = reach_of(OFFSETS_Z), REACH_Y = reach_of(OFFSETS_Y), REACH_X = reach_of(OFFSETS_X);
-constexpr int SIDES_X = REACH_X > 0 ? REACH_X : 1;  // arrays of no entries are not C++
+constexpr int SIDES_X = REACH_X > 0 ? REACH_X : 1;  // C++ has no arrays without entries
 
-// Whether an arc may lead to the tile at (z, y, x) from this one, each -1, 0 or 1.
+// Returns whether arcs may lead to the neighbouring tile at offset (z, y, x), each -1, 0 or 1.
 CONSTANT bool leads_to(int z, int y, int x) {
     for (u32 d = 0; d < DIRECTIONS; ++d)
         if ((z == 0 || sign_of(dz(d)) == z) && (y == 0 || sign_of(dy(d)) == y) && (x == 0 || sign_of(dx(d)) == x))
             return z != 0 || y != 0 || x != 0;
     return false;
 }
-// The tiles around a tile have numbers from 0 to 26; the bits of those where arcs lead.
+// The 3 x 3 x 3 tiles around a tile have numbers from 0 to 26; ITSELF is the tile. LEADS_TO has the bits of those to
+// which arcs may lead.
 constexpr u32 ITSELF = 13;
 CONSTANT u32 where_arcs_lead() {
     u32 bits = 0;
@@ -83,42 +84,43 @@ CONSTANT bool row_is_inside(u32 direction, u32 row) {
     const int z = static_cast<int>(row / TILE_Y) + dz(direction), y = static_cast<int>(row % TILE_Y) + dy(direction);
     return 0 <= z && z < TILE_Z && 0 <= y && y < TILE_Y;
 }
-// Whether arcs lead from the row to rows of other tiles.
+// Returns whether arcs lead from a row to rows of other tiles.
 CONSTANT bool is_outer_row(u32 row) {
     const int z = static_cast<int>(row / TILE_Y), y = static_cast<int>(row % TILE_Y);
     return z < REACH_Z || z >= TILE_Z - REACH_Z || y < REACH_Y || y >= TILE_Y - REACH_Y;
 }
 
-// Words of a tile, ROWS of each kind: pixels with residual capacity in each direction, and these.
+// Kinds of words of a tile, ROWS words each: residual capacity in each direction; a deficit; excess; reached by the
+// last search.
 constexpr u32 ROOT = DIRECTIONS, ACTIVE = DIRECTIONS + 1, REACHED = DIRECTIONS + 2, KINDS = DIRECTIONS + 3;
 
 struct Arguments {
     u64 tiles_z, tiles_y, tiles_x;
-    u64 first_tile, end_tile;           // whose capacities and excess are here, and may be discharged
-    u64 first_pixel, direction_stride;  // of what is here
+    u64 first_tile, end_tile;           // the tiles that may be discharged
+    u64 first_pixel, direction_stride;  // first pixel whose capacities are on the device; stride of directions
     Residual* residual;
-    Excess* terminal;  // excess, less what can go to the sink
+    Excess* terminal;  // excess where positive, minus the capacity left to the sink where negative
     u32* faces_z;  // labels: see tile_faces.cuh
     u32* faces_y;
     u32* faces_x;
     u32* words;
-    u32* stamps;  // when a tile was last listed for a discharge
+    u32* stamps;  // the last list that a tile was appended to
     u32* lists;
-    u32* told;  // for searches: see tile_lists.cuh
+    u32* notices;  // number of changes next to a tile that no search has read: see tile_lists.cuh
     u64* slots;
     u32* counters;
     u32* arrivals;
-    u64* state;  // and what is counted
+    u64* state;  // then the counts
     u64 waves, rounds, rounds_percent;
     u64 work_of_launch, nanoseconds_of_launch;
     u64 num_slots;
     u64 dischargers;  // warps of a block with room for a tile's capacities
 };
 
-// The grid's measures.
+// Sizes of the padded grid.
 struct Shape {
     u32 tiles_z, tiles_y, tiles_x;
-    u32 line, plane;  // steps inside of a tile fit 31 bits
+    u32 line, plane;  // steps within a tile fit 31 bits
 
     __device__ explicit Shape(const Arguments& args)
         : tiles_z(static_cast<u32>(args.tiles_z)), tiles_y(static_cast<u32>(args.tiles_y)),
@@ -144,7 +146,7 @@ struct Tile {
     __device__ u32* words(const Arguments& args, u32 kind) const {
         return args.words + (static_cast<u64>(index) * KINDS + kind) * ROWS;
     }
-    // One of the tiles around it, by its number.
+    // Returns the index of a neighbouring tile, given its number.
     __device__ u32 neighbor(const Shape& shape, u32 number) const {
         return index + static_cast<u32>(((static_cast<int>(number / 9) - 1) * static_cast<int>(shape.tiles_y) +
                                          static_cast<int>(number / 3 % 3) - 1) *
@@ -157,21 +159,22 @@ struct Tile {
     }
 };
 
-// Bits of a lane's rows; also for each direction.
+// The words of a lane's rows, of one kind and of each direction.
 using Rows = u32[ROWS_A_LANE];
 using Masks = u32[DIRECTIONS][ROWS_A_LANE];
 
 __device__ __forceinline__ u32 row_of(u32 k) { return k * WARP + lane_id(); }
 
-// How many rows further a direction leads.
+// Returns the difference of rows in a direction.
 CONSTANT int rows_of(u32 direction) { return dz(direction) * TILE_Y + dy(direction); }
 
-// Returns, for each pixel, the bit of its neighbour in a direction; garbage in rows whose neighbours are not inside.
+// Returns, for each pixel of a row, the bit of its neighbour in a direction; undefined for rows whose neighbours are
+// outside.
 __device__ __forceinline__ u32 neighbor_bits(const Rows& bits, u32 d, u32 k) {
     const int rows = rows_of(d), last = static_cast<int>(ROWS_A_LANE) - 1, lane = static_cast<int>(lane_id());
     u32 word = bits[k];
     if (rows != 0) {
-        // The rows that far on begin in the row of this number of each lane, and after the last lane in the next.
+        // Row r + rows belongs to lane (lane + rows) % 32, as its word `begin`, or `begin + 1` past the last lane.
         const int begin = static_cast<int>(k) + (rows + 32 * static_cast<int>(ROWS)) / 32 - static_cast<int>(ROWS);
         const int row = begin < 0 ? 0 : begin > last ? last : begin;
         const int next = begin + 1 < 0 ? 0 : begin + 1 > last ? last : begin + 1;
@@ -193,8 +196,8 @@ __device__ __forceinline__ u32 union_of_warp(u32 bits) {
     return bits;
 }
 
-// Entries of a row in shared memory: rows begin where 8 bytes can be copied at once, and lanes that are at the same
-// place of their rows are at different banks, or two at one.
+// Entries per row in shared memory, with padding: rows begin at multiples of 8 bytes, which are copied at once, and the
+// entries at the same x of 32 rows are in different banks, or two per bank.
 constexpr u32 line_of(u32 bytes) { return bytes == 2 ? 36 : bytes == 4 ? 34 : 33; }
 constexpr u32 RESIDUAL_LINE = line_of(RESIDUAL_BYTES), EXCESS_LINE = line_of(EXCESS_BYTES);
 
@@ -208,7 +211,8 @@ constexpr u32 SLOT_BYTES = EXCESS_BYTES_OF_TILE + RESIDUAL_BYTES_OF_TILE + LIST_
 static_assert(SLOT_BYTES == SLOT_BYTES_GIVEN, "tiling.py gives the warps as much shared memory as they use");
 #endif
 
-// The shared memory of a warp, found anew at each use: so the compiler knows that it is shared memory.
+// The shared memory of a warp in a discharge. Addresses are computed at each use, so that the compiler knows that they
+// are in shared memory.
 struct Slot {
     template <class T>
     __device__ static __forceinline__ T* at(u32 begin) {
@@ -225,11 +229,11 @@ struct Slot {
     }
 };
 
-// The labels of the levels of a search, as far as there is room, in the shared memory of a warp.
+// The labels of the first `room` levels of a search, in the shared memory of a warp.
 struct LevelLabels {
     u32 begin, room;
 
-    // While no tile is discharged; while one is; and after it was, when its capacities are not there any more.
+    // In a global relabel; in a discharge; and at its end, when the capacities have been copied back.
     __device__ static __forceinline__ LevelLabels at_rest() {
         return {threadIdx.x / WARP * ROWS * WIDTH * 4, ROWS * WIDTH};
     }

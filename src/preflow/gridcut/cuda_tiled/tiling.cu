@@ -1,16 +1,15 @@
-// The kernels of tiling.py: capacities as they are given, or capacities and excess that are on the device, become what
-// is kept of tiles, and what was found there becomes an image.
+// The kernels of tiling.py: they fill the tiles from an image, write the words of tiles, and write the sink side.
 #ifndef NEIGHBOR_BYTES
-#define NEIGHBOR_BYTES 2  // of a capacity that is given
+#define NEIGHBOR_BYTES 2  // of a capacity of the input
 #define SOURCE_BYTES 2
 #define SINK_BYTES 2
 #define IS_SYMMETRIC 1  // one capacity for both arcs of a pair
-#define HAS_FLOW 0      // a flow to start from
+#define HAS_FLOW 0      // whether there is a flow to start from
 #endif
 
 #include "tile_state.cuh"
 
-// Tiles whose capacities and excess are on the device, and where.
+// Tiles whose capacities and excess are on the device.
 struct MarkArguments {
     u64 tiles_z, tiles_y, tiles_x;
     u64 first_tile, end_tile;
@@ -20,14 +19,14 @@ struct MarkArguments {
     u32* words;
 };
 
-// How many entries lie between those of pixels next to each other along the axes.
+// Strides along the axes, in entries.
 struct Steps {
     i64 z, y, x;
 };
 
 struct FillArguments {
     MarkArguments tiles;
-    i64 depth, height, width;  // of the image, without what fills its last tiles
+    i64 depth, height, width;  // of the image, without padding
     const SignedOf<SOURCE_BYTES>::Type* source;
     Steps source_steps;
     const SignedOf<SINK_BYTES>::Type* sink;
@@ -35,7 +34,7 @@ struct FillArguments {
     const SignedOf<NEIGHBOR_BYTES>::Type* neighbor;
     i64 direction_step;
     Steps neighbor_steps;
-    const Excess* flow;  // of the even directions, each as large as the image
+    const Excess* flow;  // of the even directions, each of the shape of the image
 };
 
 // A pixel of the image.
@@ -49,14 +48,14 @@ struct Pixel {
     __device__ i64 entry(const Steps& steps) const { return z * steps.z + y * steps.y + x * steps.x; }
 };
 
-// Returns the capacity of an arc between two pixels of the image.
+// Returns the capacity of an arc between two pixels of the image, as given.
 __device__ __forceinline__ Excess given_capacity(const FillArguments& args, Pixel from, u32 d) {
     const Pixel at = IS_SYMMETRIC && d % 2 ? from.to(d) : from;
     const i64 row = IS_SYMMETRIC ? d / 2 : d;
     return args.neighbor[row * args.direction_step + at.entry(args.neighbor_steps)];
 }
 
-// Returns what flows over an arc at the start: what is given, as far as the capacities go.
+// Returns the flow over an arc at the start, cut off at the capacities.
 __device__ __forceinline__ Excess given_flow(const FillArguments& args, Pixel from, u32 d) {
     if (!HAS_FLOW) return 0;
     const u32 even = d & ~1u;
@@ -67,7 +66,7 @@ __device__ __forceinline__ Excess given_flow(const FillArguments& args, Pixel fr
     return d % 2 ? -within : within;
 }
 
-// Writes the bits of a tile from a warp's rows of capacities and excess, row after row.
+// Writes the words of a tile row by row; each lane has a pixel of the row.
 struct BitWriter {
     u32* words;
 
@@ -82,7 +81,7 @@ struct BitWriter {
     }
 };
 
-// A row of a tile, and the pixel of it that is the lane's, without those that are not on the device.
+// A row of a tile, and the lane's pixel in it; `here` is its index among the pixels on the device.
 struct TileRow {
     u64 tile;
     u32 row;
@@ -97,7 +96,7 @@ struct TileRow {
           here((pixel.z * args.tiles_y * TILE_Y + pixel.y) * args.tiles_x * WIDTH + pixel.x - args.first_pixel) {}
 };
 
-// Calls `visit` with each row of the tiles, which the warps share.
+// Calls `visit` with each row of the tiles; the warps share the rows.
 template <class Visit>
 __device__ __forceinline__ void for_each_row(const MarkArguments& args, Visit visit) {
     const u64 rows = (args.end_tile - args.first_tile) * ROWS;
@@ -130,7 +129,7 @@ KERNEL(fill_tiles, FillArguments) {
     });
 }
 
-// Writes the bits of tiles whose capacities and excess are there.
+// Writes the words of tiles whose capacities and excess are on the device.
 KERNEL(mark_tiles, MarkArguments) {
     for_each_row(args, [&](const TileRow& at) {
         const BitWriter bits{args.words + at.tile * KINDS * ROWS};
@@ -148,7 +147,7 @@ struct SidesArguments {
     u8* sink_side;
 };
 
-// Writes which pixels of an image the sink can be reached from.
+// Writes the pixels of an image from which the sink can be reached.
 KERNEL(write_sides, SidesArguments) {
     const u64 size = args.depth * args.height * args.width;
     for (u64 p = grid_thread(); p < size; p += grid_threads()) {

@@ -1,4 +1,8 @@
-"""How a grid is cut into tiles, and what these take: what :mod:`.cuda_tiled` and its kernels agree on."""
+"""The tiles of a grid, and the memory that they take on a GPU.
+
+A tile is 32 pixels wide. It has 1 x 32 rows in an image, 8 x 8 or 4 x 8 rows (planes x rows) in a volume.
+Pixels are padded to whole tiles. The kernels that fill tiles and read the cut from them are in ``tiling.cu``.
+"""
 
 from __future__ import annotations
 
@@ -16,27 +20,28 @@ from ...graph.integer_grid import IntegerGrid
 from ..solution import GridFlow
 
 SOURCE = Path(__file__).with_suffix(".cu")
-#: Pixels of a row of a tile, and threads of a warp: a row is a word.
+#: Pixels of a row of a tile, which is a word, and threads of a warp.
 WARP = WIDTH = 32
-#: Rows of a tile in an image, and planes and rows of a plane in a volume, large and small. The large ones
-#: where so many of them fit into shared memory.
+#: Planes and rows per plane of a tile: in an image, and in a volume, large and small. Large tiles are used if
+#: shared memory has room for at least LEAST_LARGE_TILES of them.
 TILE_OF_IMAGE, LARGE_TILE, SMALL_TILE = (1, 32), (8, 8), (4, 8)
 LEAST_LARGE_TILES = 4
-#: Warps of a block: what the kernels have registers for.
+#: Most warps of a block: the kernels have no registers for more.
 MOST_WARPS = 16
-#: Offsets are handed to the kernels in four bits, of up to so many pairs of opposite directions.
+#: Largest offset of a neighbour, which is passed to the kernels in four bits, and most pairs of directions.
 MOST_REACH, MOST_PAIRS = 7, 15
-#: Pixels of a plane of a volume with neighbours 1 apart, and farther: steps from a tile fit 31 bits.
+#: Most pixels of a plane of a volume, with neighbours 1 apart and farther: steps from a tile fit 31 bits.
 MOST_PLANE, MOST_PLANE_FAR = 2**28, 2**26
 #: Entries that a row takes in shared memory, by their bytes.
 LINE_OF_ROW = {2: 36, 4: 34, 8: 33}
 #: Bytes of a list of arcs, or of labels of levels, in shared memory.
 LIST_BYTES = 512
-#: Lists of tiles: three in turn for each of up to eight colors.
+#: Number of lists of tiles: three in turn for each of up to eight colors.
 LISTS = 3 * 8
-#: Words of a tile there, and beside them: its stamp, what it was told of, its slot in the queue of searches.
+#: Words per tile for the lists, its stamp, its number of notices, and its slot of two words in the search
+#: queue.
 WORDS_LISTED = LISTS + 4
-#: Bits of a pixel beside one for each direction.
+#: Bits per pixel beside those of the directions: ROOT, ACTIVE and REACHED.
 MORE_KINDS = 3
 
 
@@ -51,7 +56,7 @@ class Tiling:
     tile : tuple of int
         Planes of a tile, and rows of a plane.
     offsets : tuple of tuples of int
-        Even directions, (z, y, x).
+        Offsets (z, y, x) of the even directions.
     residual, excess : dtype
     """
 
@@ -73,30 +78,30 @@ class Tiling:
 
     @cached_property
     def tiles(self) -> tuple[int, int, int]:
-        """How many tiles there are along each axis."""
+        """Number of tiles along each axis."""
         sizes = (*self.tile, WIDTH)
         z, y, x = (-(-length // size) for length, size in zip(self.shape, sizes, strict=True))
         return z, y, x
 
     @cached_property
     def num_tiles(self) -> int:
-        """How many tiles there are."""
+        """Number of tiles."""
         return math.prod(self.tiles)
 
     @cached_property
     def padded(self) -> tuple[int, int, int]:
-        """Shape of what the tiles cover."""
+        """Shape of the padded grid: whole tiles."""
         (z, y, x), (planes, rows) = self.tiles, self.tile
         return z * planes, y * rows, x * WIDTH
 
     @cached_property
     def padded_size(self) -> int:
-        """Pixels that the tiles cover."""
+        """Number of pixels of the padded grid."""
         return math.prod(self.padded)
 
     @property
     def inside(self) -> tuple[slice, slice, slice]:
-        """Where the grid is in that."""
+        """The grid's part of the padded grid."""
         z, y, x = (slice(0, length) for length in self.shape)
         return z, y, x
 
@@ -107,12 +112,12 @@ class Tiling:
 
     @property
     def words_of_tile(self) -> int:
-        """Words of the bits of a tile."""
+        """Number of words of a tile."""
         return (self.directions + MORE_KINDS) * self.rows
 
     @cached_property
     def labels_of_tile(self) -> tuple[int, int, int]:
-        """Labels of a tile at its faces along each axis; see ``Face`` in tile_faces.cuh."""
+        """Number of labels at the faces of a tile along each axis; see ``Face`` in tile_faces.cuh."""
         sizes = (*self.tile, WIDTH)
         pixels = self.rows * WIDTH
         z, y, x = (
@@ -134,32 +139,32 @@ class Tiling:
 
     @property
     def capacity_bytes(self) -> int:
-        """Memory for the capacities and the excess of a pixel."""
+        """Bytes for the capacities and the excess of a pixel."""
         return self.directions * self.residual.itemsize + self.excess.itemsize
 
     @property
     def bytes_kept(self) -> int:
-        """Memory on the GPU for labels and bits, which stay there."""
+        """Bytes on the GPU for labels and words, which stay on it also when capacities do not."""
         return self.num_tiles * 4 * (sum(self.labels_of_tile) + self.words_of_tile + WORDS_LISTED)
 
     @property
     def bytes_on_device(self) -> int:
-        """Memory that a solve takes on the GPU."""
+        """Bytes on the GPU for a solve without slabs."""
         return self.padded_size * self.capacity_bytes + self.bytes_kept
 
     @property
     def layers(self) -> int:
-        """Along how many tiles a grid can be cut into slabs: those along its first axis."""
+        """Number of layers of tiles along the grid's first axis, of which slabs consist."""
         return self.tiles[0] if len(self.grid_shape) == 3 else self.tiles[1]
 
     def image(self, padded: Any) -> Any:
-        """Return the part of an array that is the grid, without what fills its last tiles."""
+        """Return the grid's part of a padded array."""
         missing = 3 - len(self.grid_shape)
         return padded[(..., *(0,) * missing, *self.inside[missing:])]
 
     @cached_property
     def constants(self) -> tuple[tuple[str, int], ...]:
-        """What the kernels are compiled with."""
+        """Macros that the kernels are compiled with."""
         packed = [
             sum((offset[axis] & 15) << 4 * pair for pair, offset in enumerate(self.offsets))
             for axis in range(3)
@@ -177,16 +182,16 @@ class Tiling:
 
     @property
     def most_warps(self) -> int:
-        """Warps of a block that there are registers for."""
+        """Most warps of a block."""
         return MOST_WARPS if self.rows == WARP else MOST_WARPS // 2
 
     def warps_of_block(self, device: Device) -> tuple[int, int]:
-        """Return how many tiles a block of the GPU works on at a time in searches, and in discharges."""
+        """Return the warps of a block that search tiles, and those that discharge tiles, one tile each."""
         warps = min(self.most_warps, device.block_threads // WARP)
         return warps, min(warps, device.shared_bytes // self.slot_bytes)
 
     def shared_bytes(self, warps: int, dischargers: int) -> int:
-        """Return the shared memory of a block: capacities while tiles are discharged, labels at rest."""
+        """Return the shared memory of a block: for capacities in discharges, for labels in searches."""
         return max(dischargers * self.slot_bytes, warps * self.rows * WIDTH * 4)
 
 
@@ -196,12 +201,12 @@ def tiling_of(device: Device, grid: IntegerGrid) -> Tiling:
     Raises
     ------
     UnsuitableMethodError
-        Arcs lead too far for tiles, or in too many directions.
+        Neighbours are too far apart for tiles, or there are too many directions.
     """
     half = grid.offsets[::2]
     missing = 3 - half.shape[1]
     offsets = tuple((0,) * missing + tuple(int(entry) for entry in row) for row in half)
-    # A residual capacity goes to an excess and back.
+    # Amounts are converted between the dtypes of residual capacities and of excess.
     excess = np.dtype(np.int64) if grid.residual_dtype.itemsize == 8 else grid.excess_dtype
     is_volume = len(grid.shape) == 3
     reach = [max(abs(offset[axis]) for offset in offsets) for axis in range(3)]
@@ -263,7 +268,7 @@ class SidesArguments(NamedTuple):
 def fill_tiles(
     device: Device, tiling: Tiling, grid: IntegerGrid, start: GridFlow | None, words: Any
 ) -> tuple[Any, Any]:
-    """Return residual capacities and excess before the solve, with what fills the last tiles."""
+    """Return residual capacities and excess before the solve, padded, and write the words of all tiles."""
     xp = device.xp
     residual = xp.empty((tiling.directions, *tiling.padded), dtype=tiling.residual)
     terminal = xp.empty(tiling.padded, dtype=tiling.excess)
@@ -305,9 +310,9 @@ def fill_tiles(
 
 
 def _stored(values: Any, xp: Any) -> tuple[Any, tuple[int, ...]]:
-    """Return an array in C order and how many entries of it lie between neighbours along each axis.
+    """Return an array in C order, and its strides in entries; the stride is 0 along an axis of equal values.
 
-    Axes along which a view has the same values are kept once.
+    Equal values along an axis with stride 0 are stored once.
     """
     if 0 in values.strides:
         values = values[tuple(slice(None, None if stride else 1) for stride in values.strides)]
@@ -317,12 +322,12 @@ def _stored(values: Any, xp: Any) -> tuple[Any, tuple[int, ...]]:
 
 
 def _three(steps: tuple[int, ...]) -> tuple[int, ...]:
-    """Return steps along the axes of a volume, or of an image, as of a volume."""
+    """Return strides of an image or a volume as those of a volume."""
     return (0,) * (3 - len(steps)) + steps
 
 
 def write_sides(device: Device, tiling: Tiling, words: Any) -> Any:
-    """Return which pixels the last search reached, shape of the grid."""
+    """Return the pixels that the last search reached, in the shape of the grid."""
     sink_side = device.xp.empty(tiling.grid_shape, dtype=np.bool_)
     arguments = SidesArguments(tiling.tiles, tiling.shape, words, sink_side.view(np.uint8))
     device.share(SOURCE, "write_sides", sink_side.size, arguments, tiling.constants)
@@ -338,7 +343,7 @@ def mark_tiles(
     terminal: Any,
     words: Any,
 ) -> None:
-    """Write the bits of some tiles, whose capacities and excess are on the GPU from `first_pixel` on."""
+    """Write the words of tiles whose capacities and excess are on the GPU from `first_pixel` on."""
     arguments = MarkArguments(tiling.tiles, *tiles, first_pixel, terminal.size, residual, terminal, words)
     num_items = (tiles[1] - tiles[0]) * tiling.rows * WARP
     device.share(SOURCE, "mark_tiles", num_items, arguments, tiling.constants)

@@ -1,17 +1,54 @@
-"""Adaptive bottom-up merging: blocks solved alone, then merged with their neighbours, on many cores.
+"""Adaptive bottom-up merging: blocks are searched alone, then merged with their neighbours, on many cores.
 
-Liu and Sun, "Parallel graph-cuts by adaptive bottom-up merging", CVPR 2010. The grid is cut into blocks with
-the arcs between them closed; each is solved alone. Then two neighbouring regions that nobody works on are
-made one: the arcs between them are opened, and the search goes on from there with the flow and the trees that
-both have, until one region is left. What is left to do is at the borders, so merges of many pixels are short.
+Liu and Sun, "Parallel graph-cuts by adaptive bottom-up merging", CVPR 2010. The grid is divided into blocks,
+and the arcs between blocks are closed: their residual capacity is stored elsewhere and is 0 in the grid.
+Threads search the blocks independently. Then a thread merges two neighbouring idle regions: it opens the arcs
+between them and continues the search with the flow and the forests that both have, until one region is left.
+The work of a merge is near the border, so merges of many pixels are short.
 
-Departures. The search is the incremental breadth-first one of growth.py. A closed arc has no residual
-capacity, so that the search need not know its region. It leaves the sink's tree complete, so that in the end
-that is the sink's side, without a search. Small regions are merged first, where the authors count arcs only:
-more threads are busy for longer. Even so the last merges have one thread, and took half the time of a volume.
-So all threads go to another partition before, of larger blocks which stand across the faces of the first
-ones, and search these with the flow and the trees that are there (borders.py); then to one of larger blocks
-still. The few blocks of the last one are merged: a few hundredths of the pushes, where flow goes far.
+Definitions
+-----------
+- A *block* is a box of the grid (:mod:`.blocks`). A *face* is the set of arcs of one direction between two
+  blocks.
+- A *partition* is a set of blocks that cover the grid. There are several, each coarser than the last one.
+- A *region* is a block of the last partition, or a set of them that were merged (:mod:`.regions`). One thread
+  works on a region at a time.
+
+Invariants
+----------
+- An arc between two regions has residual capacity 0, and so has its opposite. So a search never leaves its
+  region.
+- When a block or region has been searched, its sink's forest cannot grow, and there are no queued pixels. The
+  forests satisfy the invariants of :mod:`..incremental_search` within the region.
+- While regions are searched, only the thread that works on a region changes `label`, `parent`, `queued` and
+  `next_orphan` of its pixels.
+
+Pseudo-code
+-----------
+::
+
+    each thread:
+        close its share of the faces of the first partition; wait
+        for each following partition:
+            while there are blocks nobody has searched: take one, search it             solve_blocks
+            wait; open the faces of the old partition; wait; close those of the new one change_partition
+        repeat:                                                                         work
+            take a block nobody has searched, and search it;
+            else take two neighbouring idle regions, open the faces between them, and search both as one
+        until one region is left
+    if a search reached its work limit: continue by push-relabel
+    the sink's forest is the sink side of the cut
+
+Departures from the paper
+-------------------------
+- The search is incremental breadth-first search. It leaves the sink's forest complete, so that forest is the
+  sink side in the end, without another search.
+- Small regions are merged first; the paper compares the number of arcs only. More threads have work for
+  longer.
+- Even so one thread did the last merges, and they took half the time of a volume. Therefore all threads first
+  go to another partition. Its blocks are larger and lie across the faces of the last one; the threads search
+  them starting from the flow and the forests that exist (:mod:`.borders`). This repeats until there are few
+  blocks. Merging these takes a few hundredths of all pushes, where flow goes far.
 """
 
 from __future__ import annotations
@@ -38,21 +75,21 @@ from ..incremental_search import (
     DEPTH,
     HEAD,
     LENGTH,
-    ORPHANS_AN_ARC,
+    ORPHANS_PER_ARC,
     SINK,
     SOURCE,
     Forests,
-    be_patient,
     check_patience,
     dequeue,
-    hands_over,
+    finish_by_push_relabel,
+    forests_of_part,
     make_forests,
     plant,
-    push_on,
+    reached_work_limit,
     search,
-    share,
+    set_work_limit,
     sweep,
-    with_levels,
+    with_more_levels,
 )
 from ..pixel_major import GridState, deficits_reach, grid_solution, grid_state, interior, padding
 from ..solution import GridFlow, GridSolution
@@ -68,39 +105,39 @@ from .blocks import (
     row_of,
     rows_of,
 )
-from .borders import change_partition, go_on_in_block, wake_border
+from .borders import change_partition, enqueue_border, resume_block
 from .regions import BLOCKS_TAKEN, CLOSED, GROWN, IDLE, Regions, make_regions, next_region
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
-#: Blocks for each thread, at least; where their number is not given.
+#: Least number of blocks per thread, unless the option `blocks` is given.
 BLOCKS_PER_THREAD = 8
-#: Pixels of a block: at most, since what a search reads of so many stays in a core's cache, and at least.
+#: Most and fewest pixels of a block. The state of this many pixels stays in a core's cache.
 BLOCK, LEAST_BLOCK = 1 << 16, 1 << 12
-#: So many blocks, or fewer, are merged two by two.
+#: A partition of at most this many blocks is the last one: its blocks are merged.
 FEW_BLOCKS = 16
-#: Positions in a row of Control.thread_counts: nanoseconds for blocks alone, and for merges.
+#: Positions in a row of Control.thread_counts: nanoseconds spent on single blocks, and on merges.
 BLOCK_NANOSECONDS, MERGE_NANOSECONDS = 10, 11
 
 
 @dataclass(frozen=True)
 class MergingOptions:
-    """Options of the search by blocks.
+    """Options of adaptive bottom-up merging.
 
     Attributes
     ----------
     blocks : int or None
-        About how many blocks the grid is cut into; None: as many as suit the threads.
+        Approximate number of blocks of the first partition; None chooses it from the grid and the threads.
     repartition : bool
-        Search larger blocks that stand across the faces of the last ones until there are few, which are then
-        merged.
+        Search coarser partitions, each across the faces of the last one, until there are few blocks; then
+        merge. False merges the blocks of the first partition.
     patience : float or None
-        As for "serial-incremental-bfs"; each of several threads may take half of it.
+        Work limit, as for "serial-incremental-bfs"; each of several threads has half of it.
     """
 
     blocks: int | None = None
     repartition: bool = True
-    patience: float | None = ORPHANS_AN_ARC
+    patience: float | None = ORPHANS_PER_ARC
 
     def __post_init__(self) -> None:
         check_patience(self.patience)
@@ -110,12 +147,20 @@ class MergingOptions:
 
 
 class Merging(NamedTuple):
-    """What the threads share.
+    """The state of one partition; all threads share it.
 
     Attributes
     ----------
+    state : GridState
+    blocks : Blocks
+    faces : Faces
+    regions : Regions
+    barrier : ndarray of int64
+    stop : ndarray of int64
+        The stop flag.
+    counts : ndarray of uint64, shape (threads, counters)
     delays : ndarray of uint64, or None
-        For stress tests, see parallel/delays.py.
+        Delays for stress tests, see parallel/delays.py.
     """
 
     state: GridState
@@ -129,8 +174,8 @@ class Merging(NamedTuple):
 
 
 @kernel
-def go_on(merging: Merging, thread: Any, forests: Forests, region: Any) -> bool:
-    """Search a region from what is in the queues, and empty these; whether there was room for the levels."""
+def search_region(merging: Merging, thread: Any, forests: Forests, region: Any) -> bool:
+    """Search a region from the queued pixels, then empty the queues; return False if levels ran out."""
     cursor = forests.cursor
     if max(cursor[DEPTH + SOURCE], cursor[DEPTH + SINK]) + ONE >= np.uint64(len(forests.first_orphan)):
         return False
@@ -145,12 +190,12 @@ def go_on(merging: Merging, thread: Any, forests: Forests, region: Any) -> bool:
 
 
 @kernel
-def begin_block(merging: Merging, thread: Any, forests: Forests, box: Any, block: Any) -> None:
-    """Plant the forests of a block, or make those that it has from another partition ready to grow."""
+def start_block(merging: Merging, thread: Any, forests: Forests, box: Any, block: Any) -> None:
+    """Make the roots of a block, or prepare the forests that it has from the last partition."""
     block_box(merging.blocks, block, box)
     if merging.regions.shared[GROWN] != ZERO:
         depth = merging.regions.depth[block]
-        orphans = go_on_in_block(merging.state, forests, merging.blocks, box, depth, merging.stop)
+        orphans = resume_block(merging.state, forests, merging.blocks, box, depth, merging.stop)
         merging.counts[thread, RELABELS] += orphans
         return
     for row in range(rows_of(box)):
@@ -166,8 +211,8 @@ def begin_block(merging: Merging, thread: Any, forests: Forests, box: Any, block
 
 
 @kernel
-def begin_merged(merging: Merging, forests: Forests, region: Any, begin: Any, end: Any) -> None:
-    """Open the faces within a region that stand in ``closed[begin:end]``."""
+def start_merged(merging: Merging, forests: Forests, region: Any, begin: Any, end: Any) -> None:
+    """Open the faces ``closed[begin:end]`` within a region, and queue the pixels that can grow over them."""
     closed = merging.regions.closed
     k = begin
     while k < end:
@@ -175,7 +220,7 @@ def begin_merged(merging: Merging, forests: Forests, region: Any, begin: Any, en
         k += ONE
     k = begin
     while k < end:
-        wake_border(merging.state, forests, merging.faces, np.uint64(closed[k]))
+        enqueue_border(merging.state, forests, merging.faces, np.uint64(closed[k]))
         k += ONE
     for forest in (SOURCE, SINK):
         forests.cursor[DEPTH + forest] = merging.regions.depth[region, forest]
@@ -193,16 +238,16 @@ def close_faces(merging: Merging, thread: Any, num_threads: Any) -> bool:
 
 @kernel
 def solve_blocks(merging: Merging, thread: Any, forests: Forests, box: Any, region: Any) -> Any:
-    """Solve blocks alone, one thread's share; returns as :func:`work` does."""
+    """Search blocks that nobody has searched; return as :func:`work` does."""
     regions = merging.regions
     none = np.uint64(len(regions.state))
-    if region != none and not go_on(merging, thread, forests, region):
+    if region != none and not search_region(merging, thread, forests, region):
         return region
     region = np.uint64(fetch_add(regions.shared, BLOCKS_TAKEN, 1))
     while region < none and relaxed_load(merging.stop, ZERO) == 0:
         started = now()
-        begin_block(merging, thread, forests, box, region)
-        if not go_on(merging, thread, forests, region):
+        start_block(merging, thread, forests, box, region)
+        if not search_region(merging, thread, forests, region):
             return region
         relaxed_store(regions.state, region, IDLE)
         merging.counts[thread, BLOCK_NANOSECONDS] += now() - started
@@ -212,7 +257,7 @@ def solve_blocks(merging: Merging, thread: Any, forests: Forests, box: Any, regi
 
 @kernel
 def open_faces(merging: Merging, thread: Any, num_threads: Any) -> None:
-    """Wait for all threads, and open what is still closed: the solve was stopped."""
+    """Wait for all threads, then open a share of the faces that a stopped solve has left closed."""
     if not wait(merging.barrier, num_threads):
         return
     k, end = share_of(merging.regions.shared[CLOSED], thread, num_threads)
@@ -223,14 +268,14 @@ def open_faces(merging: Merging, thread: Any, num_threads: Any) -> None:
 
 @kernel
 def work(merging: Merging, thread: Any, forests: Forests, box: Any, region: Any) -> Any:
-    """Solve blocks and merge regions until one is left; one thread's share.
+    """Search blocks and merge regions until one is left.
 
-    Returns the number of blocks, or a region whose search lacks room for levels: the `region` to go on
-    with, at first the number of blocks.
+    Return the number of blocks when the thread is done. If a search runs out of levels, return its region;
+    the caller makes room and passes it back as `region`, which is the number of blocks at first.
     """
     regions, counts = merging.regions, merging.counts
     none = np.uint64(len(regions.state))
-    if region != none and not go_on(merging, thread, forests, region):
+    if region != none and not search_region(merging, thread, forests, region):
         return region
     while True:
         delay(merging.delays, thread)
@@ -239,16 +284,16 @@ def work(merging: Merging, thread: Any, forests: Forests, box: Any, region: Any)
             return none
         started = now()
         if fresh:
-            begin_block(merging, thread, forests, box, region)
+            start_block(merging, thread, forests, box, region)
         else:
-            begin_merged(merging, forests, region, begin, end)
-        if not go_on(merging, thread, forests, region):
+            start_merged(merging, forests, region, begin, end)
+        if not search_region(merging, thread, forests, region):
             return region
         counts[thread, BLOCK_NANOSECONDS if fresh else MERGE_NANOSECONDS] += now() - started
 
 
 def blocks_wanted(pixels: int, threads: int, asked: int | None) -> int:
-    """Return into how many blocks a grid is to be cut."""
+    """Return the number of blocks of the first partition."""
     if asked is not None:
         return asked
     return max(1, min(max(BLOCKS_PER_THREAD * threads, pixels // BLOCK), pixels // LEAST_BLOCK))
@@ -261,9 +306,9 @@ def merge(
     patience: float | None,
     control: Control,
 ) -> None:
-    """Make the flow maximal and the sink's forest complete, unless the solve is stopped.
+    """Make the flow maximum and the sink's forest complete, unless the solve is stopped.
 
-    It is also stopped when a thread's searches have used up their patience.
+    A search that reaches its work limit stops the solve, too.
     """
     num_threads = np.uint64(control.threads)
     axes = len(partitions[0].blocks.shape)
@@ -271,11 +316,11 @@ def merge(
 
     def share_of_thread(number: int) -> None:
         thread = np.uint64(number)
-        # What a thread never uses of its queues takes no memory, only addresses. What it counts is apart from
-        # what others do.
-        own = share(forests, pixels)
+        # Entries of the queues that a thread never writes take no memory, only addresses. The padding keeps
+        # the cursors of two threads in different cache lines.
+        own = forests_of_part(forests, pixels)
         own = own._replace(cursor=np.concatenate([own.cursor, np.zeros(2 * PADDING, dtype=np.uint64)]))
-        be_patient(own, patience, pixels, len(partitions[0].state.step), control.threads)
+        set_work_limit(own, patience, pixels, len(partitions[0].state.step), control.threads)
         scratch = np.empty(2 * int(PADDING) * axes, dtype=np.int64)
         box = scratch[: 2 * axes].reshape(2, axes)
 
@@ -284,7 +329,7 @@ def merge(
             none = np.uint64(len(merging.regions.state))
             region = none
             while (region := np.uint64(kernel(merging, thread, own, box, region))) != none:
-                own = with_levels(own)
+                own = with_more_levels(own)
 
         last = partitions[0]
         if not close_faces(last, thread, num_threads):
@@ -295,7 +340,7 @@ def merge(
                 return
             last = following
             while len(own.first_orphan) <= int(last.regions.depth.max()) + 1:
-                own = with_levels(own)
+                own = with_more_levels(own)
         run(work, last)
         open_faces(last, thread, num_threads)
 
@@ -309,8 +354,8 @@ def solve(
 
     Notes
     -----
-    Memory beside the state: 10 bytes a pixel, those of closed arcs, and for each thread up to 8 for each
-    pixel of its region.
+    Memory beside the state: 10 bytes per pixel, the capacities of closed arcs, and for each thread up to 8
+    bytes per pixel of its region.
     """
     state = grid_state(grid, start, control.threads)
     first, last = map(int, interior(grid))
@@ -331,8 +376,8 @@ def solve(
         partitions.append(partition(blocks))
     forests = make_forests(state, 0)
     merge(partitions, forests, last - first, options.patience, control)
-    if hands_over(control):
-        return push_on(grid, state, control)
+    if reached_work_limit(control):
+        return finish_by_push_relabel(grid, state, control)
     if control.stopped:
         control.check_wanted()
         sink_side = deficits_reach(grid, state)

@@ -1,8 +1,9 @@
-"""A grid cut into blocks, and the arcs between blocks, which can be closed and opened again.
+"""A grid divided into blocks, and the arcs between blocks, which can be closed and opened again.
 
-A closed arc has no residual capacity, nor has its opposite; what they had is kept aside. So a search that
-starts in a block stays there, and no kernel asks where a block ends. The arcs of one direction between two
-blocks are a face; its arcs lead from a box of pixels, and are listed when it is closed for the first time.
+A closed arc has residual capacity 0, and so has its opposite; the capacities that they had are stored in
+`Faces.kept`. So a search that starts in a block stays in it, and no kernel computes where a block ends. The
+arcs of one direction between two blocks are a face. The tails of a face form a box of pixels; they are listed
+when the face is closed for the first time.
 """
 
 from __future__ import annotations
@@ -21,15 +22,15 @@ TWO = np.uint64(2)
 
 
 class Blocks(NamedTuple):
-    """How a grid is cut.
+    """A partition of a grid into blocks.
 
     Attributes
     ----------
     shape, counts, strides : ndarray of int64, shape (ndim,)
-        The lengths of the grid, how many blocks there are along each axis, and by how much the number of a
-        pixel grows along it.
+        Along each axis: the length of the grid, the number of blocks, and the difference of the numbers of
+        two neighbouring pixels.
     cuts : ndarray of int64, shape (ndim, at least the largest count + 1)
-        Along each axis where each block begins, and in the end the length.
+        Along each axis: the first index of each block, then the length.
     pad : uint64
         Number of the first pixel.
     """
@@ -42,18 +43,19 @@ class Blocks(NamedTuple):
 
 
 class Faces(NamedTuple):
-    """The arcs between blocks, face by face; those of forward directions, and with each its opposite.
+    """The arcs between blocks, face by face: those of forward directions, each with its opposite.
 
     Attributes
     ----------
     ends : ndarray of uint32, shape (faces, 2)
-        Block of the tails and of the heads.
+        Block of the tails, and of the heads.
     direction : ndarray of uint64, shape (faces,)
     box : ndarray of int64, shape (faces, 2, ndim)
-        The tails: least index along each axis, and one past the largest.
+        The tails: lowest index along each axis, and one past the highest.
     first : ndarray of uint64, shape (faces + 1,)
-        Where the arcs of a face are in `kept`.
+        The arcs of face k are ``first[k]`` to ``first[k + 1] - 1`` in `tail` and `kept`.
     tail : ndarray of uint32 or uint64, shape (arcs,)
+        Tail of each arc.
     kept : ndarray, shape (arcs, 2)
         Residual capacities of closed arcs and of their opposites.
     """
@@ -67,10 +69,10 @@ class Faces(NamedTuple):
 
 
 def plan_blocks(shape: tuple[int, ...], pad: int, wanted: int) -> Blocks:
-    """Cut a grid into about so many blocks, as near to cubes as can be."""
+    """Divide a grid into about `wanted` blocks, as close to cubes as possible."""
     counts = np.ones(len(shape), dtype=np.int64)
     pixels, axes = math.prod(shape), len(shape)
-    # Short axes come first: what they cannot be cut into is left to the longer ones.
+    # Short axes come first: longer axes make up for the blocks that they have no room for.
     for axis in sorted(range(len(shape)), key=lambda axis: shape[axis]):
         edge = (pixels / max(1, wanted)) ** (1 / axes)
         counts[axis] = min(shape[axis], max(1, round(shape[axis] / edge)))
@@ -84,7 +86,7 @@ def plan_blocks(shape: tuple[int, ...], pad: int, wanted: int) -> Blocks:
 
 
 def coarser_blocks(blocks: Blocks) -> Blocks:
-    """Return a partition with half as many blocks along each axis, cut through the middle of blocks."""
+    """Return a partition with half as many blocks along each axis; its faces cut blocks in the middle."""
     rows = []
     for row, count in zip(blocks.cuts, blocks.counts.tolist(), strict=True):
         middle = (row[:count] + row[1 : count + 1]) // 2
@@ -99,7 +101,7 @@ def coarser_blocks(blocks: Blocks) -> Blocks:
 
 @kernel
 def block_box(blocks: Blocks, block: Any, box: Any) -> None:
-    """Write the box of a block."""
+    """Write the box of a block: lowest index along each axis, and one past the highest."""
     left = np.int64(block)
     for i in range(len(blocks.shape)):
         axis = len(blocks.shape) - 1 - i
@@ -111,7 +113,7 @@ def block_box(blocks: Blocks, block: Any, box: Any) -> None:
 
 @kernel
 def place_of(blocks: Blocks, axis: Any, index: Any) -> Any:
-    """Return which block along an axis has an index."""
+    """Return the position along an axis of the block that has an index."""
     first, last = np.int64(0), blocks.counts[axis] - 1
     while first < last:
         middle = (first + last + 1) // 2
@@ -124,7 +126,7 @@ def place_of(blocks: Blocks, axis: Any, index: Any) -> Any:
 
 @kernel
 def rows_of(box: Any) -> Any:
-    """Return how many rows a box has."""
+    """Return the number of rows of a box."""
     rows = 1
     for axis in range(box.shape[1] - 1):
         rows *= box[1, axis] - box[0, axis]
@@ -150,7 +152,7 @@ def row_of(blocks: Blocks, box: Any, row: Any) -> tuple[Any, Any]:
 def list_faces(
     blocks: Blocks, offsets: Any, ends: Any, direction: Any, box: Any, first: Any, scratch: Any
 ) -> int:
-    """Write the faces into arrays that are long enough, or only return how many there are if they are empty.
+    """Return the number of faces, and write the faces unless the arrays are empty.
 
     `offsets` has a row for each direction; `scratch` has seven rows.
     """
@@ -202,7 +204,7 @@ def list_faces(
 
 
 def make_faces(blocks: Blocks, offsets: NDArray[np.int64], residual_dtype: Any) -> Faces:
-    """Return the faces of a grid's blocks, all of them open."""
+    """Return the faces of a partition, all of them open."""
     axes = len(blocks.shape)
     scratch = np.empty((7, axes), dtype=np.int64)
     count = 0
@@ -221,7 +223,7 @@ def make_faces(blocks: Blocks, offsets: NDArray[np.int64], residual_dtype: Any) 
 
 @kernel
 def close_face(state: Any, blocks: Blocks, faces: Faces, face: Any) -> Any:
-    """List and close the arcs of a face; return how many of them and their opposites were not saturated."""
+    """Close the arcs of a face and list them; return how many arcs and opposites were not saturated."""
     residual = state.residual
     degree = np.uint64(len(state.step))
     d = faces.direction[face]
@@ -245,13 +247,13 @@ def close_face(state: Any, blocks: Blocks, faces: Faces, face: Any) -> Any:
 
 @kernel
 def arcs_of(faces: Faces, face: Any) -> tuple[Any, Any]:
-    """Return where the arcs of a face begin and end in `tail` and `kept`."""
+    """Return the first arc of a face in `tail` and `kept`, and one past the last."""
     return faces.first[face], faces.first[face + ONE]
 
 
 @kernel
 def open_face(state: Any, faces: Faces, face: Any) -> None:
-    """Give the arcs of a face the capacities back that they had."""
+    """Restore the capacities of the arcs of a face."""
     residual = state.residual
     degree = np.uint64(len(state.step))
     d = faces.direction[face]

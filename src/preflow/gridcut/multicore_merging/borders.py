@@ -1,13 +1,14 @@
-"""Forests at the borders of blocks: what grows over an opened face, what a closed one cuts off.
+"""The forests at the borders of blocks: growth over opened faces, orphans at closed faces.
 
-From one partition of a grid into blocks all threads go to another one, with flow and forests kept. When the
-blocks of the first were solved alone, what is left to do is near the faces between them, and merging would do
-it with ever fewer threads. Larger blocks that stand across these faces do most of it with all threads: the
-new faces cut through the middle of solved blocks, where little happens any more. What is left is where flow
-goes farther than half a block, and the less the larger the blocks become.
+All threads go from one partition of the grid to the next one, and keep flow and forests. When the blocks of
+the first partition have been searched alone, the rest of the work is near the faces between them. Merging
+would do it with ever fewer threads. The blocks of the next partition are larger and lie across these faces,
+so they do most of it with all threads. The new faces go through the middle of old blocks, where little work
+is left. After that only flow that goes farther than half a block remains, and the larger the blocks become,
+the less of it there is.
 
-Threads open the old faces, then close the new ones. A pixel that can grow, or that lost its parent, is marked
-where the queue of its forest would mark it; whoever has its new block looks for such marks.
+Threads first open the old faces, then close the new ones. They mark in `Forests.queued` each pixel that can
+grow and each pixel that has lost its parent. The thread that takes the new block finds the marks.
 """
 
 from __future__ import annotations
@@ -27,19 +28,19 @@ from .regions import GROWN
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
-#: Marks in Forests.queued, which is 0 while no queue has any pixel.
+#: Marks in Forests.queued; it is 0 for all pixels before, because the queues are empty.
 CAN_GROW, CUT_OFF = np.uint8(4), np.uint8(8)
 
 
 @kernel
 def forest_of(forests: Forests, p: Any) -> Any:
-    """Return the forest of a pixel that is in one."""
+    """Return the forest that a pixel is in; it must be in one."""
     return SOURCE if forests.label[p] > 0 else SINK
 
 
 @kernel
 def can_grow(state: GridState, forests: Forests, p: Any, d: Any) -> tuple[Any, Any]:
-    """Return whether the forest of a pixel can grow to the neighbour in a direction, and from there to it."""
+    """Return whether the forest of a pixel can grow over an arc, and that of the arc's head the other way."""
     residual = state.residual
     degree = np.uint64(len(state.step))
     q = p + state.step[d]
@@ -52,8 +53,8 @@ def can_grow(state: GridState, forests: Forests, p: Any, d: Any) -> tuple[Any, A
 
 
 @kernel
-def wake_border(state: GridState, forests: Forests, faces: Faces, face: Any) -> None:
-    """Put those into the queues that can grow over a face that was opened."""
+def enqueue_border(state: GridState, forests: Forests, faces: Faces, face: Any) -> None:
+    """Queue the pixels whose forest can grow over a face that was opened."""
     d = faces.direction[face]
     k, end = arcs_of(faces, face)
     while k < end:
@@ -69,7 +70,7 @@ def wake_border(state: GridState, forests: Forests, faces: Faces, face: Any) -> 
 
 @kernel
 def mark_border(state: GridState, forests: Forests, faces: Faces, face: Any) -> None:
-    """Mark those that can grow over a face that was opened; other threads may mark the same ones."""
+    """Mark the pixels whose forest can grow over an opened face; other threads may mark the same pixels."""
     d = faces.direction[face]
     k, end = arcs_of(faces, face)
     while k < end:
@@ -84,9 +85,9 @@ def mark_border(state: GridState, forests: Forests, faces: Faces, face: Any) -> 
 
 @kernel
 def cut_off(forests: Forests, p: Any, d: Any, degree: Any) -> None:
-    """Make a pixel an orphan, and mark it, if its parent is in a direction.
+    """Make a pixel an orphan, and mark it, if its parent is in direction `d`.
 
-    Other threads look at it meanwhile, for other directions.
+    Other threads call this for the same pixel and other directions at the same time.
     """
     if forests.label[p] != 0 and np.uint64(relaxed_load(forests.parent, p)) == d:
         relaxed_store(forests.parent, p, degree + ONE)
@@ -95,7 +96,7 @@ def cut_off(forests: Forests, p: Any, d: Any, degree: Any) -> None:
 
 @kernel
 def cut_trees(state: GridState, forests: Forests, faces: Faces, face: Any) -> None:
-    """Cut off what hangs on an arc of a face that was closed."""
+    """Make orphans of the pixels whose tree arc is in a face that was closed."""
     degree = np.uint64(len(state.step))
     d = faces.direction[face]
     k, end = arcs_of(faces, face)
@@ -108,10 +109,9 @@ def cut_trees(state: GridState, forests: Forests, faces: Faces, face: Any) -> No
 
 @kernel
 def change_partition(first: Any, second: Any, forests: Forests, thread: Any, num_threads: Any) -> bool:
-    """Open the faces of one partition and close those of another, a thread's share, when all are there.
+    """Wait for all threads, then open a share of one partition's faces and close a share of another's.
 
-    `first` and `second` are a solver's: they have state, blocks, faces, regions and a barrier. Returns False
-    if that is broken.
+    `first` and `second` are of class ``Merging``. Return False if the barrier is broken.
     """
     state, faces = first.state, first.faces
     if not wait(first.barrier, num_threads):
@@ -141,12 +141,10 @@ def change_partition(first: Any, second: Any, forests: Forests, thread: Any, num
 
 
 @kernel
-def go_on_in_block(
-    state: GridState, forests: Forests, blocks: Blocks, box: Any, depth: Any, stop: Any
-) -> Any:
-    """Put into the queues what can grow in a block, and let what was cut off find parents there.
+def resume_block(state: GridState, forests: Forests, blocks: Blocks, box: Any, depth: Any, stop: Any) -> Any:
+    """Queue the marked pixels of a block that can grow, and find parents for its orphans.
 
-    `depth` has the levels of both forests. Returns the number of orphans.
+    `depth` has the depths of both forests. Return the number of orphans.
     """
     none = np.uint64(len(forests.label))
     source, sink = none, none

@@ -1,8 +1,17 @@
-"""Which parts of a grid are whose while blocks are searched and merged: who may go on with what.
+"""The regions of a grid while blocks are searched and merged, and which thread works on which region.
 
-A region is a block, or what was merged of several. It is idle, or one thread has it. A thread that has
-nothing takes a block that nobody has searched yet, else two idle regions that border on each other, whose
-faces it opens. One lock guards these choices, which are few.
+A region is a block, or several blocks that were merged. It is not searched yet, idle, or busy: one thread
+works on it. A thread without a region takes a block that nobody has searched; else it takes two idle regions
+that border on each other, and opens the faces between them. One lock guards these choices, which are few.
+
+Invariants while nobody has the lock
+------------------------------------
+- ``region_of[b]`` is the region of block b. A region has the number of one of its blocks.
+- ``closed[: shared[CLOSED]]`` are the faces between different regions, the rest are faces within a region.
+- ``shared[AT_WORK]`` is the number of busy regions. A thread may leave when it finds no work and this is 0:
+  nobody can make more work.
+- ``shared[CHANGES]`` grows whenever a region becomes idle. A thread that finds no work waits for it to
+  change.
 """
 
 from __future__ import annotations
@@ -32,18 +41,21 @@ class Regions(NamedTuple):
     ends : ndarray of uint32, shape (faces, 2)
         As in :class:`preflow.gridcut.blocks.Faces`.
     weight : ndarray of uint64, shape (faces,)
-        How many arcs of a face were not saturated when it was closed.
+        Number of arcs of a face that were not saturated when it was closed.
     region_of : ndarray of uint32, shape (blocks,)
+        Region of each block.
     state : ndarray of uint64, shape (blocks,)
+        NOT_SEARCHED, IDLE or BUSY, of each region.
     size : ndarray of uint64, shape (blocks,)
-        Blocks of a region.
+        Number of blocks of each region.
     depth : ndarray of uint64, shape (blocks, 2)
-        Levels of the trees of a region.
+        Depths of the source's and the sink's forest of each region.
     closed : ndarray of uint32, shape (faces,)
-        The closed faces, then the open ones.
+        Numbers of the closed faces, then of the open ones.
     shared : ndarray of uint64
-        LOCK; how many blocks were taken; how many faces are closed; how many threads are at work; how often
-        the choice became larger; whether blocks that nobody has searched have forests of an earlier search.
+        LOCK: 1 while a thread has it. BLOCKS_TAKEN: number of blocks that threads have taken. CLOSED: number
+        of closed faces. AT_WORK: number of threads that work on a region. CHANGES: how often a region became
+        idle. GROWN: 1 if the blocks have forests from an earlier partition.
     """
 
     ends: NDArray[np.uint32]
@@ -57,7 +69,7 @@ class Regions(NamedTuple):
 
 
 def make_regions(num_blocks: int, ends: NDArray[np.uint32]) -> Regions:
-    """Return the regions before the first one was searched: each is a block, all faces are closed."""
+    """Return the regions at the start: each is a block that nobody has searched, all faces are closed."""
     shared = np.zeros(6 * int(PADDING), dtype=np.uint64)
     shared[CLOSED] = len(ends)
     return Regions(
@@ -74,10 +86,10 @@ def make_regions(num_blocks: int, ends: NDArray[np.uint32]) -> Regions:
 
 @kernel
 def best_face(regions: Regions, num_closed: Any) -> Any:
-    """Return a closed face between two idle regions, or the number of faces; for who has the lock.
+    """Return a closed face between two idle regions, or the number of faces; the caller has the lock.
 
-    Small regions come first, so that many threads find some until the end; of such pairs one with many arcs
-    from one to the other.
+    The smallest pair of regions is taken, so that many threads find work until the end; among equal pairs,
+    the face with the most unsaturated arcs.
     """
     best = np.uint64(len(regions.closed))
     least, most = np.uint64(2 * len(regions.state)), ZERO
@@ -96,7 +108,7 @@ def best_face(regions: Regions, num_closed: Any) -> Any:
 
 @kernel
 def unite(regions: Regions, a: Any, b: Any, num_closed: Any) -> Any:
-    """Make one region of two and move the faces between them behind the closed ones; return how many stay."""
+    """Merge two regions, move the faces between them behind the closed ones, and return how many stay."""
     k = ZERO
     while k < num_closed:
         face = np.uint64(regions.closed[k])
@@ -121,13 +133,13 @@ def unite(regions: Regions, a: Any, b: Any, num_closed: Any) -> Any:
 
 @kernel
 def take(regions: Regions) -> tuple[Any, Any, Any, bool]:
-    """Take a region to go on with; for who has the lock.
+    """Take a region; the caller has the lock.
 
     Returns
     -------
-    region : the number of blocks if there is none now
-    begin, end : its faces to be opened stand in ``closed[begin:end]``
-    fresh : whether it is a block that nobody has searched
+    region : a region, or the number of blocks if none can be taken now
+    begin, end : the faces to open are ``closed[begin:end]``
+    fresh : whether the region is a block that nobody has searched
     """
     shared = regions.shared
     none = np.uint64(len(regions.state))
@@ -158,9 +170,9 @@ def acquire(regions: Regions, patience: Any) -> None:
 
 @kernel
 def next_region(regions: Regions, had: Any, patience: Any, stop: Any) -> tuple[Any, Any, Any, bool]:
-    """Give back the region that the thread had, if any, and take another as soon as there is one.
+    """Make the thread's region `had` idle, if there is one, and wait for another region.
 
-    Returns what :func:`take` does; the number of blocks when all is done or `stop` was raised.
+    Return as :func:`take` does; the region is the number of blocks when all work is done or `stop` is set.
     """
     shared = regions.shared
     none = np.uint64(len(regions.state))
