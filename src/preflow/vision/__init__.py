@@ -1,7 +1,7 @@
-"""Computer vision as minimum cuts: segment images and volumes, take noise away, find depth and motion.
+"""Computer vision by minimum cuts: segment and denoise images and volumes, find depth and motion.
 
-All that works on arrays needs nothing but NumPy and SciPy; reading and writing files of images and volumes
-needs the extra ``preflow[vision]``. A name of ``__init__.pyi`` is loaded when it is first used.
+Functions on arrays need NumPy and SciPy only; reading and writing files of images and volumes needs the extra
+``preflow[vision]``. A name of ``__init__.pyi`` is loaded when it is first used.
 """
 
 import lazy_loader

@@ -1,13 +1,13 @@
-"""How likely a colour is on an object and on its background: smoothed histograms, and Gaussian mixtures.
+"""Likelihoods of colours on an object and on its background: smoothed histograms, and Gaussian mixtures.
 
-Histograms as in Boykov and Jolly, ICCV 2001, but smoothed, because seeds are few. Mixtures as in Rother,
-Kolmogorov and Blake, "GrabCut", SIGGRAPH 2004: each pixel belongs to one component, the one under which it is
-likeliest, and the components are fitted to their pixels in turn with that choice; it starts from the clusters
-of k-means, begun along the principal axis of the colours as Orchard and Bouman split them, so that nothing is
-random. A component that covers all colours evenly keeps every colour possible.
+Histograms are as in Boykov and Jolly, ICCV 2001, but smoothed, because seeds are few. Mixtures are as in
+Rother, Kolmogorov and Blake, "GrabCut", SIGGRAPH 2004: each pixel is assigned to the component under which it
+is likeliest, and the components are fitted to their pixels, in turn. The first assignment is by k-means,
+started by splitting the colours along their principal axis as Orchard and Bouman do, so that nothing is
+random. One more component covers all colours evenly, so that no colour is impossible.
 
-What differs: colours that fall in one small cell become their mean. A photograph has a fifth to an eighth as
-many of these as pixels, and all but counting them and looking them up costs as much less.
+Departure: colours in one small cell are replaced by their mean. A photograph has a fifth to an eighth as many
+such colours as pixels, and all steps but counting and looking up colours are faster by that factor.
 """
 
 from __future__ import annotations
@@ -20,35 +20,35 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-#: Cells along each channel, by the number of channels: multiples of the bins. With half as many for three
-#: channels GrabCut ended at energies 0.02 nats a pixel higher, more on photographs with dark grounds;
-#: with these it ends as low as with all colours.
+#: Cells along each channel, by the number of channels: multiples of BINS. With half as many for three
+#: channels GrabCut ended at energies higher by 0.02 nats per pixel, more on photographs with dark
+#: backgrounds. With these its energies are as low as with all colours.
 CELLS = {1: 4096, 2: 512, 3: 128}
 #: Histogram bins along each channel, and the standard deviation in bins of the Gaussian that smooths them.
-#: A seed colour thus speaks for colours within about 1/20 of the range.
+#: So a seed colour affects colours within about 1/20 of the range.
 BINS = 32
 BLUR = 1.5
-#: Share of a model that is spread evenly over all colours, so that none is impossible.
+#: Fraction of a model that is spread evenly over all colours, so that none is impossible.
 UNSEEN = 1e-3
-#: Rounds of k-means, and then of fitting a mixture, at most.
+#: Most rounds of k-means, and of fitting a mixture.
 ROUNDS = 20
-#: Standard deviation that each component has at least, as a share of the range of the image: that of values
-#: rounded to 8 bits.
+#: Least standard deviation of a component, as a fraction of the range of the image: that of the error of
+#: values rounded to 8 bits.
 NARROWEST = 1 / (256 * 12**0.5)
 
 
 @dataclass(frozen=True, eq=False)
 class Palette:
-    """The colours of an image, and which of them each pixel has.
+    """The colours of an image, and the colour of each pixel.
 
     Attributes
     ----------
     colours : ndarray of float64, shape (channels, n)
         Scaled: from 0 for the least value of the image to 1 for the largest.
     cells : ndarray of intp, shape (channels, n)
-        Where each colour's cell is along each channel.
+        Cell of each colour along each channel.
     index : ndarray of int32, shape of the image
-        The colour of each pixel.
+        Number of the colour of each pixel.
     """
 
     colours: NDArray[np.float64]
@@ -76,13 +76,13 @@ class Palette:
         return cls(means, where, index.reshape(shape))
 
     def counts(self, mask: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """Return how many pixels of a mask have each colour."""
+        """Return the number of pixels of a mask with each colour."""
         return np.bincount(self.index[mask], minlength=self.colours.shape[1])
 
     def histogram_ratio(
         self, foreground: NDArray[np.bool_], background: NDArray[np.bool_]
     ) -> NDArray[np.float64]:
-        """Return by how much likelier, in nats, every colour is in one mask than in the other."""
+        """Return the log-likelihood ratio of every colour, in nats, between two masks."""
         num_channels = len(self.cells)
         along = self.cells // (CELLS[num_channels] // BINS)
         bins = np.ravel_multi_index(tuple(along), (BINS,) * num_channels)
@@ -97,15 +97,15 @@ class Palette:
     def monomials(self) -> NDArray[np.float64]:
         """The products of at most two channels of each colour, shape (products, n).
 
-        Their sums over the colours of a component are its moments, and the logarithm of a Gaussian is a sum
-        of them with coefficients: both are products of matrices.
+        Their sums over the colours of a component are its moments, and the logarithm of a Gaussian is a
+        linear combination of them. So both are matrix products.
         """
         first, second = np.triu_indices(len(self.colours))
         ones = np.ones((1, self.colours.shape[1]))
         return np.concatenate([ones, self.colours, self.colours[first] * self.colours[second]])
 
     def mixture(self, counts: NDArray[np.int64], components: int) -> GaussianMixture:
-        """Fit a mixture to colours that occur so many times, some of them at least once."""
+        """Fit a mixture to colours with these numbers of pixels, which are not all 0."""
         occur = np.flatnonzero(counts)
         colours, monomials, counts = self.colours[:, occur], self.monomials[:, occur], counts[occur]
         assigned = _clusters(colours, counts, components)
@@ -129,7 +129,7 @@ class GaussianMixture(NamedTuple):
     mean : ndarray, shape (k, channels)
     covariance : ndarray, shape (k, channels, channels)
     coefficients : ndarray, shape (k, products)
-        Of the monomials of a colour, whose sum is the logarithm of a component's weight times its density.
+        Coefficients of the monomials; the sum is the logarithm of the component's weight times its density.
     """
 
     mean: NDArray[np.float64]
@@ -140,7 +140,7 @@ class GaussianMixture(NamedTuple):
     def fitted(
         cls, monomials: NDArray[np.float64], counts: NDArray[np.int64], component: NDArray[np.intp]
     ) -> GaussianMixture:
-        """Return the Gaussians of the colours of each component, -1 for none; leave out those without any."""
+        """Fit a Gaussian to the colours of each component (-1 for none) that has any."""
         number = np.arange(component.max(initial=-1) + 1)
         sums = np.where(component == number[:, np.newaxis], counts, 0.0) @ monomials.T
         sums = sums[sums[:, 0] > 0]
@@ -156,12 +156,12 @@ class GaussianMixture(NamedTuple):
         log_norm = np.linalg.slogdet(covariance)[1] + channels * math.log(2 * math.pi)
         constant = np.log((1 - UNSEEN) * size / size.sum())
         constant -= (log_norm + np.einsum("ki,ki->k", linear, mean)) / 2
-        # An entry beside the diagonal stands for two.
+        # Each entry off the diagonal occurs twice.
         square = precision[:, first, second] * np.where(first == second, -0.5, -1.0)
         return cls(mean, covariance, np.column_stack([constant, linear, square]))
 
     def assign(self, monomials: NDArray[np.float64]) -> NDArray[np.intp]:
-        """Return the likeliest component of each colour, -1 for the even one."""
+        """Return the likeliest component of each colour, -1 for the even component."""
         component: NDArray[np.intp] = self._by_component(monomials).argmax(axis=0) - 1
         return component
 
@@ -171,7 +171,7 @@ class GaussianMixture(NamedTuple):
         return likelihood
 
     def _by_component(self, monomials: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return what `likelihood` is the most of, the even component first."""
+        """Return the logarithm of weight times density under each component, the even one first."""
         found = np.empty((1 + len(self.mean), monomials.shape[1]))
         found[0] = math.log(UNSEEN)
         np.matmul(self.coefficients, monomials, out=found[1:])
@@ -179,7 +179,7 @@ class GaussianMixture(NamedTuple):
 
 
 def _blur_matrix() -> NDArray[np.float64]:
-    """Return the matrix of a Gaussian filter along one axis of bins; the outer bins go on beyond the ends."""
+    """Return the matrix of a Gaussian filter along one axis of bins; the outer bins are extended."""
     steps = np.arange(-round(4 * BLUR), round(4 * BLUR) + 1)
     weight = np.exp(-0.5 * (steps / BLUR) ** 2)
     matrix = np.zeros((BINS, BINS))
@@ -188,12 +188,12 @@ def _blur_matrix() -> NDArray[np.float64]:
     return matrix
 
 
-#: It loads no SciPy, which would take 0.3 s at the first segmentation.
+#: Computed without SciPy, whose import would take 0.3 s at the first segmentation.
 BLUR_MATRIX = _blur_matrix()
 
 
 def _log_histogram(counts: NDArray[Any], num_channels: int) -> NDArray[np.float64]:
-    """Return the logarithms of the shares of all bins, flat."""
+    """Return the logarithms of the frequencies of all bins, flat."""
     histogram = counts.reshape((BINS,) * num_channels)
     for axis in range(num_channels):
         histogram = np.moveaxis(np.tensordot(BLUR_MATRIX, histogram, (1, axis)), 0, axis)
@@ -205,7 +205,7 @@ def _log_histogram(counts: NDArray[Any], num_channels: int) -> NDArray[np.float6
 
 
 def _clusters(colours: NDArray[np.float64], counts: NDArray[np.int64], components: int) -> NDArray[np.intp]:
-    """Return the cluster that k-means puts each colour in."""
+    """Return the cluster of each colour by k-means."""
     weight = counts / counts.sum()
     centred = colours - (colours @ weight)[:, np.newaxis]
     axis = np.linalg.svd((centred * weight) @ centred.T)[0][:, 0]
@@ -222,7 +222,7 @@ def _clusters(colours: NDArray[np.float64], counts: NDArray[np.int64], component
 
 
 def _nearest(points: NDArray[np.float64], centres: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Return the nearest centre of each point; both have a column each."""
-    # Differences of squared distances: what all centres share is left out.
+    """Return the nearest centre of each point; points and centres are columns."""
+    # Squared distances, without the term that all centres share.
     nearest: NDArray[np.intp] = ((centres**2).sum(axis=0) - 2 * points.T @ centres).argmin(axis=1)
     return nearest

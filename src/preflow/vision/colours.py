@@ -7,13 +7,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidInputError
 
-#: Hues of the wheel of Baker et al., IJCV 2011: so many colours from each of red, yellow, green, cyan, blue
-#: and magenta to the next, because eyes tell some hues apart better than others.
+#: The colour wheel of Baker et al., IJCV 2011: number of hues from each of red, yellow, green, cyan, blue and
+#: magenta to the next. The numbers differ because eyes distinguish some hues better than others.
 WHEEL_STEPS = (15, 6, 4, 11, 13, 6)
 WHEEL_CORNERS = ((1, 0, 0), (1, 1, 0), (0, 1, 0), (0, 1, 1), (0, 0, 1), (1, 0, 1), (1, 0, 0))
 #: Brightness of motions beyond the largest that the wheel shows.
 BEYOND = 0.75
-#: From far to near: dark blue, green, yellow, as even in brightness as perceptual maps are.
+#: Colours from far to near, dark blue to green to yellow: a perceptually uniform map.
 NEARNESS = (
     (68, 1, 84),
     (71, 44, 122),
@@ -30,7 +30,7 @@ NEARNESS = (
 def disparity_picture(
     disparity: ArrayLike, *, low: float | None = None, high: float | None = None
 ) -> NDArray[np.uint8]:
-    """Return a disparity map as a picture: what is near is yellow, what is far is blue, unknown is black.
+    """Return a disparity map as a picture: near pixels are yellow, far ones blue, unknown ones black.
 
     Parameters
     ----------
@@ -69,12 +69,12 @@ def flow_picture(flow: ArrayLike, *, largest: float | None = None, wheel: int = 
     Parameters
     ----------
     flow : array_like, shape (2, h, w)
-        Down and to the right, as :class:`OpticalFlow` has it.
+        Motion down and to the right, as in :class:`OpticalFlow`.
     largest : float, optional
-        Speed, in pixels, of full colour; default: the largest that is known.
+        Speed in pixels that gets full colour; default: the largest known speed.
     wheel : int
-        Diameter in pixels of a colour wheel drawn into the lower right corner: what moves to the right has
-        its colour on the right.
+        Diameter in pixels of a colour wheel drawn into the lower right corner. The colour of a motion to the
+        right is on the right.
 
     Returns
     -------

@@ -6,17 +6,17 @@ import time
 
 from ..solving.run import check_time_limit
 
-#: Seconds that a cut gets at least, for it to say that time was up.
+#: Least time limit of a cut in seconds: it must be positive, and the cut then reports that it was stopped.
 LEAST = 1e-3
 
 
 class Deadline:
-    """So many seconds from now, or none.
+    """A time limit that starts now, or none.
 
     Raises
     ------
     InvalidInputError
-        That is no positive number.
+        `time_limit` is not a positive number.
     """
 
     def __init__(self, time_limit: float | None) -> None:
@@ -28,5 +28,5 @@ class Deadline:
         return self._end is not None and time.monotonic() >= self._end
 
     def left(self) -> float | None:
-        """Return what is left of the time limit, for the next cut."""
+        """Return the rest of the time limit, for the next cut."""
         return None if self._end is None else max(self._end - time.monotonic(), LEAST)

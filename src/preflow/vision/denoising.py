@@ -1,13 +1,14 @@
-"""Images without their noise: total variation minimised exactly, a minimum cut for every bit of a grey value.
+"""Denoising: total variation minimised exactly, by one minimum cut for every bit of a grey value.
 
 The energy is that of Rudin, Osher and Fatemi (Physica D 60, 1992), or with absolute differences from the
-data, over the pairs of neighbours of a grid. Cut at one grey value it is the energy of a binary image, the
-minima for all grey values are nested, and so they can be found by bisection: Darbon and Sigelle, "Image
+data, over the pairs of neighbours of a grid. Thresholded at one grey value it is the energy of a binary
+image. The minima for all thresholds are nested, so bisection finds them: Darbon and Sigelle, "Image
 restoration with discrete constrained total variation, part I", JMIV 26, 2006; Hochbaum, JACM 48(4), 2001.
-Every pixel keeps an interval of grey values and each cut halves them all at once: neighbours whose intervals
-differ are on known sides of each other, so that their link is a constant force, and one network cuts all
-intervals. A binary image has two values and needs one cut: the Ising model of Greig, Porteous and Seheult,
-JRSS B 51, 1989.
+
+Each pixel keeps an interval of grey values, and each cut halves all intervals at once. If the intervals of
+two neighbours differ, it is known which one is brighter, so their link is a constant force on either; if they
+are equal, the link is an arc. So one network halves all intervals. A binary image has two values and needs
+one cut: the Ising model of Greig, Porteous and Seheult, JRSS B 51, 1989.
 """
 
 from __future__ import annotations
@@ -33,15 +34,15 @@ from ..stats import SolveStats
 from .deadline import Deadline
 from .segmentation import ALL_AROUND
 
-#: Forces become integers: the largest is about this, so that no cost is off by more than one part in a
-#: million and residual capacities still fit 32 bits.
+#: Forces are scaled so that the largest is about this integer. The error of a cost is then at most one part
+#: in a million, and residual capacities fit 32 bits.
 LARGEST_FORCE = 2**20
 
-#: Integers of an image that become grey values unless it is said how many: those of 16 bits.
+#: Most grey values of an image of integers unless `levels` is given: those of 16 bits.
 MOST_LEVELS = 2**16
-#: The squares of the steps of a smaller range underflow.
+#: Least range of an image: the squares of the steps of a smaller one underflow.
 LEAST_RANGE = 1e-140
-#: Grey values that may be asked for: steps between more of them are finer than the rounding of forces.
+#: Most grey values: with more, steps between them are finer than the rounding of forces.
 MOST_ASKED = LARGEST_FORCE
 
 Data = Literal["squared", "absolute"]
@@ -54,11 +55,11 @@ class Denoised:
     Attributes
     ----------
     image : ndarray
-        Of the shape and dtype that was given.
+        Shape and dtype are those of the input.
     energy : float
         ``data + weight * total variation``, see :func:`denoise`.
     cuts : tuple of GridCutResult
-        One for every bit of the grey values, for each channel in turn: together they prove the minimum.
+        One for every bit of the grey values, channel by channel; together they prove the minimum.
     """
 
     image: NDArray[Any]
@@ -72,7 +73,7 @@ class Denoised:
 
     @property
     def stats(self) -> tuple[SolveStats, ...]:
-        """What each cut took."""
+        """The statistics of each cut."""
         return tuple(cut.stats for cut in self.cuts)
 
     def verify(self) -> None:
@@ -105,7 +106,7 @@ def denoise(
     time_limit: float | None = None,
     progress: bool | Reporter = False,
 ) -> Denoised:
-    """Take the noise from an image or a volume: find the image of least energy, exactly.
+    """Remove noise from an image or a volume: find the image of least energy, exactly.
 
     The energy of an image u for the given image f is ::
 
@@ -117,19 +118,19 @@ def denoise(
     image : array_like, shape (h, w) or (d, h, w), with `channel_axis` one more axis
         Bool (black and white), integers or floats.
     weight : float
-        More gives flatter images. For squared differences in units of `image`, as scikit-image's
-        ``denoise_tv_chambolle`` has it for images between 0 and 1; for absolute ones a number: where it is
-        above 1 divided by the number of neighbours a lone pixel gives way to them.
+        A larger weight gives flatter images. For squared differences it is in units of `image`, as in
+        scikit-image's ``denoise_tv_chambolle`` for images between 0 and 1. For absolute differences it is a
+        plain number: above 1 divided by the number of neighbours, a single deviating pixel takes their value.
     data : {"squared", "absolute"}
-        Squared for Gaussian noise, absolute for outliers ("salt and pepper"), which leaves what is broad
-        enough at its grey value. In a binary image the first are half of the second.
+        Squared for Gaussian noise, absolute for outliers ("salt and pepper"); absolute keeps the grey values
+        of regions that are broad enough. In a binary image squared costs are half of the absolute ones.
     levels : int, optional
         Grey values that pixels of the result may have, evenly spaced over the range of `image`, at most
         2**20. Default: all integers in that range, 256 values for floats.
     connectivity : int, optional
         4 or 8 neighbours in an image, 6, 18 or 26 in a volume; default: 8 and 26.
     channel_axis : int, optional
-        The axis of channels, each of which is denoised by itself, if there is one.
+        The axis of channels, which are denoised independently; None if the image has one channel.
     method, device, threads, progress
         As for :func:`preflow.grid_cut`.
     time_limit : float, optional
@@ -142,13 +143,13 @@ def denoise(
     Raises
     ------
     InvalidInputError
-        Not an image, values that are not finite, a parameter out of its range, or values whose range is
-        not 0 and less than 1e-140.
+        Not an image, values that are not finite, a parameter out of its range, or a range of values that is
+        less than 1e-140 but not 0.
 
     Notes
     -----
-    ceil(log2(levels)) cuts for each channel. Exact among images of these grey values, costs being rounded to
-    one part in a million of the largest; of several images of least energy the brightest.
+    ceil(log2(levels)) cuts per channel. The result is exact among images of these grey values, with costs
+    rounded to one part in a million of the largest; of several images of least energy it is the brightest.
 
     Examples
     --------
@@ -209,9 +210,9 @@ class _Denoising:
     ) -> None:
         self.plane, self.grey, self.data, self.half = plane, grey, data, half
         span = 1.0 if data == "absolute" else float(grey[-1] - grey[0])
-        # A power of two, which keeps what is an integer one.
+        # A power of two, so that integers stay integers.
         self.scale = 2.0 ** math.floor(math.log2(LARGEST_FORCE / span)) if span else 1.0
-        # A link that outweighs all forces together is never cut, however strong it is.
+        # A link that outweighs all forces together is never cut, so no link needs to be stronger.
         outweighs = 1 + plane.size * math.ceil(self.scale * span)
         self.links = [round(min(self.scale * weight / math.hypot(*offset), outweighs)) for offset in half]
 
@@ -227,7 +228,7 @@ class _Denoising:
             count //= 2
             upper = low + count
             force = self._force(np.minimum(upper, len(self.grey) - 1))
-            # The last interval may reach beyond the grey values: no link outweighs this.
+            # The last interval may reach beyond the grey values: a force that no link outweighs forbids them.
             force[upper >= len(self.grey)] = 1 + 4 * sum(self.links)
             neighbor = np.zeros((len(half), *shape), dtype=_dtype(self.links))
             for row, link, offset in zip(neighbor, self.links, half, strict=True):
@@ -251,7 +252,7 @@ class _Denoising:
         return self.grey[low]
 
     def _force(self, upper: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the scaled cost of a pixel having grey value `upper` rather than the one below, per unit."""
+        """Return the scaled cost of grey value `upper` minus that of the one below, per unit of grey."""
         above, below = self.grey[upper], self.grey[upper - 1]
         if self.data == "squared":
             slope = (above + below) / 2 - self.plane
@@ -266,7 +267,7 @@ def _dtype(capacities: Sequence[int]) -> type[np.int32 | np.int64]:
 
 
 def _planes(values: NDArray[np.float64], channel_axis: int | None) -> list[NDArray[np.float64]]:
-    """Return the channels, each an image or a volume that is not empty."""
+    """Return the channels; check that each is an image or a volume and not empty."""
     planes = values[np.newaxis]
     if channel_axis is not None:
         check_integer("channel_axis", channel_axis, minimum=-values.ndim)

@@ -2,11 +2,11 @@
 
 Kolmogorov and Zabih, "What energy functions can be minimized via graph cuts?", PAMI 26(2), 2004: the classes
 F2 (theorem 4.1) and F3 (theorem 5.2). A term on two variables needs E(0,0) + E(1,1) <= E(0,1) + E(1,0), a
-term on three needs the same of each two of them, the third being fixed at 0 and at 1; then, and only then,
-there is a network for it. A variable is 1 where its vertex is on the source side (the paper: 0), as labels
-are everywhere in preflow. The paper adds constants until all table entries are positive; here a term is
-written as a polynomial, whose coefficients are the capacities. A triple adds a vertex only where its
-cubic coefficient is not zero.
+term on three needs the same of each two of its variables, with the third one fixed at 0 and at 1. Such terms
+are called submodular; there is a network for a term if and only if it is submodular. A variable is 1 where
+its vertex is on the source side, as everywhere in preflow (0 in the paper). The paper adds constants until
+all table entries are positive; here a term is written as a polynomial whose coefficients are the capacities.
+A triple adds a vertex only if its cubic coefficient is not zero.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from ..solving.result import BoundedResult
 
 #: Sums of costs stay below this, so that none of the few sums and differences of a term leaves int64.
 LARGEST_SUM = 2.0**60
-#: Rounding of fractional costs may break an inequality that holds with equality by so many units in the
-#: last place of the term's largest cost.
+#: Relative tolerance of the inequality for fractional costs: rounding may break an equality by this fraction
+#: of the term's largest cost.
 ROUNDING = 8 * float(np.finfo(np.float64).eps)
 
 NO_TERMS: Any = ()
@@ -42,25 +42,25 @@ class BinaryEnergy:
     Parameters
     ----------
     unary : array_like, shape (n, 2)
-        Cost of each variable's 0 and 1. Integers or floats, also negative.
+        Cost of each variable being 0, and being 1. Integers or floats, also negative.
     pairs : array_like of int, shape (m, 2)
         Two different variables for each term; terms on the same variables add up.
     pair_costs : array_like, shape (m, 2, 2) or (2, 2)
         ``pair_costs[k, a, b]`` is the cost of variable ``pairs[k, 0]`` being a and ``pairs[k, 1]`` being b;
-        a single table is that of all pairs.
+        a single table is used for all pairs.
     triples : array_like of int, shape (t, 3)
     triple_costs : array_like, shape (t, 2, 2, 2) or (2, 2, 2)
 
     Raises
     ------
     InvalidInputError
-        Shapes that do not fit, costs that are not finite, an unknown variable, one that is twice in a term.
+        Shapes that do not fit, costs that are not finite, an unknown variable, a variable twice in a term.
     CapacityOverflowError
         Costs sum past int64.
 
     Examples
     --------
-    Two variables that would rather be 1 and 0, but pay 5 for being different:
+    Two variables with lower costs for 1 and 0, and a cost of 5 for being different:
 
     >>> energy = BinaryEnergy([[4, 0], [0, 1]], [[0, 1]], [[0, 5], [5, 0]])
     >>> energy.evaluate([True, False]), energy.evaluate([True, True])
@@ -132,7 +132,7 @@ class BinaryEnergy:
         return float(total) if self.unary.dtype.kind == "f" else int(total)
 
     def to_flow_problem(self) -> MaxFlowProblem:
-        """Return the network whose minimum cut is the energy's minimum, less a constant.
+        """Return the network whose minimum cut is the minimum of the energy minus a constant.
 
         Returns
         -------
@@ -147,7 +147,7 @@ class BinaryEnergy:
         return self._network()[0]
 
     def _network(self) -> tuple[MaxFlowProblem, int | float]:
-        """Return the network and the constant that its cuts lack."""
+        """Return the network, and the difference of an energy and its cut."""
         terms = BinaryPolynomial(self.num_variables, self.unary.dtype)
         terms.constant += exact_sum(self.unary[:, 0])
         terms.add_linear(np.arange(self.num_variables), self.unary[:, 1] - self.unary[:, 0])
@@ -179,8 +179,8 @@ class BinaryEnergy:
         terms.constant += exact_sum(low)
         for position in range(3):
             terms.add_linear(members[:, position], linear[position])
-        # All gains below are those of a projection: onto the third variable 0 where the cubic coefficient is
-        # not positive, and 1 where it is.
+        # Each gain below is that of two variables with the third one fixed: at 1 if the cubic coefficient is
+        # positive, else at 0.
         positive = cubic > 0
         for (i, j), coefficient in quadratic.items():
             both = np.where(positive, coefficient + cubic, coefficient)
@@ -227,7 +227,7 @@ class EnergyMinimum(BoundedResult):
         _, constant = energy._network()
         found = energy.evaluate(self.labels)
         expected = constant + self.cut.upper_bound
-        # Of what is added up, not of the sums: these may be small where costs cancel out.
+        # The error depends on the sizes of the summands: the sums may be small because costs cancel out.
         sizes = (np.abs(costs).sum() for costs in (energy.unary, energy.pair_costs, energy.triple_costs))
         tolerance = ROUNDING * float(sum(sizes)) if isinstance(found, float) else 0
         if not abs(found - expected) <= tolerance or found != self.upper_bound:
@@ -262,12 +262,12 @@ def minimize_energy(
     Raises
     ------
     InvalidInputError
-        A term is not submodular (there is no network for it, and the problem is NP-hard in general).
+        A term is not submodular: there is no network for it, and the problem is NP-hard in general.
 
     Notes
     -----
-    A vertex a variable, an arc a pair; a vertex and up to six arcs a triple. Integer costs are minimised
-    exactly, fractional ones up to the rounding of :func:`preflow.min_cut`.
+    The network has a vertex per variable, an arc per pair, and up to one vertex and six arcs per triple.
+    Integer costs are minimised exactly, fractional ones up to the rounding of :func:`preflow.min_cut`.
 
     Examples
     --------
@@ -291,7 +291,7 @@ def minimize_energy(
 
 
 class Arcs(NamedTuple):
-    """Arcs, one an entry."""
+    """Arcs: tail, head and capacity of each."""
 
     tail: NDArray[np.int64]
     head: NDArray[np.int64]
@@ -299,19 +299,22 @@ class Arcs(NamedTuple):
 
 
 class BinaryPolynomial:
-    """Terms that are added up as capacities; a variable is 1 on the source side.
+    """A polynomial of degree three in binary variables, as a network; a variable is 1 on the source side.
+
+    A product of three variables, or of their complements, is the minimum over one more variable of a sum of
+    products of two.
 
     Attributes
     ----------
     constant : int or float
-        What is paid whatever the variables are, on top of a cut.
+        Added to the capacity of a cut.
     """
 
     def __init__(self, num_variables: int, dtype: np.dtype[Any]) -> None:
         self.constant: int | float = 0
         self.linear = np.zeros(num_variables, dtype=dtype)
         self.arcs: list[Arcs] = []
-        #: For each vertex that is no variable its arc from the source (positive) or to the sink (negative).
+        #: For each vertex that is no variable: capacity from the source (positive) or to the sink (negative).
         self.added: list[NDArray[Any]] = []
         self.num_vertices = num_variables
 
@@ -325,7 +328,7 @@ class BinaryPolynomial:
         self.arcs.append(Arcs(second, first, gain))
 
     def add_all_ones(self, members: NDArray[np.int64], gain: NDArray[Any]) -> None:
-        """Subtract ``gain * x * y * z``: a vertex is at the source side where all three are, or pays."""
+        """Subtract ``gain * x * y * z`` by a vertex that is on the source side if all three variables are."""
         members, gain = members[gain > 0], gain[gain > 0]
         self.constant -= exact_sum(gain)
         vertex = self._add_vertices(gain)
@@ -335,7 +338,7 @@ class BinaryPolynomial:
         """Add ``gain * (x * y * z - x * y - y * z - z * x)``.
 
         The product of all complements is 1 - x - y - z + xy + yz + zx - xyz, so this is ``-gain`` times that
-        product, and ``gain * (1 - x - y - z)``. The product's vertex is at the sink where all three are.
+        product, and ``gain * (1 - x - y - z)``. The vertex is on the sink side if all three variables are.
         """
         vertex = self._add_vertices(-gain)
         self.arcs += [Arcs(variable, vertex, gain) for variable in members.T]
@@ -349,8 +352,8 @@ class BinaryPolynomial:
         return np.arange(first, self.num_vertices)
 
     def problem(self) -> MaxFlowProblem:
-        """Return the network; what its cuts lack goes to the constant."""
-        # A variable whose 1 is cheaper has an arc from the source, and pays it as 0.
+        """Return the network, and add the difference to its cuts to the constant."""
+        # A variable for which 1 is cheaper has an arc from the source, which is cut if it is 0.
         self.constant += exact_sum(np.minimum(self.linear, 0))
         terminal = np.concatenate([-self.linear, *self.added])
         source, sink = self.num_vertices, self.num_vertices + 1
@@ -368,7 +371,7 @@ class BinaryPolynomial:
 def _gain(
     kind: str, members: NDArray[np.int64], tables: NDArray[Any], fixed: tuple[int, int] | None = None
 ) -> NDArray[Any]:
-    """Return what each pair of variables gains where both are 1, or name the first term that would lose."""
+    """Return the gain of each pair of variables if both are 1; raise for the first negative one."""
     agree = tables[:, 0, 0] + tables[:, 1, 1]
     differ = tables[:, 0, 1] + tables[:, 1, 0]
     gain: NDArray[Any] = differ - agree

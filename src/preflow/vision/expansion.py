@@ -1,14 +1,39 @@
 """Labels for every pixel by minimum cuts: alpha-expansion and alpha-beta swap.
 
 Boykov, Veksler and Zabih, "Fast approximate energy minimization via graph cuts", PAMI 2001, sections 3 to 5.
-A move lets any pixels change at once: to one label alpha (expansion), or between two labels (swap); the best
-move is a minimum cut, and a labelling that no move improves is within a known factor of the least energy
-(expansion). Label costs: Delong, Osokin, Isack and Boykov, IJCV 2012, section 3.
+Label costs: Delong, Osokin, Isack and Boykov, IJCV 2012, section 3.
 
-What differs: pairs need no vertices of their own (Kolmogorov and Zabih, PAMI 2004), and the two arcs of a
-pair are given the mean of their capacities, which with doubled energies stays an integer and needs one array
-for both. The cost of alpha itself, and both of a swap, need no vertices either: they only decide between the
-best move and the ones that change everything or nothing. Ties keep labels as they are.
+Definitions
+-----------
+- A *move* changes any set of pixels at once: to one label alpha (an expansion), or between two labels (a
+  swap). The pixels that change are said to *switch*. The best move is a minimum cut, with the pixels that
+  switch on the sink side.
+- A *sweep* tries each move once: all labels, or all pairs of labels.
+
+Invariants
+----------
+- The energy falls with every move that is made.
+- `State.paid` and `State.apart` are the data terms of all pixels and the terms of all pairs in the current
+  labelling.
+- A labelling that no expansion improves is within a known factor of the least energy.
+
+Pseudo-code
+-----------
+::
+
+    start from the labels of least data cost
+    repeat for each move, unless it was tried since labels last changed:
+        build the network of the move; find its minimum cut
+        if the energy falls: switch the pixels on the sink side
+    until no move lowers the energy
+
+Departures
+----------
+- Pairs need no vertices of their own (Kolmogorov and Zabih, PAMI 2004). The two arcs of a pair have the mean
+  of their capacities, so one array holds both; energies are doubled so that the mean is an integer.
+- The cost of the label alpha itself, and both costs of a swap, need no vertices either: they only decide
+  between the best move and the moves that change everything or nothing.
+- Ties keep labels as they are, because the sink side of a cut is the smallest.
 """
 
 from __future__ import annotations
@@ -34,12 +59,12 @@ from ..solving.timing import solving_seconds, timed
 from .deadline import Deadline
 from .label_energy import LabelEnergy
 
-#: Sweeps over all labels, at most. Labellings of real images settle in 3 to 6.
+#: Default of the largest number of sweeps. Labellings of real images settle in 3 to 6.
 MOST_SWEEPS = 20
-#: Flows are kept from the second sweep on, if all together take no more bytes than this: labels change much
-#: in the first sweep, and a move of the second that started from its flow took as long as from none; from the
-#: third on it took about 0.65 of that (Venus, 31 displacements). Recycling them is an idea of Alahari, Kohli
-#: and Torr, "Reduce, reuse and recycle", CVPR 2008.
+#: Flows are kept from the second sweep on, if all together take no more bytes than this. Labels change much
+#: in the first sweep, so a move of the second sweep that started from its flow took as long as without; from
+#: the third on it took about 0.65 of that (Venus, 31 displacements). Recycling them is an idea of Alahari,
+#: Kohli and Torr, "Reduce, reuse and recycle", CVPR 2008.
 MOST_RECYCLED = 2**29
 #: Terms of a move are int32 where no sum of those of a pixel can exceed this, else int64.
 LARGEST_NARROW = 2**31 - 1
@@ -47,7 +72,7 @@ LARGEST_NARROW = 2**31 - 1
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Labelling:
-    """A labelling that no move improves, or what was found within the limits.
+    """A labelling that no move improves, or the best one found within the limits.
 
     Attributes
     ----------
@@ -62,10 +87,10 @@ class Labelling:
         Whether no move of the kind improves the labelling, by more than rounding where terms are floats;
         False where a limit ended the search.
     stopped : bool
-        Whether that was the time limit.
+        Whether the time limit ended the search.
     kind : {"expansion", "swap"}
     seconds : dict of str to float
-        Where the time went: "arrays" and "cuts"; and "compile", if kernels were compiled.
+        Time of "arrays" and "cuts", and "compile" if kernels were compiled.
     energy_terms : LabelEnergy
     """
 
@@ -81,7 +106,7 @@ class Labelling:
     energy_terms: LabelEnergy
 
     def verify(self) -> None:
-        """Check the energy, and prove by a verified minimum cut for each move that none lowers it.
+        """Check the energy, and prove that no move lowers it by a verified minimum cut for each move.
 
         Raises
         ------
@@ -121,7 +146,7 @@ def alpha_expansion(
     threads: int | None = None,
     time_limit: float | None = None,
 ) -> Labelling:
-    """Label pixels at little energy, by moves that let any pixels change to one label.
+    """Find a labelling of low energy by moves that change any pixels to one label.
 
     Parameters
     ----------
@@ -129,32 +154,32 @@ def alpha_expansion(
         The terms of the energy, as for :meth:`LabelEnergy.from_arrays`; or `data` is a LabelEnergy and the
         others are not given. `distance` must be a metric.
     initial : array_like of integers, shape (h, w) or (d, h, w), optional
-        Where to start; default: at every pixel the first label of least `data`; with label costs the one
-        label that is best for all, if that has less energy.
+        The labelling to start from. Default: the first label of least `data` at every pixel; or with label
+        costs the single label that is best for all pixels, if that has less energy.
     max_sweeps : int
-        How many times all labels may have their move.
+        Most sweeps over all labels.
     method, device, threads
-        As for :func:`preflow.grid_cut`. Moves that label costs concern are no grids: for them the method is
-        what :func:`preflow.min_cut` chooses.
+        As for :func:`preflow.grid_cut`. The networks of moves with label costs are no grids; for them
+        :func:`preflow.min_cut` chooses the method.
     time_limit : float, optional
         Seconds for all moves; on expiry `converged` is False.
 
     Returns
     -------
     Labelling
-        Without label costs its energy is at most ``2 * distance.max() / least positive distance`` times the
-        least one's, if no `data` is negative.
+        Without label costs and without negative `data` its energy is at most
+        ``2 * distance.max() / least positive distance`` times the least energy.
 
     Raises
     ------
     InvalidInputError
-        A malformed term, see :meth:`LabelEnergy.from_arrays`, or distances that are no metric.
+        A malformed term, see :meth:`LabelEnergy.from_arrays`, or distances that are not a metric.
     CapacityOverflowError
         The terms sum to more than 2**61, those of floats to more than 2**1000.
 
     Notes
     -----
-    One minimum cut a label and sweep. A label whose move was tried since labels last changed is skipped.
+    One minimum cut per label and sweep. A label whose move was tried since labels last changed is skipped.
 
     Examples
     --------
@@ -186,7 +211,7 @@ def alpha_beta_swap(
     threads: int | None = None,
     time_limit: float | None = None,
 ) -> Labelling:
-    """Label pixels at little energy, by moves that exchange two labels: for distances that are no metric.
+    """Find a labelling of low energy by moves that exchange two labels: for distances that are not a metric.
 
     Parameters and errors are those of :func:`alpha_expansion`, but `distance` need not satisfy the triangle
     inequality; squared differences, truncated or not, are an example.
@@ -197,7 +222,7 @@ def alpha_beta_swap(
 
     Notes
     -----
-    One minimum cut a pair of labels and sweep, on the pixels that have them.
+    One minimum cut per pair of labels and sweep, on the pixels that have one of the two.
 
     Examples
     --------
@@ -211,24 +236,24 @@ def alpha_beta_swap(
 
 
 class Move(NamedTuple):
-    """Switch or stay: the change of twice the energy against all pixels staying.
+    """A choice for each pixel, to switch or to stay; costs are changes of twice the energy if all stay.
 
     Attributes
     ----------
     box : tuple of slices
-        Where in the image; all else has the shape of this box.
+        The part of the image; all arrays have the shape of this box.
     current : ndarray of bool
-        Who has switched as labels are now.
+        The pixels that have the label that switching leads to.
     free : ndarray of bool, or None
-        Who may switch; None where all may.
+        The pixels that may switch; None if all may.
     unary : ndarray of int or float64
-        What a pixel pays to switch.
+        Cost of each pixel if it switches.
     pairs : ndarray of int or float64, shape (directions, *box)
-        What neighbours pay if one of the two switches.
+        Cost of two neighbours if one of them switches.
     entry : int or float
-        What is paid if any pixel switches.
+        Cost if any pixel switches.
     groups : list of (mask, int or float)
-        What is saved if all pixels of the mask switch.
+        Saving if all pixels of the mask switch.
     offsets : tuple of tuples of int
     """
 
@@ -253,7 +278,7 @@ class Move(NamedTuple):
 
 
 class State:
-    """A labelling with what moves need of it: each pixel's data term and each pair's distance."""
+    """The labelling, the data term of each pixel in it, and the term of each pair."""
 
     def __init__(self, energy: LabelEnergy, labels: NDArray[np.int64]) -> None:
         self.terms, self.labels = energy, labels.copy()
@@ -278,7 +303,7 @@ class State:
             unary[here] += difference - apart
             unary[there] -= difference + apart
             pairs[k][here] = first + second - apart
-        np.maximum(pairs, 0, out=pairs)  # which only rounding makes negative: distances are a metric
+        np.maximum(pairs, 0, out=pairs)  # only rounding makes them negative, because distances are a metric
         costs = energy.label_costs
         entry = 0 if self.used[alpha] else 2 * costs[alpha].item()
         groups = [
@@ -290,10 +315,10 @@ class State:
         return Move(box, np.zeros(energy.shape, np.bool_), None, unary, pairs, entry, groups, energy.offsets)
 
     def _may_vanish(self, label: int, unary: NDArray[Any], pairs: NDArray[Any]) -> bool:
-        """Whether a move may pay in which all pixels of a label switch, and none of them would otherwise.
+        """Return whether switching all pixels of a label, which saves its cost, may lower the energy.
 
-        For all of them to switch costs least if all others do as well, because energies are submodular. If
-        even then it costs more than it saves, the label stays, and a plain grid finds the best move.
+        Because energies are submodular, switching all of them costs least if all other pixels switch, too. If
+        even that costs more than it saves, the label stays in use, and a plain grid finds the best move.
         """
         mask = self.labels == label
         cost = _total(unary[mask])
@@ -306,7 +331,7 @@ class State:
         """Return the move in which pixels of two labels choose again; those that switch get `alpha`."""
         energy = self.terms
         everywhere = (self.labels == alpha) | (self.labels == beta)
-        # Neighbours with other labels have a say, but no choice.
+        # Neighbours with other labels have costs, but may not switch.
         box = _grown(_bounding_box(everywhere), energy.offsets)
         free, labels = everywhere[box], self.labels[box]
         unary = 2 * (energy.data[alpha][box].astype(self.dtype) - energy.data[beta][box])
@@ -335,25 +360,25 @@ class State:
         self._look_up_pairs()
 
     def _look_up_pairs(self) -> None:
-        """Set what pairs pay."""
+        """Compute the terms of all pairs."""
         for k, (weight, here, there) in enumerate(self.terms.directions()):
             self.apart[k][here] = weight * self.distance[self.labels[here], self.labels[there]]
 
 
 @dataclass
 class Cuts:
-    """How moves are solved, and what that took.
+    """The minimum cuts of moves: how they are solved, their number and time.
 
     Attributes
     ----------
     method, device, threads
         As for :func:`preflow.grid_cut`.
     prove : bool
-        Have every cut verified.
+        Verify every cut.
     recycle : bool
-        Start moves from the flow of the last one to the same label, if there is one, and keep their flows.
+        Start each move from the flow of the last move to the same label, and keep its flow.
     deadline : Deadline
-        Of all cuts together.
+        The time limit of all cuts together.
     """
 
     method: str = "auto"
@@ -372,13 +397,13 @@ class Cuts:
             check_method(find_method(METHODS, self.method), self.device, self.threads)
 
     def candidates(self, move: Move, labels: tuple[int, ...]) -> Iterator[NDArray[np.bool_]]:
-        """Yield choices among which the best is a best one of all."""
+        """Yield choices of which one is a best choice of all."""
         if len(labels) == 2 and (move.entry or move.groups):
             assert move.free is not None
             yield np.zeros_like(move.free)
             yield move.free
             move = move._replace(groups=[])
-        # Nobody gains by switching, so nobody does.
+        # No pixel gains by switching, so none does.
         if not move.groups and move.unary.min(initial=0) >= 0:
             if len(labels) == 2:
                 yield np.zeros_like(move.current)
@@ -396,7 +421,7 @@ class Cuts:
             "time_limit": self.deadline.left(),
         }
         if move.groups:
-            # What ties any number of pixels together is no grid.
+            # A group ties any number of pixels together, so the network is no grid.
             general = min_cut(_network(move), **placement)
             if self.prove:
                 general.verify()
@@ -439,7 +464,7 @@ def _network(move: Move) -> MaxFlowProblem:
         capacities.append(pair[here].ravel()[joined].astype(dtype))
         reverses.append(capacities[-1])
     for group, (mask, saved) in enumerate(move.groups, start=size):
-        # The vertex of a group stays with any of its pixels that stays, and then the group's cost is paid.
+        # The vertex of a group stays if any of its pixels stays; then its saving is lost.
         members = pixel[mask]
         tails += [members, np.array([group])]
         heads += [np.full(len(members), group), np.array([sink])]
@@ -462,7 +487,7 @@ def _total(values: NDArray[Any]) -> int | float:
 
 
 def _grown(box: Box, offsets: tuple[tuple[int, ...], ...]) -> Box:
-    """Return a box and the neighbours of its pixels; like slices, it may end beyond the grid."""
+    """Return a box extended by the neighbours of its pixels; like slices, it may end beyond the grid."""
     reach = np.abs(offsets).max(axis=0).tolist()
     return tuple(
         slice(max(0, side.start - step), side.stop + step) for side, step in zip(box, reach, strict=True)
@@ -470,7 +495,7 @@ def _grown(box: Box, offsets: tuple[tuple[int, ...], ...]) -> Box:
 
 
 def _bounding_box(mask: NDArray[np.bool_]) -> Box:
-    """Return the smallest box around all True entries; an empty one where there is none."""
+    """Return the smallest box around all True entries, or an empty box."""
     box = []
     for axis in range(mask.ndim):
         others = tuple(other for other in range(mask.ndim) if other != axis)
@@ -480,13 +505,13 @@ def _bounding_box(mask: NDArray[np.bool_]) -> Box:
 
 
 class _Search:
-    """A labelling on its way down, one move after the other."""
+    """A labelling whose energy falls, move after move."""
 
     def __init__(self, state: State, energy: int | float, cuts: Cuts) -> None:
         self.state, self.energy, self.cuts = state, energy, cuts
         self.history = [energy]
         self.sweeps = 0
-        #: How long the history was after each move was tried.
+        #: Length of the history after each move was last tried.
         self.tried: dict[tuple[int, ...], int] = {}
 
     def settled(self, moves: list[tuple[int, ...]]) -> bool:
@@ -506,7 +531,7 @@ class _Search:
             self.tried[move] = len(self.history)
 
     def lowers_energy(self, move: tuple[int, ...]) -> bool:
-        """Make the best move to a label, or between two, and tell whether it lowers the energy."""
+        """Make the best move to a label, or between two, if it lowers the energy; return whether it does."""
         choice = self.state.expansion(*move) if len(move) == 1 else self.state.swap(*move)
         least: int | float = -2 * self.state.terms.rounding
         switched = None
@@ -520,7 +545,7 @@ class _Search:
             if self.state.terms.is_float:
                 self.energy = self.state.terms.energy(self.state.labels)
             else:
-                self.energy += least // 2  # moves count everything twice
+                self.energy += least // 2  # moves have doubled energies
             self.history.append(self.energy)
         return switched is not None
 
@@ -564,7 +589,7 @@ def _search(
 
 
 def _bytes_of_flows(energy: LabelEnergy) -> int:
-    """Return about what it takes to keep the flows of the moves to all labels."""
+    """Return about the memory for the flows of the moves to all labels."""
     pixels = int(np.prod(energy.shape))
     return energy.num_labels * pixels * (16 + 12 * len(energy.offsets))
 

@@ -1,10 +1,11 @@
-"""An object cut out of its background, given a box around it: a cut and new colours in turn.
+"""GrabCut: cut an object out of its background, given a box around it, by cuts and new colour models in turn.
 
 Rother, Kolmogorov and Blake, "GrabCut: interactive foreground extraction using iterated graph cuts", SIGGRAPH
-2004: outside of the box is background, inside is taken for the object at first. Then, in turn, each pixel is
-assigned to the likeliest Gaussian of its label's mixture, the Gaussians are fitted to their pixels, and the
-pixels are labelled by a minimum cut. No step raises the energy. Left out: border matting. Beside the paper:
-each cut starts from the flow of the one before, and volumes are cut as images are.
+2004. Pixels outside of the box are background; those inside are object at first. Then, in turn, each pixel is
+assigned to the likeliest Gaussian of its label's mixture, the Gaussians are fitted to their pixels, and a
+minimum cut labels the pixels. No step raises the energy.
+
+Departures: there is no border matting; each cut starts from the flow of the last one; volumes are supported.
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ class GrabCut(Segmentation):
     Attributes
     ----------
     mask, cut, foreground, background
-        See :class:`Segmentation`. The background's seeds are those outside of the box and those given.
+        See :class:`Segmentation`. Pixels outside of the box are background seeds, too.
     energies : tuple of float
-        After each cut the energy in nats of the labelling with the mixtures it was found for.
+        Energy in nats after each cut, with the mixtures that the cut used.
     converged : bool
         Whether the last cut changed no label.
     """
@@ -73,16 +74,16 @@ def grabcut(
         First row and column, then last row and column plus one, as ``bbox`` of scikit-image's regionprops:
         the pixels ``image[box[0]:box[2], box[1]:box[3]]``. Or a mask of any shape that the object lies in.
     foreground, background : array_like of bool, optional
-        Pixels that certainly belong to the object, or do not, for what the box alone gets wrong.
+        Pixels that certainly belong to the object, or to the background, to correct a result.
     components : int
         Gaussians in the mixture of each label.
     smoothness, sigma, connectivity
         As for :func:`segment`.
     iterations : int
-        Cuts at most; they end when one changes no label.
+        Most cuts; they end when a cut changes no label.
     warm_start : Segmentation, optional
-        What an earlier call returned for this image, before seeds were added: its mask and its flow are where
-        this one starts.
+        The result of an earlier call for this image, before seeds were added. This call starts from its mask
+        and its flow.
     method, device, threads, progress
         As for :func:`preflow.grid_cut`.
     time_limit : float, optional
@@ -95,14 +96,13 @@ def grabcut(
     Raises
     ------
     InvalidInputError
-        Shapes that do not fit, a box that is empty, leaves the image or has nothing outside, seeds of the
-        object outside of the box or that are seeds of the background, values that are not finite, a parameter
-        out of its range.
+        Shapes that do not fit; a box that is empty, leaves the image or covers it; foreground seeds that are
+        outside of the box or background seeds; values that are not finite; a parameter out of its range.
 
     Notes
     -----
-    Where no pixel is left to one of the labels, there is nothing to fit its mixture to, and the iterations
-    end: the object has the colours of its background, or `smoothness` is too much for it.
+    If a label has no pixels left, its mixture cannot be fitted, and the iterations end: the object has the
+    colours of its background, or `smoothness` is too large.
 
     Examples
     --------
@@ -141,7 +141,7 @@ def grabcut(
             progress=progress,
             warm_start=cut,
         )
-        # The cut's own energy leaves out what a pixel costs with its likelier label, or with its seed's.
+        # The capacity of the cut is relative to every pixel having its likelier label, or that of its seed.
         free = float((all_pixels - of_object - of_rest) @ np.maximum(likely_object, likely_rest))
         free += float(of_object @ likely_object + of_rest @ likely_rest)
         energies.append(float(cut.upper_bound) / CAPACITY_PER_NAT - free)
@@ -157,13 +157,13 @@ def grabcut(
 def _counts_on_both_sides(
     palette: Palette, all_pixels: NDArray[np.int64], object_now: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return how many pixels of the object, and how many others, have each colour."""
+    """Return the number of pixels of the object, and of other pixels, with each colour."""
     of_object = palette.counts(object_now)
     return of_object, all_pixels - of_object
 
 
 def _checked_box(image: ArrayLike, box: ArrayLike) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
-    """Return the mask of a box, and the image with an axis of channels."""
+    """Return the mask of a box, and the image with a channel axis."""
     values = finite_array("image", image)
     given = as_array(box, "box")
     if given.dtype == np.bool_:
@@ -203,7 +203,7 @@ def _checked_box(image: ArrayLike, box: ArrayLike) -> tuple[NDArray[np.bool_], N
 def _seeds(
     inside: NDArray[np.bool_], foreground: ArrayLike | None, background: ArrayLike | None
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return the pixels whose label is certain: of the object, and of the background."""
+    """Return the pixels with a certain label: of the object, and of the background."""
     masks = []
     for name, given in (("foreground", foreground), ("background", background)):
         mask = np.zeros_like(inside) if given is None else checked_mask(name, given)
@@ -225,7 +225,7 @@ def _seeds(
 def _start(
     earlier: Any, hard_object: NDArray[np.bool_], hard_rest: NDArray[np.bool_]
 ) -> tuple[NDArray[np.bool_], GridCutResult]:
-    """Return the labels that an earlier result gives, seeds kept, and its cut."""
+    """Return the labels of an earlier result, with seeds enforced, and its cut."""
     if not isinstance(earlier, Segmentation):
         raise InvalidInputError(f"warm_start is a Segmentation, got {type(earlier).__name__}")
     if earlier.mask.shape != hard_rest.shape:

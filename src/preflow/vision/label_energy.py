@@ -1,9 +1,9 @@
-"""Energies of labellings: what pixels pay for their labels, neighbours for differing, labels for being used.
+"""Energies of labellings: costs of labels at pixels, of differing neighbours, and of labels in use.
 
 Boykov, Veksler and Zabih, "Fast approximate energy minimization via graph cuts", PAMI 2001; label costs are
 those of Delong, Osokin, Isack and Boykov, "Fast approximate energy minimization with label costs", IJCV 2012
 (first CVPR 2010). Energies of integers are exact. If any term is a fractional float, all sums are float64,
-and `rounding` bounds what they may be off by.
+and `rounding` bounds their error.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MOST_LABELS = 1024
 LARGEST_ENERGY = 2**61
 #: The same for floats, far from where sums of them overflow.
 LARGEST_FLOAT_ENERGY = 2.0**1000
-#: Relative error of the sum of all terms in float64, and of what moves compute from them.
+#: Relative error of the sum of all terms in float64, and of sums that moves compute from them.
 ROUNDING = 2.0**-40
 
 
@@ -43,7 +43,7 @@ class LabelEnergy:
     distance : ndarray of int64 or float64, shape (labels, labels)
         Symmetric, zero on the diagonal, nowhere negative.
     weights : ndarray of the same dtypes, shape (directions, h, w) or (directions, d, h, w)
-        Of a pixel and its neighbour in each of the directions `offsets`, one of every two opposite ones.
+        Weight of each pixel and its neighbour in each direction of `offsets`, one of every two opposite ones.
     offsets : tuple of tuples of int
     label_costs : ndarray of int64 or float64, shape (labels,)
     """
@@ -72,18 +72,18 @@ class LabelEnergy:
         Parameters
         ----------
         data : array_like, shape (labels, h, w) or (labels, d, h, w)
-            What each label costs at each pixel; integers or finite floats, also negative.
+            Cost of each label at each pixel; integers or finite floats, also negative.
         distance : array_like, shape (labels, labels)
-            What neighbours of these labels cost, such as :func:`potts` or :func:`truncated_linear` return.
+            Cost of two neighbours with these labels; see :func:`potts` and :func:`truncated_linear`.
         weights : array_like
             Factors of the distances: one for all neighbours, or an array of shape
             ``(connectivity // 2, h, w)`` whose entry [k, p] is that of pixel p and its neighbour in the k-th
             of `offsets`; entries of neighbours outside are ignored.
         connectivity : int or list of offsets, optional
             4 or 8 neighbours in an image, 6, 18 or 26 in a volume, or a list of forward offsets; default:
-            what `weights` has, else 4 and 6.
+            that of `weights`, else 4 and 6.
         label_costs : array_like, shape (labels,), optional
-            What using each label costs, however many pixels have it.
+            Cost of using each label at all, however many pixels have it.
 
         Raises
         ------
@@ -141,12 +141,12 @@ class LabelEnergy:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """int64 or float64: what sums of terms are computed in."""
+        """Dtype in which sums of terms are computed: int64 or float64."""
         return np.dtype(np.float64 if self.is_float else np.int64)
 
     @property
     def rounding(self) -> float:
-        """By how much the energies of two labellings may differ from what is computed: 0 for integers."""
+        """Bound on the error of a computed difference of two energies: 0 for integers."""
         return ROUNDING * self.bound() if self.is_float else 0
 
     @property
@@ -169,7 +169,7 @@ class LabelEnergy:
         Raises
         ------
         InvalidInputError
-            Another shape, or a label that is not there.
+            Another shape, or a label out of range.
         """
         chosen = self.checked_labels(labels)
         paid = np.take_along_axis(self.data, chosen[np.newaxis], axis=0)
@@ -259,7 +259,7 @@ def truncated_linear(labels: int, limit: int) -> NDArray[np.int64]:
 
 
 def _check_count(labels: int) -> None:
-    """Raise InvalidInputError unless there can be so many labels."""
+    """Raise InvalidInputError unless the number of labels is supported."""
     check_integer("labels", labels)
     if labels > MOST_LABELS:
         raise InvalidInputError(f"there are {labels:,} labels, at most {MOST_LABELS:,} are supported")

@@ -1,10 +1,10 @@
-"""How unlike two pixels of two frames are, as small integers: what stereo and optical flow match by.
+"""Costs of matching two pixels of two frames, as small integers, for stereo and optical flow.
 
 Two measures are added, each saturating, as Mei, Sun, Zhou, Jiao, Wang and Zhang do in "On building an
 accurate stereo matching system on graphics hardware", ICCV workshops 2011: the census of the neighbourhood
-(Zabih and Woodfill, ECCV 1994), which forgives changes of brightness, and the difference of colours after
+(Zabih and Woodfill, ECCV 1994), which is robust to changes of brightness, and the difference of colours after
 Birchfield and Tomasi, "A pixel dissimilarity measure that is insensitive to image sampling", PAMI 1998, which
-tells neighbours apart where the census is the same.
+distinguishes pixels whose census is the same.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from ..graph.neighbourhood import Box, half_neighbourhood, pair_boxes
 
 #: The largest cost of a pair of pixels: half from the census, half from colour.
 LARGEST_COST = 100
-#: What a match costs that cannot be looked at, because it is outside of the frame.
+#: Cost of a match outside of the frame, which is unknown.
 OUTSIDE_COST = 40
-#: Below it all differences of colours are large alike.
+#: Least value of sigma in use: below it every difference of colours is large.
 LEAST_SIGMA = 1e-6
-#: Share of the weight of smoothness that is left between pixels of very different colours.
+#: Fraction of the smoothness weight between pixels of very different colours.
 WEIGHT_ACROSS_EDGES = 0.1
-#: Floats go from 0 to 1, or a little beyond where a filter made them; more are on another scale.
+#: Floats range from 0 to 1, or slightly beyond after a filter; larger ones must be on another scale.
 LARGEST_FLOAT = 2.0
 #: Height and width of the window of the census: its 62 neighbours fit 64 bits.
 CENSUS_WINDOW = (7, 9)
 #: Differing bits, and a difference of colours on a scale of 255, at which a measure reaches 1 - 1/e of its
 #: limit (Mei et al., table 1).
 CENSUS_SCALE, COLOUR_SCALE = 30.0, 10.0
-#: Costs by the number of bits of the census that differ.
+#: Cost by the number of differing bits of the census.
 CENSUS_COSTS = np.rint(LARGEST_COST / 2 * -np.expm1(np.arange(65) / -CENSUS_SCALE)).astype(np.int16)
 
 
@@ -68,12 +68,12 @@ def check_same_shape(first: NDArray[Any], second: NDArray[Any], names: tuple[str
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """A frame with what is compared: its census, and the range of its colours around every pixel.
+    """A frame with its census and the range of colours around every pixel.
 
     Attributes
     ----------
     pixels, low, high : ndarray of float32, shape (h, w, channels)
-        Colours, and the least and the largest half way to neighbours.
+        Colours, and the least and the largest colour up to half way to the neighbours.
     census : ndarray of uint64, shape (h, w)
     """
 
@@ -84,7 +84,7 @@ class Frame:
 
     @classmethod
     def of(cls, pixels: NDArray[np.float32], axes: tuple[int, ...] = (0, 1)) -> Frame:
-        """Return a frame; along `axes` others may be sampled elsewhere: in stereo that of x alone."""
+        """Return a frame. Matches may lie between pixels along `axes`; in stereo that is x alone."""
         return cls(pixels, *_range_around(pixels, axes), _census(pixels.mean(axis=-1)))
 
     @property
@@ -94,9 +94,9 @@ class Frame:
         return height, width
 
     def costs(self, other: Frame, dy: int, dx: int, box: Box | None = None) -> NDArray[np.int16]:
-        """Return for the pixels in a box what it costs to match the one at (dy, dx) from it in another frame.
+        """Return the cost of matching each pixel in a box with that at offset (dy, dx) in another frame.
 
-        Of what would lie outside of the other frame nothing is known: the cost is OUTSIDE_COST.
+        The cost is OUTSIDE_COST if that pixel lies outside of the other frame.
         """
         own, top, left = self, 0, 0
         if box is not None:
@@ -114,7 +114,7 @@ class Frame:
         return costs
 
     def costs_along(self, other: Frame, dy: NDArray[Any], dx: NDArray[Any]) -> NDArray[np.int16]:
-        """Return the costs of :meth:`costs` with a displacement of its own for every pixel."""
+        """Return the costs as :meth:`costs` does, with an own displacement for every pixel."""
         height, width = other.shape
         row, column = np.indices(self.shape, sparse=True)
         y, x = row + dy, column + dx
@@ -132,7 +132,7 @@ class Frame:
         )
 
     def framed(self, margin: int) -> Frame:
-        """Return the frame with its border repeated so many times all around."""
+        """Return the frame with its border pixels repeated `margin` times on all sides."""
         row, column = (np.arange(-margin, size + margin).clip(0, size - 1) for size in self.shape)
         return self._part((row[:, np.newaxis], column))
 
@@ -154,8 +154,8 @@ class Frame:
 def smoothness_weights(frame: Frame, strength: float, sigma: float, connectivity: int) -> NDArray[np.int32]:
     """Return integer weights of neighbours, shape (directions, h, w), that fall with their contrast.
 
-    They go from `strength` where colours are equal, which is to fit int32, down to a share of it,
-    WEIGHT_ACROSS_EDGES.
+    A weight is `strength`, which must fit int32, where colours are equal, and never less than the fraction
+    WEIGHT_ACROSS_EDGES of it.
     """
     offsets = half_neighbourhood(2, connectivity)
     if strength > np.iinfo(np.int32).max:
@@ -171,9 +171,9 @@ def smoothness_weights(frame: Frame, strength: float, sigma: float, connectivity
 
 
 def parabola_vertex(before: NDArray[Any], at: NDArray[Any], after: NDArray[Any]) -> NDArray[np.float32]:
-    """Return where, from -1/2 to 1/2, the parabola through costs at -1, 0 and 1 is least.
+    """Return the position of the minimum of the parabola through costs at -1, 0 and 1, from -1/2 to 1/2.
 
-    Where the cost in the middle is not the least it returns 0: there is no valley to refine.
+    Return 0 where the middle cost is not the least.
     """
     slope = before.astype(np.float32) - after
     bend = 2 * (before.astype(np.float32) + after - 2 * at.astype(np.float32))
@@ -182,7 +182,7 @@ def parabola_vertex(before: NDArray[Any], at: NDArray[Any], after: NDArray[Any])
 
 
 def _census(grey: NDArray[np.float32]) -> NDArray[np.uint64]:
-    """Return for each pixel one bit a neighbour in the window: whether that is darker."""
+    """Return for each pixel one bit per neighbour in the window: whether the neighbour is darker."""
     reach = CENSUS_WINDOW[0] // 2, CENSUS_WINDOW[1] // 2
     padded = np.pad(grey, [(reach[0],) * 2, (reach[1],) * 2], mode="edge")
     bits = np.zeros(grey.shape, np.uint64)
@@ -196,7 +196,7 @@ def _census(grey: NDArray[np.float32]) -> NDArray[np.uint64]:
 def _range_around(
     pixels: NDArray[np.float32], axes: tuple[int, ...]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Return the least and the largest colour on the way half to the neighbours along some axes."""
+    """Return the least and the largest colour up to half way to the neighbours along some axes."""
     low, high = pixels.copy(), pixels.copy()
     for axis in axes:
         first = np.moveaxis(pixels, axis, 0)

@@ -1,4 +1,4 @@
-"""Pictures in and out of files, and the one that shows a segmentation.
+"""Read and write images, and draw a segmentation.
 
 ImageIO is loaded when the first file is read or written; :func:`overlay` needs NumPy and SciPy only.
 """
@@ -22,15 +22,15 @@ FOREGROUND_SEED = (255, 0, 0)
 BACKGROUND_SEED = (0, 0, 255)
 #: Brightness of the background in an overlay.
 DIMMED = 0.35
-#: An outline is one pixel wide for every so many pixels of the image's shorter side.
+#: An outline is one pixel wide, plus one for every this many pixels of the image's shorter side.
 PIXELS_PER_LINE_WIDTH = 300
-#: How far a channel of a scribble may be from pure red or blue: what smooth brushes and resizing leave
-#: inside a stroke, not at its edge.
+#: Largest difference of a channel of a scribble from pure red or blue. Smooth brushes and resizing cause such
+#: differences inside a stroke; those at its edge are larger.
 SCRIBBLE_TOLERANCE = 40
 
 
 def read_image(path: str | Path) -> NDArray[Any]:
-    """Return an image from any file that Pillow reads; of an animation or a stack, the first.
+    """Return an image from any file that Pillow reads; the first image of a file with several.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def read_image(path: str | Path) -> NDArray[Any]:
     Raises
     ------
     ParseError
-        The file is missing or is no image.
+        The file is missing or is not an image.
     MissingDependencyError
         ImageIO is not installed.
     """
@@ -69,7 +69,7 @@ def read_scribbles(path: str | Path, shape: tuple[int, int]) -> tuple[NDArray[np
     ----------
     path : path
     shape : (height, width)
-        Shape of the image to segment, which the file must have too.
+        Shape of the image to segment; the file must have the same.
 
     Returns
     -------
@@ -78,7 +78,7 @@ def read_scribbles(path: str | Path, shape: tuple[int, int]) -> tuple[NDArray[np
     Raises
     ------
     ParseError
-        The file is missing, is no colour image, has another size or lacks one of the two colours.
+        The file is missing, is not a colour image, has another size or lacks one of the two colours.
     MissingDependencyError
         ImageIO is not installed.
     """
@@ -104,7 +104,7 @@ def read_scribbles(path: str | Path, shape: tuple[int, int]) -> tuple[NDArray[np
 
 
 def write_image(path: str | Path, pixels: NDArray[np.uint8]) -> None:
-    """Write an image in the format that the path's suffix names; a failure leaves what was there before.
+    """Write an image in the format that the path's suffix names; a failure leaves an existing file unchanged.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def overlay(
     Parameters
     ----------
     image : array_like, shape (h, w) or (h, w, 3)
-        Any numeric dtype; other than uint8 it is stretched over the range of its values.
+        Any numeric dtype; values of other dtypes than uint8 are scaled to the range from 0 to 255.
     mask : array_like of bool, shape (h, w)
         True on the object.
     seeds : (foreground, background), optional
@@ -179,7 +179,7 @@ def overlay(
 
 
 def stretched(values: NDArray[np.float64]) -> NDArray[np.uint8]:
-    """Return values as grey values from 0 to 255, the least and the largest at the ends."""
+    """Return values scaled linearly to grey values from 0 to 255."""
     low, high = float(values.min()), float(values.max())
     shares: NDArray[np.float64] = (values - low) / (high - low if high > low else 1.0)
     return np.rint(255 * shares).astype(np.uint8)

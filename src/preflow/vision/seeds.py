@@ -1,7 +1,6 @@
 """Seeds for :func:`preflow.vision.segment`: boxes, brush strokes, ranges of values and label images.
 
-Coordinates are pixels as every image viewer shows them: x to the right, y down, from 0; in a volume there is
-z as well.
+Coordinates are in pixels from 0, as image viewers show them: x to the right, y down, and in a volume z.
 """
 
 from __future__ import annotations
@@ -97,7 +96,7 @@ def parse_seeds(
     brush: float = 3.0,
     values: ArrayLike | None = None,
 ) -> NDArray[np.bool_]:
-    """Return the union of seeds written as text, as they stand on the command line.
+    """Return the union of seeds written as text, in the notation of the command line.
 
     Parameters
     ----------
@@ -105,11 +104,11 @@ def parse_seeds(
         Shape of the image.
     specifications : iterable of str
         ``"x0,y0,x1,y1"`` is a box between two corners; ``"x,y x,y x,y"`` a brush stroke through points; in a
-        volume with a z after each y. ``">200"`` and ``"<90"`` are all pixels of such values.
+        volume a z follows each y. ``">200"`` and ``"<90"`` are all pixels with such values.
     brush : float
         Diameter of the strokes in pixels.
     values : array_like of `shape`, optional
-        A grey image; without it no seeds are given by value.
+        A grey image; needed for seeds by value.
 
     Raises
     ------
@@ -145,9 +144,9 @@ def parse_seeds(
 
 
 def seeds_from_labels(labels: ArrayLike) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return the seeds of a label image: 1 marks the object, 2 the background, 0 what is unknown.
+    """Return the seeds of a label image: 1 marks the object, 2 the background, 0 unknown pixels.
 
-    As scikit-image's ``random_walker`` and programs that paint on volumes have them.
+    This is the convention of scikit-image's ``random_walker`` and of programs that paint on volumes.
 
     Parameters
     ----------
@@ -187,7 +186,7 @@ def _by_value(shape: tuple[int, ...], text: str, values: ArrayLike | None) -> ND
 
 
 def _coordinates(text: str) -> list[list[float]]:
-    """Return the numbers between commas in every word; an empty list where something is no number."""
+    """Return the numbers between commas in every word, or an empty list if something is not a number."""
     try:
         return [[float(number) for number in word.split(",")] for word in text.split()]
     except ValueError:
@@ -195,7 +194,7 @@ def _coordinates(text: str) -> list[list[float]]:
 
 
 def _checked_points(shape: tuple[int, ...], points: Sequence[Point]) -> NDArray[np.float64]:
-    """Return points as an array with a row (x, y) or (x, y, z) for each, in the order of the image's axes."""
+    """Check points (x, y) or (x, y, z), and return them as rows in the order of the image's axes."""
     if not len(points):
         raise InvalidInputError("a stroke needs at least one point")
     try:

@@ -1,11 +1,11 @@
-"""An object cut out of its background: interactive segmentation as one minimum cut.
+"""Interactive segmentation: cut an object out of its background by one minimum cut.
 
 Boykov and Jolly, "Interactive graph cuts for optimal boundary and region segmentation of objects in N-D
 images", ICCV 2001: seeds are hard constraints and give each label a model of its colours, the data term is
 the negative log-likelihood of a pixel's colour, and n-links fall with contrast. Three choices follow Rother,
 Kolmogorov and Blake, "GrabCut", SIGGRAPH 2004: the variance of the contrast is measured on the image, all
-neighbours that share a corner are linked, and the weight of the boundary is about 50. What differs from
-both: costs are rounded to integers, so that the cut is exact and does not depend on the solver.
+neighbours that share a corner are linked, and the weight of the boundary is about 50. Departure from both:
+costs are rounded to integers, so that the cut is exact and does not depend on the solver.
 """
 
 from __future__ import annotations
@@ -29,8 +29,7 @@ from ..gridcut.result import GridCutResult
 from ..progress import Reporter
 from .colour_models import Palette
 
-#: Units of capacity that one nat of log-likelihood is worth: rounding then moves no cost by more than 0.05 %
-#: of a nat.
+#: Units of capacity per nat of log-likelihood: rounding changes no cost by more than 0.05 % of a nat.
 CAPACITY_PER_NAT = 1000
 #: Neighbours of a pixel, by the number of dimensions: all that share a corner.
 ALL_AROUND = {2: 8, 3: 26}
@@ -40,7 +39,7 @@ Model = Literal["histogram", "mixture"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Segmentation:
-    """A minimum cut read as a labelling of pixels.
+    """A labelling of pixels as object or background, from a minimum cut.
 
     Attributes
     ----------
@@ -59,7 +58,7 @@ class Segmentation:
 
     @property
     def energy(self) -> float:
-        """Energy of the labelling in nats, above that of every pixel having its likelier label for free."""
+        """Energy in nats, relative to every pixel having its likelier label without n-links."""
         return float(self.cut.upper_bound) / CAPACITY_PER_NAT
 
     @property
@@ -101,9 +100,9 @@ def segment(
         Seeds: both kinds are needed, and no pixel is both. :func:`seeds_from_labels` makes them from a label
         image.
     smoothness : float
-        Weight of the boundary against the colours: what a boundary of one pixel's length costs, in nats,
-        where there is no contrast. More gives smoother outlines and fewer islands; too much shrinks a
-        small or thin object to its seeds.
+        Weight of the boundary relative to the colours: cost in nats of one pixel length of boundary where
+        there is no contrast. A larger weight gives smoother outlines and fewer islands; too large a weight
+        shrinks a small or thin object to its seeds.
     sigma : float, optional
         Contrast, in units of `image`, at which a boundary becomes cheap: the n-link between neighbours
         that differ by d has the weight ``smoothness * exp(-d**2 / (2 * sigma**2)) / distance``. Default:
@@ -111,16 +110,16 @@ def segment(
     connectivity : int or list of offsets, optional
         As for :func:`preflow.grid_cut`; default: 8 neighbours in an image, 26 in a volume.
     model : {"histogram", "mixture"}
-        What is learned from the colours of the seeds: smoothed histograms, or mixtures of `components`
-        Gaussians each, which need fewer seeds where there are several channels.
+        Model of the seeds' colours: smoothed histograms, or mixtures of `components` Gaussians each, which
+        need fewer seeds if there are several channels.
     components : int
         Gaussians for each of the two mixtures.
     prior : float
-        How likely a pixel is of the object before its colour is seen, between 0 and 1; for histograms of
-        many seeds from all over the image, the share of the object among them.
+        Probability that a pixel belongs to the object before its colour is known, between 0 and 1. For
+        histograms of many seeds from all over the image, use the fraction of foreground seeds.
     warm_start : Segmentation, optional
-        What an earlier call returned for an image of the same shape and neighbourhood, for instance before
-        some seeds were added: its flow is where the solver starts. The result is the same as without.
+        The result of an earlier call for an image of the same shape and neighbourhood, for instance before
+        some seeds were added. The solver starts from its flow; the result is the same as without.
     method, device, threads, time_limit, progress
         As for :func:`preflow.grid_cut`.
 
@@ -131,10 +130,10 @@ def segment(
     Raises
     ------
     InvalidInputError
-        Shapes that do not fit, seeds that are no bool arrays, of which there are none or which overlap,
-        values that are not finite, a parameter out of its range.
+        Shapes that do not fit; seeds that are not bool arrays, are empty or overlap; values that are not
+        finite; a parameter out of its range.
     CapacityOverflowError
-        A `smoothness` so large that capacities leave the exact integers.
+        `smoothness` is so large that capacities exceed the exact integers of float64.
 
     Notes
     -----
@@ -154,7 +153,7 @@ def segment(
     True
     >>> result.cut.verify()
 
-    One more seed, solved from where the last cut ended:
+    One more seed, starting from the flow of the last cut:
 
     >>> foreground[2, 1] = True
     >>> result = segment(image, foreground, background, warm_start=result)
@@ -210,7 +209,7 @@ def segmentation_network(
     Returns
     -------
     GridNetwork
-        Its source is the object, its sink the background, its capacities are thousandths of a nat.
+        Source: object; sink: background; capacities in thousandths of a nat.
 
     Examples
     --------
@@ -237,7 +236,7 @@ def segmentation_network(
 
 
 class Links:
-    """The links between the pixels of an image, for networks that differ in their data terms only."""
+    """The n-links of an image, for networks that differ in their data terms only."""
 
     def __init__(
         self,
@@ -254,7 +253,8 @@ class Links:
         self.neighbor_capacity = contrast_capacity(
             channels, strength=strength, sigma=sigma, connectivity=self.connectivity, channel_axis=-1
         )
-        # Boykov and Jolly's K: more than all n-links of a pixel, so that no minimum cut parts with a seed.
+        # Boykov and Jolly's K: more than all n-links of a pixel, so that no minimum cut changes a seed's
+        # label.
         self.more_than_n_links = 1 + 2 * len(half) * math.ceil(strength)
         if self.more_than_n_links > EXACT_FLOAT:
             raise CapacityOverflowError(
@@ -268,7 +268,7 @@ class Links:
         foreground: NDArray[np.bool_],
         background: NDArray[np.bool_],
     ) -> GridNetwork:
-        """Return the network in which a pixel gains its colour's ratio, in nats, at the source side."""
+        """Return the network in which a pixel on the source side gains the log-ratio of its colour."""
         gains = np.rint(CAPACITY_PER_NAT * ratio)
         largest = max(self.more_than_n_links, float(np.abs(gains).max()))
         data = gains.astype(np.int32 if largest <= np.iinfo(np.int32).max else np.int64)[palette.index]
@@ -311,7 +311,7 @@ def checked_seeds(
 
 
 def checked_mask(name: str, given: ArrayLike) -> NDArray[np.bool_]:
-    """Return what is one bool for each pixel of an image or a volume."""
+    """Return an array as a mask of an image or a volume."""
     mask = as_array(given, name)
     if mask.dtype != np.bool_:
         raise InvalidInputError(f"{name} is an array of bool, got {mask.dtype}")
@@ -323,7 +323,7 @@ def checked_mask(name: str, given: ArrayLike) -> NDArray[np.bool_]:
 
 
 def check_channels(image: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Return the image as floats with an axis of channels, whether it came with one or not."""
+    """Return the image as floats with a channel axis, which is added if missing."""
     values: NDArray[np.float64] = finite_array("image", image)
     if values.shape == shape:
         values = values[..., np.newaxis]

@@ -2,9 +2,10 @@
 
 Boykov, Veksler and Zabih, "Fast approximate energy minimization via graph cuts", PAMI 2001, section 8.3:
 labels are disparities, neighbours pay for differing by a truncated linear distance, less across edges of the
-image. What differs: costs of pixels are those of :mod:`preflow.vision.matching_costs`; pixels that only one
-view sees are found by labelling the other view as well and comparing, and take the disparity of the
-background beside them (Hirschmüller, PAMI 2008, section 2.5); integers are refined by parabolas.
+image. Departures: the costs of pixels are those of :mod:`preflow.vision.matching_costs`. To find pixels that
+only one view shows, the other view is labelled as well and the disparities are compared; such pixels take the
+disparity of the background beside them (Hirschmüller, PAMI 2008, section 2.5). Integer disparities are
+refined by parabolas.
 """
 
 from __future__ import annotations
@@ -31,17 +32,17 @@ from .matching_costs import (
 
 #: Neighbours whose disparities differ by more than this pay no more: a step of depth, not a slope.
 STEP = 5
-#: A pixel is seen by both views if their disparities differ by at most this.
+#: Both views show a pixel if their disparities differ by at most this.
 TOLERANCE = 1
 #: Costs are averaged over windows of this size before a parabola is fitted.
 REFINING_WINDOW = 7
-#: The first sweeps over all labels win nearly all that further ones do.
+#: Default number of sweeps over all labels: later sweeps hardly lower the energy.
 SWEEPS = 3
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Stereo:
-    """What the two views of a pair say about depth.
+    """The disparities of a pair of views.
 
     Attributes
     ----------
@@ -49,11 +50,11 @@ class Stereo:
         Pixel (y, x) of the left view is pixel (y, x - disparity) of the right one. Refined below a pixel, and
         filled where `occluded`.
     occluded : ndarray of bool, shape (h, w)
-        Pixels that the right view does not see; none where `occlusions` was False.
+        Pixels that the right view does not show; all False if `occlusions` was False.
     left : Labelling
         The labelling of the left view; label 0 is `min_disparity`.
     right : Labelling or None
-        That of the right view, mirrored.
+        The labelling of the right view, mirrored.
     seconds : dict of str to float
         "costs", "left", "right" and "refine"; and "compile", if kernels were compiled.
     """
@@ -99,19 +100,19 @@ def match_stereo(
     max_disparity, min_disparity : int
         The range of disparities, both ends included.
     smoothness : float
-        What neighbours of one colour pay for each step of disparity between them, at most 5; the cost of
-        matching two pixels goes from 0 to 100.
+        Cost of neighbours of equal colour for each step of disparity between them, up to 5 steps. The cost of
+        matching two pixels ranges from 0 to 100.
     sigma : float
-        Difference of colours, on a scale of 255, at which that has fallen by a factor of e, though never
-        below a tenth.
+        Difference of colours, on a scale of 255, at which `smoothness` has fallen by a factor of e; it never
+        falls below a tenth.
     connectivity : int
         4 or 8 neighbours.
     occlusions : bool
-        Label the right view as well to find what it does not see; twice the work.
+        Label the right view as well, to find pixels that it does not show; this doubles the work.
     max_sweeps, method, device, threads
         As for :func:`alpha_expansion`.
     time_limit : float, optional
-        Seconds altogether; when they are over, minimum cuts end, nothing else.
+        Seconds for all minimum cuts; other steps are not stopped.
 
     Returns
     -------
@@ -125,9 +126,9 @@ def match_stereo(
 
     Notes
     -----
-    Memory: 2 bytes a pixel and disparity for each view, and the minimum cuts'. Nothing tells the disparity of
-    what has no texture, or of the strip at the left border that the right view does not show: it is that of
-    the neighbours.
+    Memory: 2 bytes per pixel and disparity for each view, and that of the minimum cuts. Regions without
+    texture, and the strip at the left border that the right view does not show, take the disparity of their
+    neighbours.
 
     Examples
     --------
@@ -188,8 +189,8 @@ def bad_pixels(disparity: ArrayLike, truth: ArrayLike, *, threshold: float = 2.0
     disparity, truth : array_like, shape (h, w)
         Pixels where the truth is not finite are left out.
     threshold : float
-        In pixels of these maps. Middlebury counts in pixels of the full size: for maps of half the size give
-        half of its threshold.
+        In pixels of these maps. Middlebury's thresholds are in pixels of the full size; halve them for maps
+        of half the size.
 
     Examples
     --------
@@ -218,7 +219,7 @@ def _checked_range(low: int, high: int, width: int) -> range:
 
 
 def _seen_from_right(costs: NDArray[np.int16], disparities: range) -> NDArray[np.int16]:
-    """Return the same costs by the pixels of the right view."""
+    """Return the same costs for the pixels of the right view."""
     width = costs.shape[2]
     seen = np.full_like(costs, OUTSIDE_COST)
     for label, disparity in enumerate(disparities):
@@ -228,7 +229,7 @@ def _seen_from_right(costs: NDArray[np.int16], disparities: range) -> NDArray[np
 
 
 def _occluded(left: NDArray[np.int64], right: NDArray[np.int64], low: int) -> NDArray[np.bool_]:
-    """Return the pixels of the left view whose partner in the right one has another disparity, or none."""
+    """Return the pixels of the left view whose partner has another disparity or is outside."""
     height, width = left.shape
     partner = np.arange(width) - (left + low)
     inside = (partner >= 0) & (partner < width)
@@ -239,14 +240,14 @@ def _occluded(left: NDArray[np.int64], right: NDArray[np.int64], low: int) -> ND
 
 
 def _refined(costs: NDArray[np.int16], labels: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Return labels moved to the least of a parabola through the costs around them."""
+    """Return labels moved to the minimum of the parabola through the costs around them."""
     from scipy.ndimage import uniform_filter
 
     def cost(of: NDArray[np.int64]) -> NDArray[np.float32]:
         chosen: NDArray[np.float32] = np.take_along_axis(smooth, of[np.newaxis], axis=0)[0]
         return chosen
 
-    # Windows are averaged label by label: each pixel's at its own disparity.
+    # Costs are averaged label by label, so every pixel of a window is taken at the same disparity.
     smooth = uniform_filter(costs, (0, REFINING_WINDOW, REFINING_WINDOW), np.float32, mode="nearest")
     last = len(costs) - 1
     below, above = np.maximum(labels - 1, 0), np.minimum(labels + 1, last)
@@ -258,8 +259,8 @@ def _refined(costs: NDArray[np.int16], labels: NDArray[np.int64]) -> NDArray[np.
 def _filled(disparity: NDArray[np.float32], occluded: NDArray[np.bool_]) -> NDArray[np.float32]:
     """Return disparities with those of occluded pixels replaced by the background's in their row.
 
-    The background is the smaller of the nearest disparities left and right that both views see; a row
-    without any keeps what it has.
+    The background is the smaller of the nearest disparities left and right of pixels that both views show. A
+    row without such pixels is unchanged.
     """
     column = np.arange(disparity.shape[1])
     before = np.maximum.accumulate(np.where(occluded, -1, column), axis=1)

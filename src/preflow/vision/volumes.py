@@ -1,7 +1,7 @@
-"""Volumes in and out of NIfTI files, and the picture that shows a segmentation of one.
+"""Read and write volumes in NIfTI files, and draw a segmentation of one.
 
-NiBabel is loaded when the first file is read or written. It has the axes of a file as (x, y, z); here they
-are (z, y, x), as everywhere.
+NiBabel is loaded when the first file is read or written. Its axes are (x, y, z); here they are (z, y, x), as
+everywhere in preflow.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ..graph.contrast import finite_array
 from ..io.files import read_bytes, replacing
 from .pictures import overlay, stretched
 
-#: How names of volumes end.
+#: Suffixes of the names of volumes.
 SUFFIXES = (".nii", ".nii.gz")
 
 
@@ -35,9 +35,9 @@ class Volume:
     Attributes
     ----------
     values : ndarray, shape (d, h, w)
-        As stored, times the file's scale if it has one.
+        Stored values times the file's scale if it has one.
     affine : ndarray of float64, shape (4, 4)
-        Takes (x, y, z, 1), counted in voxels, to millimetres.
+        Maps (x, y, z, 1) in voxels to millimetres.
     """
 
     values: NDArray[Any]
@@ -45,7 +45,7 @@ class Volume:
 
 
 def is_volume(path: str | Path) -> bool:
-    """Whether a path is named as volumes are.
+    """Return whether a path has the suffix of a volume.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def read_volume(path: str | Path) -> Volume:
     Raises
     ------
     ParseError
-        The file is missing, is no NIfTI file or has no three dimensions.
+        The file is missing, is not a NIfTI file or does not have three dimensions.
     MissingDependencyError
         NiBabel is not installed.
     """
@@ -88,7 +88,9 @@ def read_volume(path: str | Path) -> Volume:
 
 
 def write_labels(path: str | Path, labels: ArrayLike, like: Volume) -> None:
-    """Write a label image (a mask is 0 and 1) at the place of a volume; a failure leaves what was there.
+    """Write a label image with the affine of a volume; a failure leaves an existing file unchanged.
+
+    A mask is written as 0 and 1.
 
     Parameters
     ----------
@@ -133,8 +135,8 @@ def volume_overlay(
     Returns
     -------
     ndarray of uint8, shape (rows, columns, 3)
-        Side by side the slices of equal z, of equal y and of equal x. Upwards are y, z and z, as a body
-        stands in files whose axes point right, forward and up.
+        Side by side the slices of constant z, y and x. The vertical axes, upwards, are y, z and z: a body is
+        upright in files whose axes point right, forward and up.
 
     Raises
     ------
@@ -151,7 +153,7 @@ def volume_overlay(
     values = np.asarray(volume)
     if inside.ndim != 3 or values.shape not in (inside.shape, (*inside.shape, 3)):
         raise InvalidInputError(f"volume has shape {values.shape}, the mask has shape {inside.shape}")
-    if values.dtype != np.uint8:  # one stretch for all three slices
+    if values.dtype != np.uint8:  # one scale for all three slices
         values = stretched(finite_array("volume", values))
     arrays = [values, inside, *(np.asarray(painted, dtype=np.bool_) for painted in seeds or ())]
     slices = []
@@ -169,7 +171,7 @@ def volume_overlay(
 
 
 def _middle(mask: NDArray[np.bool_], axis: int) -> int:
-    """Return the slice that halves the object, or the volume where there is none."""
+    """Return the slice that halves the object, or the volume if there is no object."""
     others = tuple(other for other in range(mask.ndim) if other != axis)
     counts = mask.sum(axis=others)
     if not counts.any():
@@ -178,7 +180,7 @@ def _middle(mask: NDArray[np.bool_], axis: int) -> int:
 
 
 def _announced_bytes(head: bytes) -> int | None:
-    """Return how many bytes a NIfTI file has at least, by its header; None where `head` holds no header."""
+    """Return the least size of a NIfTI file by its header, or None if `head` has no valid header."""
     nibabel = _nibabel("reading volumes")
     damage = (nibabel.wrapstruct.WrapStructError, nibabel.spatialimages.HeaderDataError, KeyError, ValueError)
     try:
@@ -186,13 +188,13 @@ def _announced_bytes(head: bytes) -> int | None:
             header = nibabel.Nifti1Header.from_fileobj(BytesIO(head), check=False)
         offset, itemsize = int(header.get_data_offset()), int(header.get_data_dtype().itemsize)
         return offset + itemsize * math.prod(map(int, header.get_data_shape()))
-    except (*damage, OverflowError):  # reading the whole file says what is wrong with its header
+    except (*damage, OverflowError):  # reading the whole file reports the error
         return None
 
 
 @contextmanager
 def _silent(nibabel: ModuleType) -> Iterator[None]:
-    """Keep NiBabel from logging and warning of a damaged header, which ends in a ParseError."""
+    """Suppress logs and warnings of NiBabel about a damaged header, which becomes a ParseError."""
     with nibabel.imageglobals.LoggingOutputSuppressor(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield

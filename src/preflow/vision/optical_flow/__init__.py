@@ -24,11 +24,11 @@ from .by_assignment import LARGEST_PATCH, PatchMatcher
 from .by_expansion import candidate_displacements, label_displacements
 
 METHODS = ("assignment", "expansion")
-#: Displacements that the coarsest frames are searched for, in their pixels.
+#: Largest displacement that is searched for in the coarsest frames, in their pixels.
 COARSE_REACH = 4
 #: Costs are averaged over windows of this size before parabolas are fitted, ...
 REFINING_WINDOW = 7
-#: ... and a pixel's flow then is the median over such a window, which smooths but keeps edges.
+#: ... and then the median over windows of this size is taken, which smooths but keeps edges.
 MEDIAN_WINDOW = 5
 
 
@@ -39,19 +39,19 @@ class OpticalFlow:
     Attributes
     ----------
     flow : ndarray of float32, shape (2, h, w)
-        As :func:`skimage.registration.optical_flow_tvl1` returns it: ``flow[0]`` goes down along rows (v),
-        ``flow[1]`` to the right along columns (u), and pixel (y, x) of the reference is found at
+        As :func:`skimage.registration.optical_flow_tvl1` returns it: ``flow[0]`` is the motion down (v),
+        ``flow[1]`` the motion to the right (u), and pixel (y, x) of the reference is at
         ``(y + flow[0], x + flow[1])`` in the moving image.
     displacement : ndarray of int64, shape (2, h, w)
-        Before it was refined.
+        The flow before it was refined.
     method : {"assignment", "expansion"}
     labelling : Labelling or None
-        What expansion found; label k stands for ``candidates[k]``.
+        The labelling that expansion found; label k means ``candidates[k]``.
     candidates : ndarray of int64, shape (labels, 2), or None
     assignments : int
-        Assignments solved, one a patch, round and level.
+        Number of assignments solved: one per patch, round and level.
     seconds : dict of str to float
-        Where the time went, and "compile", if kernels were compiled.
+        Time of each step, and "compile" if kernels were compiled.
     """
 
     flow: NDArray[np.float32]
@@ -88,25 +88,24 @@ def find_optical_flow(
     threads: int | None = None,
     time_limit: float | None = None,
 ) -> OpticalFlow:
-    """Find by how much every pixel of an image moves to where it is in another.
+    """Find the motion of every pixel from one image to another.
 
     Parameters
     ----------
     reference_image, moving_image : array_like, shape (h, w) or (h, w, channels)
         Two frames: integers on the scale of their type, floats from 0 to 1.
     method : {"expansion", "assignment"}
-        How displacements are chosen: by one labelling of the frame, or patch by patch, each pixel of a patch
-        with a partner of its own.
+        Choose displacements by one labelling of the frame, or patch by patch by an assignment of its pixels.
     max_displacement : int
-        The largest motion along rows or columns that is looked for, less than the images are wide and high.
+        The largest motion along rows or columns; it must be less than the width and height of the images.
     smoothness, sigma, max_sweeps
-        Of expansion: what neighbours pay for each step between their displacements, and how that falls with
-        their contrast, as for :func:`match_stereo`; sweeps over all labels.
+        For expansion: cost of neighbours for each step between their displacements, and how that falls with
+        their contrast, as for :func:`match_stereo`; most sweeps over all labels.
     max_labels : int
-        Of expansion: displacements that are candidates, at most.
+        For expansion: most candidate displacements.
     patch, radius : int
-        Of assignment: height and width of a patch, from 2 to 30 pixels, and by how much its window is wider
-        on each side.
+        For assignment: height and width of a patch, from 2 to 30 pixels, and the margin of its window on each
+        side.
     solver, device, threads
         A name from ``preflow.methods("grid_cut")`` (expansion) or ``preflow.methods("linear_assignment")``
         (assignment), or "auto", and where it runs.
@@ -124,8 +123,8 @@ def find_optical_flow(
 
     Notes
     -----
-    Costs are integers up to 100, assignments of n pixels and m partners take O(n**2 m) at worst; memory of
-    expansion: 2 bytes a pixel and candidate.
+    Costs are integers up to 100. An assignment of n pixels and m partners takes O(n**2 m) in the worst case.
+    Memory of expansion: 2 bytes per pixel and candidate.
 
     Examples
     --------
@@ -167,7 +166,7 @@ def find_optical_flow(
 
 
 def endpoint_error(flow: ArrayLike, truth: ArrayLike) -> float:
-    """Return the mean distance of where two flows lead, in pixels.
+    """Return the mean distance between the end points of two flows, in pixels.
 
     Parameters
     ----------
@@ -189,14 +188,14 @@ def endpoint_error(flow: ArrayLike, truth: ArrayLike) -> float:
 
 
 def refined(reference: Frame, moving: Frame, displacement: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Return displacements moved to the least of parabolas along rows and columns, and smoothed."""
+    """Return displacements moved to the minima of parabolas along rows and columns, then smoothed."""
     from scipy.ndimage import find_objects, median_filter, uniform_filter
 
     height, width = reference.shape
     distinct, label = np.unique(displacement.reshape(2, -1), axis=1, return_inverse=True)
     label = label.reshape(height, width)
     flow = displacement.astype(np.float32)
-    # A border that is not known would pull at the parabolas of all pixels whose windows see it.
+    # Unknown costs outside of the frame would distort the parabolas of all pixels whose windows reach there.
     margin = int(np.abs(displacement).max()) + 1
     beyond = moving.framed(margin)
     reach = REFINING_WINDOW // 2
@@ -225,7 +224,7 @@ def refined(reference: Frame, moving: Frame, displacement: NDArray[np.int64]) ->
 
 
 def _levels(ratio: float, shape: tuple[int, int], smallest: int) -> int:
-    """Return how many sizes of the frames to look at: 2 to this power is the ratio, but none is too small."""
+    """Return the number of sizes of the frames: about log2 of `ratio`, but none smaller than `smallest`."""
     needed = max(1, math.ceil(math.log2(max(ratio, 1))))
     possible = 1 + max(0, math.floor(math.log2(max(1, min(shape) / smallest))))
     return min(needed, possible)

@@ -1,11 +1,12 @@
-"""Motion by assignment: pixels of a patch are matched with those of a window, each with one of its own.
+"""Motion by assignment: each pixel of a patch is assigned a different pixel of a window in the other frame.
 
 Łupińska's motive for assignments on a GPU is optical flow in real time: complete bipartite graphs of small
-patches, costs of at most 100 (her introduction and section 5 leave the rest open). Here a frame is cut into
-patches; the rows of a patch's matrix are its pixels, the columns those of the window around where the patch
-is expected in the other frame, and its costs are unlikeness plus a penalty for moving otherwise than the
-patches around. The matrices of a frame are stacks for :func:`preflow.linear_assignment`. Rounds of matching
-and of taking medians over neighbouring patches alternate, from coarse frames to fine ones.
+patches, costs of at most 100 (her introduction and section 5 leave the rest open). Here a frame is divided
+into patches. The rows of a patch's cost matrix are its pixels. The columns are the pixels of the window
+around the place where the patch is expected in the other frame. A cost is the unlikeness of the two pixels
+plus a penalty for a motion that differs from that of the patches around. The matrices of a frame are solved
+as batches by :func:`preflow.linear_assignment`. Rounds of matching and of taking medians over neighbouring
+patches alternate, from coarse frames to fine ones.
 """
 
 from __future__ import annotations
@@ -21,19 +22,19 @@ from ...assignment.api import linear_assignment
 from ...solving.timing import timed
 from ..matching_costs import LARGEST_COST, Frame
 
-#: Height and width of a patch, at most.
+#: Largest height and width of a patch.
 LARGEST_PATCH = 30
-#: Costs of one stack, at most: larger frames are matched piece by piece.
+#: Most costs of one batch: larger frames are matched in several batches.
 COSTS_AT_ONCE = 4_000_000
 #: Costs are averaged over windows of this size.
 WINDOW = 3
-#: Windows by which a pixel compares its own motion with those of the patches around.
+#: Size of the windows over which a pixel compares its own motion with those of the patches around.
 SETTLING_WINDOW = 5
-#: Each level matches its patches so many times; from the second time on with a penalty.
+#: Number of times that each level matches its patches; from the second time on with a penalty.
 ROUNDS = 3
-#: What a pixel pays for each step away from the motion of the patches around, and at most.
+#: Cost of a pixel for each step away from the motion of the patches around, and the largest such cost.
 PENALTY, MOST_PENALTY = 6, 40
-#: The same where nothing is known of motions yet: what has no texture stays.
+#: The same while no motion is known yet, so that regions without texture stay in place.
 LEAST_PENALTY = 1
 
 
@@ -46,13 +47,13 @@ class PatchMatcher:
     patch : int
         Height and width of a patch in pixels.
     radius : int
-        A window is so many pixels wider than its patch on every side.
+        Margin of a window around its patch, in pixels on every side.
     method, device, threads
         As for :func:`preflow.linear_assignment`.
     solved : int
-        Assignments solved so far.
+        Number of assignments solved so far.
     seconds : dict of str to float
-        Spent on "costs", on "assignments" and, if kernels were compiled, on "compile".
+        Time spent on "costs", on "assignments" and, if kernels were compiled, on "compile".
     """
 
     patch: int
@@ -64,9 +65,9 @@ class PatchMatcher:
     seconds: dict[str, float] = field(default_factory=dict)
 
     def displacements(self, reference: Frame, moving: Frame, levels: int, largest: int) -> NDArray[np.int64]:
-        """Return for every pixel by how much it moves, shape (2, h, w), first down and then to the right.
+        """Return the motion of every pixel, shape (2, h, w): down, then to the right.
 
-        Neither is more than `largest`.
+        Neither exceeds `largest`.
         """
         height, width = reference.shape
         grid = -(-height // self.patch), -(-width // self.patch)
@@ -88,7 +89,7 @@ class PatchMatcher:
             return self._settled(reference, moving, motion[:, :height, :width])
 
     def _best_around(self, reference: Frame, moving: Frame, motion: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return for every patch which of its own and its 8 neighbours' motions makes it match best."""
+        """Return for every patch the best matching motion among its own and its 8 neighbours' motions."""
         height, width = reference.shape
         best, least = motion, np.full(motion.shape[1:], np.inf)
         for tried in _around(motion):
@@ -99,9 +100,9 @@ class PatchMatcher:
         return best
 
     def _settled(self, reference: Frame, moving: Frame, motion: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the motion of every pixel, or one of the patches around if it matches better by that.
+        """Return for every pixel its own motion, or that of a patch around if it matches better with it.
 
-        At the edge of what moves, a patch has pixels whose partners are in no window of its own.
+        At the edge of a moving object, the partner of a pixel may be outside of the window of its patch.
         """
         from scipy.ndimage import median_filter, uniform_filter
 
@@ -124,7 +125,7 @@ class PatchMatcher:
         dy, dx = self._spread(base)[:, :height, :width]
         costs = []
         for y, x in self._steps().tolist():
-            # Single pixels are too much alike: each is compared with those beside it.
+            # Single pixels are too similar, so costs are averaged over windows.
             near = uniform_filter(reference.costs_along(moving, dy + y, dx + x), WINDOW, mode="nearest")
             costs.append(self._by_patch(near))
         return np.stack(costs)
@@ -137,7 +138,7 @@ class PatchMatcher:
         penalty: int,
         largest: int,
     ) -> NDArray[np.int64]:
-        """Return the motion of every pixel by one assignment a patch; to move by `prior` costs nothing."""
+        """Return the motion of every pixel by one assignment per patch; motion `prior` has no penalty."""
         side, reach = self.patch, self.patch + 2 * self.radius
         steps = self._steps()
         moved = base[:, np.newaxis] + steps.T[:, :, np.newaxis, np.newaxis]
@@ -151,7 +152,7 @@ class PatchMatcher:
         for first in range(0, costs.shape[1], at_once):
             part = slice(first, first + at_once)
             total = np.minimum(costs[:, part] + extra[:, part, np.newaxis], LARGEST_COST)
-            # Partners further away than the radius or the largest motion cost as much as the worst.
+            # Partners beyond the radius or the largest motion have the largest cost.
             matrices = np.full((total.shape[1], side * side, reach * reach), LARGEST_COST, np.int64)
             matrices[:, np.arange(side * side)[:, np.newaxis], partner] = total.transpose(1, 2, 0)
             result = linear_assignment(matrices, method=self.method, device=self.device, threads=self.threads)
@@ -191,14 +192,14 @@ class PatchMatcher:
         medians = []
         for component in motion:
             grid = tuple(-(-size // self.patch) for size in component.shape)
-            # The lower of two middle values: their mean may be a motion that nothing makes.
+            # The lower of two middle values: their mean may be a motion that no pixel makes.
             middle = (self.patch * self.patch - 1) // 2
             medians.append(np.partition(self._by_patch(component), middle, axis=1)[:, middle].reshape(grid))
         return np.stack(medians)
 
 
 def _around(motion: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """Yield every patch's motion, then that of each of its 8 neighbours, or of the nearest patch there is."""
+    """Yield the motion of every patch, then those of its 8 neighbours; border patches are repeated."""
     framed = np.pad(motion, [(0, 0), (1, 1), (1, 1)], mode="edge")
     _, rows, columns = motion.shape
     for y, x in sorted(np.ndindex(3, 3), key=lambda step: step != (1, 1)):

@@ -1,9 +1,10 @@
-"""Motion by alpha-expansion: labels are the displacements that coarse frames leave in question.
+"""Motion by alpha-expansion: labels are the displacements that matching of coarse frames has not ruled out.
 
-Boykov, Veksler and Zabih, "Fast approximate energy minimization via graph cuts", PAMI 2001, section 8.4: a
-window of displacements, neighbours that pay for moving apart. A window that holds large motions has hundreds
-of displacements, most of which no pixel makes; so the frames are matched window by window at a fraction of
-their size first, and displacements survive to the next size if enough pixels match best there or beside.
+Boykov, Veksler and Zabih, "Fast approximate energy minimization via graph cuts", PAMI 2001, section 8.4:
+labels are the displacements of a window, and neighbours pay for differing. A window for large motions has
+hundreds of displacements, most of which no pixel makes. So the frames are first matched window by window at a
+fraction of their size. A displacement, and those next to it, remain candidates at the next size if enough
+pixels match best there.
 """
 
 from __future__ import annotations
@@ -17,25 +18,26 @@ from ..matching_costs import Frame, smoothness_weights
 
 #: Costs are averaged over windows of this size to find candidates.
 WINDOW = 9
-#: A displacement is a candidate if this share of all pixels match best by it. On RubberWhale and Venus 34 and
-#: 87 are; four times the share leaves 18 and 31, which loses the small ball of RubberWhale, and half of it
-#: makes nothing better.
+#: A displacement is a candidate if this fraction of all pixels match best with it. On RubberWhale and Venus
+#: that gives 34 and 87 candidates. Four times the fraction gives 18 and 31 and loses the small ball of
+#: RubberWhale; half of it improves nothing.
 LEAST_SHARE = 5e-4
-#: Neighbours whose displacements are further apart than this, in steps along rows and columns, pay no more.
+#: The cost of neighbours grows with the distance of their displacements up to this, in steps along rows and
+#: columns.
 STEP = 4
 
 
 def candidate_displacements(
     reference: Frame, moving: Frame, largest: int, levels: int, most: int
 ) -> NDArray[np.int64]:
-    """Return displacements (dy, dx) that pixels make, at most so many, in ascending order.
+    """Return at most `most` displacements (dy, dx) that pixels make, in ascending order.
 
     Parameters
     ----------
     largest : int
-        Of what goes further along rows or columns nothing is found.
+        Largest displacement along rows or columns that is searched for.
     levels : int
-        How many sizes of the frames are looked at, each half of the next.
+        Number of sizes of the frames, each half of the next.
     """
     if levels > 1:
         coarse = candidate_displacements(reference.half(), moving.half(), -(-largest // 2), levels - 1, most)
@@ -70,7 +72,7 @@ def label_displacements(
 
 
 def _best(reference: Frame, moving: Frame, displacements: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return for every pixel which displacement matches the window around it best."""
+    """Return for every pixel the displacement that matches the window around it best."""
     from scipy.ndimage import uniform_filter
 
     least = np.full(reference.shape, np.inf, np.float32)
