@@ -17,13 +17,16 @@ method_options = click.option(
     help="An option of the method, A:B for a pair; may be repeated.",
 )
 device_option = click.option(
-    "--device", default="auto", show_default=True, metavar="auto|cpu|cuda", help="Where to solve."
+    "--device", default="auto", show_default=True, metavar="auto|cpu|cuda", help="Device to solve on."
 )
 threads_option = click.option(
-    "--threads", type=int, help="CPU threads at most; all that the method can use if not given."
+    "--threads", type=int, help="Most CPU threads; default: all that the method can use."
 )
 time_limit_option = click.option(
-    "--time-limit", type=float, metavar="SECONDS", help="Stop then with the best found, exit code 3."
+    "--time-limit",
+    type=float,
+    metavar="SECONDS",
+    help="Stop after this time with the best result found, exit code 3.",
 )
 verify_option = click.option("--verify", is_flag=True, help="Prove the answer, independently of the solver.")
 json_option = click.option(

@@ -1,4 +1,4 @@
-"""The command that pairs rows with columns at the least cost."""
+"""The command that assigns rows to columns at the least total cost."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 @click.command(cls=Command)
 @click.argument("file", metavar="FILE", help="DIMACS .asn, OR-Library .txt, both perhaps .gz, or .npy.")
 @click.option("--maximize", is_flag=True, help="Find the largest total.")
-@click.option("--partial", is_flag=True, help="Where not all rows can be paired: as many as possible.")
+@click.option("--partial", is_flag=True, help="If not all rows can be paired, pair as many as possible.")
 @method_option
 @device_option
 @threads_option
 @method_options
 @time_limit_option
-@click.option("--output", "-o", metavar="FILE", help="Write the pairs there; - is standard output.")
+@click.option("--output", "-o", metavar="FILE", help="Write the pairs to this file; - is standard output.")
 @verify_option
 @json_option
 def assign(
@@ -106,7 +106,7 @@ def assign(
 
 @contextmanager
 def _named(problem: CostFile) -> Iterator[None]:
-    """Let an error name rows and columns as the file does."""
+    """Renumber rows and columns in an error as the file numbers them."""
     try:
         yield
     except InfeasibleError as error:

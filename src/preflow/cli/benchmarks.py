@@ -1,4 +1,4 @@
-"""The command that measures preflow beside other packages."""
+"""The command that compares preflow with other packages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ from .session import VERIFICATION_FAILED, Command, interrupts, say
     "large, grids-small, matching, matching-tiny, deveci28, deveci28-small, assignment, "
     "assignment-small, traps.",
 )
-@click.option("--out", metavar="FOLDER", help="Gets bench.json, bench.md and the profiles as pictures.")
+@click.option(
+    "--out", metavar="FOLDER", help="Write bench.json, bench.md and pictures of the profiles to this folder."
+)
 @click.option(
     "--problem",
     multiple=True,
@@ -31,14 +33,14 @@ from .session import VERIFICATION_FAILED, Command, interrupts, say
     "--method",
     multiple=True,
     metavar="NAME",
-    help="A method of preflow that takes part, METHOD@THREADS on so many, METHOD[NAME=VALUE,...] "
+    help="A method of preflow to measure; METHOD@THREADS sets its threads, METHOD[NAME=VALUE,...] "
     "with options, such as shrink=False,global_relabel=fixed:10; may be repeated.",
 )
 @click.option(
     "--peer",
     multiple=True,
     metavar="NAME",
-    help="A package to compare with; may be repeated. All installed if not given.",
+    help="A package to compare with; may be repeated. Default: all installed ones.",
 )
 @click.option("--no-peers", is_flag=True, help="Measure preflow alone.")
 @click.option(
@@ -46,13 +48,13 @@ from .session import VERIFICATION_FAILED, Command, interrupts, say
     default="ortools",
     show_default=True,
     metavar="NAME",
-    help="The contestant that the ratios are to.",
+    help="The contestant that ratios are relative to.",
 )
 @click.option(
     "--instance",
     multiple=True,
     metavar="PATTERN",
-    help="Only instances with such names, as in 'rmf*'; may be repeated.",
+    help="Only instances whose name matches, as in 'rmf*'; may be repeated.",
 )
 @click.option(
     "--file",
@@ -61,18 +63,22 @@ from .session import VERIFICATION_FAILED, Command, interrupts, say
     help="A DIMACS file, folder or pattern for real and cihan, of Matrix Market for matching and "
     "deveci28; a file of costs for assignment.",
 )
-@click.option("--repeats", default=5, show_default=True, help="Timed runs of everybody on each instance.")
 @click.option(
-    "--threads", metavar="NUMBERS", help="CPU threads for preflow, as in 4 or 1,2,4; the peers use one."
+    "--repeats", default=5, show_default=True, help="Timed runs of each contestant on each instance."
+)
+@click.option(
+    "--threads", metavar="NUMBERS", help="CPU threads for preflow, such as 4 or 1,2,4; the peers use one."
 )
 @click.option(
     "--time-limit",
     default=20.0,
     show_default=True,
     metavar="SECONDS",
-    help="For one run, and for all timed runs of one on an instance.",
+    help="Seconds for one run, and for all timed runs of a contestant on an instance.",
 )
-@click.option("--no-memory", is_flag=True, help="Do not measure memory: one run of everybody less.")
+@click.option(
+    "--no-memory", is_flag=True, help="Do not measure memory, which takes one more run of each contestant."
+)
 @click.option("--no-plots", is_flag=True, help="Draw no profiles.")
 def bench(
     suites: tuple[str, ...],

@@ -1,4 +1,4 @@
-"""The commands that find where the pixels of an image are in another: stereo and optical flow."""
+"""The commands that match the pixels of two images: stereo and optical flow."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ solver_option = click.option(
     metavar="NAME",
     help="Solver of minimum cuts (assignments): see `preflow methods`.",
 )
-#: Diameter of the colour wheel in the picture of a flow, as a share of its shorter side.
+#: Diameter of the colour wheel in the picture of a flow, as a fraction of the shorter side.
 WHEEL = 0.15
 
 
@@ -33,18 +33,16 @@ WHEEL = 0.15
 @click.argument("left", metavar="LEFT", help="The left view: PNG, JPEG, TIFF ...")
 @click.argument("right", metavar="RIGHT", help="The right view, rectified.")
 @out_option
-@click.option(
-    "--max-disparity", type=int, required=True, metavar="PIXELS", help="Largest disparity looked for."
-)
+@click.option("--max-disparity", type=int, required=True, metavar="PIXELS", help="Largest disparity.")
 @click.option("--min-disparity", default=0, show_default=True, metavar="PIXELS", help="Least disparity.")
 @click.option("--smoothness", default=25.0, show_default=True, help="Weight of smoothness against likeness.")
 @click.option(
     "--occlusions/--no-occlusions",
     default=True,
     show_default=True,
-    help="Find what the right view does not see.",
+    help="Find pixels that the right view does not show.",
 )
-@click.option("--array", metavar="NPY", help="Write the disparities as numbers, too.")
+@click.option("--array", metavar="NPY", help="Also write the disparities as numbers.")
 @solver_option
 @device_option
 @threads_option
@@ -122,7 +120,7 @@ def stereo(
 @click.argument("reference", metavar="FRAME", help="A frame: PNG, JPEG, TIFF ...")
 @click.argument("moving", metavar="NEXT", help="The next frame.")
 @out_option
-@click.option("--flo", metavar="FLO", help="Write the flow as numbers, too.")
+@click.option("--flo", metavar="FLO", help="Also write the flow as numbers.")
 @click.option("--truth", metavar="FLO", help="Compare with this flow: mean endpoint error.")
 @click.option(
     "--method",
@@ -142,9 +140,11 @@ def stereo(
     "--smoothness",
     default=50.0,
     show_default=True,
-    help="Of expansion: weight of smoothness against likeness.",
+    help="For expansion: weight of smoothness against likeness.",
 )
-@click.option("--patch", default=8, show_default=True, metavar="PIXELS", help="Of assignment: side, 2 to 30.")
+@click.option(
+    "--patch", default=8, show_default=True, metavar="PIXELS", help="For assignment: side, 2 to 30."
+)
 @solver_option
 @device_option
 @threads_option

@@ -1,4 +1,4 @@
-"""The command that takes the noise from an image."""
+"""The command that denoises an image."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 @click.command(cls=Command)
 @click.argument("image", metavar="IMAGE", help="PNG, JPEG, TIFF ...; grey or colour.")
-@click.option("--out", "-o", required=True, metavar="PNG", help="The image without its noise.")
+@click.option("--out", "-o", required=True, metavar="PNG", help="Picture to write: the denoised image.")
 @click.option(
     "--weight",
     type=float,
     required=True,
-    help="More gives flatter images: about the noise's deviation, with absolute about 0.3.",
+    help="A larger weight gives flatter images: about the noise's deviation, with absolute about 0.3.",
 )
 @click.option(
     "--data",
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 @threads_option
 @time_limit_option
 @verify_option
-@click.option("--show", is_flag=True, help="Say how large the networks are, and what each cut took.")
+@click.option("--show", is_flag=True, help="Print the sizes of the networks and the time of each cut.")
 def denoise(
     image: str,
     *,
@@ -77,7 +77,7 @@ def denoise(
     with timed(seconds, "read", f"reading {image}"):
         pixels = read_image(image)
         if pixels.dtype.itemsize > 1:
-            raise InvalidInputError(f"{image}: expected 8 bits a channel, found {pixels.dtype}")
+            raise InvalidInputError(f"{image}: expected 8 bits per channel, found {pixels.dtype}")
     start = time.perf_counter()
     with solver_progress() as progress:
         result = denoise_pixels(

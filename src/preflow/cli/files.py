@@ -1,4 +1,4 @@
-"""Files that the command line reads and writes; the name says the format, and ``-`` is a standard stream."""
+"""Files of the command line; the suffix of a name determines the format, and ``-`` is a standard stream."""
 
 from __future__ import annotations
 
@@ -43,18 +43,18 @@ def read_problem(file: str) -> MaxFlowProblem:
 
 
 def check_problem_name(file: str) -> None:
-    """Raise InvalidInputError unless the name of a file to write says its format."""
+    """Raise InvalidInputError unless the name of a file to write determines its format."""
     if file != STREAM and not file.endswith((".max", ".max.gz", ".npz")):
         raise InvalidInputError(f"{file}: the name of a problem ends in .max, .max.gz or .npz")
 
 
 def check_outputs(outputs: Iterable[str | None], inputs: Iterable[str | None] = ()) -> None:
-    """Check the files to write before long work; they stay as they are.
+    """Check before long work that files can be written; do not change them.
 
     Raises
     ------
     InvalidInputError
-        A file cannot be written, is one of those that are read, or is given twice.
+        A file cannot be written, is also read, or is named twice.
     """
     written: list[str] = []
     for output in outputs:
@@ -71,7 +71,7 @@ def check_outputs(outputs: Iterable[str | None], inputs: Iterable[str | None] = 
 
 
 def is_same_file(first: str, second: str) -> bool:
-    """Whether two names, ``-`` being standard input, are of one regular file."""
+    """Return whether two names are those of one regular file; ``-`` is standard input."""
     try:
         one, other = (os.stat("/dev/stdin" if name == STREAM else name) for name in (first, second))
     except (OSError, ValueError):
@@ -80,7 +80,7 @@ def is_same_file(first: str, second: str) -> bool:
 
 
 def check_writable(file: str) -> None:
-    """Raise InvalidInputError if a file could not be written; asked before long work, it stays as it is."""
+    """Raise InvalidInputError if a file cannot be written; do not change it."""
     if file == STREAM:
         return
     try:
@@ -89,7 +89,7 @@ def check_writable(file: str) -> None:
             raise IsADirectoryError(None, "Is a directory")
         if target.exists() and not target.is_file():
             return
-        # The folder decides: a file is written beside its final name and then renamed.
+        # Only the folder matters: a file is written to a temporary name beside it and then renamed.
         with tempfile.TemporaryFile(dir=target.parent):
             pass
     except (OSError, ValueError) as error:
@@ -98,7 +98,7 @@ def check_writable(file: str) -> None:
 
 
 def make_folder(folder: str) -> Path:
-    """Return the path of a folder, which is made if it is not there."""
+    """Return the path of a folder; make it if it does not exist."""
     path = Path(folder)
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -108,7 +108,7 @@ def make_folder(folder: str) -> Path:
 
 
 def write_problem(file: str, problem: MaxFlowProblem) -> None:
-    """Write a problem in the format that the name says; ``-`` writes DIMACS to standard output."""
+    """Write a problem in the format of the name's suffix; ``-`` writes DIMACS to standard output."""
     from ..io.dimacs import write_dimacs
     from ..io.npz import save_npz
 
@@ -156,7 +156,7 @@ def write_lines(file: str, lines: Iterable[str]) -> None:
 
 @contextmanager
 def _path_of(file: str) -> Iterator[Path]:
-    """Yield the path to write to; for ``-`` a temporary one, whose content then goes to standard output."""
+    """Yield the path to write to; for ``-`` a temporary file, which is then copied to standard output."""
     if file != STREAM:
         yield Path(file)
         return

@@ -19,10 +19,12 @@ if TYPE_CHECKING:
 
 @click.command(cls=Command)
 @click.argument("image", metavar="IMAGE", help="PNG, JPEG, TIFF ...; grey or colour. Or a NIfTI volume.")
-@click.option("--out", "-o", required=True, metavar="PNG", help="Picture of the object, its outline drawn.")
+@click.option(
+    "--out", "-o", required=True, metavar="PNG", help="Picture to write: the object with its outline."
+)
 @click.option("--foreground", multiple=True, metavar="SEED", help="Pixels of the object; may be repeated.")
 @click.option(
-    "--background", multiple=True, metavar="SEED", help="Pixels that are not of the object; may be repeated."
+    "--background", multiple=True, metavar="SEED", help="Pixels of the background; may be repeated."
 )
 @click.option(
     "--scribbles",
@@ -34,38 +36,43 @@ if TYPE_CHECKING:
     "--box", metavar="X0,Y0,X1,Y1", help="A box that the object lies in, corners included (GrabCut)."
 )
 @click.option("--brush", default=3.0, show_default=True, metavar="PIXELS", help="Diameter of strokes.")
-@click.option("--mask", metavar="FILE", help="Write the object, too: white on black in PNG; 1 in NIfTI.")
+@click.option(
+    "--mask", metavar="FILE", help="Also write the mask of the object: white on black in PNG; 1 in NIfTI."
+)
 @click.option(
     "--smoothness",
     default=50.0,
     show_default=True,
-    help="Weight of the outline against the colours; more gives fewer islands.",
+    help="Weight of the outline relative to the colours; a larger one gives fewer islands.",
 )
 @click.option(
     "--sigma", type=float, help="Contrast at which an outline is cheap; inf counts its length only."
 )
 @click.option(
-    "--connectivity", type=int, metavar="4|8|6|18|26", help="Neighbours of a pixel; 8, or 26 if not given."
+    "--connectivity",
+    type=int,
+    metavar="4|8|6|18|26",
+    help="Neighbours of a pixel; default: 8, or 26 in a volume.",
 )
 @click.option(
     "--model",
     default="histogram",
     show_default=True,
     metavar="histogram|mixture",
-    help="What is learned from the seeds' colours.",
+    help="Model of the seeds' colours.",
 )
 @click.option(
     "--prior",
     default=0.5,
     show_default=True,
-    help="How likely a pixel is of the object before its colour is seen.",
+    help="Probability that a pixel belongs to the object before its colour is known.",
 )
 @method_option
 @device_option
 @threads_option
 @time_limit_option
 @verify_option
-@click.option("--show", is_flag=True, help="Say how large the network is, and what each step took.")
+@click.option("--show", is_flag=True, help="Print the size of the network and the time of each step.")
 def segment(
     image: str,
     *,
@@ -152,7 +159,7 @@ def segment(
 
 
 class _Given(NamedTuple):
-    """The input: pixels, the shape of a mask for them, and of a volume its place in space."""
+    """The input: pixels, the shape of a mask for them, and the affine of a volume."""
 
     pixels: Any
     shape: tuple[int, ...]
@@ -186,7 +193,7 @@ def _read(image: str) -> _Given:
 
 
 class _Seeds(NamedTuple):
-    """Seeds as the command line has them."""
+    """Seeds as written on the command line."""
 
     foreground: tuple[str, ...]
     background: tuple[str, ...]
@@ -195,7 +202,7 @@ class _Seeds(NamedTuple):
     brush: float
 
     def read(self, given: _Given) -> tuple[Any, ...]:
-        """Return the masks of both kinds of seeds, or that of the box alone."""
+        """Return the masks of both kinds of seeds, or that of the box."""
         from ..vision import parse_seeds, read_scribbles, read_volume, seeds_from_labels
 
         if self.box is not None:

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from ..generators.registry import Family, Parameter, Value
     from ..graph.bipartite import BipartiteGraph
 
-#: Of what `generate` writes, for the name of an instance.
+#: Suffixes of the files of `generate`, which are no part of the name of an instance.
 DEFAULT_NAME = "{}.max.gz"
 
 
-# What unknown options mean depends on the family.
+# Unknown options are parameters of the family.
 @click.command(cls=Command, context_settings={"ignore_unknown_options": True})
 @click.argument(
     "arguments",
@@ -32,14 +32,14 @@ DEFAULT_NAME = "{}.max.gz"
     "--output",
     "-o",
     metavar="FILE",
-    help="A .max, .max.gz or .npz file; - writes DIMACS to stdout. If not given: a .max.gz file, "
+    help="A .max, .max.gz or .npz file; - writes DIMACS to stdout. Default: a .max.gz file, "
     "named after the instance, in this folder.",
 )
 @click.option(
     "--list",
     "list_families",
     is_flag=True,
-    help="List the families, or the parameters of the one that is given.",
+    help="List the families, or the parameters of the named one.",
 )
 def generate(
     arguments: tuple[str, ...],

@@ -15,7 +15,7 @@ from .session import Command
     help="max_flow, min_cut, grid_cut, bipartite_matching, linear_assignment; default: all.",
 )
 def warm_up(problems: tuple[str, ...]) -> None:
-    """Compile kernels now, so that nothing waits for it later.
+    """Compile kernels now, so that later calls need not wait.
 
     A wheel for a platform has its kernels compiled: then there is nothing to
     do. Otherwise Numba (the extra jit) compiles them into the user's cache.

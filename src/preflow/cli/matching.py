@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from ..matching.decomposition import DulmageMendelsohn
     from ..matching.result import MatchingResult
 
-#: Pixels of a matrix along its longer side; larger ones are drawn by how many entries a pixel has.
+#: Pixels of a picture along the longer side; larger matrices are drawn by the number of entries per pixel.
 PIXELS = 600
-#: The outlines of more blocks than these would hide the entries.
+#: Most outlined blocks: the outlines of more would hide the entries.
 MOST_OUTLINES = 200
 
 
@@ -50,10 +50,14 @@ MOST_OUTLINES = 200
 @threads_option
 @method_options
 @time_limit_option
-@click.option("--nonzeros-only", is_flag=True, help="Zeros that the file lists are no edges.")
-@click.option("--output", "-o", metavar="FILE", help="Write the matched pairs there; - is standard output.")
-@click.option("--permutation", metavar="FILE", help="Write the orders of the block triangular form there.")
-@click.option("--spy", metavar="PNG", help="Draw the matrix as it is and in block triangular form.")
+@click.option("--nonzeros-only", is_flag=True, help="Ignore entries that are explicit zeros.")
+@click.option(
+    "--output", "-o", metavar="FILE", help="Write the matched pairs to this file; - is standard output."
+)
+@click.option(
+    "--permutation", metavar="FILE", help="Write the orders of the block triangular form to this file."
+)
+@click.option("--spy", metavar="PNG", help="Draw the matrix as given and in block triangular form.")
 @verify_option
 @json_option
 def match(
@@ -162,7 +166,7 @@ def _require_matplotlib() -> None:
 
 
 def _draw_spy(graph: BipartiteGraph, blocks: DulmageMendelsohn, file: str) -> None:
-    """Draw the entries of a matrix as it is, and in block triangular form with its blocks outlined."""
+    """Draw a matrix as given, and in block triangular form with its blocks outlined."""
     import numpy as np
     from matplotlib.figure import Figure
     from matplotlib.patches import Rectangle
@@ -206,7 +210,7 @@ def _draw_entries(axes: Any, shape: tuple[int, int], row: Any, column: Any) -> N
     axes.imshow(
         np.where(counts > 0, np.log1p(counts), np.nan),
         cmap="Blues",
-        # Even a single entry is to be seen.
+        # So that even a single entry is visible.
         vmin=-np.log1p(counts.max(initial=0)),
         interpolation="nearest",
         extent=(-0.5, extent[1][1] - 0.5, extent[0][1] - 0.5, -0.5),

@@ -1,4 +1,4 @@
-"""Commands that work on a problem in a file: solve, info, verify; and methods, which they can use."""
+"""Commands that work on a problem in a file: solve, info and verify; and methods, which lists the solvers."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from .session import TIME_LIMIT_REACHED, VERIFICATION_FAILED, Command, solver_pr
 @threads_option
 @method_options
 @time_limit_option
-@click.option("--min-cut", is_flag=True, help="Find a minimum cut only, no flow: cheaper.")
-@click.option("--output", "-o", metavar="FILE", help="Write the flow there; - is standard output.")
+@click.option("--min-cut", is_flag=True, help="Find a minimum cut only, without a flow; faster.")
+@click.option("--output", "-o", metavar="FILE", help="Write the flow to this file; - is standard output.")
 @verify_option
 @json_option
 def solve(
@@ -203,7 +203,7 @@ def _verification_failed(violation: str) -> NoReturn:
 
 
 @click.command(cls=Command)
-@click.argument("problem", required=False, metavar="PROBLEM", help="max_flow, min_cut ...; all if not given.")
+@click.argument("problem", required=False, metavar="PROBLEM", help="max_flow, min_cut ...; default: all.")
 def methods(problem: str | None) -> None:
     """List the solvers with their papers and options.
 

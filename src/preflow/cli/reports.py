@@ -1,4 +1,4 @@
-"""What the commands say: facts as plain values, which print as JSON, and the same facts as aligned lines."""
+"""Reports of the commands: facts as plain values, printed as JSON, and the same facts as aligned lines."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Facts = Mapping[str, Any]
 
 
 def as_json(facts: Facts) -> str:
-    """Return the facts as JSON, which has no infinity: null stands for it."""
+    """Return the facts as JSON; null replaces infinity, which JSON lacks."""
 
     def plain(value: Any) -> Any:
         if isinstance(value, Mapping):
@@ -32,7 +32,7 @@ def as_json(facts: Facts) -> str:
 
 
 def aligned(rows: Iterable[tuple[str, str]], indent: str = "") -> list[str]:
-    """Return lines of a name and a text, the texts one below the other; rows without text are left out."""
+    """Return lines of a name and a text, with the texts aligned; rows without text are left out."""
     shown = [(name, text) for name, text in rows if text]
     width = max((len(name) for name, _ in shown), default=0)
     return [f"{indent}{name:<{width}}  {text}" for name, text in shown]
@@ -47,7 +47,7 @@ def counted(number: int, thing: str) -> str:
 def solve_facts(
     problem: MaxFlowProblem, result: MinCutResult, seconds: Mapping[str, float], verified: bool
 ) -> Facts:
-    """Return what `preflow solve` reports; `seconds` are those outside of the solver."""
+    """Return the facts that `preflow solve` reports; `seconds` are those outside of the solver."""
     import numpy as np
 
     from ..maxflow.result import MaxFlowResult
@@ -77,7 +77,7 @@ def solve_facts(
 
 
 def solve_lines(facts: Facts) -> list[str]:
-    """Return the report of a solve for people."""
+    """Return the report of a solve as lines of text."""
     optimal = facts["status"] == "optimal"
     goal = {"max_flow": "maximum flow", "min_cut": "minimum cut"}[facts["problem"]]
     proof = "the value is" if optimal else "both bounds are"
@@ -113,7 +113,7 @@ def matching_facts(
     seconds: Mapping[str, float],
     verified: bool,
 ) -> Facts:
-    """Return what `preflow match` reports; `seconds` are those outside of the solver."""
+    """Return the facts that `preflow match` reports; `seconds` are those outside of the solver."""
     stats = result.stats.to_dict()
     how = {key: stats.pop(key) for key in ("method", "initial", "reason", "device", "threads")}
     phases = stats.pop("seconds")
@@ -149,7 +149,7 @@ def matching_facts(
 
 
 def matching_lines(facts: Facts) -> list[str]:
-    """Return the report of a matching for people."""
+    """Return the report of a matching as lines of text."""
     optimal = facts["status"] == "optimal"
     bounds = f"time limit reached: between {facts['lower_bound']:,} and {facts['upper_bound']:,}"
     times = [f"{phase} {time:.3g} s" for phase, time in facts["seconds"].items() if time is not None]
@@ -174,7 +174,7 @@ def matching_lines(facts: Facts) -> list[str]:
 def assignment_facts(
     name: str, result: AssignmentResult, seconds: Mapping[str, float], verified: bool
 ) -> Facts:
-    """Return what `preflow assign` reports; `seconds` are those outside of the solver."""
+    """Return the facts that `preflow assign` reports; `seconds` are those outside of the solver."""
     stats = result.stats
     optimal = result.status == "optimal"
     return {
@@ -199,7 +199,7 @@ def assignment_facts(
 
 
 def assignment_lines(facts: Facts) -> list[str]:
-    """Return the report of an assignment for people."""
+    """Return the report of an assignment as lines of text."""
     optimal = facts["status"] == "optimal"
     extreme = "largest" if facts["maximize"] else "least"
     bounds = f"time limit reached: between {facts['lower_bound']:,} and {facts['upper_bound']:,}"
@@ -280,7 +280,7 @@ def terminal_facts(problem: MaxFlowProblem) -> Facts:
 
 
 def info_lines(facts: Facts, first_vertex: int) -> list[str]:
-    """Return the report of `preflow info` for people; the file numbers vertices from `first_vertex`."""
+    """Return the report of `preflow info` as lines of text; vertices are numbered from `first_vertex`."""
     arcs = [
         f"{facts['arcs']:,}",
         _if_any(facts["two_way_arcs"], "two-way"),
@@ -325,7 +325,7 @@ def _if_any(number: int, what: str) -> str:
 
 
 def method_lines(problems: Mapping[str, Sequence[Method]]) -> Iterator[str]:
-    """Yield the methods of each problem; problems that share theirs are listed together."""
+    """Yield the methods of each problem; problems with the same methods are listed together."""
     for _, group in groupby(problems, key=lambda problem: id(problems[problem])):
         names = list(group)
         yield f"{', '.join(names)}: --method auto chooses among"
@@ -355,7 +355,7 @@ def _size_of(family: Family[Any]) -> str:
 
 
 def family_lines(family: Family[Any]) -> list[str]:
-    """Return how to ask for an instance of a family: sizes, and parameters with their defaults."""
+    """Return the usage of a family: sizes, and parameters with their defaults."""
     kinds = {int: "integer", float: "number", bool: "true or false"}
     rows = [
         (

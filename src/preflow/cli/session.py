@@ -1,4 +1,4 @@
-"""What every command of ``preflow`` shares: messages, progress, errors as exit codes, Ctrl-C."""
+"""Common parts of all commands of ``preflow``: messages, progress, exit codes of errors, Ctrl-C."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ BAD_INPUT = 2
 TIME_LIMIT_REACHED = 3
 MISSING_EXTRA = 4
 INTERRUPTED = 130
-#: What a shell reports for a program whose reader went away, as ``head`` does.
+#: Exit code that a shell reports for a program whose reader has closed the pipe, as ``head`` does.
 BROKEN_PIPE = 141
 
-#: Seconds that work may take before the terminal shows how far it is.
+#: Seconds of work before the terminal shows its progress.
 PATIENCE = 1.0
 
 
 class Command(click.Command):
-    """A command whose help shows its docstring as it is written: examples and lists keep their lines."""
+    """A command whose help shows its docstring line by line, so that examples and lists keep their lines."""
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the docstring, indented."""
@@ -46,7 +46,7 @@ class Command(click.Command):
 
 
 class ErrorReportingGroup(Command, click.Group):
-    """Commands whose deliberate errors become one line on standard error and an exit code.
+    """Commands whose deliberate errors become a line on standard error and an exit code.
 
     Any other exception is a bug and keeps its traceback.
     """
@@ -57,14 +57,14 @@ class ErrorReportingGroup(Command, click.Group):
             return super().make_context(*arguments, **keywords)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command that was asked for."""
+        """Run the command."""
         with _errors_as_exit_codes(), _messages_on_stderr():
             return super().invoke(ctx)
 
 
 @contextmanager
 def _errors_as_exit_codes() -> Iterator[None]:
-    """End in one line on standard error and an exit code where a deliberate error is raised."""
+    """Turn a deliberate error into a line on standard error and an exit code."""
     try:
         try:
             yield
@@ -83,12 +83,12 @@ def _errors_as_exit_codes() -> Iterator[None]:
         _drop_output()
         raise Exit(BROKEN_PIPE) from error
     except OSError as error:
-        if error.filename is None:  # no file that was opened by its name
+        if error.filename is None:  # not a file that was opened by name
             _drop_output()
         say(f"error: {error.filename or 'standard output'}: {error.strerror or error}")
         raise Exit(BAD_INPUT) from error
     except Exception as error:
-        # Numba, interrupted while it compiles, may end in an error of its own instead.
+        # If Ctrl-C interrupts a compilation, Numba may raise an error of its own instead.
         if not interrupts.happened or isinstance(error, Exit):
             raise
         say("interrupted")
@@ -96,13 +96,13 @@ def _errors_as_exit_codes() -> Iterator[None]:
 
 
 def _drop_output() -> None:
-    """Send what is still in standard output's buffer nowhere: the interpreter flushes it as it ends."""
+    """Discard the buffer of standard output, which the interpreter flushes at its end."""
     with suppress(io.UnsupportedOperation):  # a stream in memory
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def prepare_streams() -> None:
-    """Let nothing that is printed end in an error of its encoding, nor a stream that the shell has closed."""
+    """Prevent errors of printing: characters without encoding, and streams that the shell has closed."""
     if sys.stdout is None:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115
     if sys.stderr is None:
@@ -112,7 +112,7 @@ def prepare_streams() -> None:
 
 
 def exit_code(error: PreflowError) -> int:
-    """Return the exit code that stands for a kind of error."""
+    """Return the exit code of an error."""
     if isinstance(error, VerificationError):
         return VERIFICATION_FAILED
     if isinstance(error, MissingDependencyError | DeviceUnavailableError):
@@ -139,7 +139,7 @@ class InterruptWatch:
         self.happened = False
 
     def start(self) -> None:
-        """Watch from now on, unless Ctrl-C is ignored, as in what a shell script runs in the background."""
+        """Start to watch, unless Ctrl-C is ignored, as in background jobs of a shell script."""
         if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
             return
         readable, writable = os.pipe()
@@ -149,7 +149,7 @@ class InterruptWatch:
         threading.Thread(target=self._watch, args=(readable,), name="preflow-ctrl-c", daemon=True).start()
 
     def end(self, code: int) -> NoReturn:
-        """End the process without clean-up: it was seen to crash after an interrupted compilation."""
+        """End the process without clean-up, which was seen to crash after an interrupted compilation."""
         sys.stderr.flush()
         os._exit(code)
 
@@ -172,7 +172,7 @@ interrupts = InterruptWatch()
 
 @contextmanager
 def solver_progress() -> Iterator[bool | Reporter]:
-    """Yield what to give to a solver as its ``progress``: a bar on the terminal once it takes a while."""
+    """Yield the ``progress`` argument of a solver: a bar on the terminal once the solve takes a while."""
     if not sys.stderr.isatty():
         yield False
         return
@@ -191,7 +191,7 @@ def solver_progress() -> Iterator[bool | Reporter]:
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
-    """Show `what` on the terminal once the work within has taken a while."""
+    """Show `what` on the terminal once the work in the block has taken a while."""
     if not sys.stderr.isatty():
         yield
         return
@@ -216,7 +216,7 @@ def working(what: str) -> Iterator[None]:
 
 @contextmanager
 def timed(seconds: dict[str, float], phase: str, what: str) -> Iterator[None]:
-    """Do as :func:`working`, and note how long that took."""
+    """Do as :func:`working`, and add the time to `seconds`."""
     start = time.perf_counter()
     with working(what):
         yield
@@ -224,7 +224,7 @@ def timed(seconds: dict[str, float], phase: str, what: str) -> Iterator[None]:
 
 
 class _StderrMessages(logging.Handler):
-    """Shows messages as they come: warnings with their level, but for those that something is compiled."""
+    """Print log messages; warnings have their level in front, except those about compiling."""
 
     def emit(self, record: logging.LogRecord) -> None:
         if record.msg.startswith("compiling"):
@@ -249,10 +249,10 @@ def _messages_on_stderr() -> Iterator[None]:
 
 
 def say(message: str) -> None:
-    """Print a message of the program, not part of what was asked for, to standard error."""
+    """Print a message of the program, which is not part of its output, to standard error."""
     _print_on_stderr(f"preflow: {message}")
 
 
 def _print_on_stderr(line: str) -> None:
-    with suppress(OSError):  # nobody is left to tell
+    with suppress(OSError):  # standard error is closed, too
         print(line, file=sys.stderr)

@@ -2,8 +2,8 @@
 
 Every function takes numbers and a seed and returns a :class:`~preflow.graph.network.MaxFlowProblem`, a
 :class:`~preflow.graph.grid.GridNetwork`, a :class:`~preflow.graph.bipartite.BipartiteGraph` or a matrix of
-costs; the same arguments give the same instance. :data:`FAMILIES` and :data:`BIPARTITE_FAMILIES` have them by
-the names that the command line ``preflow generate`` uses, :data:`COST_FAMILIES` has those of costs.
+costs. The same arguments give the same instance. :data:`FAMILIES` and :data:`BIPARTITE_FAMILIES` map the
+names of ``preflow generate`` to families, :data:`COST_FAMILIES` maps names to families of costs.
 """
 
 from .acyclic_dense import ac_dense

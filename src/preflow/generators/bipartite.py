@@ -1,4 +1,4 @@
-"""Bipartite graphs for matching: random ones, roads, and what makes depth-first search exponential.
+"""Bipartite graphs for matching: random ones, roads, and graphs on which depth-first search is exponential.
 
 Square matrices but for :func:`block_banded` and :func:`erdos_renyi`; those of an undirected graph are its
 adjacency matrices, rows against columns.
@@ -18,7 +18,7 @@ from .parameters import seeded
 
 #: Probabilities of three quadrants of an RMAT graph; the fourth has the rest.
 RMAT_QUADRANTS = (0.57, 0.19, 0.19)
-#: A paper's author has ever so many papers with probabilities that fall with this power of their number.
+#: The probability that an author has k papers falls with this power of k.
 CLIQUE_EXPONENT = 1.0
 
 
@@ -129,8 +129,8 @@ def power_law(
 def co_authorship(n: int, degree: float, *, authors: int = 3, seed: int = 0) -> BipartiteGraph:
     """Return `n` papers, joined where they share an author: the union of many cliques.
 
-    Every paper has some `authors`; how many papers an author has follows a power law, cut off where papers
-    have about `degree` neighbours. The papers of an author stand near to each other.
+    Every paper has `authors` authors. The number of papers of an author follows a power law, cut off so that
+    papers have about `degree` neighbours. The papers of an author have numbers close to each other.
 
     Examples
     --------
@@ -162,8 +162,7 @@ def co_authorship(n: int, degree: float, *, authors: int = 3, seed: int = 0) -> 
 def hidden_diagonal(n: int, degree: float, *, reach: int = 50, seed: int = 0) -> BipartiteGraph:
     """Return a matrix with a zero-free diagonal and random entries beside it, its columns in a random order.
 
-    As in circuits, where every row has a column of its own: there is a perfect matching, and a greedy one
-    does not find it.
+    Matrices of circuits are like this. There is a perfect matching, and greedy matching does not find it.
 
     Parameters
     ----------
@@ -202,12 +201,12 @@ def road_like(n: int, *, keep: float = 0.7, pieces: int = 3, seed: int = 0) -> B
     keep : float
         Share of the grid's edges that stay.
     pieces : int
-        A kept edge becomes a path of 1 to so many edges.
+        A kept edge becomes a path of 1 to `pieces` edges.
     seed : int
 
     Notes
     -----
-    Crossings are numbered row by row, the vertices of paths behind them in the order of the edges.
+    Crossings are numbered row by row; then come the inner vertices of paths, in the order of the edges.
 
     Examples
     --------
@@ -240,9 +239,10 @@ def road_like(n: int, *, keep: float = 0.7, pieces: int = 3, seed: int = 0) -> B
 def ladder(depth: int) -> BipartiteGraph:
     """Return a graph with ``2**depth`` alternating paths to a dead end, beside one path that augments.
 
-    Matched greedily, two rows stay free. One leads into `depth` layers of two columns each, every column
-    leading on to both of the next layer, and nowhere in the end; the other to a path with a free column
-    behind as many layers. A search that does not remember dead ends walks all of the first.
+    Greedy matching leaves two rows free. One leads into `depth` layers of two columns each; every column
+    leads on to both columns of the next layer, and the last layer is a dead end. The other leads to a path of
+    the same length that ends at a free column. A search that does not remember dead ends walks all paths of
+    the first.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Costs of assignments: the dense and sparse families that codes are compared on."""
+"""Costs of assignments: the dense and sparse families of published comparisons."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def low_rank_costs(n: int, *, rank: int = 5, seed: int = 0) -> NDArray[np.float6
 def two_costs(
     n: int, *, share: float = 0.01, low: int = 1, high: int = 100, seed: int = 0
 ) -> NDArray[np.int64]:
-    """Return costs of `low`, a random `share` of all, and `high`.
+    """Return costs that are `low` for a random fraction `share` of the entries, and `high` for the others.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def two_costs(
 
 
 def neighbor_costs(n: int, *, degree: int = 20, largest: int = 100, seed: int = 0) -> scipy.sparse.csr_array:
-    """Return random costs from 1 to `largest` on `degree` random columns a row, and on the diagonal.
+    """Return random costs from 1 to `largest` on `degree` random columns per row, and on the diagonal.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def neighbor_costs(n: int, *, degree: int = 20, largest: int = 100, seed: int = 
 def nearest_costs(n: int, *, degree: int = 20, scale: int = 10**6, seed: int = 0) -> scipy.sparse.csr_array:
     """Return rounded distances, times `scale`, from random points of a square to the `degree` nearest others.
 
-    Each row may also have the column of its own number, so that there is an assignment.
+    Each row also has the column of its own number, so that an assignment exists.
 
     Examples
     --------

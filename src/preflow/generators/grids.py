@@ -1,7 +1,7 @@
-"""Grids without stored arcs: noisy images and volumes, and regions so long and thin that flow travels far.
+"""Grids without stored arcs: noisy images and volumes, and long thin regions through which flow travels far.
 
-The best published solver of grids on a GPU lost to one CPU thread where the image was long and thin (Peng,
-Chen, Yang and Zhang, "JF-Cut", IEEE TIP 2015): hence a spiral and a tree of vessels.
+On long thin regions the best published GPU method for grids was slower than one CPU thread (Peng, Chen, Yang
+and Zhang, "JF-Cut", IEEE TIP 2015). The spiral and the tree of vessels are such regions.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from ..graph.neighbourhood import half_neighbourhood
 from .parameters import seeded
 from .vision import noisy_field
 
-#: Share of the distance between two turns of the spiral that its corridor takes; the wall takes the rest.
+#: Width of the spiral's corridor as a fraction of the distance between two turns; the wall takes the rest.
 CORRIDOR = 0.75
-#: How much of its parent's radius and length a branch of a vessel keeps, and how far it bends, in radians.
+#: Radius and length of a branch of a vessel relative to its parent's, and its angle to the parent in radians.
 THINNER, SHORTER, BEND = 0.8, 0.8, 0.6
-#: Seeds have more capacity than flow can come to, and fit 16 bits.
+#: Capacity of seeds: more than any flow through them, and within 16 bits.
 SEED_CAPACITY = 30_000
 
 
@@ -48,7 +48,7 @@ def noisy_grid(
     connectivity : int, optional
         Default: 4 in an image, 6 in a volume.
     contrast, strength, data_weight, smoothing, noise, seed
-        As for :func:`preflow.generators.grid_2d`, which has the same network with its arcs spelled out.
+        As for :func:`preflow.generators.grid_2d`, which returns the same network with stored arcs.
 
     Returns
     -------
@@ -87,13 +87,13 @@ def spiral(
     Parameters
     ----------
     side : int
-        Height and width; at least 8 pixels a turn.
+        Height and width; at least 8 pixels per turn.
     turns : int
         The corridor is about ``2.4 * turns * side`` pixels long.
     strength : int
         Largest capacity between neighbours in the corridor, the least being half of that; 0 to the wall.
     data_weight : int
-        Capacities from the source, and to the sink, of other pixels are random and at most this.
+        Largest terminal capacity of other pixels; these are random.
     seed : int
 
     Returns
@@ -135,7 +135,7 @@ def vessel_tree(
     side : int
         Depth, height and width, at least 16.
     branchings : int
-        How often each vessel branches, on the way from the root to a tip.
+        Number of branchings on the way from the root to a tip.
     strength, data_weight, seed
         As for :func:`spiral`.
 

@@ -1,4 +1,4 @@
-"""What every generator does with its parameters: check them, seed the random numbers, name the instance."""
+"""Steps of every generator: check parameters, seed the random numbers, name the instance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All families by name, with what a command line needs to know about them.
+"""All families by name, with their parameters and presets for the command line.
 
 Those of flow networks are :data:`FAMILIES`, those of bipartite graphs :data:`BIPARTITE_FAMILIES`.
 """
@@ -48,7 +48,7 @@ Made = TypeVar("Made", MaxFlowProblem, BipartiteGraph)
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of a family, as its function's signature has it.
+    """A parameter of a family, from the signature of its function.
 
     Attributes
     ----------
@@ -64,13 +64,13 @@ class Parameter:
 
     @property
     def required(self) -> bool:
-        """Whether the caller must give it, by name or as a part of the size."""
+        """Whether the caller must pass it, by name or as a part of the size."""
         return self.default is None
 
 
 @dataclass(frozen=True)
 class Family(Generic[Made]):
-    """A family of instances that can be asked for by name.
+    """A family of instances with a name.
 
     Attributes
     ----------
@@ -82,9 +82,9 @@ class Family(Generic[Made]):
     summary : str
         One line.
     size_parameters : tuple of str
-        What the numbers of a size such as ``"64x16"`` stand for, in their order.
+        The parameters that the numbers of a size such as ``"64x16"`` set, in their order.
     presets : mapping from str to a mapping from parameter to value
-        Sizes that were published or are good to start with, smallest first.
+        Named sizes, published or suggested, smallest first.
     """
 
     name: str
@@ -107,7 +107,7 @@ class Family(Generic[Made]):
         )
 
     def parse_size(self, size: str) -> dict[str, Value]:
-        """Return the parameters that a preset's name or a size such as ``"64x16"`` stands for.
+        """Return the parameters of a preset's name or of a size such as ``"64x16"``.
 
         Raises
         ------

@@ -23,7 +23,7 @@ def distinct_rows(rng: Generator, num_rows: int, row_length: int, population: in
     num_rows, row_length : int
         Shape of the result.
     population : int
-        How many values there are to choose from.
+        Number of values to choose from.
 
     Returns
     -------
@@ -58,7 +58,7 @@ def distinct_rows(rng: Generator, num_rows: int, row_length: int, population: in
 
 
 def _redraw_repeats(rng: Generator, rows: NDArray[np.int64], population: int) -> None:
-    """Replace, in place, every value that stands earlier in its row."""
+    """Replace, in place, every value that occurs earlier in its row."""
     position_bits = max(rows.shape[1] - 1, 0).bit_length()
     # Value and position in one sortable key; 32-bit keys sort twice as fast.
     key_dtype: Any = np.uint32 if population << position_bits <= 2**32 else np.uint64

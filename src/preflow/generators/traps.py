@@ -20,7 +20,7 @@ LARGEST = 10**6
 
 
 def opposite_sides(shape: tuple[int, ...], *, largest: int = LARGEST, seed: int = 0) -> GridNetwork:
-    """Return a grid with sources on one side and sinks on the opposite one, all capacities random.
+    """Return a grid with sources on one side and sinks on the opposite one; all capacities are random.
 
     Flow crosses the grid along its last axis. Searches for short paths saturate one arc at a time and rebuild
     their trees after each path.
@@ -42,9 +42,9 @@ def constant_between_sides(shape: tuple[int, ...], capacity: int, *, seed: int =
 
 
 def one_source(shape: tuple[int, ...], *, supply: int = 10**9, capacity: int = LARGEST) -> GridNetwork:
-    """Return a grid whose middle pixel can send much and where each pixel takes 1.
+    """Return a grid with one large source in the middle and a capacity of 1 from each pixel to the sink.
 
-    Each pixel has an augmenting path of its own. After each one the search of Boykov and Kolmogorov looks for
+    Each pixel needs its own augmenting path. After each one the search of Boykov and Kolmogorov looks for
     the roots of all neighbours of one orphan, far away.
     """
     source = np.zeros(shape, dtype=np.int64)
@@ -64,7 +64,7 @@ def stripes(side: int, *, distance: int = 20, largest: int = LARGEST, seed: int 
 
 
 def scattered(side: int, share: float, *, largest: int = LARGEST, seed: int = 0) -> GridNetwork:
-    """Return an image where a share of the pixels has capacities to terminals, all capacities random."""
+    """Return an image in which a fraction of the pixels has terminal capacities; all are random."""
     random = seeded(seed)
     source, sink = random.integers(0, largest, (2, side, side), endpoint=True) * (
         random.random((2, side, side)) < share
@@ -73,7 +73,7 @@ def scattered(side: int, share: float, *, largest: int = LARGEST, seed: int = 0)
 
 
 def constant_grid(shape: tuple[int, ...], terminal: int, capacity: int) -> GridNetwork:
-    """Return a grid with one capacity from the source on one half, to the sink on the other, and between."""
+    """Return a grid with constant capacities: from the source on one half, to the sink on the other."""
     half = np.arange(shape[-1]) < shape[-1] // 2
     source = np.broadcast_to(np.where(half, terminal, 0), shape)
     sink = np.broadcast_to(np.where(half, 0, terminal), shape)
@@ -81,7 +81,7 @@ def constant_grid(shape: tuple[int, ...], terminal: int, capacity: int) -> GridN
 
 
 def long_path(length: int, *, capacity: int = LARGEST) -> MaxFlowProblem:
-    """Return a path from the source to the sink, each arc of the same capacity but a narrow last one."""
+    """Return a path from the source to the sink with equal capacities, except a small one at the end."""
     vertex = np.arange(length)
     amount = np.full(length, capacity)
     amount[-1] = 1
@@ -90,7 +90,7 @@ def long_path(length: int, *, capacity: int = LARGEST) -> MaxFlowProblem:
 
 
 def leaking_path(length: int) -> MaxFlowProblem:
-    """Return a path whose vertices have arcs of capacity 1 to the sink; the first gets what they take."""
+    """Return a path whose vertices have arcs of capacity 1 to the sink; the source supplies their sum."""
     vertex = np.arange(length)
     tail = np.concatenate([vertex, vertex + 1])
     head = np.concatenate([vertex + 1, np.full(length, length + 1)])
@@ -99,9 +99,9 @@ def leaking_path(length: int) -> MaxFlowProblem:
 
 
 def dead_end(length: int, *, capacity: int = LARGEST) -> MaxFlowProblem:
-    """Return a long path, arcs both ways, from the source to nowhere, and one arc to the sink.
+    """Return a long two-way path from the source to a dead end, and one arc to the sink.
 
-    Excess that went into the path has to come back.
+    Excess that enters the path must return.
     """
     vertex = np.arange(length)
     tail = np.concatenate([vertex, [0]])
@@ -134,7 +134,7 @@ def clique_with_tail(side: int, tail: int) -> BipartiteGraph:
 
 
 def scrambled_cycle(length: int, *, seed: int = 0) -> BipartiteGraph:
-    """Return one cycle of `length` rows and columns in random order: no vertex has one neighbour only."""
+    """Return one cycle of `length` rows and columns in random order: every vertex has two neighbours."""
     random = seeded(seed)
     row, column = random.permutation(length), random.permutation(length)
     return BipartiteGraph.from_edges(
@@ -143,7 +143,7 @@ def scrambled_cycle(length: int, *, seed: int = 0) -> BipartiteGraph:
 
 
 def board_with_holes(side: int, share: float, *, seed: int = 0) -> BipartiteGraph:
-    """Return the black and white squares of a board, joined along edges, a share of them removed.
+    """Return the black and white squares of a board, joined along edges, with a fraction of them removed.
 
     Rows are black squares. Augmenting paths are long, and many squares stay free.
     """
@@ -167,7 +167,7 @@ def few_columns(rows: int, columns: int) -> BipartiteGraph:
 
 
 def dear_chain(length: int) -> Any:
-    """Return a sparse matrix of costs: row i has column i for 1 and i + 1 for 0; the only assignment is dear.
+    """Return sparse costs: row i has column i at cost 1, i + 1 at cost 0; the only assignment is expensive.
 
     Prices fall from column to column, by the cost of all pairs: rows bid a quadratic number of times.
     """
@@ -179,13 +179,13 @@ def dear_chain(length: int) -> Any:
 
 
 def around_one_point(size: int) -> PointCosts:
-    """Return distances from equal points to points on a circle around them: all tie but for rounding."""
+    """Return distances from equal points to points on a circle around them: ties except for rounding."""
     angle = np.linspace(0.0, 2.0 * np.pi, size, endpoint=False)
     return PointCosts(np.zeros((size, 2)), np.stack([np.cos(angle), np.sin(angle)], axis=1))
 
 
 def few_places(size: int, places: int, *, seed: int = 0) -> PointCosts:
-    """Return distances between random points, those of rows at a few places."""
+    """Return distances between random points; the points of rows are at a few places."""
     random = seeded(seed)
     where = random.random((places, 2))
     return PointCosts(where[random.integers(0, places, size)], random.random((size, 2)))

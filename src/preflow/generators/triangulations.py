@@ -1,7 +1,7 @@
 """Triangulations of random points in a square, and their duals, as bipartite graphs.
 
-Large ones may be made of copies of a small one that fits itself on all sides: every vertex then has the
-neighbours that it has in a triangulation of so many points, and making it takes a fraction of the time.
+A large triangulation may consist of copies of a small periodic one, a patch. The neighbourhoods of vertices
+are then like those of a large triangulation, and making it takes a fraction of the time.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from ..graph.bipartite import BipartiteGraph
 from .bipartite import distinct, simple_graph
 from .parameters import seeded
 
-#: How far beyond a patch its points are repeated to triangulate it, in distances of neighbours; empty circles
-#: have diameters of a few.
+#: To triangulate a patch, its points are repeated around it up to this distance, in mean distances of
+#: neighbours. Empty circles have diameters of a few of these.
 MARGIN = 16.0
-#: Fewer points have neighbours too far away.
+#: Fewest points of a patch: with fewer, neighbours are too far apart.
 LEAST_POINTS = 500
 
 
 class Arcs(NamedTuple):
-    """Arcs between the `size` vertices of a patch and of its copies: `shift` tells which the head is in."""
+    """Arcs between the `size` vertices of a patch and its copies; `shift` is the copy of the head."""
 
     size: int
     tail: NDArray[np.int64]
@@ -33,7 +33,7 @@ class Arcs(NamedTuple):
 
 
 class Patch(NamedTuple):
-    """A triangulation of the unit square that fits itself on all sides, and its dual."""
+    """A periodic triangulation of the unit square, and its dual."""
 
     arcs: Arcs
     dual_arcs: Arcs
@@ -46,9 +46,9 @@ def delaunay(n: int, *, patches: int = 1, seed: int = 0) -> BipartiteGraph:
     Parameters
     ----------
     n : int
-        About so many, where there are several patches.
+        Number of points; approximate if there are several patches.
     patches : int
-        Make the square of so many times so many copies of a smaller one.
+        Number of patches along each side of the square.
     seed : int
 
     Examples
@@ -95,9 +95,9 @@ def hugetrace_like(n: int, *, patches: int = 1, seed: int = 0) -> BipartiteGraph
     Parameters
     ----------
     n : int
-        Triangles.
+        Number of triangles.
     patches : int
-        Make the square of so many times so many copies of a smaller one, each with its curve.
+        Number of patches along each side of the square; each has its curve.
     seed : int
 
     Examples

@@ -1,9 +1,10 @@
-"""Grids as they arise in image segmentation: one vertex a pixel or voxel, n-links and t-links.
+"""Grids of image segmentation as general networks: a vertex per pixel or voxel, n-links and t-links.
 
 Boykov and Jolly, "Interactive graph cuts for optimal boundary and region segmentation of objects in N-D
-images", ICCV 2001. Pixels are the vertices ``0 .. size - 1`` in C order, so that the sides of a cut become a
-labelling by ``side[:size].reshape(shape)``; then come the source and the sink. Arcs are ordered: from the
-source, to the sink, then the n-links, direction after direction, each time in C order of the pixels.
+images", ICCV 2001. An n-link joins two neighbouring pixels, a t-link a pixel and a terminal. Pixels are the
+vertices ``0 .. size - 1`` in C order, so ``side[:size].reshape(shape)`` is the labelling of a cut; the source
+and the sink follow. Arcs from the source come first, then those to the sink, then the n-links, direction by
+direction, each in C order of the pixels.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from ..graph.neighbourhood import half_neighbourhood, pair_boxes
 from ..graph.network import EXACT_FLOAT, FlowNetwork, MaxFlowProblem
 from .parameters import instance_name, seeded
 
-#: Neighbours of a pixel that have a name in the field: nearest ones, or all that share a corner.
+#: Numbers of neighbours with a name in the field: nearest ones, or all that share a corner.
 CONNECTIVITIES = {2: (4, 8), 3: (6, 18, 26)}
 
 
@@ -169,11 +170,11 @@ def grid_from_image(
     Parameters
     ----------
     image : array_like, shape of ``data_term``, or that followed by the number of channels
-        Values whose differences make n-links fall.
+        Values whose differences reduce n-links.
     data_term : array_like of 2 or 3 dimensions
-        For every pixel, the cost of the sink's side less the cost of the source's side, in units of
-        capacity, rounded to integers. Where it is positive the source has an arc to the pixel, where it
-        is negative the pixel has one to the sink, where it is zero there is none.
+        For every pixel, the cost of the sink's side minus the cost of the source's side, in units of
+        capacity, rounded to integers. If it is positive there is an arc from the source to the pixel, if it
+        is negative an arc from the pixel to the sink, if it is zero neither.
     connectivity : int
         4 or 8 for an image, 6, 18 or 26 for a volume.
     strength : float

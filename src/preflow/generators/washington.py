@@ -35,7 +35,7 @@ DEGREE = 3
 LINE_CAPACITY = 1_000_000
 #: Capacity of the terminal arcs of a line in the DIMACS files; never binds up to degree 200.
 LINE_TERMINAL_CAPACITY = 200_000_000
-#: The original's table, rounded as there: about LINE_CAPACITY / 2**k.
+#: The table of the original program: LINE_CAPACITY / 2**k, rounded.
 # fmt: off
 HALVED_CAPACITY: NDArray[np.int64] = np.array(
     [1000000, 500000, 250000, 125000, 62500, 31250, 15625, 7812, 3906, 1953,
