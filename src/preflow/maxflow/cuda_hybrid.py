@@ -1,20 +1,26 @@
 """The published hybrid of GPU and CPU: pushes and relabels on the GPU, global relabels on the CPU.
 
-It is gpu-async of Wu, He and Hong ("Efficient CUDA Algorithms for the Maximum Network Flow Problem", 2011,
-Algorithms 1, 2 and 4), which is Hong and He's CPU-GPU-Hybrid of 2010, and with gap relabeling Łupińska's
-system (2011, Algorithms 4.6 to 4.8, section 4.6). The GPU takes `cycles` steps of each vertex,
-KERNEL_CYCLES or CYCLE in the papers, 7000 as in Łupińska's. Then residual capacities and excess come back,
-the CPU searches backwards from the sink, and only the heights go to the GPU again. What the search does not
-reach is dead, which is Łupińska's gap.
+This is gpu-async of Wu, He and Hong ("Efficient CUDA Algorithms for the Maximum Network Flow Problem",
+2011, Algorithms 1, 2 and 4), which is Hong and He's CPU-GPU-Hybrid of 2010; with gap relabeling it is
+Łupińska's system (2011, Algorithms 4.6 to 4.8, section 4.6).
 
-Departures, beside those of :mod:`.cuda_lockfree`, whose kernel this is:
+::
+
+    repeat:
+        the CPU searches backwards from the sink and declares what it does not reach dead (Łupińska's gap)
+        if no active vertex can reach the sink: stop
+        the GPU takes `cycles` steps of each vertex (cuda_lockfree.cu)
+        residual capacities and excess come back; only the heights go to the GPU again
+
+`cycles` is KERNEL_CYCLES or CYCLE in the papers, 7000 as in Łupińska's. Definitions and invariants are
+those of :mod:`.cuda_lockfree`, whose kernel this is. Departures beside those of that solver:
 
 - ExcessTotal. The papers take the excess of a vertex off it once, when a search first misses the vertex, by
-  marks that are garbled in print; the end is ``e(t) = ExcessTotal``. Here what is stranded is found anew
-  after each exact search, and the end is that nothing else has excess, which is the same.
+  marks that are garbled in print; the end is ``e(t) = ExcessTotal``. Here the stranded excess is found
+  again after each exact search, and the end is that no other vertex has excess, which is the same.
 - Steep arcs, ``h(u) > h(v) + 1``. The papers cancel them before the search, by a push of the whole residual
-  capacity. Exact distances are a valid labelling whatever was there before, so this is needless, and it is
-  an option. It pushes no more than the excess, which else could become negative, and what it changed goes
+  capacity. Exact distances are a valid labelling whatever was there before, so this is not needed, and it
+  is an option. It pushes no more than the excess, which could otherwise become negative, and the changes go
   to the GPU, where in print (Algorithm 1, line 4) only the heights do.
 """
 
@@ -50,7 +56,7 @@ class HybridOptions:
     cycles : int
         Steps of each vertex, a push or a relabel, between two global relabels: KERNEL_CYCLES, CYCLE.
     cancel_steep_arcs : bool
-        Push along arcs that lead down by more than one before each search, as the papers do.
+        Push along arcs that lead down by more than one level before each search, as the papers do.
     """
 
     cycles: int = 7000
@@ -63,9 +69,10 @@ class HybridOptions:
 
 @kernel
 def cancel_steep_arcs(net: Any, height: Any) -> Any:
-    """Push along residual arcs that lead down by more than one; return the number of pushes.
+    """Push along residual arcs that lead down by more than one level; return the number of pushes.
 
-    That is Algorithm 4, lines 1 to 8. None leads to the sink: who is next to it pushes there before he rises.
+    These are lines 1 to 8 of Algorithm 4. No steep arc leads to the sink: a vertex next to it pushes there
+    before it rises.
     """
     pushes = ZERO
     for vertex in range(len(net.excess)):
@@ -100,8 +107,8 @@ def solve(net: ResidualArrays, options: HybridOptions, control: Control) -> NDAr
 
     Notes
     -----
-    O(n^2 m) operations; on the device 16 bytes an arc and 24 a vertex. The time of global relabels includes
-    the copies between GPU and CPU, which are for nothing else.
+    O(n^2 m) operations. Memory on the device: 16 bytes an arc and 24 a vertex. The time of global relabels
+    includes the copies between GPU and CPU, which serve no other purpose.
     """
     device = runtime.find_device()
     on_device = to_device(device, net)

@@ -1,23 +1,45 @@
 """Lock-free push-relabel on a GPU, one thread a vertex, with global relabels on the GPU as well.
 
-The kernel is Hong's, as Wu, He and Hong print it (chapter 5, Algorithm 2; Łupińska, Algorithm 4.8): in each
-of `cycles` cycles a vertex with excess pushes once, to its lowest residual neighbour, or rises to just
-above it. Where both papers then take all arrays to the CPU for the global relabel (:mod:`.cuda_hybrid`),
-here a cooperative kernel searches on the GPU, level by level, and tells the host one number.
+The kernel is Hong's, as Wu, He and Hong print it (chapter 5, Algorithm 2; Łupińska, Algorithm 4.8). Both
+papers take all arrays to the CPU for the global relabel (:mod:`.cuda_hybrid`); here a cooperative kernel
+searches on the GPU, level by level, and returns one number to the host.
 
-With ``relabel="concurrent"`` this is ARG, asynchronous global relabeling, of Hong and He (IEEE TPDS 2011),
-which Łupińska tried on a GPU (section 4.6): a second kernel searches beside the pushes. Labels are then
-hints. Both kernels only raise them, by an atomic maximum, to a distance in a network that never was: they
-may get too high, or dead where the sink can be reached. Only a search while nothing moves makes them exact
-and declares vertices dead. It comes when no vertex is active in the last cycle, or the search beside
-reaches a dead vertex. In between labels only rise and flow only falls, so that time is finite.
+Definitions
+-----------
+- In a *step* a vertex with excess pushes once, to its lowest residual neighbour, or rises to just above it.
+  A *cycle* is a step of every vertex.
+- A *search at rest* runs while nothing moves; a *concurrent* search (``relabel="concurrent"``) runs beside
+  the pushes. The latter is ARG, asynchronous global relabeling, of Hong and He (IEEE TPDS 2011), which
+  Łupińska tried on a GPU (section 4.6).
+
+Invariants
+----------
+- A push credits the receiver before it debits the sender, and gives it the reverse capacity before the
+  excess. So a thread that reads the excess of a vertex sees all arcs over which it may push (``step`` in
+  the ``.cu`` file).
+- With concurrent searches labels are hints. Pushes and searches only raise them, by an atomic maximum, to
+  distances in a network that never existed: they may get too high, or dead where the sink can be reached.
+  Only a search at rest makes them exact and declares vertices dead for good.
+
+The whole
+---------
+::
+
+    repeat:
+        search at rest                                               search_at_rest
+        if no active vertex can reach the sink: stop
+        `cycles` cycles on the GPU                                   launch_steps
+            or, concurrently, cycles and searches side by side       push_beside_searches
+            until no vertex is active or a search reaches
+            a dead vertex
+
+Between two searches at rest labels only rise and flow only falls, so the time between them is finite.
 
 Departures: terminals are not vertices, and the dead label is n + 1, which a vertex without a lower
-neighbour gets; labels start exact; a launch has as many threads as run at once, and each cycle goes through
-all vertices, where the papers' blocks ran one after the other. Memory order is explained in the ``.cu``
-file: a receiver that was lifted after the push was prepared has an arc that is too steep, and is sure to
-see it. The papers' test ``e(s) + e(t) = ExcessTotal`` is here: nothing with excess can reach the sink. The
-concurrent search is by all threads of some blocks; ARG's is by one.
+neighbour gets. Labels start exact. A launch has as many threads as run at once, and each cycle goes through
+all vertices; the papers' blocks ran one after the other. The papers' test ``e(s) + e(t) = ExcessTotal`` is
+replaced by: no vertex with excess can reach the sink. All threads of some blocks make the concurrent
+search; in ARG one thread does.
 """
 
 from __future__ import annotations
@@ -42,14 +64,14 @@ from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS
 
 SOURCE = Path(__file__).with_suffix(".cu")
-#: Positions in StepArguments.counts, after pushes, relabels and arc scans, and their number.
+#: Positions in StepArguments.counts after pushes, relabels and arc scans, and the number of counts.
 PUSHES_BESIDE_SEARCH, ACTIVE, COUNTS = 3, 4, 5
-#: Positions in SearchArguments.outcome, and the words of 64 bits that its counters take.
+#: Positions in SearchArguments.outcome, and their number.
 ACTIVE_EXCESS, REVIVED, OUTCOMES = 0, 1, 2
 COUNTER_WORDS = 64
 #: More global relabels than any network needs.
 MOST_SEARCHES = 10_000_000
-#: A search beside the pushes gets this share of the multiprocessors, one in so many, and the pushes the rest.
+#: A concurrent search gets one of this many multiprocessors, and the pushes get the others.
 SEARCH_SHARE = 8
 
 
@@ -60,10 +82,10 @@ class CudaLockFreeOptions:
     Attributes
     ----------
     relabel : {"device", "concurrent"}
-        Whether global relabels alternate with the pushes, or run beside them.
+        Whether global relabels alternate with the pushes or run beside them.
     cycles : int
-        Steps of each vertex, a push or a relabel, between two global relabels: KERNEL_CYCLES, CYCLE. They
-        are cheap here, so the default is far below the papers' 7000.
+        Steps of each vertex, a push or a relabel, between two global relabels: KERNEL_CYCLES, CYCLE. Global
+        relabels are cheap here, so the default is far below the papers' 7000.
     """
 
     relabel: Literal["device", "concurrent"] = "device"
@@ -99,7 +121,7 @@ class SearchArguments(NamedTuple):
 
 
 def make_steps(device: Device, net: DeviceNetwork, cycles: int, control: Control) -> StepArguments:
-    """Return the arguments of the kernel that pushes and relabels; the heights are yet to be set."""
+    """Return the arguments of the kernel that pushes and relabels; the caller sets the heights."""
     xp = device.xp
     return StepArguments(
         net,
@@ -113,7 +135,7 @@ def make_steps(device: Device, net: DeviceNetwork, cycles: int, control: Control
 
 
 def launch_steps(device: Device, steps: StepArguments, most_blocks: int) -> None:
-    """Start the pushes and relabels, with a thread for each vertex in at most so many blocks."""
+    """Start the pushes and relabels, with a thread for each vertex in at most `most_blocks` blocks."""
     blocks = -(-steps.net.num_vertices // device.block_threads)
     steps.counts[:] = 0
     steps.watch[:] = 0
@@ -121,7 +143,7 @@ def launch_steps(device: Device, steps: StepArguments, most_blocks: int) -> None
 
 
 def read_counts(device: Device, steps: StepArguments, control: Control) -> NDArray[Any]:
-    """Wait for what was launched, count what it did, and return the counts."""
+    """Wait for the kernels to end, add up their operations, and return the counts."""
     device.synchronize()
     counts = device.to_host(steps.counts)
     control.counts[[PUSHES, RELABELS, ARC_SCANS]] += counts[:3]
@@ -130,7 +152,7 @@ def read_counts(device: Device, steps: StepArguments, control: Control) -> NDArr
 
 @contextmanager
 def relabel_time(control: Control) -> Iterator[None]:
-    """Count the time within as that of a global relabel."""
+    """Count the time of the context as that of a global relabel."""
     began = time.perf_counter_ns()
     yield
     control.counts[RELABEL_NANOSECONDS] += time.perf_counter_ns() - began
@@ -142,7 +164,7 @@ def count_search(control: Control, name: str) -> None:
     Raises
     ------
     SolverError
-        There were more of them than any network needs.
+        There were more global relabels than any network needs.
     """
     control.counts[GLOBAL_RELABELS] += 1
     if control.counts[GLOBAL_RELABELS] > MOST_SEARCHES:
@@ -169,12 +191,12 @@ def search_at_rest(device: Device, search: SearchArguments, control: Control) ->
 def push_beside_searches(
     device: Device, steps: StepArguments, search: SearchArguments, control: Control
 ) -> tuple[int, int]:
-    """Push and relabel, with searches beside it, until a search at rest is due.
+    """Push and relabel, with concurrent searches, until a search at rest is due.
 
     Returns
     -------
     searches, pushes : int
-        How many searches there were, and pushes while one of them ran.
+        The number of searches, and the number of pushes made during one of them.
     """
     search_blocks = max(1, device.num_multiprocessors // SEARCH_SHARE)
     searches = pushes = 0
@@ -194,7 +216,7 @@ def push_beside_searches(
 def first_stage(
     device: Device, net: DeviceNetwork, options: CudaLockFreeOptions, control: Control
 ) -> NDArray[Any]:
-    """Push excess until none can reach the sink; return the heights, exact."""
+    """Push excess until none can reach the sink; return the exact heights."""
     xp, n = device.xp, net.num_vertices
     concurrent = options.relabel == "concurrent"
     steps = make_steps(device, net, options.cycles, control)

@@ -1,7 +1,7 @@
-// Edges in lines, those of a row or of a column: all of them visited with their lines, however long these are.
+// Visits the edges of a sparse matrix with their lines (rows or columns), evenly shared however long the lines are.
 #include "platform.cuh"
 
-// Returns the line of an edge, where `from` is not a later one: the last that begins no later.
+// Returns the line of an edge: the last line that begins at the edge or before. `from` is that line or an earlier one.
 __device__ inline u64 line_of(const u32* first, u64 num_lines, u64 edge, u64 from) {
     u64 low = from, step = 1;
     while (low + step < num_lines && first[low + step] <= edge) {
@@ -16,8 +16,8 @@ __device__ inline u64 line_of(const u32* first, u64 num_lines, u64 edge, u64 fro
     return low;
 }
 
-// Calls `visit` with the line and the number of every edge. Each warp has a piece of the edges, so that the line of
-// one is near that of the lane's last one, and long lines are shared.
+// Calls `visit` with the line and the number of every edge. Each warp has a contiguous piece of the edges. So the
+// line of an edge is near that of the lane's last edge, and several warps share a long line.
 template <class Visit>
 __device__ void visit_edges(const u32* first, u64 num_lines, u64 num_edges, Visit visit) {
     const u64 threads = grid_threads();

@@ -1,7 +1,8 @@
-// Loads, stores and read-modify-write operations on memory that other threads change, with their order named.
+// Loads, stores and read-modify-write operations on memory that other threads change, with the memory order in the
+// name.
 //
-// "relaxed" orders nothing else; "acquire" keeps later accesses after it, "release" earlier ones before it.
-// On the GPU the order is that of the whole device. What is not named relaxed in a fetch_ function is both.
+// "relaxed" orders no other access; "acquire" keeps later accesses after it, "release" earlier ones before it. On the
+// GPU the scope is the whole device. A fetch_ function without an order in its name is both acquire and release.
 #include "platform.cuh"
 
 #ifdef PREFLOW_ON_CPU

@@ -1,13 +1,16 @@
 // Push and relabel of listed vertices: Hong's lock-free operations, by a group of lanes for each vertex.
 //
-// An active vertex belongs to one group of lanes at a time: to that which raised its excess from zero, until it puts
-// it into an inbox, and then to that which takes it from there. Only this group relabels it or lowers its residual
-// capacities. Its own debit comes last, when it knows what its arcs, its capacity to the sink and its place in the inbox
-// held before, so that they have changed: whoever raises its excess from zero again finds them as they were left. A
-// fence before the debit would say the same, but it waits for everything, a sixth of the time of a discharge. What it
-// need not wait for is its own label, which only rises, whoever raises it. A push goes to any neighbour as low as the
-// lowest. All that is relaxed: a neighbour that rises while flow is on its way to it leaves an arc that is too steep,
-// which costs work but no answer, since only a search while nothing moves declares vertices dead.
+// Invariants:
+// - An active vertex belongs to one group of lanes at a time: to the group that raised its excess from zero, until it
+//   puts the vertex into an inbox, then to the group that takes it from there. Only this group relabels it or lowers
+//   its residual capacities.
+// - The group debits the vertex last, when it has the old values of its arcs, of its capacity to the sink and of its
+//   place in the inbox. So these have changed, and the group that raises the excess from zero again finds them
+//   changed. (A fence before the debit would ensure the same, but would wait for all accesses, a sixth of the time of
+//   a discharge.) The group need not wait for the vertex's label, which only rises.
+// - Pushes go to any neighbour as low as the lowest. Heights are read without any order: a neighbour that rises while
+//   flow is on its way to it leaves a steep arc. That costs work but not correctness, since only a search while
+//   nothing moves declares vertices dead.
 #include "inboxes.cuh"
 #include "labels.cuh"
 #include "lanes.cuh"
@@ -17,9 +20,9 @@ struct Operations {
     u32 pushes = 0;
     u32 relabels = 0;
     u32 arc_scans = 0;
-    u32 relabel_work = 0;   // since it was last reported
-    int activated = 0;      // vertices put into inboxes less vertices taken and not put back, since then
-    u32 faults = 0;         // lanes that saw less than there must be: none, unless a vertex had two owners
+    u32 relabel_work = 0;   // since the last report
+    int activated = 0;      // vertices put into inboxes less vertices taken and not put back, since the last report
+    u32 faults = 0;         // lanes that saw a smaller number than possible: only if a vertex had two owners
 
     __device__ void add(const Operations& other) {
         pushes += other.pushes;
@@ -31,21 +34,27 @@ struct Operations {
     }
 };
 
-// A vertex with more residual arcs is for all lanes of a warp.
+// A vertex with more residual arcs is a hub, which all lanes of a warp discharge together.
 constexpr u32 HUB_DEGREE = 128;
 
-// No vertex: vertices are fewer than residual arcs, which 32 bits number.
+// No vertex: there are fewer vertices than residual arcs, whose numbers have 32 bits.
 constexpr u32 NO_VERTEX = 0xffffffffu;
 
-// Discharges vertex `v` of each group, unless it is NO_VERTEX, once: relabels it where no neighbour is lower, and
-// pushes to the lowest neighbours. `held` is what the place of its inbox held from which the lane has just taken it, if
-// it has. Vertices that become active, and `v` where it stays so, go to their inboxes, but for one of each group if it
-// `keeps` one: that is returned. A vertex that a search has missed, or without a way out, is put off until another
-// comes by. A group of fewer lanes than a warp leaves a hub as it is and sets `is_hub`. `ahead` has two turns in which
-// to look at what comes next.
+// Discharges vertex `v` of each group once, unless it is NO_VERTEX: relabels it if no neighbour is lower, and pushes
+// to its lowest neighbours. `held` is the entry of the inbox from which the lane has just taken the vertex, or 0.
+// Vertices that become active, and `v` if it stays active, go to their inboxes, except one of each group that `keeps`
+// one: it is returned. A vertex that a search has missed, or without residual arcs to lower vertices, is put off
+// until another search reaches it. A group of fewer lanes than a warp leaves a hub alone and sets `is_hub`. `ahead`
+// is called twice to load what comes next.
 //
-// A discharge is a chain of waits for memory. What it may need is loaded together, before it is known to be needed: its
-// own numbers with the first arcs, then the labels of their heads with the searches' times.
+// A discharge is a chain of waits for memory. So data are loaded together before it is known that they are needed:
+// the vertex's own numbers with its first arcs, then the labels of their heads with the start rounds of searches.
+//
+//     load; put the vertex off if a search is late
+//     push to the sink
+//     find the lowest neighbour; relabel if none is lower
+//     push to all lowest neighbours, lane after lane; list those that become active
+//     debit; list the vertex itself, or put it off
 template <u32 LANES, class Ahead>
 __device__ u32 discharge(const Network& net, u64* label, const Inboxes& inboxes, u32 v, u32 held, bool keeps,
                          const Timetable& times, Operations& operations, bool& is_hub, Ahead& ahead) {
@@ -54,6 +63,7 @@ __device__ u32 discharge(const Network& net, u64* label, const Inboxes& inboxes,
     constexpr bool KEEPS_ARC = AT_A_TIME == 1;        // for more there are no registers: it is loaded again
     constexpr u32 LANE_MASK = LANES == WARP ? ALL_LANES : (1u << LANES) - 1;
     const u32 lane = lane_id() % LANES;
+    // Load the vertex, then the labels of the heads of its first arcs.
     bool active = v != NO_VERTEX;
     bool puts_off = false;
     u32 first = 0, last = 0, stale = 0;
@@ -73,7 +83,7 @@ __device__ u32 discharge(const Network& net, u64* label, const Inboxes& inboxes,
     }
     Arc arc{0, 0, 0};  // the lane's first one
     if (active && first + lane < last) arc = load_arc(net.arcs, first + lane);
-    // Searches and neighbours change these meanwhile: all lanes go by what the first one has seen.
+    // Searches and neighbours may change these: all lanes use the values of the first one.
     excess = from_first_lane<LANES>(excess);
     own = from_first_lane<LANES>(own);
     u32 h = height_of(own);
@@ -88,9 +98,10 @@ __device__ u32 discharge(const Network& net, u64* label, const Inboxes& inboxes,
         stale = times.level_of(search, entry);
         puts_off = times.is_late(search, next_entry, h);
     }
-    stale = max(h, from_first_lane<LANES>(stale));  // the least height of what the same search has yet to reach
+    stale = max(h, from_first_lane<LANES>(stale));  // least height of vertices that the same search has yet to reach
     puts_off = from_first_lane<LANES>(static_cast<u32>(puts_off)) != 0;
     active = active && !puts_off;
+    // Push to the sink.
     bool is_sound = true;
     i64 left = excess;
     if (active && capacity_to_sink > 0) {
@@ -101,8 +112,8 @@ __device__ u32 discharge(const Network& net, u64* label, const Inboxes& inboxes,
             ++operations.pushes;
         }
     }
-    // Look for a lower neighbour, or one of height 1, than which none is lower; without one, all neighbours have been
-    // seen. A lane keeps the first of the lowest arcs that it has seen, to push over it.
+    // Look for a lower neighbour, or for one of height 1, which is the least; if there is none, all neighbours are
+    // looked at. A lane keeps the first of the lowest arcs that it has seen, to push over it.
     const bool has_more = active && left > 0;
     bool searches = has_more;
     u32 at = first + lane;
@@ -137,6 +148,7 @@ __device__ u32 discharge(const Network& net, u64* label, const Inboxes& inboxes,
     const u32 low = least_of_lanes<LANES>(h_head);
     is_sound = is_sound && (held == 0 || held == v + 1);
     ahead.look();
+    // Relabel, or put the vertex off.
     if (has_more && low >= h) {
         puts_off = low >= n;
         if (!puts_off) {
@@ -148,13 +160,13 @@ __device__ u32 discharge(const Network& net, u64* label, const Inboxes& inboxes,
             operations.relabel_work += 12 + last - first;
         }
     }
-    // From the first of them on, in order: arcs of other lanes beside it are known to be higher.
+    // Push to the lowest neighbours, from the first of them on, in order: arcs of other lanes next to it are higher.
     const u32 begin = least_of_lanes<LANES>(h_head == low ? a - lane : last);
     bool loaded = KEEPS_ARC || a != begin + lane;
     if (a != begin + lane) h_head = n;
     a = begin + lane;
     u32 kept = NO_VERTEX;
-    u32 place = 0, listed = NO_VERTEX;  // what the lane has activated last, and its place in an inbox, to be filled
+    u32 place = 0, listed = NO_VERTEX;  // the vertex activated last, and its place in an inbox, to be filled
     for (; __any_sync(ALL_LANES, a - lane < last && left > 0); a += LANES) {
         const Amount budget = static_cast<Amount>(min(left, MOST_AMOUNT));
         Amount offer = 0;
@@ -193,6 +205,7 @@ __device__ u32 discharge(const Network& net, u64* label, const Inboxes& inboxes,
             place = inboxes.new_place(listed);
         }
     }
+    // Debit the vertex, then list it or put it off.
     const bool all_sound = __all_sync(ALL_LANES, is_sound);
     operations.faults += !all_sound;
     const bool debits = active && lane == 0 && left < excess && all_sound;
@@ -206,7 +219,7 @@ __device__ u32 discharge(const Network& net, u64* label, const Inboxes& inboxes,
     if (debits) excess += change;
     operations.faults += debits && excess < left;
     active = active && !puts_off && (is_listed || excess > 0);
-    // The last that a group does to what it puts off, because a search that comes by then gives it to another.
+    // A group does nothing more to a vertex that it has put off: a search may already have given it to another group.
     if (puts_off && lane == 0)
         active = search_of(release_fetch_max(&label[v], label_of(search, n + PUT_OFF))) > search;
     if (active && lane == 0) {
@@ -222,14 +235,14 @@ struct HubDischarge {
     Operations operations;
 };
 
-// Looks at nothing.
+// Loads nothing ahead.
 struct NothingAhead {
     __device__ void look() {}
     __device__ void prefetch_arcs(u32) {}
 };
 
-// Discharges a hub by all lanes of a warp, of which the first knows what its place in the inbox held. Apart from the
-// rest, so that its registers are not the rest's.
+// Discharges a hub by all lanes of a warp; the first lane has the entry of the inbox. It is not inlined, so that its
+// registers do not add to those of other discharges.
 __device__ __noinline__ HubDischarge discharge_hub(const Network& net, u64* label, const Inboxes& inboxes, u32 v,
                                                    u32 held, bool keeps, const Timetable& times) {
     HubDischarge outcome;

@@ -1,13 +1,13 @@
-// Who waits for whom: all threads of a cooperative launch, or those of one block.
+// Teams of threads that wait for each other: all threads of a cooperative launch, or those of one block.
 //
-// A team is what a level of a search is expanded by, whose loop is written once: with few items one block does it
-// alone, which costs a barrier of the block a level, with many the whole grid.
+// The loop that expands a level of a search is written once, for any team. One block expands a level of few items,
+// which costs a barrier of the block; the whole grid expands a level of many.
 #include "atomics.cuh"
 
-// All threads of the grid, or of some of its blocks; `arrivals` is two words in device memory, zero before the launch:
-// a count, and what the first thread tells all.
+// All threads of the grid, or of some of its blocks. `arrivals` is two words in device memory, zero before the
+// launch: a count of arrivals, and a signal from the first thread to all.
 struct GridTeam {
-    // All listen in one of so many rounds: it takes a load.
+    // All threads check for that signal in one of this many rounds, since a check takes a load.
     static constexpr u64 ROUNDS_A_LISTENING = 8;
 
     u32* arrivals;
@@ -27,15 +27,17 @@ struct GridTeam {
     __device__ bool is_first() const { return block() == 0 && threadIdx.x == 0; }
 
     __device__ static bool listens(u64 round) { return round % ROUNDS_A_LISTENING == 0; }
-    // Says that the launch ends with a round in which all listen: for the first thread, before that round's barrier.
+    // Signals that the launch ends with a round in which all threads check; called by the first thread before its
+    // barrier.
     __device__ void tell_last(u64 round) const { relaxed_store(&arrivals[1], static_cast<u32>(round) + 1); }
-    // Whether it does, after the barrier and before the next one; so all threads hear the same.
+    // Returns whether the launch ends with this round; called between its barrier and the next, so that all threads
+    // agree.
     __device__ bool is_last(u64 round) const {
         return listens(round) && relaxed_load(&arrivals[1]) == static_cast<u32>(round) + 1;
     }
 
-    // What any thread wrote before is seen by all threads after. In between, when all have come, one thread of
-    // each block calls `then`. Arrivals count up for ever: the difference to the target is modulo 2**32.
+    // All threads see afterwards what any thread wrote before. When all have arrived, one thread of each block calls
+    // `then`. Arrivals are never reset: their difference to the target is taken modulo 2**32.
     template <class Then>
     __device__ void wait(Then then) {
         target += num_blocks;
@@ -53,12 +55,12 @@ struct GridTeam {
     }
 };
 
-// Some blocks, the first ones, up to 511, whose barrier adds up a number of each: everybody has the sum without another
-// look. Between its arrival and its wait a block may do something else. A copy in the shared
-// memory of each block, of which one thread calls all methods. `words` is two words in device memory, on cache lines of
-// their own, and zero before the launch.
+// The first blocks of a grid, up to 511, with a barrier that adds up a number of each block; all blocks get the sum
+// without another load. Between its arrival and its wait a block may do other work. Each block has a copy in shared
+// memory, and one of its threads calls all methods. `words` is two words in device memory, on their own cache lines,
+// zero before the launch.
 struct AddingTeam {
-    // The bits of a word: the sum, and how many blocks have arrived.
+    // A word has the sum in its lower bits and the number of arrivals in its upper bits.
     static constexpr u32 ARRIVALS_AT = 55;
     static constexpr u32 WORDS_APART = 16;
 
@@ -74,7 +76,7 @@ struct AddingTeam {
         round = 0;
     }
 
-    // With `tells`, what the threads of this block wrote before they last met is seen by the other blocks after.
+    // With `tells`, the other blocks see afterwards what the threads of this block wrote before their last barrier.
     __device__ void arrive(u64 number, bool tells) {
         u64* const word = &words[round % 2 * WORDS_APART];
         const u64 mine = number | 1ull << ARRIVALS_AT;
@@ -84,8 +86,8 @@ struct AddingTeam {
             relaxed_fetch_add(word, mine);
     }
 
-    // Returns the sum of the numbers of all blocks when they have arrived. If it has one of the bits `telling`, what
-    // they told is seen after. Rounds take turns with the words, so that who is slow still finds this round's sum.
+    // Waits for all blocks and returns the sum of their numbers. If the sum has one of the bits `telling`, this block
+    // sees what the others wrote. Two words take turns, so that a slow block still finds the sum of its round.
     __device__ u64 wait(u64 telling) {
         const u32 turn = round++ % 2;
         const u64* const word = &words[turn * WORDS_APART];

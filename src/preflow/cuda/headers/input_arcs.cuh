@@ -1,4 +1,4 @@
-// The arcs of a network as the user gave them, and where their ends are in the residual network.
+// The input arcs of a network, and their ends in the residual network.
 #include "residual.cuh"
 
 struct Ends {
@@ -13,13 +13,13 @@ struct InputArcs {
     u64 num_arcs;
     u64 num_inner;
 
-    // The ends in the residual network, in the direction of the arc's capacity or of its reverse capacity.
+    // Returns the ends in the residual network, in the direction of the capacity or of the reverse capacity.
     __device__ Ends ends(u64 i, bool backward = false) const {
         const u32 from = inner[tail[i]], to = inner[head[i]];
         return backward ? Ends{to, from} : Ends{from, to};
     }
 
-    // Whether the arc has a pair of residual arcs.
+    // Returns whether the arc has a pair of residual arcs.
     __device__ bool is_inside(Ends ends) const {
         return ends.tail < num_inner && ends.head < num_inner && ends.tail != ends.head;
     }

@@ -1,5 +1,5 @@
-// Groups of neighbouring lanes of a warp that work on one vertex together. LANES is a power of two up to 32;
-// all lanes of the warp take part in every call, each group for itself.
+// Groups of neighbouring lanes of a warp, each of which works on one vertex. LANES is a power of two up to 32. All
+// lanes of the warp take part in every call, each group on its own.
 #include "platform.cuh"
 
 template <u32 LANES>
@@ -21,8 +21,8 @@ __device__ __forceinline__ u32 least_of_warp(u32 value) {
 #endif
 }
 
-// Returns the sum of `value` over the lanes before this one and, in `total`, over all of the group; sums stop
-// at `most`, so that none overflows: values lie between 0 and `most`, which is at most half of what T holds.
+// Returns the sum of `value` over the lanes before this one and, in `total`, over all lanes of the group. Values lie
+// between 0 and `most`, which is at most half of the greatest T; sums are cut off at `most`, so that none overflows.
 template <u32 LANES, class T>
 __device__ __forceinline__ T sum_of_lanes_before(T value, T most, T& total) {
     T sum = value;
@@ -48,7 +48,7 @@ __device__ __forceinline__ u64 sum_of_warp(u64 value) {
     return value;
 }
 
-// Of small numbers: one instruction from Ampere on.
+// The sum of small numbers: one instruction from Ampere on.
 __device__ __forceinline__ u32 sum_of_warp(u32 value) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
     return __reduce_add_sync(ALL_LANES, value);

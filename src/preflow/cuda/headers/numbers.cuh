@@ -1,4 +1,4 @@
-// Words of numbers: their bits, and unsigned words in the order of the numbers.
+// The bits of numbers, and unsigned words that sort like the numbers.
 #include "platform.cuh"
 
 template <class To, class From>

@@ -1,4 +1,4 @@
-// Types, and what a GPU and the tests' CPU threads name differently.
+// Types, and functions that differ between a GPU and the CPU threads of the tests.
 
 using u8 = unsigned char;
 using u32 = unsigned int;
@@ -20,7 +20,7 @@ __device__ __forceinline__ u64 nanoseconds() {
     return now;
 }
 
-// Asks for what is at an address to be brought near, for a load soon: to this multiprocessor, or to the level-2 cache.
+// Prefetches the cache line of an address, to this multiprocessor (NEAR) or to the level-2 cache.
 template <bool NEAR>
 __device__ __forceinline__ void prefetch(const void* at) {
     if (NEAR)
@@ -29,8 +29,8 @@ __device__ __forceinline__ void prefetch(const void* at) {
         asm volatile("prefetch.global.L2 [%0];" ::"l"(at));
 }
 
-// Begins the definition of a kernel with one parameter, `args`. A file may define how many threads a block has at most,
-// and how many blocks of a multiprocessor it wants to have registers for.
+// Begins the definition of a kernel with one parameter, `args`. A file may define KERNEL_BOUNDS: the greatest number
+// of threads of a block and, optionally, the number of blocks of a multiprocessor for which registers must suffice.
 #ifndef KERNEL_BOUNDS
 #define KERNEL_BOUNDS 1024
 #endif

@@ -1,16 +1,16 @@
 // The residual network, see graph/residual.py: terminals are not vertices; an arc is one load of 16 bytes.
 //
-// Capacities may be PAIRED where those of an arc and of its reverse arc fit 31 bits together: the arc then holds its own
-// in the lower half of a word and the other one in the upper half, and who wants to know the other one need not look
-// at the reverse arc, which may be anywhere. The lower half is always as it should be. The upper half may lack a push
-// that is on its way, and then even seem huge, as less than nothing: while flow moves it is a hint.
+// Capacities may be PAIRED if those of an arc and of its reverse arc fit 31 bits together. The arc then has its own
+// capacity in the lower half of a word and that of its reverse arc in the upper half, so that a thread that needs
+// both loads one word. The lower half is always correct. The upper half may lack a push that is under way; it may
+// then be negative and look huge. While flow moves it is a hint.
 #include "atomics.cuh"
 
 #ifndef PAIRED
 #define PAIRED 0
 #endif
 
-// What residual capacities are added up in, and the most that one sum may be.
+// The type in which residual capacities are added up, and the greatest sum.
 #if PAIRED
 using Amount = u32;
 constexpr i64 MOST_AMOUNT = 0x7fffffff;
@@ -33,14 +33,15 @@ struct Network {
     u64 num_vertices;
 };
 
-// The residual arcs of a vertex, some of them or all.
+// A range of residual arcs of one vertex.
 struct ArcRange {
     u32 first;
     u32 last;
 };
 
-// Where the arcs of a vertex are may be PACKED: the first one's number, and above it twice how many there are, plus one
-// if the vertex had capacity to the sink in the beginning. One load tells all that never changes.
+// The range of arcs of a vertex may be PACKED in one word: the number of the first arc, and above it twice the number
+// of arcs, plus one if the vertex had capacity to the sink in the beginning. These never change, and one load gets
+// them all.
 #ifndef PACKED
 #define PACKED 0
 #endif
@@ -52,7 +53,7 @@ __device__ __forceinline__ const void* range_at(const Network& net, u32 v) {
     return PACKED ? static_cast<const void*>(&reinterpret_cast<const u64*>(net.first_out)[v]) : &net.first_out[v];
 }
 
-// The arcs of vertex `v`; whether it `may_reach_sink` over an arc of its own.
+// Returns the arcs of vertex `v`, and whether it `may_reach_sink` over an arc of its own.
 __device__ __forceinline__ ArcRange arcs_of(const Network& net, u32 v, bool& may_reach_sink) {
     may_reach_sink = true;
     if (!PACKED) return {net.first_out[v], net.first_out[v + 1]};
@@ -82,7 +83,7 @@ __device__ __forceinline__ i64 own_capacity(i64 word) {
 __device__ __forceinline__ i64 other_capacity(i64 word) { return static_cast<i64>(static_cast<u64>(word) >> 32); }
 __device__ __forceinline__ i64 pair_of(i64 own, i64 other) { return other << 32 | own; }
 
-// An arc with all of its word. Nobody changes it at REST; otherwise this is what it is now.
+// Loads an arc with both halves of its capacity word. At REST no thread changes it; otherwise the load is atomic.
 template <bool REST>
 __device__ __forceinline__ Arc load_whole_arc(const Arc* arcs, u32 a) {
 #ifdef PREFLOW_ON_CPU
@@ -100,14 +101,15 @@ __device__ __forceinline__ Arc load_whole_arc(const Arc* arcs, u32 a) {
 #endif
 }
 
-// An arc with its own residual capacity as it is now.
+// Loads an arc with its own residual capacity.
 __device__ __forceinline__ Arc load_arc(const Arc* arcs, u32 a) {
     Arc arc = load_whole_arc<false>(arcs, a);
     arc.residual = own_capacity(arc.residual);
     return arc;
 }
 
-// Moves flow over an arc, whose own capacity it returns as it was before: who has that knows that it has changed.
+// Moves flow over an arc and returns the arc's own capacity before. A thread that has this value knows that the
+// capacity has changed.
 __device__ __forceinline__ i64 push_over(Arc* arcs, u32 a, u32 reverse, i64 amount) {
     const i64 change = PAIRED ? amount - (amount << 32) : amount;
     const i64 before = relaxed_fetch_add(&arcs[a].residual, -change);

@@ -4,11 +4,12 @@
 #include "residual.cuh"
 #include "worklist.cuh"
 
-// The height of what a running search has not reached; what cannot reach the sink has n + 1 in the end.
+// The height of a vertex that a running search has not reached; in the end a vertex that cannot reach the sink has n
+// + 1.
 constexpr u32 UNREACHED = 0xffffffffu;
 
-// The arcs of a vertex that a search has reached are listed in pieces of so many, which different warps may look at; its
-// number is not needed any more.
+// The arcs of a vertex that a search has reached are listed in pieces of up to ARCS_A_PIECE arcs, which different
+// warps may expand. The number of the vertex is no longer needed.
 constexpr u32 ARCS_A_PIECE = 256;
 constexpr u32 COUNT_BITS = 9;
 
@@ -22,13 +23,13 @@ __device__ __forceinline__ ArcRange range_of(u64 piece) {
 }
 __device__ __forceinline__ u32 search_of_piece(u64 piece) { return static_cast<u32>(piece >> (32 + COUNT_BITS)); }
 
-// Whether a vertex may have more arcs than a piece.
+// Whether some vertex may have more arcs than a piece.
 #ifndef HAS_LONG_LISTS
 #define HAS_LONG_LISTS 1
 #endif
 
-// Lists the arcs of some vertices of every lane, of each one that it has: `store` is called with each place in the list
-// and what to put there. All lanes of the warp call it together.
+// Lists the arcs of up to COUNT vertices of every lane, in pieces: `store` is called with each place in the list and
+// the piece. All lanes of the warp call it together.
 template <u32 COUNT, class Store>
 __device__ void append_arcs(u32* size, const bool (&has)[COUNT], const ArcRange (&ranges)[COUNT], u32 search,
                             Store store) {
@@ -57,8 +58,8 @@ __device__ void append_arcs(u32* size, const bool (&has)[COUNT], const ArcRange 
     }
 }
 
-// What one block has reached of the next level, in shared memory: the first CAPACITY pieces. What comes after goes to
-// device memory at once.
+// The pieces of the next level that one block has reached: the first CAPACITY of them in shared memory; the others go
+// to device memory at once.
 #ifndef LIST_CAPACITY
 #define LIST_CAPACITY 2048
 #endif
@@ -66,12 +67,13 @@ struct BlockList {
     static constexpr u32 CAPACITY = LIST_CAPACITY;
 
     u64* pieces;
-    u32* size;  // of all that it has reached
-    u32* base;  // where they go in device memory
+    u32* size;  // number of pieces reached, including those in device memory
+    u32* base;  // where the pieces go in device memory
 
     __device__ u32 num_kept() const { return min(*size, CAPACITY); }
 
-    // Takes what the lanes of a warp have found; `overflow(place)` says where the pieces past CAPACITY go.
+    // Adds the vertices that the lanes of a warp have found; `overflow(place)` returns where a piece past CAPACITY
+    // goes.
     template <u32 COUNT, class Overflow>
     __device__ void add(const bool (&found)[COUNT], const ArcRange (&ranges)[COUNT], u32 search,
                         Overflow overflow) const {
@@ -83,8 +85,8 @@ struct BlockList {
         });
     }
 
-    // Moves what is kept here, but for the first `most`, to a list in device memory, of which `end` counts the pieces.
-    // The block's threads have met since they added anything.
+    // Moves the pieces in shared memory, except the first `most`, to a list in device memory whose size is `end`. The
+    // block's threads must have met since they last added a piece.
     template <class At>
     __device__ void move_to(u32* end, u32 most, At at) const {
         const u32 count = num_kept();
@@ -95,7 +97,7 @@ struct BlockList {
     }
 };
 
-// One of two such lists, with the number of vertices with excess among those reached.
+// One of two such lists, with the number of vertices with excess among those that were reached.
 struct ActiveBlockList : BlockList {
     u32* active;
 
@@ -111,31 +113,32 @@ struct ActiveBlockList : BlockList {
     }
 };
 
-// Which vertices a search has reached, in their heights; a mark is the height of what it reaches next.
+// Marks of searches that keep them in the heights: a mark is the height of the vertices that are reached next.
 struct HeightMarks {
     u32* height;
 
     __device__ u32 look(u32 v) const { return relaxed_load(&height[v]); }
     __device__ static bool is_new(u32 seen, u32) { return seen == UNREACHED; }
-    // Returns what stood there before.
+    // Returns the height before.
     __device__ u32 put(u32 v, u32 mark) const { return relaxed_compare_exchange(&height[v], UNREACHED, mark); }
 };
 
-// The arcs of a vertex that was reached, or some of them, and the mark for what has a residual arc into it.
+// A range of arcs of a vertex that was reached, and the mark for vertices with a residual arc to it.
 template <class Mark>
 struct ReachedArcs {
     ArcRange range;
     Mark mark;
 };
 
-// Marks whatever was not reached before and has a residual arc into a vertex of a level; `item_at(i)` returns the
-// `size` pieces of its vertices' arcs. `reached` is called with all lanes of a warp at once and what a lane has found
-// over each of some arcs: whether a vertex, which, its arcs, its excess, and what stood in its mark's place; and that.
+// Expands a level: marks all vertices that were not reached before and have a residual arc to a vertex of the level.
+// `item_at(i)` returns the i-th of `size` pieces of arcs of the level's vertices. `reached` is called by all lanes of
+// a warp together; for each of the lane's ARCS arcs it gets whether a vertex was found, the arc's ends, the vertex's
+// range of arcs, its excess, and its mark before; and the new mark.
 //
-// A level takes as long as its longest chain of loads and instructions: so what a vertex may need is loaded before it
-// is known to be, and a lane looks at so many ARCS together. ALONE is one block at rest, which will read the arcs of
-// what it reaches itself. LABEL_FIRST loads capacities only where marks are new: one more wait, but fewer loads where
-// those are what takes the time. PAIRED capacities come with the arcs.
+// A level takes as long as its longest chain of loads. So data are loaded before it is known that they are needed,
+// and a lane handles ARCS arcs together. ALONE means one block at rest, which will itself read the arcs of the
+// vertices it reaches. LABEL_FIRST loads capacities only for vertices with new marks: one more wait, but fewer loads,
+// for networks where loads take the time. PAIRED capacities come with the arcs.
 template <u32 LANES, u32 ARCS, bool ALONE, bool NEEDS_EXCESS, bool LABEL_FIRST, class Team, class Marks, class ItemAt,
           class Found>
 __device__ void expand_level(const Team& team, const Network& net, const Marks& marks, u32 size, ItemAt item_at,
@@ -149,6 +152,7 @@ __device__ void expand_level(const Team& team, const Network& net, const Marks& 
         if (i < size) item = item_at(i);
         const ArcRange range = item.range;
         for (u32 a = range.first + lane % LANES; __any_sync(ALL_LANES, a < range.last); a += ARCS * LANES) {
+            // 1. Load the arcs.
             ArcEnds ends[ARCS];
             i64 capacity[ARCS], excess[ARCS];
             Mark seen[ARCS];

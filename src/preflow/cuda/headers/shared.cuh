@@ -1,15 +1,15 @@
-// What is in shared memory: copies to it that run beside what the thread does next, and changes of it that are made
-// where a condition holds, without a branch: lanes that part and meet again take longer than what they do apart.
+// Shared memory: asynchronous copies to it, and conditional changes of it without a branch. A branch would cost more
+// than the change, since the lanes of a warp would diverge and meet again.
 #include "atomics.cuh"
 
 #ifdef PREFLOW_ON_CPU
 
-// Begins to copy 8 bytes. The thread that called finds them there after wait_for_copies(), others after a barrier.
+// Begins to copy 8 bytes. The calling thread can read them after wait_for_copies(), other threads after a barrier.
 inline void begin_copy(u64* at, const u64* from) { *at = *from; }
 inline void wait_for_copies() {}
 
 template <class T> void store_if(bool condition, T* at, T value) { if (condition) *at = value; }
-// Adds without waiting for what was there; no other thread may use the number at the same time.
+// Adds without waiting for the old value; no other thread may use the number at the same time.
 template <class T> void add(T* at, T value) { *at += value; }
 
 #else
@@ -38,7 +38,7 @@ __device__ __forceinline__ void store_if(bool condition, i64* at, i64 value) {
 }
 #undef PREFLOW_IF
 
-// Adds without waiting for what was there; no other thread may use the number at the same time.
+// Adds without waiting for the old value; no other thread may use the number at the same time.
 __device__ __forceinline__ void add(int* at, int value) {
     asm volatile("red.shared.add.u32 [%0], %1;" ::"r"(shared_address(at)), "r"(value) : "memory");
 }

@@ -1,7 +1,7 @@
-// How a kernel learns that the solve is to stop: from a word in the host's memory, which is not zero then.
+// How a kernel learns that the solve is to stop: a word in the host's memory is then not zero.
 //
-// A look at that word takes a microsecond or two. So one thread looks for all, every few milliseconds, and tells the
-// others: those that meet at barriers by GridTeam::tell_last, in the rounds in which they listen.
+// Reading that word takes a microsecond or two. So one thread reads it for all, every few milliseconds, and signals
+// the others: by GridTeam::tell_last if they meet at barriers, by CycleWatch if they do not.
 #include "grid.cuh"
 
 #ifndef NANOSECONDS_A_LOOK
@@ -18,8 +18,7 @@ __device__ __forceinline__ bool is_raised(const i64* stop) {
 #endif
 }
 
-// Whether a solve is to stop, as one thread sees it that has not looked for some time; `next_look` is a time on the
-// clock, 0 at first.
+// Returns whether the solve is to stop; reads the word only after clock time `next_look`, which is 0 at first.
 __device__ __forceinline__ bool sees_stop(const i64* stop, u64& next_look) {
     const u64 now = nanoseconds();
     if (now < next_look) return false;
@@ -27,15 +26,16 @@ __device__ __forceinline__ bool sees_stop(const i64* stop, u64& next_look) {
     return is_raised(stop);
 }
 
-// How threads that meet at no barrier learn of it: the first of the grid looks, and sets a word that all look at in one
-// of so many cycles. What it needs is in device memory, and zero before the launch: registers are scarce.
+// The signal for threads that meet at no barrier: the first thread of the grid reads the host's word and sets a word
+// that all threads read every CYCLES_A_LOOK cycles. It is in device memory, since registers are scarce, and zero
+// before the launch.
 struct CycleWatch {
     static constexpr u64 CYCLES_A_LOOK = 32;
 
     u64 is_over;
     u64 next_look;
 
-    // Whether to end before a cycle.
+    // Returns whether to end before a cycle.
     __device__ bool sees(const i64* stop, u64 cycle) {
         if (cycle % CYCLES_A_LOOK != CYCLES_A_LOOK - 1) return false;
         if (grid_thread() == 0) {
@@ -48,7 +48,8 @@ struct CycleWatch {
     }
 };
 
-// Ends a launch with a round, before whose barrier the first thread of the grid calls this, if the solve is to stop.
+// Ends the launch with this round if the solve is to stop; the first thread of the grid calls it before the round's
+// barrier.
 __device__ __forceinline__ void watch(const GridTeam& team, const i64* stop, u64 round, u64& next_look) {
     if (GridTeam::listens(round) && sees_stop(stop, next_look)) team.tell_last(round);
 }

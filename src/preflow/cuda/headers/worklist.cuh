@@ -1,8 +1,8 @@
-// Lists that many threads append to at once: one atomic operation for all lanes of a warp.
+// Lists to which many threads append at the same time, by one atomic operation for all lanes of a warp.
 #include "atomics.cuh"
 
-// Finds places in a list of `size` entries for what every lane has, so many things at most; the order of entries is
-// that in which the warps come. All lanes of the warp call it together. Returns whether any lane has anything.
+// Reserves places in a list of `size` entries for up to COUNT items of every lane. Items are in the order in which
+// warps arrive. All lanes of the warp call it together. Returns whether any lane has an item.
 template <u32 COUNT>
 __device__ __forceinline__ bool new_places(u32* size, const bool (&has)[COUNT], u32 (&place)[COUNT]) {
     u32 voters[COUNT], total = 0;
@@ -24,7 +24,7 @@ __device__ __forceinline__ bool new_places(u32* size, const bool (&has)[COUNT], 
     return true;
 }
 
-// The same for one thing.
+// The same for one item.
 __device__ __forceinline__ u32 new_place(u32* size, bool has) {
     const bool have[1] = {has};
     u32 place[1] = {0};
@@ -32,9 +32,9 @@ __device__ __forceinline__ u32 new_place(u32* size, bool has) {
     return place[0];
 }
 
-// The sizes of the lists of three rounds that follow each other. In round r threads append to the list of
-// round r + 1, and one of them empties the counter of round r + 2: by then all have read it, which the barrier
-// after each round ensures. With one or two counters a fast thread would change what a slow one has yet to read.
+// The sizes of the lists of three consecutive rounds. In round r threads append to the list of round r + 1, and one
+// of them resets the counter of round r + 2. All threads have read that counter by then, thanks to the barrier after
+// each round. With one or two counters a fast thread could change a counter before a slow one has read it.
 struct RotatingSizes {
     u32* counters;
 

@@ -1,25 +1,48 @@
 """Push-relabel over precoloured arcs on a GPU: gpu-color of Wu, He and Hong.
 
 Wu, He and Hong, "Efficient CUDA Algorithms for the Maximum Network Flow Problem", GPU Computing Gems Jade
-Edition (2011), chapter 5, Algorithm 3, with global relabels on the CPU as in its Algorithm 1. Pairs of arcs
-that share a vertex have different colours; in each cycle every active vertex chooses an arc to a lower
-neighbour, or to be relabelled, and then one colour after the other pushes. So no two pushes at once touch
-one number, and none needs an atomic operation.
+Edition (2011), chapter 5, Algorithm 3, with global relabels on the CPU as in its Algorithm 1.
 
-Where the print is wrong: a lower neighbour is one with height(u) > height(v), not any; the colour is that of
-the chosen arc; an inactive vertex is idle, a third state beside push and relabel, and pushes nothing of what
-it chose before.
+Definitions
+-----------
+- The arcs of a vertex have different *colours*; an arc and its reverse have the same (edge_coloring.py).
+- In a *cycle* every active vertex makes a *choice*: an arc to a lower neighbour, or a relabel. Then the
+  colours push one after the other, and last the vertices without a lower neighbour are relabelled.
 
-Departures: terminals are not vertices, so a vertex pushes to the sink first, which only it touches, and the
-hubs that kept the paper from colouring level graphs are gone. Barriers are inside one cooperative kernel, not
-between launches. A colour that no vertex has chosen is passed over without a barrier, and a thread looks only
-at choices of its own vertices. Nothing changes the heights while vertices choose and push, so no arc ever
-becomes steep, and neither heights are brought to the CPU nor arcs cancelled there, as in Algorithm 4.
+Invariants
+----------
+- Two pushes at the same time never touch the same number, so no push needs an atomic operation.
+- Heights do not change while vertices choose and push, so no arc ever becomes steep.
 
-Section 5.5 leaves it at iterations in proportion to the size of a colour. With ``weighted`` a colour takes
-part in one of so many cycles as the largest colour is times its size. A vertex chooses among the arcs whose
-colours take part and otherwise waits; it is relabelled only if it has no lower neighbour at all, so labels
-stay valid, and since every colour's turn comes again, also across global relabels, nothing waits for ever.
+The whole
+---------
+::
+
+    colour the arcs on the CPU                                       color_edges
+    repeat:
+        search exact heights on the CPU
+        if no active vertex can reach the sink: stop
+        on the GPU, for `cycles` cycles:                             run_cycles, coloring.cu
+            each active vertex pushes to the sink, then chooses
+            for each colour that was chosen: push; barrier
+            relabel
+        bring capacities and excess to the CPU
+
+Where the print is wrong: a lower neighbour is one with height(u) > height(v), not any neighbour. The colour
+is that of the chosen arc. An inactive vertex is idle, a third state beside push and relabel, and does not
+push what it chose before.
+
+Departures: terminals are not vertices. So a vertex pushes to the sink first, over an arc that only it
+touches, and the hubs that kept the paper from colouring level graphs are gone. Barriers are inside one
+cooperative kernel, not between launches. A colour that no vertex has chosen is skipped without a barrier,
+and a thread looks only at the choices of its own vertices. As no arc becomes steep, heights are not brought
+to the CPU and arcs are not cancelled there, as Algorithm 4 does.
+
+Section 5.5 suggests iterations in proportion to the size of a colour and gives no details. With
+``weighted`` a colour takes part in every k-th cycle, where k is the size of the largest colour divided by
+its own size. A vertex chooses among the arcs whose colours take part and otherwise waits. It is relabelled
+only if it has no lower neighbour at all, so labels stay valid; and since every colour's turn comes again,
+also across global relabels, no vertex waits for ever.
 """
 
 from __future__ import annotations
@@ -44,9 +67,9 @@ from ..levels import active_excess
 from .edge_coloring import color_edges
 
 SOURCE = Path(__file__).with_name("coloring.cu")
-#: Barriers of one launch, at most, if a cycle has fewer: some 50 ms.
+#: Greatest number of barriers of one launch, if a cycle has fewer: some 50 ms.
 BARRIERS_A_LAUNCH = 20_000
-#: A colour takes part in one of so many cycles at least: small ones should not keep excess waiting.
+#: Longest period of a colour in cycles: small colours should not keep excess waiting.
 LONGEST_PERIOD = 16
 #: More global relabels than any network needs.
 MOST_SEARCHES = 10_000_000
@@ -63,7 +86,8 @@ class ColoringOptions:
     ----------
     cycles : int
         Cycles between two global relabels, the paper's KERNEL_CYCLES, for which it gives no number. The
-        default is an estimate: with six colours about as long as a global relabel of a million vertices.
+        default is an estimate: with six colours they take about as long as a global relabel of a million
+        vertices.
     weighted : bool
         Let a colour take part in cycles in proportion to its size (section 5.5).
     """
@@ -94,7 +118,7 @@ class Arguments(NamedTuple):
 
 
 def color_periods(sizes: NDArray[np.int64], weighted: bool) -> NDArray[np.uint32]:
-    """Return for each colour one of how many cycles it takes part in."""
+    """Return the period of each colour: it takes part in every k-th cycle."""
     if not weighted:
         return np.ones(len(sizes), dtype=np.uint32)
     periods: NDArray[np.int64] = np.minimum(sizes.max(initial=0) // sizes, LONGEST_PERIOD)
@@ -104,7 +128,7 @@ def color_periods(sizes: NDArray[np.int64], weighted: bool) -> NDArray[np.uint32
 def run_cycles(
     device: runtime.Device, arguments: Arguments, cycles: int, most_a_launch: int, control: Control
 ) -> None:
-    """Push and relabel for some cycles, or until no vertex is active or `control.stop` is raised."""
+    """Push and relabel for `cycles` cycles, or until no vertex is active or `control.stop` is raised."""
     while cycles > 0 and not control.stopped:
         launched = min(cycles, most_a_launch)
         arguments.arrivals[:] = 0

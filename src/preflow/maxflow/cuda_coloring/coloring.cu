@@ -1,15 +1,15 @@
-// The cycles of cuda_coloring.py: every active vertex makes its choice, then one colour after the other pushes, then
-// the vertices without a lower neighbour are relabelled.
+// The cycles of cuda_coloring: every active vertex makes its choice, then one colour after the other pushes, then the
+// vertices without a lower neighbour are relabelled.
 //
-// Between two barriers a residual capacity or an excess is touched by one thread only, or written by none. So they
-// are written by plain stores: on CPU threads ThreadSanitizer would tell of any that another thread reads or writes.
+// Between two barriers only one thread touches a residual capacity or an excess, or no thread writes it. So plain
+// stores suffice; in the tests on CPU threads ThreadSanitizer would report a race.
 #include "lanes.cuh"
 #include "residual.cuh"
 #include "stop.cuh"
 
 using u16 = unsigned short;
 
-// Where the loop stands between two launches.
+// The state of the loop between two launches.
 struct State {
     u64 cycle;       // cycles so far
     u64 has_active;  // whether any vertex was active in the last one
@@ -20,7 +20,7 @@ struct Arguments {
     Network net;
     u32* height;
     const u16* color;   // of each residual arc
-    const u32* period;  // of each colour: it takes part in one of so many cycles
+    const u32* period;  // of each colour: it takes part in every period-th cycle
     u64 num_colors;
     u64* choices;       // the k-th of a thread is at thread + k * num_threads
     u32* wanted;        // the last cycle, from 1, in which a vertex chose each colour; then, in which one was active
@@ -37,8 +37,8 @@ struct Operations {
     u64 arc_scans = 0;
 };
 
-// What a vertex does in a cycle: push over an arc when the turn of its colour comes, or a relabel after all colours.
-// An idle vertex makes no choice, so that nothing is left of what it chose before.
+// The action of a vertex in a cycle: a push over an arc when its colour has its turn, or a relabel after all colours.
+// An idle vertex makes no choice, so that its last choice is not repeated.
 constexpr u32 RELABEL = 0xffffffffu;
 
 struct Choice {
@@ -76,7 +76,7 @@ __device__ __forceinline__ bool takes_part(const Arguments& args, u32 color, u64
     return period == 1 || cycle % period == color % period;
 }
 
-// Pushes what it can to the sink, which only this thread touches now, and returns the excess that is left.
+// Pushes as much as possible to the sink, over an arc that only this thread touches; returns the excess left.
 __device__ i64 push_to_sink(const Network& net, u32 v, i64 excess, Operations& operations) {
     const i64 capacity = relaxed_load(&net.sink_residual[v]);
     if (capacity == 0) return excess;
@@ -88,7 +88,8 @@ __device__ i64 push_to_sink(const Network& net, u32 v, i64 excess, Operations& o
 }
 
 // Lets an active vertex choose the first arc to a lower neighbour whose colour takes part in this cycle. If it has
-// lower neighbours, but none of those, it is idle: only a vertex without any lower neighbour is relabelled.
+// lower neighbours, but over arcs of other colours only, it is idle: only a vertex without a lower neighbour is
+// relabelled.
 __device__ void choose(const Arguments& args, u32 v, u32 h, u64 cycle, Choices& choices, Operations& operations) {
     const u32 last = args.net.first_out[v + 1];
     bool has_lower = false;
@@ -107,8 +108,8 @@ __device__ void choose(const Arguments& args, u32 v, u32 h, u64 cycle, Choices& 
     if (!has_lower) choices.append({RELABEL, v});
 }
 
-// Pushes over an arc. No other arc of this colour has an end in common with it, and its reverse is not chosen,
-// since the heights say in which direction it leads: so nobody else touches these five words now.
+// Pushes over an arc. No other arc of this colour shares an end with it, and its reverse is not chosen, since it leads
+// upwards. So no other thread touches these five words now.
 __device__ void push(const Network& net, u32 a, Operations& operations) {
     const Arc arc = load_arc(net.arcs, a);
     const Arc back = load_arc(net.arcs, arc.reverse);
@@ -123,8 +124,9 @@ __device__ void push(const Network& net, u32 a, Operations& operations) {
     ++operations.pushes;
 }
 
-// Lifts a vertex above its lowest neighbour, where the source counts as one of height n: above that it is dead until
-// the next search. A neighbour that is lifted at the same time only rises, so either of its heights is a bound.
+// Lifts a vertex above its lowest neighbour. The source counts as a neighbour of height n; a vertex above it is dead
+// until the next search. A neighbour that is lifted at the same time only rises, so either of its heights is a lower
+// bound.
 __device__ void relabel(const Arguments& args, u32 v, Operations& operations) {
     const u32 last = args.net.first_out[v + 1];
     u32 low = static_cast<u32>(args.net.num_vertices);
@@ -154,7 +156,7 @@ __device__ bool run_cycle(const Arguments& args, GridTeam& team, u64 cycle, Oper
         choose(args, v, h, cycle, choices, operations);
     }
     team.wait(nothing);
-    // Until the last barrier of the cycle nobody writes these stamps again: all threads read the same.
+    // No thread writes these stamps again before the last barrier of the cycle: all threads read the same value.
     if (relaxed_load(&args.wanted[num_colors]) != stamp) return false;
     for (u32 base = 0; base < num_colors; base += WARP) {
         const u32 color = base + lane_id();

@@ -1,9 +1,9 @@
-"""Greedy colouring of a residual network's pairs: no two pairs that share a vertex have one colour.
+"""Greedy colouring of the pairs of residual arcs: no two pairs that share a vertex have one colour.
 
-What Wu, He and Hong do before their Algorithm 3 starts. A pair takes the lowest colour that neither of its
-ends has seen, so it has at most ``2 * maximum degree - 1`` to choose from; any colouring needs at least as
-many colours as the maximum degree. The paper's simple heuristic takes O(V E); here a vertex keeps the
-colours it has seen as bits, and a pair looks at 64 colours at once.
+Wu, He and Hong do this before their Algorithm 3 starts. A pair takes the lowest colour that neither of its
+ends has seen, so at most ``2 * maximum degree - 1`` colours are needed; any colouring needs at least as
+many colours as the maximum degree. The paper's simple heuristic takes O(V E). Here a vertex keeps the
+colours that it has seen as bits, and a pair looks at 64 colours at once.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from ...errors import UnsuitableMethodError
 from ...graph.residual import ResidualArrays
 from ...kernels.kernel import kernel
 
-#: More colours than this are hopeless: each is a barrier, about 2 microseconds, in every cycle.
+#: Greatest degree for which the method makes sense: each colour is a barrier, about 2 microseconds, in
+#: every cycle.
 MOST_DEGREE = 1024
-#: Memory for the colours that the vertices have seen.
+#: Greatest memory for the bits of the colours that the vertices have seen.
 MOST_MASK_BYTES = 2**31
 
 ZERO = np.uint64(0)
@@ -53,7 +54,7 @@ def color_edges(net: ResidualArrays) -> EdgeColoring:
     Raises
     ------
     UnsuitableMethodError
-        The maximum degree is above MOST_DEGREE, or with so many vertices needs too much memory.
+        The maximum degree is above MOST_DEGREE, or the colours seen need too much memory.
 
     Notes
     -----
@@ -80,7 +81,7 @@ def color_edges(net: ResidualArrays) -> EdgeColoring:
 def color_pairs(net: Any, words: Any, seen: Any, color: Any) -> None:
     """Give both arcs of every pair the lowest colour that neither end has seen.
 
-    ``seen[v * words : (v + 1) * words]``, at first 0, are the bits of the colours at `v`.
+    ``seen[v * words : (v + 1) * words]``, zero on entry, are the bits of the colours at `v`.
     """
     for vertex in range(len(net.excess)):
         v = np.uint64(vertex)
@@ -105,7 +106,7 @@ def color_pairs(net: Any, words: Any, seen: Any, color: Any) -> None:
 
 @kernel
 def lowest_zero(bits: Any) -> Any:
-    """Return the position of the lowest bit of a uint64 that is 0; there is one."""
+    """Return the position of the lowest zero bit of a uint64 that has one."""
     position = ZERO
     width = WORD_BITS >> ONE
     while width > ZERO:

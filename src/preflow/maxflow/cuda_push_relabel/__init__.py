@@ -1,17 +1,51 @@
 """Push-relabel in one persistent kernel on a GPU.
 
-preflow's own; what it takes from the papers: Hong's lock-free operations (Wu, He and Hong, chapter 5;
-Łupińska, section 4.4), and global relabels driven by relabel work as in the HI_PR codes, on the device.
-Terminals are not vertices. Every warp discharges the active vertices in its inbox without waiting for others.
-Global relabels go level by level, small levels in one block. Where the levels are many and narrow, half of
-the blocks send searches like waves, one after the other and many on their way at once, while the rest
-discharges: the concurrent global relabel of Anderson and Setubal (1992), with their wave numbers, which
-say which of two labels is newer. A vertex that the next wave should have reached by now, and has not, waits
-for it: no label of its neighbours can be trusted. Otherwise all blocks discharge until a global relabel is
-due. Waves end when few vertices have stayed active for a while: most of them turn out to be cut off from the
-sink. Small capacities stand in pairs, see paired_capacities.py, unless the network is dense. All is in one
-cooperative kernel, which comes back to the host every so many barriers, so that a solve can be stopped; it
-ends with a search while nothing moves. docs/notebook says what was measured.
+The method is preflow's own. It takes the lock-free operations of Hong (Wu, He and Hong 2011, chapter 5;
+Łupińska, section 4.4), global relabels driven by relabel work as in the HI_PR codes, and the concurrent
+global relabels of Anderson and Setubal (1992). docs/notebook has the measurements.
+
+Definitions
+-----------
+- Each warp has an *inbox*, a list of active vertices that it owns (inboxes.cuh). It *discharges* them
+  without waiting for other warps (discharge.cuh).
+- A *search at rest* is a global relabel while no flow moves: level by level on the whole grid, small levels
+  in one block (search_at_rest.cuh).
+- A *phase* lies between two searches at rest.
+- A *wave* is a search that some blocks make while the others discharge. Waves follow each other, and many
+  are on their way at the same time (waves.cuh).
+- The *label* of a vertex is the number of the last search that reached it, above its height (labels.cuh).
+  So of two labels the greater one is newer.
+- A vertex is *put off* if the next wave should have reached it by now and has not, or if it has no residual
+  arc to a vertex that can reach the sink. It is active, but in nobody's inbox, until a search reaches it.
+
+Invariants
+----------
+- An active vertex belongs to one group of lanes at a time: the group that raised its excess from zero, then
+  the group that takes it from an inbox. Only that group relabels it or lowers its residual capacities.
+- Labels only grow during a phase. What a wave finds is a hint, since flow moves behind it; only a search at
+  rest declares vertices dead for good.
+- Every vertex is in its inbox at most once, so an inbox never overflows.
+
+The whole
+---------
+::
+
+    repeat:                                                          push_relabel_slice
+        search at rest                                               start_search, expand_*, finish_search
+        if no active vertex was reached: done
+        if the levels were many and narrow:
+            half of the blocks send waves                            send_waves
+            the other blocks discharge                               discharge_inbox
+            until most warps have had nothing to do for some time
+        else: all blocks discharge until a search is due             discharge_inbox
+
+All of this is one cooperative kernel. It returns to the host after a number of barriers, so that a solve
+can be stopped, and ends with a search at rest. Terminals are not vertices. Small capacities are stored in
+pairs, see paired_capacities.py, unless the network is dense.
+
+The loop that launches the kernel until it has finished, :func:`push_until_done`, is not shared with the
+other GPU solvers of this folder: cuda_coloring and cuda_hybrid search on the CPU between two launches, and
+cuda_lockfree launches two kernels side by side.
 """
 
 from __future__ import annotations
@@ -35,37 +69,41 @@ from .paired_capacities import paired_capacities
 from .survey import excess_alive, survey
 
 SOURCE = Path(__file__).with_name("push_relabel.cu")
-#: Words of 32 bits that the counters of a round take, and of 64 bits that the kernel's state takes.
+#: Sizes in the device's memory: of the counters of a round in 32-bit words, and of the kernel's state in
+#: 64-bit words.
 COUNTER_WORDS, STATE_WORDS = 48 * 32, 22
 PHASE, ROUNDS_LEFT, SEARCHES, NANOSECONDS = 0, 1, 9, 14
 START, DISCHARGE, DONE = 0, 2, 3
-#: Words of 32 bits in which blocks arrive at barriers: one and two of 64 bits, each on its own cache line.
+#: 32-bit words in which blocks arrive at barriers: one word, and two words of 64 bits, each on its own
+#: cache line.
 ARRIVALS = 3 * 32
-#: Pieces of arcs in one of a block's two lists in shared memory, and how many of them it keeps to itself.
+#: Pieces of arcs in one of a block's two lists in shared memory, and how many of them a block keeps to
+#: itself.
 LIST_CAPACITY, MOST_KEPT = 2048, 32
-#: Blocks whose barrier adds up, see grid.cuh.
+#: Greatest number of blocks whose barrier adds up, see grid.cuh.
 MOST_SEARCH_BLOCKS = 511
-#: Rounds of waves, in one of which blocks share what they have reached.
+#: Blocks that send waves share what they have reached in one of this many rounds.
 SHARING_ROUNDS = 8
-#: Vertices that a block reaches in a round and that wait for the next one before they go to their inboxes.
+#: Put-off vertices that a block may reach in a round; they go to their inboxes in the next round.
 MOST_REVIVED = 128
-#: Bytes of shared memory: the state, a few counters, where 512 waves stand, and what the warps go by; for a
-#: piece in the lists; for a vertex that waits; and what each thread counts.
+#: Bytes of shared memory: of the state, some counters, the start rounds of 512 waves and what the warps
+#: look up (SHARED_BYTES), of a piece in the lists, of a put-off vertex, and of the counts of a thread.
 SHARED_BYTES = 8 * (STATE_WORDS + 1) + 32 + 4 * (27 + 512 + 3) + 32 + 80
 PIECE_BYTES, REVIVED_BYTES, THREAD_BYTES = 2 * 8, 2 * 4, 24
-#: A vertex with more residual arcs is for all lanes of a warp, see discharge.cuh.
+#: A vertex with more residual arcs than HUB_DEGREE is discharged by all lanes of a warp, see discharge.cuh.
 WARP, HUB_DEGREE = 32, 128
-#: Residual arcs of a vertex that its packed range counts, see residual.cuh.
+#: Number of residual arcs of a vertex that no longer fits its packed range, see residual.cuh.
 MOST_DEGREE = 2**31
-#: Neighbouring vertices with one owner, and the least room of an inbox: see inboxes.cuh.
+#: Neighbouring vertices that have one owner, and the least room of an inbox: see inboxes.cuh.
 OWNED_TOGETHER, LEAST_CAPACITY = 8, 32
 #: More global relabels than any network needs, and few enough for the bits of their numbers, see search.cuh.
 MOST_SEARCHES = 8_000_000
-#: Work that one phase may do, so that 32 bits count it.
+#: Greatest work of one phase, so that 32 bits count it.
 MOST_WORK = 2**31
-#: Arcs that a thread looks at together when it searches.
+#: Arcs that a thread loads together when it searches.
 SEARCH_ARCS = 2
-#: From here on enough vertices are active at a time to keep all threads busy, half as many for each.
+#: From this many vertices on, enough are active at a time to keep all threads busy with half as many
+#: threads for each.
 MANY_VERTICES = 2_000_000
 #: Rounds of one launch: about 0.1 s.
 ROUNDS_A_LAUNCH = 20_000
@@ -78,35 +116,38 @@ class PushRelabelOptions:
     Attributes
     ----------
     lanes : int or None
-        Threads that work on one vertex: 1, 2, 4, 8, 16 or 32, with which no capacities stand in pairs; None
-        takes what the mean degree suggests, and for discharges fewer where there are very many vertices.
+        Threads that work on one vertex: 1, 2, 4, 8, 16 or 32. With 32 no capacities are stored in pairs.
+        None chooses by the mean degree, and fewer for discharges if there are very many vertices.
     work_percent : int
-        Without waves a global relabel is due after so many hundredths of 6 n + m units of relabel work,
+        Without waves, a global relabel is due after this percentage of 6 n + m units of relabel work.
     step_limit, step_percent : int
-        or when a warp has discharged so many times, as many vertices at a time as it has groups of lanes, and
-        so many times for each hundred levels of the last search,
+        It is also due when a warp has made `step_limit` rounds of discharges, plus `step_percent` for each
+        hundred levels of the last search. In a round a warp discharges one vertex for each of its groups of
+        lanes.
     time_percent : int
-        or when the first warp has nothing to do after so many hundredths of the time of the last one.
+        It is also due when the first warp has nothing to do and this percentage of the time of the last
+        search has passed.
     few : int
-        Levels of so few vertices are for one block alone.
+        Levels of up to this many vertices are searched by one block alone.
     overshoot_percent : int
-        How much farther a global relabel goes than the last active vertex that it reached; 0 is to the end.
+        How much farther a global relabel goes than the last active vertex that it reached; 0 goes to the end.
     enough_percent : int
-        It goes on while it has reached less of the active vertices.
+        A global relabel goes on while it has reached less than this percentage of the active vertices.
     keeps : bool
         A warp with room keeps one of the vertices that it activates, whoever owns it.
     search_percent : int
-        Share of the blocks, below 100, that send waves while the others discharge; 0 is to send none.
+        Percentage of the blocks, below 100, that send waves while the others discharge; 0 sends none.
     wave_width : int
-        Waves are sent after a search whose levels had fewer vertices than this in the mean.
+        Waves are sent after a search whose levels had fewer vertices than this on average.
     wave_rounds, wave_percent : int
-        A wave follows the last one at so many levels and so many for each hundred levels of that search.
+        A wave follows the last one after `wave_rounds` levels, plus `wave_percent` for each hundred levels
+        of that search.
     reach_percent : int
-        How far a wave goes, in hundredths of the levels of that search.
+        How far a wave goes, as a percentage of the levels of that search.
     rest_percent, idle_percent : int
-        Waves end when so many hundredths of the warps that discharge have had nothing to do for so many
-        hundredths of the time that the last search at rest took, or all of them for a quarter of that; twice
-        as long after each phase that ended so in vain: the search that followed reached most active vertices.
+        Waves end when `rest_percent` of the discharging warps have had nothing to do for `idle_percent` of
+        the time of the last search at rest, or all of them for a quarter of that time. The time doubles
+        after each phase that ended in this way although the following search reached most active vertices.
     """
 
     lanes: int | None = None
@@ -197,7 +238,7 @@ class InboxRoom(NamedTuple):
 
 
 def make_inbox_room(device: Device, num_vertices: int, fewest_blocks: int) -> InboxRoom:
-    """Return room for empty inboxes of the warps of all blocks of a launch, or of so many."""
+    """Return room for empty inboxes of all warps, in any number of blocks from `fewest_blocks` on."""
     xp, warps_a_block = device.xp, max(1, device.block_threads // WARP)
     most_slots = 0
     for blocks in (fewest_blocks, device.num_multiprocessors):
@@ -212,20 +253,20 @@ def make_inbox_room(device: Device, num_vertices: int, fewest_blocks: int) -> In
 
 
 def lanes_for(num_vertices: int, num_arcs: int) -> int:
-    """Return how many threads work on one vertex: the mean degree, as a power of two up to 32."""
+    """Return how many threads search from one vertex: the mean degree, as a power of two up to 32."""
     degree = num_arcs // max(1, num_vertices)
     return int(min(WARP, 1 << max(0, degree - 1).bit_length()))
 
 
 def discharge_lanes_for(num_vertices: int, lanes: int) -> int:
-    """Return how many of the threads suffice for a discharge: with many vertices, more of them at a time."""
+    """Return how many of these threads discharge a vertex: fewer if there are many vertices at a time."""
     return max(4, lanes // 2) if 4 < lanes < WARP and num_vertices >= MANY_VERTICES else lanes
 
 
 def first_stage(
     device: Device, net: DeviceNetwork, options: PushRelabelOptions, control: Control
 ) -> tuple[Any, NDArray[Any]]:
-    """Push excess until none can reach the sink; return the heights, exact, and the kernel's state."""
+    """Push excess until none can reach the sink; return the exact heights and the kernel's state."""
     xp, n, m = device.xp, net.num_vertices, len(net.arcs)
     search_blocks = min(MOST_SEARCH_BLOCKS, device.num_multiprocessors * options.search_percent // 100)
     room = max(1, -(-search_room(net) // 2))
@@ -279,7 +320,8 @@ def first_stage(
         ("SHARING_ROUNDS", SHARING_ROUNDS),
         ("MOST_REVIVED", MOST_REVIVED),
     )
-    # With many arcs a vertex most lead to what a search has reached already, whatever their capacities.
+    # In dense networks most arcs lead to vertices that a search has reached already, whatever their
+    # capacities.
     pairs = (
         paired_capacities(device, net, found.greatest_capacity) if search_lanes < WARP else nullcontext(False)
     )
@@ -289,7 +331,7 @@ def first_stage(
 
 
 def heights_of(arguments: Arguments) -> Any:
-    """Return the lower half of every label."""
+    """Return the lower half of every label, the heights."""
     return arguments.label.view(np.uint32)[::2]
 
 
@@ -300,7 +342,7 @@ def push_until_done(
     net = arguments.net
     threads = device.block_threads
     while True:
-        if control.stopped:  # one search more, which nothing stops, instead of a phase that is about to begin
+        if control.stopped:  # instead of the next phase, make one more search, which nothing stops
             arguments = arguments._replace(only_search=1, stop=device.never)
             if device.to_host(arguments.state)[PHASE] == DISCHARGE:
                 arguments.state[PHASE] = START

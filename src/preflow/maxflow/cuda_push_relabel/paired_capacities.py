@@ -1,7 +1,8 @@
-"""Residual capacities of both directions beside each other, on a GPU, where they are small enough.
+"""Small residual capacities, stored with those of the reverse arcs, on a GPU.
 
-A search that comes to a vertex wants to know which arcs into it have capacity left. With these at hand it
-need not look at as many arcs anywhere else in memory: residual.cuh says how they are kept.
+A search that comes to a vertex needs the capacities of the arcs into it. If they are stored with the arcs
+out of it, the search need not load each reverse arc, which may be anywhere in memory. residual.cuh
+describes the format.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from ...cuda.runtime import Device
 from ...graph.device.residual import DeviceNetwork
 
 SOURCE = Path(__file__).with_suffix(".cu")
-#: Where all capacities are below this, those of a pair of arcs fit 31 bits together.
+#: If all capacities are below this, the two of a pair of arcs fit 31 bits together.
 BELOW = 2**30
 
 
@@ -28,9 +29,10 @@ class CapacitiesArguments(NamedTuple):
 
 @contextmanager
 def paired_capacities(device: Device, net: DeviceNetwork, greatest: int) -> Iterator[bool]:
-    """Pair the residual capacities within, if the greatest of them is small enough; give whether they are.
+    """Store the residual capacities in pairs within the context if the greatest is small enough.
 
-    They are parted again, as they are then, however that ends; O(m).
+    Yields whether they are stored in pairs. At the end, however the context is left, every arc has its own
+    capacity as it is then; O(m).
     """
     is_paired = greatest < BELOW
     arguments = CapacitiesArguments(net, len(net.arcs))

@@ -1,9 +1,9 @@
-// The persistent kernel of __init__.py: searches at rest, and phases in which blocks discharge without
-// barriers, either all of them or while others search.
+// The persistent kernel of cuda-push-relabel: searches at rest, and phases in which blocks discharge without barriers,
+// either all of them or some while the others send waves. __init__.py has definitions, invariants and pseudo-code.
 
-// What a launch takes depends on how many vertices there are, the mean degree and the greatest: threads that discharge
-// a vertex, threads that search from one and how many arcs each looks at together, whether some vertices are for all
-// lanes, whether some have more arcs than a piece.
+// Constants of a launch, which depend on the number of vertices and the degrees: threads that discharge a vertex,
+// threads that search from a vertex and arcs that each of them loads together, whether some vertices need all lanes
+// of a warp, and whether some have more arcs than a piece.
 #define PACKED 1
 #ifndef LANES_A_VERTEX
 #define LANES_A_VERTEX 8
@@ -17,8 +17,8 @@
 #include "waves.cuh"
 #include "discharge.cuh"
 
-// Tells what this warp did since it last told; it has nothing to do now.
-__device__ void rest(const Counters& counters, Operations& operations) {
+// Reports what this warp has activated since its last report, and that it has nothing to do now.
+__device__ void report_idle(const Counters& counters, Operations& operations) {
     const u32 activated = sum_of_warp(static_cast<u32>(operations.activated));
     operations.activated = 0;
     if (lane_id() == 0) {
@@ -27,98 +27,100 @@ __device__ void rest(const Counters& counters, Operations& operations) {
     }
 }
 
-// A warp may take so many times its share of the vertices that were active when the search ended.
+// A warp may discharge this many times its share of the vertices that were active when the search ended.
 constexpr u64 SWEEPS = 4;
-// The last resort: a warp with nothing to do ends the phase after so many looks, a second or more. The search that
-// follows finds whatever is still active.
+// The last resort: a warp with nothing to do ends the phase after this many polls, a second or more. The next search
+// finds the vertices that are still active.
 constexpr u32 MOST_POLLS = 1u << 22;
 
-// One of so many warps of a block looks at the signals for all: where thousands of warps look at one line of memory,
-// they wait for each other.
+// One of this many warps of a block reads the signals for all: thousands of warps that read one line of memory would
+// wait for each other.
 constexpr u32 LOOKS_EVERY = 8;
 
-// What all warps of a block that discharge go by, in shared memory, as registers are scarce.
-struct Pace {
+// When the warps of a discharging block report, look for signals and stop; in shared memory, as registers are scarce.
+struct Limits {
     Inboxes inboxes;
-    u32 report_at;    // work that a warp does before it tells
-    u32 most_visits;  // of a warp, before a search is due
-    u64 deadline;     // on the clock, when one is due if the first warp has nothing to do
-    u64 next_look;    // of the first warp, whether to stop
+    u32 report_at;    // work that a warp does before it reports
+    u32 most_visits;  // rounds of discharges of a warp before a search is due
+    u64 deadline;     // clock time when a search is due if the first warp has nothing to do
+    u64 next_look;    // clock time when the first warp checks whether to stop
     SharedSignals signals;
 };
 
-// Looks at the next places of a warp's inbox, one for each group of lanes, while it discharges.
+// Reads the next places of a warp's inbox, one for each group of lanes, while the warp discharges.
 struct LookAhead {
     const Network& net;
     const Inboxes& inboxes;
     u32 warp;
-    u32 place;      // the next one that it has not taken
-    u32 entry = 0;  // at the lane's place
+    u32 place;      // the next place that the warp has not taken
+    u32 entry = 0;  // the entry at the lane's place
 
     __device__ void look() { entry = lane_id() < WARP / LANES_A_VERTEX ? inboxes.look(warp, place + lane_id()) : 0; }
 
-    // Where the arcs are of the vertices there, and of `kept`.
+    // Prefetches the ranges of arcs of these vertices and of `kept`.
     __device__ void prefetch_arcs(u32 kept) const {
         if (entry != 0) prefetch<true>(range_at(net, entry - 1));
         if (kept != NO_VERTEX) prefetch<true>(range_at(net, kept));
     }
 };
 
-// Every warp discharges the vertices in its inbox, without waiting for others, until no vertex is active or a search
-// is due; returns how many entries of its inbox it has taken.
-__device__ u32 discharge_inbox(const Arguments& args, const Dischargers& team, Pace& pace, const Counters& counters,
+// Discharges the vertices in the warp's inbox, without waiting for other warps, until no vertex is active or a search
+// is due; returns how many entries of the inbox it has taken.
+__device__ u32 discharge_inbox(const Arguments& args, const Dischargers& team, Limits& limits, const Counters& counters,
                                const State& state, Operations& operations) {
     constexpr u32 VERTICES = WARP / LANES_A_VERTEX;
     const u32 group = lane_id() / LANES_A_VERTEX;
     const u32 warp = team.warp();
     if (threadIdx.x == 0) {
         const u32 num_warps = team.num_warps();
-        pace.inboxes = args.inboxes.split(num_warps, args.net.num_vertices);
-        pace.report_at = static_cast<u32>(args.work_limit / (8 * num_warps)) + 1;
+        limits.inboxes = args.inboxes.split(num_warps, args.net.num_vertices);
+        limits.report_at = static_cast<u32>(args.work_limit / (8 * num_warps)) + 1;
         const u64 most = args.step_limit + args.step_percent * state.level / 100 +
                          SWEEPS * state.active / (num_warps * VERTICES);
-        pace.most_visits = static_cast<u32>(min(most, 0xffffffffull));
+        limits.most_visits = static_cast<u32>(min(most, 0xffffffffull));
         const u64 now = nanoseconds();
-        pace.deadline = now + args.time_percent * state.last_nanoseconds / 100;
-        pace.next_look = now + NANOSECONDS_A_LOOK;
-        pace.signals.clear();
+        limits.deadline = now + args.time_percent * state.last_nanoseconds / 100;
+        limits.next_look = now + NANOSECONDS_A_LOOK;
+        limits.signals.clear();
     }
     __syncthreads();
-    const Inboxes& inboxes = pace.inboxes;
+    const Inboxes& inboxes = limits.inboxes;
     LookAhead ahead{args.net, inboxes, warp, 0};
     u32 v = NO_VERTEX;
     u32 visits = 0;
     u32 polls = 0;
-    bool resting = false;
+    bool is_idle = false;
     Signals seen{0, 0, 0};
     ahead.look();
-    // Every warp goes on with something before it ends, so that no phase is for nothing.
+    // Every warp discharges once before it ends, so that each phase makes progress.
     do {
-        // Groups without a vertex take those at the next places of the inbox, in order.
+        // 1. Groups without a vertex take those at the next places of the inbox, in order.
         const u32 leaders = __ballot_sync(ALL_LANES, v == NO_VERTEX && lane_id() % LANES_A_VERTEX == 0);
         const u32 rank = __popc(leaders & ((1u << (group * LANES_A_VERTEX)) - 1));
         const u32 entries = __ballot_sync(ALL_LANES, ahead.entry != 0);
-        const u32 num_entries = entries == ALL_LANES ? WARP : __ffs(~entries) - 1;  // what follows a gap is for later
+        const u32 num_entries = entries == ALL_LANES ? WARP : __ffs(~entries) - 1;  // those behind a gap wait
         const u32 next = __shfl_sync(ALL_LANES, ahead.entry, rank) - 1;
-        u32 held = 0;
+        u32 slot = 0;
         if (v == NO_VERTEX && rank < num_entries) {
             v = next;
-            if (lane_id() % LANES_A_VERTEX == 0) held = inboxes.take(warp, ahead.place + rank);
+            if (lane_id() % LANES_A_VERTEX == 0) slot = inboxes.take(warp, ahead.place + rank);
         }
-        __syncwarp();  // before other lanes look at these places, a round of the ring later
+        __syncwarp();  // before other lanes read these places, a round of the ring later
         const u32 num_leaders = __popc(leaders);
         const bool is_short = num_entries < num_leaders;
         ahead.place += min(num_entries, num_leaders);
-        if (threadIdx.x / WARP % LOOKS_EVERY == 0) pace.signals.update(counters);
-        if (warp == 0 && lane_id() == 0 && sees_stop(args.stop, pace.next_look))
+        // 2. Read the signals.
+        if (threadIdx.x / WARP % LOOKS_EVERY == 0) limits.signals.update(counters);
+        if (warp == 0 && lane_id() == 0 && sees_stop(args.stop, limits.next_look))
             relaxed_store(&counters.base[OVER], 1u);
+        // 3. Without a vertex, report that and poll the inbox; the first warp may end the phase.
         if (!__any_sync(ALL_LANES, v != NO_VERTEX)) {
-            if (!resting) rest(counters, operations);
-            resting = true;
+            if (!is_idle) report_idle(counters, operations);
+            is_idle = true;
             if (lane_id() == 0) {
                 const bool may_tell = warp == 0 && state.search_blocks == 0;
                 if (++polls == MOST_POLLS ||
-                    (may_tell && (all_at_rest(counters, inboxes.num_owners) || nanoseconds() >= pace.deadline)))
+                    (may_tell && (all_idle(counters, inboxes.num_owners) || nanoseconds() >= limits.deadline)))
                     relaxed_store(&counters.base[OVER], 1u);
                 __nanosleep(100);
             }
@@ -126,54 +128,57 @@ __device__ u32 discharge_inbox(const Arguments& args, const Dischargers& team, P
             ahead.look();
             continue;
         }
+        // 4. Discharge; then discharge hubs by all lanes, one after the other.
         const Timetable times{counters.starts(), seen.round, seen.finished};
-        if (resting && lane_id() == 0) fetch_add(&counters.base[WAKES], 1u);
-        resting = false;
+        if (is_idle && lane_id() == 0) fetch_add(&counters.base[WAKES], 1u);
+        is_idle = false;
         const bool keeps = args.keeps != 0 && is_short;
         bool is_hub = false;
-        u32 kept = discharge<LANES_A_VERTEX>(args.net, args.label, inboxes, v, held, keeps, times, operations, is_hub,
+        u32 kept = discharge<LANES_A_VERTEX>(args.net, args.label, inboxes, v, slot, keeps, times, operations, is_hub,
                                                ahead);
         if constexpr (HAS_HUBS) {
             u32 hubs = __ballot_sync(ALL_LANES, is_hub && lane_id() % LANES_A_VERTEX == 0);
             for (; hubs != 0; hubs &= hubs - 1) {
                 const u32 leader = __ffs(hubs) - 1;
                 const u32 hub = __shfl_sync(ALL_LANES, v, leader);
-                const u32 held_hub = __shfl_sync(ALL_LANES, held, leader);
+                const u32 slot_of_hub = __shfl_sync(ALL_LANES, slot, leader);
                 const HubDischarge outcome = discharge_hub(args.net, args.label, inboxes, hub,
-                                                           lane_id() == 0 ? held_hub : 0, keeps, times);
+                                                           lane_id() == 0 ? slot_of_hub : 0, keeps, times);
                 if (group == leader / LANES_A_VERTEX) kept = outcome.kept;
                 operations.add(outcome.operations);
             }
         }
         v = kept;
         if (state.search_blocks != 0) continue;
+        // 5. Report work; the warp that reaches a limit ends the phase.
         const u32 work = sum_of_warp(operations.relabel_work);
         ++visits;
-        if (work >= pace.report_at || visits >= pace.most_visits) {
+        if (work >= limits.report_at || visits >= limits.most_visits) {
             operations.relabel_work = 0;
             if (lane_id() == 0 && (relaxed_fetch_add(&counters.base[WORK], work) + work >= args.work_limit ||
-                                   visits >= pace.most_visits))
+                                   visits >= limits.most_visits))
                 relaxed_store(&counters.base[OVER], 1u);
         }
-    } while ((seen = pace.signals.read()).over == 0);
+    } while ((seen = limits.signals.read()).over == 0);
     operations.relabel_work = 0;
     operations.activated = 0;
     return ahead.place;
 }
 
-// Lets blocks discharge, and others search beside, until no vertex is active or all are to stop for a search.
+// One phase: some blocks send waves, the others discharge, until no vertex is active or a search at rest is due.
 __device__ void discharge_all(const Arguments& args, GridTeam& team, AddingTeam& searchers, const Counters& counters,
-                              State& state, Waves& waves, Pace& pace, u64* pieces, u32* sizes,
+                              State& state, Waves& waves, Limits& limits, u64* pieces, u32* sizes,
                               Operations& operations) {
     const Dischargers dischargers(state.search_blocks);
     const u64 round = state.round;
-    u64* const words = args.state + (1 + round % 2) * STATE_WORDS;  // a slow block may still read the last ones
+    // Two copies take turns: a slow block may still read the last one.
+    u64* const words = args.state + (1 + round % 2) * STATE_WORDS;
     const bool searches = blockIdx.x < state.search_blocks;
     u32 taken = 0;
     if (searches)
         send_waves(args, searchers, counters, state, waves, pieces, &sizes[4]);
     else
-        taken = discharge_inbox(args, dischargers, pace, counters, state, operations);
+        taken = discharge_inbox(args, dischargers, limits, counters, state, operations);
     if (team.is_first()) {
         if (searches) {
             state.searches = waves.newest;
@@ -190,8 +195,8 @@ __device__ void discharge_all(const Arguments& args, GridTeam& team, AddingTeam&
         ++state.phases;
         state.phase = START;
     });
-    if (!searches) {  // the next search fills the inboxes anew
-        const Inboxes& inboxes = pace.inboxes;
+    if (!searches) {  // empty the inbox: the next search fills it again
+        const Inboxes& inboxes = limits.inboxes;
         const u32 warp = dischargers.warp();
         const u32 end = relaxed_load(&inboxes.ends[warp]);
         for (u32 k = lane_id(); k < end - taken; k += WARP) inboxes.clear(warp, taken + k);
@@ -201,8 +206,8 @@ __device__ void discharge_all(const Arguments& args, GridTeam& team, AddingTeam&
     team.wait([&] { state.end_round(); });
 }
 
-// What __init__.py knows, too.
-static_assert(sizeof(State) == 8 * 22 && sizeof(Waves) == 4 * (539 + 2 * MOST_REVIVED) && sizeof(Pace) <= 80 &&
+// Sizes that __init__.py repeats.
+static_assert(sizeof(State) == 8 * 22 && sizeof(Waves) == 4 * (539 + 2 * MOST_REVIVED) && sizeof(Limits) <= 80 &&
               sizeof(AddingTeam) == 32 && sizeof(Operations) == 24);
 static_assert(STARTS + 2 * Timetable::SIZE == 48 * 32);
 
@@ -212,7 +217,7 @@ KERNEL(push_relabel_slice, Arguments) {
     u32* const sizes = arena.take<u32>(5);
     u64* const pieces = arena.take<u64>(2 * BlockList::CAPACITY);
     Waves& waves = *arena.take<Waves>(1);
-    Pace& pace = *arena.take<Pace>(1);
+    Limits& limits = *arena.take<Limits>(1);
     GridTeam team(args.arrivals);
     AddingTeam& searchers = *arena.take<AddingTeam>(1);
     const Counters counters{args.counters};
@@ -228,7 +233,7 @@ KERNEL(push_relabel_slice, Arguments) {
         if (phase == START)
             start_search(args, team, counters, state);
         else if (phase == DISCHARGE)
-            discharge_all(args, team, searchers, counters, state, waves, pace, pieces, sizes, operations);
+            discharge_all(args, team, searchers, counters, state, waves, limits, pieces, sizes, operations);
         else if (!is_searching(args, state))
             finish_search(args, team, counters, state);
         else if (state.end - state.begin > args.few)

@@ -1,13 +1,14 @@
-// Searches at rest: while no flow moves, level by level, small levels in one block.
+// The search at rest: a breadth-first search backwards from the sink while no flow moves, level by level, with small
+// levels in one block.
 #include "state.cuh"
 #include "labels.cuh"
 #include "search.cuh"
 
-// With many arcs a vertex most lead to what the search has reached already: their capacities need no look.
+// In dense networks most arcs lead to vertices that the search has reached already: their capacities are not loaded.
 constexpr bool LABEL_FIRST = SEARCH_LANES == WARP;
 
-// Takes what the search's round that ends here has counted. If the search has reached enough of the active vertices it
-// goes on as far beyond the last one as it may.
+// Ends a level with the counts of its round. If the search has reached enough of the active vertices, it goes on
+// beyond the last one only as far as overshoot_percent says.
 __device__ void end_level(const Arguments& args, State& state, u32 reached, u32 active) {
     state.end_round();
     state.begin = state.end;
@@ -24,7 +25,7 @@ __device__ u64 mark_of(const State& state) {
     return label_of(static_cast<u32>(state.searches), static_cast<u32>(state.level) + 1);
 }
 
-// Starts from the vertices next to the sink, and counts those that are active.
+// Starts the search from the vertices next to the sink, and counts the active vertices.
 __device__ void start_search(const Arguments& args, GridTeam& team, const Counters& counters, State& state) {
     const u32 n = static_cast<u32>(args.net.num_vertices);
     const u64 round = state.round;
@@ -98,8 +99,8 @@ __device__ void expand_wide_levels(const Arguments& args, GridTeam& team, const 
     }
 }
 
-// Expands levels of up to `few` vertices in one block, which keeps them in shared memory, the next level on the
-// other one of two lists.
+// Expands levels of up to `few` vertices in one block, which keeps them in shared memory. Two lists take turns for
+// this level and the next.
 __device__ void expand_narrow_levels(const Arguments& args, State& state, u64* pieces, u32* sizes) {
     BlockTeam team;
     u32 num_kept = 0;
@@ -135,8 +136,9 @@ __device__ void expand_narrow_levels(const Arguments& args, State& state, u64* p
     if (threadIdx.x == 0) kept.clear();
 }
 
-// Labels what the search did not reach, dead if it went to the end, else with a bound on the distance, and puts the
-// active vertices that it did reach into their inboxes.
+// Ends the search. A vertex that it did not reach becomes dead if the search went to its end; otherwise it gets a
+// lower bound of its distance as its height, or is put off if it is active. Active vertices that were reached go to
+// their inboxes.
 __device__ void finish_search(const Arguments& args, GridTeam& team, const Counters& counters, State& state) {
     const u32 n = static_cast<u32>(args.net.num_vertices);
     const bool is_complete = state.begin == state.end;
@@ -178,11 +180,12 @@ __device__ void finish_search(const Arguments& args, GridTeam& team, const Count
     });
 }
 
-// Lets the first block search alone, and tells all blocks where the search stands then.
+// Lets the first block search alone, then copies its state to all blocks.
 __device__ void search_in_one_block(const Arguments& args, GridTeam& team, const Counters& counters, State& state,
                                     u64* pieces, u32* sizes) {
     const u64 round = state.round;
-    u64* const words = args.state + (1 + round % 2) * STATE_WORDS;  // a slow block may still read the last ones
+    // Two copies take turns: a slow block may still read the last one.
+    u64* const words = args.state + (1 + round % 2) * STATE_WORDS;
     counters.clear_later(team, round);
     if (blockIdx.x == 0) {
         expand_narrow_levels(args, state, pieces, sizes);

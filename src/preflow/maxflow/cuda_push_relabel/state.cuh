@@ -1,4 +1,4 @@
-// What all parts of the kernel of push_relabel.cu share: where it stands, its arguments and its counters.
+// The state, the arguments and the counters of the kernel in push_relabel.cu.
 #include "inboxes.cuh"
 #include "lanes.cuh"
 #include "residual.cuh"
@@ -7,27 +7,27 @@
 
 enum Phase : u64 { START, SEARCH, DISCHARGE, DONE };
 
-// Where the loop stands. Each block holds a copy, which its first thread changes between the two halves of a
-// barrier; between two launches it is in device memory.
+// The state of the loop. Each block has a copy, which its first thread changes while the others wait in a barrier;
+// between two launches the state is in device memory.
 struct State {
     u64 phase;
     u64 rounds_left;     // of this launch
-    u64 round;           // barriers so far: which of the rotating counters is meant
+    u64 round;           // barriers so far; it selects one of the rotating counters
     u64 begin, end;      // the level that is expanded next, in the order of the search
     u64 level;           // their height
-    u64 last_level;      // where the search stops, as far as is known; 0: nowhere yet
-    u64 wanted;          // active vertices that the search has yet to reach
-    u64 active;          // those that it has
+    u64 last_level;      // the level after which the search stops; 0 while that is not known
+    u64 wanted;          // active vertices that the search has not reached yet
+    u64 active;          // active vertices that it has reached
     u64 searches, levels, levels_of_few, phases;
-    u64 began, nanoseconds;  // of the running search, of all searches
-    u64 last_nanoseconds;    // of the last one
+    u64 began, nanoseconds;  // clock time when the running search began; time of all searches
+    u64 last_nanoseconds;    // time of the last search
     u64 waves, wave_rounds;
-    u64 search_blocks;       // those that send waves in this phase
+    u64 search_blocks;       // blocks that send waves in this phase
     u64 ended_idle;          // whether the last phase had waves and ended because most warps had nothing to do
-    u64 in_vain;             // so many such phases in a row, after which a search reached most of the active vertices
-    u64 next_look;           // of the first thread, whether to stop
+    u64 in_vain;             // number of such phases in a row after which the search reached most active vertices
+    u64 next_look;           // clock time when the first thread checks whether to stop
 
-    // Ends the launch if the first thread has said so, before the round ends.
+    // Ends the launch if the first thread has asked for it; to be called before the round ends.
     __device__ void listen(const GridTeam& team) {
         if (team.is_last(round)) rounds_left = 0;
     }
@@ -43,47 +43,48 @@ struct Arguments {
     u64* label;
     const u32* near_sink;   // the vertices with an arc to the sink
     u64 num_near_sink;
-    u64* order;             // pieces of arcs of what a search reaches, level after level; or two levels of all waves
-    u64 room;               // of each of the two
+    u64* order;             // pieces of arcs of the vertices reached, by level; or two levels of all waves
+    u64 room;               // of each of these two levels
     InboxRoom inboxes;
-    u32* arrivals;          // at barriers: of all blocks, then the words of those that send waves
+    u32* arrivals;          // at barriers: of all blocks, then of the blocks that send waves
     u32* counters;
-    u64* state;             // of the next launch, and two copies to pass on what one block did alone
+    u64* state;             // of the next launch, and two copies to pass on the state of one block to all
     u64* counts;
-    u64 work_limit;         // a search is due after so much work
-    u64 step_limit;         // or when a warp has discharged so many times and
-    u64 step_percent;       // so many for each hundred levels of the last search
-    u64 time_percent;       // or when the first warp has nothing to do after so many hundredths of the last one's time
-    u64 few;                // levels of so few vertices are for one block
-    u64 overshoot_percent;  // how much farther a search goes than the last active vertex; 0: to the end
-    u64 enough_percent;     // if it has so many of the active vertices by then
-    u64 keeps;              // whether a warp that has room keeps one of the vertices that it activates
-    u64 only_search;        // a last search, to the end
-    u64 search_blocks;      // the blocks that send waves of searches while others discharge,
-    u64 wave_width;         // if the levels of the last search at rest have so few pieces in the mean
-    u64 wave_rounds;        // levels between two waves at least, and
-    u64 wave_percent;       // so many for each hundred levels of the last search at rest
-    u64 reach_percent;      // of those levels, how far a wave goes
-    u64 rest_percent;       // waves end when so many of the warps that discharge have had nothing to do
-    u64 idle_percent;       // for so many hundredths of the time of that search
+    u64 work_limit;         // the options of PushRelabelOptions in __init__.py, work_limit in units of work
+    u64 step_limit;
+    u64 step_percent;
+    u64 time_percent;
+    u64 few;
+    u64 overshoot_percent;
+    u64 enough_percent;
+    u64 keeps;
+    u64 only_search;        // make a last search, to the end
+    u64 search_blocks;      // blocks that send waves while others discharge
+    u64 wave_width;
+    u64 wave_rounds;
+    u64 wave_percent;
+    u64 reach_percent;
+    u64 rest_percent;
+    u64 idle_percent;
     const i64* stop;
 };
 
-// Behind the counters of a round, each on a cache line of its own: what all share while some discharge, and the ends of
-// the waves' two lists. Nobody looks at ACTIVE while there are waves.
+// Counters of a phase, behind those of a round, each on its own cache line; and the ends of the waves' two lists.
+// ACTIVE is not used while there are waves.
 enum Shared : u32 {
     OVER = 9 * 32,
-    FINISHED = OVER + 1,  // a wave: what no later search has reached is too far, or cut off
-    ROUND = OVER + 2,     // of the waves
+    FINISHED = OVER + 1,  // the last wave that has gone as far as it may
+    ROUND = OVER + 2,     // the round of the waves
     WORK = OVER + 32,
     ACTIVE = WORK + 32,
     RESTS = ACTIVE + 32,
     WAKES = RESTS + 32,
     WAVE_LIST_SIZES = WAKES + 32,
-    STARTS = WAVE_LIST_SIZES + 2 * 32,  // of the waves, 64 bits each
+    STARTS = WAVE_LIST_SIZES + 2 * 32,  // the start rounds of the waves, 64 bits each
 };
 
-// Counters of a round of the search: vertices reached, and active ones among them or, when it starts, in all.
+// Counters of a round of the search: vertices reached, active vertices among them, and all active vertices at the
+// start.
 struct Counters {
     u32* base;
 
@@ -101,21 +102,21 @@ struct Counters {
     }
 };
 
-// What the blocks that discharge are told: whether to stop, and where the waves stand. None of it falls in a phase.
+// Signals to the discharging blocks: whether to stop, and how far the waves have come. No signal decreases in a phase.
 struct Signals {
     u32 over;
     u32 finished;
     u32 round;
 };
 
-// The signals as some warps of a block saw them last, in shared memory. All lanes of a warp look together, each at one
-// word, by atomic operations, since racecheck takes whatever else happens at the same time for a race.
+// The signals as some warps of a block have read them last, in shared memory. All lanes of a warp read together, each
+// one word, by atomic operations: racecheck reports plain accesses at the same time as races.
 struct SharedSignals {
     static constexpr u32 SIZE = sizeof(Signals) / sizeof(u32);
 
     u32 words[SIZE];
 
-    // For one thread, before the others look.
+    // Called by one thread before the others read.
     __device__ void clear() {
         for (u32 k = 0; k < SIZE; ++k) words[k] = 0;
     }
@@ -145,7 +146,7 @@ __device__ void save_state(u64* words, const State& state) {
     for (u32 k = 0; k < STATE_WORDS; ++k) relaxed_store(&words[k], copy[k]);
 }
 
-// The blocks that discharge: all but the first ones, which search meanwhile.
+// The discharging blocks: all but the first ones, which search meanwhile.
 struct Dischargers {
     u32 num_blocks;
     u32 block;
@@ -158,15 +159,15 @@ struct Dischargers {
     __device__ u32 warp() const { return threadIdx.x / WARP * num_blocks + block; }
 };
 
-// How many warps have nothing to do, about.
-__device__ u32 num_at_rest(const Counters& counters) {
+// Returns approximately how many warps have nothing to do.
+__device__ u32 num_idle_warps(const Counters& counters) {
     const u32 wakes = relaxed_load(&counters.base[WAKES]), rests = relaxed_load(&counters.base[RESTS]);
     return rests - wakes;
 }
 
-// Whether all warps rest and no vertex is active. If none wakes between the first look and the last, all that they
-// did is in the count of active vertices.
-__device__ bool all_at_rest(const Counters& counters, u32 num_warps) {
+// Returns whether all warps have nothing to do and no vertex is active. If no warp wakes between the first load and
+// the last, the count of active vertices includes everything that the warps have done.
+__device__ bool all_idle(const Counters& counters, u32 num_warps) {
     const u32 wakes = acquire_load(&counters.base[WAKES]);
     return acquire_load(&counters.base[RESTS]) - wakes == num_warps && acquire_load(&counters.base[ACTIVE]) == 0 &&
            acquire_load(&counters.base[WAKES]) == wakes;

@@ -11,7 +11,7 @@ struct SurveyArguments {
     u64* found;
 };
 
-// What stands in `found`, zero before the launch.
+// Positions in `found`, which is zero before the launch.
 enum Found : u32 { NEAR_SINK, EXCESS, DEGREE, CAPACITY };
 
 KERNEL(survey, SurveyArguments) {

@@ -1,4 +1,4 @@
-"""What a solver on a GPU wants to know of a residual network, in one look at it."""
+"""Summary statistics of a residual network, computed on the GPU in one pass."""
 
 from __future__ import annotations
 
@@ -33,19 +33,20 @@ class AliveArguments(NamedTuple):
 
 
 class Survey(NamedTuple):
-    """What :func:`survey` finds.
+    """The results of :func:`survey`.
 
     Attributes
     ----------
     near_sink : array of uint32
-        The vertices with residual capacity to the sink, in any order; then room.
+        The vertices with residual capacity to the sink, in any order, followed by unused entries.
     ranges : array of uint64, shape (n,)
-        Where the arcs of every vertex are, packed: see residual.cuh.
+        The range of arcs of every vertex, packed: see residual.cuh.
     num_near_sink : int
     excess : int
-        Of all vertices together.
+        Sum over all vertices.
     greatest_degree, greatest_capacity : int
-        Of a vertex in residual arcs; of a residual arc between vertices. 0 where there is none.
+        Greatest number of residual arcs of a vertex, and greatest capacity of a residual arc between
+        vertices; 0 if there is none.
     """
 
     near_sink: Any
@@ -67,7 +68,7 @@ def survey(device: Device, net: DeviceNetwork) -> Survey:
 
 
 def excess_alive(device: Device, net: DeviceNetwork, label: Any) -> int:
-    """Return the excess of all vertices but those whose label has n + 1 in its lower half."""
+    """Return the excess of all vertices that are not dead: whose label has no n + 1 in its lower half."""
     found = device.xp.zeros(1, dtype=np.uint64)
     arguments = AliveArguments(net.excess, label, net.num_vertices, found)
     device.share(SOURCE, "excess_alive", net.num_vertices, arguments)
