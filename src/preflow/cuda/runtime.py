@@ -1,10 +1,12 @@
 """The GPU: find it, compile ``.cu`` files for it, launch their kernels. The only module that imports CuPy.
 
-A ``.cu`` file includes headers by ``#include "name.cuh"``; they are pasted in before compiling, so that the
-compiled code, which CuPy keeps on disk under a hash of the source, is never older than a header. A kernel
-has one parameter, a struct whose members are all 8 bytes wide: pointers and 64-bit integers, in the order of
-the (nested) NamedTuple that is given to :meth:`Device.launch`. So the same files run on CPU threads in the
-tests.
+A ``.cu`` file includes headers by ``#include "name.cuh"``. They are pasted in before compiling, so that the
+compiled code, which CuPy keeps on disk under a hash of the source, is never older than a header. A header
+beside the file has precedence over one in ``headers``.
+
+A kernel has one parameter, a struct whose members all have 8 bytes: pointers and 64-bit integers, in the
+order of the (nested) NamedTuple that is passed to :meth:`Device.launch`. So the same files run on CPU
+threads in the tests.
 """
 
 from __future__ import annotations
@@ -34,25 +36,26 @@ logger = logging.getLogger("preflow")
 HEADERS = Path(__file__).parent / "headers"
 INCLUDE = re.compile(r'^#include "([\w.]+)"\n', re.MULTILINE)
 INSTALL = "install it with  pip install 'preflow[cuda]'"
-#: Threads of a block, in all kernels that are launched cooperatively.
+#: Threads of a block in kernels that are launched cooperatively.
 BLOCK_THREADS = 1024
-#: Threads of a block, and at most so many blocks a multiprocessor, where threads share items among them.
+#: Threads of a block, and greatest number of blocks for each multiprocessor, in kernels whose threads share
+#: items.
 SHARING_THREADS, SHARING_BLOCKS = 256, 32
 #: Words of ``CycleWatch`` in stop.cuh.
 WATCH_WORDS = 2
-#: What ``__dlpack_device__`` says of an array that a GPU of NVIDIA's can read: device and managed memory.
+#: Values of ``__dlpack_device__`` for an array that an NVIDIA GPU can read: device memory and managed memory.
 DLPACK_GPU = (2, 13)
-#: NVRTC 13 compiles for no GPU before Turing.
+#: The least compute capability that NVRTC 13 compiles for: Turing.
 LEAST_CAPABILITY = 75
-#: Major version of CuPy from which on it finds the NVRTC that comes as a wheel.
+#: The first major version of CuPy that finds the NVRTC of a wheel.
 LEAST_CUPY = 14
 
-#: Seconds that CuPy takes at most to load a compiled file from its cache.
+#: Seconds within which CuPy loads a compiled file from its cache.
 LONGEST_CACHE_HIT = 0.3
 
-#: The GPUs that were found, by number: asking one for its properties takes more than a millisecond.
+#: The GPUs found so far, by number: a query of a GPU's properties takes more than a millisecond.
 _DEVICES: dict[int, Device] = {}
-#: What :meth:`Device.make_stop_word` made and is in use, by address.
+#: The words of :meth:`Device.make_stop_word` that are in use, by address.
 _STOP_WORDS: WeakValueDictionary[int, NDArray[np.int64]] = WeakValueDictionary()
 
 
@@ -111,7 +114,7 @@ class Device:
         self._second_stream = cupy.cuda.Stream(non_blocking=True)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle and copy as the GPU of this number, of the process that reads the pickle."""
+        """Pickle as a GPU's number, by which the process that reads the pickle finds its own GPU."""
         return _device_of_number, (self.number,)
 
     @property
@@ -121,17 +124,17 @@ class Device:
         return int(free + self.xp.get_default_memory_pool().free_bytes())
 
     def has_room(self, size: int) -> bool:
-        """Return whether so many bytes could be allocated now; to ask the driver for it takes its time."""
+        """Return whether `size` bytes could be allocated now; the slow driver is asked only if needed."""
         return size <= self.xp.get_default_memory_pool().free_bytes() or size <= self.free_bytes
 
     @contextmanager
     def current(self) -> Iterator[None]:
-        """Make this the calling thread's GPU.
+        """Make this the GPU of the calling thread within the context.
 
         Raises
         ------
         DeviceMemoryError
-            What was done in there asked for more memory than there is.
+            The code in the context needed more memory than there is.
         """
         with self.xp.cuda.Device(self.number):
             try:
@@ -145,15 +148,15 @@ class Device:
         return host
 
     def from_dlpack(self, array: Any) -> Any:
-        """Return an array that is on this GPU as one of CuPy's, over the same memory."""
+        """Return a CuPy array over the memory of an array that is on this GPU."""
         return array if isinstance(array, self.xp.ndarray) else self.xp.from_dlpack(array)
 
     def address(self, array: Any) -> int:
-        """Return where in the device's memory an array begins."""
+        """Return the address of an array in the device's memory."""
         return int(array.data.ptr)
 
     def make_stop_word(self) -> NDArray[np.int64]:
-        """Return a zero for :attr:`Control.stop` in pinned memory of the host, which kernels read, too."""
+        """Return a zero for :attr:`Control.stop` in pinned memory of the host, which kernels can read."""
         memory = self.xp.cuda.alloc_pinned_memory(np.dtype(np.int64).itemsize)
         word = np.frombuffer(memory, dtype=np.int64, count=1)
         word[0] = 0
@@ -163,15 +166,15 @@ class Device:
     def stop_word(self, control: Control) -> Any:
         """Return the kernel argument that says whether a solve is to stop.
 
-        It is ``control.stop`` where :meth:`make_stop_word` made it, else a word that stays zero: then kernels
-        learn of the wish between launches only.
+        It is ``control.stop`` if :meth:`make_stop_word` made that, otherwise a word that stays zero. Such a
+        solve stops between launches only.
         """
         known = _STOP_WORDS.get(control.stop.ctypes.data)
         return known if known is control.stop else self.never
 
     @cached_property
     def never(self) -> Any:
-        """The kernel argument of a launch that is not to stop: a zero."""
+        """The kernel argument of a launch that must not stop: a zero."""
         return self.xp.zeros(1, dtype=np.int64)
 
     def argsort(self, keys: Any) -> Any:
@@ -179,16 +182,16 @@ class Device:
         return self.xp.argsort(keys)
 
     def synchronize(self) -> None:
-        """Wait until everything launched so far is done, on both streams."""
+        """Wait for all kernels launched so far, on both streams."""
         self.xp.cuda.get_current_stream().synchronize()
         self._second_stream.synchronize()
 
     @contextmanager
     def second_stream(self) -> Iterator[None]:
-        """Let what is launched within run beside what is launched afterwards, until :meth:`synchronize`.
+        """Launch kernels within the context on a second stream, beside those launched after it.
 
-        It runs after what was launched before. Neither kernel may wait for the other: the device may run
-        them one after the other.
+        They run after the kernels launched before. Neither kernel may wait for the other: the device may
+        run them one after the other. :meth:`synchronize` waits for both.
         """
         self._second_stream.wait_event(self.xp.cuda.get_current_stream().record())
         with self._second_stream:
@@ -202,7 +205,7 @@ class Device:
         arguments: Any,
         constants: tuple[tuple[str, int], ...] = (),
     ) -> None:
-        """Launch a kernel whose threads share `num_items` items, each taking every so manyth."""
+        """Launch a kernel whose threads share `num_items` items; thread k of n takes every n-th from k on."""
         blocks = min(-(-num_items // SHARING_THREADS), SHARING_BLOCKS * self.num_multiprocessors)
         if blocks:
             self.launch(path, kernel, blocks, SHARING_THREADS, arguments, constants=constants)
@@ -219,7 +222,7 @@ class Device:
         constants: tuple[tuple[str, int], ...] = (),
         cooperative: bool = False,
     ) -> None:
-        """Start a kernel of a ``.cu`` file; it runs after what was started before it.
+        """Start a kernel of a ``.cu`` file; it runs after the kernels started before it.
 
         Parameters
         ----------
@@ -231,7 +234,7 @@ class Device:
         shared_bytes : int
             Shared memory of a block.
         constants : pairs of name and value
-            Macros that the file is compiled with.
+            Macros with which the file is compiled.
         cooperative : bool
             All blocks run at the same time, so that they can wait for each other.
         """
@@ -243,15 +246,15 @@ class Device:
 
 
 def is_on_gpu(array: Any) -> bool:
-    """Return whether `array` says, as the DLPack protocol has it, that it is in the memory of a GPU."""
+    """Return whether `array` is in the memory of a GPU, according to the DLPack protocol."""
     where = getattr(array, "__dlpack_device__", None)
     return where is not None and where()[0] in DLPACK_GPU
 
 
 def importer_of(array: Any) -> Callable[[Any], Any]:
-    """Return the function that makes of other arrays, by DLPack, arrays of the kind that `array` is.
+    """Return the function that converts other arrays, by DLPack, to arrays of the library of `array`.
 
-    NumPy's or CuPy's where the kind has no such function.
+    If that library has no such function it is NumPy's or CuPy's.
     """
     namespace = getattr(array, "__array_namespace__", None)
     module = import_module(type(array).__module__.partition(".")[0]) if namespace is None else namespace()
@@ -262,7 +265,7 @@ def importer_of(array: Any) -> Callable[[Any], Any]:
 
 @lru_cache
 def _struct(words: int) -> Any:
-    """Return the dtype of a struct of so many words."""
+    """Return the dtype of a struct of `words` words."""
     return np.dtype([("words", np.uint64, words)])
 
 
@@ -287,7 +290,7 @@ def _function(path: Path, kernel: str, constants: tuple[tuple[str, int], ...], c
 
 @contextmanager
 def _announced(name: str) -> Iterator[None]:
-    """Say that a file is being compiled, once that takes longer than CuPy needs to find it in its cache."""
+    """Log that a file is being compiled if it takes longer than loading it from CuPy's cache."""
     folder = os.environ.get("CUPY_CACHE_DIR", "~/.cupy/kernel_cache")
     message = "compiling %s for the GPU, a few seconds, once; kept in %s"
     notice = Timer(LONGEST_CACHE_HIT, logger.warning, (message, name, folder))
@@ -316,7 +319,7 @@ def stop_word_for(device: str) -> NDArray[np.int64]:
 
 
 def is_in_use() -> bool:
-    """Whether this process has loaded what uses a GPU."""
+    """Return whether this process has loaded CuPy."""
     return "cupy" in sys.modules
 
 
@@ -326,7 +329,7 @@ def _device_of_number(number: int) -> Device:
 
 
 def device_if_any() -> Device | None:
-    """Return the current GPU, None where there is none or something to use it is missing."""
+    """Return the current GPU; None if there is none or software to use it is missing."""
     try:
         return find_device()
     except DeviceUnavailableError:
@@ -339,7 +342,7 @@ def find_device() -> Device:
     Raises
     ------
     DeviceUnavailableError
-        There is none, or something to use it is missing; the message says what to install.
+        There is none, or software to use it is missing; the message says what to install.
     """
     cupy = _import_cupy()
     try:

@@ -45,7 +45,7 @@ def _is_entry(array: Any, index: Any) -> bool:
 
 
 def _as_bits(context: Any, builder: Any, dtype: Any, pointer: Any) -> tuple[Any, Any]:
-    """Return the integer type as wide as `dtype`, and `pointer` as one to it, as LLVM's atomics want."""
+    """Return the integer type as wide as `dtype`, and `pointer` as a pointer to it, as atomics need."""
     bits = ir.IntType(dtype.bitwidth)
     return bits, builder.bitcast(pointer, bits.as_pointer())
 
@@ -153,7 +153,7 @@ def _pause(typing_context: Any) -> Any:
 
 
 def _prefetch_intrinsic(to_write: bool) -> Any:
-    """Return an intrinsic that asks for a cache line."""
+    """Return an intrinsic that prefetches a cache line."""
 
     @intrinsic
     def prefetch_line(typing_context: Any, array: Any, index: Any) -> Any:

@@ -1,8 +1,9 @@
-"""Choices between two numbers without a branch, so that loops over arrays run on vectors.
+"""Choices between two numbers without a branch, so that loops over arrays become vector instructions.
 
-LLVM takes the minimum of floats by vectors only where it is told that NaN does not occur and that either zero
-will do; ``min`` and comparisons in Numba do not say so. And where what is written is either new or what was
-there, it makes a masked store, which takes some CPUs many steps: to add what changes is faster.
+LLVM takes the minimum of floats by vector instructions only if it knows that NaN does not occur and that
+the sign of zero does not matter. ``min`` and comparisons in Numba do not say so. And a loop that writes
+either a new value or the old one becomes a masked store, which is slow on some CPUs; it is faster to add
+the difference.
 """
 
 from __future__ import annotations
@@ -13,23 +14,23 @@ from .kernel import numba_overloads
 
 numba_overloads(__name__)
 
-#: What holds for the numbers that are compared.
+#: LLVM's flags: no operand is NaN, and the sign of zero does not matter.
 FLAGS = ("nnan", "nsz")
 
 
 def smaller(a: Any, b: Any) -> Any:
-    """Return the smaller of two numbers of one type, neither of them NaN: for the minimum of many."""
+    """Return the smaller of two numbers of one type, neither of them NaN; for the minimum of an array."""
     return a if a < b else b
 
 
 def lowered(old: Any, new: Any) -> Any:
-    """Return the smaller of two numbers of one type: for an array whose numbers are lowered.
+    """Return the smaller of two numbers of one type; for an array whose entries are lowered in place.
 
-    The difference of integers must fit.
+    The difference of integers must not overflow.
     """
     return new if new < old else old
 
 
 def choose(condition: Any, a: Any, b: Any) -> Any:
-    """Return `a` where the condition holds, else `b`, which is of the same type."""
+    """Return `a` if the condition holds, else `b`; both have one type."""
     return a if condition else b

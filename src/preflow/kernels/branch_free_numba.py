@@ -43,7 +43,7 @@ def _choose(typing_context: Any, condition: Any, a: Any, b: Any) -> Any:
     return a(types.boolean, a, a), generate
 
 
-# Numba compares the signatures of these with those above, annotations aside.
+# Numba compares the signatures of these functions with those of the originals, without annotations.
 def _smaller_implementation(a, b):  # type: ignore[no-untyped-def]
     if a == b and isinstance(a, types.Float):
         return lambda a, b: _smaller_float(a, b)

@@ -15,5 +15,5 @@ SECONDS, NANOSECONDS = 0, 1
 
 
 def now() -> np.uint64:
-    """Return the nanoseconds that have passed since some point in the past."""
+    """Return a time in nanoseconds since some fixed point in the past."""
     return np.uint64(time.monotonic_ns())

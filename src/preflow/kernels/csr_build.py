@@ -1,11 +1,11 @@
 """Build the residual network's arrays from input arcs by counting sort, in O(n + m).
 
-An input arc between two inner vertices belongs to the pair of its ends. The arcs are sorted by the
-smaller end of their pair; a walk over each group then merges the arcs of one pair and gives the pair
-two residual arcs. Beyond the arrays that stay, one index per input arc and two per vertex are held.
+An input arc between two inner vertices belongs to the pair of its ends. The arcs are sorted by the smaller
+end of their pair. A walk over each group then merges the arcs of one pair and gives the pair two residual
+arcs. Beside the arrays that are returned, this takes one index for each input arc and two for each vertex.
 
-Which residual arc an input arc leads along is kept as its rank among the residual arcs of its tail: where
-degrees are small, a byte.
+The residual arc of an input arc is stored as its rank among the residual arcs of its tail, which is a byte
+if degrees are small.
 """
 
 from __future__ import annotations
@@ -45,9 +45,10 @@ class InputArcs(NamedTuple):
 
 @kernel
 def number_inner(terminals: Any, before: Any, inner: Any, begin: Any, end: Any) -> None:
-    """Give some vertices their number among those that are not `terminals`; these are sorted.
+    """Give the vertices ``begin .. end - 1`` their number among those that are not `terminals`.
 
-    As many as `before` come before the first vertex; the entries of terminals are not written.
+    `terminals` is sorted, and `before` of them come before the first of these vertices. Entries of
+    terminals are not written.
     """
     before = np.uint64(before)
     for v in range(np.uint64(begin), np.uint64(end)):
@@ -72,11 +73,15 @@ def count_by_smaller_end(arcs: InputArcs, first: Any) -> None:
 def terminal_capacities(
     arcs: InputArcs, begin: Any, end: Any, alone: bool, source_capacity: Any, sink_capacity: Any, limit: Any
 ) -> tuple[Any, Any, Any, bool]:
-    """Add up, per inner vertex, the capacities from the sources and to the sinks of some input arcs.
+    """Add up, for each inner vertex, the capacities from the sources and to the sinks of some input arcs.
 
-    Other threads may do so for other arcs, unless `alone`. Returns the capacity that leads straight from a
-    source to a sink, about the sums of those from the sources and of those to the sinks, and whether the
-    sums of all vertices stay within `limit`.
+    Unless `alone`, other threads do so for other arcs at the same time.
+
+    Returns
+    -------
+    direct : the capacity of arcs straight from a source to a sink
+    from_sources, to_sinks : about the sums of the capacities from the sources and to the sinks
+    fits : whether the sums of all vertices stay within `limit`
     """
     source = np.uint64(len(source_capacity))
     sink = source + ONE
@@ -109,7 +114,7 @@ def terminal_capacities(
 
 @kernel
 def take_through_capacity(source_capacity: Any, sink_capacity: Any, begin: Any, end: Any) -> Any:
-    """Take out of both what each of some vertices can pass from the source to the sink; return the sum."""
+    """Subtract what each vertex of a range can pass from the source to the sink; return the sum."""
     total = np.int64(0)
     for v in range(np.uint64(begin), np.uint64(end)):
         through = min(source_capacity[v], sink_capacity[v])
@@ -123,7 +128,7 @@ def take_through_capacity(source_capacity: Any, sink_capacity: Any, begin: Any, 
 def sort_by_smaller_end(arcs: InputArcs, first: Any, order: Any, num_inner: int) -> None:
     """Write into `order` the arcs between inner vertices, sorted by the smaller end of their pair.
 
-    On entry ``first[v]`` is where the group of `v` starts; on return, where it ends.
+    On entry ``first[v]`` is the start of the group of `v`, on return its end.
     """
     n = np.uint64(num_inner)
     for i in range(len(arcs.tail)):
@@ -137,7 +142,7 @@ def sort_by_smaller_end(arcs: InputArcs, first: Any, order: Any, num_inner: int)
 
 @kernel
 def count_pairs(arcs: InputArcs, group_end: Any, order: Any, seen: Any, first_out: Any) -> None:
-    """Set ``first_out[v + 1]`` to the number of vertices adjacent to `v`; `seen` is scratch, all zero."""
+    """Set ``first_out[v + 1]`` to the number of neighbours of `v`; `seen` is scratch, zero on entry."""
     n = np.uint64(len(group_end))
     k = ZERO
     for low in range(len(group_end)):
@@ -169,9 +174,9 @@ def place_pairs(
     reverse: Any,
     rank: Any,
 ) -> None:
-    """Give every pair its two residual arcs, and every input arc the rank of the one it leads along.
+    """Give every pair its two residual arcs, and every input arc the rank of its residual arc.
 
-    ``free[v]`` is on entry the first arc of `v`; `latest` is scratch of one entry a vertex, of any content.
+    On entry ``free[v]`` is the first arc of `v`. `latest` is scratch of one entry a vertex, with any content.
     """
     k = ZERO
     for low in range(len(group_end)):
@@ -201,7 +206,7 @@ def place_pairs(
 
 @kernel
 def residual_arc(arcs: InputArcs, rank: Any, first_out: Any, i: Any) -> tuple[Any, bool]:
-    """Return the residual arc that input arc `i` leads along, and whether there is one."""
+    """Return the residual arc of input arc `i`, and whether there is one."""
     n = np.uint64(len(first_out)) - ONE
     u = np.uint64(arcs.inner[arcs.tail[i]])
     v = np.uint64(arcs.inner[arcs.head[i]])
@@ -224,9 +229,14 @@ def fill_residual(
 ) -> tuple[Any, bool, bool]:
     """Add the capacities of some input arcs to their residual arcs.
 
-    Other threads may do so for other arcs, to the same residual arcs unless `alone`. Returns the largest
-    residual capacity, whether all stayed within `limit`, and whether any residual arc got capacity from
-    two input arcs. No capacity may be over the limit.
+    Unless `alone`, other threads do so for other arcs at the same time, and may add to the same residual
+    arcs. No capacity may be above the limit.
+
+    Returns
+    -------
+    largest : the largest residual capacity
+    fits : whether all stayed within `limit`
+    shared : whether any residual arc got capacity from two input arcs
     """
     has_reverse = len(arcs.reverse_capacity) > 0
     largest = np.int64(0)
@@ -249,7 +259,7 @@ def fill_residual(
 
 @kernel
 def pairs_within(residual: Any, reverse: Any, limit: Any, begin: Any, end: Any) -> bool:
-    """Return whether the capacities of each of some residual arcs and its opposite sum to at most `limit`."""
+    """Return whether the two capacities of each pair in a range of residual arcs sum to at most `limit`."""
     for a in range(np.uint64(begin), np.uint64(end)):
         if residual[a] > limit - residual[reverse[a]]:
             return False

@@ -1,8 +1,9 @@
-"""A hash of all that the machine code of a kernel depends on.
+"""A hash of everything that the machine code of a kernel depends on.
 
 The hash covers the code of the kernel and of the kernels that it calls, directly or not, the values of the
-constants that they read, and the fields of the tuples that they take. It does not cover docstrings, comments,
-annotations and code that the kernel does not reach, so an edit of those compiles nothing.
+constants that they read, and the fields of the tuples that they take. It does not cover docstrings,
+comments, annotations and code that the kernel does not reach, so an edit of those compiles nothing. It is a
+module of its own because a wheel never loads it.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""The one decorator of every CPU kernel.
+"""The decorator of every CPU kernel.
 
-A kernel runs as machine code without the GIL. The code comes from the library ``preflow._kernels``, which is
-compiled when the wheel is built: it holds one function for each kernel and each kind of arguments that public
-calls reach. Numba compiles the rest on first use, where it is installed (the extra ``jit``). Nothing here
-loads Numba before that.
+A kernel runs as machine code without the GIL. The code comes from the library ``preflow._kernels``, which
+is compiled when the wheel is built. It has one function for each kernel and each kind of arguments that
+public calls use. For other kinds Numba compiles the kernel on first use, if it is installed (the extra
+``jit``). Nothing here loads Numba before that.
 
-The kind of an argument is a short text: "q", "Q", "d", "?" and "n" are int64, uint64, float64, bool and None,
-"1CI" is a contiguous array of uint32 with one dimension ("c" where it is read-only), and a tuple is its class
-with the kinds of its members, "<preflow.graph.residual.ResidualArrays>(...)". ``native/dispatch.c`` writes
-the text.
+The *kind* of an argument is a short text. "q", "Q", "d", "?" and "n" are int64, uint64, float64, bool and
+None. "1CI" is a contiguous array of uint32 with one dimension ("c" if it is read-only). A tuple is its
+class with the kinds of its members, "<preflow.graph.residual.ResidualArrays>(...)". ``native/dispatch.c``
+writes the text.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ..solving.timing import counted_as_compiling
 
 logger = logging.getLogger("preflow")
 
-#: Kernels stay plain Python, as Numba's own switch has it: tests step through them.
+#: Kernels stay plain Python if Numba is switched off by its own variable: tests step through them.
 PLAIN = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 THIS_FILE = Path(__file__).resolve()
 PACKAGE = THIS_FILE.parents[1]
@@ -68,7 +68,7 @@ def source_hash(path: Path) -> str:
 def sources_of(*paths: Path) -> set[Path]:
     """Return the files and those of all preflow modules that they import, directly or not.
 
-    This file is left out: it decides who compiles a kernel, not what the kernel does.
+    This file is left out: it decides how a kernel is compiled, not what the kernel does.
     """
     seen: set[Path] = set()
     waiting = [path.resolve() for path in paths]
@@ -98,9 +98,9 @@ def _imported_files(file: Path) -> list[Path]:
 
 @cache
 def _is_current(module: str) -> bool:
-    """Return whether the library was compiled from the sources that a module has now.
+    """Return whether the library was compiled from the current sources of a module.
 
-    Only a library built into a source tree is checked: sources of an installed wheel do not change.
+    Only a library in a source tree is checked: the sources of an installed wheel do not change.
     """
     if not native.CHECK_SOURCES:
         return True
@@ -109,7 +109,7 @@ def _is_current(module: str) -> bool:
 
 
 def _is_unchanged(kernel: Kernel, functions: Iterable[bytes]) -> bool:
-    """Return whether a kernel of an edited module still is what the library has."""
+    """Return whether the library has the current code of a kernel, although its module was edited."""
     from .fingerprint import fingerprint
 
     found: bool = native.hash(kernel.name) == fingerprint(kernel, [kind.decode() for kind in functions])
@@ -122,7 +122,7 @@ _loading = threading.RLock()
 
 
 def numba_overloads(module: str) -> None:
-    """Let Numba load ``<module>_numba``, which says how to compile plain functions, before it compiles."""
+    """Let Numba load ``<module>_numba``, which implements plain functions for kernels, before it compiles."""
     _overloads.append(f"{module}_numba")
 
 
@@ -134,13 +134,13 @@ def load_overloads() -> None:
 
 
 class Intrinsic:
-    """A function that only kernels call; ``<module>_numba`` defines it."""
+    """A function that only kernels call; its implementation is in ``<module>_numba``."""
 
     def __init__(self, module: str, name: str) -> None:
         self.module, self.name = module, name
 
     def __call__(self, *arguments: Any) -> Any:
-        """Raise TypeError: there is no form of it for Python."""
+        """Raise TypeError: Python cannot call an intrinsic."""
         raise TypeError(f"only a kernel calls {self.name}")
 
     @property
@@ -152,7 +152,7 @@ class Intrinsic:
 
 
 class _NoLibrary:
-    """The base of kernels where there is no library: every call goes to Numba."""
+    """The base class of kernels if there is no library: every call goes to Numba."""
 
     def __init__(self, functions: dict[bytes, int]) -> None:
         pass
@@ -164,13 +164,13 @@ class _NoLibrary:
 class Kernel(_NoLibrary if native is None else native.Entry):  # type: ignore[misc]
     """A function that runs as machine code without the GIL.
 
-    ``__call__`` belongs to the base class. It finds the library's function for the kind of the arguments, and
-    calls :meth:`compiled` where there is none.
+    ``__call__`` belongs to the base class. It finds the library's function for the kind of the arguments
+    and calls :meth:`compiled` if there is none.
 
     Attributes
     ----------
     name : str
-        ``module:function``, as the library's table has it.
+        ``module:function``, the key in the library's table.
     py_func : function
         The Python original.
     """
@@ -185,7 +185,7 @@ class Kernel(_NoLibrary if native is None else native.Entry):  # type: ignore[mi
         self.py_func = function
 
     def compiled(self, *arguments: Any, **named: Any) -> Any:
-        """Call the function of the library if an edit left the kernel as it was, else the one of Numba."""
+        """Call the library's function if an edit has not changed the kernel, otherwise Numba's."""
         if self._of_other_sources:
             library, self._of_other_sources = self._of_other_sources, {}
             if _is_unchanged(self, library):
@@ -197,10 +197,10 @@ class Kernel(_NoLibrary if native is None else native.Entry):  # type: ignore[mi
         return outcome
 
     def _record_miss(self, arguments: tuple[Any, ...], caller: str) -> None:
-        """Write the kind of arguments that the library lacks to the file ``$PREFLOW_MISSES``.
+        """Write a kind of arguments that the library lacks to the file ``$PREFLOW_MISSES``.
 
-        Only calls from the package and from ``native/calls.py`` count, not those of tests, and no kernel that
-        was edited since the library was built.
+        Only calls from the package and from ``native/calls.py`` count, not those of tests, and only kernels
+        that have not been edited since the library was built.
         """
         module = self.py_func.__module__
         edited = native.hash(module) is not None and not _is_current(module)

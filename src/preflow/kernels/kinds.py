@@ -1,8 +1,8 @@
-"""The kinds of arguments that kernels are compiled for: ``kinds.txt`` has a line for each, "kernel kind".
+"""The kinds of arguments for which kernels are compiled: ``kinds.txt`` has a line for each, "kernel kind".
 
-``native/calls.py`` records them from public calls; ``native/build.py`` compiles them into the library, and
-:func:`preflow.warm_up` those that the library lacks into the cache. The module ``kernel`` says how a kind is
-written.
+``native/calls.py`` records them from public calls, and ``native/build.py`` compiles them into the library.
+:func:`preflow.warm_up` compiles those that the library lacks into the cache. The module ``kernel``
+describes the text of a kind.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def types_of(kind: str) -> list[Any]:
     Raises
     ------
     AttributeError, ImportError, ValueError
-        A class of tuples is gone, or has another number of members now.
+        A class of tuples no longer exists or has another number of members.
     """
     from numba import types
 

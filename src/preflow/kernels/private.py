@@ -1,6 +1,7 @@
-"""Copies of arrays that a thread keeps to itself, in memory that the threads of a kernel share.
+"""Private copies of arrays for each thread of a kernel, in memory that the threads share.
 
-What a thread writes often lies in cache lines of its own, and no thread needs Python to allocate it.
+Arrays that a thread writes often then lie in its own cache lines, and no thread needs Python to allocate
+them.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from .kernel import numba_overloads
 
 numba_overloads(__name__)
 
-#: Every copy begins at a multiple of so many bytes: two cache lines.
+#: Every copy begins at a multiple of this many bytes: two cache lines.
 ALIGNMENT = 128
 
 
@@ -31,7 +32,7 @@ def _room(values: Any) -> int:
 
 
 def private(values: Any, memory: Any) -> Any:
-    """Return a tuple with copies of its arrays, which are contiguous, in the memory of a thread."""
+    """Return the tuple with its arrays, which are contiguous, copied into the memory of a thread."""
     copies = [
         value.copy()
         if isinstance(value, np.ndarray)

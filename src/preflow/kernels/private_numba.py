@@ -14,7 +14,7 @@ from .private import ALIGNMENT, private
 
 
 def _copied(context: Any, builder: Any, kind: Any, value: Any, place: Any) -> Any:
-    """Return the value of an array over a copy of its entries at the address in `place`, which moves on."""
+    """Return an array over a copy of the entries at the address in `place`, and advance that address."""
     word = ir.IntType(64)
     given = make_array(kind)(context, builder, value)
     size = builder.mul(given.nitems, given.itemsize)

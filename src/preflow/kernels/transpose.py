@@ -14,7 +14,10 @@ ONE = np.uint64(1)
 
 @kernel
 def count_edges(keys: Any, first: Any) -> None:
-    """Set ``first[k]`` to where group `k` ends; `first` is all zero and one longer than there are keys."""
+    """Set ``first[k]`` to the end of group `k`.
+
+    On entry `first` is zero, with one entry more than there are keys.
+    """
     for key in keys:
         first[np.uint64(key) + ONE] += 1
     for k in range(np.uint64(len(first)) - ONE):
@@ -25,7 +28,7 @@ def count_edges(keys: Any, first: Any) -> None:
 def group_edges(keys: Any, values: Any, first: Any, grouped: Any) -> None:
     """Sort values by their keys, stably.
 
-    On entry ``first[k]`` is where group `k` starts, as :func:`count_edges` leaves it; so it is on return.
+    On entry and on return ``first[k]`` is where group `k` starts. :func:`count_edges` leaves it so.
     """
     for i in range(np.uint64(len(keys))):
         key = np.uint64(keys[i])
@@ -36,7 +39,7 @@ def group_edges(keys: Any, values: Any, first: Any, grouped: Any) -> None:
 
 @kernel
 def group_transposed(first: Any, neighbour: Any, other_first: Any, other_neighbour: Any) -> None:
-    """Write the transposed of an adjacency structure, whose groups :func:`count_edges` has counted."""
+    """Write the transpose of an adjacency structure whose groups :func:`count_edges` has counted."""
     for v in range(np.uint64(len(first)) - ONE):
         for e in range(np.uint64(first[v]), np.uint64(first[v + ONE])):
             key = np.uint64(neighbour[e])
@@ -47,7 +50,7 @@ def group_transposed(first: Any, neighbour: Any, other_first: Any, other_neighbo
 
 @kernel
 def _restore_starts(first: Any) -> None:
-    """Let ``first[k]``, which has moved on to the end of group `k`, be its start again."""
+    """Reset ``first[k]``, which has advanced to the end of group `k`, to its start."""
     k = np.uint64(len(first)) - ONE
     while k > ZERO:
         first[k] = first[k - ONE]
@@ -57,10 +60,10 @@ def _restore_starts(first: Any) -> None:
 
 @kernel
 def is_symmetric(first: Any, neighbour: Any, seen: Any) -> bool:
-    """Whether an adjacency structure is its own transposed, entry by entry.
+    """Return whether an adjacency structure is its own transpose, entry by entry.
 
-    That is so for a symmetric pattern with sorted rows; any other is found out early. `seen` is all zero, one
-    entry a vertex.
+    That holds for a symmetric pattern with sorted rows; any other is detected early. On entry `seen`, one
+    entry a vertex, is zero.
     """
     n = np.uint64(len(first)) - ONE
     for v in range(n):

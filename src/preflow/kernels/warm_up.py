@@ -1,4 +1,4 @@
-"""Compile ahead of the first call, in several processes: what the library lacks, into the cache."""
+"""Compile the kernels that the library lacks ahead of the first call, in several processes."""
 
 from __future__ import annotations
 
@@ -33,34 +33,34 @@ Work = dict[str, list[str]]
 
 
 def warm_up(*problems: str, progress: bool = True) -> int:
-    """Compile the kernels of problems now, in parallel processes, so that no later call waits for it.
+    """Compile the kernels of problems now, in parallel processes, so that no later call has to wait.
 
-    A wheel for a platform has its kernels compiled: nothing is left to do. Where the package is pure Python,
-    Numba compiles them and keeps them in the user's cache folder, as the first calls would.
+    A wheel for a platform has compiled kernels, so this does nothing. If the package is pure Python, Numba
+    compiles the kernels and keeps them in the user's cache folder, as the first calls would do.
 
     Parameters
     ----------
     *problems : str
-        "max_flow", "min_cut", "grid_cut", "bipartite_matching", "linear_assignment"; none means all.
+        "max_flow", "min_cut", "grid_cut", "bipartite_matching", "linear_assignment"; without any, all.
     progress : bool
         Draw a bar on standard error.
 
     Returns
     -------
     int
-        How many kernels, each for one kind of arguments, were compiled or found in the cache.
+        The number of kernels, each for one kind of arguments, that were compiled or found in the cache.
 
     Raises
     ------
     InvalidInputError
         There is no such problem.
     MissingDependencyError
-        There is something to compile, and Numba is not installed.
+        Kernels must be compiled, and Numba is not installed.
 
     Notes
     -----
-    Everything takes about six CPU minutes. What is not foreseen, for example kernels for arrays of unusual
-    dtypes, is still compiled at its first call.
+    All problems together take about six CPU minutes. Kernels for arrays of unusual dtypes are still
+    compiled at their first call.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def warm_up(*problems: str, progress: bool = True) -> int:
 
 
 def lacking(problems: tuple[str, ...]) -> Work:
-    """Return what the solvers of problems, or of all, call and the library lacks."""
+    """Return the kernels that the solvers of problems, or of all, call and that the library lacks."""
     packages = {PACKAGES[problem] for problem in problems or PACKAGES}
     files = sources_of(*(file for package in packages for file in (PACKAGE / package).rglob("*.py")))
     work: Work = {}
@@ -105,7 +105,7 @@ def lacking(problems: tuple[str, ...]) -> Work:
 
 
 def compiled(work: Work) -> Iterator[str]:
-    """Compile in as many processes as there are CPUs; yield after each kind, with what went wrong."""
+    """Compile in one process for each CPU; yield after each kind, with the error message if it failed."""
     modules: SimpleQueue[str] = SimpleQueue()
     for module in sorted(work, key=lambda module: -len(work[module])):
         modules.put(module)
@@ -148,7 +148,7 @@ def compiled(work: Work) -> Iterator[str]:
 
 
 def main() -> None:
-    """Compile the kinds that standard input names, a line each, and answer each with a line."""
+    """Compile the kinds that standard input names, one a line, and answer each with a line."""
     for line in sys.stdin:
         name, _, kind = line.strip().partition(" ")
         module, _, attribute = name.partition(":")
