@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.atomics import PADDING, compare_exchange, fetch_add, load, relaxed_load, relaxed_store
+from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..parallel.barrier import wait
 from ..parallel.delays import delay
@@ -32,13 +33,7 @@ from .row_reduction import two_best
 from .serial_shortest_path import (
     reduce_listed_columns,
 )
-from .state import (
-    NONE,
-    ONE,
-    ZERO,
-    Lists,
-    State,
-)
+from .state import NONE, Lists, State
 
 #: The row in a column's word, plus one; above it how often the word has changed.
 HALF = np.uint64(32)

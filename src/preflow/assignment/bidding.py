@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 
 from ..kernels.atomics import prefetch, relaxed_load
 from ..kernels.branch_free import choose
+from ..kernels.constants import ONE, TWO, ZERO
 from ..kernels.kernel import kernel, numba_overloads
 from ..stats import ARC_SCANS, PUSHES
 from .dense_rows import list_row
-from .state import ONE, SOLVED, STOPPED, ZERO, Lists, State
+from .state import SOLVED, STOPPED, Lists, State
 
 #: How a refine may end beside the endings of :mod:`.state`: after too much work, or with too low a price.
 LATE, TOO_LOW = 5, 6
@@ -34,7 +35,6 @@ HEAD, WAITING, IDLE_LEFT, HEAP_SIZE = range(4)
 #: So many rows ahead in the queue memory is fetched, this many entries in one cache line.
 AHEAD = np.uint64(6)
 LINE = np.uint64(8)
-TWO = np.uint64(2)
 #: Bids between two looks at the stop flag.
 POLL = np.uint64(1023)
 

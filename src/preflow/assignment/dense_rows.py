@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 
 from ..kernels.branch_free import choose, lowered, smaller
+from ..kernels.constants import ONE, TWO, ZERO
 from ..kernels.kernel import kernel
-from .state import BLOCK, NONE, ONE, ZERO, Lists, State
+from .state import BLOCK, NONE, Lists, State
 
 #: Columns that a row's list has room for, ...
 ROOM = 256
 #: ... that it should have at first, ...
 WANTED = 24
 #: ... and that it has at least, unless so many tries at a higher threshold do not find them.
-TWO = np.uint64(2)
 ENOUGH = np.uint64(8)
 TRIES = 8
 #: By how much more the threshold then exceeds the smallest reduced cost.

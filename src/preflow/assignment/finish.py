@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..graph.costs import DenseCosts, SparseCosts
 from ..kernels.atomics import relaxed_load
+from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..solving.run import Control
 from ..stats import ARC_SCANS
@@ -22,7 +23,7 @@ from .row_reduction import two_best
 from .serial_shortest_path import ShortestPathOptions
 from .serial_shortest_path import solve as solve_by_paths
 from .shortest_paths import augment_rows, list_free_rows
-from .state import NONE, ONE, OVERFLOW, STOPPED, ZERO, Lists, Solution, State
+from .state import NONE, OVERFLOW, STOPPED, Lists, Solution, State
 
 #: Rows looked at for every row when prices are lowered, before the others are freed.
 LOOKS = np.uint64(16)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from ..errors import UnsuitableMethodError
 from ..graph.costs import DenseCosts, SparseCosts
+from ..kernels.constants import ONE
 from ..kernels.kernel import kernel
 from ..solving.run import Control
 from ..stats import PHASES
@@ -111,7 +112,6 @@ class Flow(NamedTuple):
 NOWHERE = np.uint64(2**64 - 1)
 HALF = np.uint64(32)
 COLUMN = np.uint64(2**32 - 1)
-ONE = np.uint64(1)
 
 #: Makes the flow epsilon-optimal from no flow and, if the second number is not zero, fixes arcs beyond it;
 #: returns whether it is done, else it was stopped.

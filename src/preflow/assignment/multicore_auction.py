@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from ..graph.costs import DenseCosts, SparseCosts
 from ..kernels.atomics import PADDING
+from ..kernels.constants import ZERO
 from ..parallel.barrier import make_barrier
 from ..parallel.thread_pool import run_solver
 from ..solving.options import check_alpha, check_positive_number, limit
@@ -44,7 +45,6 @@ from .state import (
     INTEGER_LIMITS,
     OVERFLOW,
     STOPPED,
-    ZERO,
     Solution,
     clear,
     make_state,

@@ -38,6 +38,7 @@ from numpy.typing import NDArray
 
 from ..graph.costs import DenseCosts, SparseCosts
 from ..kernels.atomics import PADDING, fetch_add, load, relaxed_load, relaxed_store, store
+from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..parallel import inboxes
 from ..parallel.barrier import make_barrier, wait
@@ -59,7 +60,7 @@ from .flow_scaling import (
     solve_items,
     start_refine,
 )
-from .state import NONE, ONE, ZERO, Solution
+from .state import NONE, Solution
 
 #: Blocks of consecutive vertices that a thread owns, at least.
 BLOCKS = 2

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..graph.costs import DenseCosts, SparseCosts, largest_cost
 from ..kernels.atomics import fetch_add, relaxed_load, relaxed_store
+from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..kernels.private import private, private_memory
 from ..parallel.thread_pool import NativePool, address_of, entry_of, run_in_pool, run_natively
@@ -30,17 +31,7 @@ from .serial_shortest_path import (
     solve_matrix,
     write_solution,
 )
-from .state import (
-    INFEASIBLE,
-    ONE,
-    REFUSED,
-    SOLVED,
-    STOPPED,
-    UNSEEN,
-    ZERO,
-    Solution,
-    with_violation,
-)
+from .state import INFEASIBLE, REFUSED, SOLVED, STOPPED, UNSEEN, Solution, with_violation
 
 #: Runs of matrices for each thread.
 RUNS = 64

@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 from ..certify.assignment import alternating_cover
 from ..graph.costs import SparseCosts
 from ..kernels.atomics import relaxed_load
+from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..solving.run import Control
-from .state import NONE, ONE, SOLVED, STOPPED, ZERO, Solution
+from .state import NONE, SOLVED, STOPPED, Solution
 
 
 class Matching(NamedTuple):

@@ -30,10 +30,11 @@ from numpy.typing import NDArray
 
 from ..graph.point_costs import PointCosts
 from ..kernels.atomics import relaxed_load
+from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..solving.run import Control
 from ..stats import ARC_SCANS, AUGMENTATIONS
-from .state import NONE, ONE, SOLVED, STOPPED, ZERO
+from .state import NONE, SOLVED, STOPPED
 
 
 class Places(NamedTuple):

@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from ..graph.kd_tree import KDTree, find_best, leaf_costs, lower_price
 from ..kernels.atomics import relaxed_load
+from ..kernels.constants import ONE, TWO, ZERO
 from ..kernels.kernel import kernel
 from ..stats import ARC_SCANS, AUGMENTATIONS
 from .row_reduction import two_best
 from .shortest_paths import augment, forget, pop, rise, row_height
-from .state import DONE, INFEASIBLE, NONE, ONE, SOLVED, STOPPED, ZERO, Lists, State
+from .state import DONE, INFEASIBLE, NONE, SOLVED, STOPPED, Lists, State
 
-TWO = np.uint64(2)
 #: Distances of a search that differ by this share of the last edge's cost are the same but for rounding.
 TIE = 2 * float(np.finfo(np.float64).eps)
 

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from ..graph.costs import DenseCosts, SparseCosts
 from ..graph.device.costs import DeviceCosts
 from ..graph.point_costs import PointCosts
+from ..kernels.constants import ONE
 from ..kernels.kernel import kernel
 from ..solving.dispatch import most_threads
-from .state import ONE
 
 #: A GPU solves each item by one block where there are fewer rows and columns than this, or where items are
 #: many and their rows and columns fewer than that; else by all blocks.

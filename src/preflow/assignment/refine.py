@@ -24,10 +24,11 @@ from numpy.typing import NDArray
 
 from ..graph.costs import SparseCosts
 from ..kernels.atomics import relaxed_load
+from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABELS
 from .bidding import LATE, TOO_LOW
-from .state import NONE, ONE, SOLVED, STOPPED, ZERO
+from .state import NONE, SOLVED, STOPPED
 
 #: Buckets of a price update; vertices further away are not looked at.
 BUCKETS = 1 << 16

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from ..kernels.branch_free import smaller
+from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from .dense_rows import list_row
-from .state import NONE, ONE, ZERO, Lists, State
+from .state import NONE, Lists, State
 
 
 @kernel

@@ -20,6 +20,7 @@ import numpy as np
 
 from ..graph.costs import DenseCosts, SparseCosts
 from ..graph.point_costs import PointCosts
+from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..solving.options import MOST, check_flag, check_number_between
 from ..solving.run import Control
@@ -32,10 +33,8 @@ from .shortest_paths import augment_rows, list_free_rows
 from .state import (
     INFEASIBLE,
     NONE,
-    ONE,
     OVERFLOW,
     STOPPED,
-    ZERO,
     Lists,
     Solution,
     State,

@@ -8,28 +8,15 @@ import numpy as np
 
 from ..kernels.atomics import relaxed_load
 from ..kernels.branch_free import smaller
+from ..kernels.constants import ONE, TWO, ZERO
 from ..kernels.kernel import kernel
 from ..stats import ARC_SCANS, AUGMENTATIONS
 from .dense_rows import block_minimum, list_row, relax_columns
-from .state import (
-    BLOCK,
-    DONE,
-    INFEASIBLE,
-    LISTS_END,
-    NONE,
-    ONE,
-    OVERFLOW,
-    SOLVED,
-    STOPPED,
-    ZERO,
-    Lists,
-    State,
-)
+from .state import BLOCK, DONE, INFEASIBLE, LISTS_END, NONE, OVERFLOW, SOLVED, STOPPED, Lists, State
 
 #: Listing at most this share of what whole rows would be, after so many columns were reached.
 LISTING_SHARE = 0.4
 PATIENCE = np.uint64(2048)
-TWO = np.uint64(2)
 FOUR = np.uint64(4)
 
 

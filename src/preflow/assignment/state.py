@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from ..graph.costs import SparseCosts
 from ..kernels.kernel import kernel
 
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
 #: No partner, and not in the heap.
 NONE = np.uint64(2**64 - 1)
 #: The place in the heap of what has left it for good.

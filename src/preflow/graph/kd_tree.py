@@ -15,12 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels.constants import ONE, TWO, ZERO
 from ..kernels.kernel import kernel
 from .point_costs import CHEBYSHEV, CITYBLOCK, EUCLIDEAN
 
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
-TWO = np.uint64(2)
 NONE = np.uint64(2**64 - 1)
 #: Largest number of points of a leaf.
 LEAF_POINTS = 32

@@ -96,6 +96,7 @@ from numpy.typing import NDArray
 
 from ..graph.integer_grid import IntegerGrid
 from ..kernels.atomics import compare_exchange, relaxed_load
+from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..solving.options import UNLIMITED, check_positive_number, limit
 from ..solving.run import Control
@@ -103,9 +104,6 @@ from ..stats import ARC_SCANS, PUSHES, RELABELS
 from .pixel_major import GridState
 from .solution import GridSolution
 from .tree_paths import path_capacity, push_path
-
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
 
 #: Numbers of the two forests.
 SOURCE, SINK = 0, 1

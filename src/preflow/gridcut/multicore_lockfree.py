@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..graph.integer_grid import IntegerGrid
+from ..kernels.constants import ONE
 from ..kernels.kernel import kernel, numba_overloads
 from ..parallel.lockfree import push_relabel
 from ..solving.options import check_positive_number
@@ -31,8 +32,6 @@ from .pixel_major import GridState, grid_solution, grid_state, interior
 from .solution import GridFlow, GridSolution
 
 numba_overloads(__name__)
-
-ONE = np.uint64(1)
 
 
 @dataclass(frozen=True)

@@ -16,12 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.atomics import add
+from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..parallel.pieces import run_pieces
 from .solution import GridSolution
 
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
 #: Pixels whose capacities are converted at once. One thread takes few, so that input and output stay in a
 #: core's cache; several threads take more, so that they seldom wait for the interpreter lock.
 CHUNK_ALONE, CHUNK = 1 << 16, 1 << 18

@@ -52,6 +52,7 @@ from numpy.typing import NDArray
 
 from ..graph.integer_grid import IntegerGrid
 from ..kernels.atomics import relaxed_load
+from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..solving.run import Control
 from ..stats import ARC_SCANS, PUSHES, RELABELS
@@ -59,8 +60,6 @@ from .pixel_major import GridState, deficits_reach, grid_solution, grid_state, i
 from .solution import GridFlow, GridSolution
 from .tree_paths import path_capacity, push_path
 
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
 #: Positions in `Trees.cursor`: first entry of the queue, its length, and the time.
 HEAD, LENGTH, TIME = 0, 1, 2
 CURSORS = 3

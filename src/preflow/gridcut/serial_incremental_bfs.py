@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 
 from ..graph.integer_grid import IntegerGrid
 from ..kernels.atomics import relaxed_load
+from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..solving.options import check_count, check_flag
 from ..solving.run import Control
@@ -64,8 +65,6 @@ from .incremental_search import (
 from .pixel_major import GridState, deficits_reach, grid_solution, grid_state, interior
 from .solution import GridFlow, GridSolution
 
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
 #: Pixels of a box. Its state, with that of the pixels around it that the forests reach, fits a core's cache.
 BOX = 1 << 12
 

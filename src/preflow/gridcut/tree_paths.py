@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.constants import ONE
 from ..kernels.kernel import kernel
 from .pixel_major import GridState
-
-ONE = np.uint64(1)
 
 
 @kernel

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ..errors import ParseError
 from ..graph.network import EXACT_FLOAT, INT64_MAX
+from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 
 INTEGER = re.compile(rb"-?\d+")
@@ -28,8 +29,6 @@ PROBLEM = re.compile(rb"^[ \t]*p[ \t]+(\S+)[ \t]+(\d{1,18})[ \t]+(\d{1,18})[ \t\
 #: No line has this many bytes, nor do all comments together.
 LONGEST_LINE, MOST_COMMENTS = 256, 1 << 26
 
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
 NINE = np.uint64(9)
 TEN = np.uint64(10)
 #: From this number on one more digit may be past int64.

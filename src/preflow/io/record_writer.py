@@ -7,6 +7,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 
 #: Lines per buffer: at most 4 MB of text, so that it stays in the cache.
@@ -14,8 +15,6 @@ CHUNK = 1 << 16
 #: A letter, three numbers of at most 20 digits, three blanks and the newline.
 LONGEST_LINE = 65
 
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
 TEN = np.uint64(10)
 DIGIT_ZERO = np.uint64(ord("0"))
 SPACE = np.uint8(ord(" "))

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidInputError
 from ..graph.network import INT64_MAX, FlowNetwork
+from ..kernels.constants import ONE
 from ..kernels.kernel import kernel
 from .files import checked_path, parsing, read_bytes, replacing
 from .record_reader import Number, RecordReader, shown
@@ -27,8 +28,6 @@ from .record_writer import write_comment, write_records
 
 #: Rounding error that a float flow may have, relative to the capacity between its vertices.
 ROUNDING = 1e-9
-
-ONE = np.uint64(1)
 
 
 @dataclass(frozen=True, eq=False)

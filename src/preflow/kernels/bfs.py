@@ -11,10 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from .constants import ONE, ZERO
 from .kernel import kernel
-
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
 
 
 @kernel

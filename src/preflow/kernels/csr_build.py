@@ -16,10 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .atomics import add
+from .constants import ONE, ZERO
 from .kernel import kernel
-
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
 
 
 class InputArcs(NamedTuple):

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from .atomics import relaxed_load
+from .constants import ONE
 from .kernel import kernel
 
-ONE = np.uint64(1)
 #: The work of a relabel beside the arcs that it scans, in arc scans (Goldberg's beta).
 RELABEL_WORK = np.uint64(12)
 #: Relabels a vertex for which the log has room between two global relabels; a full log makes a global

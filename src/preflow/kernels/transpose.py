@@ -6,10 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from .constants import ONE, ZERO
 from .kernel import kernel
-
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
 
 
 @kernel

@@ -8,12 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..graph.bipartite import Adjacency, BipartiteGraph
+from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from .match_arrays import Matching
 from .queue_prefetch import prefetch_queued
-
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
 
 
 class VertexCover(NamedTuple):

@@ -14,14 +14,12 @@ from numpy.typing import NDArray
 
 from ..errors import InvalidInputError
 from ..graph.bipartite import Adjacency, BipartiteGraph
+from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from .api import bipartite_matching
 from .cover import reachable_from_rows
 from .match_arrays import Matching
 from .result import MatchingResult
-
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.atomics import compare_exchange, relaxed_load, relaxed_store
+from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..parallel.barrier import wait
 from ..parallel.thread_pool import share_of
@@ -36,9 +37,6 @@ from ..solving.run import Control
 from ..stats import AUGMENTATIONS, PHASES
 from .match_arrays import NONE, Matching
 from .thread_rounds import Rounds, append_item, end_round, make_rounds
-
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
 
 
 class Disjoint(NamedTuple):

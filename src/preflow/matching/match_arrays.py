@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 
 from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.atomics import relaxed_load
+from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..parallel.passes import filled
 
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
 #: No partner. Stored in fewer bits it is the largest number of these; every value that is at least the size
 #: of the other side means the same.
 NONE = np.uint64(2**64 - 1)

@@ -34,6 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..graph.bipartite import Adjacency, BipartiteGraph
+from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..parallel.delays import delay
 from ..parallel.thread_pool import run_solver
@@ -51,9 +52,6 @@ from .disjoint_searches import (
 )
 from .match_arrays import Matching
 from .thread_rounds import append_item, should_stop, start_round, take_items
-
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
 
 
 @dataclass(frozen=True)

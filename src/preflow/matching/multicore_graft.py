@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.atomics import compare_exchange, prefetch, relaxed_load, relaxed_store
+from ..kernels.constants import ONE, THREE, TWO, ZERO
 from ..kernels.kernel import kernel
 from ..parallel.delays import delay
 from ..parallel.thread_pool import run_solver, share_of
@@ -51,10 +52,6 @@ from .thread_rounds import (
     start_round,
     take_items,
 )
-
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
-TWO, THREE = np.uint64(2), np.uint64(3)
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..graph.bipartite import Adjacency, BipartiteGraph
+from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..parallel.thread_pool import NativePool, address_of, entry_of, run_in_pool, run_natively, share_of
 from ..solving.run import Control
@@ -44,9 +45,6 @@ from .match_arrays import Matching
 from .packed_columns import HALF, NOBODY, Packed, dead_label, make_packed, pack
 from .packed_search import CLOSED, UNSEEN, search
 from .thread_rounds import Rounds, append_item, end_round, make_rounds, start_round
-
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
 
 
 @dataclass(frozen=True)

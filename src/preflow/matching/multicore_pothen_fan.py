@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 
 from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.atomics import relaxed_load, relaxed_store
+from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..parallel.delays import delay
 from ..parallel.thread_pool import run_solver, share_of
@@ -55,8 +56,6 @@ from .match_arrays import Matching
 from .serial_pothen_fan import PothenFanOptions
 from .thread_rounds import append_item, should_stop, start_round, take_items
 
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
 #: The fields of a row, in one cache line: the edge at which its lookahead continues, the number of edges
 #: tried, the row from which it was reached, and the row that the search took before it.
 LOOK, TRIED, PARENT, EARLIER = ZERO, ONE, np.uint64(2), np.uint64(3)

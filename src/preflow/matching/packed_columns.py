@@ -14,14 +14,13 @@ from numpy.typing import NDArray
 
 from ..errors import UnsuitableMethodError
 from ..graph.bipartite import Adjacency, BipartiteGraph
+from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..parallel.barrier import wait
 from ..parallel.thread_pool import share_of
 from .match_arrays import NONE, Matching
 from .thread_rounds import Rounds, append_item
 
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
 #: Bits of half a word, and the lower half of a column without a row.
 HALF = np.uint64(32)
 NOBODY = np.uint64(2**32 - 1)

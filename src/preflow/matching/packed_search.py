@@ -20,6 +20,7 @@ import numpy as np
 
 from ..graph.bipartite import Adjacency
 from ..kernels.atomics import compare_exchange, prefetch, relaxed_load, relaxed_store
+from ..kernels.constants import ONE, TWO, ZERO
 from ..kernels.kernel import kernel
 from ..parallel.delays import delay
 from ..parallel.thread_pool import share_of
@@ -30,9 +31,6 @@ from .packed_columns import HALF, NOBODY, Packed, dead_label, level_of
 from .queue_prefetch import AHEAD_NEIGHBOURS, AHEAD_RANGE, AHEAD_VALUES, MOST_VALUES
 from .thread_rounds import BROADCAST, Rounds, append_item, counters_of, end_round, should_stop, start_round
 
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
-TWO = np.uint64(2)
 #: In the upper half of a word, instead of a row: the column is not reached yet; no search enters it.
 UNSEEN, CLOSED = np.uint64(2**32 - 1), np.uint64(2**32 - 2)
 #: A level of fewer items per thread goes to one thread: it needs about as long for them as all threads need

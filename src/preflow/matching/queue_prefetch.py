@@ -8,9 +8,9 @@ import numpy as np
 
 from ..graph.bipartite import Adjacency
 from ..kernels.atomics import prefetch
+from ..kernels.constants import ONE
 from ..kernels.kernel import kernel
 
-ONE = np.uint64(1)
 #: How many positions ahead in the queue cache lines are prefetched: first the vertex's range of neighbours,
 #: then the neighbours, then the values of these. A solve of a graph larger than the caches mostly waits for
 #: memory; prefetching halves its time.

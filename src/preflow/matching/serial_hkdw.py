@@ -29,15 +29,13 @@ import numpy as np
 
 from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.atomics import relaxed_load
+from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..solving.run import Control
 from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES
 from .match_arrays import Matching, list_free_rows
 from .serial_hopcroft_karp import Layers, augment_all, find_layers, make_layers
 from .serial_pothen_fan import Search, augment_from, closed, make_search, restart_stamps
-
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
 
 
 @dataclass(frozen=True)

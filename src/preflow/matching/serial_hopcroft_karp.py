@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 
 from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.atomics import relaxed_load
+from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..solving.options import UNLIMITED
 from ..solving.run import Control
@@ -42,8 +43,6 @@ from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES
 from .match_arrays import NONE, Matching, asked_to_stop, list_free_rows
 from .queue_prefetch import prefetch_queued
 
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
 #: The layer of a column that a search of this phase has taken.
 TAKEN = ZERO
 #: Phases end when all of them together have read this many times the edges that a single one may.

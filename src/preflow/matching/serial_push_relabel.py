@@ -55,6 +55,7 @@ from numpy.typing import NDArray
 
 from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.atomics import prefetch, prefetch_to_write, relaxed_load
+from ..kernels.constants import ONE, THREE, TWO, ZERO
 from ..kernels.kernel import kernel
 from ..solving.options import check_choice, check_flag, check_positive_number, limit
 from ..solving.run import Control
@@ -72,9 +73,6 @@ from .match_arrays import Matching, list_free_rows, match_rows
 from .packed_columns import check_packed
 from .queue_prefetch import AHEAD_NEIGHBOURS, AHEAD_RANGE, AHEAD_VALUES, MOST_VALUES, prefetch_queued
 
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
-TWO, THREE = np.uint64(2), np.uint64(3)
 #: Closing a gap is a pass over all columns; it is done at most once in num_columns >> GAP_SHIFT pushes.
 GAP_SHIFT = np.uint64(2)
 #: Whether pushes have stalled is tested after num_columns >> STALL_SHIFT pushes, and at least STALL_PUSHES

@@ -18,14 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.atomics import PADDING, fetch_add, relaxed_load, relaxed_store
+from ..kernels.constants import ONE, THREE, ZERO
 from ..kernels.kernel import kernel
 from ..parallel.barrier import make_barrier, wait
 from ..parallel.worklist import Worklist, append, appended, begin_phase, flush, make_worklist
 from ..solving.run import Control
 
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
-THREE = np.uint64(3)
 #: A thread takes at most MOST_ITEMS items at a time, and so few that it comes about TURNS times a round: the
 #: work of an item varies much.
 MOST_ITEMS = np.uint64(64)

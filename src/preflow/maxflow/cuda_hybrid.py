@@ -36,15 +36,13 @@ from ..cuda import runtime
 from ..graph.device.residual import flow_to_device, from_device, to_device
 from ..graph.residual import ResidualArrays
 from ..kernels.bfs import distances_to_sink
+from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..solving.options import check_flag, check_positive_integer
 from ..solving.run import Control
 from ..stats import PUSHES
 from .cuda_lockfree import count_search, launch_steps, make_steps, read_counts, relabel_time
 from .levels import active_excess
-
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
 
 
 @dataclass(frozen=True)

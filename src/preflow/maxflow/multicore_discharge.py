@@ -57,6 +57,7 @@ from numpy.typing import NDArray
 from ..graph.residual import ResidualArrays
 from ..kernels.atomics import PADDING, add, fetch_add, fetch_min, load, relaxed_load, relaxed_store
 from ..kernels.clock import now
+from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..kernels.relabel import lowest_neighbour_now
 from ..parallel import buckets as in_buckets
@@ -81,8 +82,6 @@ from ..stats import (
 )
 from .relabel_rule import relabel_limits
 
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
 #: Greatest number of relabels that a thread counts for itself before it adds them to the total.
 UNREPORTED = 64
 

@@ -89,6 +89,7 @@ from ..kernels.atomics import (
     relaxed_store,
 )
 from ..kernels.clock import now
+from ..kernels.constants import ONE, TWO, ZERO
 from ..kernels.kernel import kernel
 from ..kernels.relabel import RELABEL_WORK
 from ..parallel.barrier import back_off, wait
@@ -122,9 +123,6 @@ from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, REL
 from . import serial_highest_label
 from .relabel_rule import check_relabel_rule, relabel_limits
 
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
-TWO = np.uint64(2)
 #: Vertices that a thread donates at once, at most.
 MOST_DONATED = 16
 #: A waiting thread lowers the minimum working level every LOWER_AFTER nanoseconds, by one and by one

@@ -51,6 +51,7 @@ from numpy.typing import NDArray
 from ..graph.residual import ResidualArrays
 from ..kernels.atomics import exchange, fetch_add, relaxed_load, relaxed_store
 from ..kernels.clock import now
+from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..kernels.relabel import RELABEL_WORK, lowest_neighbour
 from ..parallel.barrier import wait
@@ -63,9 +64,6 @@ from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS, WAITS
 from .relabel_rule import check_relabel_rule, relabel_limits
 
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
-TWO = np.uint64(2)
 #: The other threads join again when there are this many times `few_active` vertices.
 MANY_AGAIN = np.uint64(4)
 

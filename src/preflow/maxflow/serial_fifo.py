@@ -54,6 +54,7 @@ from numpy.typing import NDArray
 from ..graph.residual import ResidualArrays
 from ..kernels.atomics import relaxed_load
 from ..kernels.bfs import distances_to_sink
+from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..kernels.relabel import RELABEL_WORK, lowest_neighbour, relabel_log_size
 from ..solving.options import check_flag
@@ -70,8 +71,6 @@ from .levels import (
 )
 from .relabel_rule import RelabelRule, check_relabel_rule, relabel_limits
 
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
 #: With ``hold`` a vertex waits for the next global relabel after this many relabels by more than one level:
 #: its excess likely runs in circles until heights are exact again.
 JUMPS_BEFORE_HOLD = 2

@@ -61,6 +61,7 @@ from numpy.typing import NDArray
 from ..graph.residual import ResidualArrays
 from ..kernels.atomics import relaxed_load
 from ..kernels.bfs import distances_to_sink
+from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..kernels.relabel import RELABEL_WORK, lowest_neighbour, relabel_log_size
 from ..solving.options import check_choice, check_flag, check_positive_integer
@@ -77,9 +78,6 @@ from .levels import (
     push_active,
 )
 from .relabel_rule import RelabelRule, check_relabel_rule, relabel_limits
-
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
 
 
 @dataclass(frozen=True)

@@ -17,12 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.atomics import PADDING
+from ..kernels.constants import ONE, TWO, ZERO
 from ..kernels.kernel import kernel
 from .idle import Idle, announce_donation, claim_idle, make_busy, make_idle
 
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
-TWO = np.uint64(2)
 #: Greatest number of vertices that are donated at once.
 MOST_DONATED = np.uint64(64)
 #: Levels of all threads together, as a multiple of the number of vertices; each thread has FEW_LEVELS more.

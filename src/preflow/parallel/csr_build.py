@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.atomics import PADDING, prefetch
+from ..kernels.constants import ONE, ZERO
 from ..kernels.csr_build import InputArcs
 from ..kernels.kernel import kernel
 from .barrier import make_barrier, wait
@@ -26,8 +27,6 @@ from .scan import exclusive_scan_together, make_sums
 from .sort import Sorting, sort_by_key_together
 from .thread_pool import share_of
 
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
 #: In a group of up to this many arcs a pair is found by looking through the group, in a larger one by
 #: hashing.
 SMALL_GROUP = 12

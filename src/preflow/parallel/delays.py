@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.atomics import PADDING, pause
+from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from .barrier import sleep
 
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
 #: Shifts of Marsaglia's generator xorshift64.
 LEFT, RIGHT, LEFT_AGAIN = np.uint64(13), np.uint64(7), np.uint64(17)
 #: Bits of a random number: they decide whether a thread waits at all (one time in 4), whether it sleeps

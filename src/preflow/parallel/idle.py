@@ -19,12 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.atomics import PADDING, exchange, fetch_add, load, relaxed_load, relaxed_store, store
+from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..solving.dispatch import usable_cpus
 from .barrier import SPINS, back_off
-
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
 
 #: Positions in a thread's row of ``flags``.
 IDLE, DONATED = np.uint64(0), np.uint64(1)

@@ -28,13 +28,10 @@ from ..kernels.atomics import (
     relaxed_store,
     store,
 )
+from ..kernels.constants import ONE, TWO, ZERO
 from ..kernels.kernel import kernel
 from ..solving.dispatch import usable_cpus
 from .barrier import SPINS, back_off
-
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
-TWO = np.uint64(2)
 
 #: Positions in a thread's row of ``lists`` and of ``tally``.
 FRONT, BACK, TAKEN = ZERO, ONE, TWO

@@ -59,6 +59,7 @@ from numpy.typing import NDArray
 
 from ..kernels.atomics import PADDING, compare_exchange, fetch_add, load, relaxed_load, relaxed_store, store
 from ..kernels.clock import now
+from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..kernels.relabel import lowest_neighbour_now
 from ..solving.options import UNLIMITED, limit
@@ -70,8 +71,6 @@ from .delays import delay
 from .search import Search, make_search, search_together
 from .thread_pool import run_solver
 
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
 #: Least number of blocks of consecutive vertices for each thread. Few is better, since neighbours in number
 #: tend to be neighbours in the network: 16 took 1.2 to 1.6 times as long on two threads. But active
 #: vertices may gather in one block.

@@ -17,12 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.atomics import PADDING
+from ..kernels.constants import ONE, TWO, ZERO
 from ..kernels.kernel import kernel
 from .idle import Idle, announce_donation, claim_idle, make_busy, make_idle
 
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
-TWO = np.uint64(2)
 #: Greatest number of items that are donated at once.
 MOST_DONATED = np.uint64(64)
 #: Room of a ring, as a multiple of a thread's fair share of all items.

@@ -12,12 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.atomics import PADDING
+from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from .barrier import wait
 from .thread_pool import share_of
-
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
 
 
 def make_sums(num_threads: int) -> NDArray[np.uint64]:

@@ -53,13 +53,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.atomics import PADDING, fetch_add, prefetch, relaxed_load, relaxed_store
+from ..kernels.constants import ONE, TWO, ZERO
 from ..kernels.kernel import kernel
 from .barrier import make_barrier, wait
 from .totals import add_up, make_totals
 
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
-TWO = np.uint64(2)
 #: A level with fewer arcs than this, divided by the number of threads, goes to one thread. Graphs with long
 #: distances have hundreds of thousands of small levels. The more threads there are, the more is to be
 #: gained by sharing a level, and the more of what one thread would read alone was last written by other

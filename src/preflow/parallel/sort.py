@@ -20,12 +20,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from .barrier import wait
 from .thread_pool import share_of
 
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
 #: Number of keys in a bucket, about: their counters fit a second-level cache.
 BUCKET_KEYS = 1 << 14
 #: Least number of buckets for each thread, if there are as many keys, so that shares differ little.

@@ -36,6 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.atomics import PADDING, fetch_add, load, pause
+from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import PLAIN, Intrinsic, kernel, numba_overloads
 from ..solving.dispatch import MOST_THREADS
 from ..solving.run import POLL_INTERVAL, Control
@@ -44,8 +45,6 @@ from .barrier import break_barrier
 
 Share = Callable[[int], None]
 Result = TypeVar("Result")
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
 #: Number of threads that each thread wakes.
 FAN = np.uint64(3)
 #: Times that the calling thread checks whether all are done before it sleeps.

@@ -16,12 +16,10 @@ from numpy.typing import NDArray
 
 from ..kernels.atomics import PADDING, load, relaxed_load, relaxed_store, store
 from ..kernels.clock import now
+from ..kernels.constants import ONE, TWO, ZERO
 from ..kernels.kernel import kernel
 from .barrier import BROKEN, PATIENCE, adapt_patience, back_off_timed
 
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
-TWO = np.uint64(2)
 #: Positions in a thread's line: its generation, then two numbers for even and two for odd generations.
 GENERATION, NUMBERS = ZERO, TWO
 

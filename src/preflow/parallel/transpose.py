@@ -14,13 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from .barrier import wait
 from .sort import find_places, shift_to_buckets
 from .thread_pool import share_of
 
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
 #: Vertices in a bucket, about: their counters fit a first-level cache, their edges a second-level one.
 BUCKET_VERTICES = 1 << 11
 #: Least number of buckets for each thread, if there are as many vertices, so that shares differ little.

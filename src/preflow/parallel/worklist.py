@@ -18,11 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels.atomics import PADDING, fetch_add, relaxed_load, relaxed_store
+from ..kernels.constants import ONE, THREE, ZERO
 from ..kernels.kernel import kernel
 
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
-THREE = np.uint64(3)
 #: Items in a thread's buffer.
 BUFFER = np.uint64(1024)
 #: Items that are taken at once.

@@ -63,6 +63,7 @@ from numpy.typing import NDArray
 from ...graph.integer_grid import IntegerGrid
 from ...kernels.atomics import PADDING, fetch_add, relaxed_load, relaxed_store
 from ...kernels.clock import now
+from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
 from ...parallel.barrier import PATIENCE, make_barrier, wait
 from ...parallel.delays import delay
@@ -108,8 +109,6 @@ from .blocks import (
 from .borders import change_partition, enqueue_border, resume_block
 from .regions import BLOCKS_TAKEN, CLOSED, GROWN, IDLE, Regions, make_regions, next_region
 
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
 #: Least number of blocks per thread, unless the option `blocks` is given.
 BLOCKS_PER_THREAD = 8
 #: Most and fewest pixels of a block. The state of this many pixels stays in a core's cache.

@@ -14,11 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
-
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
-TWO = np.uint64(2)
 
 
 class Blocks(NamedTuple):

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ...kernels.atomics import relaxed_load, relaxed_store
+from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
 from ...parallel.barrier import wait
 from ...parallel.thread_pool import share_of
@@ -26,8 +27,6 @@ from ..pixel_major import GridState
 from .blocks import Blocks, Faces, arcs_of, close_face, open_face, row_of, rows_of
 from .regions import GROWN
 
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
 #: Marks in Forests.queued; it is 0 for all pixels before, because the queues are empty.
 CAN_GROW, CUT_OFF = np.uint8(4), np.uint8(8)
 

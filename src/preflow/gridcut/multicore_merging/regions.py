@@ -22,11 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...kernels.atomics import PADDING, compare_exchange, relaxed_load, relaxed_store, store
+from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
 from ...parallel.barrier import back_off
 
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
 #: Positions in Regions.shared.
 LOCK, BLOCKS_TAKEN, CLOSED, AT_WORK, CHANGES, GROWN = (np.uint64(k) * PADDING for k in range(6))
 #: States of a region.

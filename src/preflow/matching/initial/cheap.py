@@ -27,13 +27,12 @@ from numpy.typing import NDArray
 
 from ...graph.bipartite import Adjacency, BipartiteGraph
 from ...kernels.atomics import compare_exchange, fetch_add, prefetch, relaxed_load
+from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
 from ...parallel.thread_pool import NativePool, address_of, entry_of, run_in_pool, run_natively
 from ...solving.run import Control
 from ..match_arrays import NONE, Matching, asked_to_stop
 
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
 #: Rows that a thread takes at a time: with fewer rows in progress, fewer are displaced.
 ROWS_AT_A_TIME = np.uint64(64)
 #: How many rows ahead a thread prefetches the row of the first column, if there are several threads.

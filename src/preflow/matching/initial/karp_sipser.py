@@ -17,13 +17,11 @@ from numpy.typing import NDArray
 from ...graph.bipartite import Adjacency, BipartiteGraph
 from ...graph.bipartite_input import MOST_NARROW
 from ...kernels.atomics import prefetch
+from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
 from ...solving.run import Control
 from ..match_arrays import NONE, Matching, asked_to_stop
 from ..queue_prefetch import AHEAD_NEIGHBOURS, AHEAD_RANGE, AHEAD_VALUES
-
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
 
 
 class Remainder(NamedTuple):

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from ...graph.bipartite import Adjacency, BipartiteGraph
+from ...kernels.constants import ONE
 from ...kernels.kernel import kernel
 from ...solving.run import Control
 from ..match_arrays import NONE, Matching, asked_to_stop
 from ..queue_prefetch import prefetch_queued
 
-ONE = np.uint64(1)
 #: Rows with at least this many edges are not ordered among themselves.
 HIGH_DEGREE = 256
 

@@ -18,12 +18,11 @@ from numpy.typing import NDArray
 
 from ...graph.bipartite import Adjacency, BipartiteGraph
 from ...graph.bipartite_input import MOST_NARROW
+from ...kernels.constants import ONE
 from ...kernels.kernel import kernel
 from ...solving.run import Control
 from ..match_arrays import NONE, Matching, asked_to_stop
 
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
 #: Scaling iterations; the guarantee holds in the limit, the authors use five.
 ITERATIONS = 5
 

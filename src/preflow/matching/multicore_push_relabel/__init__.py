@@ -53,6 +53,7 @@ from numpy.typing import NDArray
 
 from ...graph.bipartite import Adjacency, BipartiteGraph
 from ...kernels.clock import now
+from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
 from ...parallel.thread_pool import NativePool, address_of, entry_of, run_in_pool, run_natively
 from ...solving.options import UNLIMITED, check_number_between, limit
@@ -75,8 +76,6 @@ from .labels import gap_closed, global_relabel
 from .last_rows import Search, make_search, match_from_both_sides
 from .pushes import SIGNALS, Limits, State, clear_signals, push_share
 
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
 #: A round ends after num_columns >> ROUND_SHIFT pushes, and at least LEAST_PUSHES for each thread; then the
 #: active rows are shared out again, and gaps closed.
 ROUND_SHIFT = 4

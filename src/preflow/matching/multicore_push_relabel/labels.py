@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...graph.bipartite import Adjacency
+from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
 from ...parallel.barrier import wait
 from ...parallel.thread_pool import share_of
@@ -15,9 +16,6 @@ from ..match_arrays import Matching
 from ..packed_columns import HALF, NOBODY, Packed, dead_label, last_level, unpack
 from ..packed_search import search
 from ..thread_rounds import Rounds, append_item, end_round, start_round
-
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
 
 
 @kernel

@@ -43,6 +43,7 @@ from numpy.typing import NDArray
 
 from ...graph.bipartite import Adjacency, BipartiteGraph
 from ...kernels.atomics import compare_exchange, prefetch, prefetch_to_write, relaxed_load, relaxed_store
+from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
 from ...parallel.barrier import wait
 from ...parallel.delays import delay
@@ -54,8 +55,6 @@ from ..packed_columns import HALF, NOBODY, Packed, dead_label
 from ..queue_prefetch import MOST_VALUES
 from ..thread_rounds import Rounds, append_item, end_round, start_round
 
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
 #: The stamp of closed vertices.
 CLOSED = NOBODY
 #: The value of `met` of an open tree.

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ...graph.bipartite import Adjacency
 from ...kernels.atomics import PADDING, compare_exchange, fetch_add, relaxed_load, relaxed_store
+from ...kernels.constants import ONE, THREE, TWO, ZERO
 from ...kernels.kernel import kernel
 from ...parallel.delays import delay
 from ...parallel.thread_pool import share_of
@@ -17,9 +18,6 @@ from ..packed_columns import HALF, NOBODY, Packed, dead_label, level_of
 from ..serial_push_relabel import place, prefetch_active
 from ..thread_rounds import Rounds, append_item, should_stop
 
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
-TWO, THREE = np.uint64(2), np.uint64(3)
 #: A round also ends when one in IDLE_SHARE threads has no row left.
 IDLE_SHARE = np.uint64(4)
 #: Positions in a round's set of signals: whether the round is over; pushes; threads without rows.

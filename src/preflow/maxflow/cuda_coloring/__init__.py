@@ -60,6 +60,7 @@ from ...errors import SolverError
 from ...graph.device.residual import DeviceNetwork, from_device, to_device
 from ...graph.residual import ResidualArrays
 from ...kernels.bfs import distances_to_sink
+from ...kernels.constants import ZERO
 from ...solving.options import check_flag, check_positive_integer
 from ...solving.run import Control
 from ...stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS
@@ -75,7 +76,6 @@ LONGEST_PERIOD = 16
 MOST_SEARCHES = 10_000_000
 #: Words of the kernel's state.
 CYCLE, HAS_ACTIVE, STATE_WORDS = 0, 1, 3
-ZERO = np.uint64(0)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ...errors import UnsuitableMethodError
 from ...graph.residual import ResidualArrays
+from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
 
 #: Greatest degree for which the method makes sense: each colour is a barrier, about 2 microseconds, in
@@ -23,8 +24,6 @@ MOST_DEGREE = 1024
 #: Greatest memory for the bits of the colours that the vertices have seen.
 MOST_MASK_BYTES = 2**31
 
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
 WORD_BITS = np.uint64(64)
 
 

@@ -57,6 +57,7 @@ from numpy.typing import NDArray
 from ...graph.residual import ResidualArrays
 from ...kernels.atomics import PADDING, compare_exchange, fetch_add, relaxed_load, relaxed_store, store
 from ...kernels.clock import now
+from ...kernels.constants import ONE, TWO, ZERO
 from ...kernels.kernel import kernel
 from ...kernels.relabel import lowest_neighbour_now
 from ...parallel.barrier import PATIENCE, back_off, wait
@@ -68,10 +69,6 @@ from ...solving.run import Control
 from ...stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABEL_NANOSECONDS, RELABELS
 from ..relabel_rule import check_relabel_rule, relabel_limits
 from .batches import Batches, append, clear, fetch, flush, make_batches, pop, put, waiting
-
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
-TWO = np.uint64(2)
 
 #: This bit of a vertex's entry of State.wave is set while the vertex is locked; the other bits are its wave.
 LOCKED = np.uint32(1)

@@ -22,12 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...kernels.atomics import PADDING, compare_exchange, relaxed_load, relaxed_store, store
+from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
 from ...parallel.barrier import back_off
 from ...stats import WAITS
-
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
 
 #: Positions in ``shared``.
 LOCK, FRONT, SIZE, IDLE = 0, PADDING, PADDING + 1, PADDING + 2

@@ -27,12 +27,11 @@ from numpy.typing import NDArray
 from ...graph.network import FlowNetwork
 from ...graph.residual import ResidualArrays, ResidualNetwork
 from ...kernels.bfs import reachable_from_source
+from ...kernels.constants import ONE, ZERO
 from ...kernels.csr_build import residual_arc
 from ...kernels.kernel import kernel
 from ...stats import Phase, untimed
 
-ZERO = np.uint64(0)
-ONE = np.uint64(1)
 #: Colours of a vertex in the depth-first search: not visited, on the path from the root, finished.
 WHITE, GREY, BLACK = 0, 1, 2
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...graph.residual import ResidualArrays
+from ...kernels.constants import ONE
 from ...kernels.kernel import kernel
 from .link_cut import (
     Forest,
@@ -24,7 +25,6 @@ from .link_cut import (
     make_forest,
 )
 
-ONE = np.uint64(1)
 #: States of a vertex: the root of a tree, linked to another vertex, or on no cycle.
 ROOT, LINKED, FINISHED = 0, 1, 2
 
