@@ -6,8 +6,8 @@ here; with one it becomes a program, because a sanitizer's library cannot be loa
 
 from __future__ import annotations
 
-import atexit
 import ctypes
+import fcntl
 import hashlib
 import os
 import shutil
@@ -27,13 +27,16 @@ from numpy.typing import NDArray
 from preflow.cuda import runtime
 from preflow.cuda.runtime import flat_arguments, source_with_headers
 from preflow.solving.run import Control
+from tests.support.paths import ROOT
 
 HERE = Path(__file__).parent
+#: Compiled kernel files, for this test run and later ones; ``make clean`` removes them.
+BUILDS = ROOT / "build" / "cuda_on_cpu"
 #: All threads of a launch are alive at once and share a few cores: more of them only wait for each other.
 MOST_THREADS = 64
 NO_RANGE = 2**64 - 1
 NO_BLOCK = 2**32 - 1
-COMPILE = ("g++", "-std=c++17", "-pthread", "-O1", "-g", "-fno-omit-frame-pointer", "-DPREFLOW_ON_CPU")
+COMPILE = ("g++", "-std=c++17", "-pthread", "-O1", "-g1", "-fno-omit-frame-pointer", "-DPREFLOW_ON_CPU")
 #: With addresses go alignment, overflow of signed integers and shifts: undefined on the GPU too.
 SANITIZE = {
     "address": ("-fsanitize=address,undefined", "-fno-sanitize-recover=all"),
@@ -242,7 +245,7 @@ class CpuDevice:
         arrays = (argument for launch in launches for argument in launch.flat)
         ranges = _memory_ranges(argument for argument in arrays if isinstance(argument, np.ndarray))
         names = " and ".join(launch.kernel for launch in launches)
-        with tempfile.TemporaryDirectory(dir=program.parent) as folder:
+        with tempfile.TemporaryDirectory(prefix="preflow-cuda-on-cpu-") as folder:
             source, result = Path(folder, "input"), Path(folder, "output")
             with source.open("wb") as file:
                 file.write(_words(len(ranges)))
@@ -319,19 +322,36 @@ def _range_and_offset(argument: Any, ranges: list[tuple[int, int]]) -> tuple[int
 
 
 @cache
-def _builds() -> Path:
-    folder = tempfile.mkdtemp(prefix="preflow-cuda-on-cpu-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return Path(folder)
+def _common_key() -> str:
+    """Return what all builds depend on: the compiler, its options and the two files of the emulation."""
+    version = subprocess.run(["g++", "--version"], capture_output=True, text=True, check=True).stdout
+    files = [(HERE / name).read_text() for name in ("cuda_on_cpu.h", "main.cpp")]
+    return repr((version, COMPILE, SANITIZE, files))
 
 
 @cache
 def _build(
     source: str, name: str, constants: tuple[tuple[str, int], ...], sanitizer: Sanitizer | None
 ) -> Path:
-    """Compile a kernel file, once in a test session; return the library or, with a sanitizer, the program."""
-    key = hashlib.sha256(repr((source, constants, sanitizer)).encode()).hexdigest()[:16]
-    built = _builds() / f"{name}-{key}"
+    """Compile a kernel file, once for all processes; return the library or, with a sanitizer, the program.
+
+    The name of a build holds a hash of all that it is made of. All processes of a test run share the builds:
+    the first one that needs a build locks its name and compiles it, and the others wait for the lock.
+    """
+    key = hashlib.sha256(repr((_common_key(), source, constants, sanitizer)).encode()).hexdigest()[:16]
+    BUILDS.mkdir(parents=True, exist_ok=True)
+    built = BUILDS / f"{name}-{key}"
+    if not built.exists():
+        with built.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not built.exists():
+                _compile(source, built, constants, sanitizer)
+    return built
+
+
+def _compile(
+    source: str, built: Path, constants: tuple[tuple[str, int], ...], sanitizer: Sanitizer | None
+) -> None:
     text = built.with_suffix(".cu")
     text.write_text(source)
     if sanitizer is None:
@@ -340,8 +360,9 @@ def _build(
         kind = [*SANITIZE[sanitizer], "-rdynamic", str(HERE / "main.cpp"), "-ldl"]
     macros = [f"-D{macro}={value}" for macro, value in constants]
     headers = ["-include", str(HERE / "cuda_on_cpu.h"), "-include", str(text)]
-    done = subprocess.run(
-        [*COMPILE, *macros, *headers, *kind, "-o", str(built)], capture_output=True, text=True
-    )
-    assert done.returncode == 0, f"g++ refuses {name}.cu:\n{done.stderr}"
-    return built
+    # A build gets its name when it is complete: an interrupted one is not taken for a build.
+    incomplete = built.with_suffix(".incomplete")
+    command = [*COMPILE, *macros, *headers, *kind, "-o", str(incomplete)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, f"g++ refuses {built.name}.cu:\n{done.stderr}"
+    incomplete.rename(built)
