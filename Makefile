@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: native kinds wheel demo test fuzz lint docs bench clean
+.PHONY: native kinds wheel demo check check-fast test test-all record fuzz lint docs bench clean
 
 # Compiles the kernels ahead of time: eight CPU minutes the first time, later what was edited.
 # Without a C compiler it says so, and Numba compiles them on first use.
@@ -13,10 +13,31 @@ demo: $(VENV)/.vision
 	$(LIBRARY)
 	$(BIN)/python examples/segment_photograph.py --out demo-output
 
+# Lint, types and the fast tests, in which kernels run as plain Python: nothing is compiled.
+check: $(VENV)/.dev
+	$(MAKE) --jobs 2 --output-sync lint check-fast
+
+# Only the files with the mark are imported. Where kernels are plain Python, NumPy warns of each wrap-around.
+FAST := $(shell grep -rl --include='test_*.py' 'pytestmark = pytest.mark.fast' tests)
+check-fast: $(VENV)/.dev
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -m "not slow" -W ignore::RuntimeWarning $(FAST)
+
+PYTEST := $(BIN)/python -m pytest
+SHARED := --numprocesses 2 --dist loadfile --no-loadscope-reorder
+
+# Everything but the slow tests and those that keep all cores busy.
 test: $(VENV)/.dev
 	$(LIBRARY)
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile -m "not alone"
-	$(BIN)/python -m pytest -m alone tests
+	$(PYTEST) $(SHARED) -m "not slow and not alone"
+
+test-all: $(VENV)/.dev
+	$(LIBRARY)
+	$(PYTEST) $(SHARED) -m "not alone" $(RECORD)
+	$(PYTEST) -m alone $(RECORD) tests
+
+# Run all tests on a quiet machine and record the seconds of each: tests/support/tiers.py uses them.
+record:
+	$(MAKE) test-all RECORD=--record-seconds
 
 SECONDS ?= 600
 fuzz: $(VENV)/.dev

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, settings
 from preflow.cuda import runtime
 from preflow.errors import DeviceUnavailableError
 from preflow.kernels import kernel
+from tests.support import tiers
 from tests.support.cuda_on_cpu.device import CpuDevice
 from tests.support.exploration import Runner
 from tests.support.paths import SHARED
@@ -32,13 +33,25 @@ settings.register_profile(
 settings.load_profile("preflow")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that records how long each test takes."""
+    parser.addoption("--record-seconds", action="store_true", help="write tests/data/seconds.json")
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that run alone; not those under a sanitizer, whose time goes into g++."""
+    """Mark the tests that run alone and the slow ones, and start with the longest file.
+
+    Tests under a sanitizer do not run alone: most of their time is g++.
+    """
+    record = tiers.read_record()
     for item in items:
         builds = "sanitizer" in getattr(item, "fixturenames", ())
         if not builds and any(item.path.match(name) for name in ALONE):
             item.add_marker("alone")
+        if tiers.is_slow(item, record):
+            item.add_marker("slow")
+    tiers.longest_file_first(items, record)
 
 
 #: Where the kinds of arguments are written that public calls reach and the library of kernels lacks.
@@ -47,6 +60,8 @@ MISSES = pytest.StashKey[Path]()
 
 def pytest_configure(config: pytest.Config) -> None:
     """Let this process, and those that it starts, write down which kernels the library lacks."""
+    if config.getoption("--record-seconds"):
+        config.pluginmanager.register(tiers.Recorder())
     if "PREFLOW_MISSES" not in os.environ and kernel.native is not None:
         descriptor, name = tempfile.mkstemp(prefix="preflow-misses-", suffix=".txt")
         os.close(descriptor)

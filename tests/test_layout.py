@@ -11,6 +11,8 @@ import pytest
 
 import preflow
 
+pytestmark = pytest.mark.fast
+
 PACKAGE = Path(preflow.__file__).parent
 
 #: Later entries may import earlier ones only; entries of one row never import each other.

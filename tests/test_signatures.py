@@ -15,6 +15,8 @@ import preflow.vision
 from preflow.integrations import scipy_compat
 from preflow.io import bipartite, costs, edge_list, flo, matrix_market, solution
 
+pytestmark = pytest.mark.fast
+
 #: The functions of modules without ``__all__`` that users call.
 PUBLIC: dict[ModuleType, tuple[str, ...]] = {
     preflow: tuple(preflow.__all__),

@@ -15,6 +15,8 @@ from preflow.gridcut import serial_boykov_kolmogorov
 from preflow.matching import serial_hkdw
 from preflow.maxflow import serial_fifo
 
+pytestmark = pytest.mark.fast
+
 DIAMOND = ([0, 0, 1, 2], [1, 2, 3, 3], [3, 2, 2, 4])
 
 

@@ -15,6 +15,8 @@ import pytest
 from preflow.kernels import kernel
 from tests.support.paths import ROOT
 
+pytestmark = pytest.mark.slow
+
 BUILT_WITH = ("hatchling", "numba")
 
 pytestmark = pytest.mark.skipif(

@@ -15,6 +15,8 @@ from preflow.cli import app
 from preflow.generators import FAMILIES
 from preflow.io.npz import save_npz
 
+pytestmark = pytest.mark.fast
+
 PROGRAM = [sys.executable, "-c", "from preflow.cli import main; main()"]
 TWO_PATHS = "p max 4 4\nn 1 s\nn 4 t\na 1 2 3\na 2 4 2\na 1 3 1\na 3 4 5\n"
 MATRIX = "%%MatrixMarket matrix coordinate pattern general\n3 3 3\n1 1\n2 1\n3 2\n"

@@ -12,6 +12,8 @@ import preflow
 from preflow.errors import InvalidInputError
 from preflow.graph.bipartite import Adjacency
 
+pytestmark = pytest.mark.fast
+
 OFFSETS = np.array([[0, 1], [0, -1], [1, 0], [-1, 0]])
 
 

@@ -13,6 +13,8 @@ from networkx.algorithms import bipartite
 import preflow
 from preflow.errors import InfeasibleError, InvalidInputError
 
+pytestmark = pytest.mark.fast
+
 EDGES = ([0, 0, 1, 1], [0, 1, 0, 1], [3, 5, 1, 9])
 
 

@@ -15,6 +15,8 @@ import scipy.sparse
 from preflow.errors import PreflowError
 from preflow.integrations.scipy_compat import linear_sum_assignment
 
+pytestmark = pytest.mark.fast
+
 SQUARE = [[4, 1], [2, 0]]
 
 

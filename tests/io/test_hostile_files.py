@@ -34,6 +34,8 @@ from preflow.io.matrix_market import read_matrix_market, write_matrix_market
 from preflow.io.npz import load_npz, save_npz
 from preflow.io.solution import read_solution, write_solution
 
+pytestmark = pytest.mark.fast
+
 Reader = Callable[[Any], Any]
 
 MATRIX = b"%%MatrixMarket matrix coordinate pattern general\n"

@@ -19,6 +19,8 @@ from preflow.generators import FAMILIES
 from preflow.maxflow import cuda_coloring
 from tests.support.cuda_on_cpu.device import CpuDevice
 
+pytestmark = pytest.mark.slow
+
 METHODS = [
     (problem, method.name)
     for problem in ("max_flow", "grid_cut", "bipartite_matching", "linear_assignment")

@@ -45,6 +45,8 @@ from tests.support.exploration import (
 )
 from tests.support.scheduler import Outcome, Thread, Violation, explore, hidden_values
 
+pytestmark = pytest.mark.fast
+
 ZERO, ONE = np.uint64(0), np.uint64(1)
 
 

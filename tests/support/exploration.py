@@ -10,6 +10,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 import traceback
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -23,6 +24,7 @@ from preflow.kernels.atomics import relaxed_load, relaxed_store
 from preflow.parallel.barrier import PATIENCE, make_barrier
 from tests.support.paths import ROOT
 from tests.support.scheduler import Outcome, Violation, edited, replaced
+from tests.support.tiers import count_elsewhere
 
 Cases = Mapping[str, Callable[[], Outcome]]
 #: Name: the case that finds it, the mistake, and what is found.
@@ -110,6 +112,7 @@ class Runner:
         print(json.dumps([case, mutant]), file=self.process.stdin, flush=True)
         outcome: dict[str, Any] = json.loads(self.process.stdout.readline())
         assert "error" not in outcome, outcome["error"]
+        count_elsewhere(outcome["seconds"])
         return outcome
 
 
@@ -136,7 +139,9 @@ def exploration_tests(cases: Cases, mutants: Mutants) -> tuple[Callable[..., Non
 def serve(cases: Cases, mutants: Mutants) -> None:
     """Answer what a runner asks, a line each."""
     for line in sys.stdin:
-        print(json.dumps(_answer(cases, mutants, *json.loads(line))), flush=True)
+        before = time.process_time()
+        answer = _answer(cases, mutants, *json.loads(line))
+        print(json.dumps(answer | {"seconds": time.process_time() - before}), flush=True)
 
 
 def _answer(cases: Cases, mutants: Mutants, case: str, mutant: str) -> dict[str, Any]:

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from preflow.errors import CapacityOverflowError, InvalidInputError, NotOptimalError, VerificationError
 from preflow.vision import BinaryEnergy, minimize_energy
 
+pytestmark = pytest.mark.fast
+
 COSTS = st.integers(-20, 20)
 
 

@@ -7,7 +7,6 @@ here; with one it becomes a program, because a sanitizer's library cannot be loa
 from __future__ import annotations
 
 import ctypes
-import fcntl
 import hashlib
 import os
 import shutil
@@ -338,6 +337,8 @@ def _build(
     The name of a build holds a hash of all that it is made of. All processes of a test run share the builds:
     the first one that needs a build locks its name and compiles it, and the others wait for the lock.
     """
+    import fcntl  # Windows lacks it, and has no g++ either
+
     key = hashlib.sha256(repr((_common_key(), source, constants, sanitizer)).encode()).hexdigest()[:16]
     BUILDS.mkdir(parents=True, exist_ok=True)
     built = BUILDS / f"{name}-{key}"
