@@ -59,36 +59,36 @@ def grid_cut(
     Parameters
     ----------
     source_capacity, sink_capacity : array_like of the grid's shape, or scalar
-        Capacity from the source to each pixel, and from each pixel to the sink: what it costs to put it on
-        the sink's side, and on the source's. Integers, bools, or floats, also ``inf``: "hard seeds". They may
-        be negative: the value is then the least cost, negative ones included. Instead of these arrays, the
-        first argument may be a :class:`preflow.GridNetwork`. Arrays may be CuPy's or others with
-        ``__dlpack__``, such as Torch tensors; `labels` is then of the same kind, and for those on a GPU
-        "auto" takes a method that runs there.
+        Capacity from the source to each pixel, which is the cost of putting the pixel on the sink's side, and
+        from each pixel to the sink, the cost of putting it on the source's side. Integers, bools or floats;
+        ``inf`` makes a hard seed. They may be negative; the value is the least total cost. Instead of these
+        arrays, the first argument may be a :class:`preflow.GridNetwork`. Arrays may be CuPy's or others with
+        ``__dlpack__``, such as Torch tensors; `labels` is then of the same kind. For arrays on a GPU "auto"
+        chooses a method that runs on it.
     neighbor_capacity : array_like, shape (K, *shape) or (2 K, *shape), or scalar
-        Capacity between neighbours, one array for every two opposite directions or one for every direction:
-        see :meth:`preflow.GridNetwork.from_arrays`. :func:`preflow.contrast_capacity` makes one of an image.
+        Capacity between neighbours, one array per pair of opposite directions or one per direction: see
+        :meth:`preflow.GridNetwork.from_arrays`. :func:`preflow.contrast_capacity` computes one from an image.
     connectivity : int or list of offsets, optional
         4 or 8 neighbours in an image, 6, 18 or 26 in a volume, or any neighbourhood as a list of forward
-        offsets. Default: what `neighbor_capacity` has capacities for, 4 or 6 where it is a scalar.
+        offsets. Default: the neighbourhood of `neighbor_capacity`; 4 or 6 if it is a scalar.
     method : str
         A name from ``preflow.methods("grid_cut")``, or "auto".
     device : {"auto", "cpu", "cuda"}
-        "auto" takes a GPU for a large grid, if there is one and `threads` is not given, and says why in the
-        result's `stats.reason`.
+        "auto" uses a GPU for a large grid if there is one and `threads` is not given; the result's
+        `stats.reason` says why.
     threads : int, optional
-        At most so many CPU threads, and at most 255; default: all that the process may use and the method
-        can. A method that runs on one thread takes no more than 1.
+        Most CPU threads, up to 255. Default: all that the process may use and the method can use. A method
+        that runs on one thread accepts 1 only.
     time_limit : float, optional
-        Seconds for the solve; a last search and the bounds come on top, linear in the grid. On expiry the
-        result's `status` says so, and its bounds hold.
+        Seconds for the solve; a last search and the bounds add time linear in the grid. On expiry the
+        result's `status` is "time-limit", and its bounds are valid.
     progress : bool or function
-        True draws a line on standard error; a function is called with a ProgressReport now and then.
+        True draws a line on standard error; a function is called with a ProgressReport at intervals.
     options : mapping, optional
         Options of the named method; "auto" takes none.
     warm_start : GridCutResult, optional
-        An earlier result for the same shape and neighbourhood: the solve starts from its flow, which saves
-        most of the work where few capacities changed.
+        An earlier result for the same shape and neighbourhood. The solve starts from its flow, which saves
+        most of the work if few capacities have changed.
 
     Returns
     -------
@@ -101,20 +101,20 @@ def grid_cut(
     InvalidInputError
         The network or an argument is malformed.
     CapacityOverflowError
-        The value of integers is past int64. Also where they sum past int64 at a pixel, and the flow between
-        pixels exceeds 2**61 divided by the number of neighbours (2**59 for 4 of them); or where terminal
-        capacities exceed 2**62 beside negative ones. The sum of floats is past float64.
+        The value of integers exceeds int64. Or their sum at a pixel exceeds int64 and the flow between pixels
+        exceeds 2**61 divided by the number of neighbours (2**59 for 4 neighbours). Or some terminal
+        capacities are negative and others exceed 2**62. Or the sum of floats exceeds float64.
     UnboundedFlowError
         A pixel has infinite capacity from the source and to the sink.
     DeviceUnavailableError
-        The device is not there.
+        There is no such device.
     DeviceMemoryError
         The grid does not fit the GPU's memory.
 
     Notes
     -----
-    No arc is stored, only residual capacities in the smallest dtype that holds them: beside the input, for 4
-    neighbours and capacities of 16 bits about 20 bytes a pixel.
+    No arcs are stored, only residual capacities in the smallest dtype that holds them. For 4 neighbours and
+    capacities of 16 bits that takes about 20 bytes per pixel beside the input.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def grid_cut(
 
 
 def as_grid_network(source: Any, sink: Any, neighbor: Any, connectivity: Any, threads: int) -> GridNetwork:
-    """Return the network that the first arguments of grid_cut describe; `threads` look at its capacities."""
+    """Return the network of the first arguments of grid_cut; `threads` threads check its capacities."""
     if isinstance(source, GridNetwork):
         if not (sink is None and neighbor is None and connectivity is None):
             raise InvalidInputError(
@@ -183,7 +183,7 @@ def complement(sides: Any, threads: int) -> Any:
 
 @dataclass(frozen=True)
 class _Solved:
-    """What one solve found: an :class:`preflow.graph.scaling.Outcome`."""
+    """The outcome of one solve: an :class:`preflow.graph.scaling.Outcome`."""
 
     network: GridNetwork
     grid: IntegerGrid

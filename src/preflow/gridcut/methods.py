@@ -1,4 +1,4 @@
-"""The solvers of grid cuts by name: data only, so that importing it loads no solver."""
+"""The methods of grid_cut by name: data only, so that importing it loads no solver."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ METHODS = (
         "serial-incremental-bfs",
         "gridcut.serial_incremental_bfs",
         "IncrementalBfsOptions",
-        "breadth-first trees from source and sink that are repaired, not grown anew, after each augmentation",
+        "breadth-first trees from source and sink that are repaired, not rebuilt, after each augmentation",
         "Goldberg, Hed, Kaplan, Tarjan and Werneck 2011",
         aliases=("IBFS",),
     ),
@@ -50,7 +50,7 @@ METHODS = (
         "serial-boykov-kolmogorov",
         "gridcut.serial_boykov_kolmogorov",
         "BoykovKolmogorovOptions",
-        "trees from source and sink in any order; paths need not be shortest",
+        "trees from source and sink that grow in any order; paths need not be shortest",
         "Boykov and Kolmogorov 2004",
         aliases=("BK",),
     ),
@@ -58,7 +58,7 @@ METHODS = (
         "multicore-merging",
         "gridcut.multicore_merging",
         "MergingOptions",
-        "blocks of the grid solved alone, then larger ones across them, by incremental searches; then merged",
+        "incremental searches of blocks, then of larger blocks across these; then blocks are merged",
         "Liu and Sun 2010; preflow",
         parallel=True,
     ),
@@ -66,7 +66,7 @@ METHODS = (
         "multicore-lockfree",
         "gridcut.multicore_lockfree",
         "GridLockFreeOptions",
-        "push to the lowest neighbour without locks; a global relabel now and then",
+        "pushes to the lowest neighbour without locks, and periodic global relabels",
         HONG_ON_GRIDS,
         parallel=True,
         aliases=("Hong",),
@@ -75,7 +75,7 @@ METHODS = (
         "cuda-lockfree",
         "gridcut.cuda_lockfree",
         "CudaGridLockFreeOptions",
-        "one thread a pixel pushes to the lowest neighbour; global and gap relabels every few cycles",
+        "one thread per pixel pushes to the lowest neighbour; global and gap relabels every few cycles",
         HONG_ON_GRIDS,
         device="cuda",
     ),
@@ -92,7 +92,7 @@ METHODS = (
         "cuda-tiled",
         "gridcut.cuda_tiled",
         "TiledOptions",
-        "tiles in shared memory discharge until they can do no more, then hand excess over their borders",
+        "tiles are discharged in shared memory as far as possible, then excess is handed over their borders",
         "preflow; Delong and Boykov 2008",
         device="cuda",
         streams=True,

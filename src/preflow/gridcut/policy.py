@@ -1,4 +1,4 @@
-"""The choice that method="auto" makes, in rules that anyone can read; measured in docs/notebook."""
+"""The rules by which method="auto" chooses a method for a grid; docs/notebook has the measurements."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from ..cuda.runtime import Device
 from ..graph.grid import DeviceGridNetwork, GridNetwork
 from ..graph.integer_grid import IntegerGrid
 
-#: What takes every grid that fits a GPU, for neighbours that are too far apart for the fastest method.
+#: GPU method for every grid that fits the memory, also with neighbours too far apart for the fastest method.
 FOR_ALL_ON_GPU = "cuda-lockfree"
-#: From so many pixels on several threads pay, and of these one for each so many: more threads wait for their
-#: turns longer than they work (measured: 122,000 pixels take 18 ms by one, 10 by 4 and 16 by 16).
+#: Fewest pixels for several threads, and pixels per thread. With fewer pixels per thread, threads wait longer
+#: than they work: 122,000 pixels take 18 ms with one thread, 10 with 4 and 16 with 16.
 PIXELS_FOR_THREADS, PIXELS_A_THREAD = 100_000, 1 << 15
-#: From so many pixels a GPU that is in use already pays for a grid on the host, the way there included: what
-#: has 300,000 pixels takes 3 to 5 ms on an H200 with its data there, 30 to 50 on one thread of an EPYC.
+#: Fewest pixels for which a GPU that is in use already is faster for a grid on the host, transfers included.
+#: 300,000 pixels take 3 to 5 ms on an H200 if they are on the device, 30 to 50 ms on one thread of an EPYC.
 PIXELS_FOR_GPU = 250_000
-#: The first use of a GPU in a process takes about a second, or 10 once, to compile kernels: from so many
-#: pixels for each CPU thread a solve takes about as long without it.
+#: The first use of a GPU in a process takes about a second, and once 10 seconds to compile kernels. A solve
+#: on the CPU takes about as long with this many pixels per thread.
 PIXELS_A_THREAD_FOR_FIRST_USE = 4_000_000
-#: What a solve takes on a GPU beside capacities, residual capacities and excess: bytes of a pixel.
+#: Bytes per pixel of a solve on a GPU, beside capacities, residual capacities and excess.
 BYTES_A_PIXEL = 8
-#: The same with all of these where they have 32 bits: bytes of a pixel, and of each of its arcs.
+#: Bytes per pixel and per arc of a solve on a GPU in all, if numbers have 32 bits.
 BYTES_ON_GPU = 24, 8
 
 
@@ -30,7 +30,7 @@ def pays_to_look_for_gpu(network: GridNetwork, threads: int, in_use: bool) -> bo
 
 
 def bytes_on_gpu(grid: IntegerGrid) -> int:
-    """Return about what memory of a GPU a solve of a grid takes, its capacities included."""
+    """Return about the GPU memory of a solve of a grid, its capacities included."""
     residual, excess = grid.residual_dtype.itemsize, grid.excess_dtype.itemsize
     arcs = (len(grid.offsets) + len(grid.neighbor)) * residual
     return grid.size * (arcs + 3 * excess + BYTES_A_PIXEL)
@@ -42,7 +42,7 @@ def _fits(network: GridNetwork, gpu: Device) -> bool:
 
 
 def threads_for(network: GridNetwork, threads: int) -> int:
-    """Return how many CPU threads out of so many a grid is worth."""
+    """Return how many of `threads` CPU threads to use for a grid."""
     return max(1, min(threads, network.size // PIXELS_A_THREAD))
 
 

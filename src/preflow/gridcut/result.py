@@ -1,4 +1,4 @@
-"""What grid_cut returns."""
+"""The result of grid_cut."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from .solution import GridFlow, GridSolution
 class GridCutResult(BoundedResult):
     """A minimum cut of a grid, or the best one found within the time limit.
 
-    Arrays are of the kind that the grid was given in: NumPy's, CuPy's or tensors.
+    Arrays are of the same library as the input: NumPy, CuPy, Torch ...
 
     Attributes
     ----------
     labels : array of bool, shape of the grid
-        True for the pixels on the source's side. Of all minimum cuts the one with the smallest sink side: for
-        exact capacities it depends on nothing but the network.
+        True for the pixels on the source's side. Of all minimum cuts this is the one with the smallest sink
+        side, so for exact capacities it depends on the network only.
     status, lower_bound, upper_bound, value, stats
         See :class:`preflow.solving.result.BoundedResult`. The capacity of this cut is `upper_bound`.
     network : GridNetwork
@@ -51,27 +51,28 @@ class GridCutResult(BoundedResult):
 
     @property
     def gap(self) -> int | float:
-        """How far `value` may be from the optimum of the capacities as given; proved.
+        """A proved bound on the distance of `value` from the optimum of the capacities as given.
 
-        0 for integers, and for floats that are all integers up to 2**53. Of float64 at most 1e-12 of the
-        value as a rule, of float32 at most 1e-6; relative to the sum of the absolute values of the terminal
-        capacities where some are negative. See :mod:`preflow.graph.scaling`. The difference of the two bounds
-        where the solve stopped early.
+        It is 0 for integers, and for floats that are all integers up to 2**53. Otherwise it is as a rule at
+        most 1e-12 of the value for float64 and 1e-6 for float32; if some terminal capacities are negative,
+        relative to the sum of their absolute values. See :mod:`preflow.graph.scaling`. If the solve stopped
+        early it is the difference of the two bounds.
         """
         return self._gap
 
     @property
     def energy(self) -> int | float:
-        """The capacity of the cut, added up from the labels: `value` where the solve was not cut short."""
+        """The capacity of the cut, summed from the labels; equal to `value` if the solve was finished."""
         with self.network.current():
             return labelling_energy(self.network, self.network.to_array_module(self.labels))
 
     def verify(self) -> None:
         """Prove the cut minimum, independently of the solver, in linear time.
 
-        The certificate is what the flow between neighbours leaves of the capacities. It turns the energy of
-        every labelling into a constant plus residual capacities, none of which is negative: a labelling that
-        cuts none of them is optimal. A result that stopped early proves its two bounds instead.
+        The certificate is the residual capacities that the flow between neighbours leaves. With them the
+        energy of every labelling is a constant plus the residual capacities that it cuts. None of these is
+        negative, so a labelling that cuts none is optimal. A result that stopped early proves its two bounds
+        instead.
 
         Raises
         ------
@@ -101,7 +102,7 @@ class GridCutResult(BoundedResult):
             raise VerificationError(f"the bounds are {energy - proved} apart, not {stated}")
 
     def flow(self, grid: IntegerGrid) -> GridFlow:
-        """Return the flow to start a solve of `grid` from, which has the same shape and neighbourhood."""
+        """Return this flow as the start of a solve of `grid`, which has the same shape and neighbourhood."""
         shift = (grid.scale_exponent or 0) - (self._grid.scale_exponent or 0)
         if grid.xp is self._grid.xp:
             return GridFlow(self._grid, self._solution.residual, shift)
