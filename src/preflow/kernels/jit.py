@@ -1,12 +1,13 @@
-"""Kernels that Numba compiles on first use, cached on disk, never stale.
+"""Kernels that Numba compiles on first use and keeps on disk, never stale.
 
 Numba's own cache watches the file of the decorated function only: after an edit of a callee, or of a
-constant in another file, old machine code would run on. Here the cache key covers the sources of the
+constant in another file, old machine code would still be used. Here the cache key covers the sources of the
 function's module and of every preflow module that it imports, directly or not.
 
-The cache holds pickles and machine code: whoever can write to it can run code as its user. So a folder or
-file is used only where it belongs to the user or to root and nobody else may write to it, see
-:func:`cache_directory`; otherwise kernels are compiled in memory.
+The cache has pickles and machine code: anybody who can write to it can run code as its user. So a folder or
+file is used only if it belongs to the user or to root and nobody else may write to it, see
+:func:`cache_directory`. Otherwise kernels are compiled in memory. This module is the only one that imports
+Numba when it is loaded, so that wheels do not.
 """
 
 from __future__ import annotations
@@ -34,14 +35,14 @@ logger = logging.getLogger("preflow")
 
 #: Further options of the compiler; the build of the library sets some.
 OPTIONS: dict[str, Any] = {}
-#: Of this file, which says how kernels are compiled.
+#: The hash of this file, which decides how kernels are compiled.
 _OWN_HASH = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
 
 
 def cache_directory() -> Path:
     """Return the folder of compiled kernels: ``$PREFLOW_CACHE_DIR``, else the user's cache folder.
 
-    The user's cache folder is ``$XDG_CACHE_HOME``, which is ignored where it is relative, or ``~/.cache``.
+    The user's cache folder is ``$XDG_CACHE_HOME``, which is ignored if it is relative, or ``~/.cache``.
 
     Raises
     ------
@@ -65,7 +66,7 @@ def cache_directory() -> Path:
 
 
 def distrust(status: os.stat_result) -> str:
-    """Return why code is not loaded from a file or folder, empty where it is: others can change it."""
+    """Return why a file or folder is not trusted, since others can change it; empty if it is."""
     if sys.platform == "win32":  # access lists keep others out of a user's folders
         return ""
     if status.st_uid not in (0, os.geteuid()):
@@ -76,7 +77,7 @@ def distrust(status: os.stat_result) -> str:
 
 
 def check_folder(folder: Path) -> None:
-    """Raise OSError where others can change the cache, or this folder in it, so far as they exist."""
+    """Raise OSError if others can change the cache or this folder in it, as far as they exist."""
     for path in (cache_directory(), folder):
         try:
             reason = distrust(path.stat())
@@ -87,7 +88,7 @@ def check_folder(folder: Path) -> None:
 
 
 def make_private(folder: Path) -> None:
-    """Make a folder that only the user can enter, and those above it."""
+    """Make a folder that only the user can enter, and the missing folders above it."""
     if not folder.is_dir():
         make_private(folder.parent)
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -110,7 +111,7 @@ class _KernelCacheLocator(caching._CacheLocator):  # type: ignore[misc]
         return hashlib.sha256(f"{source_hash(self._file)} {_OWN_HASH}".encode()).hexdigest()
 
     def get_disambiguator(self) -> str:
-        """Tell apart what other sources, or another Numba, compiled: their pickles may not be readable."""
+        """Name the sources and the version of Numba: pickles of others may not be readable."""
         return f"{self._line}-{self.get_source_stamp()[:12]}-numba{numba.__version__}"
 
     def ensure_cache_path(self) -> None:
@@ -122,7 +123,7 @@ class _KernelCacheImpl(caching.CompileResultCacheImpl):  # type: ignore[misc]
 
 
 class _Messages:
-    """What this process has said about compiling: what it compiles, and that it cannot keep it."""
+    """The messages about compiling that this process has logged already."""
 
     compiling: ClassVar[set[str]] = set()
     uncached = False
@@ -163,8 +164,9 @@ def _values(types: Iterable[Any]) -> str:
 class _KernelCacheFile(caching.IndexDataCacheFile):  # type: ignore[misc]
     """The files of one kernel: an index of signatures, and a file of machine code for each.
 
-    A file is a checksum and a pickle. The checksum tells damage; that nobody else wrote the file, its owner
-    and permissions tell. A file that is damaged or not trusted is removed, so that it is written again.
+    A file is a checksum and a pickle. The checksum detects damage; the owner and the permissions show that
+    nobody else wrote the file. A file that is damaged or not trusted is removed, so that it is written
+    again.
     """
 
     @property
@@ -205,7 +207,7 @@ class _KernelCacheFile(caching.IndexDataCacheFile):  # type: ignore[misc]
             raise
 
     def _read(self, path: str) -> Any:
-        """Return what a file holds; None where there is none, or none to use."""
+        """Return the content of a file; None if there is no file or it cannot be used."""
         try:
             with open(path, "rb") as file:
                 reason = distrust(os.fstat(file.fileno()))
@@ -217,7 +219,7 @@ class _KernelCacheFile(caching.IndexDataCacheFile):  # type: ignore[misc]
         try:
             if not reason:
                 return pickle.loads(memoryview(content)[4:])
-        except Exception as error:  # unpickling raises whatever the content leads it to
+        except Exception as error:  # unpickling can raise any error
             reason = f"it cannot be unpickled ({type(error).__name__})"
         logger.warning("%s is not loaded, its kernel is compiled again: %s", path, reason)
         Path(path).unlink(missing_ok=True)
@@ -228,14 +230,14 @@ class _KernelCache(caching.FunctionCache):  # type: ignore[misc]
     _impl_class = _KernelCacheImpl
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        """Leave the search for a folder, which may find none, to the first use."""
+        """Postpone the search for a folder, which may find none, to the first use."""
         self._name, self._py_func = repr(function), function
         self._impl = self._impl_class(function)
         self.enable()
 
     @property
     def cache_path(self) -> str:
-        """The folder of the kernel's files, empty where there is none."""
+        """The folder of the kernel's files; empty if there is none."""
         try:
             return str(self._impl.locator.get_cache_path())
         except OSError:
@@ -257,7 +259,7 @@ class _KernelCache(caching.FunctionCache):  # type: ignore[misc]
             compiled = self._load_overload(signature, target_context)
         except OSError as error:
             self._say_uncached(error)
-        except Exception as error:  # a file that is whole, but not what this version writes
+        except Exception as error:  # an intact file of another version's format
             logger.warning("%s is not loaded: %s", self._cache_file.index_path, type(error).__name__)
             with suppress(OSError):
                 self._cache_file.flush()
@@ -266,7 +268,7 @@ class _KernelCache(caching.FunctionCache):  # type: ignore[misc]
         return compiled
 
     def _say_what_is_compiled(self, signature: Any) -> str:
-        """Say for which problem and dtype kernels are compiled, once for each; return it."""
+        """Log once for which problem and dtype kernels are compiled; return that text."""
         problem, seconds = _problem()
         dtype = _values(signature)
         what = f"{problem} for {dtype}" if dtype else problem

@@ -62,28 +62,29 @@ def max_flow(
     Parameters
     ----------
     network : FlowNetwork, MaxFlowProblem, (tail, head, capacity), matrix, or NetworkX graph
-        A tuple is arcs: three arrays with the tail, the head and the capacity of each. A square matrix, a
-        sparse or dense one or a list of rows, has the capacity of an arc from u to v at (u, v); zeros of a
-        dense one are no arcs. A list of three is refused, since it could be either. What
-        :func:`preflow.read_dimacs` returns is a MaxFlowProblem and brings its source and sink; so does a
-        :class:`preflow.GridNetwork`, whose arcs are numbered as its `to_flow_problem` has them. Arrays may be
-        on a GPU: CuPy's, or others with ``__dlpack__`` such as Torch tensors. Results are then of the same
-        kind, and "auto" takes a method that runs there; one that runs on the CPU gets a copy.
+        A tuple is arcs: three arrays with the tail, the head and the capacity of each. A square matrix
+        (sparse, dense or a list of rows) has the capacity of the arc from u to v at (u, v); zeros of a
+        dense matrix are not arcs. A list of three is refused, since it could be either. A MaxFlowProblem,
+        which :func:`preflow.read_dimacs` returns, has its own source and sink. So has a
+        :class:`preflow.GridNetwork`, whose arcs are numbered as in its `to_flow_problem`. Arrays may be on
+        a GPU: CuPy arrays, or others with ``__dlpack__`` such as Torch tensors. Results are then of the
+        same kind, and "auto" takes a method that runs on the GPU; a method that runs on the CPU gets a
+        copy.
     source, sink : vertex, or collection of vertices
-        Labels where the network came from NetworkX, else numbers from 0.
+        Labels if the network came from NetworkX, otherwise numbers from 0.
     method : str
         A name from ``preflow.methods("max_flow")``, or "auto".
     device : {"auto", "cpu", "cuda"}
         "auto" takes a GPU for a large network, if there is one and `threads` is not given, and says why in
         the result's `stats.reason`.
     threads : int, optional
-        At most so many CPU threads, and at most 255; default: all that the process may use and the method
+        Greatest number of CPU threads, up to 255; by default as many as the process may use and the method
         can.
     time_limit : float, optional
-        Seconds for building and solving; a last search and the recovery of the flow come on top, all linear
-        in the network, and once compiling, which neither this nor Ctrl-C interrupts. On expiry the result's
-        `status` says so, its `flow` is feasible with value `lower_bound`, and `upper_bound` is the capacity
-        of a cut.
+        Seconds for building and solving. A last search and the recovery of the flow, both linear in the
+        network, take additional time, and so does compiling, once, which neither this limit nor Ctrl-C
+        interrupts. On expiry the result's `status` says so, its `flow` is feasible with value
+        `lower_bound`, and `upper_bound` is the capacity of a cut.
     progress : bool or function
         True draws a line on standard error; a function is called with a ProgressReport now and then.
     options : mapping, optional
@@ -104,16 +105,16 @@ def max_flow(
     UnboundedFlowError
         Arcs of infinite capacity lead from a source to a sink.
     DeviceUnavailableError
-        The device is not there.
+        There is no such device, or software to use it is missing.
     DeviceMemoryError
         The network does not fit the GPU's memory.
 
     Notes
     -----
-    Push-relabel in two stages: O(n^2 sqrt(m)) for the highest-label methods, O(n^3) for FIFO; memory
-    about 24 bytes a pair of adjacent vertices, 32 where capacities need 64 bits. Goldberg and Tarjan
-    1988; Cherkassky and Goldberg 1997. On a GPU up to 62 bytes an arc and 72 a vertex, of which up to 40 and
-    32 stay there as long as the result is kept.
+    Push-relabel in two stages: O(n^2 sqrt(m)) for the highest-label methods, O(n^3) for FIFO; memory about
+    24 bytes a pair of adjacent vertices, 32 if capacities need 64 bits. Goldberg and Tarjan 1988;
+    Cherkassky and Goldberg 1997. On a GPU up to 62 bytes an arc and 72 a vertex; up to 40 and 32 of them
+    stay allocated as long as the result is kept.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What max_flow and min_cut return."""
+"""The results of max_flow and min_cut."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class MinCutResult(BoundedResult):
     """A minimum cut, or the best one found within the time limit.
 
-    Arrays are NumPy's, or of the kind that the network was built from where that is on a GPU.
+    Arrays are NumPy arrays, or arrays of the caller's library if the network is on a GPU.
 
     Attributes
     ----------
@@ -51,11 +51,11 @@ class MinCutResult(BoundedResult):
 
     @property
     def gap(self) -> int | float:
-        """How far `value` may be from the optimum of the capacities as given; proved.
+        """A proved bound of the difference between `value` and the optimum of the input capacities.
 
-        0 for integers, and for floats that are all integers up to 2**53 with sums that fit int64. Of other
-        floats at most ``1e-12 + num_arcs * 1.2e-16`` of the value as a rule, see
-        :mod:`preflow.graph.scaling`. The difference of the two bounds where the solve stopped early.
+        It is 0 for integers, and for floats that are all integers up to 2**53 with sums that fit int64. For
+        other floats it is as a rule at most ``1e-12 + num_arcs * 1.2e-16`` of the value, see
+        :mod:`preflow.graph.scaling`. If the solve stopped early it is the difference of the two bounds.
         """
         return self._gap
 
@@ -63,8 +63,8 @@ class MinCutResult(BoundedResult):
     def cut_arcs(self) -> Any:
         """Indices of the input arcs over the cut, ascending.
 
-        Those with capacity from the source side to the sink side, be it their own or their reverse
-        capacity. The capacities add up to the cut's.
+        These are the arcs with capacity from the source side to the sink side, their own or their reverse
+        capacity. The capacities add up to that of the cut.
         """
         network = self.network
         with network.current():
@@ -78,8 +78,8 @@ class MinCutResult(BoundedResult):
     def source_side(self) -> Any:
         """Return the smallest source side of all minimum cuts, as one bool per vertex.
 
-        These are the vertices that the source still reaches over residual arcs, once excess has gone
-        back to it; the second stage runs here if it has not yet.
+        These are the vertices that the source still reaches over residual arcs after all excess is returned
+        to it. The second stage runs now if it has not run yet.
         """
         if self.status != "optimal":
             self._raise_not_optimal()
@@ -89,9 +89,9 @@ class MinCutResult(BoundedResult):
     def verify(self) -> None:
         """Prove the cut minimum, independently of the solver, in linear time.
 
-        The certificate is the preflow of the first stage: it obeys every capacity, no vertex lacks
-        flow, and what arrives at the sink equals the capacity of the cut. A result that stopped early
-        proves its two bounds instead.
+        The certificate is the preflow of the first stage: it obeys every capacity, no vertex sends more
+        than it receives, and the flow into the sink equals the capacity of the cut. A result that stopped
+        early proves its two bounds instead.
 
         Raises
         ------
@@ -102,7 +102,7 @@ class MinCutResult(BoundedResult):
             check_flow_and_cut(*self._claims(self._second_stage.preflow()), preflow=True)
 
     def _claims(self, flow: Any) -> tuple[Any, ...]:
-        """Return what this result says and a flow, or preflow, is to prove."""
+        """Return the claims of this result that a flow, or preflow, is to prove."""
         bounds = (self.status, self.lower_bound, self.upper_bound, self.gap)
         return self.network, self.sources, self.sinks, flow, self.sink_side, *bounds
 
@@ -136,7 +136,7 @@ class MaxFlowResult(MinCutResult):
     flow: Any
 
     def flow_matrix(self) -> scipy.sparse.csr_array:
-        """Return the flow as a sparse matrix: entry (u, v) flows from u to v. Parallel arcs are summed."""
+        """Return the flow as a sparse matrix: entry (u, v) is the flow from u to v over all arcs."""
         from scipy.sparse import csr_array
 
         network, flow = self.network.on_host(), self.network.to_host(self.flow)
@@ -151,7 +151,7 @@ class MaxFlowResult(MinCutResult):
     def flow_dict(self) -> dict[Hashable, dict[Hashable, int | float]]:
         """Return the flow as ``{tail: {head: flow}}`` with the caller's labels, as NetworkX does.
 
-        Every vertex and every arc has an entry, also those without flow; parallel arcs are summed.
+        Every vertex and every arc has an entry, even without flow; parallel arcs are summed.
         """
         network = self.network.on_host()
         labels = network.labels or range(network.num_vertices)
@@ -169,9 +169,10 @@ class MaxFlowResult(MinCutResult):
     def verify(self) -> None:
         """Prove flow and cut optimal, independently of the solver, in linear time.
 
-        Capacity on every arc, conservation at every vertex, value equal to the capacity of the cut, and
-        no residual path from source to sink (which follows from the others, and is not looked for where the
-        network is on a GPU). A result that stopped early proves its two bounds instead.
+        The proof checks the capacity of every arc, conservation at every vertex, that the value equals the
+        capacity of the cut, and that there is no residual path from source to sink. (The last follows from
+        the others and is not checked if the network is on a GPU.) A result that stopped early proves its
+        two bounds instead.
 
         Raises
         ------
