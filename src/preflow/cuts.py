@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, overload
+from typing import Any, Unpack, overload
 
 from .errors import InvalidInputError
 from .graph.grid import GridNetwork
-from .gridcut.api import grid_cut
+from .gridcut.api import cut_of_grid
+from .gridcut.methods import METHODS as GRID_METHODS
 from .gridcut.result import GridCutResult
-from .maxflow import api as maxflow
+from .maxflow.api import cut_of_arcs
+from .maxflow.methods import METHODS as FLOW_METHODS
 from .maxflow.result import MinCutResult
 from .progress import Reporter
+from .solving.call import Arguments, Request
 
 
 @overload
@@ -20,26 +23,12 @@ def min_cut(
     source: None = None,
     sink: None = None,
     *,
-    method: str = "auto",
-    device: str = "auto",
-    threads: int | None = None,
-    time_limit: float | None = None,
-    progress: bool | Reporter = False,
-    options: Mapping[str, Any] | None = None,
     warm_start: GridCutResult | None = None,
+    **arguments: Unpack[Arguments],
 ) -> GridCutResult: ...
 @overload
 def min_cut(
-    network: Any,
-    source: Any = None,
-    sink: Any = None,
-    *,
-    method: str = "auto",
-    device: str = "auto",
-    threads: int | None = None,
-    time_limit: float | None = None,
-    progress: bool | Reporter = False,
-    options: Mapping[str, Any] | None = None,
+    network: Any, source: Any = None, sink: Any = None, **arguments: Unpack[Arguments]
 ) -> MinCutResult: ...
 def min_cut(
     network: Any,
@@ -72,18 +61,13 @@ def min_cut(
     >>> result.value, result.sink_side.tolist(), result.cut_arcs.tolist()
     (4, [False, False, True, True], [1, 2])
     """
-    common: dict[str, Any] = {
-        "method": method,
-        "device": device,
-        "threads": threads,
-        "time_limit": time_limit,
-        "progress": progress,
-        "options": options,
-    }
-    if not isinstance(network, GridNetwork):
+    is_grid = isinstance(network, GridNetwork)
+    methods = GRID_METHODS if is_grid else FLOW_METHODS
+    request = Request(methods, method, device, threads, time_limit, progress, options)
+    if not is_grid:
         if warm_start is not None:
             raise InvalidInputError("warm_start is for a GridNetwork, other networks are solved from nothing")
-        return maxflow.min_cut(network, source, sink, **common)
+        return cut_of_arcs(network, source, sink, request)
     if source is not None or sink is not None:
         raise InvalidInputError("a grid has its source and its sink in its capacities: give none")
-    return grid_cut(network, warm_start=warm_start, **common)
+    return cut_of_grid(network, request, warm_start)

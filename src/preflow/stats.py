@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 #: Positions of the counters in the uint64 array that kernels count in.
 PUSHES, RELABELS, GLOBAL_RELABELS, GAP_VERTICES, ARC_SCANS, STEALS, WAITS = range(7)
@@ -58,6 +58,9 @@ class SolveStats:
         where kernels were compiled. On a GPU also "upload" and "download".
     """
 
+    #: Positions of the counters of this kind of record in a thread's row.
+    COUNTED: ClassVar[Mapping[str, int]] = {name: i for i, name in enumerate(COUNTERS)}
+
     method: str
     reason: str
     device: str = "cpu"
@@ -95,6 +98,12 @@ class MatchingStats(SolveStats):
         By how much the solver itself enlarged the matching.
     """
 
+    COUNTED: ClassVar[Mapping[str, int]] = {
+        **SolveStats.COUNTED,
+        "phases": PHASES,
+        "augmentations": AUGMENTATIONS,
+    }
+
     initial: str = "none"
     initial_cardinality: int = 0
     phases: int = 0
@@ -112,5 +121,7 @@ class AssignmentStats(SolveStats):
     augmentations : int
         Rows that needed a search for a path.
     """
+
+    COUNTED: ClassVar[Mapping[str, int]] = {**SolveStats.COUNTED, "augmentations": AUGMENTATIONS}
 
     augmentations: int = 0

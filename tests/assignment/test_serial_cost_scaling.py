@@ -388,4 +388,4 @@ def test_the_choice(costs: Any, method: str) -> None:
 def test_the_choice_for_many_threads(costs: Any, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(policy, "ROWS_FOR_TEAM", DENSE_ROWS)
     monkeypatch.setattr(policy, "COSTS_FOR_TEAM", DENSE_ROWS)
-    assert policy.choose(as_costs(costs, False), threads=policy.TEAM)[0] == method
+    assert policy.choose(as_costs(costs, False), threads=policy.TEAM).method == method

@@ -197,7 +197,7 @@ def test_infinite_bounds_are_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
     path = tmp_path / "small.max"
     path.write_text(TWO_PATHS)
-    monkeypatch.setattr("preflow.maxflow.api.min_cut", unfinished)
+    monkeypatch.setattr("preflow.cuts.min_cut", unfinished)
     shown = run("solve", str(path), "--min-cut", "--json")
     facts = json.loads(shown.stdout, parse_constant=pytest.fail)
     assert (shown.exit_code, facts["value"], facts["lower_bound"], facts["upper_bound"]) == (

@@ -83,13 +83,13 @@ def test_kernels_read_the_stop_word_of_the_solve_that_they_belong_to(monkeypatch
     monkeypatch.setitem(sys.modules, "cupy", cupy)
     monkeypatch.setattr(runtime, "_DEVICES", {})
     device = runtime.find_device()
-    control, other = (Control(stop=runtime.stop_word_for("cuda")) for _ in range(2))
+    control, other = (Control(stop=device.make_stop_word()) for _ in range(2))
     assert device.stop_word(control) is control.stop
     control.stop[0] = 1
     assert control.stopped
     assert not other.stopped
     assert runtime._word(control.stop) == control.stop.ctypes.data
-    unseen = Control(stop=runtime.stop_word_for("cpu"))  # in memory that no GPU reads
+    unseen = Control()  # in memory that no GPU reads
     unseen.stop[0] = 1
     assert device.stop_word(unseen) is device.never
     assert device.never[0] == 0

@@ -21,7 +21,10 @@ from preflow import GridCutResult, GridNetwork
 from preflow.errors import DeviceUnavailableError, InvalidInputError, NotOptimalError, VerificationError
 from preflow.generators import grid_2d
 from preflow.gridcut import policy
-from preflow.gridcut.api import _Solve
+from preflow.gridcut.api import GridCall
+from preflow.gridcut.methods import METHODS
+from preflow.solving.call import Request
+from preflow.solving.dispatch import Choice
 from tests.support.cuda_on_cpu.device import CpuDevice
 from tests.support.oracles import check_grid_against_oracle
 from tests.support.processes import obey_ctrl_c
@@ -108,9 +111,9 @@ class TestEverySolver:
         network = GridNetwork.from_arrays(source, sink, 30)
         optimum = preflow.min_cut(network.to_flow_problem()).value
         arguments = {"device": "auto", "threads": None, **arguments_for(method)}
-        solve = _Solve.prepare(network, **arguments, time_limit=None, options=None, warm_start=None)
-        solve.control.stop[0] = 1
-        result = solve.grid_cut()
+        call = GridCall.prepare(network, Request(METHODS, **arguments))
+        call.control.stop[0] = 1
+        result = call.grid_cut()
         result.verify()
         assert result.lower_bound <= optimum <= result.upper_bound == result.energy
         assert result.upper_bound <= min(source.sum(), sink.sum())
@@ -296,18 +299,18 @@ def test_auto_says_why() -> None:
     network = GridNetwork.from_arrays(SOURCE, SINK, 2)
     large = GridNetwork.from_arrays(np.broadcast_to(np.int16(1), (3000, 3000)), 1, 1)
     device = CpuDevice()
-    assert policy.choose(network, "cpu", 1)[0] == "serial-incremental-bfs"
-    assert policy.choose(network, "auto", 8, None) == (
+    assert policy.choose(network, "cpu", 1).method == "serial-incremental-bfs"
+    assert policy.choose(network, "auto", 8, None) == Choice(
         "serial-incremental-bfs",
         "6 pixels are too few for 8 threads: incremental breadth-first search is fastest there",
     )
-    assert policy.choose(large, "cpu", 8)[0] == "multicore-merging"
-    assert policy.choose(large, "auto", 8, device)[0] == "cuda-tiled"
-    assert policy.choose(network, "cuda", 8)[0] == "cuda-tiled"
-    assert policy.pays_to_look_for_gpu(large, 1, in_use=True)
-    assert policy.pays_to_look_for_gpu(large, 1, in_use=False)
-    assert not policy.pays_to_look_for_gpu(large, 64, in_use=False)
-    assert not policy.pays_to_look_for_gpu(network, 1, in_use=True)
+    assert policy.choose(large, "cpu", 8).method == "multicore-merging"
+    assert policy.choose(large, "auto", 8, device).method == "cuda-tiled"
+    assert policy.choose(network, "cuda", 8).method == "cuda-tiled"
+    assert policy.worth_a_gpu(large, 1, in_use=True)
+    assert policy.worth_a_gpu(large, 1, in_use=False)
+    assert not policy.worth_a_gpu(large, 64, in_use=False)
+    assert not policy.worth_a_gpu(network, 1, in_use=True)
 
 
 def test_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:

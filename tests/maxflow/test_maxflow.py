@@ -25,7 +25,9 @@ from preflow.errors import (
 )
 from preflow.generators import FAMILIES
 from preflow.graph.residual import build_residual
-from preflow.maxflow.api import _Solve
+from preflow.maxflow.api import FlowCall
+from preflow.maxflow.methods import METHODS
+from preflow.solving.call import Request
 from tests.support.oracles import check_against_oracle, edmonds_karp
 from tests.support.paths import SHARED, reference_instances
 from tests.support.strategies import SmallProblem, float_capacities, small_problems
@@ -639,9 +641,9 @@ class TestLargeCapacities:
         network = preflow.FlowNetwork.from_arrays(
             [0, 0, 1, 2, 3], [1, 2, 3, 3, 4], [self.MOST] * 4 + [self.HALF]
         )
-        solve = _Solve.prepare(network, 0, 4, "serial-fifo", "cpu", None, None, None)
-        solve.control.stop[0] = 1
-        result = solve.max_flow()
+        call = FlowCall.prepare(network, 0, 4, Request(METHODS, "serial-fifo", "cpu"))
+        call.control.stop[0] = 1
+        result = call.max_flow()
         assert result.status == "time-limit"
         assert {type(bound) for bound in (result.lower_bound, result.upper_bound, result.gap)} == {int}
         assert result.lower_bound < self.HALF <= result.upper_bound

@@ -170,14 +170,14 @@ def test_serial_method_refuses_threads() -> None:
 
 def test_auto_takes_several_threads_for_large_networks(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = FAMILIES["grid-2d"].generate("30x30", seed=0)
-    assert policy.choose(problem.network, "cpu", 16)[0].startswith("serial")
+    assert policy.choose(problem.network, "cpu", 16).method.startswith("serial")
     monkeypatch.setattr(policy, "MANY_ARCS", 1000)
-    method, reason = policy.choose(problem.network, "cpu", 1)
-    assert method == "multicore-paths"
-    assert "one thread" in reason
+    choice = policy.choose(problem.network, "cpu", 1)
+    assert choice.method == "multicore-paths"
+    assert "one thread" in choice.reason
     dense = FAMILIES["ac-dense"].generate("120", seed=0)
-    assert policy.choose(dense.network, "cpu", 3)[0].startswith("serial")
-    assert policy.choose(dense.network, "cpu", 4)[0] == "multicore-paths"
+    assert policy.choose(dense.network, "cpu", 3).method.startswith("serial")
+    assert policy.choose(dense.network, "cpu", 4).method == "multicore-paths"
     result = preflow.max_flow(problem, threads=4)
     assert result.stats.method == "multicore-paths"
     assert "4 threads" in result.stats.reason

@@ -8,11 +8,10 @@ from typing import Any
 from ..errors import InvalidInputError
 from ..graph.cost_edges import with_edges_read
 from ..progress import Reporter
-from ..solving.dispatch import check_placement
-from ..solving.run import check_time_limit, run_interruptibly
+from ..solving.call import Request
 from .methods import METHODS
 from .result import AssignmentResult
-from .solve import Solve
+from .solve import AssignmentCall
 
 
 def linear_assignment(
@@ -109,12 +108,9 @@ def linear_assignment(
     ([0, 1, 2], [1, 0, 2], 5)
     >>> result.verify()
     """
-    check_time_limit(time_limit)
-    check_placement(METHODS, device, threads)
+    request = Request(METHODS, method, device, threads, time_limit, progress, options)
     if not isinstance(partial, bool):
         raise InvalidInputError(f"partial is True or False, got {partial!r}")
     cost = with_edges_read(cost, shape=shape, weight=weight, rows=rows)
-    solve = Solve.prepare(cost, maximize, sizes, method, device, threads, partial, options)
-    if solve.quick and time_limit is None and progress is False:
-        return solve.run()
-    return run_interruptibly(solve.run, solve.control, time_limit, progress)
+    call = AssignmentCall.prepare(cost, maximize, sizes, partial, request)
+    return call.run(call.assignment, request)

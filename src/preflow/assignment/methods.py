@@ -8,11 +8,12 @@ from ..solving.method import Method
 
 if TYPE_CHECKING:
     # Each solver, by the memory that its arrays lie in: mypy checks its signature against the protocol.
+    from ..cuda.runtime import Device
     from ..graph.costs import DenseCosts, SparseCosts
     from ..graph.device.costs import DeviceCosts
     from ..graph.device.points import DevicePoints
     from ..graph.point_costs import PointCosts
-    from ..solving.protocol import AssignmentSolver
+    from ..solving.protocol import AssignmentSolver, Chooser, GpuPolicy
     from . import (
         cuda_batch,
         cuda_lockfree,
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
         multicore_auction,
         multicore_lockfree,
         multicore_shortest_path,
+        policy,
         serial_cost_scaling,
         serial_shortest_path,
     )
@@ -40,6 +42,9 @@ if TYPE_CHECKING:
     HOST_POINT_SOLVERS: tuple[HostPointSolver, ...] = (serial_shortest_path.solve,)
     DEVICE_SOLVERS: tuple[DeviceSolver, ...] = (cuda_batch.solve,)
     DEVICE_POINT_SOLVERS: tuple[DevicePointSolver, ...] = (cuda_shortest_path.solve,)
+
+    CHOOSE: Chooser[policy.Costs, Device] = policy.choose
+    WORTH_A_GPU: GpuPolicy[policy.Costs] = policy.worth_a_gpu
 
 METHODS = (
     Method(

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..cuda.runtime import Device
 from ..graph.costs import DenseCosts, SparseCosts
 from ..graph.device.costs import DeviceCosts
 from ..graph.point_costs import PointCosts
 from ..kernels.constants import ONE
 from ..kernels.kernel import kernel
-from ..solving.dispatch import most_threads
+from ..solving.dispatch import Choice
 
 #: A GPU solves each item by one block where there are fewer rows and columns than this, or where items are
 #: many and their rows and columns fewer than that; else by all blocks.
@@ -47,12 +48,17 @@ LONG_PATHS = 0.97
 Costs = DenseCosts | SparseCosts | PointCosts | DeviceCosts
 
 
-def pays_to_use_gpu(costs: Costs) -> bool:
-    """Whether costs on the host are enough work for a GPU that the process uses already."""
-    if not isinstance(costs, DenseCosts):
+def worth_a_gpu(costs: Costs, threads: int, in_use: bool) -> bool:
+    """Whether costs in host memory are enough work for a GPU that the process uses already."""
+    if not in_use or not isinstance(costs, DenseCosts):
         return False
     many = costs.shape[0] >= ITEMS_FOR_GPU and costs.values.size >= COSTS_FOR_GPU
     return many or min(costs.shape[1:]) >= SIZE_FOR_GPU
+
+
+def _fits(costs: DenseCosts, gpu: Device) -> bool:
+    """Whether a GPU has room for costs, for a copy of them and for what solvers need beside."""
+    return gpu.free_bytes >= 3 * int(costs.values.nbytes)
 
 
 def choose_on_gpu(items: int, size: int) -> tuple[str, str]:
@@ -62,65 +68,67 @@ def choose_on_gpu(items: int, size: int) -> tuple[str, str]:
     return "cuda-batch", "one warp or block a problem"
 
 
-def choose(
-    costs: Costs, device: str = "auto", threads: int | None = None, gpu: bool = False
-) -> tuple[str, str]:
-    """Return the name of the method for costs, and why.
-
-    `gpu` says whether one may be used for costs on the host.
-    """
+def choose(costs: Costs, device: str = "auto", threads: int = 1, gpu: Device | None = None) -> Choice:
+    """Return the method for costs: see :class:`preflow.solving.protocol.Chooser`."""
     items, size = costs.shape[0], max(costs.shape[1:])
     name, how = choose_on_gpu(items, SIZE_FOR_ALL_BLOCKS if isinstance(costs, PointCosts) else size)
     if device == "cuda":
-        return name, f"device='cuda': {how}"
+        return Choice(name, f"device='cuda': {how}")
     if isinstance(costs, PointCosts):
-        return "serial-shortest-path", "points, one thread: an auction over a tree, shortest augmenting paths"
-    if device == "auto" and threads is None:
+        return Choice(
+            "serial-shortest-path", "points, one thread: an auction over a tree, shortest augmenting paths"
+        )
+    if device == "auto":
         if isinstance(costs, DeviceCosts):
             if name == "cuda-shortest-path" and items == 1 and shares_of_patterns(costs)[0] >= LONG_PATHS:
-                return "serial-cost-scaling", "one pattern makes all costs: long paths, a copy on the host"
-            return name, f"the costs are on a GPU: {how}"
-        if gpu and pays_to_use_gpu(costs):
-            return name, f"enough work for the GPU, the way there included: {how}"
+                return Choice(
+                    "serial-cost-scaling", "one pattern makes all costs: long paths, a copy on the host"
+                )
+            return Choice(name, f"the costs are on a GPU: {how}")
+        if gpu is not None and isinstance(costs, DenseCosts) and _fits(costs, gpu):
+            return Choice(name, f"enough work for the GPU, the way there included: {how}")
     wide, n = is_wide(costs), min(costs.shape[1:])
-    team = most_threads(threads)
-    if isinstance(costs, DenseCosts) and team >= TEAM and costs.values.size >= COSTS_FOR_TEAM:
-        if items >= team:
-            return "multicore-shortest-path", f"{items:,} matrices for {team} threads"
+    if isinstance(costs, DenseCosts) and threads >= TEAM and costs.values.size >= COSTS_FOR_TEAM:
+        if items >= threads:
+            return Choice("multicore-shortest-path", f"{items:,} matrices for {threads} threads")
         large = items == 1 and n >= ROWS_FOR_TEAM and not wide
         if large and shares_of_patterns(costs)[1] < LONG_PATHS:
-            return "multicore-auction", f"dense, {ROWS_FOR_TEAM} rows or more, {team} threads: an auction"
+            return Choice(
+                "multicore-auction", f"dense, {ROWS_FOR_TEAM} rows or more, {threads} threads: an auction"
+            )
     return choose_serial(costs)
 
 
-def choose_serial(costs: Costs) -> tuple[str, str]:
-    """Return the name of the method of one thread for costs, and why."""
+def choose_serial(costs: Costs) -> Choice:
+    """Return the method of one thread for costs."""
     items, wide, n = costs.shape[0], is_wide(costs), min(costs.shape[1:])
     if isinstance(costs, SparseCosts):
         if n >= SPARSE_ROWS and not wide:
             left = share_left_by_minima(costs) if costs.shape[1] == costs.shape[2] else 1.0
             if left <= FEW_LEFT:
-                return (
+                return Choice(
                     "serial-shortest-path",
                     f"sparse, {1 - left:.0%} of the rows have some column's least cost: shortest paths",
                 )
-            return "serial-cost-scaling", f"sparse costs, {SPARSE_ROWS} rows or more: cost scaling"
-        return (
+            return Choice("serial-cost-scaling", f"sparse costs, {SPARSE_ROWS} rows or more: cost scaling")
+        return Choice(
             "serial-shortest-path",
             "sparse costs, few rows or many columns more: shortest augmenting paths",
         )
     if isinstance(costs, DenseCosts) and items == 1 and n >= DENSE_ROWS and not wide:
         share = shares_of_patterns(costs)[FEW - 1]
         if share >= STRUCTURED:
-            return (
+            return Choice(
                 "serial-cost-scaling",
                 f"dense, {share:.0%} of their variance in {FEW} patterns, as in distances: cost scaling",
             )
-        return (
+        return Choice(
             "serial-shortest-path",
             f"dense, {share:.0%} of their variance in {FEW} patterns, as if independent: shortest paths",
         )
-    return "serial-shortest-path", "dense costs, few rows, many columns more or many matrices: shortest paths"
+    return Choice(
+        "serial-shortest-path", "dense costs, few rows, many columns more or many matrices: shortest paths"
+    )
 
 
 def share_left_by_minima(costs: SparseCosts) -> float:

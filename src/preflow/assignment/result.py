@@ -17,7 +17,6 @@ from ..graph.costs import DenseCosts, SparseCosts
 from ..graph.device.costs import DeviceCosts
 from ..graph.point_costs import PointCosts
 from ..solving.result import NEGLIGIBLE_GAP, BoundedResult
-from ..solving.timing import solving_seconds
 from ..stats import AssignmentStats
 
 
@@ -214,5 +213,4 @@ class AssignmentResult(BoundedResult):
             quick = not isinstance(self.costs, PointCosts)  # whose gap takes a look at every distance
             far = quick and self.gap > NEGLIGIBLE_GAP * abs(self.cost)
             outcome = f"cost {self.cost}" + (f" within {self.gap:.2g}" if far else "")
-        seconds = solving_seconds(self.stats.seconds)
-        return f"<AssignmentResult: {shape}, {outcome}, {self.stats.method}, {seconds:.3g} s>"
+        return f"<AssignmentResult: {shape}, {outcome}, {self._how()}>"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -11,28 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..certify.assignment import StoppedError
-from ..cuda import runtime
 from ..cuda.runtime import Device
 from ..errors import InfeasibleError, InvalidInputError, SolverError
 from ..graph.cost_input import as_costs
 from ..graph.costs import DenseCosts, SparseCosts
 from ..graph.device.costs import DeviceCosts, copied_to_device
 from ..graph.device.points import DevicePoints, points_on_device
+from ..graph.placement import gpu_of_method, gpu_worth_using
 from ..graph.point_costs import PointCosts
 from ..parallel.pieces import run_pieces
-from ..solving.dispatch import choose_method, find_method, most_threads, thread_count
-from ..solving.method import Method
-from ..solving.run import Control
+from ..solving.call import Call, Request
+from ..solving.dispatch import Choice, find_method, thread_count
 from ..solving.timing import timed
-from ..stats import (
-    ARC_SCANS,
-    AUGMENTATIONS,
-    GLOBAL_RELABELS,
-    PUSHES,
-    RELABELS,
-    WAITS,
-    AssignmentStats,
-)
+from ..stats import AssignmentStats
 from .device_solution import DeviceSolution
 from .methods import METHODS
 from .on_device import (
@@ -46,7 +36,7 @@ from .on_device import (
 )
 from .partial import solve_with_most_pairs
 from .point_solver import row_minima
-from .policy import choose, pays_to_use_gpu
+from .policy import choose, worth_a_gpu
 from .proved import LARGE, SOLVED_AGAIN, bound_of_prices, proves, solve_proved
 from .result import AssignmentResult
 from .state import INFEASIBLE, OVERFLOW, REFUSED, STOPPED, Solution, unsolved
@@ -79,100 +69,91 @@ class Found(NamedTuple):
     total: NDArray[Any] | None = None
 
 
-@dataclass
-class Solve:
-    """One call of linear_assignment, its arguments checked.
+@dataclass(kw_only=True)
+class AssignmentCall(Call[Costs | DeviceCosts]):
+    """One call of linear_assignment.
 
     Attributes
     ----------
-    given : DenseCosts, SparseCosts, PointCosts or DeviceCosts
-        The costs, where the caller has them.
-    gpu : Device or None
-        The GPU that the method runs on.
+    partial : bool
     leading : tuple of int
         The leading dimensions of the caller's costs.
     checked : bool
-        Whether the costs are known to be such as solvers can add up; else the method looks.
+        Whether the costs are known to fit 64-bit sums; else the method checks them.
     names : ndarray of int64 or None
-        Which of the caller's matrices the items are, where only those of one size are solved.
+        Indices of the caller's matrices, if only those of one size are solved.
     """
 
-    given: DenseCosts | SparseCosts | PointCosts | DeviceCosts
+    device: Device | None
     partial: bool
-    method: Method
-    reason: str
-    options: Any
-    threads: int
-    gpu: Device | None
-    seconds: dict[str, float]
     leading: tuple[int, ...]
     checked: bool = True
     names: NDArray[np.int64] | None = None
-    control: Control = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.control = Control(self.threads, runtime.stop_word_for(self.method.device))
 
     @classmethod
     def prepare(
-        cls,
-        cost: Any,
-        maximize: bool,
-        sizes: Any,
-        method: str,
-        device: str,
-        threads: int | None,
-        partial: bool,
-        options: Mapping[str, Any] | None,
-    ) -> Solve:
-        """Return the call with its arguments checked, its method chosen and its costs read."""
+        cls, cost: Any, maximize: bool, sizes: Any, partial: bool, request: Request
+    ) -> AssignmentCall:
+        """Read the costs and choose the method."""
         seconds: dict[str, float] = {}
         with timed(seconds, "build"):
-            given = as_costs(cost, maximize, sizes, most_threads(threads), check=False)
+            given = as_costs(cost, maximize, sizes, request.most_threads, check=False)
 
-        def choice() -> tuple[str, str]:
-            looks = pays_to_use_gpu(given) and runtime.is_in_use() and _has_room(given)
-            return choose(given, device, threads, looks)
+        def choice() -> Choice:
+            # A number of threads asks for the CPU, also where the costs are on a GPU.
+            device = "cpu" if request.device == "auto" and request.threads is not None else request.device
+            gpu = gpu_worth_using(given, worth_a_gpu, request.may_look_for_gpu)
+            return choose(given, device, request.most_threads, gpu)
 
-        record, reason = choose_method(METHODS, method, options, device, threads, choice)
-        checked = not (record.checks and isinstance(given, DenseCosts) and sizes is None)
+        method, chosen = request.choose(choice)
+        checked = not (method.checks and isinstance(given, DenseCosts) and sizes is None)
         if checked and isinstance(given, DenseCosts):
             with timed(seconds, "build"):
-                given = given.fitted(most_threads(threads))
-        if isinstance(given, PointCosts) and not record.points:
-            raise InvalidInputError(f"method {record.name!r} takes no PointCosts")
-        gpu = None
-        if record.memory == "device":
-            if isinstance(given, SparseCosts):
-                raise InvalidInputError(f"method {record.name!r} takes dense costs")
-            gpu = given.device if isinstance(given, DeviceCosts) else runtime.find_device()
-        validated = record.make_options(options)
-        count = thread_count(record, threads, given.shape[0] * given.shape[1])
-        return cls(given, partial, record, reason, validated, count, gpu, seconds, given.leading, checked)
+                given = given.fitted(request.most_threads)
+        if isinstance(given, PointCosts) and not method.points:
+            raise InvalidInputError(f"method {method.name!r} takes no PointCosts")
+        if method.memory == "device" and isinstance(given, SparseCosts):
+            raise InvalidInputError(f"method {method.name!r} takes dense costs")
+        return cls(
+            instance=given,
+            device=gpu_of_method(given, method),
+            partial=partial,
+            leading=given.leading,
+            checked=checked,
+            method=method,
+            reason=chosen.reason,
+            options=method.make_options(chosen.options),
+            threads=thread_count(method, chosen.threads, given.shape[0] * given.shape[1]),
+            seconds=seconds,
+        )
+
+    @property
+    def gpu(self) -> Device | None:
+        """The GPU that stores the costs and the solution while the method runs."""
+        return self.device if self.method.memory == "device" else None
 
     @cached_property
     def costs(self) -> DenseCosts | SparseCosts | PointCosts:
         """The costs in the host's memory."""
-        if not isinstance(self.given, DeviceCosts):
-            return self.given
-        with timed(self.seconds, "download"):
-            return self.given.on_host()
+        if not isinstance(self.instance, DeviceCosts):
+            return self.instance
+        with self.timed("download"):
+            return self.instance.on_host()
 
     @cached_property
     def solved(self) -> DenseCosts | SparseCosts | PointCosts:
         """Costs to minimise with no more rows than columns."""
-        with timed(self.seconds, "build"):
+        with self.timed("build"):
             return self.costs.to_minimize()
 
-    @property
-    def quick(self) -> bool:
+    def is_quick(self, request: Request) -> bool:
         """Whether the solve ends before anybody misses Ctrl-C, whatever the costs are."""
-        if isinstance(self.given, PointCosts):
-            return sum(self.given.shape) <= QUICK_POINTS
+        if isinstance(self.instance, PointCosts):
+            return sum(self.instance.shape) <= QUICK_POINTS
         if self.gpu is not None:
-            return bool(self.given.values.size <= QUICK_COSTS_THERE)
-        work = min(self.given.shape[1:]) * self.given.values.size
-        plain = isinstance(self.given, DenseCosts) and self.method.name in BY_PATHS
+            return bool(self.instance.values.size <= QUICK_COSTS_THERE)
+        work = min(self.instance.shape[1:]) * self.instance.values.size
+        plain = isinstance(self.instance, DenseCosts) and self.method.name in BY_PATHS
         return bool(work * (1 if plain else OTHER_WORK) <= QUICK_WORK)
 
     @property
@@ -180,44 +161,44 @@ class Solve:
         """Whether rows and columns are exchanged in `solved`."""
         return self.costs.shape[1] > self.costs.shape[2]
 
-    def run(self) -> AssignmentResult:
-        """Return the result."""
-        if self.gpu is not None and 0 not in self.given.shape:
+    def assignment(self) -> AssignmentResult:
+        """Solve and return the result."""
+        if self.gpu is not None and 0 not in self.instance.shape:
             with self.gpu.current():
-                return self.run_there(self.gpu)
+                return self.run_on_gpu(self.gpu)
         costs = self.costs
         if isinstance(costs, DenseCosts) and costs.sizes is not None:
-            with timed(self.seconds, "solve"):
+            with self.timed("solve"):
                 found = self.find_by_size(costs)
         else:
             _ = self.solved  # so that its time does not count as that of the solve
-            with timed(self.seconds, "solve"):
+            with self.timed("solve"):
                 found = self.find()
         self.control.check_wanted()
-        with timed(self.seconds, "recover"):
+        with self.timed("recover"):
             return self.wrap(found)
 
-    def run_there(self, gpu: Device) -> AssignmentResult:
+    def run_on_gpu(self, gpu: Device) -> AssignmentResult:
         """Solve the costs on a GPU."""
-        there = self.placed_on(gpu)
-        with timed(self.seconds, "solve"):
-            found: DeviceSolution = self.method.solve(there, self.options, self.control)
-            if isinstance(there, DeviceCosts):
-                found = self.finish(found, there)
+        costs = self.placed_on(gpu)
+        with self.timed("solve"):
+            found: DeviceSolution = self.method.solve(costs, self.options, self.control)
+            if isinstance(costs, DeviceCosts):
+                found = self.finish(found, costs)
             elif found.done and self.proves_too_little(gpu, found):
                 self.control.remarks.append(SOLVED_AGAIN)
                 found = finish_on_host(found, gpu.xp, [0], lambda item: self.costs, self.find_on_host)
         self.control.check_wanted()
-        with timed(self.seconds, "recover"):
+        with self.timed("recover"):
             stopped = found.done < len(found.total)
             if stopped:
                 forget_rest(found)
-            lower = upper = totals(found, there)
+            lower = upper = totals(found, costs)
             if stopped:
-                lower, upper = bounds(lower, found, there, self.partial)
+                lower, upper = bounds(lower, found, costs, self.partial)
             row, column, u, v = found[:4]
-            if isinstance(self.given, DenseCosts) and self.given.base is not None:
-                return self.wrap(self.with_base_on_host(gpu, self.given, found, stopped))
+            if isinstance(self.instance, DenseCosts) and self.instance.base is not None:
+                return self.wrap(self.with_base_on_host(gpu, self.instance, found, stopped))
             return self.result(lower, upper, row, column, u, v, stopped)
 
     def with_base_on_host(
@@ -234,13 +215,13 @@ class Solve:
 
     def placed_on(self, gpu: Device) -> DeviceCosts | DevicePoints:
         """Return the costs on a GPU."""
-        if isinstance(self.given, DeviceCosts):
-            return self.given
-        assert not isinstance(self.given, SparseCosts)
-        with timed(self.seconds, "upload"):
-            if isinstance(self.given, PointCosts):
-                return points_on_device(self.given, gpu)
-            return copied_to_device(self.given, gpu)
+        if isinstance(self.instance, DeviceCosts):
+            return self.instance
+        assert not isinstance(self.instance, SparseCosts)
+        with self.timed("upload"):
+            if isinstance(self.instance, PointCosts):
+                return points_on_device(self.instance, gpu)
+            return copied_to_device(self.instance, gpu)
 
     def finish(self, found: DeviceSolution, costs: DeviceCosts) -> DeviceSolution:
         """Return the solution with items that the host must solve.
@@ -279,8 +260,10 @@ class Solve:
     def find_on_host(self, costs: Costs, item: int) -> Any:
         """Return the pairs and prices of one item, by a method on the host."""
         method = find_method(METHODS, ON_HOST)
-        changes = {"method": method, "options": method.make_options(None), "gpu": None}
-        found = self.on_items(costs, np.array([item]), **changes).find()
+        call = self.on_items(
+            costs, np.array([item]), method=method, options=method.make_options(None), device=None
+        )
+        found = call.find()
         paired = found.row[0] >= 0
         return found.row[0][paired], found.column[0][paired], found.u[0], found.v[0]
 
@@ -302,11 +285,9 @@ class Solve:
         most = int((pairs[0] >= 0).sum(axis=1).max(initial=0))
         return Found(pairs[0, :, :most], pairs[1, :, :most], _fitting(u), _fitting(v), stopped)
 
-    def on_items(self, costs: Costs, names: NDArray[np.int64], **changes: Any) -> Solve:
-        """Return the solve of some of the items, which have these names."""
-        other = replace(self, given=costs, names=names, seconds={}, **changes)
-        other.control = self.control
-        return other
+    def on_items(self, costs: Costs, names: NDArray[np.int64], **changes: Any) -> AssignmentCall:
+        """Return a call that solves some of the items, which have these indices."""
+        return self.part(instance=costs, names=names, seconds={}, **changes)
 
     def find(self) -> Found:
         """Solve items that are all of one size."""
@@ -335,7 +316,7 @@ class Solve:
             self.checked = True
             fitted = self.costs.fitted(self.threads)
             if fitted is not self.costs:
-                self.given = fitted
+                self.instance = fitted
                 del self.costs, self.solved
                 return self.solve()
         if REFUSED in found.ending:
@@ -401,7 +382,7 @@ class Solve:
 
     def names_of(self, side: str, numbers: NDArray[Any]) -> tuple[Any, ...]:
         """Return the caller's labels of rows or columns, their numbers if there are none."""
-        labels = self.given.labels if isinstance(self.given, SparseCosts) else None
+        labels = self.instance.labels if isinstance(self.instance, SparseCosts) else None
         found = numbers.tolist()
         return tuple(found) if labels is None else tuple(labels[side == "columns"][i] for i in found)
 
@@ -414,28 +395,28 @@ class Solve:
             lower, upper = (other, bound) if self.costs.maximize else (bound, other)
         else:
             lower = upper = self.total(row, column, u, v) if total is None else total
-        with self.given.current():
+        with self.instance.current():
             return self.result(lower, upper, row, column, u, v, stopped)
 
     def result(
         self, lower: Any, upper: Any, row: Any, column: Any, u: Any, v: Any, stopped: bool
     ) -> AssignmentResult:
         """Return the result, of values for all items on the host or the GPU."""
-        row, column, u, v = (self.given_back(part, part.shape[1:]) for part in (row, column, u, v))
+        row, column, u, v = (self.to_caller(part, part.shape[1:]) for part in (row, column, u, v))
         return AssignmentResult(
             self.control.status(self.method, not stopped),
-            self.given_back(lower),
-            self.given_back(upper),
-            self.stats(),
+            self.to_caller(lower),
+            self.to_caller(upper),
+            self.stats(AssignmentStats),
             row,
             column,
             u,
             v,
-            self.given,
+            self.instance,
             self.partial,
         )
 
-    def given_back(self, values: Any, each: tuple[int, ...] = ()) -> Any:
+    def to_caller(self, values: Any, each: tuple[int, ...] = ()) -> Any:
         """Return the values of all items in the caller's shape and kind; what is one number as such."""
         shape = (*self.leading, *each)
         if not shape:
@@ -445,10 +426,10 @@ class Solve:
         if values.shape != shape:
             values = values.reshape(shape)
         if self.gpu is None:
-            values = self.given.to_array_module(values)
-        elif not isinstance(self.given, DeviceCosts):
+            values = self.instance.to_array_module(values)
+        elif not isinstance(self.instance, DeviceCosts):
             values = self.gpu.to_host(values)
-        return self.given.to_caller(values)
+        return self.instance.to_caller(values)
 
     def total(
         self, row: NDArray[Any], column: NDArray[Any], u: NDArray[Any], v: NDArray[Any]
@@ -499,29 +480,6 @@ class Solve:
             sides = sign * u[item, :n], sign * v[item, :m]
             found[item] = sign * bound_of_prices(*(sides if n <= m else sides[::-1]))
         return found
-
-    def stats(self) -> AssignmentStats:
-        """Return what the solve did."""
-        counts = self.control.thread_counts.sum(axis=0)
-        return AssignmentStats(
-            method=self.method.name,
-            reason="; ".join([self.reason, *self.control.remarks]),
-            device=self.method.device,
-            threads=self.threads,
-            pushes=int(counts[PUSHES]),
-            relabels=int(counts[RELABELS]),
-            global_relabels=int(counts[GLOBAL_RELABELS]),
-            arc_scans=int(counts[ARC_SCANS]),
-            waits=int(counts[WAITS]),
-            seconds=self.seconds,
-            augmentations=int(counts[AUGMENTATIONS]),
-        )
-
-
-def _has_room(costs: Any) -> bool:
-    """Whether there is a GPU with room for costs, for a copy of them and for what solvers need beside."""
-    device = runtime.device_if_any()
-    return device is not None and device.free_bytes >= 3 * costs.values.nbytes
 
 
 def _pairs(match: NDArray[Any], transposed: bool) -> tuple[NDArray[Any], NDArray[Any]]:

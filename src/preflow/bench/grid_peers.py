@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..cuts import min_cut
 from ..graph.network import MaxFlowProblem
-from ..maxflow.api import min_cut
 from .grid_instance import GridInstance
 from .problem import Contestant, Outcome, Stopwatch
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ..assignment.api import linear_assignment
+from ..cuts import min_cut
 from ..errors import InvalidInputError
 from ..graph.network import FlowNetwork
 from ..gridcut.api import grid_cut
 from ..matching.api import QUICK_EDGES, bipartite_matching
-from ..maxflow import api
+from ..maxflow.api import max_flow
+from ..maxflow.result import MinCutResult
 from ..registry import methods
 from ..solving.dispatch import check_method, check_placement, find_method
 from .assignment_instance import AssignmentInstance
@@ -93,8 +95,13 @@ def _call(problem: str, name: str, settings: SolverSettings) -> Call:
     return Call(method, options, threads, record.device)
 
 
+def cut_of_network(network: FlowNetwork, source: int, sink: int, **arguments: Any) -> MinCutResult:
+    """Return a minimum cut of a network of arcs."""
+    return min_cut(network, source, sink, **arguments)
+
+
 def _flow_contestant(problem: str, name: str, settings: SolverSettings) -> Contestant:
-    solve = {"max_flow": api.max_flow, "min_cut": api.min_cut}[problem]
+    solve: Callable[..., MinCutResult] = max_flow if problem == "max_flow" else cut_of_network
     call = _call(problem, name, settings)
 
     def run(instance: FlowInstance) -> Outcome:

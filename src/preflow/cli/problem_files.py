@@ -65,8 +65,8 @@ def solve(
       preflow solve wide.max.gz --time-limit 10 --json
       preflow generate rmf-wide 64x16 -o - | preflow solve -
     """
+    from ..cuts import min_cut as minimum_cut
     from ..maxflow.api import max_flow
-    from ..maxflow.api import min_cut as minimum_cut
     from ..maxflow.result import MaxFlowResult
     from ..registry import methods
     from ..solving.dispatch import find_method

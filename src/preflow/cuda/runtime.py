@@ -313,11 +313,6 @@ def _import_cupy() -> Any:
     return cupy
 
 
-def stop_word_for(device: str) -> NDArray[np.int64]:
-    """Return :attr:`Control.stop` for a method on this device, "cpu" or "cuda"."""
-    return find_device().make_stop_word() if device == "cuda" else np.zeros(1, dtype=np.int64)
-
-
 def is_in_use() -> bool:
     """Return whether this process has loaded CuPy."""
     return "cupy" in sys.modules

@@ -10,8 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..cuda import runtime
 from ..cuda.runtime import Device, importer_of, is_on_gpu
 from ..errors import DeviceMemoryError, InvalidInputError
+from ..solving.dispatch import most_threads
+from ..solving.method import Method
 
 
 class HostArrays:
@@ -75,6 +78,34 @@ class DeviceArrays(HostArrays):
         """Return `values`, a CuPy array or from :meth:`to_caller`, as a NumPy array."""
         with self.current():
             return self.device.to_host(self.to_array_module(values))
+
+
+def gpu_worth_using(
+    instance: HostArrays, worth_a_gpu: Callable[[Any, int, bool], bool], may_look: bool
+) -> Device | None:
+    """Return the GPU that method "auto" may use for an instance in host memory.
+
+    None if the caller excludes it (`may_look`), if the arrays are on a GPU anyway, if the instance is too
+    small by the problem's policy, or if there is no GPU.
+    """
+    if not may_look or isinstance(instance, DeviceArrays):
+        return None
+    if not worth_a_gpu(instance, most_threads(None), runtime.is_in_use()):
+        return None
+    return runtime.device_if_any()
+
+
+def gpu_of_method(instance: HostArrays, method: Method) -> Device | None:
+    """Return the GPU that a method runs on: the one that stores the instance, else the current one.
+
+    Raises
+    ------
+    DeviceUnavailableError
+        The method needs a GPU and there is none.
+    """
+    if method.device != "cuda":
+        return None
+    return instance.device if isinstance(instance, DeviceArrays) else runtime.find_device()
 
 
 def without_gradient(values: Any) -> Any:

@@ -3,36 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..certify.grid import energy_size, labelling_energy, lower_bound, one_sided_energy
-from ..cuda import runtime
 from ..cuda.runtime import Device
 from ..errors import InvalidInputError, UnsuitableMethodError
 from ..graph.grid import PARALLEL_SIZE, DeviceGridNetwork, GridNetwork
 from ..graph.integer_grid import IntegerGrid, integer_grid
+from ..graph.placement import gpu_of_method, gpu_worth_using
 from ..graph.scaling import Rule, accepted_gap, proved_gap, solve_within_gap
 from ..parallel.pieces import run_pieces
 from ..progress import Reporter
-from ..solving.dispatch import (
-    check_placement,
-    choose_method,
-    find_method,
-    most_threads,
-    thread_count,
-    usable_cpus,
-)
-from ..solving.method import Method
-from ..solving.run import Control, check_time_limit, run_interruptibly
-from ..solving.timing import timed
+from ..solving.call import Call, Request
+from ..solving.dispatch import Choice, find_method, thread_count, usable_cpus
 from ..stats import SolveStats
 from .methods import METHODS
-from .policy import FOR_ALL_ON_GPU, bytes_on_gpu, choose, pays_to_look_for_gpu, threads_for
+from .policy import FOR_ALL_ON_GPU, bytes_on_gpu, choose, worth_a_gpu
 from .result import GridCutResult
 from .solution import GridSolution, initial_state
 
@@ -124,12 +114,17 @@ def grid_cut(
     (9, [[True, False, False], [True, False, False]])
     >>> result.verify()
     """
-    check_placement(METHODS, device, threads)
+    request = Request(METHODS, method, device, threads, time_limit, progress, options)
     several = method == "auto" or find_method(METHODS, method).parallel
-    looking = min(most_threads(threads), usable_cpus()) if several else 1
+    looking = min(request.most_threads, usable_cpus()) if several else 1
     network = as_grid_network(source_capacity, sink_capacity, neighbor_capacity, connectivity, looking)
-    solve = _Solve.prepare(network, method, device, threads, time_limit, options, warm_start)
-    return run_interruptibly(solve.grid_cut, solve.control, time_limit, progress)
+    return cut_of_grid(network, request, warm_start)
+
+
+def cut_of_grid(network: GridNetwork, request: Request, warm_start: GridCutResult | None) -> GridCutResult:
+    """Find a minimum cut of a grid."""
+    call = GridCall.prepare(network, request, warm_start)
+    return call.run(call.grid_cut, request)
 
 
 def as_grid_network(source: Any, sink: Any, neighbor: Any, connectivity: Any, threads: int) -> GridNetwork:
@@ -157,15 +152,6 @@ def _check_warm_start(warm_start: Any, network: GridNetwork) -> None:
         raise InvalidInputError(f"warm_start has shape {earlier.shape}, the grid has shape {network.shape}")
     if not np.array_equal(earlier.offsets, network.offsets):
         raise InvalidInputError("warm_start has another neighbourhood than the grid")
-
-
-def _gpu_for(network: GridNetwork) -> Device | None:
-    """Return a GPU if there is one and looking for it pays."""
-    if isinstance(network, DeviceGridNetwork) or not pays_to_look_for_gpu(
-        network, most_threads(None), runtime.is_in_use()
-    ):
-        return None
-    return runtime.device_if_any()
 
 
 def complement(sides: Any, threads: int) -> Any:
@@ -213,72 +199,57 @@ class _Solved:
         return energy_size(self.network, self.upper)
 
 
-@dataclass
-class _Solve:
-    """One call of grid_cut, its arguments checked."""
+@dataclass(kw_only=True)
+class GridCall(Call[GridNetwork]):
+    """One call of grid_cut.
 
-    network: GridNetwork
-    method: Method
-    reason: str
-    options: Any
-    threads: int
+    Attributes
+    ----------
+    warm_start : GridCutResult or None
+    automatic : bool
+        Whether the method was chosen by "auto".
+    """
+
     device: Device | None
     warm_start: GridCutResult | None
     automatic: bool
-    control: Control = field(init=False)
-    seconds: dict[str, float] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.control = Control(self.threads, runtime.stop_word_for(self.method.device))
 
     @classmethod
     def prepare(
-        cls,
-        network: GridNetwork,
-        method: str,
-        device: str,
-        threads: int | None,
-        time_limit: float | None,
-        options: Mapping[str, Any] | None,
-        warm_start: GridCutResult | None,
-    ) -> _Solve:
-        check_time_limit(time_limit)
+        cls, network: GridNetwork, request: Request, warm_start: GridCutResult | None = None
+    ) -> GridCall:
+        """Check the result to start from and choose the method."""
         _check_warm_start(warm_start, network)
-        may_use_gpu = device == "auto" and threads is None
 
-        def choice() -> tuple[str, str]:
-            return choose(network, device, most_threads(threads), _gpu_for(network) if may_use_gpu else None)
+        def choice() -> Choice:
+            gpu = gpu_worth_using(network, worth_a_gpu, request.may_look_for_gpu)
+            return choose(network, request.device, request.most_threads, gpu)
 
-        record, reason = choose_method(METHODS, method, options, device, threads, choice)
-        gpu = None
-        if record.device == "cuda":
-            gpu = network.device if isinstance(network, DeviceGridNetwork) else runtime.find_device()
-        validated = record.make_options(options)
-        count = thread_count(record, threads, network.size)
-        if method == "auto":
-            count = threads_for(network, count)
-        return cls(network, record, reason, validated, count, gpu, warm_start, method == "auto")
-
-    def current_device(self) -> AbstractContextManager[None]:
-        """Make the GPU on which to solve, if any, this thread's: each thread has its own current one."""
-        return self.network.current() if self.device is None else self.device.current()
-
-    def timed(self, phase: str) -> AbstractContextManager[None]:
-        self.control.check_wanted()
-        return timed(self.seconds, phase, None if self.device is None else self.device.synchronize)
+        method, chosen = request.choose(choice)
+        return cls(
+            instance=network,
+            device=gpu_of_method(network, method),
+            method=method,
+            reason=chosen.reason,
+            options=method.make_options(chosen.options),
+            threads=thread_count(method, chosen.threads, network.size),
+            warm_start=warm_start,
+            automatic=request.method == "auto",
+        )
 
     def grid_cut(self) -> GridCutResult:
+        """Solve until the gap is small enough and wrap the result."""
         with self.current_device():
             arrays = (
-                self.network.source_capacity,
-                self.network.sink_capacity,
-                self.network.neighbor_capacity,
+                self.instance.source_capacity,
+                self.instance.sink_capacity,
+                self.instance.neighbor_capacity,
             )
             solved = solve_within_gap(
                 self.solve,
                 is_float=any(values.dtype.kind == "f" for values in arrays),
                 accepted=accepted_gap(
-                    len(self.network.offsets) * self.network.size,
+                    len(self.instance.offsets) * self.instance.size,
                     single=all(values.dtype != np.float64 for values in arrays),
                 ),
             )
@@ -288,8 +259,8 @@ class _Solve:
                 parts = self.parts(solved)
             return GridCutResult(
                 **parts,
-                stats=self.stats(),
-                network=self.network,
+                stats=self.stats(SolveStats),
+                network=self.instance,
                 _grid=solved.grid,
                 _solution=solved.solution,
                 _device=solved.device,
@@ -301,23 +272,23 @@ class _Solve:
         with self.timed("recover"):
             lower = grid.in_network_units(lower_bound(grid, solution.terminal, self.threads))
             labels = complement(solution.sink_side, self.threads)
-            if device is not None and not isinstance(self.network, DeviceGridNetwork):
+            if device is not None and not isinstance(self.instance, DeviceGridNetwork):
                 with self.timed("download"):
                     labels = device.to_host(labels)
-        return _Solved(self.network, grid, solution, device, lower, self.network.to_array_module(labels))
+        return _Solved(self.instance, grid, solution, device, lower, self.instance.to_array_module(labels))
 
     def build_and_solve(self, rule: Rule) -> tuple[IntegerGrid, GridSolution, Device | None]:
         """Return the grid as it was solved, the solution, and the GPU where these are if on one."""
         if self.device is None:
-            network = self.network.on_host()
+            network = self.instance.on_host()
             with self.timed("build"):
                 grid = integer_grid(network, rule)
-            return grid, self.run(grid, self.method.solve), None
+            return grid, self.solve_grid(grid, self.method.solve), None
         with self.timed("build"):
-            grid = integer_grid(self.network, rule)
-        if not isinstance(self.network, DeviceGridNetwork):
+            grid = integer_grid(self.instance, rule)
+        if not isinstance(self.instance, DeviceGridNetwork):
             if self.method.streams and bytes_on_gpu(grid) > self.device.free_bytes:
-                return grid, self.run(grid, self.method.solve_streamed), None
+                return grid, self.solve_grid(grid, self.method.solve_streamed), None
             with self.timed("upload"):
                 grid = grid.placed(self.device.xp, self.device.xp.asarray)
         return grid, self.run_on_device(grid), self.device
@@ -325,16 +296,17 @@ class _Solve:
     def run_on_device(self, grid: IntegerGrid) -> GridSolution:
         """Solve a grid on a GPU; where "auto" chose what does not take it, by what takes all."""
         try:
-            return self.run(grid, self.method.solve)
+            return self.solve_grid(grid, self.method.solve)
         except UnsuitableMethodError as error:
             if not self.automatic:
                 raise
             self.method = find_method(METHODS, FOR_ALL_ON_GPU)
             self.options = self.method.make_options(None)
             self.control.remarks.append(f"but {FOR_ALL_ON_GPU}, since {error}")
-        return self.run(grid, self.method.solve)
+        return self.solve_grid(grid, self.method.solve)
 
-    def run(self, grid: IntegerGrid, solve: Solver) -> GridSolution:
+    def solve_grid(self, grid: IntegerGrid, solve: Solver) -> GridSolution:
+        """Run a solver from the flow of the earlier result; a grid without pixels needs none."""
         if grid.size == 0:
             return GridSolution(grid.xp.zeros(grid.shape, dtype=bool), True, *initial_state(grid, None))
         start = None if self.warm_start is None else self.warm_start.flow(grid)
@@ -346,7 +318,7 @@ class _Solve:
         lower, labels = solved.lower, solved.labels
         if not solved.finished:
             labels, upper = self.best_labels(labels)
-            gap = proved_gap(upper, lower, energy_size(self.network, upper))
+            gap = proved_gap(upper, lower, energy_size(self.instance, upper))
         elif solved.scale_exponent is None:
             upper, gap = lower, 0
         else:
@@ -356,18 +328,15 @@ class _Solve:
             "status": self.control.status(self.method, solved.finished),
             "lower_bound": lower,
             "upper_bound": upper,
-            "labels": self.network.to_caller(labels),
+            "labels": self.instance.to_caller(labels),
             "_gap": gap,
         }
 
     def best_labels(self, labels: Any) -> tuple[Any, int | float]:
         """Return the cheapest of three labellings after an unfinished solve, and its energy."""
-        energy = labelling_energy(self.network, labels)
+        energy = labelling_energy(self.instance, labels)
         for side in (True, False):
-            whole = one_sided_energy(self.network, side)
+            whole = one_sided_energy(self.instance, side)
             if whole < energy:
-                labels, energy = self.network.xp.full(self.network.shape, side), whole
+                labels, energy = self.instance.xp.full(self.instance.shape, side), whole
         return labels, energy
-
-    def stats(self) -> SolveStats:
-        return self.control.solve_stats(self.method, self.reason, self.seconds)

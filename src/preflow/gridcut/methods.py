@@ -8,14 +8,17 @@ from ..solving.method import Method
 
 if TYPE_CHECKING:
     # Each solver, by the memory that its arrays lie in: mypy checks its signature against the protocol.
+    from ..cuda.runtime import Device
+    from ..graph.grid import GridNetwork
     from ..graph.integer_grid import IntegerGrid
-    from ..solving.protocol import GridSolver
+    from ..solving.protocol import Chooser, GpuPolicy, GridSolver
     from . import (
         cuda_blocking,
         cuda_lockfree,
         cuda_tiled,
         multicore_lockfree,
         multicore_merging,
+        policy,
         serial_boykov_kolmogorov,
         serial_incremental_bfs,
     )
@@ -34,6 +37,9 @@ if TYPE_CHECKING:
         cuda_lockfree.solve,
         cuda_tiled.solve,
     )
+
+    CHOOSE: Chooser[GridNetwork, Device] = policy.choose
+    WORTH_A_GPU: GpuPolicy[GridNetwork] = policy.worth_a_gpu
 
 HONG_ON_GRIDS = "Hong 2008; Łupińska, sections 4.4 to 4.6"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..cuda.runtime import Device
 from ..graph.grid import DeviceGridNetwork, GridNetwork
 from ..graph.integer_grid import IntegerGrid
+from ..solving.dispatch import Choice
 
 #: GPU method for every grid that fits the memory, also with neighbours too far apart for the fastest method.
 FOR_ALL_ON_GPU = "cuda-lockfree"
@@ -23,7 +24,7 @@ BYTES_A_PIXEL = 8
 BYTES_ON_GPU = 24, 8
 
 
-def pays_to_look_for_gpu(network: GridNetwork, threads: int, in_use: bool) -> bool:
+def worth_a_gpu(network: GridNetwork, threads: int, in_use: bool) -> bool:
     """Whether a grid on the host has enough pixels for a GPU that the process uses already, or not yet."""
     first = max(PIXELS_FOR_GPU, PIXELS_A_THREAD_FOR_FIRST_USE * threads)
     return network.size >= (PIXELS_FOR_GPU if in_use else first)
@@ -46,20 +47,21 @@ def threads_for(network: GridNetwork, threads: int) -> int:
     return max(1, min(threads, network.size // PIXELS_A_THREAD))
 
 
-def choose(network: GridNetwork, device: str, threads: int, gpu: Device | None = None) -> tuple[str, str]:
-    """Return the name of the method for a grid on a device with up to `threads` CPU threads, and why.
-
-    `gpu` is one that may be used for a grid on the host.
-    """
+def choose(network: GridNetwork, device: str = "auto", threads: int = 1, gpu: Device | None = None) -> Choice:
+    """Return the method for a grid: see :class:`preflow.solving.protocol.Chooser`."""
     if device == "cuda":
-        return "cuda-tiled", "device='cuda': the fastest method there"
+        return Choice("cuda-tiled", "device='cuda': the fastest method there")
     if device == "auto" and isinstance(network, DeviceGridNetwork):
-        return "cuda-tiled", "the grid is on a GPU: the fastest method there"
+        return Choice("cuda-tiled", "the grid is on a GPU: the fastest method there")
     size = network.size
     if gpu is not None and _fits(network, gpu):
-        return "cuda-tiled", f"{size:,} pixels are enough work for the GPU, the way there and back included"
+        return Choice(
+            "cuda-tiled", f"{size:,} pixels are enough work for the GPU, the way there and back included"
+        )
     if threads > 1 and size >= PIXELS_FOR_THREADS:
         used = threads_for(network, threads)
-        return "multicore-merging", f"{size:,} pixels are enough work for {used} threads"
+        return Choice(
+            "multicore-merging", f"{size:,} pixels are enough work for {used} threads", threads=used
+        )
     why = "one thread" if threads == 1 else f"{size:,} pixels are too few for {threads} threads"
-    return "serial-incremental-bfs", f"{why}: incremental breadth-first search is fastest there"
+    return Choice("serial-incremental-bfs", f"{why}: incremental breadth-first search is fastest there")

@@ -22,7 +22,6 @@ from ..graph.grid import DeviceGridNetwork, GridNetwork
 from ..graph.integer_grid import IntegerGrid
 from ..graph.scaling import sum_slack
 from ..solving.result import BoundedResult
-from ..solving.timing import solving_seconds
 from .solution import GridFlow, GridSolution
 
 
@@ -123,12 +122,3 @@ class GridCutResult(BoundedResult):
         size = int(np.count_nonzero(self.network.to_host(self.labels)))
         side = f"{size:,} of {self.network.size:,} pixels on the source side"
         return f"<GridCutResult: {self._headline()}, {side}, {self._how()}>"
-
-    def _headline(self) -> str:
-        if self.status == "optimal":
-            return self._value_and_gap()
-        why = "stopped at the time limit" if self.status == "time-limit" else "not proved optimal"
-        return f"{why}, between {self.lower_bound:,} and {self.upper_bound:,}"
-
-    def _how(self) -> str:
-        return f"{self.stats.method}, {solving_seconds(self.stats.seconds):.3g} s"

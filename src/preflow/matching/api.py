@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -16,42 +15,23 @@ from ..cuda.runtime import Device, is_on_gpu
 from ..errors import InvalidInputError, VerificationError
 from ..graph.bipartite import BipartiteGraph, DeviceBipartiteGraph, graph_on_device
 from ..graph.convert import as_bipartite_graph
-from ..graph.placement import as_device_array
+from ..graph.placement import as_device_array, gpu_of_method, gpu_worth_using
 from ..parallel.passes import count_below
 from ..progress import Reporter
-from ..solving.dispatch import (
-    check_method,
-    check_no_options,
-    check_placement,
-    find_method,
-    most_threads,
-    thread_count,
-)
-from ..solving.method import Method
-from ..solving.run import Control, check_time_limit, run_interruptibly
+from ..solving.call import Call, Request
+from ..solving.dispatch import Choice, thread_count
 from ..solving.timing import timed
-from ..stats import (
-    AUGMENTATIONS,
-    COUNTERS,
-    MATCHING_COUNTERS,
-    PHASES,
-    RELABEL_NANOSECONDS,
-    MatchingStats,
-)
+from ..stats import MatchingStats
 from .cover import trivial_cover
 from .match_arrays import Matching, empty_matching
 from .methods import METHODS, Heuristic, find_heuristic
-from .policy import choose, initial_for, pays_to_look_for_gpu
+from .policy import choose, initial_for, worth_a_gpu
 from .result import MatchingResult
 
 #: Up to so many edges, a solve on one thread that nobody watches runs in the caller's: handing it to another
 #: one and back takes 0.02 to 0.05 ms, as the smallest solves do, and all of these are over before Ctrl-C is
 #: missed. With options, or where threads outnumber cores, the same graphs may take seconds.
 QUICK_EDGES = 200_000
-#: Where each counter of MatchingStats stands in a row of the control's counts.
-COUNTED = {name: i for i, name in enumerate(COUNTERS)} | dict(
-    zip(MATCHING_COUNTERS, (PHASES, AUGMENTATIONS), strict=True)
-)
 
 
 def bipartite_matching(
@@ -124,94 +104,58 @@ def bipartite_matching(
     (2, [1, 0, -1])
     >>> result.verify()
     """
-    check_time_limit(time_limit)
-    check_placement(METHODS, device, threads)
-    solve = _Solve.prepare(graph, method, device, threads, initial, options)
-    quick = solve.graph.num_edges <= QUICK_EDGES and solve.threads == 1 and not options
-    if quick and time_limit is None and progress is False:
-        return solve.run()
-    return run_interruptibly(solve.run, solve.control, time_limit, progress)
+    request = Request(METHODS, method, device, threads, time_limit, progress, options)
+    call = MatchingCall.prepare(graph, initial, request)
+    return call.run(call.matching, request)
 
 
-def _gpu_for(graph: BipartiteGraph) -> Device | None:
-    """Return a GPU if there is one and looking for it pays."""
-    if isinstance(graph, DeviceBipartiteGraph) or not pays_to_look_for_gpu(graph, runtime.is_in_use()):
-        return None
-    return runtime.device_if_any()
-
-
-@dataclass
-class _Solve:
-    """One call of bipartite_matching, its arguments checked.
+@dataclass(kw_only=True)
+class MatchingCall(Call[BipartiteGraph]):
+    """One call of bipartite_matching.
 
     A graph that is given by columns is solved with its sides exchanged.
 
     Attributes
     ----------
-    graph, solved : BipartiteGraph
-        As it is given, and as it is solved.
+    solved : BipartiteGraph
+        The graph as it is solved.
     given : Matching or None
-        What the caller gives to start from, of `graph`, where it is solved; None where `initial` is the name
-        of a heuristic.
-    device : Device or None
-        The GPU that the method runs on.
+        The matching of `instance` to start from, if the caller gave one, where the method runs.
+    initial : str
+        Name of the heuristic to start from; "given" for the caller's matching.
     """
 
-    graph: BipartiteGraph
+    device: Device | None
     solved: BipartiteGraph
     given: Matching | None
     initial: str
-    method: Method
-    reason: str
-    options: Any
-    threads: int
-    device: Device | None
-    seconds: dict[str, float]
-    control: Control = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.control = Control(self.threads, runtime.stop_word_for(self.method.device))
 
     @classmethod
-    def prepare(
-        cls,
-        graph: Any,
-        method: str,
-        device: str,
-        threads: int | None,
-        initial: Any,
-        options: Mapping[str, Any] | None,
-    ) -> _Solve:
+    def prepare(cls, graph: Any, initial: Any, request: Request) -> MatchingCall:
+        """Read the graph and the matching to start from, and choose the method."""
         seconds: dict[str, float] = {}
         with timed(seconds, "build"):
             bipartite = as_bipartite_graph(graph)
         solved = _by_rows(bipartite)
-        if method == "auto":
-            check_no_options(options)
-            on_cpu = device == "cpu" or threads is not None
+
+        def choice() -> Choice:
+            on_cpu = request.device == "cpu" or request.threads is not None
             looked_at = solved
             if on_cpu and isinstance(bipartite, DeviceBipartiteGraph):
                 with timed(seconds, "download"):
                     looked_at = _by_rows(bipartite.on_host())
-            may_use_gpu = device == "auto" and threads is None
-            choice = choose(
-                looked_at, device, most_threads(threads), _gpu_for(solved) if may_use_gpu else None
-            )
-            record, reason, options = find_method(METHODS, choice.method), choice.reason, choice.options
-            threads = threads if choice.threads is None else choice.threads
-        else:
-            record, reason = find_method(METHODS, method), "asked for"
-            check_method(record, device, threads)
-        gpu = None
-        if record.device == "cuda":
-            gpu = bipartite.device if isinstance(bipartite, DeviceBipartiteGraph) else runtime.find_device()
+            gpu = gpu_worth_using(solved, worth_a_gpu, request.may_look_for_gpu)
+            return choose(looked_at, request.device, request.most_threads, gpu)
+
+        method, chosen = request.choose(choice)
+        gpu = gpu_of_method(bipartite, method)
         given = None
         if isinstance(initial, str):
             on_gpu = gpu is not None and isinstance(bipartite, DeviceBipartiteGraph)
-            name = initial_for(record.name, on_gpu) if initial == "auto" else initial
+            name = initial_for(method.name, on_gpu) if initial == "auto" else initial
             heuristic = find_heuristic(name)
             if heuristic is not None and heuristic.device == "cuda" and gpu is None:
-                raise InvalidInputError(f"initial={name!r} runs on a GPU, {record.name} does not")
+                raise InvalidInputError(f"initial={name!r} runs on a GPU, {method.name} does not")
         else:
             name = "given"
             with bipartite.current():
@@ -220,23 +164,32 @@ class _Solve:
                 given = Matching(*map(bipartite.to_host, given))
             else:
                 gpu.synchronize()
-        validated = record.make_options(options)
-        count = thread_count(record, threads, solved.num_rows)
-        return cls(bipartite, solved, given, name, record, reason, validated, count, gpu, seconds)
+        return cls(
+            instance=bipartite,
+            solved=solved,
+            given=given,
+            initial=name,
+            method=method,
+            reason=chosen.reason,
+            options=method.make_options(chosen.options),
+            threads=thread_count(method, chosen.threads, solved.num_rows),
+            device=gpu,
+            seconds=seconds,
+        )
+
+    def is_quick(self, request: Request) -> bool:
+        """Whether one thread solves a small graph with the method's own options."""
+        return self.solved.num_edges <= QUICK_EDGES and self.threads == 1 and not request.options
 
     @property
     def on_gpu(self) -> bool:
         """Whether the graph is on a GPU."""
-        return isinstance(self.graph, DeviceBipartiteGraph)
+        return isinstance(self.instance, DeviceBipartiteGraph)
 
-    def current_device(self) -> AbstractContextManager[None]:
-        """Make the GPU on which to solve, if any, this thread's: each thread has its own current one."""
-        return self.graph.current() if self.device is None else self.device.current()
-
-    def timed(self, phase: str) -> AbstractContextManager[None]:
-        self.control.check_wanted()
-        in_use = self.graph.device if isinstance(self.graph, DeviceBipartiteGraph) else self.device
-        return timed(self.seconds, phase, None if in_use is None else in_use.synchronize)
+    @property
+    def gpu_in_use(self) -> Device | None:
+        """The GPU that a phase has to wait for: also that of a graph whose method runs on the CPU."""
+        return self.instance.device if isinstance(self.instance, DeviceBipartiteGraph) else self.device
 
     @cached_property
     def on_host(self) -> BipartiteGraph:
@@ -244,7 +197,7 @@ class _Solve:
         if not self.on_gpu:
             return self.solved
         with self.timed("download"):
-            return _by_rows(self.graph.on_host())
+            return _by_rows(self.instance.on_host())
 
     @cached_property
     def heuristic(self) -> Heuristic | None:
@@ -257,7 +210,7 @@ class _Solve:
         What a heuristic finds is in the host's memory.
         """
         if self.given is not None:
-            return self.given.transposed if self.graph.by_columns else self.given
+            return self.given.transposed if self.instance.by_columns else self.given
         if self.heuristic is None or self.heuristic.device == "cuda" or self.control.stopped:
             return None
         matching = empty_matching(self.on_host, self.threads)
@@ -278,7 +231,8 @@ class _Solve:
                 self.heuristic.start(graph, matching, self.control)
         return graph, matching
 
-    def run(self) -> MatchingResult:
+    def matching(self) -> MatchingResult:
+        """Start from the initial matching, solve and wrap the result."""
         with self.current_device():
             solved, matching = self.started()
             at_first = _cardinality(solved, matching, self.threads)
@@ -286,38 +240,22 @@ class _Solve:
                 is_maximum = at_first == min(solved.shape)
                 finished = is_maximum or self.method.solve(solved, matching, self.options, self.control)
             size = _cardinality(solved, matching, self.threads)
-            if self.graph.by_columns:
+            if self.instance.by_columns:
                 matching = matching.transposed
             if self.on_gpu != (self.device is not None):
                 with self.timed("upload" if self.on_gpu else "download"):
-                    move = self.graph.to_array_module if self.device is None else self.device.to_host
+                    move = self.instance.to_array_module if self.device is None else self.device.to_host
                     matching = Matching(*map(move, matching))
             return MatchingResult(
                 self.control.status(self.method, finished),
                 size,
-                size if finished else trivial_cover(self.graph).size,
-                self.stats(at_first),
-                _signed(self.graph, matching.row_match, self.graph.num_columns),
-                _signed(self.graph, matching.column_match, self.graph.num_rows),
-                self.graph,
+                size if finished else trivial_cover(self.instance).size,
+                self.stats(MatchingStats, initial=self.initial, initial_cardinality=at_first),
+                _signed(self.instance, matching.row_match, self.instance.num_columns),
+                _signed(self.instance, matching.column_match, self.instance.num_rows),
+                self.instance,
                 matching,
             )
-
-    def stats(self, at_first: int) -> MatchingStats:
-        table = self.control.thread_counts[:, [*COUNTED.values()]].tolist()
-        rows = tuple(dict(zip(COUNTED, row, strict=True)) for row in table)
-        return MatchingStats(
-            method=self.method.name,
-            reason="; ".join([self.reason, *self.control.remarks]),
-            device=self.method.device,
-            threads=self.threads,
-            **{name: sum(row[name] for row in rows) for name in COUNTED},
-            global_relabel_seconds=float(self.control.counts[RELABEL_NANOSECONDS]) * 1e-9,
-            per_thread=rows if self.method.parallel else (),
-            seconds=dict(self.seconds),
-            initial=self.initial,
-            initial_cardinality=at_first,
-        )
 
 
 def _by_rows(graph: BipartiteGraph) -> BipartiteGraph:

@@ -13,8 +13,9 @@ from ..solving.method import Method
 if TYPE_CHECKING:
     # Each solver and heuristic, by the memory that its arrays lie in: mypy checks its signature against the
     # protocol.
+    from ..cuda.runtime import Device
     from ..graph.bipartite import BipartiteGraph, DeviceBipartiteGraph
-    from ..solving.protocol import InitialMatching, MatchingSolver
+    from ..solving.protocol import Chooser, GpuPolicy, InitialMatching, MatchingSolver
     from . import (
         cuda_hopcroft_karp,
         cuda_multi_source_bfs,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
         multicore_multi_source_bfs,
         multicore_pothen_fan,
         multicore_push_relabel,
+        policy,
         serial_graft,
         serial_hkdw,
         serial_hopcroft_karp,
@@ -61,6 +63,9 @@ if TYPE_CHECKING:
         sinkhorn_knopp.start,
     )
     DEVICE_HEURISTICS: tuple[InitialMatching[DeviceBipartiteGraph, Matching], ...] = (proposals.start,)
+
+    CHOOSE: Chooser[BipartiteGraph, Device] = policy.choose
+    WORTH_A_GPU: GpuPolicy[BipartiteGraph] = policy.worth_a_gpu
 
 DUFF_KAYA_UCAR = "Duff, Kaya and Uçar 2011"
 AZAD_2012 = "Azad, Halappanavar, Rajamanickam, Boman, Khan and Pothen 2012"

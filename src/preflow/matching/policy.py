@@ -7,8 +7,6 @@ pages of the documentation have the measurements.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,6 +14,7 @@ import numpy as np
 from ..cuda.runtime import Device
 from ..graph.bipartite import BipartiteGraph, DeviceBipartiteGraph, fits_numbers
 from ..kernels.kernel import kernel
+from ..solving.dispatch import Choice
 from .packed_columns import is_narrow
 
 #: Graphs with fewer edges take a millisecond or two with any method.
@@ -48,25 +47,6 @@ BYTES_ON_GPU = 5, 56, 12
 START_FROM_NOTHING = frozenset({"cuda-multi-source-bfs"})
 
 
-@dataclass(frozen=True)
-class Choice:
-    """The method for a graph, and how to run it.
-
-    Attributes
-    ----------
-    method, reason : str
-    options : mapping
-        Options of the method that differ from its defaults.
-    threads : int or None
-        The largest number of threads; None: as the caller says.
-    """
-
-    method: str
-    reason: str
-    options: Mapping[str, Any] = field(default_factory=dict)
-    threads: int | None = None
-
-
 #: With low labels rows push no further than they must, and most solves need no global relabel.
 LOW_LABELS = {"initial_labels": "one", "relabel_period": 2.0}
 
@@ -78,7 +58,7 @@ def initial_for(method: str, on_gpu: bool) -> str:
     return "proposals" if on_gpu else "cheap"
 
 
-def pays_to_look_for_gpu(graph: BipartiteGraph, in_use: bool) -> bool:
+def worth_a_gpu(graph: BipartiteGraph, threads: int, in_use: bool) -> bool:
     """Whether a graph on the host has enough edges for a GPU that the process uses already, or not yet."""
     return graph.num_edges >= (EDGES_FOR_GPU if in_use else EDGES_FOR_FIRST_USE)
 
@@ -86,10 +66,7 @@ def pays_to_look_for_gpu(graph: BipartiteGraph, in_use: bool) -> bool:
 def choose(
     graph: BipartiteGraph, device: str = "auto", threads: int = 1, gpu: Device | None = None
 ) -> Choice:
-    """Return the method for a graph, with up to `threads` CPU threads, and the reason.
-
-    `gpu` is a GPU that may be used for a graph on the host, or None.
-    """
+    """Return the method for a graph: see :class:`preflow.solving.protocol.Chooser`."""
     if device == "cuda":
         return Choice("cuda-multi-source-bfs", "device='cuda': the fastest method on a GPU")
     if device == "auto" and isinstance(graph, DeviceBipartiteGraph):

@@ -13,7 +13,6 @@ from ..certify.fields import check_bounds
 from ..certify.matching import check_cover, check_matching
 from ..graph.bipartite import BipartiteGraph, DeviceBipartiteGraph
 from ..solving.result import BoundedResult
-from ..solving.timing import solving_seconds
 from ..stats import MatchingStats
 from .cover import VertexCover, koenig_cover, trivial_cover
 from .match_arrays import Matching
@@ -123,4 +122,4 @@ class MatchingResult(BoundedResult):
         size = f"{self.cardinality:,} of {rows:,} rows and {columns:,} columns matched"
         if self.status != "optimal":
             size = f"stopped at the time limit, {size}, at most {self.upper_bound:,} can be"
-        return f"<MatchingResult: {size}, {self.stats.method}, {solving_seconds(self.stats.seconds):.3g} s>"
+        return f"<MatchingResult: {size}, {self._how()}>"

@@ -1,11 +1,10 @@
-"""max_flow and min_cut: validate, choose a solver, run it, wrap the result."""
+"""max_flow and cuts of networks of arcs: validate, choose a solver, run it, wrap the result."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -14,28 +13,20 @@ from numpy.typing import NDArray
 
 from ..certify.cut import cut_capacity, largest_in_cut
 from ..certify.flow import COARSE
-from ..cuda import runtime
 from ..cuda.runtime import Device
 from ..errors import CapacityOverflowError, InvalidInputError
 from ..graph.convert import as_flow_problem
 from ..graph.device.build import build_on_device
 from ..graph.network import INT64_MAX, DeviceFlowNetwork, FlowNetwork, exact_sum, vertex_mask
+from ..graph.placement import gpu_of_method, gpu_worth_using
 from ..graph.residual import build_residual
 from ..graph.scaling import EXACT, Rule, accepted_gap, proved_gap, solve_within_gap
 from ..progress import Reporter
-from ..solving.dispatch import (
-    check_placement,
-    choose_method,
-    most_threads,
-    thread_count,
-    usable_cpus,
-)
-from ..solving.method import Method
-from ..solving.run import Control, check_time_limit, run_interruptibly
-from ..solving.timing import timed
+from ..solving.call import Call, Request
+from ..solving.dispatch import Choice, thread_count, usable_cpus
 from ..stats import SolveStats
 from .methods import METHODS
-from .policy import choose, pays_to_look_for_gpu
+from .policy import choose, worth_a_gpu
 from .recover_flow import SecondStage
 from .recover_flow.completed import CompletedFlow, left_by
 from .recover_flow.on_gpu import DeviceSecondStage
@@ -124,34 +115,15 @@ def max_flow(
     (4, [2, 2, 2, 2])
     >>> result.verify()
     """
-    solve = _Solve.prepare(network, source, sink, method, device, threads, time_limit, options)
-    return run_interruptibly(solve.max_flow, solve.control, time_limit, progress)
+    request = Request(METHODS, method, device, threads, time_limit, progress, options)
+    call = FlowCall.prepare(network, source, sink, request)
+    return call.run(call.max_flow, request)
 
 
-def min_cut(
-    network: Any,
-    source: Any = None,
-    sink: Any = None,
-    *,
-    method: str = "auto",
-    device: str = "auto",
-    threads: int | None = None,
-    time_limit: float | None = None,
-    progress: bool | Reporter = False,
-    options: Mapping[str, Any] | None = None,
-) -> MinCutResult:
+def cut_of_arcs(network: Any, source: Any, sink: Any, request: Request) -> MinCutResult:
     """Find a minimum cut of a network of arcs: see :func:`preflow.min_cut`."""
-    solve = _Solve.prepare(network, source, sink, method, device, threads, time_limit, options)
-    return run_interruptibly(solve.min_cut, solve.control, time_limit, progress)
-
-
-def _gpu_for(network: FlowNetwork) -> Device | None:
-    """Return a GPU if there is one and looking for it pays."""
-    if isinstance(network, DeviceFlowNetwork) or not pays_to_look_for_gpu(
-        network, most_threads(None), runtime.is_in_use()
-    ):
-        return None
-    return runtime.device_if_any()
+    call = FlowCall.prepare(network, source, sink, request)
+    return call.run(call.min_cut, request)
 
 
 @dataclass(frozen=True)
@@ -184,78 +156,59 @@ class _FirstStage:
         return self.upper
 
 
-@dataclass
-class _Solve:
-    """One call of max_flow or min_cut, its arguments checked."""
+@dataclass(kw_only=True)
+class FlowCall(Call[FlowNetwork]):
+    """One call of max_flow or min_cut.
 
-    network: FlowNetwork
+    Attributes
+    ----------
+    sources, sinks : ndarray of int64
+    build_threads : int
+        CPU threads that build the residual network.
+    """
+
+    device: Device | None
     sources: NDArray[np.int64]
     sinks: NDArray[np.int64]
-    method: Method
-    reason: str
-    options: Any
-    threads: int
     build_threads: int
-    device: Device | None
-    control: Control = field(init=False)
-    seconds: dict[str, float] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.control = Control(self.threads, runtime.stop_word_for(self.method.device))
 
     @classmethod
-    def prepare(
-        cls,
-        network: Any,
-        source: Any,
-        sink: Any,
-        method: str,
-        device: str,
-        threads: int | None,
-        time_limit: float | None,
-        options: Mapping[str, Any] | None,
-    ) -> _Solve:
-        check_time_limit(time_limit)
-        check_placement(METHODS, device, threads)
+    def prepare(cls, network: Any, source: Any, sink: Any, request: Request) -> FlowCall:
+        """Read the network, check the terminals and choose the method."""
         flow_network, source, sink = as_flow_problem(network, source, sink)
         sources = flow_network.vertices(source, "source")
         sinks = flow_network.vertices(sink, "sink")
         both = set(sources.tolist()).intersection(sinks.tolist())
         if both:
             raise InvalidInputError(f"vertex {flow_network.name(min(both))} is both source and sink")
-        may_use_gpu = device == "auto" and threads is None
 
-        def choice() -> tuple[str, str]:
-            gpu = _gpu_for(flow_network) if may_use_gpu else None
-            return choose(flow_network, device, most_threads(threads), gpu)
+        def choice() -> Choice:
+            gpu = gpu_worth_using(flow_network, worth_a_gpu, request.may_look_for_gpu)
+            return choose(flow_network, request.device, request.most_threads, gpu)
 
-        record, reason = choose_method(METHODS, method, options, device, threads, choice)
-        gpu = None
-        if record.device == "cuda":
-            if isinstance(flow_network, DeviceFlowNetwork):
-                gpu = flow_network.device
-            else:
-                gpu = runtime.find_device()
-        validated = record.make_options(options)
-        count = thread_count(record, threads, flow_network.num_vertices)
-        build_count = min(most_threads(threads) if method == "auto" else count, usable_cpus())
-        return cls(flow_network, sources, sinks, record, reason, validated, count, build_count, gpu)
-
-    def current_device(self) -> AbstractContextManager[None]:
-        """Make the GPU on which to solve, if any, this thread's: each thread has its own current one."""
-        return self.network.current() if self.device is None else self.device.current()
-
-    def timed(self, phase: str) -> AbstractContextManager[None]:
-        self.control.check_wanted()
-        return timed(self.seconds, phase, None if self.device is None else self.device.synchronize)
+        method, chosen = request.choose(choice)
+        device = gpu_of_method(flow_network, method)
+        threads = thread_count(method, chosen.threads, flow_network.num_vertices)
+        build_threads = request.most_threads if request.method == "auto" else threads
+        return cls(
+            instance=flow_network,
+            sources=sources,
+            sinks=sinks,
+            method=method,
+            reason=chosen.reason,
+            options=method.make_options(chosen.options),
+            threads=threads,
+            build_threads=min(build_threads, usable_cpus()),
+            device=device,
+        )
 
     def first_stage(self) -> dict[str, Any]:
         """Build and solve; return what all results have."""
         gap: int | float
         solved = solve_within_gap(
             self.build_and_solve,
-            is_float=self.network.capacity.dtype.kind == "f",
-            accepted=accepted_gap(self.network.num_arcs),
+            is_float=self.instance.capacity.dtype.kind == "f",
+            accepted=accepted_gap(self.instance.num_arcs),
             coarse=COARSE,
         )
         if solved.finished and solved.scale_exponent is not None and isinstance(solved.lower, int):
@@ -276,14 +229,14 @@ class _Solve:
             gap = proved_gap(solved.upper, solved.lower, solved.size)
         if isinstance(solved.lower, int) and solved.finished and solved.lower > INT64_MAX:
             raise CapacityOverflowError(f"the maximum flow is past int64: {solved.lower}")
-        if self.network.saturated and largest_in_cut(self.network, sink_side) == INT64_MAX:
+        if self.instance.saturated and largest_in_cut(self.instance, sink_side) == INT64_MAX:
             raise CapacityOverflowError("capacities over the minimum cut are past int64")
         return {
             "status": status,
             "lower_bound": solved.lower,
             "upper_bound": upper_bound,
             "sink_side": self.given(sink_side),
-            "network": self.network,
+            "network": self.instance,
             "sources": self.sources,
             "sinks": self.sinks,
             "_gap": gap,
@@ -292,31 +245,31 @@ class _Solve:
 
     def completed(self, solved: _FirstStage, gap: int) -> _FirstStage:
         """Return an exact solve of integers from a rounded one whose value is at most `gap` too low."""
-        flow = self.network.to_array_module(solved.second_stage.flow(self.timed))
-        rest = replace(self, network=left_by(self.network, flow, gap))
-        rest.control = self.control
+        flow = self.instance.to_array_module(solved.second_stage.flow(self.timed))
+        rest = self.part(instance=left_by(self.instance, flow, gap))
         added = rest.build_and_solve(EXACT)
         stage = added.second_stage
         assert not isinstance(stage, CompletedFlow)
         return replace(
             added,
-            network=self.network,
+            network=self.instance,
             second_stage=CompletedFlow(flow, stage),
             lower=solved.lower + added.lower,
         )
 
     def given(self, values: Any) -> Any:
         """Return an array for the result: read-only on the host, else of the caller's kind."""
-        if not isinstance(self.network, DeviceFlowNetwork):
+        if not isinstance(self.instance, DeviceFlowNetwork):
             values.flags.writeable = False
-        return self.network.to_caller(values)
+        return self.instance.to_caller(values)
 
     def build_and_solve(self, rule: Rule) -> _FirstStage:
+        """Build the residual network and run the first stage, in the memory that the method works in."""
         self.control.remarks.clear()
         if self.device is not None and self.method.memory == "device":
             return self.build_and_solve_on_device(self.device, rule)
         solve: HostSolver = self.method.solve
-        network = self.network.on_host()
+        network = self.instance.on_host()
         with self.timed("build"):
             residual = build_residual(
                 network,
@@ -332,18 +285,19 @@ class _Solve:
         arrived = initial_sink_residual - exact_sum(residual.arrays.sink_residual)
         reaching = height <= residual.num_vertices
         return _FirstStage(
-            self.network,
+            self.instance,
             SecondStage(network, residual),
-            self.network.to_array_module(np.append(reaching, [False, True])[residual.inner]),
+            self.instance.to_array_module(np.append(reaching, [False, True])[residual.inner]),
             not residual.arrays.excess[reaching].any(),
             residual.in_input_units(residual.constant_flow + arrived),
         )
 
     def build_and_solve_on_device(self, device: Device, rule: Rule) -> _FirstStage:
+        """Build the residual network in the memory of a GPU and run the first stage."""
         solve: DeviceSolver = self.method.solve
         residual = build_on_device(
             device,
-            self.network,
+            self.instance,
             self.sources,
             self.sinks,
             threads=self.build_threads,
@@ -358,12 +312,12 @@ class _Solve:
         reaching = height <= residual.num_vertices
         finished = not bool((reaching & (net.excess > 0)).any())
         sink_side = residual.by_input_vertex(reaching, False, True)
-        if not isinstance(self.network, DeviceFlowNetwork):
+        if not isinstance(self.instance, DeviceFlowNetwork):
             with self.timed("download"):
                 sink_side = device.to_host(sink_side)
         return _FirstStage(
-            self.network,
-            DeviceSecondStage(self.network, residual, solve, self.options),
+            self.instance,
+            DeviceSecondStage(self.instance, residual, solve, self.options),
             sink_side,
             finished,
             residual.in_input_units(residual.constant_flow + int(arrived)),
@@ -371,21 +325,20 @@ class _Solve:
 
     def best_cut(self, reaching: Any) -> tuple[Any, int | float]:
         """Return the cheapest of three cuts of an unfinished solve, and its capacity."""
-        only_sinks = vertex_mask(self.network, self.sinks)
-        all_but_sources = ~vertex_mask(self.network, self.sources)
-        cuts = [(cut_capacity(self.network, side), side) for side in (reaching, only_sinks, all_but_sources)]
+        only_sinks = vertex_mask(self.instance, self.sinks)
+        all_but_sources = ~vertex_mask(self.instance, self.sources)
+        cuts = [(cut_capacity(self.instance, side), side) for side in (reaching, only_sinks, all_but_sources)]
         capacity, side = min(cuts, key=lambda cut: cut[0])
         return side, capacity
 
-    def stats(self) -> SolveStats:
-        return self.control.solve_stats(self.method, self.reason, self.seconds)
-
     def min_cut(self) -> MinCutResult:
+        """Run the first stage and wrap the cut."""
         with self.current_device():
-            return MinCutResult(**self.first_stage(), stats=self.stats())
+            return MinCutResult(**self.first_stage(), stats=self.stats(SolveStats))
 
     def max_flow(self) -> MaxFlowResult:
+        """Run both stages and wrap the flow and the cut."""
         with self.current_device():
             parts = self.first_stage()
-            flow = self.given(self.network.to_array_module(parts["_second_stage"].flow(self.timed)))
-            return MaxFlowResult(**parts, stats=self.stats(), flow=flow)
+            flow = self.given(self.instance.to_array_module(parts["_second_stage"].flow(self.timed)))
+            return MaxFlowResult(**parts, stats=self.stats(SolveStats), flow=flow)

@@ -10,9 +10,11 @@ if TYPE_CHECKING:
     # Each solver, by the memory that its arrays lie in: mypy checks its signature against the protocol.
     from numpy.typing import NDArray
 
+    from ..cuda.runtime import Device
     from ..graph.device.residual import DeviceNetwork
+    from ..graph.network import FlowNetwork
     from ..graph.residual import ResidualArrays
-    from ..solving.protocol import FlowSolver
+    from ..solving.protocol import Chooser, FlowSolver, GpuPolicy
     from . import (
         cuda_coloring,
         cuda_hybrid,
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
         multicore_lockfree,
         multicore_paths,
         multicore_synchronous,
+        policy,
         serial_fifo,
         serial_generic,
         serial_highest_label,
@@ -46,6 +49,9 @@ if TYPE_CHECKING:
         serial_highest_label.solve,
     )
     DEVICE_SOLVERS: tuple[DeviceSolver, ...] = (cuda_push_relabel.solve,)
+
+    CHOOSE: Chooser[FlowNetwork, Device] = policy.choose
+    WORTH_A_GPU: GpuPolicy[FlowNetwork] = policy.worth_a_gpu
 
 CHERKASSKY_GOLDBERG = "Cherkassky and Goldberg 1997; Cihan 2010, table 2.1"
 HI_PR = "Goldberg's HI_PR codes; Cihan 2010, section 5.2.2"

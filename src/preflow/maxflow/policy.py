@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..cuda.runtime import Device
 from ..graph.device.build import MOST_PAIRS, bytes_needed
 from ..graph.network import TOO_MANY_VERTICES, DeviceFlowNetwork, FlowNetwork
+from ..solving.dispatch import Choice
 
 #: From this share of all n**2 arcs on, a network counts as dense. On acyclic dense 2000 (share one half)
 #: FIFO took 0.010 s and highest label 0.015 s; on line 16384x4 (share 1/514) 0.071 and 0.063 s. Nothing in
@@ -31,35 +32,36 @@ ARCS_FOR_GPU = 300_000
 ARCS_A_THREAD_FOR_FIRST_USE = 4_000_000
 
 
-def pays_to_look_for_gpu(network: FlowNetwork, threads: int, in_use: bool) -> bool:
+def worth_a_gpu(network: FlowNetwork, threads: int, in_use: bool) -> bool:
     """Whether a network on the host has enough arcs for a GPU that the process uses already, or not yet."""
     least = ARCS_FOR_GPU if in_use else max(ARCS_FOR_GPU, ARCS_A_THREAD_FOR_FIRST_USE * threads)
     return network.num_arcs >= least
 
 
-def choose(network: FlowNetwork, device: str, threads: int, gpu: Device | None = None) -> tuple[str, str]:
-    """Return the name of the method for a network on a device with up to `threads` CPU threads, and why.
-
-    `gpu` is one that may be used for a network on the host.
-    """
+def choose(network: FlowNetwork, device: str = "auto", threads: int = 1, gpu: Device | None = None) -> Choice:
+    """Return the method for a network: see :class:`preflow.solving.protocol.Chooser`."""
     if device == "cuda":
-        return "cuda-push-relabel", "device='cuda': the fastest method on a GPU"
+        return Choice("cuda-push-relabel", "device='cuda': the fastest method on a GPU")
     if device == "auto" and isinstance(network, DeviceFlowNetwork):
-        return "cuda-push-relabel", "the network is on a GPU, and this is the fastest method on it"
+        return Choice("cuda-push-relabel", "the network is on a GPU, and this is the fastest method on it")
     size, arcs = network.num_vertices, network.num_arcs
     if gpu is not None and _fits(network, gpu):
-        return (
+        return Choice(
             "cuda-push-relabel",
             f"{arcs:,} arcs are enough work for the GPU, transfers included",
         )
     dense = size >= SMALL and arcs >= DENSE * size**2
     if arcs >= MANY_ARCS and threads >= (THREADS_FOR_DENSE if dense else 1):
         if threads == 1:
-            return "multicore-paths", f"the fastest on one thread, too, with as many as {arcs:,} arcs"
-        return "multicore-paths", f"{arcs:,} arcs are enough work for {threads} threads"
+            return Choice("multicore-paths", f"the fastest on one thread, too, with as many as {arcs:,} arcs")
+        return Choice("multicore-paths", f"{arcs:,} arcs are enough work for {threads} threads")
     if dense:
-        return "serial-fifo", "dense network: distances are short and the order of discharges hardly matters"
-    return "serial-hi-pr", "highest label with gaps and work-driven global relabels is fastest overall"
+        return Choice(
+            "serial-fifo", "dense network: distances are short and the order of discharges hardly matters"
+        )
+    return Choice(
+        "serial-hi-pr", "highest label with gaps and work-driven global relabels is fastest overall"
+    )
 
 
 def _fits(network: FlowNetwork, gpu: Device) -> bool:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from ..certify.cut import check_flow_and_cut, check_no_residual_path, crossing_arcs
 from ..graph.network import DeviceFlowNetwork, FlowNetwork
 from ..solving.result import BoundedResult
-from ..solving.timing import solving_seconds
 from .recover_flow import SecondStage
 from .recover_flow.completed import CompletedFlow
 from .recover_flow.on_gpu import DeviceSecondStage
@@ -110,14 +109,6 @@ class MinCutResult(BoundedResult):
         size = int(np.count_nonzero(self.network.to_host(self.sink_side)))
         side = f"{size:,} of {len(self.sink_side):,} vertices on the sink side"
         return f"<MinCutResult: {self._headline()}, {side}, {self._how()}>"
-
-    def _headline(self) -> str:
-        if self.status == "optimal":
-            return self._value_and_gap()
-        return f"stopped at the time limit, between {self.lower_bound:,} and {self.upper_bound:,}"
-
-    def _how(self) -> str:
-        return f"{self.stats.method}, {solving_seconds(self.stats.seconds):.3g} s"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

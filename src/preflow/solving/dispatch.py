@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ class Choice:
     method : str
     reason : str
         Why this method was chosen: `stats.reason` of the result.
-    options : mapping
+    options : mapping or None
         Options of the method that differ from its defaults.
     threads : int or None
         The most CPU threads to use; None for as many as the caller allows.
@@ -36,7 +36,7 @@ class Choice:
 
     method: str
     reason: str
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] | None = None
     threads: int | None = None
 
 
@@ -100,30 +100,6 @@ def check_method(method: Method, device: str, threads: int | None) -> None:
         raise InvalidInputError(f"method {method.name!r} runs on {method.device}, not on device {device!r}")
     if threads is not None and threads > 1 and not method.parallel:
         raise InvalidInputError(f"method {method.name!r} uses one thread, not threads={threads}")
-
-
-def choose_method(
-    methods: Sequence[Method],
-    method: str,
-    options: Mapping[str, Any] | None,
-    device: str,
-    threads: int | None,
-    choice: Callable[[], tuple[str, str]],
-) -> tuple[Method, str]:
-    """Return the method that was named, or that of a `choice`, a name and a reason, for "auto"; and why.
-
-    Raises
-    ------
-    InvalidInputError
-        There is no such method, it contradicts `device` or `threads`, or options are given and no method.
-    """
-    if method != "auto":
-        record = find_method(methods, method)
-        check_method(record, device, threads)
-        return record, "asked for"
-    check_no_options(options)
-    name, reason = choice()
-    return find_method(methods, name), reason
 
 
 def check_no_options(options: Mapping[str, Any] | None) -> None:

@@ -8,6 +8,7 @@ from typing import Literal, NoReturn
 from ..errors import NotOptimalError
 from ..stats import SolveStats
 from .read_only import ReadOnlyArrays
+from .timing import solving_seconds
 
 Status = Literal["optimal", "time-limit", "unproved"]
 
@@ -63,6 +64,17 @@ class BoundedResult(ReadOnlyArrays):
         if self.gap <= NEGLIGIBLE_GAP * abs(self.value):
             return f"value {self.value:,}"
         return f"value {self.value:,} within {self.gap:.2g}"
+
+    def _headline(self) -> str:
+        """Return the value, or why there is none and the bounds, for the repr."""
+        if self.status == "optimal":
+            return self._value_and_gap()
+        why = "stopped at the time limit" if self.status == "time-limit" else "not proved optimal"
+        return f"{why}, between {self.lower_bound:,} and {self.upper_bound:,}"
+
+    def _how(self) -> str:
+        """Return the method and the seconds that it took, for the repr."""
+        return f"{self.stats.method}, {solving_seconds(self.stats.seconds):.3g} s"
 
     def _raise_not_optimal(self) -> NoReturn:
         why = (

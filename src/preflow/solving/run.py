@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from operator import length_hint
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..errors import InvalidInputError, SolverError
 from ..progress import ProgressReport, Reporter, reporting
-from ..stats import COUNTERS, GLOBAL_RELABELS, RELABEL_NANOSECONDS, RELABELS, SolveStats
+from ..stats import GLOBAL_RELABELS, RELABELS
 from .method import Method
 from .result import Status
 from .threads import begin_tasks
@@ -42,8 +42,8 @@ class Control:
     Attributes
     ----------
     stop : ndarray of int64, shape (1,)
-        Non-zero asks the kernels to return soon; they read it by an atomic load. Kernels on a GPU look
-        every few milliseconds where :func:`preflow.cuda.runtime.stop_word_for` made it. Two things there
+        Non-zero asks the kernels to return soon; they read it by an atomic load. Kernels on a GPU look every
+        few milliseconds where :meth:`preflow.cuda.runtime.Device.make_stop_word` made it. Two things there
         run to their end: the search that proves the bounds of a stopped solve, and a walk along augmenting
         paths.
     threads : int
@@ -106,21 +106,6 @@ class Control:
             return "unproved"
         raise SolverError(
             f"{method.name} ended without an optimal solution, and nothing stopped it: please report this bug"
-        )
-
-    def solve_stats(self, method: Method, reason: str, seconds: Mapping[str, float]) -> SolveStats:
-        """Return what a method has done, chosen for a reason, and the seconds of its phases."""
-        rows = self.thread_counts[:, : len(COUNTERS)].tolist()
-        per_thread = tuple(dict(zip(COUNTERS, row, strict=True)) for row in rows)
-        return SolveStats(
-            method=method.name,
-            reason="; ".join([reason, *self.remarks, *self.unproved]),
-            device=method.device,
-            threads=self.threads,
-            **{name: sum(counts[name] for counts in per_thread) for name in COUNTERS},
-            global_relabel_seconds=float(self.counts[RELABEL_NANOSECONDS]) * 1e-9,
-            per_thread=per_thread if method.parallel else (),
-            seconds=dict(seconds),
         )
 
     def report(self, elapsed: float) -> ProgressReport:

@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..cuts import min_cut
 from ..errors import CapacityOverflowError, InvalidInputError, VerificationError
 from ..graph.grid_input import as_array
 from ..graph.network import EXACT_FLOAT, FlowNetwork, MaxFlowProblem, exact_sum
-from ..maxflow.api import min_cut
 from ..maxflow.result import MinCutResult
 from ..progress import Reporter
 from ..solving.result import BoundedResult

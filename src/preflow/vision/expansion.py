@@ -47,13 +47,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..checks import check_integer
+from ..cuts import min_cut
 from ..errors import InvalidInputError, VerificationError
 from ..graph.neighbourhood import Box, pair_boxes
 from ..graph.network import FlowNetwork, MaxFlowProblem
 from ..gridcut.api import grid_cut
 from ..gridcut.methods import METHODS
 from ..gridcut.result import GridCutResult
-from ..maxflow.api import min_cut
 from ..solving.dispatch import check_method, check_placement, find_method
 from ..solving.timing import solving_seconds, timed
 from .deadline import Deadline

@@ -1,0 +1,208 @@
+"""One call of a public function: its arguments, its method, where it runs, its control, its times.
+
+:class:`Request` has the arguments that the functions of all problems share. :class:`Call` is what a problem
+makes of a request and an instance; each problem's ``api.py`` has a subclass that adds the solve itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, Protocol, Self, TypedDict, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..progress import Reporter
+from ..stats import RELABEL_NANOSECONDS, SolveStats
+from .dispatch import Choice, check_method, check_no_options, check_placement, find_method, most_threads
+from .method import Method
+from .run import Control, check_time_limit, run_interruptibly
+from .timing import timed
+
+Outcome = TypeVar("Outcome")
+Stats = TypeVar("Stats", bound=SolveStats)
+
+
+class Gpu(Protocol):
+    """What a call needs of a GPU: a part of :class:`preflow.cuda.runtime.Device`."""
+
+    def current(self) -> AbstractContextManager[None]:
+        """Make this the calling thread's GPU."""
+        ...
+
+    def synchronize(self) -> None:
+        """Wait until all kernels that were launched are done."""
+        ...
+
+    def make_stop_word(self) -> NDArray[np.int64]:
+        """Return a stop flag that kernels can read."""
+        ...
+
+
+class Placed(Protocol):
+    """What a call needs of an instance: a part of :class:`preflow.graph.placement.HostArrays`."""
+
+    def current(self) -> AbstractContextManager[None]:
+        """Make the GPU that stores the arrays, if one does, the calling thread's current device."""
+        ...
+
+
+Instance = TypeVar("Instance", bound=Placed)
+
+
+class Arguments(TypedDict, total=False):
+    """The arguments that the functions of all problems share, for overloads."""
+
+    method: str
+    device: str
+    threads: int | None
+    time_limit: float | None
+    progress: bool | Reporter
+    options: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True)
+class Request:
+    """The arguments that the functions of all problems share, checked.
+
+    Attributes
+    ----------
+    methods : sequence of Method
+        The methods of the problem.
+    method, device, threads, time_limit, progress, options
+        As in :func:`preflow.max_flow`.
+
+    Raises
+    ------
+    InvalidInputError
+        There is no such device, or `threads` or `time_limit` is not a positive number.
+    DeviceUnavailableError
+        A GPU is asked for and no method of the problem runs on one.
+    """
+
+    methods: Sequence[Method]
+    method: str = "auto"
+    device: str = "auto"
+    threads: int | None = None
+    time_limit: float | None = None
+    progress: bool | Reporter = False
+    options: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        check_time_limit(self.time_limit)
+        check_placement(self.methods, self.device, self.threads)
+
+    @property
+    def most_threads(self) -> int:
+        """The number of CPU threads that a solve may use."""
+        return most_threads(self.threads)
+
+    @property
+    def may_look_for_gpu(self) -> bool:
+        """Whether the caller leaves it open where an instance in host memory is solved."""
+        return self.device == "auto" and self.threads is None
+
+    def choose(self, choice: Callable[[], Choice]) -> tuple[Method, Choice]:
+        """Return the named method, or for "auto" that of `choice`; and what was chosen.
+
+        Raises
+        ------
+        InvalidInputError
+            There is no such method, it contradicts `device` or `threads`, or options are given without a
+            method.
+        """
+        if self.method == "auto":
+            check_no_options(self.options)
+            chosen = choice()
+            threads = self.threads if chosen.threads is None else chosen.threads
+            return find_method(self.methods, chosen.method), replace(chosen, threads=threads)
+        record = find_method(self.methods, self.method)
+        check_method(record, self.device, self.threads)
+        return record, Choice(record.name, "asked for", self.options, self.threads)
+
+
+@dataclass(kw_only=True)
+class Call(Generic[Instance]):
+    """One call, its arguments checked and its method chosen.
+
+    Attributes
+    ----------
+    instance : network, graph or costs
+        As the caller gave it.
+    method : Method
+    reason : str
+        Why this method was chosen.
+    options : object
+        Instance of the method's dataclass of options.
+    threads : int
+        CPU threads that the method gets.
+    device : Gpu or None
+        The GPU that the method runs on.
+    seconds : dict of str to float
+        Time of each phase.
+    control : Control
+        Shared with the solver.
+    """
+
+    instance: Instance
+    method: Method
+    reason: str
+    options: Any
+    threads: int
+    device: Gpu | None
+    seconds: dict[str, float] = field(default_factory=dict)
+    control: Control = field(init=False)
+
+    def __post_init__(self) -> None:
+        stop = np.zeros(1, dtype=np.int64) if self.device is None else self.device.make_stop_word()
+        self.control = Control(self.threads, stop)
+
+    def part(self, **changes: Any) -> Self:
+        """Return a call for a part of the same solve, which shares the control."""
+        other = replace(self, **changes)
+        other.control = self.control
+        return other
+
+    def is_quick(self, request: Request) -> bool:
+        """Whether the solve ends so soon that nobody misses Ctrl-C."""
+        return False
+
+    @property
+    def gpu_in_use(self) -> Gpu | None:
+        """The GPU that a phase has to wait for."""
+        return self.device
+
+    def current_device(self) -> AbstractContextManager[None]:
+        """Make the GPU of this call, if it uses one, the calling thread's current device."""
+        return self.instance.current() if self.device is None else self.device.current()
+
+    def timed(self, phase: str) -> AbstractContextManager[None]:
+        """Return a context whose time counts as that of a phase; raise Abandoned if nobody waits any more."""
+        self.control.check_wanted()
+        gpu = self.gpu_in_use
+        return timed(self.seconds, phase, None if gpu is None else gpu.synchronize)
+
+    def run(self, work: Callable[[], Outcome], request: Request) -> Outcome:
+        """Return what `work` returns; run it in a thread of its own unless it is quick and nobody watches."""
+        if self.is_quick(request) and request.time_limit is None and request.progress is False:
+            return work()
+        return run_interruptibly(work, self.control, request.time_limit, request.progress)
+
+    def stats(self, kind: type[Stats], **more: Any) -> Stats:
+        """Return the record of what the solve did; `more` has fields that only this kind of record has."""
+        control, positions = self.control, kind.COUNTED
+        table = control.thread_counts[:, [*positions.values()]].tolist()
+        per_thread = tuple(dict(zip(positions, row, strict=True)) for row in table)
+        return kind(
+            method=self.method.name,
+            reason="; ".join([self.reason, *control.remarks, *control.unproved]),
+            device=self.method.device,
+            threads=self.threads,
+            global_relabel_seconds=float(control.counts[RELABEL_NANOSECONDS]) * 1e-9,
+            per_thread=per_thread if self.method.parallel else (),
+            seconds=dict(self.seconds),
+            **{name: sum(counts[name] for counts in per_thread) for name in positions},
+            **more,
+        )
