@@ -89,7 +89,7 @@ def solvers_that_mypy_checks(package: str) -> dict[str, set[str]]:
         if isinstance(node, ast.AnnAssign) and isinstance(node.value, ast.Tuple):
             assert isinstance(node.target, ast.Name)
             found[node.target.id] = {ast.unparse(each) for each in node.value.elts}
-    return found
+    return bool(found)
 
 
 @pytest.mark.parametrize(("problem", "method"), METHODS)
@@ -169,7 +169,7 @@ def solve_matching(method: Method, control: Control) -> bool:
     assert isinstance(found, bool | np.bool)  # kernels in plain Python return NumPy's
     if found:
         assert size == preflow.bipartite_matching(graph, method="serial-hopcroft-karp").cardinality
-    return found
+    return bool(found)
 
 
 def solve_assignment(method: Method, control: Control) -> bool:
