@@ -22,7 +22,7 @@ from preflow.assignment import serial_shortest_path
 from preflow.assignment.methods import METHODS
 from preflow.assignment.proved import solve_proved
 from preflow.assignment.result import AssignmentResult
-from preflow.assignment.solve import Solve
+from preflow.assignment.solve import AssignmentCall
 from preflow.assignment.state import STOPPED
 from preflow.errors import InfeasibleError, InvalidInputError, NotOptimalError, VerificationError
 from preflow.generators import COST_FAMILIES, machol_wien_costs
@@ -30,6 +30,7 @@ from preflow.generators.traps import dear_chain
 from preflow.graph.costs import DenseCosts
 from preflow.integrations import scipy_compat
 from preflow.io.costs import read_costs
+from preflow.solving.call import Request
 from preflow.solving.dispatch import find_method
 from preflow.solving.run import Control
 from tests.support.oracles import cheapest_assignments, exact_costs
@@ -815,9 +816,10 @@ def test_chains_are_solved_by_paths(transposed: bool) -> None:
     ],
 )
 def test_only_short_solves_run_where_ctrl_c_waits_for_them(costs: Any, quick: bool) -> None:
-    solve = Solve.prepare(costs, False, None, "auto", "auto", 1, False, None)
-    assert solve.quick is quick
-    assert not Solve.prepare(np.eye(150), False, None, "multicore-lockfree", "auto", 1, False, None).quick
+    request = Request(METHODS, threads=1)
+    assert AssignmentCall.prepare(costs, False, None, False, request).is_quick(request) is quick
+    request = Request(METHODS, "multicore-lockfree", threads=1)
+    assert not AssignmentCall.prepare(np.eye(150), False, None, False, request).is_quick(request)
 
 
 def test_a_time_limit_ends_the_proof_of_large_prices() -> None:

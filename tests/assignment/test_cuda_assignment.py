@@ -229,7 +229,7 @@ def test_a_stack_is_solved_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
         def stopped(self) -> bool:
             return self.excess[0] < 1
 
-    monkeypatch.setattr("preflow.assignment.solve.Control", Impatient)
+    monkeypatch.setattr("preflow.solving.call.Control", Impatient)
     for kind in ("int8", "float32"):
         result = solve(random_stack((7, 4, 4), kind, 0))
         assert result.status == "time-limit"

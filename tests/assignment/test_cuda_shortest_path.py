@@ -186,7 +186,7 @@ def test_asked_to_stop(monkeypatch: pytest.MonkeyPatch) -> None:
 
     costs = random_costs((3, 7, 7), "int32", 1)
     best = preflow.linear_assignment(costs, device="cpu").cost
-    monkeypatch.setattr("preflow.assignment.solve.Control", Impatient)
+    monkeypatch.setattr("preflow.solving.call.Control", Impatient)
     monkeypatch.setattr(runtime, "find_device", lambda: CpuDevice(num_multiprocessors=1))
     result = solve(costs)
     assert result.status == "time-limit"
