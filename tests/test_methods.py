@@ -89,7 +89,7 @@ def solvers_that_mypy_checks(package: str) -> dict[str, set[str]]:
         if isinstance(node, ast.AnnAssign) and isinstance(node.value, ast.Tuple):
             assert isinstance(node.target, ast.Name)
             found[node.target.id] = {ast.unparse(each) for each in node.value.elts}
-    return bool(found)
+    return found
 
 
 @pytest.mark.parametrize(("problem", "method"), METHODS)
