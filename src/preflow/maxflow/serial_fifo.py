@@ -33,7 +33,7 @@ The whole
                 if its height is then a gap without it: declare it and all above dead
                 relabel it to one above its lowest neighbour
 
-Departures, each measured in docs/performance.md: terminals are not vertices; a global relabel resumes above
+Departures, each measured in docs/notebook: terminals are not vertices; a global relabel resumes above
 the heights that are still exact; optionally it moves excess while it searches (``drain``), and a vertex
 that was lifted by several levels twice waits for the next global relabel (``hold``). Both speed up grids.
 

@@ -43,7 +43,7 @@ Excess is not pushed over one arc but along a path, and a vertex on the path wit
 relabelled before it gets anything. So excess does not move back and forth between neighbours that are about
 to be relabelled. With ``path_length`` 1 this is the classical discharge.
 
-Departures, each measured in docs/performance.md: terminals are not vertices; the levels of the gap
+Departures, each measured in docs/notebook: terminals are not vertices; the levels of the gap
 heuristic are a log instead of linked lists (levels.py); a global relabel resumes above the heights that are
 still exact and, with ``drain``, moves excess while it searches (kernels/bfs.py). The papers do not print
 the parameters of the HI_PR variants. Which of them starts with a global relabel, with height 1 or with one
