@@ -9,9 +9,9 @@ from ..errors import InvalidInputError
 from ..graph.cost_edges import with_edges_read
 from ..progress import Reporter
 from ..solving.call import Request
+from .call import AssignmentCall
 from .methods import METHODS
 from .result import AssignmentResult
-from .solve import AssignmentCall
 
 
 def linear_assignment(

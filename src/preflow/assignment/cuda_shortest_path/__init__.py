@@ -35,17 +35,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import InvalidInputError, SolverError
-from ..graph.device.costs import DeviceCosts
-from ..graph.device.points import DevicePoints
-from ..graph.placement import require_memory
-from ..solving.options import check_count, check_positive_integer
-from ..solving.run import Control
-from ..stats import ARC_SCANS, AUGMENTATIONS
-from .device_solution import DeviceSolution, make_solution
-from .state import INFEASIBLE, OVERFLOW, SOLVED, STOPPED
+from ...errors import InvalidInputError, SolverError
+from ...graph.device.costs import DeviceCosts
+from ...graph.device.points import DevicePoints
+from ...graph.placement import require_memory
+from ...solving.options import check_count, check_positive_integer
+from ...solving.run import Control
+from ...stats import ARC_SCANS, AUGMENTATIONS
+from ..device_solution import DeviceSolution, make_solution
+from ..state import INFEASIBLE, OVERFLOW, SOLVED, STOPPED
 
-SOURCE = Path(__file__).with_suffix(".cu")
+SOURCE = Path(__file__).with_name("shortest_path.cu")
 #: Kinds of costs, in the order of COST_KIND in the ``.cuh`` file.
 KINDS = ("i4", "i8", "f4", "f8")
 #: Words of a problem and their places, as in the ``.cuh`` file; the first are its state.

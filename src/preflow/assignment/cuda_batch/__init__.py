@@ -1,7 +1,7 @@
 """Many dense problems at once on a GPU, each solved by one warp or one block.
 
 Jonker and Volgenant, "A shortest augmenting path algorithm for dense and sparse linear assignment problems",
-Computing 38 (1987), as :mod:`.serial_shortest_path` has it, without lists: column reduction, augmenting row
+Computing 38 (1987), as :mod:`..serial_shortest_path` has it, without lists: column reduction, augmenting row
 reduction, then Dijkstra's algorithm on reduced costs. A step of either looks at one row: each thread of the
 team has the prices and distances of a few columns in registers, and the least of all comes out of reductions
 over warps. The time of a problem is that of a chain of dependent steps. What counts is to have few of them,
@@ -22,15 +22,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import SolverError, UnsuitableMethodError
-from ..graph.device.costs import DeviceCosts
-from ..solving.options import check_count, check_flag
-from ..solving.run import Control
-from ..stats import ARC_SCANS, AUGMENTATIONS
-from .device_solution import DeviceSolution, make_solution, num_pairs
-from .state import INFEASIBLE, STOPPED
+from ...errors import SolverError, UnsuitableMethodError
+from ...graph.device.costs import DeviceCosts
+from ...solving.options import check_count, check_flag
+from ...solving.run import Control
+from ...stats import ARC_SCANS, AUGMENTATIONS
+from ..device_solution import DeviceSolution, make_solution, num_pairs
+from ..state import INFEASIBLE, STOPPED
 
-SOURCE = Path(__file__).with_suffix(".cu")
+SOURCE = Path(__file__).with_name("batch.cu")
 WARP = 32
 #: Teams of one warp in a block.
 WARPS_OF_BLOCK = 4

@@ -15,7 +15,7 @@
 #endif
 #define KERNEL_BOUNDS WARPS * TEAMS * 32, (WARPS > 1 ? 1 : COLUMNS > 1 ? 4 : 8)
 
-#include "cuda_batch_state.cuh"
+#include "state.cuh"
 
 // Sets prices to the minima of columns and gives these to the rows that have them, a row the first of its columns.
 __device__ void reduce_columns(const Arguments& args, Item& item, Columns& mine) {

@@ -1,5 +1,5 @@
 // Scans of whole rows by a block each: they list the cheapest columns and shorten the row's distance.
-#include "cuda_shortest_path_state.cuh"
+#include "state.cuh"
 
 // Loads of a thread that are under way together: of list entries, and of columns of a whole row.
 constexpr u32 AT_ONCE = LANES_A_ROW < 8 ? 8 : 4, COLUMNS_AT_ONCE = 8;

@@ -24,8 +24,7 @@ from ..solving.dispatch import Choice, find_method, thread_count
 from ..solving.timing import timed
 from ..stats import AssignmentStats
 from .device_solution import DeviceSolution
-from .methods import METHODS
-from .on_device import (
+from .gpu_results import (
     Costs,
     bounds,
     finish_on_host,
@@ -34,6 +33,7 @@ from .on_device import (
     large_and_unproved,
     totals,
 )
+from .methods import METHODS
 from .partial import solve_with_most_pairs
 from .point_solver import row_minima
 from .policy import choose, worth_a_gpu

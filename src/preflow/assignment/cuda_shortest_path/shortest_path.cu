@@ -1,6 +1,6 @@
 // The persistent kernel of cuda_shortest_path.py: after the first prices and pairs, searches from all free columns at
 // once and moves along the ways found, each step between two barriers of a problem's blocks.
-#include "cuda_shortest_path_start.cuh"
+#include "start.cuh"
 
 // Looking through so many costs takes as long as a barrier, about.
 constexpr u64 COSTS_A_ROUND = 1 << 24;

@@ -1,5 +1,5 @@
 // What goes before the searches of cuda_shortest_path.cu: reduction of columns, lists of cheap columns, bids of rows.
-#include "cuda_shortest_path_lists.cuh"
+#include "lists.cuh"
 
 using Team = GridTeam;
 

@@ -1,4 +1,4 @@
-"""What linear_assignment does with a stack solved on a GPU: items left to the host, sums and bounds."""
+"""Complete the solution of a batch that a GPU solved: items that the host must solve, sums and bounds."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 // What a team of cuda_batch.cu works on: an item, its costs, and the columns of each thread.
-#include "cuda_batch_numbers.cuh"
+#include "batch_numbers.cuh"
 #include "stop.cuh"
 
 enum Ending : u32 { SOLVED = 0, STOPPED = 1, INFEASIBLE = 2, GAVE_UP = 4 };

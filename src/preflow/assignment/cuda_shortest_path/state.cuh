@@ -1,5 +1,5 @@
 // What the kernel of cuda_shortest_path.py works on.
-#include "cuda_shortest_path_costs.cuh"
+#include "costs.cuh"
 #include "lanes.cuh"
 #include "stop.cuh"
 
