@@ -26,7 +26,7 @@ Stats = TypeVar("Stats", bound=SolveStats)
 
 
 class Gpu(Protocol):
-    """What a call needs of a GPU: a part of :class:`preflow.cuda.runtime.Device`."""
+    """The part of a GPU that a call uses: see :class:`preflow.cuda.runtime.Device`."""
 
     def current(self) -> AbstractContextManager[None]:
         """Make this the calling thread's GPU."""
@@ -42,7 +42,7 @@ class Gpu(Protocol):
 
 
 class Placed(Protocol):
-    """What a call needs of an instance: a part of :class:`preflow.graph.placement.HostArrays`."""
+    """The part of an instance that a call uses: see :class:`preflow.graph.placement.HostArrays`."""
 
     def current(self) -> AbstractContextManager[None]:
         """Make the GPU that stores the arrays, if one does, the calling thread's current device."""
