@@ -211,7 +211,7 @@ METHODS = (
         "cuda-lockfree",
         "maxflow.cuda_lockfree",
         "CudaLockFreeOptions",
-        "one thread a vertex pushes to the lowest neighbour; global relabels on the GPU, also concurrent ones",
+        "one thread a vertex pushes to the lowest neighbour; global relabels on the GPU, also concurrent",
         "Hong and He 2011; Łupińska, section 4.5",
         device="cuda",
         copies=True,
