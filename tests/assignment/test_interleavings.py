@@ -23,6 +23,7 @@ from tests.support.exploration import (
     exploration_tests,
     hold_constant,
     look_then_set,
+    mutate,
     serve,
     uncounted,
 )
@@ -214,12 +215,20 @@ MUTANTS: Mutants = {
     ),
     "row: rises above the price that its arcs allow": (
         "refine-far",
-        edit(lockfree.discharge_row, "-(least + epsilon))", "-(least + epsilon + epsilon + epsilon))"),
+        mutate(
+            lockfree.discharge_row,
+            "rises-above-the-price-that-its-arcs-allow",
+            "relaxed_store(flow.row_price, x, -(least + epsilon + epsilon + epsilon))",
+        ),
         "an arc has the reduced cost",
     ),
     "column: falls below the price that its arcs allow": (
         "refine-three",
-        edit(lockfree.discharge_column, "-(least + epsilon))", "-(least + 3 * epsilon))"),
+        mutate(
+            lockfree.discharge_column,
+            "falls-below-the-price-that-its-arcs-allow",
+            "relaxed_store(flow.column_price, y, -(least + 3 * epsilon))",
+        ),
         "an arc back has the reduced cost",
     ),
     "bid: looks, then sets": (
@@ -229,16 +238,12 @@ MUTANTS: Mutants = {
     ),
     "bid: believes the hint": (
         "sale-far",
-        edit(auction.auction_row, "if value - price > best:", "if value - price > np.inf:"),
+        mutate(auction.auction_row, "believes-the-hint", "if value - price > np.inf:"),
         "off",
     ),
     "bid: is not written": (
         "sale-same",
-        edit(
-            auction.auction_row,
-            "        relaxed_store(auction.bid, row, mine)\n        if compare",
-            "        if compare",
-        ),
+        mutate(auction.auction_row, "is-not-written", ""),
         "off",
     ),
 }

@@ -28,11 +28,11 @@ from tests.support.exploration import (
     Cases,
     Mutants,
     add_in_two_steps,
-    edit,
     exchange_for,
     exploration_tests,
     hold_constant,
     impatient_barrier,
+    mutate,
     serve,
 )
 from tests.support.scheduler import Outcome, Thread, explore
@@ -390,12 +390,16 @@ WAIT = "    wait(builders.barrier, num_threads)\n    exclusive_scan"
 MUTANTS: Mutants = {
     "no barrier before the scan": (
         "pairs",
-        edit(csr_build.merge_groups_together, WAIT, "    exclusive_scan"),
+        mutate(csr_build.merge_groups_together, "no-barrier-before-the-scan", ""),
         "data race on pair_first",
     ),
     "two threads merge the last group": (
         "pairs",
-        edit(csr_build.range_of, "if thread + ONE < num_threads else num_groups", "if False else num_groups"),
+        mutate(
+            csr_build.range_of,
+            "two-threads-merge-the-last-group",
+            "end = first_from(first, end_item) if False else num_groups",
+        ),
         "data race on",
     ),
     "capacities added in two steps": (

@@ -23,12 +23,12 @@ from preflow.kernels import atomics
 from tests.support.exploration import (
     Cases,
     Mutants,
-    edit,
     exchange_for,
     exploration_tests,
     hold_constant,
     impatient_barrier,
     look_then_set,
+    mutate,
     serve,
 )
 from tests.support.scheduler import Outcome, Thread, explore, hidden_values
@@ -213,42 +213,36 @@ MUTANTS: Mutants = {
     ),
     "leaves while another thread is at work": (
         "row",
-        edit(regions.next_region, "if at_work == ZERO:", "if at_work == ONE:"),
+        mutate(regions.next_region, "leaves-while-another-thread-is-at-work", "if at_work == ONE:"),
         "deadlock",
     ),
     "merges with a region that somebody has": (
         "row",
-        edit(
-            regions.best_face,
-            "regions.state[a] == IDLE and regions.state[b] == IDLE",
-            "regions.state[a] == IDLE",
-        ),
+        mutate(regions.best_face, "merges-with-a-region-that-somebody-has", "if regions.state[a] == IDLE:"),
         "data race",
     ),
     "partition: closes faces while others open some": (
         "partition",
-        edit(
-            borders.change_partition,
-            "if not wait(first.barrier, num_threads):\n        return False\n    faces = second.faces",
-            "faces = second.faces",
-        ),
+        mutate(borders.change_partition, "closes-faces-while-others-open-some", ""),
         "residual",
     ),
     "partition: marks plainly what others mark": (
         "partition",
-        edit(
-            borders.mark_border, "relaxed_store(forests.queued, p, CAN_GROW)", "forests.queued[p] = CAN_GROW"
-        ),
+        mutate(borders.mark_border, "marks-plainly-what-others-mark", "forests.queued[p] = CAN_GROW"),
         "data race",
     ),
     "partition: looks plainly at a parent that another thread takes away": (
         "partition",
-        edit(borders.cut_off, "relaxed_load(forests.parent, p)", "forests.parent[p]"),
+        mutate(
+            borders.cut_off,
+            "looks-plainly-at-a-parent-that-another-thread-takes-away",
+            "if forests.label[p] != 0 and np.uint64(forests.parent[p]) == d:",
+        ),
         "data race",
     ),
     "keeps a region": (
         "square",
-        edit(regions.next_region, "regions.state[had] = IDLE", "pass"),
+        mutate(regions.next_region, "keeps-a-region", "pass"),
         "a face is closed",
     ),
 }

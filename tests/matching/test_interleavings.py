@@ -45,6 +45,7 @@ from tests.support.exploration import (
     hold_constant,
     impatient_barrier,
     look_then_set,
+    mutate,
     serve,
     uncounted,
 )
@@ -388,7 +389,7 @@ CASES: Cases = {
 MUTANTS: Mutants = {
     "cheap: a column stays with who comes first": (
         "cheap-chain",
-        edit(initial_cheap.claim, "if mate < r:", "if mate < num_rows:"),
+        mutate(initial_cheap.claim, "a-column-stays-with-who-comes-first", "if mate < num_rows:"),
         "not what one thread finds",
     ),
     "cheap: two rows take a column": (
@@ -410,7 +411,7 @@ MUTANTS: Mutants = {
     ),
     "cheap: a displaced row does not look on": (
         "cheap-chain",
-        edit(initial_cheap.claim, "if mate >= num_rows:", "if mate >= ZERO:"),
+        mutate(initial_cheap.claim, "a-displaced-row-does-not-look-on", "if mate >= ZERO:"),
         "not what one thread finds",
     ),
     "depth-first: two searches take a column": (
@@ -425,14 +426,16 @@ MUTANTS: Mutants = {
     ),
     "depth-first: a matched column is written plainly": (
         "depth-first-square",
-        edit(
-            pothen_fan.augment, "relaxed_store(matching.column_match, c, r)", "matching.column_match[c] = r"
-        ),
+        mutate(pothen_fan.augment, "a-matched-column-is-written-plainly", "matching.column_match[c] = r"),
         "data race on matching.column_match",
     ),
     "a search that met another one is taken for clean": (
         "breadth-first-behind",
-        edit(disjoint_searches.is_foreign, "mark != number and mark != closed(state)", "False"),
+        mutate(
+            disjoint_searches.is_foreign,
+            "a-search-that-met-another-one-is-taken-for-clean",
+            "return bool(False)",
+        ),
         "not maximum",
     ),
     "push: two rows take a column": (
@@ -451,39 +454,33 @@ MUTANTS: Mutants = {
     ),
     "push: who had the column is looked up before": (
         "push-square",
-        edit(
+        mutate(
             pushes.push,
-            "words, chosen, before, raised",
-            "words, chosen, relaxed_load(words, chosen), raised",
+            "who-had-the-column-is-looked-up-before",
+            "if compare_exchange(words, chosen, relaxed_load(words, chosen), raised << HALF | r):",
         ),
         "not maximum",
     ),
     "push: a label one too high": (
         "push-square",
-        edit(pushes.push, "second + ONE", "second + TWO"),
+        mutate(pushes.push, "a-label-one-too-high", "raised = min(second + TWO, dead)"),
         "a label is too high",
     ),
     "push: a row that is left at the end of a round is forgotten": (
         "push-square",
-        edit(
-            pushes.push_share,
-            "while size > ZERO:\n        waiting",
-            "while size > ONE:\n        waiting",
+        mutate(
+            pushes.push_share, "a-row-that-is-left-at-the-end-of-a-round-is-forgotten", "while size > ONE:"
         ),
         "not maximum",
     ),
     "push: a gap is closed while others push": (
         "push-gap",
-        edit(labels.gap_closed, "wait(rounds.barrier, rounds.num_threads)", "True"),
+        mutate(labels.gap_closed, "a-gap-is-closed-while-others-push", "return (True, alive, level > ZERO)"),
         "data race on state.packed.population",
     ),
     "unpack: columns are written before all rows are cleared": (
         "push-gap",
-        edit(
-            packed_columns.unpack,
-            "    wait(rounds.barrier, rounds.num_threads)\n    c, end",
-            "    c, end",
-        ),
+        mutate(packed_columns.unpack, "columns-are-written-before-all-rows-are-cleared", ""),
         "sides disagree",
     ),
     "few: two trees take a column": (
@@ -493,7 +490,7 @@ MUTANTS: Mutants = {
     ),
     "few: a leaf is written plainly": (
         "few-fork",
-        edit(packed_search.grow_from, "relaxed_store(packed.leaf, tree, c)", "packed.leaf[tree] = c"),
+        mutate(packed_search.grow_from, "a-leaf-is-written-plainly", "packed.leaf[tree] = c"),
         "data race on state.packed.leaf",
     ),
     "two-sided: two trees take a column": (
@@ -503,17 +500,17 @@ MUTANTS: Mutants = {
     ),
     "two-sided: stamps of earlier phases stay when numbers begin anew": (
         "two-sided-behind",
-        edit(last_rows.clear_stamps, "trees.words[v] = word & NOBODY", "pass"),
+        mutate(last_rows.clear_stamps, "old-stamps-stay-when-numbers-restart", "pass"),
         "not maximum",
     ),
     "two-sided: both trees are not looked at": (
         "two-sided-meet",
-        edit(last_rows.meet, "if compare_exchange(near.met, tree, OPEN, edge):", "if True:"),
+        mutate(last_rows.meet, "both-trees-are-not-looked-at", "if True:"),
         "a tree has met two",
     ),
     "two-sided: a tree that another one could not meet is kept": (
         "two-sided-meet",
-        edit(last_rows.meet, "    relaxed_store(far.met, other, OPEN)\n", ""),
+        mutate(last_rows.meet, "a-tree-that-another-one-could-not-meet-is-kept", ""),
         "is kept from others",
     ),
 }

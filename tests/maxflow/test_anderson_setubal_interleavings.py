@@ -46,6 +46,7 @@ from tests.support.exploration import (
     exploration_tests,
     hold_constant,
     look_then_set,
+    mutate,
     serve,
     uncounted,
 )
@@ -334,7 +335,7 @@ MUTANTS: Mutants = {
     ),
     "queues: the out-queue is not flushed when another batch is fetched": (
         "queues",
-        edit(batches.fetch, "        flush_locked(batches, thread)\n", ""),
+        mutate(batches.fetch, "the-out-queue-is-not-flushed-when-another-batch-is-fetched", ""),
         "taken",
     ),
     "queues: the lock is given back before the queue is shorter": (
@@ -348,7 +349,7 @@ MUTANTS: Mutants = {
     ),
     "push: the receiver is not locked": (
         "two-pushes",
-        edit(solver.lock_below, LOCK, "    while False:"),
+        mutate(solver.lock_below, "the-receiver-is-not-locked", "while False:"),
         "data race",
     ),
     "push: the receiver is unlocked before it has its excess": (
@@ -369,35 +370,31 @@ MUTANTS: Mutants = {
     ),
     "push: the receiver's height is not looked at again": (
         "push-too-late",
-        edit(solver.lock_below, "    if np.uint64(relaxed_load(height, w)) + ONE != h:\n", "    if False:\n"),
+        mutate(solver.lock_below, "the-receiver-s-height-is-not-looked-at-again", "if False:"),
         "is steep",
     ),
     "push: waits for a receiver that is no longer below": (
         "to-and-fro",
-        edit(
+        mutate(
             solver.lock_below,
-            "np.uint64(relaxed_load(height, w)) + ONE != h or relaxed_load(stop, ZERO) != 0",
-            "relaxed_load(stop, ZERO) != 0",
+            "waits-for-a-receiver-that-is-no-longer-below",
+            "if relaxed_load(stop, ZERO) != 0:",
         ),
         "deadlock",
     ),
     "discharge: a refused vertex is forgotten": (
         "push-too-early",
-        edit(discharge_batch, "        if refused:\n", "        if False:\n"),
+        mutate(discharge_batch, "a-refused-vertex-is-forgotten", "if False:"),
         "is lost",
     ),
     "discharge: the receiver is always queued": (
         "two-pushes",
-        edit(discharge_batch, "if before == 0:", "if True:"),
+        mutate(discharge_batch, "the-receiver-is-always-queued", "if True:"),
         "queued twice",
     ),
     "search: without locks": (
         "relabel-and-search",
-        edit(
-            solver.visit,
-            "lock(state.wave, v, alone, patience, stop) == LOCKED",
-            "relaxed_load(stop, ZERO) != 0",
-        ),
+        mutate(solver.visit, "without-locks", "if relaxed_load(stop, ZERO) != 0:"),
         "is steep",
     ),
 }

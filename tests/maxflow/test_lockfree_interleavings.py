@@ -24,6 +24,7 @@ from tests.support.exploration import (
     exploration_tests,
     hold_constant,
     look_then_set,
+    mutate,
     serve,
     uncounted,
 )
@@ -267,11 +268,7 @@ MUTANTS: Mutants = {
     ),
     "inboxes: counts what others can see already": (
         "inboxes-2",
-        edit(
-            inboxes.send,
-            COUNT + "    while True:\n",
-            "    while True:\n",
-        ),
+        mutate(inboxes.send, "counts-what-others-can-see-already", ""),
         "left early",
     ),
     "inboxes: reads what was handed out first": (
@@ -299,25 +296,37 @@ MUTANTS: Mutants = {
     ),
     "push: lists a vertex that has excess already": (
         "epoch-fork",
-        edit(lockfree.discharge, CREDIT, CREDIT.replace("==", ">=")),
+        mutate(
+            lockfree.discharge,
+            "lists-a-vertex-that-has-excess-already",
+            "if fetch_add(net.excess, w, amount) >= 0:",
+        ),
         "an excess is negative",
     ),
     "relabel: one level too high": (
         "epoch-wide",
-        edit(lockfree.discharge, RELABEL, RELABEL.replace("low + ONE", "low + ONE + ONE")),
+        mutate(
+            lockfree.discharge,
+            "one-level-too-high",
+            "if h <= low and compare_exchange(height, v, h, low + ONE + ONE):",
+        ),
         "labels are not valid",
     ),
     "relabel: above the first neighbour, not the lowest": (
         "epoch-climb",
-        edit(relabel.lowest_neighbour_now, "if neighbour < low:", "if neighbour < low and arc == last:"),
+        mutate(
+            relabel.lowest_neighbour_now,
+            "above-the-first-neighbour-not-the-lowest",
+            "if neighbour < low and arc == last:",
+        ),
         "labels are not valid",
     ),
     "search: two at a time": (
         "search-spill",
-        edit(
+        mutate(
             lockfree.work_through_epoch,
-            "compare_exchange(signals, SEARCHING, ZERO, ONE)",
-            "relaxed_load(signals, SEARCHING) == ZERO",
+            "two-at-a-time",
+            "if due and relaxed_load(signals, SEARCHING) == ZERO:",
         ),
         "data race on state.seen",
     ),

@@ -31,6 +31,7 @@ from tests.support.exploration import (
     exchange_for,
     exploration_tests,
     hold_constant,
+    mutate,
     serve,
 )
 from tests.support.oracles import check_against_oracle
@@ -282,12 +283,20 @@ MUTANTS: Mutants = {
     ),
     "both pushers hold the vertex": (
         "meet",
-        edit(discharge.work_until_relabel, CREDIT, CREDIT.replace("==", ">=")),
+        mutate(
+            discharge.work_until_relabel,
+            "both-pushers-hold-the-vertex",
+            "if add(alone, net.excess, w, amount) >= 0:",
+        ),
         "data race",
     ),
     "no pusher holds the vertex": (
         "meet",
-        edit(discharge.work_until_relabel, CREDIT, CREDIT.replace("==", "<")),
+        mutate(
+            discharge.work_until_relabel,
+            "no-pusher-holds-the-vertex",
+            "if add(alone, net.excess, w, amount) < 0:",
+        ),
         "is lost",
     ),
     "reads again whether the vertex is finished": (
@@ -301,16 +310,12 @@ MUTANTS: Mutants = {
     ),
     "does not debit what it pushed before the relabel was due": (
         "relabel-due",
-        edit(
-            discharge.work_until_relabel,
-            "                state.current[v] = a\n                add(alone, net.excess, v, -pushed)\n",
-            "                state.current[v] = a\n",
-        ),
+        mutate(discharge.work_until_relabel, "does-not-debit-what-it-pushed-before-the-relabel-was-due", ""),
         "excess is not conserved",
     ),
     "the gift is lost": (
         "give",
-        edit(in_buckets.donate, "put(buckets, other, vertex, buckets.ends[thread, TOP])", "pass"),
+        mutate(in_buckets.donate, "donated-work-is-lost", "pass"),
         "is lost",
     ),
     "says that it gave before it does": (
@@ -324,7 +329,7 @@ MUTANTS: Mutants = {
     ),
     "the idle thread is not uncounted": (
         "give",
-        edit(idle.claim, "        fetch_add(idle.num_idle, ALL_EMPTY, -1)\n", "        pass\n"),
+        mutate(idle.claim, "the-idle-thread-is-not-uncounted", "pass"),
         "is lost",
     ),
 }

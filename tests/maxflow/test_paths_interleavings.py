@@ -33,6 +33,7 @@ from tests.support.exploration import (
     exploration_tests,
     hold_constant,
     look_then_set,
+    mutate,
     serve,
     uncounted,
 )
@@ -245,37 +246,49 @@ MUTANTS: Mutants = {
     ),
     "path: the mark is not taken back on retreat": (
         "phase-return",
-        edit(multicore_paths.run_phase, RETREAT + "                depth -= ONE", "depth -= ONE"),
+        mutate(multicore_paths.run_phase, "the-mark-is-not-taken-back-on-retreat", ""),
         "excess is not conserved",
     ),
     "path: the mark is not taken back after a push": (
         "phase-meet",
-        edit(multicore_paths.push_along_path, "carried - amount - 1", "carried - amount"),
+        mutate(
+            multicore_paths.push_along_path,
+            "the-mark-is-not-taken-back-after-a-push",
+            "lists = release(net, state, thread, v, carried - amount, lists)",
+        ),
         "excess is not conserved",
     ),
     "path: an inner vertex that others pushed to is not kept": (
         "phase-return",
-        edit(multicore_paths.release, "return list_active(state, thread, v, h, lists)", "return lists"),
+        mutate(multicore_paths.release, "an-inner-vertex-that-others-pushed-to-is-not-kept", "return lists"),
         "is lost",
     ),
     "path: who pushes last holds the vertex too": (
         "phase-meet",
-        edit(multicore_paths.push_along_path, "w, carried) == 0", "w, carried) >= 0"),
+        mutate(
+            multicore_paths.push_along_path,
+            "who-pushes-last-holds-the-vertex-too",
+            "if fetch_add(net.excess, w, carried) >= 0:",
+        ),
         "data race on net",
     ),
     "path: pushes plainly over its last arc, too": (
         "phase-against",
-        edit(multicore_paths.push_along_path, "if i < depth:", "if True:"),
+        mutate(multicore_paths.push_along_path, "pushes-plainly-over-its-last-arc-too", "if True:"),
         "a residual is lost",
     ),
     "lists: their top does not rise": (
         "phase-past",
-        edit(multicore_paths.list_active, "max(lists.top, h)", "lists.top if lists.top > ZERO else h"),
+        mutate(
+            multicore_paths.list_active,
+            "their-top-does-not-rise",
+            "return ActiveLists(opened, lists.count + ONE, lists.top if lists.top > ZERO else h)",
+        ),
         "is lost",
     ),
     "gift: a vertex is donated and kept": (
         "phase-give-all",
-        edit(multicore_paths.donate_highest, "state.active_next[kept] = following", "pass"),
+        mutate(multicore_paths.donate_highest, "a-vertex-is-donated-and-kept", "pass"),
         "a residual is negative",
     ),
     "gift: is said before it is there": (
@@ -290,41 +303,45 @@ MUTANTS: Mutants = {
     ),
     "min_level: who waits goes on without its flag": (
         "phase-below",
-        edit(multicore_paths.wait_for_higher, "if claim(idle, thread):", "if True:"),
+        mutate(multicore_paths.wait_for_higher, "who-waits-goes-on-without-its-flag", "if True:"),
         "is lost",
     ),
     "min_level: who waits below it counts as empty": (
         "phase-below",
-        edit(multicore_paths.wait_for_higher, "EMPTY if level == ZERO else NOT_EMPTY", "EMPTY"),
+        mutate(
+            multicore_paths.wait_for_higher,
+            "who-waits-below-it-counts-as-empty",
+            "become_idle(idle, thread, EMPTY)",
+        ),
         "is lost",
     ),
     "gift: is not taken": (
         "phase-give",
-        edit(multicore_paths.take_donation, "while size(queues, thread) > ZERO:", "while False:"),
+        mutate(multicore_paths.take_donation, "is-not-taken", "while False:"),
         "is lost",
     ),
     "exact heights: an arc saturated on the way is not seen": (
         "phase-meet",
-        edit(
+        mutate(
             multicore_paths.push_along_path,
-            "(i > ZERO or amount == carried)",
-            "i == ZERO and amount == carried",
+            "an-arc-saturated-on-the-way-is-not-seen",
+            "if amount == capacity and i == ZERO and (amount == carried):",
         ),
         "height of",
     ),
     "exact heights: a relabel is not seen": (
         "phase-keep",
-        edit(multicore_paths.run_phase, "exact_below = min(exact_below, previous)", "pass"),
+        mutate(multicore_paths.run_phase, "a-relabel-is-not-seen", "pass"),
         "height of",
     ),
     "counts: the height before is not remembered": (
         "phase-give-less",
-        edit(multicore_paths.run_phase, "greatest_seen = max(greatest_seen, previous)", "pass"),
+        mutate(multicore_paths.run_phase, "the-height-before-is-not-remembered", "pass"),
         "wrong counts",
     ),
     "counts: a vertex is not counted at its new height": (
         "phase-return",
-        edit(multicore_paths.change_level, "if h <= n:", "if h < n:"),
+        mutate(multicore_paths.change_level, "a-vertex-is-not-counted-at-its-new-height", "if h < n:"),
         "wrong counts",
     ),
 }

@@ -31,6 +31,7 @@ from tests.support.exploration import (
     edit,
     exploration_tests,
     hold_constant,
+    mutate,
     serve,
     uncounted,
 )
@@ -225,7 +226,7 @@ def without_barrier(before: str, after: str, indent: int) -> Any:
 MUTANTS: Mutants = {
     "push: credits plainly": (
         "meet",
-        edit(synchronous.discharge_frozen, CREDIT, "state.gained[w] += amount"),
+        mutate(synchronous.discharge_frozen, "credits-plainly", "state.gained[w] += amount"),
         "data race on state.gained",
     ),
     "push: credits in two steps": (
@@ -240,41 +241,43 @@ MUTANTS: Mutants = {
     ),
     "push: credits the excess of this round": (
         "level",
-        edit(synchronous.discharge_frozen, CREDIT, "fetch_add(excess, w, amount)"),
+        mutate(
+            synchronous.discharge_frozen, "credits-the-excess-of-this-round", "fetch_add(excess, w, amount)"
+        ),
         "data race on net.excess",
     ),
     "discharge: debits plainly": (
         "level",
-        edit(
-            synchronous.discharge_frozen,
-            "fetch_add(state.gained, v, left - excess[v])",
-            "state.gained[v] += left - excess[v]",
-        ),
+        mutate(synchronous.discharge_frozen, "debits-plainly", "state.gained[v] += left - excess[v]"),
         "data race on state.gained",
     ),
     "discharge: relabels at once": (
         "level",
-        edit(synchronous.discharge_frozen, "state.next_height[v] = h", "state.height[v] = h"),
+        mutate(synchronous.discharge_frozen, "relabels-at-once", "state.height[v] = h"),
         "a height fell",
     ),
     "rule: none": (
         "level",
-        edit(synchronous.discharge_frozen, "not may_push(v, frozen_height, w, height_w)", "False"),
+        mutate(synchronous.discharge_frozen, "none", "if False and height_w < dead and (excess[w] > 0):"),
         "data race on net.residual",
     ),
     "rule: both may push at one height": (
         "level",
-        edit(synchronous.may_push, "v < w", "True"),
+        mutate(synchronous.may_push, "both-may-push-at-one-height", "return bool(True)"),
         "data race on net.residual",
     ),
     "rule: also who is two levels above may push": (
         "down",
-        edit(synchronous.may_push, "height_v + ONE < height_w", "height_v != height_w"),
+        mutate(
+            synchronous.may_push,
+            "also-who-is-two-levels-above-may-push",
+            "return bool(height_v == height_w + ONE or height_v != height_w)",
+        ),
         "data race on net.residual",
     ),
     "rule: who is blocked is relabelled": (
         "level",
-        edit(synchronous.discharge_frozen, "if left == 0 or blocked:", "if left == 0:"),
+        mutate(synchronous.discharge_frozen, "who-is-blocked-is-relabelled", "if left == 0:"),
         "labels are not valid",
     ),
     "list: tests, then sets": (
@@ -290,65 +293,57 @@ MUTANTS: Mutants = {
     ),
     "list: every pusher lists the receiver": (
         "level",
-        edit(synchronous.discharge_frozen, LIST_RECEIVER, "if True:"),
+        mutate(synchronous.discharge_frozen, "every-pusher-lists-the-receiver", "if True:"),
         "IndexError",
     ),
     "list: the receiver is lost": (
         "meet",
-        edit(synchronous.discharge_frozen, LIST_RECEIVER, "if False:"),
+        mutate(synchronous.discharge_frozen, "the-receiver-is-lost", "if False:"),
         "not listed",
     ),
     "list: who was discharged is lost": (
         "meet",
-        edit(synchronous.discharge_frozen, LIST_SELF, "if False:"),
+        mutate(synchronous.discharge_frozen, "who-was-discharged-is-lost", "if False:"),
         "not listed",
     ),
     "list: what is in a buffer is lost": (
         "meet",
-        edit(
-            synchronous.first_stage,
-            "                flush(state.worklist, phase, state.active, out, thread, waiting)\n",
-            "",
-        ),
+        mutate(synchronous.first_stage, "what-is-in-a-buffer-is-lost", ""),
         "not listed",
     ),
     "list: overwrites that of this round": (
         "level",
-        edit(synchronous.first_stage, "out = n - begin", "out = begin"),
+        mutate(synchronous.first_stage, "overwrites-that-of-this-round", "out = begin"),
         "data race on state.active",
     ),
     "list: rounds have one number": (
         "meet",
-        edit(synchronous.first_stage, "                current += ONE\n", "                current = ONE\n"),
+        mutate(synchronous.first_stage, "rounds-have-one-number", "current = ONE"),
         "not listed",
     ),
     "list: its counters are not reset": (
         "sideways",
-        edit(
-            synchronous.first_stage,
-            "begin_phase(state.worklist, phase)\n                relaxed_store(shared, STOPPING_AFTER_ROUND",
-            "relaxed_store(shared, STOPPING_AFTER_ROUND",
-        ),
+        mutate(synchronous.first_stage, "its-counters-are-not-reset", ""),
         "IndexError",
     ),
     "list: that of a period has the number of the last round": (
         "meet-periods",
-        edit(synchronous.first_stage, "return\n        phase += ONE\n", "return\n"),
+        mutate(synchronous.first_stage, "that-of-a-period-has-the-number-of-the-last-round", ""),
         "data race on state.active",
     ),
     "list: heights of the last period are kept": (
         "meet-periods",
-        edit(synchronous.list_active, "        state.next_height[v] = state.height[v]\n", ""),
+        mutate(synchronous.list_active, "heights-of-the-last-period-are-kept", ""),
         "a height fell",
     ),
     "commit: keeps what was gained": (
         "meet",
-        edit(synchronous.commit, "        state.gained[v] = 0\n", ""),
+        mutate(synchronous.commit, "keeps-what-was-gained", ""),
         "excess",
     ),
     "commit: forgets the last vertex of a share": (
         "meet",
-        edit(synchronous.commit, "while k < end:", "while k + ONE < end:"),
+        mutate(synchronous.commit, "forgets-the-last-vertex-of-a-share", "while k + ONE < end:"),
         "not listed",
     ),
     "round: no barrier after the search's list": (
@@ -372,9 +367,9 @@ MUTANTS: Mutants = {
     ),
     "round: who comes from a search is told to stop in the same place": (
         "meet-stop",
-        edit(
+        mutate(
             synchronous.first_stage,
-            "stopping = relaxed_load(shared, STOPPING) != 0",
+            "who-comes-from-a-search-is-told-to-stop-in-the-same-place",
             "stopping = relaxed_load(shared, STOPPING_AFTER_ROUND) != 0",
         ),
         "deadlock",
@@ -390,12 +385,12 @@ MUTANTS: Mutants = {
     ),
     "alone: the new height is forgotten": (
         "alone-at-first",
-        edit(synchronous.discharge_alone, "        state.next_height[v] = h\n", ""),
+        mutate(synchronous.discharge_alone, "the-new-height-is-forgotten", ""),
         "a height fell",
     ),
     "alone: the list is not handed over": (
         "alone-at-first",
-        edit(synchronous.discharge_alone, "    while k < waiting:\n", "    while False:\n"),
+        mutate(synchronous.discharge_alone, "the-list-is-not-handed-over", "while False:"),
         "not listed",
     ),
 }

@@ -17,7 +17,16 @@ from preflow.graph.residual import ResidualArrays
 from preflow.kernels import atomics
 from preflow.parallel import search as searching
 from preflow.parallel.search import Search
-from tests.support.exploration import Cases, Mutants, edit, exploration_tests, hold_constant, replaced, serve
+from tests.support.exploration import (
+    Cases,
+    Mutants,
+    edit,
+    exploration_tests,
+    hold_constant,
+    mutate,
+    replaced,
+    serve,
+)
 from tests.support.scheduler import Outcome, Thread, explore, hidden_values
 from tests.support.tiny_networks import Arcs, Flow, distances, make_tiny_search, residual_of
 
@@ -161,12 +170,10 @@ MUTANTS: Mutants = {
     ),
     "search: no barrier between levels": (
         "search-diamond",
-        edit(
+        mutate(
             searching.search_again,
-            """add_up(
-                search.barrier, search.totals, thread, num_threads, found, search.found[own]
-            )""",
-            "(True, found, search.found[own])",
+            "no-barrier-between-levels",
+            "holds, total, all_found = (True, found, search.found[own])",
         ),
         "data race",
     ),
@@ -177,40 +184,48 @@ MUTANTS: Mutants = {
     ),
     "search: no barrier before the sizes of a dense network's level are added": (
         "search-dense",
-        edit(
+        mutate(
             searching.search_again,
-            "add_up(search.barrier, search.totals, thread, num_threads, found, ZERO)",
-            "(True, search.end[slot(0)] + search.end[slot(1)] - sum(search.begin), ZERO)",
+            "no-barrier-before-the-sizes-of-a-dense-network-s-level-are-added",
+            "holds, size, _ = (True, search.end[slot(0)] + search.end[slot(1)] - sum(search.begin), ZERO)",
         ),
         "data race",
     ),
     "search: the least level searched from is not counted again": (
         "search-again-from-3",
-        edit(searching.start_search, "height, exact_below - ONE)", "height, exact_below)"),
+        mutate(
+            searching.start_search,
+            "the-least-level-searched-from-is-not-counted-again",
+            "begin = first_at(search, thread, height, exact_below)",
+        ),
         "heights",
     ),
     "search: those found are counted while they are looked for": (
         "search-again-at-most-4",
-        edit(
+        mutate(
             searching.search_again,
-            "all_found >= wanted",
-            "search.found[slot(0)] + search.found[slot(1)] >= wanted",
+            "those-found-are-counted-while-they-are-looked-for",
+            "if last_level == EVERYTHING and search.found[slot(0)] + search.found[slot(1)] >= wanted:",
         ),
         "data race",
     ),
     "search: stops at the first wanted vertex": (
         "search-again-to-the-end",
-        edit(searching.search_again, "all_found >= wanted", "all_found > ZERO"),
+        mutate(
+            searching.search_again,
+            "stops-at-the-first-wanted-vertex",
+            "if last_level == EVERYTHING and all_found > ZERO:",
+        ),
         "not found",
     ),
     "search: one half of the messages": (
         "search-fan",
-        edit(searching.search_again, "half = ONE - half", "half = ZERO"),
+        mutate(searching.search_again, "one-half-of-the-messages", "half = ZERO"),
         "data race",
     ),
     "search: messages of the last round is not read": (
         "search-fan",
-        edit(searching.search_again, "if more:", "if more and k < end:"),
+        mutate(searching.search_again, "messages-of-the-last-round-is-not-read", "if more and k < end:"),
         "heights",
     ),
     "search: messages is thrown away before all of it is read": (
@@ -226,35 +241,31 @@ MUTANTS: Mutants = {
     ),
     "search: the arc that did not fit is skipped": (
         "search-fan",
-        edit(
+        mutate(
             searching.search_part,
-            "return k, a - begin, pushes",
-            "return k, a - begin + ONE, pushes",
+            "the-arc-that-did-not-fit-is-skipped",
+            "return (k, a - begin + ONE, pushes)",
         ),
         "heights",
     ),
     "search: who has read its own messages goes on": (
         "search-fan",
-        edit(searching.search_again, "more = total >= UNFINISHED", "more = k < end"),
+        mutate(searching.search_again, "who-has-read-its-own-messages-goes-on", "more = k < end"),
         "heights",
     ),
     "search: messages is labelled twice": (
         "search-diamond",
-        edit(searching.receive_messages, "if np.uint64(height[w]) > n:", "if True:"),
+        mutate(searching.receive_messages, "messages-is-labelled-twice", "if True:"),
         "found",
     ),
     "drain: a saturated arc counts": (
         "drain-ways",
-        edit(searching.reach, "if net.residual[b] == 0:", "if False:"),
+        mutate(searching.reach, "a-saturated-arc-counts", "if False:"),
         "heights",
     ),
     "drain: adds plainly what others' vertices get": (
         "drain-3",
-        edit(
-            searching.reach,
-            "fetch_add(net.excess, net.head[b], amount)",
-            "net.excess[net.head[b]] += amount",
-        ),
+        mutate(searching.reach, "adds-plainly-what-others-vertices-get", "net.excess[net.head[b]] += amount"),
         "data race on net.excess",
     ),
 }

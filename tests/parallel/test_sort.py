@@ -19,10 +19,10 @@ from preflow.parallel.transpose import make_transposing, transpose_together
 from tests.support.exploration import (
     Cases,
     Mutants,
-    edit,
     exploration_tests,
     hold_constant,
     impatient_barrier,
+    mutate,
     serve,
 )
 from tests.support.scheduler import Outcome, Thread, explore
@@ -290,37 +290,37 @@ LAST_WAIT = "    wait(barrier, num_threads)\n    return total\n"
 MUTANTS: Mutants = {
     "scan: no barrier before the sums are read": (
         "scan",
-        edit(scan.exclusive_scan_together, WAIT, ""),
+        mutate(scan.exclusive_scan_together, "no-barrier-before-the-sums-are-read", ""),
         "data race on sums",
     ),
     "scan: no barrier at the end": (
         "scan",
-        edit(scan.exclusive_scan_together, LAST_WAIT, "    return total\n"),
+        mutate(scan.exclusive_scan_together, "no-barrier-at-the-end", ""),
         "data race",
     ),
     "sort: no barrier before the counts are read": (
         "sort",
-        edit(sort.sort_by_key_together, WAIT + "    find_places", "    find_places"),
+        mutate(sort.sort_by_key_together, "no-barrier-before-the-counts-are-read", ""),
         "data race on sorting.counts",
     ),
     "sort: no barrier before the buckets are sorted": (
         "sort",
-        edit(sort.sort_by_key_together, WAIT + "    total", "    total"),
+        mutate(sort.sort_by_key_together, "no-barrier-before-the-buckets-are-sorted", ""),
         "data race on sorting",
     ),
     "sort: no barrier at the end": (
         "sort",
-        edit(sort.sort_by_key_together, LAST_WAIT, "    return total\n"),
+        mutate(sort.sort_by_key_together, "no-barrier-at-the-end", ""),
         "data race",
     ),
     "sort: all threads put their items in the same places": (
         "sort",
-        edit(sort.find_places, "if other == thread:", "if other == ZERO:"),
+        mutate(sort.find_places, "all-threads-put-their-items-in-the-same-places", "if other == ZERO:"),
         "sorted",
     ),
     "sort: two threads sort one bucket": (
         "sort",
-        edit(sort.sort_by_key_together, "if begin <= sorting.bucket_first[b] < end:", "if begin < end:"),
+        mutate(sort.sort_by_key_together, "two-threads-sort-one-bucket", "if begin < end:"),
         "data race on",
     ),
 }

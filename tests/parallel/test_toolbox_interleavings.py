@@ -41,6 +41,7 @@ from tests.support.exploration import (
     exploration_tests,
     impatient_barrier,
     look_then_set,
+    mutate,
     serve,
 )
 from tests.support.scheduler import Outcome, Thread, Violation, explore, hidden_values
@@ -291,7 +292,7 @@ def pass_messages() -> Outcome:
 
 def deliver(place: Any, flag: Any, message: int) -> None:
     place[0] = message
-    store(flag, 0, message)
+    store(flag, 0, message)  # mutant: a-flag-that-is-not-atomic
 
 
 def take_turns() -> Outcome:
@@ -352,7 +353,7 @@ MUTANTS: Mutants = {
     ),
     "messages: a flag that is not atomic": (
         "messages",
-        edit(deliver, "store(flag, 0, message)", "flag[0] = message"),
+        mutate(deliver, "a-flag-that-is-not-atomic", "flag[0] = message"),
         "data race on barrier",
     ),
     "lock: looks, then sets": (
@@ -372,14 +373,14 @@ MUTANTS: Mutants = {
     ),
     "barrier: does not wait for a generation": (
         "barrier-2",
-        edit(barrier.wait, "while load(barrier, GENERATION) == generation:", "while False:"),
+        mutate(barrier.wait, "does-not-wait-for-a-generation", "while False:"),
         "left early",
     ),
     "barrier: waits for the count, which the next round changes": (
         "barrier-2",
-        edit(
+        mutate(
             barrier.wait,
-            "while load(barrier, GENERATION) == generation:",
+            "waits-for-the-count-which-the-next-round-changes",
             "while load(barrier, ARRIVED) != 0:",
         ),
         "deadlock",
@@ -400,17 +401,17 @@ MUTANTS: Mutants = {
     ),
     "barrier: does not look whether it is broken": (
         "barrier-broken",
-        edit(barrier.wait, "if relaxed_load(barrier, BROKEN) != 0:", "if False:"),
+        mutate(barrier.wait, "does-not-look-whether-it-is-broken", "if False:"),
         "deadlock",
     ),
     "totals: does not wait": (
         "totals-2",
-        edit(totals.add_up, "while load(totals, other + GENERATION) < generation:", "while False:"),
+        mutate(totals.add_up, "does-not-wait", "while False:"),
         "wrong sums",
     ),
     "totals: a generation's numbers go where the last one's are": (
         "totals-2",
-        edit(totals.add_up, "NUMBERS + TWO * (generation % TWO)", "NUMBERS"),
+        mutate(totals.add_up, "a-generation-s-numbers-go-where-the-last-one-s-are", "place = NUMBERS"),
         "wrong sums",
     ),
     "totals: the generation before the numbers": (
@@ -420,17 +421,17 @@ MUTANTS: Mutants = {
     ),
     "totals: a generation that is not atomic": (
         "totals-2",
-        edit(totals.add_up, ARRIVE, "    totals[own + GENERATION] = generation\n"),
+        mutate(totals.add_up, "a-generation-that-is-not-atomic", "totals[own + GENERATION] = generation"),
         "data race on totals",
     ),
     "totals: waits for the next thread only": (
         "totals-3",
-        edit(totals.add_up, "for _ in range(1, num_threads):", "for _ in range(1, 2):"),
+        mutate(totals.add_up, "waits-for-the-next-thread-only", "for _ in range(1, 2):"),
         "wrong sums",
     ),
     "totals: does not look whether the barrier is broken": (
         "totals-broken",
-        edit(totals.add_up, "if relaxed_load(barrier, BROKEN) != 0:", "if False:"),
+        mutate(totals.add_up, "does-not-look-whether-the-barrier-is-broken", "if False:"),
         "deadlock",
     ),
     "worklist: adds in two steps": (
@@ -450,22 +451,26 @@ MUTANTS: Mutants = {
     ),
     "worklist: does not flush a full buffer": (
         "worklist",
-        edit(worklist.append, "if waiting == BUFFER:", "if waiting > BUFFER:"),
+        mutate(worklist.append, "does-not-flush-a-full-buffer", "if waiting > BUFFER:"),
         "IndexError",
     ),
     "worklist: two sets of counters": (
         "worklist-phases",
-        edit(worklist._slot, "THREE", "np.uint64(2)"),
+        mutate(worklist._slot, "two-sets-of-counters", "return np.uint64(phase) % np.uint64(2) * PADDING"),
         "counted",
     ),
     "worklist: resets the counters in use": (
         "worklist-phases",
-        edit(worklist.begin_phase, "np.uint64(phase) + ONE", "np.uint64(phase)"),
+        mutate(worklist.begin_phase, "resets-the-counters-in-use", "slot = _slot(np.uint64(phase))"),
         "taken",
     ),
     "worklist: chunks overlap": (
         "worklist-chunks",
-        edit(worklist.take_chunk, "_slot(phase), CHUNK)", "_slot(phase), ONE)"),
+        mutate(
+            worklist.take_chunk,
+            "chunks-overlap",
+            "begin = np.uint64(fetch_add(worklist.taken, _slot(phase), ONE))",
+        ),
         "counted",
     ),
 }

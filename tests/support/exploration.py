@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from preflow.kernels.atomics import relaxed_load, relaxed_store
 from preflow.parallel.barrier import PATIENCE, make_barrier
 from tests.support.paths import ROOT
-from tests.support.scheduler import Outcome, Violation, edited, replaced
+from tests.support.scheduler import Outcome, Violation, edited, mutated, replaced
 from tests.support.tiers import count_elsewhere
 
 Cases = Mapping[str, Callable[[], Outcome]]
@@ -64,6 +64,10 @@ def impatient_barrier(num_threads: int, patience: int = 0) -> NDArray[np.int64]:
 
 def edit(function: Callable[..., Any], old: str, new: str) -> Callable[[], AbstractContextManager[None]]:
     return lambda: replaced(function, edited(function, old, new))
+
+
+def mutate(function: Callable[..., Any], mark: str, new: str) -> Callable[[], AbstractContextManager[None]]:
+    return lambda: replaced(function, mutated(function, mark, new))
 
 
 def exchange_for(function: Callable[..., Any], new: Callable[..., Any]) -> Callable[[], Any]:

@@ -488,6 +488,10 @@ def _visit_all(
     return Outcome(len(came_from), len(ends))
 
 
+#: The comment that names a statement for mutants, at the end of a line or on a line of its own.
+MARK = re.compile(r"^ *# mutant: [^\n]*\n|  # mutant: [^\n]*", re.MULTILINE)
+
+
 @contextmanager
 def replaced(old: Callable[..., Any], new: Callable[..., Any]) -> Iterator[None]:
     """Put `new` in the place of the function `old` in preflow and in the program that explores."""
@@ -510,7 +514,7 @@ def replaced(old: Callable[..., Any], new: Callable[..., Any]) -> Iterator[None]
 
 def edited(function: Callable[..., Any], old: str, new: str) -> Callable[..., Any]:
     """Return `function` with the one place in its source that reads `old` changed to `new`."""
-    source = textwrap.dedent(inspect.getsource(function))
+    source = MARK.sub("", textwrap.dedent(inspect.getsource(function)))
     assert source.count(old) == 1, f"{function.__name__} has {source.count(old)} places that read {old!r}"
     module = sys.modules[function.__module__]
     lines_above = "\n" * (function.__code__.co_firstlineno - 1)
@@ -518,6 +522,44 @@ def edited(function: Callable[..., Any], old: str, new: str) -> Callable[..., An
     names: dict[str, Any] = {}
     exec(code, vars(module), names)
     return names[function.__name__]  # type: ignore[no-any-return]
+
+
+def mutated(function: Callable[..., Any], mark: str, new: str) -> Callable[..., Any]:
+    """Return `function` with the statement `new` in the place of the one marked ``# mutant: mark``.
+
+    The comment is at the end of the statement's first line, or on a line of its own above it. Of an ``if`` or
+    a loop only the head is exchanged. An empty `new` leaves the whole statement out.
+    """
+    tree = ast.increment_lineno(mutated_tree(function, mark, new), function.__code__.co_firstlineno - 1)
+    names: dict[str, Any] = {}
+    module = sys.modules[function.__module__]
+    exec(compile(tree, str(module.__file__), "exec"), vars(module), names)
+    return names[function.__name__]  # type: ignore[no-any-return]
+
+
+def mutated_tree(function: Callable[..., Any], mark: str, new: str) -> ast.Module:
+    """Return the syntax tree of a mutant; see :func:`mutated`."""
+    source = textwrap.dedent(inspect.getsource(function))
+    pattern = re.compile(rf"# mutant: (?:[\w-]+, )*{re.escape(mark)}(?:,|$)")
+    marked = [number for number, line in enumerate(source.splitlines(), 1) if pattern.search(line)]
+    assert len(marked) == 1, f"{function.__name__} has {len(marked)} lines with the mark {mark!r}"
+    tree = ast.parse(source)
+    below = [node for node in ast.walk(tree) if isinstance(node, ast.stmt) and node.lineno >= marked[0]]
+    statement: Any = min(below, key=lambda node: node.lineno)
+    keeps_body = bool(new) and hasattr(statement, "body")
+    made: Any = ast.parse(f"{new}\n    pass" if keeps_body else new or "pass").body[0]
+    for node in ast.walk(made):
+        if hasattr(node, "lineno"):
+            ast.copy_location(node, statement)
+    if keeps_body:
+        made.body, made.orelse = statement.body, statement.orelse
+
+    class Exchange(ast.NodeTransformer):
+        def visit(self, node: ast.AST) -> Any:
+            return made if node is statement else self.generic_visit(node)
+
+    exchanged: ast.Module = ast.fix_missing_locations(Exchange().visit(tree))
+    return exchanged
 
 
 def hidden_values(module: ModuleType, stepping: set[str]) -> list[str]:

@@ -166,14 +166,14 @@ def auction_row(
         word, price = owner_and_price(auction, column)
         value = np.float64(lists.cost[place])
         owned = word & ROW != ZERO
-        if value - price > best:
+        if value - price > best:  # mutant: believes-the-hint
             relaxed_store(auction.price, column, price)
             continue
         if owned and not (second < np.inf and best < second + epsilon):
             break
         mine = value - second - epsilon if second < np.inf else price
         delay(auction.delays, thread)
-        relaxed_store(auction.bid, row, mine)
+        relaxed_store(auction.bid, row, mine)  # mutant: is-not-written
         if compare_exchange(auction.word, column, word, ((word >> HALF) + ONE) << HALF | (row + ONE)):
             delay(auction.delays, thread)
             relaxed_store(auction.price, column, mine)

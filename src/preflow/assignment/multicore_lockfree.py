@@ -148,6 +148,7 @@ def discharge_row(
             least, best = partial, k
         k += ONE
     if least >= -flow.row_price[x]:
+        # mutant: rises-above-the-price-that-its-arcs-allow
         relaxed_store(flow.row_price, x, -(least + epsilon))
         state.counts[thread, RELABELS] += ONE
     y = np.uint64(arcs.column[best])
@@ -183,6 +184,7 @@ def discharge_column(
             x += ONE
         delay(state.delays, thread)
         if least >= -flow.column_price[y]:
+            # mutant: falls-below-the-price-that-its-arcs-allow
             relaxed_store(flow.column_price, y, -(least + epsilon))
             state.counts[thread, RELABELS] += ONE
         store(flow.at, back, NOWHERE)

@@ -55,7 +55,7 @@ def lowest_neighbour_now(net: Any, height: Any, v: Any, ceiling: Any) -> tuple[A
     while a < last:
         if relaxed_load(net.residual, a) > 0:
             neighbour = np.uint64(relaxed_load(height, net.head[a]))
-            if neighbour < low:
+            if neighbour < low:  # mutant: above-the-first-neighbour-not-the-lowest
                 low = neighbour
                 arc = a
         a += ONE

@@ -84,6 +84,7 @@ def claim(state: Disjoint, c: Any, number: Any, before: Any) -> bool:
 def is_foreign(state: Disjoint, c: Any, number: Any) -> bool:
     """Whether a column that could not be claimed belongs to another search, which may augment through it."""
     mark = np.uint64(relaxed_load(state.stamp, c))
+    # mutant: a-search-that-met-another-one-is-taken-for-clean
     return bool(mark != number and mark != closed(state))
 
 

@@ -89,7 +89,7 @@ def augment(matching: Matching, state: Disjoint, visits: Any, thread: Any, root:
         previous = np.uint64(matching.row_match[r])
         matching.row_match[r] = c
         delay(state.rounds.delays, thread)
-        relaxed_store(matching.column_match, c, r)
+        relaxed_store(matching.column_match, c, r)  # mutant: a-matched-column-is-written-plainly
         if r == root:
             return
         c = previous

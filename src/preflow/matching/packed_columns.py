@@ -143,7 +143,7 @@ def unpack(matching: Matching, packed: Packed, rounds: Rounds, thread: Any) -> N
     while r < end:
         matching.row_match[r] = NONE
         r += ONE
-    wait(rounds.barrier, rounds.num_threads)
+    wait(rounds.barrier, rounds.num_threads)  # mutant: columns-are-written-before-all-rows-are-cleared
     c, end = share_of(num_columns, thread, rounds.num_threads)
     while c < end:
         mate = packed.words[c] & NOBODY

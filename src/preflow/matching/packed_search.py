@@ -117,7 +117,7 @@ def grow_from(
         if word >> HALF == UNSEEN and compare_exchange(packed.words, c, word, r << HALF | word & NOBODY):
             mate = word & NOBODY
             if mate == NOBODY:
-                relaxed_store(packed.leaf, tree, c)
+                relaxed_store(packed.leaf, tree, c)  # mutant: a-leaf-is-written-plainly
                 ended = ONE
                 break
             waiting = append_item(rounds, thread, number, packed.order, base, waiting, tree << HALF | mate)

@@ -259,6 +259,7 @@ def work_until_relabel(
                         add(alone, net.residual, a, -amount)
                         add(alone, net.residual, net.reverse[a], amount)
                         delay(state.delays, thread)
+                        # mutant: both-pushers-hold-the-vertex, no-pusher-holds-the-vertex
                         if add(alone, net.excess, w, amount) == 0:
                             own(queues, buckets, thread, w, height_w)
                         excess -= amount
@@ -299,6 +300,7 @@ def work_until_relabel(
             relaxed_store(height, v, h)
             if h == dead or relaxed_load(signals, OVER) != ZERO:
                 state.current[v] = a
+                # mutant: does-not-debit-what-it-pushed-before-the-relabel-was-due
                 add(alone, net.excess, v, -pushed)
                 break
         # Report relabels; the thread that reaches the limit ends the phase.

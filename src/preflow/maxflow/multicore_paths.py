@@ -242,7 +242,7 @@ def list_active(state: State, thread: Any, v: Any, h: Any, lists: ActiveLists) -
         first[thread, opened] = len(state.height)
     state.active_next[v] = first[thread, h]
     first[thread, h] = v
-    return ActiveLists(opened, lists.count + ONE, max(lists.top, h))
+    return ActiveLists(opened, lists.count + ONE, max(lists.top, h))  # mutant: their-top-does-not-rise
 
 
 @kernel
@@ -254,6 +254,7 @@ def release(
     if fetch_add(net.excess, v, amount) + amount > 0:
         h = np.uint64(state.height[v])
         if h <= np.uint64(len(state.height)):
+            # mutant: an-inner-vertex-that-others-pushed-to-is-not-kept
             return list_active(state, thread, v, h, lists)
     return lists
 
@@ -264,7 +265,7 @@ def change_level(state: State, thread: Any, num_threads: Any, previous: Any, h: 
     n = np.uint64(len(state.height))
     stride = n + TWO
     row = thread * stride
-    if h <= n:
+    if h <= n:  # mutant: a-vertex-is-not-counted-at-its-new-height
         relaxed_store(state.population, row + h, state.population[row + h] + 1)
     relaxed_store(state.population, row + previous, state.population[row + previous] - 1)
     state.until_recount[thread, previous] -= 1
@@ -316,7 +317,7 @@ def donate_highest(state: State, queues: Queues, thread: Any, level: Any, lists:
                 if kept == n:
                     state.active_first[thread, level] = following
                 else:
-                    state.active_next[kept] = following
+                    state.active_next[kept] = following  # mutant: a-vertex-is-donated-and-kept
             seen += ONE
             v = following
         level -= ONE
@@ -336,6 +337,7 @@ def wait_for_higher(state: State, idle: Idle, thread: Any, level: Any, stop: Any
     goes_on : bool
         False if no thread has work left, or the phase is over, or the solve is to stop.
     """
+    # mutant: who-waits-below-it-counts-as-empty
     become_idle(idle, thread, EMPTY if level == ZERO else NOT_EMPTY)
     looks = 0
     until = now() + LOWER_AFTER
@@ -344,7 +346,7 @@ def wait_for_higher(state: State, idle: Idle, thread: Any, level: Any, stop: Any
             return False
         min_level = np.uint64(relaxed_load(state.shared, MIN_LEVEL))
         if level > ZERO and level >= min_level:
-            if claim(idle, thread):
+            if claim(idle, thread):  # mutant: who-waits-goes-on-without-its-flag
                 return True
         elif min_level > ONE and (looks >= idle.patience[0] or now() >= until):
             fetch_min(state.shared, MIN_LEVEL, max(level, min_level - min_level // LOWER_BY - ONE, ONE))
@@ -356,7 +358,7 @@ def wait_for_higher(state: State, idle: Idle, thread: Any, level: Any, stop: Any
 @kernel
 def take_donation(state: State, queues: Queues, thread: Any, lists: ActiveLists) -> ActiveLists:
     """List the vertices that another thread has donated."""
-    while size(queues, thread) > ZERO:
+    while size(queues, thread) > ZERO:  # mutant: is-not-taken
         v = pop(queues, thread)
         lists = list_active(state, thread, v, np.uint64(relaxed_load(state.height, v)), lists)
     return lists
@@ -399,18 +401,20 @@ def push_along_path(
             capacity = np.int64(relaxed_load(net.residual, a))
             amount = min(carried, capacity)
             delay(state.delays, thread)
-            if i < depth:
+            if i < depth:  # mutant: pushes-plainly-over-its-last-arc-too
                 relaxed_store(net.residual, a, capacity - amount)
                 back = relaxed_load(net.residual, b)
                 relaxed_store(net.residual, b, back + amount)
             else:
                 fetch_add(net.residual, a, -amount)
                 fetch_add(net.residual, b, amount)
+        # mutant: an-arc-saturated-on-the-way-is-not-seen
         if amount == capacity and (i > ZERO or amount == carried):
             exact_below = min(exact_below, h)
         if i == ZERO:
             sent = amount
         else:
+            # mutant: the-mark-is-not-taken-back-after-a-push
             lists = release(net, state, thread, v, carried - amount - 1, lists)
         carried = amount
         if to_sink:
@@ -418,7 +422,7 @@ def push_along_path(
         if i == depth:
             w = np.uint64(net.head[a])
             delay(state.delays, thread)
-            if fetch_add(net.excess, w, carried) == 0:
+            if fetch_add(net.excess, w, carried) == 0:  # mutant: who-pushes-last-holds-the-vertex-too
                 h = np.uint64(relaxed_load(state.height, w))
                 if h <= np.uint64(len(state.height)):
                     lists = list_active(state, thread, w, h, lists)
@@ -581,13 +585,13 @@ def run_phase(
             work += RELABEL_WORK + (last - first)
             relabels += ONE
             previous = h
-            exact_below = min(exact_below, previous)
+            exact_below = min(exact_below, previous)  # mutant: a-relabel-is-not-seen
             h = low + ONE
             delay(state.delays, thread)
             relaxed_store(height, v, h)
             current[v] = arc
             change_level(state, thread, num_threads, previous, h)
-            greatest_seen = max(greatest_seen, previous)
+            greatest_seen = max(greatest_seen, previous)  # mutant: the-height-before-is-not-remembered
             if h <= n:
                 greatest_seen = max(greatest_seen, h)
             # The active vertex goes on while it can reach the sink; an inner vertex leaves the path.
@@ -596,6 +600,7 @@ def run_phase(
                 if h == dead or h > np.uint64(relaxed_load(shared, GAP)):
                     break
             else:
+                # mutant: the-mark-is-not-taken-back-on-retreat
                 lists = release(net, state, thread, v, np.int64(-1), lists)
                 depth -= ONE
                 v = np.uint64(path[thread, depth])

@@ -129,7 +129,8 @@ class State(NamedTuple):
 def may_push(v: Any, height_v: Any, w: Any, height_w: Any) -> bool:
     """Return whether `v` may push to its active neighbour `w` in this round; if not, `w` may push to `v`."""
     if height_v == height_w:
-        return bool(v < w)
+        return bool(v < w)  # mutant: both-may-push-at-one-height
+    # mutant: also-who-is-two-levels-above-may-push
     return bool(height_v == height_w + ONE or height_v + ONE < height_w)
 
 
@@ -175,6 +176,7 @@ def discharge_frozen(
         while a < last and left > 0:
             w = np.uint64(net.head[a])
             height_w = np.uint64(height[w])
+            # mutant: none
             if not may_push(v, frozen_height, w, height_w) and height_w < dead and excess[w] > 0:
                 blocked = True
             else:
@@ -186,27 +188,29 @@ def discharge_frozen(
                         residual[a] = capacity - amount
                         residual[net.reverse[a]] += amount
                         left -= amount
+                        # mutant: credits-plainly, credits-the-excess-of-this-round
                         fetch_add(state.gained, w, amount)
                         pushes += ONE
                         delay(state.delays, thread)
+                        # mutant: every-pusher-lists-the-receiver, the-receiver-is-lost
                         if exchange(state.round_listed, w, current) != current:
                             waiting = append(state.worklist, phase, state.active, out, thread, waiting, w)
                     elif height_w < low:
                         low = height_w
             a += ONE
         work += a - first
-        if left == 0 or blocked:
+        if left == 0 or blocked:  # mutant: who-is-blocked-is-relabelled
             break
         # Relabel and go on.
         relabels += ONE
         h = low + ONE
         if h == dead:
             break
-    state.next_height[v] = h
+    state.next_height[v] = h  # mutant: relabels-at-once
     delay(state.delays, thread)
     if left < excess[v]:
-        fetch_add(state.gained, v, left - excess[v])
-    if exchange(state.round_listed, v, current) != current:
+        fetch_add(state.gained, v, left - excess[v])  # mutant: debits-plainly
+    if exchange(state.round_listed, v, current) != current:  # mutant: who-was-discharged-is-lost
         waiting = append(state.worklist, phase, state.active, out, thread, waiting, v)
     counts[PUSHES] += pushes
     counts[RELABELS] += relabels
@@ -218,11 +222,11 @@ def discharge_frozen(
 def commit(thread: Any, num_threads: Any, net: ResidualArrays, state: State, begin: Any, size: Any) -> None:
     """Make the heights and excesses of the thread's share of the next round's list valid."""
     k, end = share_of(size, thread, num_threads)
-    while k < end:
+    while k < end:  # mutant: forgets-the-last-vertex-of-a-share
         v = np.uint64(state.active[begin + k])
         state.height[v] = state.next_height[v]
         net.excess[v] += state.gained[v]
-        state.gained[v] = 0
+        state.gained[v] = 0  # mutant: keeps-what-was-gained
         k += ONE
 
 
@@ -234,7 +238,7 @@ def list_active(
     waiting = ZERO
     while k < end:
         v = np.uint64(search.order[k])
-        state.next_height[v] = state.height[v]
+        state.next_height[v] = state.height[v]  # mutant: heights-of-the-last-period-are-kept
         if net.excess[v] > 0:
             waiting = append(state.worklist, phase, state.active, ZERO, thread, waiting, v)
         k += ONE
@@ -323,13 +327,13 @@ def discharge_alone(
                 break
         net.excess[v] = excess
         height[v] = h
-        state.next_height[v] = h
+        state.next_height[v] = h  # mutant: the-new-height-is-forgotten
     counts[PUSHES] += pushes
     counts[RELABELS] += relabels
     counts[ARC_SCANS] += scans
     other = n - begin
     k = ZERO
-    while k < waiting:
+    while k < waiting:  # mutant: the-list-is-not-handed-over
         active[other + k] = active[begin + front]
         front = front + ONE if front + ONE < n else ZERO
         k += ONE
@@ -376,6 +380,7 @@ def first_stage(
         begin = ZERO
         # Stop if no vertex is active.
         size = appended(state.worklist, phase)
+        # mutant: who-comes-from-a-search-is-told-to-stop-in-the-same-place
         stopping = relaxed_load(shared, STOPPING) != 0
         if thread == ZERO:
             total = 0.0
@@ -390,7 +395,7 @@ def first_stage(
         while size > ZERO and total_work < work_limit and not stopping:
             phase += ONE
             if thread == ZERO:
-                begin_phase(state.worklist, phase)
+                begin_phase(state.worklist, phase)  # mutant: its-counters-are-not-reset
                 relaxed_store(shared, STOPPING_AFTER_ROUND, relaxed_load(stop, 0))
             # Few vertices: one thread discharges them, the others wait.
             if size < few:
@@ -408,8 +413,8 @@ def first_stage(
                 size = np.uint64(relaxed_load(shared, WAITING + 1))
             # A round: take chunks, discharge, meet, commit.
             else:
-                current += ONE
-                out = n - begin
+                current += ONE  # mutant: rounds-have-one-number
+                out = n - begin  # mutant: overwrites-that-of-this-round
                 waiting = ZERO
                 work = ZERO
                 while True:
@@ -424,6 +429,7 @@ def first_stage(
                                 thread, net, state, v, np.uint32(current), phase, out, waiting, counts
                             )
                             work += more
+                # mutant: what-is-in-a-buffer-is-lost
                 flush(state.worklist, phase, state.active, out, thread, waiting)
                 fetch_add(shared, WORK, work)
                 if not wait(search.barrier, num_threads):
@@ -435,7 +441,7 @@ def first_stage(
             stopping = relaxed_load(shared, STOPPING_AFTER_ROUND) != 0
             if not wait(search.barrier, num_threads):
                 return
-        phase += ONE
+        phase += ONE  # mutant: that-of-a-period-has-the-number-of-the-last-round
 
 
 def solve(net: ResidualArrays, options: SynchronousOptions, control: Control) -> NDArray[Any]:

@@ -100,8 +100,9 @@ def wait(barrier: Any, num_threads: Any) -> bool:
     patience = relaxed_load(barrier, PATIENCE)
     looks = 0
     asleep_since = np.int64(0)
+    # mutant: does-not-wait-for-a-generation, waits-for-the-count-which-the-next-round-changes
     while load(barrier, GENERATION) == generation:
-        if relaxed_load(barrier, BROKEN) != 0:
+        if relaxed_load(barrier, BROKEN) != 0:  # mutant: does-not-look-whether-it-is-broken
             return False
         looks, asleep_since = back_off_timed(looks, patience, asleep_since)
     if asleep_since != 0:

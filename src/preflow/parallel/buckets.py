@@ -118,6 +118,6 @@ def donate(buckets: Buckets, thread: Any) -> None:
         return
     while count > ZERO:
         vertex = take_highest(buckets, thread)
-        put(buckets, other, vertex, buckets.ends[thread, TOP])
+        put(buckets, other, vertex, buckets.ends[thread, TOP])  # mutant: donated-work-is-lost
         count -= ONE
     announce_donation(buckets.idle, other)

@@ -89,6 +89,7 @@ def range_of(first: Any, thread: Any, num_threads: Any) -> tuple[Any, Any]:
     num_groups = np.uint64(len(first)) - ONE
     begin_item, end_item = share_of(np.uint64(first[num_groups]), thread, num_threads)
     begin = first_from(first, begin_item) if thread > ZERO else ZERO
+    # mutant: two-threads-merge-the-last-group
     end = first_from(first, end_item) if thread + ONE < num_threads else num_groups
     return begin, end
 
@@ -206,7 +207,7 @@ def merge_groups_together(
         low += ONE
     if thread + ONE == num_threads:
         pair_first[last] = ZERO
-    wait(builders.barrier, num_threads)
+    wait(builders.barrier, num_threads)  # mutant: no-barrier-before-the-scan
     exclusive_scan_together(builders.barrier, builders.sums, thread, pair_first)
     return distinct
 

@@ -90,7 +90,7 @@ def claim(idle: Idle, thread: Any) -> bool:
         return False
     fetch_add(idle.num_idle, ALL_IDLE, -1)
     if kind == EMPTY:
-        fetch_add(idle.num_idle, ALL_EMPTY, -1)
+        fetch_add(idle.num_idle, ALL_EMPTY, -1)  # mutant: the-idle-thread-is-not-uncounted
     return True
 
 

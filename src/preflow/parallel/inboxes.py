@@ -116,7 +116,7 @@ def pop(inboxes: Inboxes, thread: Any) -> Any:
 @kernel
 def send(inboxes: Inboxes, thread: Any, other: Any, item: Any) -> None:
     """Put `item` into the inbox of another thread."""
-    fetch_add(inboxes.tally, thread * PADDING + HANDED_OUT, 1)
+    fetch_add(inboxes.tally, thread * PADDING + HANDED_OUT, 1)  # mutant: counts-what-others-can-see-already
     while True:
         first = np.uint64(relaxed_load(inboxes.boxes, other * PADDING))
         inboxes.after[item] = first

@@ -166,7 +166,7 @@ def discharge(net: Any, state: State, thread: Any, v: Any) -> Any:
             low, a = lowest_neighbour_now(net, height, v, n)
             scans += last - np.uint64(net.first_out[v])
             delay(state.delays, thread)
-            if h <= low and compare_exchange(height, v, h, low + ONE):
+            if h <= low and compare_exchange(height, v, h, low + ONE):  # mutant: one-level-too-high
                 relabels += ONE
                 h = low + ONE
             # Push to all neighbours on the lowest level.
@@ -179,6 +179,7 @@ def discharge(net: Any, state: State, thread: Any, v: Any) -> Any:
                         delay(state.delays, thread)
                         fetch_add(net.residual, a, -amount)
                         fetch_add(net.residual, net.reverse[a], amount)
+                        # mutant: lists-a-vertex-that-has-excess-already
                         if fetch_add(net.excess, w, amount) == 0:
                             activate(state, thread, w)
                         left -= amount
@@ -273,7 +274,7 @@ def work_through_epoch(net: Any, state: State, thread: Any) -> None:
         relabels = ZERO
         if due and len(state.seen) == 0:
             relaxed_store(signals, OVER, ONE)
-        elif due and compare_exchange(signals, SEARCHING, ZERO, ONE):
+        elif due and compare_exchange(signals, SEARCHING, ZERO, ONE):  # mutant: two-at-a-time
             search_concurrently(net, state, thread)
             counts[thread, GLOBAL_RELABELS] += ONE
             relaxed_store(signals, RELABELED, ZERO)

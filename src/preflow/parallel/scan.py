@@ -55,7 +55,7 @@ def exclusive_scan_together(barrier: Any, sums: Any, thread: Any, array: Any) ->
         total += np.uint64(array[k])
         k += ONE
     sums[thread * PADDING] = total
-    if not wait(barrier, num_threads):
+    if not wait(barrier, num_threads):  # mutant: no-barrier-before-the-sums-are-read
         return ZERO
     before = ZERO
     total = ZERO
@@ -71,5 +71,5 @@ def exclusive_scan_together(barrier: Any, sums: Any, thread: Any, array: Any) ->
         array[k] = before
         before += amount
         k += ONE
-    wait(barrier, num_threads)
+    wait(barrier, num_threads)  # mutant: no-barrier-at-the-end
     return total

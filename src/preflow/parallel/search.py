@@ -257,11 +257,11 @@ def reach(
         amount = min(excess, np.int64(net.residual[b]))
         excess -= amount
         net.excess[w] = excess
-        fetch_add(net.excess, net.head[b], amount)
+        fetch_add(net.excess, net.head[b], amount)  # mutant: adds-plainly-what-others-vertices-get
         net.residual[b] -= amount
         net.residual[net.reverse[b]] += amount
         pushes = ONE
-        if net.residual[b] == 0:
+        if net.residual[b] == 0:  # mutant: a-saturated-arc-counts
             if wanted and excess == 0:
                 search.found[slot(owner)] += ONE
             return pushes
@@ -383,7 +383,7 @@ def search_part(
                         box = message_count_at(search, half, thread, owner)
                         count = search.num_messages[box]
                         if count == box_size:
-                            return k, a - begin, pushes
+                            return k, a - begin, pushes  # mutant: the-arc-that-did-not-fit-is-skipped
                         place = first_message(search, half, thread, owner) + count * TWO
                         search.messages[place] = w
                         search.messages[place + ONE] = b
@@ -408,7 +408,7 @@ def receive_messages(
         last = place + search.num_messages[message_count_at(search, half, writer, thread)] * TWO
         while place < last:
             w = np.uint64(search.messages[place])
-            if np.uint64(height[w]) > n:
+            if np.uint64(height[w]) > n:  # mutant: messages-is-labelled-twice
                 b = np.uint64(search.messages[place + ONE])
                 pushes += reach(search, thread, net, height, w, b, level, drain)
             place += TWO
@@ -446,6 +446,7 @@ def start_search(
     begin = ZERO
     end = ZERO
     if resumes:
+        # mutant: the-least-level-searched-from-is-not-counted-again
         begin = first_at(search, thread, height, exact_below - ONE)
         end = first_at(search, thread, height, exact_below)
     else:
@@ -658,6 +659,7 @@ def search_again(
         done = ZERO
         # In a dense network the vertices that are left may search for the level.
         if may_be_few_left(net):
+            # mutant: no-barrier-before-the-sizes-of-a-dense-network-s-level-are-added
             holds, size, _ = add_up(search.barrier, search.totals, thread, num_threads, found, ZERO)
             if not holds:
                 return ZERO, ZERO, ONE, pushes
@@ -669,7 +671,7 @@ def search_again(
         more = True
         # Search from the level, in several rounds if boxes fill up.
         while more:
-            half = ONE - half
+            half = ONE - half  # mutant: one-half-of-the-messages
             discard_messages(search, half, thread)
             k, done, made = search_part(
                 search, thread, net, height, level + ONE, k, end, done, half, False, drain
@@ -677,16 +679,17 @@ def search_again(
             pushes += made
             if k < end:
                 found += UNFINISHED
-            holds, total, all_found = add_up(
+            holds, total, all_found = add_up(  # mutant: no-barrier-between-levels
                 search.barrier, search.totals, thread, num_threads, found, search.found[own]
             )
             if not holds:
                 return ZERO, ZERO, ONE, pushes
             size += total % UNFINISHED
-            more = total >= UNFINISHED
+            more = total >= UNFINISHED  # mutant: who-has-read-its-own-messages-goes-on
             found = ZERO
-            if more:
+            if more:  # mutant: messages-of-the-last-round-is-not-read
                 pushes += receive_messages(search, thread, net, height, level + ONE, half, drain)
+        # mutant: those-found-are-counted-while-they-are-looked-for, stops-at-the-first-wanted-vertex
         if last_level == EVERYTHING and all_found >= wanted:
             last_level = level_to_end_with(level)
         before += size

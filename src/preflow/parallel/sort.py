@@ -116,7 +116,7 @@ def find_places(sorting: Any, thread: Any) -> None:
             sorting.bucket_first[b] = position
         other = ZERO
         while other < num_threads:
-            if other == thread:
+            if other == thread:  # mutant: all-threads-put-their-items-in-the-same-places
                 sorting.place[thread, b] = position
             position += sorting.counts[other, b]
             other += ONE
@@ -225,11 +225,11 @@ def sort_by_key_together(
     num_threads, buckets = np.uint64(sorting.counts.shape[0]), np.uint64(sorting.counts.shape[1])
     num_keys = np.uint64(len(first)) - ONE
     count_buckets(sorting, thread, keys, num_keys)
-    if not wait(barrier, num_threads):
+    if not wait(barrier, num_threads):  # mutant: no-barrier-before-the-counts-are-read
         return ZERO
     find_places(sorting, thread)
     move_to_buckets(sorting, thread, keys, num_keys, order, inverse)
-    if not wait(barrier, num_threads):
+    if not wait(barrier, num_threads):  # mutant: no-barrier-before-the-buckets-are-sorted
         return ZERO
     total = sorting.bucket_first[buckets]
     begin, end = share_of(total, thread, num_threads)
@@ -238,11 +238,11 @@ def sort_by_key_together(
         first[num_keys] = total
     b = ZERO
     while b < buckets:
-        if begin <= sorting.bucket_first[b] < end:
+        if begin <= sorting.bucket_first[b] < end:  # mutant: two-threads-sort-one-bucket
             if sorting.shift[0] == ZERO:
                 first[b] = sorting.bucket_first[b]
             else:
                 sort_bucket(sorting, b, first, order, inverse)
         b += ONE
-    wait(barrier, num_threads)
+    wait(barrier, num_threads)  # mutant: no-barrier-at-the-end
     return total

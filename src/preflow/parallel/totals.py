@@ -45,20 +45,20 @@ def add_up(
     own = thread * PADDING
     generation = totals[own + GENERATION] + ONE
     # A thread may be one generation ahead of another that still reads, but not two.
-    place = NUMBERS + TWO * (generation % TWO)
+    place = NUMBERS + TWO * (generation % TWO)  # mutant: a-generation-s-numbers-go-where-the-last-one-s-are
     relaxed_store(totals, own + place, first)
     relaxed_store(totals, own + place + ONE, second)
-    store(totals, own + GENERATION, generation)
+    store(totals, own + GENERATION, generation)  # mutant: a-generation-that-is-not-atomic
     patience = relaxed_load(barrier, PATIENCE)
     looks = 0
     asleep_since = np.int64(0)
     other = own
-    for _ in range(1, num_threads):
+    for _ in range(1, num_threads):  # mutant: waits-for-the-next-thread-only
         other += PADDING
         if other == num_threads * PADDING:
             other = ZERO
-        while load(totals, other + GENERATION) < generation:
-            if relaxed_load(barrier, BROKEN) != 0:
+        while load(totals, other + GENERATION) < generation:  # mutant: does-not-wait
+            if relaxed_load(barrier, BROKEN) != 0:  # mutant: does-not-look-whether-the-barrier-is-broken
                 return False, ZERO, ZERO
             looks, asleep_since = back_off_timed(looks, patience, asleep_since)
         first += relaxed_load(totals, other + place)

@@ -54,13 +54,13 @@ def make_worklist(num_threads: int, dtype: Any) -> Worklist:
 
 @kernel
 def _slot(phase: Any) -> Any:
-    return (np.uint64(phase) % THREE) * PADDING
+    return (np.uint64(phase) % THREE) * PADDING  # mutant: two-sets-of-counters
 
 
 @kernel
 def begin_phase(worklist: Worklist, phase: Any) -> None:
     """Reset the counters of phase ``phase + 1``; one thread does so at the start of `phase`."""
-    slot = _slot(np.uint64(phase) + ONE)
+    slot = _slot(np.uint64(phase) + ONE)  # mutant: resets-the-counters-in-use
     relaxed_store(worklist.taken, slot, 0)
     relaxed_store(worklist.appended, slot, 0)
 
@@ -68,7 +68,7 @@ def begin_phase(worklist: Worklist, phase: Any) -> None:
 @kernel
 def take_chunk(worklist: Worklist, phase: Any, size: Any) -> tuple[Any, Any]:
     """Take a chunk of ``0 .. size - 1``; return its begin and end, equal if none is left."""
-    begin = np.uint64(fetch_add(worklist.taken, _slot(phase), CHUNK))
+    begin = np.uint64(fetch_add(worklist.taken, _slot(phase), CHUNK))  # mutant: chunks-overlap
     if begin >= size:
         return size, size
     return begin, min(begin + CHUNK, np.uint64(size))
@@ -84,7 +84,7 @@ def append(
     """
     worklist.buffer[thread, waiting] = vertex
     waiting += ONE
-    if waiting == BUFFER:
+    if waiting == BUFFER:  # mutant: does-not-flush-a-full-buffer
         waiting = flush(worklist, phase, items, base, thread, waiting)
     return waiting
 

@@ -76,7 +76,7 @@ def mark_border(state: GridState, forests: Forests, faces: Faces, face: Any) -> 
         p = np.uint64(faces.tail[k])
         tail, head = can_grow(state, forests, p, d)
         if tail:
-            relaxed_store(forests.queued, p, CAN_GROW)
+            relaxed_store(forests.queued, p, CAN_GROW)  # mutant: marks-plainly-what-others-mark
         if head:
             relaxed_store(forests.queued, p + state.step[d], CAN_GROW)
         k += ONE
@@ -88,6 +88,7 @@ def cut_off(forests: Forests, p: Any, d: Any, degree: Any) -> None:
 
     Other threads call this for the same pixel and other directions at the same time.
     """
+    # mutant: looks-plainly-at-a-parent-that-another-thread-takes-away
     if forests.label[p] != 0 and np.uint64(relaxed_load(forests.parent, p)) == d:
         relaxed_store(forests.parent, p, degree + ONE)
         forests.queued[p] |= CUT_OFF
@@ -120,7 +121,7 @@ def change_partition(first: Any, second: Any, forests: Forests, thread: Any, num
         open_face(state, faces, face)
         mark_border(state, forests, faces, face)
         face += ONE
-    if not wait(first.barrier, num_threads):
+    if not wait(first.barrier, num_threads):  # mutant: closes-faces-while-others-open-some
         return False
     faces = second.faces
     face, end = share_of(np.uint64(len(faces.direction)), thread, num_threads)

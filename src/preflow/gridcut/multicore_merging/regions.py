@@ -97,6 +97,7 @@ def best_face(regions: Regions, num_closed: Any) -> Any:
         face = np.uint64(regions.closed[k])
         a = np.uint64(regions.region_of[regions.ends[face, ZERO]])
         b = np.uint64(regions.region_of[regions.ends[face, ONE]])
+        # mutant: merges-with-a-region-that-somebody-has
         if regions.state[a] == IDLE and regions.state[b] == IDLE:
             size, weight = regions.size[a] + regions.size[b], regions.weight[face]
             if size < least or (size == least and weight > most):
@@ -179,7 +180,7 @@ def next_region(regions: Regions, had: Any, patience: Any, stop: Any) -> tuple[A
     while relaxed_load(stop, ZERO) == 0:
         acquire(regions, patience)
         if had != none:
-            regions.state[had] = IDLE
+            regions.state[had] = IDLE  # mutant: keeps-a-region
             relaxed_store(shared, AT_WORK, shared[AT_WORK] - ONE)
             relaxed_store(shared, CHANGES, shared[CHANGES] + ONE)
             had = none
@@ -190,7 +191,7 @@ def next_region(regions: Regions, had: Any, patience: Any, stop: Any) -> tuple[A
         store(shared, LOCK, ZERO)
         if region != none:
             return region, begin, end, fresh
-        if at_work == ZERO:
+        if at_work == ZERO:  # mutant: leaves-while-another-thread-is-at-work
             break
         while relaxed_load(shared, CHANGES) == changes and relaxed_load(stop, ZERO) == 0:
             looks = back_off(looks, patience)

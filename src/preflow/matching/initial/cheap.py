@@ -88,14 +88,14 @@ def claim(claims: Claims, r: Any) -> None:
     while e < end:
         c = np.uint64(rows.neighbour[e])
         mate = np.uint64(relaxed_load(matching.column_match, c))
-        if mate < r:
+        if mate < r:  # mutant: a-column-stays-with-who-comes-first
             e += ONE
             continue
         edge[r] = e
         matching.row_match[r] = c
         if not compare_exchange(matching.column_match, c, mate, r):
             continue
-        if mate >= num_rows:
+        if mate >= num_rows:  # mutant: a-displaced-row-does-not-look-on
             return
         r = mate
         e, end = np.uint64(edge[r]) + ONE, np.uint64(rows.first[r + ONE])

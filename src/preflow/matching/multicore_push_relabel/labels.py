@@ -107,4 +107,5 @@ def gap_closed(packed: Packed, rounds: Rounds, thread: Any, alive: Any) -> tuple
     if below < alive and ZERO < level < last_level(packed):
         alive = below
         rounds.counts[thread, GAP_VERTICES] += close_gap(packed, rounds, thread, level)
+    # mutant: a-gap-is-closed-while-others-push
     return wait(rounds.barrier, rounds.num_threads), alive, level > ZERO

@@ -243,7 +243,7 @@ def clear_stamps(trees: Trees, rounds: Rounds, thread: Any) -> None:
     while v < end:
         word = trees.words[v]
         if word >> HALF != CLOSED:
-            trees.words[v] = word & NOBODY
+            trees.words[v] = word & NOBODY  # mutant: old-stamps-stay-when-numbers-restart
         v += ONE
 
 
@@ -288,9 +288,9 @@ def meet(near: Trees, far: Trees, tree: Any, other: Any, edge: Any) -> bool:
     """
     if np.uint64(relaxed_load(far.met, other)) != OPEN or not compare_exchange(far.met, other, OPEN, edge):
         return False
-    if compare_exchange(near.met, tree, OPEN, edge):
+    if compare_exchange(near.met, tree, OPEN, edge):  # mutant: both-trees-are-not-looked-at
         return True
-    relaxed_store(far.met, other, OPEN)
+    relaxed_store(far.met, other, OPEN)  # mutant: a-tree-that-another-one-could-not-meet-is-kept
     return False
 
 

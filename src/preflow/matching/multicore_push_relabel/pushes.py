@@ -112,8 +112,9 @@ def push(rows: Adjacency, packed: Packed, rounds: Rounds, thread: Any, r: Any) -
         if lowest == dead:
             return NOBODY, ZERO
         # Take the column and raise its label in one step; try again if it has changed since.
-        raised = min(second + ONE, dead)
+        raised = min(second + ONE, dead)  # mutant: a-label-one-too-high
         delay(rounds.delays, thread)
+        # mutant: who-had-the-column-is-looked-up-before
         if compare_exchange(words, chosen, before, raised << HALF | r):
             packed.population[thread, level_of(packed, lowest)] -= 1
             packed.population[thread, level_of(packed, raised)] += 1
@@ -175,7 +176,7 @@ def push_share(
     counts[thread, AUGMENTATIONS] += augmented
     # List the rows that are left for the next round.
     waiting, other = ZERO, np.uint64(len(active)) // TWO - base
-    while size > ZERO:
+    while size > ZERO:  # mutant: a-row-that-is-left-at-the-end-of-a-round-is-forgotten
         waiting = append_item(rounds, thread, number, active, other, waiting, np.uint64(active[front]))
         front = place(front + ONE, end, capacity)
         size -= ONE

@@ -169,13 +169,14 @@ def lock_below(
     if alone:
         return True
     looks = 0
-    while not compare_exchange(wave, w, entry, entry | LOCKED):
+    while not compare_exchange(wave, w, entry, entry | LOCKED):  # mutant: the-receiver-is-not-locked
         if np.uint32(relaxed_load(wave, w)) | LOCKED != entry | LOCKED:
             return False
+        # mutant: waits-for-a-receiver-that-is-no-longer-below
         if np.uint64(relaxed_load(height, w)) + ONE != h or relaxed_load(stop, ZERO) != 0:
             return False
         looks = back_off(looks, patience)
-    if np.uint64(relaxed_load(height, w)) + ONE != h:
+    if np.uint64(relaxed_load(height, w)) + ONE != h:  # mutant: the-receiver-s-height-is-not-looked-at-again
         store(wave, w, entry)
         return False
     return True
@@ -247,7 +248,7 @@ def discharge_batch(
                         net.excess[w] = before + amount
                         unlock(wave, w, entry, alone)
                         delay(state.delays, thread)
-                        if before == 0:
+                        if before == 0:  # mutant: the-receiver-is-always-queued
                             append(state.active, thread, w, patience, stop)
                         excess -= amount
                         pushes += ONE
@@ -274,7 +275,7 @@ def discharge_batch(
         state.current[v] = a
         unlock(wave, v, entry, alone)
         delay(state.delays, thread)
-        if refused:
+        if refused:  # mutant: a-refused-vertex-is-forgotten
             append(state.active, thread, v, patience, stop)
     counts[PUSHES] += pushes
     counts[RELABELS] += relabels
@@ -297,7 +298,7 @@ def visit(
 
     Returns -1 and does nothing if `stop` was raised before.
     """
-    if lock(state.wave, v, alone, patience, stop) == LOCKED:
+    if lock(state.wave, v, alone, patience, stop) == LOCKED:  # mutant: without-locks
         return np.int64(-1)
     if np.uint64(relaxed_load(state.height, v)) < level:
         relaxed_store(state.height, v, level)

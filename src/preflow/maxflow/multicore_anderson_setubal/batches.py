@@ -161,7 +161,7 @@ def fetch(batches: Batches, thread: Any, patience: Any, stop: Any, counts: Any) 
     idle = False
     looks = 0
     while relaxed_load(stop, ZERO) == 0 and acquire(batches, patience, stop):
-        flush_locked(batches, thread)
+        flush_locked(batches, thread)  # mutant: the-out-queue-is-not-flushed-when-another-batch-is-fetched
         size = shared[SIZE]
         if size > ZERO:
             if idle:
