@@ -165,7 +165,7 @@ class PathsOptions:
 
 
 class State(NamedTuple):
-    """What the threads share beside the residual network, the search and the donations.
+    """The state that the threads share beside the residual network, the search and the donations.
 
     Attributes
     ----------
