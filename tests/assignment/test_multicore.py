@@ -12,7 +12,7 @@ import scipy.sparse
 from scipy.optimize import linear_sum_assignment
 
 import preflow
-from preflow.assignment import cuda_lockfree, flow_scaling, multicore_lockfree, serial_shortest_path, solve
+from preflow.assignment import cuda_lockfree, flow_scaling, multicore_lockfree, serial_shortest_path
 from preflow.assignment.flow_scaling import COLUMN, NOWHERE, Arcs, Flow, fixing_threshold, make_flow, scaled
 from preflow.assignment.methods import METHODS
 from preflow.assignment.price_update import PriceUpdate
@@ -22,6 +22,7 @@ from preflow.errors import InfeasibleError, InvalidInputError, SolverError, Unsu
 from preflow.generators import COST_FAMILIES
 from preflow.graph.cost_input import as_costs
 from preflow.parallel.delays import make_delays
+from preflow.solving import call
 from preflow.solving.dispatch import find_method
 from preflow.solving.run import Control
 from tests.support.cuda_on_cpu.device import CpuDevice, Sanitizer
@@ -37,7 +38,7 @@ def small_costs_like_large_ones(request: pytest.FixtureRequest, monkeypatch: pyt
     """Let small matrices be solved as large ones are, by threads that are held up at random."""
     monkeypatch.setattr(serial_shortest_path, "FEW_COLUMNS", 0)
     seed = zlib.crc32(request.node.name.encode())
-    monkeypatch.setattr(solve, "Control", partial(Control, delays=make_delays(16, seed)))
+    monkeypatch.setattr(call, "Control", partial(Control, delays=make_delays(16, seed)))
 
 
 def random_costs(shape: tuple[int, ...], kind: str, seed: int) -> np.ndarray:
