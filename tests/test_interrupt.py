@@ -250,7 +250,7 @@ def test_ctrl_c_leaves_out_the_answer(problem: str, monkeypatch: pytest.MonkeyPa
         ended.append(problem)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(sys.modules[solve.__module__], "run_interruptibly", run_interrupted)
+    monkeypatch.setattr("preflow.solving.call.run_interruptibly", run_interrupted)
     with pytest.raises(KeyboardInterrupt):
         solve(instance, time_limit=60.0, threads=1, **more)
     assert ended == [problem]

@@ -21,7 +21,6 @@ import preflow
 from preflow.errors import InvalidInputError
 from preflow.generators import bipartite_family
 from preflow.graph.bipartite import Adjacency, BipartiteGraph
-from preflow.matching import api
 from preflow.matching.initial import cheap
 from preflow.matching.match_arrays import empty_matching
 from preflow.matching.methods import METHODS
@@ -126,7 +125,9 @@ def test_random_delays(method: str, options: dict[str, Any], monkeypatch: pytest
     for seed in range(GRAPHS):
         graph, size = tiny_graph(seed)
         threads = int(random.integers(2, 5) if seed % 4 else random.integers(5, 17))
-        monkeypatch.setattr(api, "Control", partial(Control, delays=make_delays(threads, seed)))
+        monkeypatch.setattr(
+            "preflow.solving.call.Control", partial(Control, delays=make_delays(threads, seed))
+        )
         result = preflow.bipartite_matching(
             graph,
             method=method,
@@ -228,7 +229,7 @@ def test_small_graphs_on_many_threads_obey_ctrl_c(method: str, monkeypatch: pyte
         seen.append(control.threads)
         return run_interruptibly(work, control)
 
-    monkeypatch.setattr(api, "run_interruptibly", run)
+    monkeypatch.setattr("preflow.solving.call.run_interruptibly", run)
     for threads in (1, 5):
         preflow.bipartite_matching(graph, method=method, threads=threads)
     assert seen == [5]

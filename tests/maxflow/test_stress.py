@@ -14,7 +14,6 @@ import pytest
 
 import preflow
 from preflow import FlowNetwork
-from preflow.maxflow import api
 from preflow.parallel.delays import make_delays
 from preflow.solving.run import Control
 from tests.support.oracles import edmonds_karp
@@ -64,7 +63,7 @@ def test_random_delays(method: str, options: dict[str, Any], monkeypatch: pytest
         network, value, sink_side, source_side = random_network(seed)
         threads = int(random.integers(2, 5) if seed % 4 else random.integers(5, 33))
         delays = make_delays(threads, seed)  # for tests alone: the library of kernels has none
-        monkeypatch.setattr(api, "Control", partial(Control, delays=delays))
+        monkeypatch.setattr("preflow.solving.call.Control", partial(Control, delays=delays))
         monkeypatch.delenv("PREFLOW_MISSES", raising=False)
         result = preflow.max_flow(
             network,
