@@ -116,8 +116,9 @@ class Request:
         if self.method == "auto":
             check_no_options(self.options)
             chosen = choice()
-            threads = self.threads if chosen.threads is None else chosen.threads
-            return find_method(self.methods, chosen.method), replace(chosen, threads=threads)
+            if chosen.threads is None:
+                chosen = Choice(chosen.method, chosen.reason, chosen.options, self.threads)
+            return find_method(self.methods, chosen.method), chosen
         record = find_method(self.methods, self.method)
         check_method(record, self.device, self.threads)
         return record, Choice(record.name, "asked for", self.options, self.threads)
@@ -193,8 +194,8 @@ class Call(Generic[Instance]):
     def stats(self, kind: type[Stats], **more: Any) -> Stats:
         """Return the record of what the solve did; `more` has fields that only this kind of record has."""
         control, positions = self.control, kind.COUNTED
-        table = control.thread_counts[:, [*positions.values()]].tolist()
-        per_thread = tuple(dict(zip(positions, row, strict=True)) for row in table)
+        rows = control.thread_counts.tolist()
+        per_thread = tuple({name: row[position] for name, position in positions.items()} for row in rows)
         return kind(
             method=self.method.name,
             reason="; ".join([self.reason, *control.remarks, *control.unproved]),
