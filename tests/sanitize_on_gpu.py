@@ -1,7 +1,7 @@
 """Run every method for GPUs under NVIDIA's compute-sanitizer: python tests/sanitize_on_gpu.py [TOOL ...].
 
 Tools are memcheck and racecheck unless they are given. Each method solves small instances in a process of
-its own, at most so many at a time as there are cores; what a tool reports is printed as soon as it is known,
+its own, at most one per core at a time; what a tool reports is printed as soon as it is known,
 each kind of finding once. The exit code is 1 if there was any error; a warning is one that a tool is not sure
 of. Kernels of CuPy's are told by their names. A method has ``SANITIZE_SECONDS`` (300), and few blocks.
 """

@@ -1,4 +1,4 @@
-"""What a solve did, counted: the record every result carries."""
+"""The record of operation counts and times that every result carries."""
 
 from __future__ import annotations
 

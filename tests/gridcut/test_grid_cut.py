@@ -302,7 +302,7 @@ def test_auto_says_why() -> None:
     assert policy.choose(network, "cpu", 1).method == "serial-incremental-bfs"
     assert policy.choose(network, "auto", 8, None) == Choice(
         "serial-incremental-bfs",
-        "6 pixels are too few for 8 threads: incremental breadth-first search is fastest there",
+        "6 pixels are too few for 8 threads: incremental breadth-first search is fastest",
     )
     assert policy.choose(large, "cpu", 8).method == "multicore-merging"
     assert policy.choose(large, "auto", 8, device).method == "cuda-tiled"

@@ -250,7 +250,7 @@ def search_for_few(case: Case, threads: int = 2) -> Outcome:
 
 
 def make_trees(size: int, words: int = 0) -> Trees:
-    """Return trees of a side with so many vertices."""
+    """Return trees of a side with `size` vertices."""
     return Trees(
         words=np.zeros(words, np.uint64),
         link=numbers(size),

@@ -47,7 +47,7 @@ SOLVERS: list[tuple[str, dict[str, Any]]] = [
     ("multicore-push-relabel", {"search_share": 0, "gap": False, "relabel_period": 0.2}),
     ("multicore-push-relabel", {"search_share": 0.0, "initial_labels": "exact", "relabel_period": 0.5}),
 ]
-#: ``PREFLOW_STRESS=5000 pytest tests/matching/test_multicore.py`` solves so many graphs by each method.
+#: ``PREFLOW_STRESS=5000 pytest tests/matching/test_multicore.py`` solves 5,000 graphs with each method.
 GRAPHS = int(os.environ.get("PREFLOW_STRESS", "100"))
 #: Seconds after which a solve is taken to hang; it then has no value.
 HANGS = 30

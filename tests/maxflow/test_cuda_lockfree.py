@@ -128,7 +128,7 @@ def test_fewer_threads_than_vertices(
 
 
 def stop_after(launches: int, control: Control) -> Callable[[str, Any], None]:
-    """Return what raises the stop flag once so many launches have taken steps, and allows no more of them."""
+    """Return a launch hook that raises the stop flag after `launches` launches that took steps."""
     launched: list[str] = []
 
     def after_launch(kernel: str, _: Any) -> None:

@@ -301,12 +301,12 @@ MUTANTS: Mutants = {
         ),
         "data race on queues",
     ),
-    "min_level: who waits goes on without its flag": (
+    "min_level: a waiting thread continues without its flag": (
         "phase-below",
         mutate(multicore_paths.wait_for_higher, "who-waits-goes-on-without-its-flag", "if True:"),
         "is lost",
     ),
-    "min_level: who waits below it counts as empty": (
+    "min_level: a thread that waits below it counts as empty": (
         "phase-below",
         mutate(
             multicore_paths.wait_for_higher,

@@ -1,6 +1,6 @@
 """Solves of small networks by many threads, with random delays where threads may come between one another.
 
-``PREFLOW_STRESS=5000 pytest tests/maxflow/test_stress.py`` solves so many networks by each method.
+``PREFLOW_STRESS=5000 pytest tests/maxflow/test_stress.py`` solves 5,000 networks with each method.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ THREADS = [1, 2, 3, 4, 5, 6, 7, 8]
 
 
 def scan_in_team(array: NDArray[Any], threads: int, times: int = 1) -> list[int]:
-    """Scan the array so many times in a row; return the last total of each thread."""
+    """Scan the array `times` times in a row; return the last total of each thread."""
     barrier, sums = make_barrier(threads), make_sums(threads)
     totals = [-1] * threads
 
@@ -46,7 +46,7 @@ def scan_in_team(array: NDArray[Any], threads: int, times: int = 1) -> list[int]
 def sort_in_team(
     keys: NDArray[Any], num_keys: int, threads: int, times: int = 1
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Sort with the same scratch so many times; return `first` and `order`."""
+    """Sort `times` times with the same scratch; return `first` and `order`."""
     barrier, sorting = make_barrier(threads), make_sorting(threads, len(keys), num_keys, keys.dtype)
     first, order = np.full(num_keys + 1, 7, keys.dtype), np.full(len(keys), 7, keys.dtype)
     totals = [-1] * threads

@@ -900,7 +900,7 @@ def test_search_returns_where_the_barrier_breaks() -> None:
 
 
 def layered(sizes: list[int]) -> ResidualArrays:
-    """Return a network with so many vertices at the distances 1, 2 ... from the sink."""
+    """Return a network with `sizes[k]` vertices at distance k + 1 from the sink."""
     random = np.random.default_rng(1)
     ends = np.cumsum([1, *sizes])
     below = [random.integers(*level) for level in zip([0, *ends], ends, sizes, strict=False)]

@@ -1,1 +1,1 @@
-"""What several tests share: oracles, strategies, the explorer, CUDA kernels on CPU threads."""
+"""Pieces that tests share: oracles, strategies, the explorer, CUDA kernels on CPU threads."""

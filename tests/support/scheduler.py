@@ -49,7 +49,7 @@ from preflow.kernels.clock import now
 NO_ACCESS = frozenset({"pause"})
 #: A case with more states is not tiny; exploring it is called off.
 MAX_STATES = 300_000
-#: Arrays in shared memory begin at multiples of so many bytes.
+#: Alignment of arrays in shared memory, in bytes.
 ALIGNMENT = 16
 
 Entry = tuple[int, Hashable]

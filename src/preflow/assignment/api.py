@@ -64,7 +64,7 @@ def linear_assignment(
         "auto" takes a GPU where the costs are there, and for a large stack on the host where the process uses
         one already and `threads` is not given.
     threads : int, optional
-        At most so many CPU threads; default: all that the process may use and the method can.
+        The most CPU threads to use. Default: all CPUs of the process, as far as the method can use them.
     partial : bool
         Where not all rows (columns, if there are fewer) can be paired, return the best among the assignments
         with the most pairs, not an error.

@@ -50,18 +50,16 @@ def threads_for(network: GridNetwork, threads: int) -> int:
 def choose(network: GridNetwork, device: str = "auto", threads: int = 1, gpu: Device | None = None) -> Choice:
     """Return the method for a grid: see :class:`preflow.solving.protocol.Chooser`."""
     if device == "cuda":
-        return Choice("cuda-tiled", "device='cuda': the fastest method there")
+        return Choice("cuda-tiled", "device='cuda': the fastest method on a GPU")
     if device == "auto" and isinstance(network, DeviceGridNetwork):
-        return Choice("cuda-tiled", "the grid is on a GPU: the fastest method there")
+        return Choice("cuda-tiled", "the grid is on a GPU: the fastest method on a GPU")
     size = network.size
     if gpu is not None and _fits(network, gpu):
-        return Choice(
-            "cuda-tiled", f"{size:,} pixels are enough work for the GPU, the way there and back included"
-        )
+        return Choice("cuda-tiled", f"{size:,} pixels are enough work for the GPU, transfers included")
     if threads > 1 and size >= PIXELS_FOR_THREADS:
         used = threads_for(network, threads)
         return Choice(
             "multicore-merging", f"{size:,} pixels are enough work for {used} threads", threads=used
         )
     why = "one thread" if threads == 1 else f"{size:,} pixels are too few for {threads} threads"
-    return Choice("serial-incremental-bfs", f"{why}: incremental breadth-first search is fastest there")
+    return Choice("serial-incremental-bfs", f"{why}: incremental breadth-first search is fastest")

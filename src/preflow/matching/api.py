@@ -28,9 +28,10 @@ from .methods import METHODS, Heuristic, find_heuristic
 from .policy import choose, initial_for, worth_a_gpu
 from .result import MatchingResult
 
-#: Up to so many edges, a solve on one thread that nobody watches runs in the caller's: handing it to another
-#: one and back takes 0.02 to 0.05 ms, as the smallest solves do, and all of these are over before Ctrl-C is
-#: missed. With options, or where threads outnumber cores, the same graphs may take seconds.
+#: A graph with at most this number of edges is solved in the caller's thread, if the solve uses one thread
+#: and has neither a time limit nor a progress function. To hand it to another thread takes 0.02 to 0.05 ms,
+#: as long as the smallest solves. All of these solves end before Ctrl-C is missed. With options, or with more
+#: threads than cores, the same graphs may take seconds.
 QUICK_EDGES = 200_000
 
 
@@ -62,7 +63,7 @@ def bipartite_matching(
     device : {"auto", "cpu", "cuda"}
         "auto" takes a GPU for a graph on the host only if the graph is large and `threads` is not given.
     threads : int, optional
-        At most so many CPU threads; default: all that the process may use and the method can.
+        The most CPU threads to use. Default: all CPUs of the process, as far as the method can use them.
     initial : str, MatchingResult or array_like of integers
         What to start from: "none", a heuristic ("cheap", "min-degree", "karp-sipser", "sinkhorn-knopp", on
         a GPU also "proposals"), "auto", or a matching: an earlier result, or the column of every row, -1 for
@@ -201,7 +202,7 @@ class MatchingCall(Call[BipartiteGraph]):
 
     @cached_property
     def heuristic(self) -> Heuristic | None:
-        """What finds the matching to start from, if anything does."""
+        """The heuristic that finds the matching to start from, if one does."""
         return None if self.given is not None else find_heuristic(self.initial)
 
     def host_matching(self) -> Matching | None:

@@ -70,7 +70,7 @@ def choose(
     if device == "cuda":
         return Choice("cuda-multi-source-bfs", "device='cuda': the fastest method on a GPU")
     if device == "auto" and isinstance(graph, DeviceBipartiteGraph):
-        return Choice("cuda-multi-source-bfs", "the graph is on a GPU: the fastest method there")
+        return Choice("cuda-multi-source-bfs", "the graph is on a GPU: the fastest method on a GPU")
     if gpu is not None and _fits(graph, gpu):
         reason = f"{graph.num_edges:,} edges are enough work for the GPU, transfer included"
         return Choice("cuda-multi-source-bfs", reason)

@@ -1,1 +1,1 @@
-"""What every problem shares: the registry record, the choice of a method, the interruptible run, results."""
+"""Pieces that all problems share: registry record, choice of a method, interruptible run, results."""

@@ -21,7 +21,7 @@ MOST_THREADS = 255
 
 @dataclass(frozen=True)
 class Choice:
-    """What method "auto" means for an instance.
+    """The method that "auto" stands for, for one instance.
 
     Attributes
     ----------

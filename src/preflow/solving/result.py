@@ -1,4 +1,4 @@
-"""What every result has: a status, two bounds, and a value once they meet."""
+"""The base of all results: a status, two bounds, and a value once they meet."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class Abandoned(BaseException):
 
 @dataclass(frozen=True)
 class Control:
-    """What a running solver shares with the thread that waits for it.
+    """State that a running solver shares with the thread that waits for it.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ def check_time_limit(time_limit: float | None) -> None:
 
 
 def _pause(left: float | None) -> float:
-    """Return how long to wait for a solver that has so many seconds left."""
+    """Return how long to wait for a solver that has `left` seconds."""
     return POLL_INTERVAL if left is None or left <= 0 else min(POLL_INTERVAL, max(left, LEAST_PAUSE))
 
 

@@ -1,4 +1,4 @@
-"""The time that the phases of a solve take, without what is compiled on the way: that is counted apart."""
+"""Times of the phases of a solve. Compiling is not part of a phase; its time is counted separately."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ def counted_as_compiling(what: str = "") -> Iterator[None]:
 
 @contextmanager
 def timed(seconds: dict[str, float], phase: str, finish: Callable[[], None] | None = None) -> Iterator[None]:
-    """Add the time of what is done in there to that of its phase, of compiling to "compile".
+    """Add the time of the block to that of its phase, and the time of compiling to "compile".
 
-    `finish` waits for what was only begun, as on a GPU.
+    `finish` waits until work that the block only started is done, as on a GPU.
     """
     start, compiled = time.perf_counter(), compile_seconds()
     yield

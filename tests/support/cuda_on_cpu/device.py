@@ -115,7 +115,7 @@ class CpuDevice:
         return _device_in_use, ()
 
     def has_room(self, size: int) -> bool:
-        """Return whether a solver is told that so many bytes could be allocated."""
+        """Return whether a solver is told that it could allocate `size` bytes."""
         return size <= self.free_bytes
 
     def to_host(self, array: NDArray[Any]) -> NDArray[Any]:
