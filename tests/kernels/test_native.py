@@ -210,6 +210,20 @@ def test_a_tuple_class_may_be_missing_in_an_edited_package() -> None:
     assert missing != fingerprint(distances_to_sink)
 
 
+def test_prose_and_types_are_not_in_the_hash_of_sources(tmp_path: Path) -> None:
+    from preflow.kernels.fingerprint import _sources
+
+    code = "class A:\n    {}\n    x: int\n\n\ndef f(x{}){}:\n    {}\n    return x + {}\n"
+    plain = code.format("", "", "", "", 1)
+    prose = code.format('"""A class."""', ": int", " -> int", '"""A function."""', 1)
+    edited = code.format("", "", "", "", 2)
+    hashes = []
+    for name, text in (("plain", plain), ("prose", '"""A module."""\n' + prose), ("edited", edited)):
+        (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
+        hashes.append(_sources(tmp_path / f"{name}.py"))
+    assert hashes[0] == hashes[1] != hashes[2]
+
+
 @needs_library
 def test_an_edited_module_still_calls_the_library(tmp_path: Path) -> None:
     package = tmp_path / "preflow"

@@ -17,11 +17,13 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from .kernel import Intrinsic, Kernel, sources_of
+
+Block = TypeVar("Block", ast.Module, ast.ClassDef, ast.FunctionDef)
 
 TUPLE_CLASS = re.compile(r"<([\w.]+)>")
 CONSTANTS = (bool, int, float, str, bytes, type(None), np.generic)
@@ -135,15 +137,20 @@ class _Bare(ast.NodeTransformer):
 
     def visit_Module(self, node: ast.Module) -> ast.Module:
         """Remove the docstring."""
-        self.generic_visit(node)
-        if ast.get_docstring(node, clean=False) is not None:
-            del node.body[0]
-        return node
+        return self.without_docstring(node)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.ClassDef:
+        """Remove the docstring."""
+        return self.without_docstring(node)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         """Remove the docstring and the type of the result."""
-        self.generic_visit(node)
         node.returns = None
+        return self.without_docstring(node)
+
+    def without_docstring(self, node: Block) -> Block:
+        """Return the node, visited, without its docstring."""
+        self.generic_visit(node)
         if ast.get_docstring(node, clean=False) is not None:
             node.body = node.body[1:] or [ast.Pass()]
         return node
