@@ -17,6 +17,7 @@ from ..errors import InvalidInputError, SolverError
 from ..progress import ProgressReport, Reporter, reporting
 from ..stats import GLOBAL_RELABELS, RELABELS
 from .method import Method
+from .monitor import Monitor
 from .result import Status
 from .threads import begin_tasks
 from .timing import compile_seconds, what_is_compiled
@@ -79,6 +80,10 @@ class Control:
         """The counters of a serial solver."""
         row: NDArray[np.uint64] = self.thread_counts[0]
         return row
+
+    def monitor(self, thread: int = 0) -> Monitor:
+        """Return what the kernel of a thread shares with the caller."""
+        return Monitor(self.stop, self.thread_counts[thread], self.excess)
 
     @property
     def stopped(self) -> bool:
