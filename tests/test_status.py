@@ -9,7 +9,7 @@ import pytest
 
 import preflow
 from preflow.assignment import serial_shortest_path
-from preflow.assignment.state import STOPPED
+from preflow.assignment.solution import STOPPED
 from preflow.errors import SolverError
 from preflow.gridcut import serial_boykov_kolmogorov
 from preflow.matching import serial_hkdw

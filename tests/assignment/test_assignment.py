@@ -19,11 +19,11 @@ from scipy.optimize import linear_sum_assignment
 
 import preflow
 from preflow.assignment import serial_shortest_path
-from preflow.assignment.call import AssignmentCall
+from preflow.assignment.api.call import AssignmentCall
+from preflow.assignment.api.float_proof import solve_proved
 from preflow.assignment.methods import METHODS
-from preflow.assignment.proved import solve_proved
 from preflow.assignment.result import AssignmentResult
-from preflow.assignment.state import STOPPED
+from preflow.assignment.solution import STOPPED
 from preflow.errors import InfeasibleError, InvalidInputError, NotOptimalError, VerificationError
 from preflow.generators import COST_FAMILIES, machol_wien_costs
 from preflow.generators.traps import dear_chain

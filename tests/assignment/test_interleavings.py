@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from preflow.assignment import auction
+from preflow.assignment import multicore_auction as auction
 from preflow.assignment import multicore_lockfree as lockfree
-from preflow.assignment.flow_scaling import COLUMN, HALF, NOWHERE, Arcs, Flow, make_flow
-from preflow.assignment.state import Lists, State, make_state
+from preflow.assignment.lockfree_scaling import COLUMN, HALF, NOWHERE, Arcs, Flow, make_flow
+from preflow.assignment.search_state import Lists, State, make_state
 from preflow.kernels import atomics
 from preflow.parallel import inboxes
 from preflow.solving.run import COUNTER_ROW

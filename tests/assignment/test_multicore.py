@@ -12,11 +12,18 @@ import scipy.sparse
 from scipy.optimize import linear_sum_assignment
 
 import preflow
-from preflow.assignment import cuda_lockfree, flow_scaling, multicore_lockfree, serial_shortest_path
-from preflow.assignment.flow_scaling import COLUMN, NOWHERE, Arcs, Flow, fixing_threshold, make_flow, scaled
+from preflow.assignment import cuda_lockfree, lockfree_scaling, multicore_lockfree, serial_shortest_path
+from preflow.assignment.lockfree_scaling import (
+    COLUMN,
+    NOWHERE,
+    Arcs,
+    Flow,
+    fixing_threshold,
+    make_flow,
+    scaled,
+)
 from preflow.assignment.methods import METHODS
-from preflow.assignment.price_update import PriceUpdate
-from preflow.assignment.state import STOPPED
+from preflow.assignment.solution import STOPPED
 from preflow.cuda import runtime
 from preflow.errors import InfeasibleError, InvalidInputError, SolverError, UnsuitableMethodError
 from preflow.generators import COST_FAMILIES
@@ -258,7 +265,7 @@ def test_every_refine_ends_epsilon_optimal(
     kind: str, arc_fixing: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = []
-    inner = flow_scaling.refine_all
+    inner = lockfree_scaling.refine_all
 
     def refine_all(
         largest: int, size: int, alpha: float, fixing: bool, control: Control, refine: Any
@@ -288,7 +295,7 @@ def interrupted(seed: int, epsilon: int) -> tuple[Arcs, Flow]:
     rng = np.random.default_rng(seed)
     arcs = scaled(as_costs(rng.integers(0, 50, (8, 8)), False).to_sparse()).arcs
     flow = make_flow(8)
-    flow_scaling.start_refine(arcs, flow, np.int64(epsilon), np.uint64(0), np.uint64(8))
+    lockfree_scaling.start_refine(arcs, flow, np.int64(epsilon), np.uint64(0), np.uint64(8))
     state = multicore_lockfree.make_state(8, Control())
     one, zero, size, step = np.uint64(1), np.uint64(0), np.uint64(8), np.int64(epsilon)
     multicore_lockfree.list_rows(flow, state, zero, one)
@@ -308,7 +315,7 @@ def test_price_updates_keep_the_flow_epsilon_optimal() -> None:
     for seed in range(60):
         epsilon = (1, 20, 300)[seed % 3]
         arcs, flow = interrupted(seed, epsilon)
-        update = PriceUpdate(arcs)
+        update = cuda_lockfree.PriceUpdate(arcs)
         assert update.saturate(flow, epsilon) == 0
         before = np.concatenate([flow.row_price, flow.column_price])
         update.update(flow, epsilon)
@@ -326,7 +333,7 @@ def test_units_on_arcs_that_are_too_cheap_are_sent_back() -> None:
     column = int(flow.at[matched[0]] & COLUMN)
     flow.column_price[column] -= 10**6
     on_it = (flow.at[matched] & COLUMN) == column
-    assert PriceUpdate(arcs).saturate(flow, 20) == on_it.sum()
+    assert cuda_lockfree.PriceUpdate(arcs).saturate(flow, 20) == on_it.sum()
     assert flow.excess[column] == -1
 
 
@@ -362,7 +369,7 @@ def test_impossible_options(method: str, options: dict[str, Any], message: str) 
 
 
 def test_too_many_arcs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(flow_scaling, "MOST_ARCS", 50)
+    monkeypatch.setattr(lockfree_scaling, "MOST_ARCS", 50)
     with pytest.raises(UnsuitableMethodError, match="arcs"):
         preflow.linear_assignment(np.zeros((3, 8)), method="multicore-lockfree", threads=1)
 

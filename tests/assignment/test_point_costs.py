@@ -15,8 +15,9 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 
 import preflow
-from preflow.assignment import point_solver, serial_shortest_path
+from preflow.assignment import serial_shortest_path
 from preflow.assignment.result import AssignmentResult
+from preflow.assignment.serial_shortest_path import points as point_solver
 from preflow.errors import InvalidInputError, NotOptimalError, VerificationError
 from preflow.graph.kd_tree import LEAF_POINTS, NONE, find_best, lower_price, make_tree, set_prices, tree_order
 from preflow.graph.point_costs import KINDS, PointCosts

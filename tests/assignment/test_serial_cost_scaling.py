@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
 import preflow
-from preflow.assignment import bidding, policy, refine, serial_cost_scaling
+from preflow.assignment import policy, push_relabel, serial_cost_scaling
 from preflow.assignment.policy import DENSE_ROWS, SPARSE_ROWS
 from preflow.assignment.result import AssignmentResult
-from preflow.assignment.serial_cost_scaling import CostScalingOptions
-from preflow.assignment.state import SOLVED, STOPPED
+from preflow.assignment.serial_cost_scaling import CostScalingOptions, bidding
+from preflow.assignment.solution import SOLVED, STOPPED
 from preflow.errors import InfeasibleError, InvalidInputError, NotOptimalError
 from preflow.generators import COST_FAMILIES, machol_wien_costs, nearest_costs
 from preflow.graph.cost_input import as_costs
@@ -129,7 +129,7 @@ def test_every_refine_ends_epsilon_optimal(
     shape: tuple[int, int], kind: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = []
-    by_bids, by_arcs = bidding.refine, refine.refine
+    by_bids, by_arcs = bidding.refine, push_relabel.refine
     costs = random_costs(shape, kind, seed=4)
 
     def check_bids(flat: Any, lists: Any, state: Any, work: Any, prices: Any, *rest: Any) -> Any:
@@ -162,7 +162,7 @@ def test_every_refine_ends_epsilon_optimal(
         return ending, relabels
 
     monkeypatch.setattr(bidding, "refine", check_bids)
-    monkeypatch.setattr(refine, "refine", check_arcs)
+    monkeypatch.setattr(push_relabel, "refine", check_arcs)
     check(costs, cheapest(costs), options=options)
     assert len(seen) >= 3
     assert min(seen) == seen[-1]
@@ -177,17 +177,17 @@ def test_epsilon_below_one_over_rows_is_not_enough_for_the_first_definitions() -
     assert isinstance(costs, SparseCosts)
 
     def total(form: str, epsilon: int) -> int:
-        network = refine.make_network(costs, 0, scale, np.int64, np.zeros(1, np.int64))
+        network = push_relabel.make_network(costs, 0, scale, np.int64, np.zeros(1, np.int64))
         network.price[:] = prices
         delta = np.int64(epsilon // 2 if form == "csa" else epsilon)
         offset = delta if form == "csa" else np.int64(0)
-        step = refine.Step(
+        step = push_relabel.Step(
             delta, offset, np.int64(-(10**9)), np.uint64(3), np.uint64(3), form == "generic", True, False
         )
         control = Control()
-        ending, _ = refine.refine(network, step, np.uint64(10**6), False, control.stop, control.counts)
+        ending, _ = push_relabel.refine(network, step, np.uint64(10**6), False, control.stop, control.counts)
         assert ending == SOLVED
-        return int(matrix[refine.owners(network, 3, 3), np.arange(3)].sum())
+        return int(matrix[push_relabel.owners(network, 3, 3), np.arange(3)].sum())
 
     assert cheapest(matrix) == 5
     for form in ("generic", "mixed"):
@@ -200,14 +200,14 @@ def test_forms_do_what_they_are_named_for(monkeypatch: pytest.MonkeyPatch) -> No
     costs = COST_FAMILIES["uniform-integer"](40)
     expected = cheapest(costs)
     fixed = []
-    fix_arcs = refine.fix_arcs
+    fix_arcs = push_relabel.fix_arcs
 
     def count_fixed(network: Any, bound: Any) -> Any:
         found = fix_arcs(network, bound)
         fixed.append(int(found))
         return found
 
-    monkeypatch.setattr(refine, "fix_arcs", count_fixed)
+    monkeypatch.setattr(push_relabel, "fix_arcs", count_fixed)
     plain = check(costs, expected, options={"form": "mixed"})
     assert plain.stats.relabels > 0
     assert plain.stats.global_relabels == 0
@@ -293,7 +293,7 @@ def test_floats_of_very_different_sizes() -> None:
 def test_the_network_has_every_arc_in_both_directions(shape: tuple[int, int]) -> None:
     n, m = shape
     costs = random_costs(shape, "forbidden", 4)
-    network = refine.make_network(
+    network = push_relabel.make_network(
         as_costs(costs, False).to_sparse(), 0.0, 3.0, np.float64, np.zeros(1, np.int64)
     )
     size = (network.last - network.first).astype(int)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import preflow
 from preflow.assignment import cuda_lockfree as assignment_lockfree
-from preflow.assignment.flow_scaling import Arcs, make_flow
+from preflow.assignment.lockfree_scaling import Arcs, make_flow
 from preflow.cuda import runtime
 from preflow.generators import FAMILIES, bipartite_family
 from preflow.solving.run import Control

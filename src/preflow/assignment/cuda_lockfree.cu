@@ -1,4 +1,4 @@
-// The kernels of cuda_lockfree.py: pushes and relabels without locks, one thread a vertex; arc fixing.
+// The kernels of cuda_lockfree.py: pushes and relabels without locks, one thread per vertex, and arc fixing.
 #include "lanes.cuh"
 #include "stop.cuh"
 
@@ -9,10 +9,10 @@ struct Arcs {
     i64* cost;
 };
 
-// Rows come before columns where both are vertices.
+// As vertices, rows are numbered before columns.
 struct Flow {
-    u64* at;           // the arc on which each row's unit is, in the upper half, and its column
-    i64* excess;       // units at each column, less one
+    u64* at;           // the arc on which each row's unit is (upper half) and its column (lower half)
+    i64* excess;       // units at each column, minus one
     i64* row_price;
     i64* column_price;
 };
@@ -20,27 +20,27 @@ struct Flow {
 struct Arguments {
     Arcs arcs;
     Flow flow;
-    u64 size;      // rows, and columns
+    u64 size;      // number of rows, and of columns
     i64 epsilon;
-    u64 cycles;    // steps of each vertex, at most
-    i64 threshold; // reduced cost of arcs that are fixed
-    u32* filled;   // columns that have a unit; more than there are: the solve is to stop
+    u64 cycles;    // most steps of each vertex
+    i64 threshold; // arcs with a larger reduced cost are fixed
+    u32* filled;   // number of columns that have a unit; above the number of columns: the solve is to stop
     u64* counts;
     const i64* stop;
 };
 
 enum Count : u32 { PUSHES, RELABELS, ARC_SCANS, COUNTS };
 
-// A bit that no number of columns has.
+// Added to `filled` when the solve is to stop: a bit above all numbers of columns.
 constexpr u32 STOPPED = 1u << 31;
-// The row has its unit itself.
+// The unit is at its row.
 constexpr u64 NOWHERE = ~0ull;
 constexpr i64 NONE_LESS = 0x7fffffffffffffffll;
-// Prices, or places of units, that are loaded together: each load takes hundreds of cycles.
+// Loads of prices or of unit positions that are started together, since each takes hundreds of cycles.
 constexpr u32 TOGETHER = 8;
 
-// Pushes the unit that row `x` has along its arc of the least partially reduced cost, relabelling it before if that
-// is not admissible. The price is there before the unit, and the unit before it is counted.
+// If row `x` has its unit: pushes it along the arc of the least partially reduced cost, after a relabel if that arc is
+// not admissible. The new price is stored before the unit, and the unit before the excess counts it.
 __device__ void step_row(const Arguments& args, u32 x, u64 (&counts)[COUNTS]) {
     const Flow& flow = args.flow;
     if (acquire_load(&flow.at[x]) != NOWHERE) return;
@@ -72,8 +72,8 @@ __device__ void step_row(const Arguments& args, u32 x, u64 (&counts)[COUNTS]) {
     ++counts[PUSHES];
 }
 
-// Sends the unit of the least partially reduced cost back from column `y`, if it has more than one, relabelling it
-// before if that is not admissible. The excess is read before units are looked for: it counts none that is not found.
+// If column `y` has several units: sends the unit of the least partially reduced cost back, after a relabel if that arc
+// is not admissible. The excess is read before the search for units, so the search finds every unit that it counts.
 __device__ void step_column(const Arguments& args, u32 y, u64 (&counts)[COUNTS]) {
     const Flow& flow = args.flow;
     const u32 size = static_cast<u32>(args.size);
@@ -104,8 +104,8 @@ __device__ void step_column(const Arguments& args, u32 y, u64 (&counts)[COUNTS])
     ++counts[PUSHES];
 }
 
-// Steps of all vertices until every column has a unit and no more, or so many cycles have passed, or the first thread
-// sees that the solve is to stop, and says so in the word that all look at.
+// Steps of all vertices, until each column has exactly one unit, or `cycles` steps are done, or the first thread sees
+// the stop flag. It tells the others through `filled`, which all read.
 KERNEL(push_and_relabel, Arguments) {
     const u32 size = static_cast<u32>(args.size);
     u64 counts[COUNTS] = {};
@@ -129,7 +129,7 @@ KERNEL(push_and_relabel, Arguments) {
     }
 }
 
-// Takes all flow back, and gives the rows prices at which their best arcs are just admissible.
+// Removes all flow, and sets the prices of rows so that their best arcs are just admissible.
 KERNEL(start_refine, Arguments) {
     const u32 size = static_cast<u32>(args.size);
     for (u32 x = grid_thread(); x < size; x += grid_threads()) {
@@ -143,7 +143,7 @@ KERNEL(start_refine, Arguments) {
     if (grid_thread() == 0) *args.filled = 0;
 }
 
-// Drops arcs that no optimal flow uses: those without flow and of a reduced cost above the threshold.
+// Arc fixing: drops arcs without flow whose reduced cost exceeds the threshold. No optimal flow uses them.
 KERNEL(fix_arcs, Arguments) {
     const Arcs& arcs = args.arcs;
     const Flow& flow = args.flow;

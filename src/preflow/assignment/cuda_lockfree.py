@@ -8,9 +8,9 @@ no interleaving does harm is said in :mod:`.multicore_lockfree`, whose steps the
 
 Departures: a relabel and the push that it allows are one step. Arcs are fixed only when a refine is complete:
 in the middle, where the paper's implementation may do it, it is unsafe. Before a price update, units that
-came to columns just relabelled are sent back, and the update is corrected as :mod:`.refine` says. Where not
-all pairs are allowed, a matching on the host comes first, since an infeasible refine never ends; prices that
-prove the assignment are found on the host.
+came to columns just relabelled are sent back, and the update is corrected as :mod:`.push_relabel` says.
+Where not all pairs are allowed, a matching on the host comes first, since an infeasible refine never ends;
+prices that prove the assignment are found on the host.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..cuda import runtime
 from ..cuda.runtime import Device
@@ -28,9 +29,18 @@ from ..graph.costs import DenseCosts, SparseCosts
 from ..solving.options import check_alpha, check_count, check_flag, check_positive_integer
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABELS
-from .flow_scaling import Arcs, Flow, Scaled, make_flow, refine_all, solve_items
-from .price_update import PriceUpdate
-from .state import Solution
+from .lockfree_scaling import (
+    COLUMN,
+    NOWHERE,
+    Arcs,
+    Flow,
+    Scaled,
+    make_flow,
+    refine_all,
+    solve_items,
+)
+from .push_relabel import Network, Step, make_network, update_prices
+from .solution import Solution
 
 SOURCE = Path(__file__).with_suffix(".cu")
 COUNTS = 3
@@ -82,6 +92,57 @@ class Arguments(NamedTuple):
     filled: Any
     counts: Any
     stop: Any
+
+
+class PriceUpdate:
+    """Arcs as they were before any was fixed: more of them do no harm to an update."""
+
+    def __init__(self, arcs: Arcs) -> None:
+        size = len(arcs.size)
+        costs = SparseCosts(arcs.first, arcs.column.copy(), arcs.cost.copy(), size)
+        self.keys = costs.row * size + costs.column
+        self.cost = costs.values
+        self.network: Network = make_network(costs, 0, 1, np.int64, np.zeros(1, np.int64))
+
+    def used(self, flow: Flow) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Return the rows whose units are at columns, these columns, and the places of the arcs."""
+        rows = np.flatnonzero(flow.at != NOWHERE)
+        columns = (flow.at[rows] & COLUMN).astype(np.int64)
+        return rows, columns, np.searchsorted(self.keys, rows * len(flow.at) + columns)
+
+    def saturate(self, flow: Flow, epsilon: int) -> int:
+        """Send units back whose arcs spoil epsilon-optimality; return how many."""
+        rows, columns, places = self.used(flow)
+        back = flow.column_price[columns] - flow.row_price[rows] - self.cost[places]
+        spoiling = back < -epsilon
+        flow.at[rows[spoiling]] = NOWHERE
+        np.subtract.at(flow.excess, columns[spoiling], 1)
+        return int(spoiling.sum())
+
+    def update(self, flow: Flow, epsilon: int) -> None:
+        """Lower the prices of an epsilon-optimal flow by distances to columns without a unit."""
+        network, size = self.network, len(flow.at)
+        _, _, places = self.used(flow)
+        network.residual[:] = network.forward
+        network.residual[places] = 0  # arcs of rows come first, in their order
+        network.residual[network.reverse[places]] = 1
+        network.excess[:size] = flow.at == NOWHERE
+        network.excess[size:] = flow.excess
+        network.price[:size], network.price[size:] = flow.row_price, flow.column_price
+        update_prices(
+            network,
+            Step(
+                delta=np.int64(epsilon),
+                offset=np.int64(0),
+                floor=np.int64(-(2**62)),
+                rows=np.uint64(size),
+                columns=np.uint64(size),
+                keep_flow=True,
+                newest_first=False,
+                updates=True,
+            ),
+        )
+        flow.row_price[:], flow.column_price[:] = network.price[:size], network.price[size:]
 
 
 class OnDevice:

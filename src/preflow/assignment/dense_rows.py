@@ -9,7 +9,7 @@ import numpy as np
 from ..kernels.branch_free import choose, lowered, smaller
 from ..kernels.constants import ONE, TWO, ZERO
 from ..kernels.kernel import kernel
-from .state import BLOCK, NONE, Lists, State
+from .search_state import BLOCK, NONE, Lists, State
 
 #: Columns that a row's list has room for, ...
 ROOM = 256

@@ -23,7 +23,7 @@ class DeviceSolution(NamedTuple):
     total : CuPy array of int64 or float64, shape (items,)
         Sums of the costs of the pairs; of integers modulo 2**64.
     ending : CuPy array of uint32, shape (items,)
-        How each item ended, see :mod:`.state`.
+        How each item ended, see :mod:`.solution`.
     num_infeasible : int
     done : int
         The first so many items were worked on to the end.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         serial_shortest_path,
     )
     from .device_solution import DeviceSolution
-    from .state import Solution
+    from .solution import Solution
 
     HostSolver = AssignmentSolver[DenseCosts | SparseCosts, Solution]
     HostPointSolver = AssignmentSolver[DenseCosts | SparseCosts | PointCosts, Solution]

@@ -47,7 +47,7 @@ from ..parallel.thread_pool import run_solver, share_of
 from ..solving.options import check_alpha, check_flag
 from ..solving.run import Control
 from ..stats import ARC_SCANS, PUSHES, RELABELS, WAITS
-from .flow_scaling import (
+from .lockfree_scaling import (
     COLUMN,
     HALF,
     NOWHERE,
@@ -60,7 +60,8 @@ from .flow_scaling import (
     solve_items,
     start_refine,
 )
-from .state import NONE, Solution
+from .search_state import NONE
+from .solution import Solution
 
 #: Blocks of consecutive vertices that a thread owns, at least.
 BLOCKS = 2

@@ -31,7 +31,7 @@ from .serial_shortest_path import (
     solve_matrix,
     write_solution,
 )
-from .state import INFEASIBLE, REFUSED, SOLVED, STOPPED, UNSEEN, Solution, with_violation
+from .solution import INFEASIBLE, REFUSED, SOLVED, STOPPED, UNSEEN, Solution, with_violation
 
 #: Runs of matrices for each thread.
 RUNS = 64

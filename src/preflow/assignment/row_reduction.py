@@ -16,7 +16,7 @@ from ..kernels.branch_free import smaller
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from .dense_rows import list_row
-from .state import NONE, Lists, State
+from .search_state import NONE, Lists, State
 
 
 @kernel

@@ -28,7 +28,7 @@ from ...solving.options import check_count, check_flag
 from ...solving.run import Control
 from ...stats import ARC_SCANS, AUGMENTATIONS
 from ..device_solution import DeviceSolution, make_solution, num_pairs
-from ..state import INFEASIBLE, STOPPED
+from ..solution import INFEASIBLE, STOPPED
 
 SOURCE = Path(__file__).with_name("batch.cu")
 WARP = 32

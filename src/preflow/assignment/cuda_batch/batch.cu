@@ -1,23 +1,26 @@
-// The kernel of cuda_batch.py: each problem of a stack is solved by a team, one warp or one block, by column reduction,
-// augmenting row reduction and shortest augmenting paths. Each thread keeps the prices and distances of its columns in
-// registers; costs are copied to shared memory, as narrow as they fit, or read where they are (STORED 0).
+// The kernel of cuda-batch. One warp or one block, the team, solves one problem of the batch by column reduction,
+// augmenting row reduction and shortest augmenting paths.
 //
-// Numbers are int, i64 or double. All costs that are worked with are at least the prices that columns have at first,
-// and prices of columns only fall: so distances are not negative and their bits are in their order.
+// Each thread keeps the prices and distances of its columns in registers. Costs are copied to shared memory in the
+// narrowest type that holds them, or are read from device memory (STORED 0).
+//
+// Numbers are int, i64 or double. No cost is below the prices that columns start with, and prices of columns only
+// fall. So distances are not negative, and their bits compare as they do.
 #ifndef WARPS
-#define WARPS 1     // of a team
-#define TEAMS 2     // of a block; one if a team has several warps
+#define WARPS 1     // of the warp or block that solves one problem, the team
+#define TEAMS 2     // problems that one block solves at a time: 1 if WARPS > 1
 #define COLUMNS 1   // of a thread
-#define SOURCE 0    // costs as they are given: int, i64, float, double
-#define NUMBER 0    // numbers: int, i64, double
-#define STORED 1    // bytes of a cost in shared memory
-#define VECTOR 1    // costs of one load, of neighbouring columns
+#define SOURCE 0    // type of the caller's costs: int, i64, float, double
+#define NUMBER 0    // type of prices and distances: int, i64, double
+#define STORED 1    // bytes of a cost in shared memory; 0: costs stay in device memory
+#define VECTOR 1    // costs of neighbouring columns that one load reads
 #endif
 #define KERNEL_BOUNDS WARPS * TEAMS * 32, (WARPS > 1 ? 1 : COLUMNS > 1 ? 4 : 8)
 
 #include "state.cuh"
 
-// Sets prices to the minima of columns and gives these to the rows that have them, a row the first of its columns.
+// Column reduction: sets the price of each column to its least cost, and matches it with the row of that cost. A row
+// that has the least cost of several columns gets the first.
 __device__ void reduce_columns(const Arguments& args, Item& item, Columns& mine) {
     u32 row[COLUMNS];
 #pragma unroll
@@ -50,7 +53,7 @@ __device__ void reduce_columns(const Arguments& args, Item& item, Columns& mine)
     item.scans += item.num_rows;
 }
 
-// Lists the rows without a column and returns how many there are.
+// Lists the free rows and returns their number.
 __device__ u32 list_free_rows(Item& item) {
     u32 size = 0;
     for (u32 begin = 0; begin < item.num_rows; begin += WARP) {
@@ -64,7 +67,7 @@ __device__ u32 list_free_rows(Item& item) {
     return size;
 }
 
-// Returns the least of the team.
+// Returns the nearest column of all threads of the team.
 __device__ __forceinline__ Nearest nearest_of_team(Item& item, Nearest mine) {
     u32 lane = lane_of_least(mine.key);
     if (WARPS > 1) {
@@ -81,7 +84,7 @@ __device__ __forceinline__ Nearest nearest_of_team(Item& item, Nearest mine) {
     return mine;
 }
 
-// Returns the two columns of the team with the least reduced costs of a row.
+// Returns the two columns with the least reduced costs of a row, of all threads of the team.
 __device__ TwoCandidates least_two_of_row(const Arguments& args, Item& item, const Columns& mine, u32 row) {
     const Candidate none = {key_of(infinity(), true), place_of(0, NONE)};
     TwoCandidates two = {none, none};
@@ -105,15 +108,15 @@ __device__ TwoCandidates least_two_of_row(const Arguments& args, Item& item, con
     return (lane_id() < WARPS ? slots[lane_id()] : TwoCandidates{none, none}).of_warp();
 }
 
-// One pass of row reduction: free rows take their best columns, also those of other rows, and lower the price to the
-// second best. Returns how many rows are still free.
+// One pass of augmenting row reduction: a free row takes its best column, even from another row, and lowers the
+// column's price until the second best column is as good. Returns the number of rows that are still free.
 __device__ u32 reduce_rows(const Arguments& args, Item& item, Columns& mine, u32 size) {
     const bool is_first = Item::thread() == 0;
     u32 budget = static_cast<u32>(args.reductions_a_row) * item.num_rows;
     u32 left = 0, next = 0, row = NONE;
     while (budget > 0 && (row != NONE || next < size)) {
         --budget;
-        if (WARPS == 1) __syncwarp();  // where there are several warps, they meet when they compare their columns
+        if (WARPS == 1) __syncwarp();  // several warps meet at a barrier when they compare their columns
         if (row == NONE) row = item.free_rows[next++];
         const TwoCandidates two = least_two_of_row(args, item, mine, row);
         const Number best = two.best.value(), second = two.second.value();
@@ -147,7 +150,8 @@ __device__ u32 reduce_rows(const Arguments& args, Item& item, Columns& mine, u32
     return left;
 }
 
-// Changes prices as a search found them that ended at distance `here`, and notes the rows before columns.
+// Lowers the prices of the columns that a search closed before it ended at distance `here`, and stores the row before
+// each column for `augment`.
 __device__ void finish(Item& item, Columns& mine, const Number (&distance)[COLUMNS], const u32 (&before)[COLUMNS],
                        Number here) {
     team_sync();
@@ -163,7 +167,7 @@ __device__ void finish(Item& item, Columns& mine, const Number (&distance)[COLUM
     team_sync();
 }
 
-// Matches along the path that ends in a column.
+// Exchanges matched and unmatched pairs along the path that ends at `column`.
 __device__ void augment(Item& item, u32 root, Number root_price, u32 column) {
     for (u32 step = 0; step < item.num_rows; ++step) {
         const u32 row = item.before[column], from = item.row_mate[row];
@@ -175,7 +179,7 @@ __device__ void augment(Item& item, u32 root, Number root_price, u32 column) {
     }
 }
 
-// Returns a distance that is not negative, as it may be by rounding.
+// Returns the distance, or 0 where rounding has made it negative.
 __device__ __forceinline__ Number not_negative(Number distance) {
     if (!FLOATS) return distance;
     const u64 bits = bits_as<u64>(static_cast<double>(distance));
@@ -183,7 +187,7 @@ __device__ __forceinline__ Number not_negative(Number distance) {
     return static_cast<Number>(bits_as<double>(high | (bits & 0xffffffffull)));
 }
 
-// Gives a column to a row by a shortest path from there.
+// Matches the free row `root` by a shortest augmenting path (Dijkstra on reduced costs).
 __device__ Ending search(const Arguments& args, Item& item, Columns& mine, u32 root) {
     Number distance[COLUMNS], cost[COLUMNS];
     u32 before[COLUMNS];
@@ -235,10 +239,10 @@ __device__ Ending search(const Arguments& args, Item& item, Columns& mine, u32 r
     return GAVE_UP;
 }
 
-// One look whether to stop is enough in so many searches.
+// The team reads the stop flag once in this many searches.
 constexpr u32 SEARCHES_A_LOOK = 8;
 
-// Whether the solve is to stop, the same for all threads of the team.
+// Whether the solve is to stop; all threads of the team get the same answer.
 __device__ bool is_to_stop(const Arguments& args, const Item& item) {
     if (Item::thread() == 0 && sees_stop(args.stop, *item.next_look)) *item.is_over = 1;
     team_sync();
@@ -279,7 +283,7 @@ __device__ __forceinline__ Sum sum_of_lanes(Sum value) {
     return value;
 }
 
-// Writes the pairs of an item by ascending rows, as they are given: the smaller side if not `transposed`.
+// Writes the pairs of an item by ascending rows of the caller. Those are the smaller side unless `transposed`.
 __device__ void write_pairs(const Arguments& args, const Item& item, u64 which, bool transposed) {
     i64* const rows = args.row + which * args.num_pairs;
     i64* const columns = args.column + which * args.num_pairs;
@@ -299,7 +303,7 @@ __device__ void write_pairs(const Arguments& args, const Item& item, u64 which, 
     for (u32 place = size + lane_id(); place < args.num_pairs; place += WARP) rows[place] = columns[place] = -1;
 }
 
-// Writes what was found for an item.
+// Writes the solution of an item.
 __device__ void write(const Arguments& args, Item& item, const Columns& mine, u64 which, bool transposed) {
     if (Item::thread() < WARP) write_pairs(args, item, which, transposed);
     Sum* const row_price = args.row_price + which * args.num_rows;
@@ -307,7 +311,7 @@ __device__ void write(const Arguments& args, Item& item, const Columns& mine, u6
     Sum* const of_row = transposed ? column_price : row_price;
     Sum* const of_column = transposed ? row_price : column_price;
     const Sum base = bits_as<Sum>(args.base), added = FLOATS ? Sum{0} : base;
-    // Of floats, so that columns that are left over have the price 0.
+    // Prices of floats are shifted so that columns left over have the price 0.
     const Sum shift = FLOATS && item.num_rows < item.num_columns ? base : Sum{0};
     Sum total = 0;
 #pragma unroll

@@ -1,5 +1,5 @@
-// The kinds of numbers that the kernel of cuda_batch.cu is compiled for, keys in whose order they are, and the least of
-// a warp's.
+// The types of numbers that batch.cu is compiled for, keys of unsigned bits that compare as the numbers do, and minima
+// over a warp.
 #include "atomics.cuh"
 #include "lanes.cuh"
 
@@ -34,7 +34,7 @@ struct alignas(VECTOR * sizeof(Source)) Vector {
 constexpr u32 TEAM_THREADS = WARPS * WARP;
 // No row or column.
 constexpr u32 NONE = 0xffffu;
-// Costs that a thread asks for before it uses the first.
+// Loads of costs that a thread starts before it uses the first.
 constexpr u32 AT_ONCE = 8;
 
 template <class To, class From>
@@ -47,13 +47,13 @@ __device__ __forceinline__ To bits_as(From value) {
     return word.to;
 }
 
-// More than any cost or distance.
+// A number above all costs and distances.
 __device__ __forceinline__ Number infinity() {
     if (FLOATS) return static_cast<Number>(bits_as<double>(0x7ffull << 52));
     return static_cast<Number>(3ll << (8 * sizeof(Number) - 3));
 }
 
-// What the distance of a column becomes when a search is done with it: negative; and the distance again.
+// A search marks a column whose distance is final as closed by making the distance negative; `reopened` undoes this.
 __device__ __forceinline__ Number closed(Number distance) {
     return FLOATS ? static_cast<Number>(bits_as<double>(bits_as<u64>(static_cast<double>(distance)) | 1ull << 63))
                   : static_cast<Number>(-1 - distance);
@@ -61,8 +61,8 @@ __device__ __forceinline__ Number closed(Number distance) {
 __device__ __forceinline__ bool is_closed(Number distance) { return bits_as<Key>(distance) >> (8 * sizeof(Key) - 1); }
 __device__ __forceinline__ Number reopened(Number distance) { return FLOATS ? -distance : -1 - distance; }
 
-// What minima are taken of: bits in the order of numbers. Closed columns come last, and of equal integers those
-// first that belong to a column without a row.
+// The key by which minima are taken: unsigned bits in the order of the numbers. Keys of closed columns come last. Of
+// equal integers, a free column's key comes first.
 __device__ __forceinline__ Key key_of(Number value, bool taken) {
     if (FLOATS) return bits_as<Key>(value);
     return static_cast<Key>(value) << 1 | taken;
@@ -79,12 +79,12 @@ __device__ __forceinline__ void team_sync() {
         __syncthreads();
 }
 
-// A column and the row that it has, or NONE, in one word.
+// A column and its row, or NONE, in one word.
 __device__ __forceinline__ u32 place_of(u32 column, u32 row) { return row << 16 | column; }
 __device__ __forceinline__ u32 column_at(u32 place) { return place & 0xffffu; }
 __device__ __forceinline__ u32 row_at(u32 place) { return place >> 16; }
 
-// Returns a lane that has the least key.
+// Returns a lane with the least key.
 __device__ __forceinline__ u32 lane_of_least(u32 key) {
     return 31 - __clz(static_cast<int>(__ballot_sync(ALL_LANES, key == least_of_warp(key))));
 }
@@ -99,7 +99,7 @@ __device__ __forceinline__ u32 lane_of_least(u64 key) {
     return 31 - __clz(static_cast<int>(lanes));
 }
 
-// The key of a number, and the place that it belongs to.
+// The key of a number, and the column (with its row) that it belongs to.
 struct Candidate {
     Key key;
     u32 place;
@@ -118,7 +118,7 @@ __device__ __forceinline__ Candidate lesser(Candidate a, Candidate b) {
 struct TwoCandidates {
     Candidate best, second;
 
-    // Returns the least two of all lanes'.
+    // Returns the least two candidates of all lanes.
     __device__ TwoCandidates of_warp() const {
         const u32 lane = lane_of_least(best.key);
         const Candidate rest = lane_id() == lane ? second : best;
@@ -126,7 +126,7 @@ struct TwoCandidates {
     }
 };
 
-// A column that a search may go on from: with this height added, reduced costs of its row become distances.
+// A column from which a search may continue. Adding `height` turns the reduced costs of its row into distances.
 struct Nearest {
     Key key;
     u32 place;

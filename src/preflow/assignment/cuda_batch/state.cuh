@@ -1,4 +1,4 @@
-// What a team of cuda_batch.cu works on: an item, its costs, and the columns of each thread.
+// State of the warp or block (the team) that solves one item: its costs, shared arrays, and the columns of each thread.
 #include "batch_numbers.cuh"
 #include "stop.cuh"
 
@@ -7,17 +7,17 @@ enum Count { NUM_INFEASIBLE, NUM_GAVE_UP, NUM_SEARCHES, NUM_SCANS, NUM_COUNTS };
 constexpr u32 COUNT_ROWS = 32;
 
 struct Arguments {
-    const Source* costs;      // of all items, rows of `num_columns`
-    const u32* sizes;         // of each item, its rows and columns; not read unless has_sizes
+    const Source* costs;      // of all items, by rows of `num_columns` costs
+    const u32* sizes;         // number of rows and of columns of each item; read only if has_sizes
     u64 has_sizes;
     u64 num_items, num_rows, num_columns;
     u64 maximize;
-    u64 swapped;              // whether the costs stand by columns
-    u64 base;                 // bits of a number: of integers what becomes 0; of floats, as worked with, the least
+    u64 swapped;              // whether the costs are stored by columns
+    u64 base;                 // bits of the cost that becomes 0 (integers), or of the least cost to minimise (floats)
     u64 column_reduction;
-    u64 reductions_a_row;     // steps of one pass of row reduction, for each row
+    u64 reductions_a_row;     // steps of one pass of row reduction, per row
     u64 bytes_a_team;
-    i64* row;                 // the pairs of every item, num_pairs of them, -1 where there are fewer
+    i64* row;                 // num_pairs pairs of each item, then -1
     i64* column;
     u64 num_pairs;
     Sum* row_price;
@@ -28,21 +28,21 @@ struct Arguments {
     const i64* stop;
 };
 
-// The team's part of shared memory, and the item that it works on: rows are the smaller side.
+// The team's part of shared memory, and the item that it solves. The item's rows are the smaller side.
 struct Item {
     Stored* near;
     Number* mate_price;       // of a column's row
-    TwoCandidates* slots;     // of each warp, twice
-    u64* next_look;           // of the first thread
-    u32* is_over;             // whether the solve is to stop: for all threads, after they have met
+    TwoCandidates* slots;     // two for each warp, used in turn
+    u64* next_look;           // clock time at which the first thread reads the stop flag next
+    u32* is_over;             // whether the solve is to stop; threads read it after a barrier
     u32* row_mate;
-    u16* mate;                // of a column, NONE if it has none
+    u16* mate;                // the row of each column, or NONE
     u16* before;              // the row before a column on a shortest path
     u16* free_rows;
     const Source* far;
     u32 num_rows, num_columns;
     u32 row_stride, column_stride;
-    u32 turn = 0;             // which of a warp's slots comes next
+    u32 turn = 0;             // which of a warp's two slots is used next
     u32 searches = 0, scans = 0;
 
     __device__ Item(const Arguments& args) {
@@ -109,8 +109,8 @@ __device__ void store_costs(const Arguments& args, const Item& item) {
     }
 }
 
-// The columns of a thread: their prices, their rows, the prices of these, and which columns exist, a bit each. What does
-// not exist stands for the last one in loads, so that loops over columns have no branches.
+// The columns of a thread: their prices, their rows, the prices of these rows, and one bit each for columns that exist.
+// For a column that does not exist, `loaded` names the last column, so that loops over columns need no branch.
 struct Columns {
     Number price[COLUMNS];
     u32 place[COLUMNS];
@@ -121,7 +121,7 @@ struct Columns {
     __device__ bool exists(u32 k) const { return there >> k & 1; }
     __device__ bool is_taken(u32 k) const { return row_at(place[k]) != NONE; }
 
-    // Gives a column a row.
+    // Matches a column of the thread with a row.
     __device__ void match(Item& item, u32 k, u32 row, Number row_price) {
         place[k] = place_of(Item::column(k), row);
         mate_price[k] = row_price;
@@ -129,7 +129,7 @@ struct Columns {
         item.mate_price[Item::column(k)] = row_price;
         item.row_mate[row] = Item::column(k);
     }
-    // Reads what `augment` may have changed.
+    // Reads the rows of columns and their prices again, which `augment` may have changed.
     __device__ void refresh(const Item& item) {
 #pragma unroll
         for (u32 k = 0; k < COLUMNS; ++k) {
@@ -140,7 +140,7 @@ struct Columns {
     }
 };
 
-// Loads a row's costs of a thread's columns.
+// Loads the costs of a row at the thread's columns.
 __device__ __forceinline__ void load_row(
     const Arguments& args, const Item& item, const Columns& mine, u32 row, Number (&cost)[COLUMNS]) {
     if (STORED) {

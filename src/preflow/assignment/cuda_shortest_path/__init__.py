@@ -43,7 +43,7 @@ from ...solving.options import check_count, check_positive_integer
 from ...solving.run import Control
 from ...stats import ARC_SCANS, AUGMENTATIONS
 from ..device_solution import DeviceSolution, make_solution
-from ..state import INFEASIBLE, OVERFLOW, SOLVED, STOPPED
+from ..solution import INFEASIBLE, OVERFLOW, SOLVED, STOPPED
 
 SOURCE = Path(__file__).with_name("shortest_path.cu")
 #: Kinds of costs, in the order of COST_KIND in the ``.cuh`` file.

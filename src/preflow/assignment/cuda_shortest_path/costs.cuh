@@ -1,10 +1,10 @@
-// Costs as the kernel of cuda_shortest_path.py sees them: numbers, their words, and a row whose entries are asked for
-// one by one, read from a matrix.
+// Costs for the kernel of cuda-shortest-path: the type of numbers, words that compare as numbers do, and rows of costs
+// that are read from a matrix or computed from points.
 #include "atomics.cuh"
 #include "numbers.cuh"
 
-// Of COST_KIND: int32, int64, float32, float64; and float64 computed from points: the distances EUCLIDEAN, SQEUCLIDEAN,
-// CITYBLOCK and CHEBYSHEV of graph/point_costs.py.
+// COST_KIND 0 to 3: a matrix of int32, int64, float32, float64. COST_KIND 4 to 7: float64 distances of points,
+// EUCLIDEAN, SQEUCLIDEAN, CITYBLOCK and CHEBYSHEV of graph/point_costs.py.
 #ifndef COST_KIND
 #define COST_KIND 0
 #endif
@@ -25,7 +25,7 @@ using Number = i64;
 using Number = double;
 #endif
 
-// Numbers that are not negative have words in the same order.
+// Words compare as their numbers do, if the numbers are not negative.
 __device__ __forceinline__ u64 word_of(Number value) { return same_bits<u64>(value); }
 __device__ __forceinline__ Number number_of(u64 word) { return same_bits<Number>(word); }
 
@@ -35,7 +35,7 @@ __device__ __forceinline__ Number number_of_key(u64 key) { return number_of(key 
 __device__ __forceinline__ Number number_of_key(u64 key) { return number_of(key & SIGN ? key ^ SIGN : ~key); }
 #endif
 
-// The distance of what is out of reach, and one that no problem whose numbers fit comes to.
+// `beyond` is the distance of rows out of reach. Distances of `too_far` or more do not fit integer prices.
 #if COST_KIND <= 1
 __device__ __forceinline__ Number beyond() { return i64{1} << 61; }
 __device__ __forceinline__ Number too_far() { return i64{1} << 59; }
@@ -47,8 +47,8 @@ __device__ __forceinline__ Number too_far() { return beyond(); }
 __device__ __forceinline__ Number not_negative(Number value) { return value > 0 ? value : Number{0}; }
 __device__ __forceinline__ Number smaller(Number a, Number b) { return b < a ? b : a; }
 
-// By how much a price fell since the start, in 32 bits whose order is that of the numbers: a price that falls by less
-// than it might is none the worse.
+// The fall of a price since the start in 32 bits that compare as the falls do. It is rounded down: a price may fall by
+// less than a bid allows.
 #if COST_KIND <= 1
 __device__ __forceinline__ u32 fall_below(Number value) {
     return value < Number{0xffffffff} ? static_cast<u32>(value) : 0xffffffffu;
@@ -64,7 +64,7 @@ __device__ __forceinline__ u32 fall_below(Number value) {
 __device__ __forceinline__ Number number_of_fall(u32 fall) { return same_bits<float>(fall); }
 #endif
 
-// Dense matrices by rows, one after the other.
+// Dense matrices, one after the other, each stored by rows.
 struct MatrixCosts {
     const Stored* values;
     u64 num_columns;
@@ -72,7 +72,7 @@ struct MatrixCosts {
     struct Row {
         const Stored* values;
         __device__ __forceinline__ Number at(u32 column) const { return static_cast<Number>(values[column]); }
-        // Asks, all threads of a block together, for the row to be brought near.
+        // Prefetches the row; all threads of a block call it.
         __device__ __forceinline__ void fetch(u64 num_columns) const {
             constexpr u32 COLUMNS_A_LINE = 128 / sizeof(Stored);
             for (u64 j = threadIdx.x * COLUMNS_A_LINE; j < num_columns; j += blockDim.x * COLUMNS_A_LINE)
@@ -86,7 +86,8 @@ struct MatrixCosts {
 };
 
 #if COST_KIND > 3
-// Points of rows and of columns, of DIMENSION coordinates, and the word of what their distances are multiplied by.
+// The points of rows and of columns, with DIMENSION coordinates each; `factor` is the word of the number that their
+// distances are multiplied by.
 struct PointCosts {
     const double* rows;
     const double* columns;

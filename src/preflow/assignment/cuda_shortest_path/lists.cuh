@@ -1,10 +1,10 @@
-// Scans of whole rows by a block each: they list the cheapest columns and shorten the row's distance.
+// Scans of whole rows, one row per block: they list the row's cheapest columns and shorten its distance.
 #include "state.cuh"
 
-// Loads of a thread that are under way together: of list entries, and of columns of a whole row.
+// Loads that a thread starts together: of list entries, and of columns of a whole row.
 constexpr u32 AT_ONCE = LANES_A_ROW < 8 ? 8 : 4, COLUMNS_AT_ONCE = 8;
 
-// Calls `look` with the columns of a row, their costs, and these less the columns' prices.
+// Calls `look` with each column of a row, its cost, and the cost minus the column's price.
 template <class Look>
 __device__ __forceinline__ void look_through(const Arguments& args, u32 row, Look look) {
     const auto costs = args.costs.row(row);
@@ -26,14 +26,14 @@ __device__ __forceinline__ void look_through(const Arguments& args, u32 row, Loo
     }
 }
 
-// Writes the least of each group of neighbouring threads' values into `scratch.minima`.
+// Writes the least value of each group of neighbouring threads into `scratch.minima`.
 __device__ __forceinline__ void share_minima(Scratch& scratch, Number least) {
     least = least_number_of_lanes<COLUMNS_A_GROUP>(least);
     if (threadIdx.x % COLUMNS_A_GROUP == 0) scratch.minima[threadIdx.x / COLUMNS_A_GROUP] = least;
     __syncthreads();
 }
 
-// Writes the minimum of rank `rank`, from 1, into `scratch.threshold`.
+// Writes the minimum of rank `rank`, counted from 1, into `scratch.threshold`.
 __device__ void find_threshold(Scratch& scratch, u32 rank) {
     const u32 group = threadIdx.x / COLUMNS_A_GROUP, groups = blockDim.x / COLUMNS_A_GROUP;
     const Number own = scratch.minima[group];
@@ -49,7 +49,7 @@ __device__ void find_threshold(Scratch& scratch, u32 rank) {
     __syncthreads();
 }
 
-// Lists the columns of a row whose costs less their prices are least, and the bound of the others.
+// Lists the columns of a row with the least costs minus prices, and stores a bound on the other columns.
 __device__ void write_list(const Arguments& args, Scratch& scratch, u32 row) {
     const u64 list = args.list_of(row);
     const u32 room = args.room;
@@ -76,7 +76,7 @@ __device__ void write_list(const Arguments& args, Scratch& scratch, u32 row) {
     }
     const Number threshold = scratch.threshold;
     const u32 below = relaxed_load(&scratch.below);
-    // Where costs are few different ones, most columns may be as dear as the threshold.
+    // If the costs take few values, most columns may equal the threshold.
     if (threshold < beyond() && below < room / 2)
         look_through(args, row, [&](u32 j, Number cost, Number value) {
             if (value < threshold || threshold < value) return;
@@ -93,8 +93,8 @@ __device__ void write_list(const Arguments& args, Scratch& scratch, u32 row) {
     }
 }
 
-// Writes the reduced costs of the columns that a row lists, every so manyth; returns the least of these but that of
-// the row's own column.
+// Writes the reduced costs of every `step`-th column of a row's list, from `first` on. Returns the least of them, the
+// row's own column left out.
 __device__ __forceinline__ Number reduce_list(const Arguments& args, u32 row, Number own, u32 first, u32 step) {
     const u64 list = args.list_of(row);
     const u32 size = args.size[row], match = args.row_match[row];
@@ -116,7 +116,8 @@ __device__ void list_row(const Arguments& args, Scratch& scratch, u32 row) {
     write_list(args, scratch, row);
 }
 
-// Shortens the distance of a row by all of its columns and lists it afresh. Returns whether it is shorter now.
+// Shortens the distance of a row by paths through any of its columns, and lists the row again. Returns whether the
+// distance has become shorter.
 __device__ bool search_row(const Arguments& args, Scratch& scratch, u32 row) {
     const Number own = args.u[row], before = args.distance[row];
     Number least = beyond(), shortest = before;

@@ -1,16 +1,18 @@
-// The persistent kernel of cuda_shortest_path.py: after the first prices and pairs, searches from all free columns at
-// once and moves along the ways found, each step between two barriers of a problem's blocks.
+// The persistent kernel of cuda-shortest-path. After the phases of start.cuh it searches from all free columns at once
+// and moves rows along the paths found. Each phase ends at a barrier of the problem's blocks. The pseudo-code is in
+// __init__.py; its steps bear the names of the phases here.
 #include "start.cuh"
 
-// Looking through so many costs takes as long as a barrier, about.
+// Reading this many costs takes about as long as a barrier.
 constexpr u64 COSTS_A_ROUND = 1 << 24;
 
-// A column and, in the lower half, its row, or NONE.
+// A step of a path: a column (upper half) and its row, or NONE (lower half).
 __device__ __forceinline__ u64 step_to(u32 column, u32 row) { return static_cast<u64>(column) << 32 | row; }
 __device__ __forceinline__ u32 column_of(u64 step) { return static_cast<u32>(step >> 32); }
 __device__ __forceinline__ u32 row_of(u64 step) { return static_cast<u32>(step); }
 
-// Gives a row on a way that was taken the next column on it. Returns whether the row's own way is as it was, all of it.
+// Matches a row on a path that was taken with the next column on it. Returns whether the row's own path
+// stays valid as a whole.
 __device__ bool move_row(const Arguments& args, u32 row, const State& state) {
     if (args.moved[row] == static_cast<u32>(state.searches)) {
         const u32 column = args.parent[row];
@@ -74,7 +76,7 @@ __device__ void begin_search(const Arguments& args, Team& team, Scratch& scratch
     });
 }
 
-// Entries of a row's list that a lane has in registers.
+// Entries of a row's list in the registers of a lane.
 struct Entries {
     Number reduced[AT_ONCE];
     u32 listed[AT_ONCE];
@@ -88,7 +90,7 @@ struct Entries {
         }
     }
 
-    // Shortens a way by those that begin with one of the columns, whose words of distances are given.
+    // Shortens a distance by paths that begin with one of the columns, given the words of the columns' distances.
     __device__ __forceinline__ void look(const u64* column_distance, Number& shortest, u32& column) const {
         u64 there[AT_ONCE];
 #pragma unroll
@@ -107,8 +109,8 @@ struct Entries {
     }
 };
 
-// Shortens the distances of all rows by what changed in the last round. Each group of lanes looks at its row a few
-// times over: it may see changes of this round, and does not have to.
+// RELAX: shortens the distances of all rows by changes of the last round. Each group of lanes reads its row `sweeps`
+// times; it may or may not see changes of this round.
 __device__ void relax_rows(const Arguments& args, Team& team, Scratch& scratch, u64& scans) {
     State& state = scratch.state;
     constexpr u32 ROWS = WARP / LANES_A_ROW;
@@ -162,7 +164,7 @@ __device__ void relax_rows(const Arguments& args, Team& team, Scratch& scratch, 
     });
 }
 
-// Searches the rows that may have a shorter way through columns that they do not list.
+// CHECK: scans the rows that may have a shorter path through columns that they do not list.
 __device__ void check_rows(const Arguments& args, Team& team, Scratch& scratch, u64& scans) {
     State& state = scratch.state;
     const u32 rows = args.owned_rows();
@@ -208,7 +210,7 @@ __device__ void check_rows(const Arguments& args, Team& team, Scratch& scratch, 
     });
 }
 
-// Writes down the first step on the shortest way of each row within the limit.
+// TRACE: stores the first step of the shortest path of each row within the limit.
 __device__ void trace_ways(const Arguments& args, Team& team, State& state) {
     const Number limit = number_of(state.limit);
     for (u32 k = threadIdx.x; k < args.owned_rows(); k += blockDim.x) {
@@ -226,7 +228,7 @@ __device__ void trace_ways(const Arguments& args, Team& team, State& state) {
     });
 }
 
-// Doubles the steps that each row looks ahead, until all look at a free column.
+// JUMP: pointer doubling, until each row knows the free column at the end of its path.
 __device__ void jump_ahead(const Arguments& args, Team& team, Scratch& scratch) {
     State& state = scratch.state;
     const u64* const before = args.jumps_of(state.jumps);
@@ -247,8 +249,8 @@ __device__ void jump_ahead(const Arguments& args, Team& team, Scratch& scratch) 
     });
 }
 
-// Changes prices by the distances, which makes all shortest ways free of cost. Of the free rows whose ways end at one
-// free column, one takes its way.
+// AUGMENT: changes prices by the distances, so that all arcs of shortest paths have reduced cost 0. Of the free rows
+// whose paths end at the same free column, one takes its path.
 __device__ void augment(const Arguments& args, Team& team, Scratch& scratch) {
     State& state = scratch.state;
     const u32 search = static_cast<u32>(state.searches);
@@ -275,7 +277,7 @@ __device__ void augment(const Arguments& args, Team& team, Scratch& scratch) {
     });
 }
 
-// Writes the costs of the pairs, and the prices of rows that make these exact.
+// FINISH: writes the costs of the pairs, and prices of rows for which their reduced costs are exactly 0.
 __device__ void finish(const Arguments& args, Team& team, State& state) {
     for (u32 k = threadIdx.x; k < args.owned_rows(); k += blockDim.x) {
         const u32 row = args.owned_row(k), match = args.row_match[row];

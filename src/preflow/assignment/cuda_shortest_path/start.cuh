@@ -1,9 +1,10 @@
-// What goes before the searches of cuda_shortest_path.cu: reduction of columns, lists of cheap columns, bids of rows.
+// The phases before the searches of shortest_path.cu: column reduction, lists of cheapest columns, bids of rows.
 #include "lists.cuh"
 
 using Team = GridTeam;
 
-// Turns, column by column, the least costs into keys: `fallen` holds the greatest turned key.
+// Finds the least cost of each column. `fallen` gets the greatest complement of a cost's key: that of
+// the least cost.
 __device__ void reduce_columns(const Arguments& args, Team& team, State& state) {
     const u32 rows = args.owned_rows();
     for (u32 j = threadIdx.x; j < args.num_columns && rows > 0; j += blockDim.x) {
@@ -46,12 +47,12 @@ __device__ void list_rows(const Arguments& args, Team& team, Scratch& scratch, u
 }
 
 struct Bid {
-    u64 before, after;  // what to exchange for what
-    u32 column;         // NONE: no bid can be made
+    u64 before, after;  // the column's word as the bid expects it, and its new word
+    u32 column;         // NONE: the row makes no bid
 };
 
-// Returns the bid of a row: its best column's price falls until the second best one is as good. Of equally good ones
-// a free column is taken.
+// Returns the bid of a row: the price of its best column falls until the second best column is as good. Of equally
+// good columns, a free one is chosen.
 __device__ Bid make_bid(const Arguments& args, u32 row) {
     const u64 list = args.list_of(row);
     const u32 size = args.size[row];
@@ -88,8 +89,8 @@ __device__ Bid make_bid(const Arguments& args, u32 row) {
     return {before, static_cast<u64>(falls_to) << 32 | (row + 1), column};
 }
 
-// Rows bid for columns, each group of lanes for one row and then for that which it displaced, until one takes a free
-// column or gives up. No row waits for another: a column's price and its row are one word.
+// Rows bid for columns. A group of lanes bids for one row, then for the row that this one displaced, and so on until a
+// row takes a free column or gives up. No row waits for another, since a column's price and its row are one word.
 __device__ void bid_for_columns(const Arguments& args, Team& team, State& state, u64& scans) {
     constexpr u32 ROWS = WARP / LANES_A_ROW;
     const u32 rows = args.owned_rows(), stride = blockDim.x / LANES_A_ROW;

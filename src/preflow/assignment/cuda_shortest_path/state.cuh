@@ -1,35 +1,37 @@
-// What the kernel of cuda_shortest_path.py works on.
+// State of the kernel of cuda-shortest-path: arguments, phases, and the counters that blocks exchange.
+//
+// The blocks that solve one problem are its team (GridTeam): they meet at barriers.
 #include "costs.cuh"
 #include "lanes.cuh"
 #include "stop.cuh"
 
-// Threads that look at a row's list together, and the most blocks that share the rows out.
+// Threads (lanes of one warp) that read a row's list together.
 #ifndef LANES_A_ROW
 #define LANES_A_ROW 8
 #endif
 
-// No partner, no claim, no column before.
+// No partner, no claim, no parent.
 constexpr u32 NONE = 0xffffffffu;
 
 enum Phase : u64 { REDUCE_COLUMNS, START, LIST, BID, SETTLE, BEGIN, RELAX, CHECK, TRACE, JUMP, AUGMENT, FINISH, DONE };
-// As in state.py, and one that no solve comes to: a search that gave no row a column.
+// As in solution.py, and STUCK, which only a bug reaches: a search matched no row.
 enum Ending : u64 { SOLVED, STOPPED, INFEASIBLE, OVERFLOWED, STUCK };
 
-// Where the loop stands. Each block holds a copy, which its first thread changes between the two halves of a
-// barrier; between two launches it is in device memory.
+// The state of a problem's main loop. Each block has a copy, which its first thread changes between the two halves of a
+// barrier. Between two launches the state is in device memory.
 struct State {
     u64 phase;
-    u64 rounds_left;   // of this launch
-    u64 round;         // barriers so far: which of the rotating signals are meant
+    u64 rounds_left;   // in this launch
+    u64 round;         // barriers so far: selects one of the three sets of signals
     u64 ending;
-    u64 searches;      // from all free columns, so far
+    u64 searches;      // done so far, each from all free columns
     u64 free_rows;
     u64 least;         // word of the least distance that changed in the last round
-    u64 limit;         // word of the largest distance of a free row: others above count as that
+    u64 limit;         // word of the largest distance of a free row; larger distances are cut off there
     u64 relaxations, scans;
-    u64 searched;      // free rows at first
-    u64 jumps;         // of this search: doublings of the steps towards the roots
-    u64 next_look;     // whether to stop
+    u64 searched;      // free rows before the first search
+    u64 jumps;         // pointer doublings done in this search
+    u64 next_look;     // clock time at which the first thread reads the stop flag next
 
     __device__ void end_round(const GridTeam& team, u64 next, u64 cost = 1) {
         phase = next;
@@ -39,49 +41,50 @@ struct State {
 };
 constexpr u32 STATE_WORDS = sizeof(State) / sizeof(u64);
 
-// What the blocks tell each other in a round: maxima and a sum. In round r threads add to those of round r + 1, and one
-// of them clears those of round r + 2, which all have read by then.
+// Values that all blocks combine in a round: two maxima and a sum. In round r, threads add to the signals of round
+// r + 1 and clear those of round r + 2, which all threads have read by then.
 enum Signal : u32 { LEAST_TURNED, LIMIT, COUNT, SIGNALS };
 
-// Words of a problem in device memory: its state, the rotating signals, list entries and costs looked at, and the
-// count of arrivals at barriers, which is all that the host clears between launches.
+// Words of a problem in device memory: its state, three sets of signals, the number of list entries and costs read, and
+// the number of arrivals at barriers. The host clears only the arrivals between launches.
 constexpr u32 SIGNALS_AT = 32, COUNTED_AT = SIGNALS_AT + 3 * SIGNALS, ARRIVALS_AT = 48, PROBLEM_WORDS = 64;
 
-// Arrays have one part a problem.
+// Every array has one part per problem.
 struct Arguments {
     Costs costs;
     u64 num_rows, num_columns;
     u64 blocks_a_problem;
-    u64 rounds;            // barriers of this launch
-    u64 room;              // entries that a row's list has room for
-    u64 wanted;            // of the groups of columns, so many have their least entries listed
-    u64 most_bids;         // that follow from one free row
-    u64 sweeps;            // over all lists between two barriers
-    // Of rows, each written by the block that owns it.
+    u64 rounds;            // most barriers of this launch
+    u64 room;              // most entries of a row's list
+    u64 wanted;            // rank of the group minimum that is the threshold of a list
+    u64 most_bids;         // most bids that follow from one free row
+    u64 sweeps;            // passes over all lists between two barriers
+    // Of rows; the block that owns a row writes it.
     u32* row_match;
     Number* u;
-    Number* distance;      // to the nearest free column, in reduced costs; in the end the cost of the pair
-    Number* nearest;       // the least reduced cost in the list but for the row's own column
-    Number* bound;         // no column that is not listed costs less, less its price; prices only fall
-    u32* parent;           // the next column on the way
+    Number* distance;      // to the nearest free column in reduced costs; at the end: the cost of the pair
+    Number* nearest;       // the least reduced cost in the list, the row's own column left out
+    Number* bound;         // lower bound of cost minus price of columns not listed: stays valid since prices only fall
+    u32* parent;           // the next column on the shortest path
     u32* size;             // of the list
-    u32* moved;            // the last search with the row on the way that a free row took
-    u64* ways;             // three arrays: the next column and, in the lower half, its row; then, in alternation, the
-                           // column and the row some more steps ahead, the root of the tree in the end
+    u32* moved;            // the last search in which the row was on the path that a free row took
+    u64* ways;             // three arrays. First: the next column on the path (upper half) and its row. Two others,
+                           // used in turn: the column and row that a pointer doubling has reached; at the end
+                           // the free column at the root of the tree
     u32* listed;
     Number* listed_cost;
     Number* reduced;
     // Of columns.
     u32* column_match;
     Number* v;
-    Number* start;         // the prices before rows bid
-    u64* fallen;           // by how much it fell since then, and the number of the row that has the column plus 1
-    u64* column_distance;  // word of its row's distance; 0 where it is free
-    u32* claims;           // two arrays, of alternating searches: the free row that takes the free column
+    Number* start;         // prices before the bids
+    u64* fallen;           // the fall of the price since then (upper half), and 1 + the row that has the column
+    u64* column_distance;  // word of the distance of its row; 0 if the column is free
+    u32* claims;           // two arrays, used in turn by searches: the free row whose path takes the free column
     u64* words;
     const i64* stop;
 
-    // Returns the part of one problem, for the block that is the so manyth of it.
+    // Returns the arguments of one problem.
     __device__ Arguments part(u64 problem) const {
         Arguments part = *this;
         const u64 rows = problem * num_rows, columns = problem * num_columns;
@@ -99,7 +102,7 @@ struct Arguments {
     __device__ u32* claims_of(u64 search) const { return claims + search % 2 * num_columns; }
     __device__ u64* jumps_of(u64 jump) const { return ways + (1 + jump % 2) * num_rows; }
     __device__ u64 list_of(u32 row) const { return row * room; }
-    // A problem's block b owns the rows b, b + blocks_a_problem and so on.
+    // Block b of a problem owns the rows b, b + blocks_a_problem, b + 2 * blocks_a_problem and so on.
     __device__ u32 block() const { return blockIdx.x % static_cast<u32>(blocks_a_problem); }
     __device__ u32 owned_rows() const {
         return block() < num_rows ? static_cast<u32>((num_rows - block() - 1) / blocks_a_problem + 1) : 0;
@@ -130,7 +133,7 @@ __device__ __forceinline__ Number least_number_of_lanes(Number value) {
     return value;
 }
 
-// Returns, of the group of LANES lanes that this one is in, the value of the first lane with `has`.
+// Returns the value of the first lane with `has` in this lane's group of LANES lanes.
 template <u32 LANES, class T>
 __device__ __forceinline__ T from_lane_that(bool has, T value) {
     const u32 first = lane_id() / LANES * LANES;
@@ -140,13 +143,13 @@ __device__ __forceinline__ T from_lane_that(bool has, T value) {
     return __shfl_sync(ALL_LANES, value, static_cast<int>(from));
 }
 
-// What a thread has to tell at the end of a round.
+// Values of a thread that the blocks combine at the end of a round.
 struct Report {
-    Number least = beyond();  // distance that changed
+    Number least = beyond();  // least distance that changed
     u64 limit = 0;            // word of the largest distance of a free row
     u64 count = 0;
 
-    // All threads of the block call it together, before the barrier.
+    // Adds the values to the signals of the next round. All threads of the block call it, before the barrier.
     __device__ void give(const Arguments& args, Scratch& scratch, u64 round) const {
         u64* const own = scratch.report;
         u64 changed = least < beyond() ? ~word_of(least) : 0, high = limit;

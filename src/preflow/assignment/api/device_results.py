@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..certify.assignment_batch import unproved_items
-from ..errors import SolverError
-from ..graph.costs import DenseCosts, SparseCosts
-from ..graph.device.costs import DeviceCosts
-from ..graph.device.points import DevicePoints
-from ..graph.point_costs import PointCosts
-from .device_solution import DeviceSolution
-from .proved import LARGE, bound_of_prices
-from .state import INFEASIBLE, SOLVED
+from ...certify.assignment_batch import unproved_items
+from ...errors import SolverError
+from ...graph.costs import DenseCosts, SparseCosts
+from ...graph.device.costs import DeviceCosts
+from ...graph.device.points import DevicePoints
+from ...graph.point_costs import PointCosts
+from ..device_solution import DeviceSolution
+from ..solution import INFEASIBLE, SOLVED
+from .float_proof import LARGE, bound_of_prices
 
 Costs = DenseCosts | SparseCosts | PointCosts
 Arrays = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]

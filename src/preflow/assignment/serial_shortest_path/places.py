@@ -28,13 +28,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..graph.point_costs import PointCosts
-from ..kernels.atomics import relaxed_load
-from ..kernels.constants import ONE, ZERO
-from ..kernels.kernel import kernel
-from ..solving.run import Control
-from ..stats import ARC_SCANS, AUGMENTATIONS
-from .state import NONE, SOLVED, STOPPED
+from ...graph.point_costs import PointCosts
+from ...kernels.atomics import relaxed_load
+from ...kernels.constants import ONE, ZERO
+from ...kernels.kernel import kernel
+from ...solving.run import Control
+from ...stats import ARC_SCANS, AUGMENTATIONS
+from ..search_state import NONE
+from ..solution import SOLVED, STOPPED
 
 
 class Places(NamedTuple):

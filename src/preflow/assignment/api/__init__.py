@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
-from ..errors import InvalidInputError
-from ..graph.cost_edges import with_edges_read
-from ..progress import Reporter
-from ..solving.call import Request
+from ...errors import InvalidInputError
+from ...graph.cost_edges import with_edges_read
+from ...progress import Reporter
+from ...solving.call import Request
+from ..methods import METHODS
+from ..result import AssignmentResult
 from .call import AssignmentCall
-from .methods import METHODS
-from .result import AssignmentResult
 
 
 def linear_assignment(

@@ -3,11 +3,11 @@
 Łupińska, section 5: Algorithm 5.0 (Goldberg's generic refine), 5.1 (Goldberg and Kennedy's, with definitions
 of its own) and 5.2 (the start of 5.1, the definitions of 5.0), with price updates (5.3) and arc fixing. Where
 nothing but double pushes is asked of 5.1, rows bid for columns (:mod:`.bidding`); the others push and relabel
-on arcs (:mod:`.refine`), as which dense costs are written then.
+on arcs (:mod:`.push_relabel`), as which dense costs are written then.
 
 Departures: epsilon falls faster after a refine in which there was little to do. Integer costs are multiplied
 as in the paper so that epsilon ends at 1; where these would not fit in 64 bits by less, and floats only go
-down to a resolution. What remains is done by :mod:`.finish`, which also finds prices that prove the
+down to a resolution. What remains is done by :mod:`.scaling_finish`, which also finds prices that prove the
 assignment: those of the last refine do so but for epsilon. A refine that takes long checks, once, that there
 is an assignment at all.
 """
@@ -20,29 +20,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..graph.costs import LARGEST_INTEGER, DenseCosts, SparseCosts
-from ..solving.options import check_alpha, check_choice, check_flag, check_number_between
-from ..solving.run import Control
-from . import bidding, refine
-from .dense_rows import ROOM, WANTED
-from .finish import finish, from_scratch, largest_sizes, load, make_repair, note_largest, rounded
-from .serial_shortest_path import ShortestPathOptions
-from .serial_shortest_path import solve as solve_by_paths
-from .state import (
-    INFEASIBLE,
-    OVERFLOW,
-    SOLVED,
-    STOPPED,
-    Lists,
-    Solution,
-    State,
-    clear,
-    lists_of,
-    make_lists,
-    make_state,
-    unsolved,
-    with_violation,
-)
+from ...graph.costs import LARGEST_INTEGER, DenseCosts, SparseCosts
+from ...solving.options import check_alpha, check_choice, check_flag, check_number_between
+from ...solving.run import Control
+from .. import push_relabel
+from ..dense_rows import ROOM, WANTED
+from ..scaling_finish import finish, from_scratch, largest_sizes, load, make_repair, note_largest, rounded
+from ..search_state import Lists, State, clear, lists_of, make_lists, make_state
+from ..serial_shortest_path import ShortestPathOptions
+from ..serial_shortest_path import solve as solve_by_paths
+from ..solution import INFEASIBLE, OVERFLOW, SOLVED, STOPPED, Solution, unsolved, with_violation
+from . import bidding
 
 FORMS = ("csa", "generic", "mixed")
 #: Scaled costs times twice the number of vertices stay below this, and so do prices.
@@ -117,7 +105,7 @@ class Scaling(NamedTuple):
     range : int or float
         Of the scaled costs.
     last : int or float
-        The last delta (:class:`.refine.Step`), which for bids is epsilon.
+        The last delta (:class:`.push_relabel.Step`), which for bids is epsilon.
     floor, beyond : int or float
         No price of a problem with a solution is as low, no reduced cost as high.
     """
@@ -248,7 +236,7 @@ class Item:
             ending, bids = self.refine_by_bids(
                 work, epsilon, SKIPPED_BIDS * self.columns if skipped else None
             )
-            if ending == bidding.LATE and self.violation is None:
+            if ending == push_relabel.LATE and self.violation is None:
                 divisor, skip = self.options.alpha, False
                 continue
             if ending != SOLVED or epsilon <= scaling.last:
@@ -276,13 +264,13 @@ class Item:
                 self.control.counts,
             )  # fmt: skip
             bids += int(more)
-            if ending != bidding.LATE or most is not None or self.is_infeasible():
+            if ending != push_relabel.LATE or most is not None or self.is_infeasible():
                 return ending, bids
 
     def by_arcs(self) -> tuple[int, NDArray[Any], NDArray[np.int64]]:
         """Refine on arcs; return the ending, prices of columns that are not scaled, and their rows."""
         scaling, number, options = self.scaling, self.scaling.dtype, self.options
-        network = refine.make_network(
+        network = push_relabel.make_network(
             self.costs.to_sparse(), scaling.least, scaling.scale, number, self.control.stop
         )
         nobody = np.full(self.columns, -1)
@@ -293,7 +281,7 @@ class Item:
         while True:
             delta = max(delta, scaling.last)
             whole = number(int(delta) if number is np.int64 else delta)
-            step = refine.Step(
+            step = push_relabel.Step(
                 whole, whole if csa else number(0), number(scaling.floor), np.uint64(self.rows),
                 np.uint64(self.columns), options.form == "generic", options.double_push,
                 options.price_updates,
@@ -301,22 +289,22 @@ class Item:
             self.report(delta)
             again = False
             while True:
-                ending, _ = refine.refine(
+                ending, _ = push_relabel.refine(
                     network, step, self.budget(), again, self.control.stop, self.control.counts
                 )
                 again = True
-                if ending != bidding.LATE or self.is_infeasible():
+                if ending != push_relabel.LATE or self.is_infeasible():
                     break
             if ending != SOLVED or delta <= scaling.last:
                 break
             if options.arc_fixing:
-                refine.fix_arcs(network, number(2 * len(network.supply)) * whole)
+                push_relabel.fix_arcs(network, number(2 * len(network.supply)) * whole)
             delta /= options.alpha
         price = network.price[self.rows : self.rows + self.columns]
         if ending == STOPPED:
             return ending, self.unscaled(price), nobody
-        owner = refine.owners(network, self.rows, self.columns)
-        if ending == bidding.TOO_LOW and not self.is_infeasible():
+        owner = push_relabel.owners(network, self.rows, self.columns)
+        if ending == push_relabel.TOO_LOW and not self.is_infeasible():
             ending = OVERFLOW  # a flow cut short is not an assignment in part
         return self.ending(ending), self.unscaled(price), owner
 
@@ -326,7 +314,7 @@ class Item:
 
     def ending(self, ending: int) -> int:
         """Return the ending of the refines as one of those that solvers know."""
-        if ending == bidding.TOO_LOW and not self.is_infeasible():
+        if ending == push_relabel.TOO_LOW and not self.is_infeasible():
             ending = SOLVED  # prices that are too low for the numbers: the finish does what is left
         return INFEASIBLE if self.violation is not None else ending
 

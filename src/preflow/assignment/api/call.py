@@ -9,22 +9,27 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..certify.assignment import StoppedError
-from ..cuda.runtime import Device
-from ..errors import InfeasibleError, InvalidInputError, SolverError
-from ..graph.cost_input import as_costs
-from ..graph.costs import DenseCosts, SparseCosts
-from ..graph.device.costs import DeviceCosts, copied_to_device
-from ..graph.device.points import DevicePoints, points_on_device
-from ..graph.placement import gpu_of_method, gpu_worth_using
-from ..graph.point_costs import PointCosts
-from ..parallel.pieces import run_pieces
-from ..solving.call import Call, Request
-from ..solving.dispatch import Choice, find_method, thread_count
-from ..solving.timing import timed
-from ..stats import AssignmentStats
-from .device_solution import DeviceSolution
-from .gpu_results import (
+from ...certify.assignment import StoppedError
+from ...cuda.runtime import Device
+from ...errors import InfeasibleError, InvalidInputError, SolverError
+from ...graph.cost_input import as_costs
+from ...graph.costs import DenseCosts, SparseCosts
+from ...graph.device.costs import DeviceCosts, copied_to_device
+from ...graph.device.points import DevicePoints, points_on_device
+from ...graph.placement import gpu_of_method, gpu_worth_using
+from ...graph.point_costs import PointCosts
+from ...parallel.pieces import run_pieces
+from ...solving.call import Call, Request
+from ...solving.dispatch import Choice, find_method, thread_count
+from ...solving.timing import timed
+from ...stats import AssignmentStats
+from ..device_solution import DeviceSolution
+from ..methods import METHODS
+from ..policy import choose, worth_a_gpu
+from ..result import AssignmentResult
+from ..serial_shortest_path.points import row_minima
+from ..solution import INFEASIBLE, OVERFLOW, REFUSED, STOPPED, Solution, unsolved
+from .device_results import (
     Costs,
     bounds,
     finish_on_host,
@@ -33,13 +38,8 @@ from .gpu_results import (
     large_and_unproved,
     totals,
 )
-from .methods import METHODS
-from .partial import solve_with_most_pairs
-from .point_solver import row_minima
-from .policy import choose, worth_a_gpu
-from .proved import LARGE, SOLVED_AGAIN, bound_of_prices, proves, solve_proved
-from .result import AssignmentResult
-from .state import INFEASIBLE, OVERFLOW, REFUSED, STOPPED, Solution, unsolved
+from .float_proof import LARGE, SOLVED_AGAIN, bound_of_prices, proves, solve_proved
+from .most_pairs import solve_with_most_pairs
 
 #: A solve that nobody watches runs in the caller's thread, where Ctrl-C waits for its end, if that comes in
 #: about 0.1 s at worst: handing it over takes 0.02 to 0.05 ms, as the smallest solves do. At worst, shortest

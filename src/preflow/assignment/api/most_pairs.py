@@ -16,13 +16,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..certify.assignment import alternating_cover
-from ..graph.costs import SparseCosts
-from ..kernels.atomics import relaxed_load
-from ..kernels.constants import ONE, ZERO
-from ..kernels.kernel import kernel
-from ..solving.run import Control
-from .state import NONE, SOLVED, STOPPED, Solution
+from ...certify.assignment import alternating_cover
+from ...graph.costs import SparseCosts
+from ...kernels.atomics import relaxed_load
+from ...kernels.constants import ONE, ZERO
+from ...kernels.kernel import kernel
+from ...solving.run import Control
+from ..search_state import NONE
+from ..solution import SOLVED, STOPPED, Solution
 
 
 class Matching(NamedTuple):

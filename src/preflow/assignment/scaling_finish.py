@@ -18,12 +18,13 @@ from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..solving.run import Control
 from ..stats import ARC_SCANS
+from .augmenting_paths import augment_rows, list_free_rows
 from .dense_rows import list_row
 from .row_reduction import two_best
+from .search_state import NONE, Lists, State
 from .serial_shortest_path import ShortestPathOptions
 from .serial_shortest_path import solve as solve_by_paths
-from .shortest_paths import augment_rows, list_free_rows
-from .state import NONE, OVERFLOW, STOPPED, Lists, Solution, State
+from .solution import OVERFLOW, STOPPED, Solution
 
 #: Rows looked at for every row when prices are lowered, before the others are freed.
 LOOKS = np.uint64(16)
@@ -228,7 +229,7 @@ def finish(
         columns than rows: its column may be left over then, and must not have a lower price than others.
         Nothing here raises prices.
     root, done : uint64
-        As :func:`.shortest_paths.augment_rows` has them.
+        As :func:`.augmenting_paths.augment_rows` has them.
     """
     slack = lower_prices(cost, lists, state, repair, stop, counts)
     if relaxed_load(stop, 0) != 0:

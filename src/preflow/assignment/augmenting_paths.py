@@ -12,11 +12,14 @@ from ..kernels.constants import ONE, TWO, ZERO
 from ..kernels.kernel import kernel
 from ..stats import ARC_SCANS, AUGMENTATIONS
 from .dense_rows import block_minimum, list_row, relax_columns
-from .state import BLOCK, DONE, INFEASIBLE, LISTS_END, NONE, OVERFLOW, SOLVED, STOPPED, Lists, State
+from .search_state import BLOCK, DONE, NONE, Lists, State
+from .solution import INFEASIBLE, OVERFLOW, SOLVED, STOPPED
 
 #: Listing at most this share of what whole rows would be, after so many columns were reached.
 LISTING_SHARE = 0.4
 PATIENCE = np.uint64(2048)
+#: How a search may end beside the endings of :mod:`.solution`: the lists do not suffice.
+LISTS_END = 4
 FOUR = np.uint64(4)
 
 

@@ -17,13 +17,6 @@ DONE = np.uint64(2**64 - 2)
 #: Columns whose smallest distance is kept: the nearest one is found by a look at all blocks and into some.
 BLOCK = np.uint64(64)
 
-#: How the solve of one matrix ended.
-SOLVED, STOPPED, INFEASIBLE, OVERFLOW = range(4)
-#: How a search may end beside these: the lists do not suffice.
-LISTS_END = 4
-#: And an item of a stack: it was not looked at, or not solved since its costs are none that can be added up.
-UNSEEN, REFUSED = 5, 6
-
 
 class Limits(NamedTuple):
     """Numbers that depend on the kind of costs.
@@ -179,58 +172,6 @@ def make_lists(num_rows: int, room: int, wanted: int, dtype: Any) -> Lists:
         bound=np.zeros(num_rows, dtype=dtype),
         built=np.zeros(num_rows, dtype=np.uint64),
         wanted=np.full(num_rows, wanted, dtype=np.uint64),
-    )
-
-
-class Solution(NamedTuple):
-    """The outcome of a solve, for costs to minimise with at least as many columns as rows.
-
-    Attributes
-    ----------
-    match : ndarray of int64, shape (items, n)
-        The column of every row; -1 where there is none.
-    u, v : ndarray of int64 or float64, shapes (items, n) and (items, m)
-    ending : ndarray of int64, shape (items,)
-        How each item ended.
-    violating_rows, violating_columns : ndarray of int64
-        Of the last item that was found infeasible: rows whose edges all lead to fewer columns.
-    row : ndarray of int64, shape (items, n), or None
-        Beside `match`, if all items were solved: the numbers of the rows.
-    total : ndarray of int64 or float64, shape (items,), or None
-        The sums of the costs of all pairs, if the solver has added them up.
-    largest : ndarray of float64, shape (items,), or None
-        The size of the largest number that each item's float costs or prices were rounded relative to, if
-        that may exceed the final prices.
-    """
-
-    match: NDArray[np.int64]
-    u: NDArray[Any]
-    v: NDArray[Any]
-    ending: NDArray[np.int64]
-    violating_rows: NDArray[np.int64]
-    violating_columns: NDArray[np.int64]
-    row: NDArray[np.int64] | None = None
-    total: NDArray[Any] | None = None
-    largest: NDArray[np.float64] | None = None
-
-
-def unsolved(items: int, num_rows: int, num_columns: int, dtype: Any) -> Solution:
-    """Return a solution of items that were not looked at yet."""
-    return Solution(
-        np.full((items, num_rows), -1, dtype=np.int64),
-        np.zeros((items, num_rows), dtype=dtype),
-        np.zeros((items, num_columns), dtype=dtype),
-        np.full(items, STOPPED, dtype=np.int64),
-        *np.empty((2, 0), dtype=np.int64),
-    )
-
-
-def with_violation(solution: Solution, state: State, root: Any, done: Any) -> Solution:
-    """Return the solution with the rows and columns of the last search, which found no path."""
-    columns = state.done[: int(done)]
-    rows = np.append(state.column_match[columns], np.uint64(root))
-    return solution._replace(
-        violating_rows=np.sort(rows.astype(np.int64)), violating_columns=np.sort(columns.astype(np.int64))
     )
 
 

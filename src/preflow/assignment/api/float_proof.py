@@ -28,19 +28,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..certify.assignment import StoppedError, check_assignment, excess, price_error, proved_gap
-from ..certify.assignment_batch import unproved_items
-from ..errors import VerificationError
-from ..graph.costs import DenseCosts, SparseCosts
-from ..graph.point_costs import PointCosts
-from ..kernels.kernel import kernel
-from ..solving.method import Method
-from ..solving.run import Control
-from .flow_scaling import squared
-from .point_solver import row_minima, solve_points
-from .serial_shortest_path import MOST_DISTANCES, ShortestPathOptions
-from .serial_shortest_path import solve as solve_by_paths
-from .state import OVERFLOW, SOLVED, STOPPED, Solution
+from ...certify.assignment import StoppedError, check_assignment, excess, price_error, proved_gap
+from ...certify.assignment_batch import unproved_items
+from ...errors import VerificationError
+from ...graph.costs import DenseCosts, SparseCosts
+from ...graph.point_costs import PointCosts
+from ...kernels.kernel import kernel
+from ...solving.method import Method
+from ...solving.run import Control
+from ..lockfree_scaling import squared
+from ..serial_shortest_path import MOST_DISTANCES, ShortestPathOptions
+from ..serial_shortest_path import solve as solve_by_paths
+from ..serial_shortest_path.points import row_minima, solve_points
+from ..solution import OVERFLOW, SOLVED, STOPPED, Solution
 
 #: Prices up to this many times the sum of the costs of all pairs are no reason for a check.
 LARGE = 4.0

@@ -27,9 +27,11 @@ from ..kernels.atomics import relaxed_load
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABELS
-from .bidding import LATE, TOO_LOW
-from .state import NONE, SOLVED, STOPPED
+from .search_state import NONE
+from .solution import SOLVED, STOPPED
 
+#: How a refine may end beside the endings of :mod:`.solution`: after too much work, or with too low a price.
+LATE, TOO_LOW = 5, 6
 #: Buckets of a price update; vertices further away are not looked at.
 BUCKETS = 1 << 16
 #: Arcs looked at, or pushes and relabels, between two looks at the stop flag.

@@ -5,8 +5,8 @@ than the number of vertices |V|, so that prices are integers and the last epsilo
 is optimal (5.0 and 5.2 need epsilon < 1/|V|, not 1/|X|). Missing rows are added, at no cost.
 
 Costs that are no integers, or too large for that, are rounded to a multiple of a unit: the flow and the
-prices are then near the best, and :mod:`.finish` makes the assignment exact. It does the same where arcs were
-fixed, whose bounds it proves or mends.
+prices are then near the best, and :mod:`.scaling_finish` makes the assignment exact. It does the same where
+arcs were fixed, whose bounds it proves or mends.
 """
 
 from __future__ import annotations
@@ -25,20 +25,11 @@ from ..kernels.kernel import kernel
 from ..solving.run import Control
 from ..stats import PHASES
 from .dense_rows import ROOM, WANTED
-from .finish import finish, from_scratch, largest_sizes, load, make_repair, note_largest, rounded
+from .scaling_finish import finish, from_scratch, largest_sizes, load, make_repair, note_largest, rounded
+from .search_state import clear, lists_of, make_lists, make_state
 from .serial_shortest_path import ShortestPathOptions, number_dtype, write_solution
 from .serial_shortest_path import solve as solve_by_paths
-from .state import (
-    INFEASIBLE,
-    OVERFLOW,
-    SOLVED,
-    Solution,
-    clear,
-    lists_of,
-    make_lists,
-    make_state,
-    unsolved,
-)
+from .solution import INFEASIBLE, OVERFLOW, SOLVED, Solution, unsolved
 
 #: No price gets as low as minus this.
 LOWEST = 2**62

@@ -18,33 +18,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..graph.costs import DenseCosts, SparseCosts
-from ..graph.point_costs import PointCosts
-from ..kernels.constants import ONE, ZERO
-from ..kernels.kernel import kernel
-from ..solving.options import MOST, check_flag, check_number_between
-from ..solving.run import Control
-from ..stats import ARC_SCANS
-from .dense_rows import ROOM, WANTED, list_row, reduce_columns
-from .point_places import group, solve_places
-from .point_solver import solve_points
-from .row_reduction import reduce_rows, reduce_whole_rows
-from .shortest_paths import augment_rows, list_free_rows
-from .state import (
-    INFEASIBLE,
-    NONE,
-    OVERFLOW,
-    STOPPED,
-    Lists,
-    Solution,
-    State,
-    clear,
-    lists_of,
-    make_lists,
-    make_state,
-    unsolved,
-    with_violation,
-)
+from ...graph.costs import DenseCosts, SparseCosts
+from ...graph.point_costs import PointCosts
+from ...kernels.constants import ONE, ZERO
+from ...kernels.kernel import kernel
+from ...solving.options import MOST, check_flag, check_number_between
+from ...solving.run import Control
+from ...stats import ARC_SCANS
+from ..augmenting_paths import augment_rows, list_free_rows
+from ..dense_rows import ROOM, WANTED, list_row, reduce_columns
+from ..row_reduction import reduce_rows, reduce_whole_rows
+from ..search_state import NONE, Lists, State, clear, lists_of, make_lists, make_state
+from ..solution import INFEASIBLE, OVERFLOW, STOPPED, Solution, unsolved, with_violation
+from .places import group, solve_places
+from .points import solve_points
 
 #: Where the points of one side are at no more places than this share of them, paths lead between places, if
 #: all distances from there are no more than this many: docs/notebook has the measurements.

@@ -17,16 +17,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..kernels.atomics import prefetch, relaxed_load
-from ..kernels.branch_free import choose
-from ..kernels.constants import ONE, TWO, ZERO
-from ..kernels.kernel import kernel, numba_overloads
-from ..stats import ARC_SCANS, PUSHES
-from .dense_rows import list_row
-from .state import SOLVED, STOPPED, Lists, State
+from ...kernels.atomics import prefetch, relaxed_load
+from ...kernels.branch_free import choose
+from ...kernels.constants import ONE, TWO, ZERO
+from ...kernels.kernel import kernel, numba_overloads
+from ...stats import ARC_SCANS, PUSHES
+from ..dense_rows import list_row
+from ..push_relabel import LATE, TOO_LOW
+from ..search_state import Lists, State
+from ..solution import SOLVED, STOPPED
 
-#: How a refine may end beside the endings of :mod:`.state`: after too much work, or with too low a price.
-LATE, TOO_LOW = 5, 6
 #: Owners of columns that no row has.
 NOBODY = np.uint32(2**32 - 1)
 IDLE = np.uint32(2**32 - 2)
