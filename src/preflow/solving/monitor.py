@@ -1,4 +1,4 @@
-"""What a running kernel reads from and reports to the caller that waits for it."""
+"""Arrays that a running kernel shares with the caller that waits for it."""
 
 from __future__ import annotations
 
