@@ -18,7 +18,7 @@ from preflow.generators import FAMILIES
 from preflow.graph import parallel_build, residual
 from preflow.graph.residual import ResidualNetwork, build_residual
 from preflow.kernels import atomics
-from preflow.kernels.csr_build import InputArcs, fill_residual, terminal_capacities
+from preflow.kernels.csr_build import InputArcs, Pairs, fill_residual, terminal_capacities
 from preflow.maxflow import api
 from preflow.parallel import csr_build, sort
 from preflow.parallel.barrier import wait
@@ -262,38 +262,28 @@ class Build(NamedTuple):
     keys: NDArray[Any]
     first: NDArray[Any]
     order: NDArray[Any]
-    larger_end: NDArray[Any]
-    directions: NDArray[Any]
-    place: NDArray[Any]
-    pair_first: NDArray[Any]
+    merging: csr_build.Merging
     gathered: NDArray[Any]
     back_first: NDArray[Any]
     position: NDArray[Any]
-    first_out: NDArray[Any]
-    head: NDArray[Any]
-    reverse: NDArray[Any]
-    rank: NDArray[Any]
+    pairs: Pairs
 
 
 def pairs_together(thread: Any, b: Build) -> None:
     """The steps that :func:`preflow.graph.parallel_build.build_pairs` runs, a barrier after each."""
+    merging, pairs = b.merging, b.pairs
+    sorted_pairs = csr_build.SortedPairs(b.gathered, merging.pair_first, b.position, b.back_first)
     for step, arguments in (
         (csr_build.sort_arcs_together, (b.sorting, b.arcs, b.keys, b.first, b.order)),
-        (
-            csr_build.merge_groups_together,
-            (b.tables, b.arcs, b.first, b.order, b.larger_end, b.directions, b.place, b.pair_first),
-        ),
-        (csr_build.gather_pairs, (b.first, b.larger_end, b.pair_first, b.gathered)),
+        (csr_build.merge_groups_together, (b.tables, b.arcs, b.first, b.order, merging)),
+        (csr_build.gather_pairs, (b.first, merging.larger_end, merging.pair_first, b.gathered)),
         (csr_build.sort_pairs_together, (b.pair_sorting, b.gathered, b.back_first, b.position)),
-        (
-            csr_build.place_pairs,
-            (b.gathered, b.position, b.pair_first, b.back_first, b.first_out, b.head, b.reverse),
-        ),
+        (csr_build.place_pairs, (sorted_pairs, pairs.first_out, pairs.head, pairs.reverse)),
     ):
         step(b.builders, thread, *arguments)
         wait(b.builders.barrier, 2)
-    begin, end = share_of(len(b.rank), int(thread), 2)
-    csr_build.rank_arcs(begin, end, b.arcs, b.place, b.back_first, b.first_out, b.reverse, b.rank)
+    begin, end = share_of(len(pairs.rank), int(thread), 2)
+    csr_build.rank_arcs(b.arcs, begin, end, merging.place, b.back_first, pairs)
 
 
 def tiny_build(ends: list[tuple[int, int]]) -> tuple[FlowNetwork, ResidualNetwork]:
@@ -310,7 +300,7 @@ def explore_pairs(ends: list[tuple[int, int]]) -> Outcome:
     network, built = tiny_build(ends)
     n, m, p = built.num_vertices, network.num_arcs, built.num_arcs // 2
     is_pair = np.array([max(u, v) < n and u != v for u, v in ends])
-    results = (built.arrays.first_out, built.arrays.head, built.arrays.reverse, built.rank)
+    results = Pairs(built.arrays.first_out, built.arrays.head, built.arrays.reverse, built.rank)
 
     def make_case() -> tuple[Build, list[Thread]]:
         dtype = np.uint32
@@ -323,22 +313,28 @@ def explore_pairs(ends: list[tuple[int, int]]) -> Outcome:
         hold_constant((tables.first,))
         arcs = hold_constant(built.input_arcs(network))
         inside = is_pair.sum()
-        sizes = (m, n + 1, m, inside, inside, m, n + 1, p, n + 1, p)
+
+        def zeros(*sizes: int) -> list[NDArray[Any]]:
+            return [np.zeros(size, dtype) for size in sizes]
+
         shared = Build(
             csr_build.Builders(impatient_barrier(2), make_sums(2)),
             *sortings,
             tables,
             arcs,
-            *[np.zeros(size, dtype) for size in sizes],
-            *[np.zeros_like(result) for result in results],
+            *zeros(m, n + 1, m),
+            csr_build.Merging(*zeros(inside, inside, m, n + 1)),
+            *zeros(p, n + 1, p),
+            Pairs(*map(np.zeros_like, results)),
         )
         return shared, [lambda b, thread=thread: pairs_together(np.uint64(thread), b) for thread in range(2)]
 
     def check_end(b: Build, _: list[Any]) -> None:
-        for name, expected in zip(("first_out", "head", "reverse"), results, strict=False):
-            found = getattr(b, name).tolist()
-            assert found == expected.tolist(), f"built {name} {found}"
-        assert b.rank[is_pair].tolist() == built.rank[is_pair].tolist(), f"built rank {b.rank}"
+        for name in ("first_out", "head", "reverse"):
+            found, expected = getattr(b.pairs, name).tolist(), getattr(results, name).tolist()
+            assert found == expected, f"built {name} {found}"
+        rank = b.pairs.rank
+        assert rank[is_pair].tolist() == built.rank[is_pair].tolist(), f"built rank {rank}"
 
     return explore(make_case, check_end=check_end)
 
@@ -355,14 +351,15 @@ def explore_sums(ends: list[tuple[int, int]]) -> Outcome:
     network, built = tiny_build(ends)
     n, m = built.num_vertices, network.num_arcs
     arcs = hold_constant(built.input_arcs(network))
-    rank, first_out, reverse = hold_constant((built.rank, built.arrays.first_out, built.arrays.reverse))
+    arrays = built.arrays
+    pairs = hold_constant(Pairs(arrays.first_out, arrays.head, arrays.reverse, built.rank))
     from_source = [sum(i + 1 for i, end in enumerate(ends) if end == (n, v)) for v in range(n)]
     limit = np.int64(999)
 
     def member(thread: int) -> Thread:
         def run(sums: Sums) -> None:
             begin, end = share_of(m, thread, 2)
-            fill_residual(arcs, begin, end, False, rank, first_out, reverse, sums.residual, limit)
+            fill_residual(arcs, pairs, begin, end, False, sums.residual, limit)
             terminal_capacities(arcs, begin, end, False, sums.source_capacity, sums.sink_capacity, limit)
 
         return run
@@ -391,7 +388,7 @@ MUTANTS: Mutants = {
     "no barrier before the scan": (
         "pairs",
         mutate(csr_build.merge_groups_together, "no-barrier-before-the-scan", ""),
-        "data race on pair_first",
+        "data race on merging.pair_first",
     ),
     "two threads merge the last group": (
         "pairs",

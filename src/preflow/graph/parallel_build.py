@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.csr_build import InputArcs
+from ..kernels.csr_build import InputArcs, Pairs
 from ..parallel import csr_build
 from ..parallel.barrier import break_barrier
 from ..parallel.pieces import run_pieces
@@ -17,8 +17,8 @@ from ..parallel.thread_pool import map_threads
 
 def build_pairs(
     arcs: InputArcs, num_inner: int, threads: int, check_wanted: Callable[[], None]
-) -> tuple[Any, ...]:
-    """Return first_out, head, reverse, rank, and whether no two input arcs add to one residual arc.
+) -> tuple[Pairs, bool]:
+    """Return the residual arcs without capacities, and whether no two input arcs add to one of them.
 
     Each step frees what later steps do not need before the next one allocates. `check_wanted` is called
     between steps.
@@ -46,18 +46,9 @@ def build_pairs(
     directions = np.empty(count, dtype=np.uint8)
     place = np.empty(len(arcs.tail), dtype=np.min_scalar_type(max(largest_groups)))
     pair_first = np.empty_like(first)
-    distinct = run(
-        csr_build.merge_groups_together,
-        tables,
-        arcs,
-        first,
-        order,
-        larger_end,
-        directions,
-        place,
-        pair_first,
-    )
-    del tables, directions
+    merging = csr_build.Merging(larger_end, directions, place, pair_first)
+    distinct = run(csr_build.merge_groups_together, tables, arcs, first, order, merging)
+    del tables, directions, merging
 
     num_pairs = int(pair_first[-1])
     if num_pairs < count:
@@ -74,16 +65,16 @@ def build_pairs(
     first_out = np.empty_like(first)
     head = np.empty(2 * num_pairs, dtype=dtype)
     reverse = np.empty_like(head)
-    most_arcs = run(
-        csr_build.place_pairs, larger_end, position, pair_first, back_first, first_out, head, reverse
-    )
-    del larger_end, position, order, pair_first
+    sorted_pairs = csr_build.SortedPairs(larger_end, pair_first, position, back_first)
+    most_arcs = run(csr_build.place_pairs, sorted_pairs, first_out, head, reverse)
+    del larger_end, position, order, pair_first, sorted_pairs
     check_wanted()
 
     rank = np.empty(len(arcs.tail), dtype=np.min_scalar_type(max(most_arcs)))
+    pairs = Pairs(first_out, head, reverse, rank)
     run_pieces(
-        lambda begin, end: csr_build.rank_arcs(begin, end, arcs, place, back_first, first_out, reverse, rank),
+        lambda begin, end: csr_build.rank_arcs(arcs, begin, end, place, back_first, pairs),
         len(rank),
         threads,
     )
-    return first_out, head, reverse, rank, all(distinct)
+    return pairs, all(distinct)

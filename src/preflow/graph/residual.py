@@ -105,12 +105,10 @@ class ResidualNetwork:
         initial = np.zeros_like(net.residual)
         csr_build.fill_residual(
             self.input_arcs(network),
+            csr_build.Pairs(net.first_out, net.head, net.reverse, self.rank),
             0,
             network.num_arcs,
             True,
-            self.rank,
-            net.first_out,
-            net.reverse,
             initial,
             np.int64(INT64_MAX),
         )
@@ -161,14 +159,14 @@ def build_residual(
     width = np.dtype(np.int32 if _largest(arcs, threads) <= np.iinfo(np.int32).max else np.int64).itemsize
     check_wanted()
     if threads == 1:
-        pairs = _build_pairs(arcs, num_inner, width, check_wanted)
+        built = _build_pairs(arcs, num_inner, width, check_wanted)
     else:
-        pairs = _build_together(arcs, num_inner, threads, check_wanted)
+        built = _build_together(arcs, num_inner, threads, check_wanted)
     check_wanted()
-    residual, shared = _residual_capacities(arcs, pairs, width, threads)
+    residual, shared = _residual_capacities(arcs, built, width, threads)
     check_wanted()
     excess, sink_residual, constant = _terminal_capacities(arcs, num_inner, threads)
-    first_out, head, reverse, rank = pairs[:4]
+    first_out, head, reverse, rank = built.pairs
     arrays = ResidualArrays(first_out, head, reverse, residual, excess, sink_residual)
     return ResidualNetwork(arrays, inner, rank, shared, constant, solved)
 
@@ -186,11 +184,11 @@ def _largest(arcs: csr_build.InputArcs, threads: int) -> int:
 
 def _build_together(
     arcs: csr_build.InputArcs, num_inner: int, threads: int, check_wanted: Callable[[], None]
-) -> _Pairs:
+) -> _Built:
     from .parallel_build import build_pairs
 
-    first_out, head, reverse, rank, distinct = build_pairs(arcs, num_inner, threads, check_wanted)
-    return _Pairs(first_out, head, reverse, rank, rank[:0], distinct)
+    pairs, distinct = build_pairs(arcs, num_inner, threads, check_wanted)
+    return _Built(pairs, np.empty(0, dtype=np.uint8), distinct)
 
 
 def _terminal_capacities(
@@ -226,29 +224,26 @@ def _terminal_capacities(
     return source_capacity, sink_capacity, direct + sum(through)
 
 
-class _Pairs(NamedTuple):
-    """The residual arcs without their capacities.
+class _Built(NamedTuple):
+    """The residual arcs before their capacities are filled in.
 
     Attributes
     ----------
-    first_out, head, reverse, rank : ndarray
+    pairs : Pairs
     room : ndarray of uint8
         Memory for the residual capacities, or nothing.
     distinct : bool
         Whether no two input arcs are known to add to one residual arc.
     """
 
-    first_out: NDArray[Any]
-    head: NDArray[Any]
-    reverse: NDArray[Any]
-    rank: NDArray[Any]
-    room: NDArray[Any]
+    pairs: csr_build.Pairs
+    room: NDArray[np.uint8]
     distinct: bool
 
 
 def _build_pairs(
     arcs: csr_build.InputArcs, num_inner: int, width: int, check_wanted: Callable[[], None]
-) -> _Pairs:
+) -> _Built:
     """Return the pairs, with memory for `width` bytes a residual arc.
 
     The sorted arcs were stored in a part of that memory; no page of the rest has been touched.
@@ -274,13 +269,13 @@ def _build_pairs(
     reverse = np.empty_like(head)
     most_arcs = int(np.diff(first_out).max(initial=0))
     rank = np.empty(len(arcs.tail), dtype=np.min_scalar_type(most_arcs))
-    free = first_out[:-1].copy()
-    csr_build.place_pairs(arcs, group_end, order, first_out, free, latest, head, reverse, rank)
-    return _Pairs(first_out, head, reverse, rank, room[: num_arcs * width], False)
+    pairs = csr_build.Pairs(first_out, head, reverse, rank)
+    csr_build.place_pairs(arcs, group_end, order, first_out[:-1].copy(), latest, pairs)
+    return _Built(pairs, room[: num_arcs * width], False)
 
 
 def _residual_capacities(
-    arcs: csr_build.InputArcs, pairs: _Pairs, width: int, threads: int
+    arcs: csr_build.InputArcs, built: _Built, width: int, threads: int
 ) -> tuple[NDArray[Any], bool]:
     """Return the residual capacities in the smallest dtype that fits the sum of every pair.
 
@@ -290,27 +285,26 @@ def _residual_capacities(
     for dtype in (np.int32, np.int64):
         if np.dtype(dtype).itemsize < width:
             continue
-        if len(pairs.room) == len(pairs.reverse) * np.dtype(dtype).itemsize:
-            residual = pairs.room.view(dtype)
+        reverse = built.pairs.reverse
+        if len(built.room) == len(reverse) * np.dtype(dtype).itemsize:
+            residual = built.room.view(dtype)
             residual[:] = 0
         else:
-            residual = np.zeros(len(pairs.reverse), dtype=dtype)
+            residual = np.zeros(len(reverse), dtype=dtype)
         limit = np.int64(np.iinfo(dtype).max)
-        largest, fits, shared = _fill(arcs, pairs, residual, limit, threads)
-        if fits and (largest <= limit // 2 or _pairs_within(residual, pairs.reverse, limit, threads)):
+        largest, fits, shared = _fill(arcs, built, residual, limit, threads)
+        if fits and (largest <= limit // 2 or _pairs_within(residual, reverse, limit, threads)):
             return residual, shared
     raise CapacityOverflowError("the capacities of parallel or antiparallel arcs sum past int64")
 
 
 def _fill(
-    arcs: csr_build.InputArcs, pairs: _Pairs, residual: NDArray[Any], limit: Any, threads: int
+    arcs: csr_build.InputArcs, built: _Built, residual: NDArray[Any], limit: Any, threads: int
 ) -> tuple[int, bool, bool]:
-    alone = threads == 1 or pairs.distinct
+    alone = threads == 1 or built.distinct
     filled = run_pieces(
-        lambda begin, end: csr_build.fill_residual(
-            arcs, begin, end, alone, pairs.rank, pairs.first_out, pairs.reverse, residual, limit
-        ),
-        len(pairs.rank),
+        lambda begin, end: csr_build.fill_residual(arcs, built.pairs, begin, end, alone, residual, limit),
+        len(built.pairs.rank),
         threads,
     )
     largest, fits, shared = zip(*filled, strict=True)

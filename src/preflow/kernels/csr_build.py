@@ -41,6 +41,25 @@ class InputArcs(NamedTuple):
     inner: NDArray[Any]
 
 
+class Pairs(NamedTuple):
+    """The residual arcs without their capacities, and which of them each input arc belongs to.
+
+    Attributes
+    ----------
+    first_out : ndarray of uint32 or uint64, shape (n + 1,)
+        The residual arcs of vertex ``v`` are ``first_out[v] .. first_out[v + 1] - 1``.
+    head, reverse : ndarray of the same dtype
+        Head of a residual arc, and the index of its opposite.
+    rank : ndarray of an unsigned dtype, shape (m,)
+        Rank of the residual arc of an input arc among the residual arcs of its tail.
+    """
+
+    first_out: NDArray[Any]
+    head: NDArray[Any]
+    reverse: NDArray[Any]
+    rank: NDArray[Any]
+
+
 @kernel
 def number_inner(terminals: Any, before: Any, inner: Any, begin: Any, end: Any) -> None:
     """Give the vertices ``begin .. end - 1`` their number among those that are not `terminals`.
@@ -161,21 +180,13 @@ def count_pairs(arcs: InputArcs, group_end: Any, order: Any, seen: Any, first_ou
 
 
 @kernel
-def place_pairs(
-    arcs: InputArcs,
-    group_end: Any,
-    order: Any,
-    first_out: Any,
-    free: Any,
-    latest: Any,
-    head: Any,
-    reverse: Any,
-    rank: Any,
-) -> None:
+def place_pairs(arcs: InputArcs, group_end: Any, order: Any, free: Any, latest: Any, pairs: Pairs) -> None:
     """Give every pair its two residual arcs, and every input arc the rank of its residual arc.
 
-    On entry ``free[v]`` is the first arc of `v`. `latest` is scratch of one entry a vertex, with any content.
+    On entry `first_out` is set and ``free[v]`` is the first arc of `v`. `latest` is scratch of one entry a
+    vertex, with any content.
     """
+    first_out, head, reverse, rank = pairs.first_out, pairs.head, pairs.reverse, pairs.rank
     k = ZERO
     for low in range(len(group_end)):
         lower = np.uint64(low)
@@ -216,12 +227,10 @@ def residual_arc(arcs: InputArcs, rank: Any, first_out: Any, i: Any) -> tuple[An
 @kernel
 def fill_residual(
     arcs: InputArcs,
+    pairs: Pairs,
     begin: Any,
     end: Any,
     alone: bool,
-    rank: Any,
-    first_out: Any,
-    reverse: Any,
     residual: Any,
     limit: Any,
 ) -> tuple[Any, bool, bool]:
@@ -240,12 +249,12 @@ def fill_residual(
     largest = np.int64(0)
     shared = False
     for i in range(np.uint64(begin), np.uint64(end)):
-        a, inside = residual_arc(arcs, rank, first_out, i)
+        a, inside = residual_arc(arcs, pairs.rank, pairs.first_out, i)
         if inside:
             for direction in range(2 if has_reverse else 1):
                 amount = np.int64(arcs.capacity[i] if direction == 0 else arcs.reverse_capacity[i])
                 if direction == 1:
-                    a = np.uint64(reverse[a])
+                    a = np.uint64(pairs.reverse[a])
                 if amount > 0:
                     before = np.int64(add(alone, residual, a, amount))
                     if amount > limit - before:

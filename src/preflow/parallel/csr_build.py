@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ..kernels.atomics import PADDING, prefetch
 from ..kernels.constants import ONE, ZERO
-from ..kernels.csr_build import InputArcs
+from ..kernels.csr_build import InputArcs, Pairs
 from ..kernels.kernel import kernel
 from .barrier import make_barrier, wait
 from .scan import exclusive_scan_together, make_sums
@@ -57,6 +57,48 @@ class Tables(NamedTuple):
 
     entries: NDArray[Any]
     first: NDArray[np.uint64]
+
+
+class Merging(NamedTuple):
+    """The pairs as the groups are merged.
+
+    Attributes
+    ----------
+    larger_end : ndarray, one entry an arc between inner vertices
+        Set from ``first[v]`` on: larger ends of the pairs of group ``v``, in order of first appearance.
+    directions : ndarray of uint8, shape of `larger_end`
+        Scratch: in which directions of a pair arcs were seen.
+    place : ndarray, one entry an input arc
+        Set for arcs between inner vertices: the place of its pair within the group.
+    pair_first : ndarray, shape (n + 1,)
+        Set: where the pairs of a group start in a list of all.
+    """
+
+    larger_end: NDArray[Any]
+    directions: NDArray[np.uint8]
+    place: NDArray[Any]
+    pair_first: NDArray[Any]
+
+
+class SortedPairs(NamedTuple):
+    """All pairs by smaller end, and their order by larger end.
+
+    Attributes
+    ----------
+    larger_end : ndarray
+        The larger end of every pair.
+    first : ndarray, shape (n + 1,)
+        Where the pairs of each smaller end start.
+    position : ndarray
+        The position of every pair in the order by larger end.
+    back_first : ndarray, shape (n + 1,)
+        Where the pairs of each larger end start in that order.
+    """
+
+    larger_end: NDArray[Any]
+    first: NDArray[Any]
+    position: NDArray[Any]
+    back_first: NDArray[Any]
 
 
 def make_builders(num_threads: int) -> Builders:
@@ -147,28 +189,14 @@ def merge_groups_together(
     arcs: InputArcs,
     first: Any,
     order: Any,
-    larger_end: Any,
-    directions: Any,
-    place: Any,
-    pair_first: Any,
+    merging: Merging,
 ) -> bool:
     """Find the pairs of every group, and for every arc the place of its pair within the group.
 
-    Parameters
-    ----------
-    larger_end : ndarray, one entry an arc between inner vertices
-        Set from ``first[v]`` on: larger ends of the pairs of group ``v``, in order of first appearance.
-    directions : ndarray of uint8, shape of `larger_end`
-        Scratch: in which directions of a pair arcs were seen.
-    place : ndarray, one entry an input arc
-        Set for arcs between inner vertices.
-    pair_first : ndarray, shape (n + 1,)
-        Set: where the pairs of a group start in a list of all.
-
-    Returns
-    -------
-    distinct : whether no two arcs of the thread's groups add to the same residual arc
+    Returns whether no two arcs of the thread's groups add to the same residual arc.
     """
+    larger_end, directions = merging.larger_end, merging.directions
+    place, pair_first = merging.place, merging.pair_first
     num_threads = size_of(builders)
     has_reverse = len(arcs.reverse_capacity) > 0
     table_begin = tables.first[thread]
@@ -258,17 +286,10 @@ def sort_pairs_together(
 
 @kernel
 def place_pairs(
-    builders: Builders,
-    thread: Any,
-    larger_end: Any,
-    position: Any,
-    pair_first: Any,
-    back_first: Any,
-    first_out: Any,
-    head: Any,
-    reverse: Any,
+    builders: Builders, thread: Any, pairs: SortedPairs, first_out: Any, head: Any, reverse: Any
 ) -> Any:
     """Give the pairs of a range of groups their residual arcs; return the largest degree in the range."""
+    larger_end, pair_first, position, back_first = pairs
     num_threads = size_of(builders)
     low, last = range_of(pair_first, thread, num_threads)
     if thread + ONE == num_threads:
@@ -298,17 +319,9 @@ def place_pairs(
 
 
 @kernel
-def rank_arcs(
-    begin: Any,
-    end: Any,
-    arcs: InputArcs,
-    place: Any,
-    back_first: Any,
-    first_out: Any,
-    reverse: Any,
-    rank: Any,
-) -> None:
+def rank_arcs(arcs: InputArcs, begin: Any, end: Any, place: Any, back_first: Any, pairs: Pairs) -> None:
     """Give the input arcs ``begin .. end - 1`` their rank among the residual arcs of their tail."""
+    first_out, reverse, rank = pairs.first_out, pairs.reverse, pairs.rank
     n = np.uint64(len(first_out)) - ONE
     for i in range(np.uint64(begin), np.uint64(end)):
         u = np.uint64(arcs.inner[arcs.tail[i]])
