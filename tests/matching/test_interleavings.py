@@ -35,7 +35,7 @@ from preflow.matching.packed_columns import Packed
 from preflow.matching.thread_rounds import Rounds
 from preflow.parallel import worklist
 from preflow.parallel.transpose import make_transposing
-from preflow.solving.run import COUNTER_ROW
+from preflow.solving.run import COUNTER_ROW, Control
 from tests.support.exploration import (
     Cases,
     Mutants,
@@ -332,7 +332,7 @@ def cheap(graph: SmallGraph, threads: int = 2) -> Outcome:
         return initial_cheap.Claims(rows, matching, numbers(graph.num_rows), np.zeros(1, np.int64), stop)
 
     alone = make_claims()
-    initial_cheap.take_first_free(rows, alone.matching, alone.stop)
+    initial_cheap.take_first_free(rows, alone.matching, Control().monitor())
 
     def member(thread: int) -> Thread:
         return lambda claims: initial_cheap.claim_share(np.uint64(thread), claims)

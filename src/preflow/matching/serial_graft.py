@@ -44,6 +44,7 @@ from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.atomics import relaxed_load
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
+from ..solving.monitor import Monitor
 from ..solving.options import check_flag, check_positive_number
 from ..solving.run import Control
 from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES
@@ -75,6 +76,14 @@ class GraftOptions:
         check_flag("graft", self.graft)
         check_flag("direction_switching", self.direction_switching)
         check_positive_number("alpha", self.alpha)
+
+
+class Rules(NamedTuple):
+    """The options that the kernels read: see :class:`GraftOptions`."""
+
+    graft: bool
+    direction_switching: bool
+    alpha: float
 
 
 class Forest(NamedTuple):
@@ -140,7 +149,7 @@ def is_growing(forest: Forest, r: Any) -> bool:
 
 @kernel
 def grow_top_down(
-    rows: Adjacency, matching: Matching, forest: Forest, size: Any, counts: Any
+    rows: Adjacency, matching: Matching, forest: Forest, size: Any, monitor: Monitor
 ) -> tuple[Any, Any]:
     """Reach the columns next to the frontier; return the numbers of new rows and of new columns."""
     num_rows = np.uint64(len(matching.row_match))
@@ -151,7 +160,7 @@ def grow_top_down(
         if not is_growing(forest, r):
             continue
         first, last = np.uint64(rows.first[r]), np.uint64(rows.first[r + ONE])
-        counts[ARC_SCANS] += last - first
+        monitor.counts[ARC_SCANS] += last - first
         for e in range(first, last):
             c = np.uint64(rows.neighbour[e])
             if np.uint64(forest.column_root[c]) >= num_rows:
@@ -164,7 +173,7 @@ def grow_top_down(
 
 @kernel
 def grow_bottom_up(
-    columns: Adjacency, matching: Matching, forest: Forest, size: Any, counts: Any
+    columns: Adjacency, matching: Matching, forest: Forest, size: Any, monitor: Monitor
 ) -> tuple[Any, Any]:
     """Let each of `size` columns look for a row in a growing tree; return the same two numbers."""
     end, attached = ZERO, ZERO
@@ -174,7 +183,7 @@ def grow_bottom_up(
         e, last = np.uint64(columns.first[c]), np.uint64(columns.first[c + ONE])
         while e < last:
             r = np.uint64(columns.neighbour[e])
-            counts[ARC_SCANS] += ONE
+            monitor.counts[ARC_SCANS] += ONE
             e += ONE
             if is_growing(forest, r):
                 end = attach(matching, forest, r, c, end)
@@ -250,28 +259,25 @@ def run_phases(
     forest: Forest,
     free: Any,
     size: Any,
-    graft: bool,
-    switching: bool,
-    alpha: float,
-    stop: Any,
-    counts: Any,
-    progress: Any,
+    rules: Rules,
+    monitor: Monitor,
 ) -> bool:
     """Match the `size` rows in `free`; return whether the matching is maximum (False: stopped before)."""
+    counts, alpha = monitor.counts, rules.alpha
     start_trees(matching, forest, free, size)
     frontier = size
     outside = np.uint64(len(forest.parent))
     while size > ZERO:
         counts[PHASES] += ONE
         while frontier > ZERO:
-            if relaxed_load(stop, 0) != 0:
+            if relaxed_load(monitor.stop, 0) != 0:
                 return False
             # Grow all trees by a level.
-            if switching and frontier * alpha >= outside:
+            if rules.direction_switching and frontier * alpha >= outside:
                 outside = list_outside(forest)
-                frontier, reached = grow_bottom_up(columns, matching, forest, outside, counts)
+                frontier, reached = grow_bottom_up(columns, matching, forest, outside, monitor)
             else:
-                frontier, reached = grow_top_down(rows, matching, forest, frontier, counts)
+                frontier, reached = grow_top_down(rows, matching, forest, frontier, monitor)
             outside -= reached
             flip_frontier(forest, frontier)
         # Augment along the trees that found a free column.
@@ -280,12 +286,12 @@ def run_phases(
         if left == size:
             break
         size = left
-        progress[0] = size
+        monitor.progress[0] = size
         # Dissolve these trees, and graft their columns, or start again.
         dissolved, growing = dissolve(matching, forest)
         outside += dissolved
-        if graft and (growing + size) * alpha > dissolved:
-            frontier, reached = grow_bottom_up(columns, matching, forest, dissolved, counts)
+        if rules.graft and (growing + size) * alpha > dissolved:
+            frontier, reached = grow_bottom_up(columns, matching, forest, dissolved, monitor)
             outside -= reached
             flip_frontier(forest, frontier)
         else:
@@ -321,17 +327,7 @@ def solve(graph: BipartiteGraph, matching: Matching, options: GraftOptions, cont
     free = np.empty(num_rows, dtype=dtype)
     size = list_free_rows(graph.rows, matching, free)
     control.excess[:] = size
+    rules = Rules(options.graft, options.direction_switching, float(options.alpha))
     return run_phases(
-        graph.rows,
-        graph.columns,
-        matching,
-        forest,
-        free,
-        np.uint64(size),
-        options.graft,
-        options.direction_switching,
-        float(options.alpha),
-        control.stop,
-        control.counts,
-        control.excess,
+        graph.rows, graph.columns, matching, forest, free, np.uint64(size), rules, control.monitor()
     )

@@ -31,6 +31,7 @@ from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.atomics import relaxed_load
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
+from ..solving.monitor import Monitor
 from ..solving.run import Control
 from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES
 from .match_arrays import Matching, list_free_rows
@@ -50,16 +51,15 @@ def run_phases(
     layers: Layers,
     search: Search,
     size: Any,
-    stop: Any,
-    counts: Any,
-    progress: Any,
+    monitor: Monitor,
 ) -> bool:
     """Match the `size` free rows in the queue; return whether the matching is maximum (False: stopped)."""
+    stop, counts = monitor.stop, monitor.counts
     number = ZERO
     backwards = False
     while size > ZERO:
         # Layers; without a free column the matching is maximum.
-        length, scans = find_layers(rows, matching, layers, size, stop)
+        length, scans = find_layers(rows, matching, layers, size, monitor)
         counts[ARC_SCANS] += scans
         counts[PHASES] += ONE
         if length == ZERO:
@@ -88,7 +88,7 @@ def run_phases(
                 layers.queue[left] = root
                 left += ONE
         size = left
-        progress[0] = size
+        monitor.progress[0] = size
         backwards = not backwards
     return True
 
@@ -109,6 +109,4 @@ def solve(graph: BipartiteGraph, matching: Matching, options: HkdwOptions, contr
     search = make_search(graph.rows, graph.num_columns)
     size = list_free_rows(graph.rows, matching, layers.queue)
     control.excess[:] = size
-    return run_phases(
-        graph.rows, matching, layers, search, np.uint64(size), control.stop, control.counts, control.excess
-    )
+    return run_phases(graph.rows, matching, layers, search, np.uint64(size), control.monitor())

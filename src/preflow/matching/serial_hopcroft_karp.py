@@ -37,6 +37,7 @@ from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.atomics import relaxed_load
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
+from ..solving.monitor import Monitor
 from ..solving.options import UNLIMITED
 from ..solving.run import Control
 from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES
@@ -87,7 +88,9 @@ def unreached(layers: Layers) -> Any:
 
 
 @kernel
-def find_layers(rows: Adjacency, matching: Matching, layers: Layers, size: Any, stop: Any) -> tuple[Any, Any]:
+def find_layers(
+    rows: Adjacency, matching: Matching, layers: Layers, size: Any, monitor: Monitor
+) -> tuple[Any, Any]:
     """Compute layers from the `size` free rows that begin the queue, up to the first free columns.
 
     Returns the number of columns of a shortest augmenting path, 0 if there is none or the solve was asked to
@@ -108,7 +111,7 @@ def find_layers(rows: Adjacency, matching: Matching, layers: Layers, size: Any, 
         found = False
         last = end
         for k in range(begin, last):
-            if asked_to_stop(stop, k):
+            if asked_to_stop(monitor.stop, k):
                 return ZERO, scans
             prefetch_queued(rows, layer, queue, k, last)
             r = np.uint64(queue[k])
@@ -207,19 +210,18 @@ def run_phases(
     layers: Layers,
     size: Any,
     scan_limit: Any,
-    stop: Any,
-    counts: Any,
-    progress: Any,
+    monitor: Monitor,
 ) -> Any:
     """Match the `size` free rows that begin the queue; return how many are left from which paths may exist.
 
-    None are left unless `stop` is raised, or a phase after the first reads more than `scan_limit` edges, or
+    None are left unless the solve is to stop, a phase after the first reads more than `scan_limit` edges, or
     all phases so far have read more than PHASES_WORTH times `scan_limit`.
     """
+    stop, counts = monitor.stop, monitor.counts
     phase, total = ZERO, ZERO
     while size > ZERO and relaxed_load(stop, 0) == 0:
         # Layers; without a free column the matching is maximum.
-        length, scans = find_layers(rows, matching, layers, size, stop)
+        length, scans = find_layers(rows, matching, layers, size, monitor)
         phase += ONE
         counts[PHASES] += ONE
         if length == ZERO:
@@ -231,7 +233,7 @@ def run_phases(
         counts[ARC_SCANS] += scans
         counts[AUGMENTATIONS] += size - left
         size = left
-        progress[0] = size
+        monitor.progress[0] = size
         total += scans
         if phase > ONE and max(scans, total // PHASES_WORTH) > scan_limit:
             break
@@ -261,14 +263,5 @@ def solve_within(graph: BipartiteGraph, matching: Matching, scan_limit: Any, con
     layers = make_layers(*graph.shape, graph.rows.first.dtype)
     size = list_free_rows(graph.rows, matching, layers.queue)
     control.excess[:] = size
-    left = run_phases(
-        graph.rows,
-        matching,
-        layers,
-        np.uint64(size),
-        scan_limit,
-        control.stop,
-        control.counts,
-        control.excess,
-    )
+    left = run_phases(graph.rows, matching, layers, np.uint64(size), scan_limit, control.monitor())
     return int(left)

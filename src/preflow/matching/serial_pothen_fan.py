@@ -44,6 +44,7 @@ from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.atomics import relaxed_load
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
+from ..solving.monitor import Monitor
 from ..solving.options import check_flag
 from ..solving.run import Control
 from ..stats import ARC_SCANS, AUGMENTATIONS, PHASES
@@ -213,11 +214,10 @@ def run_phases(
     free: Any,
     size: Any,
     fairness: bool,
-    stop: Any,
-    counts: Any,
-    progress: Any,
+    monitor: Monitor,
 ) -> bool:
     """Match the `size` rows in `free`; return whether the matching is maximum (False: stopped before)."""
+    counts = monitor.counts
     number = ZERO
     backwards = False
     while size > ZERO:
@@ -228,7 +228,7 @@ def run_phases(
         before = number
         left = ZERO
         for k in range(size):
-            if relaxed_load(stop, 0) != 0:
+            if relaxed_load(monitor.stop, 0) != 0:
                 return False
             number += ONE
             found, clean, scans = augment_from(rows, matching, search, free[k], number, before, backwards)
@@ -240,7 +240,7 @@ def run_phases(
                 left += ONE
         size = left
         counts[PHASES] += ONE
-        progress[0] = size
+        monitor.progress[0] = size
         backwards = fairness and not backwards
     return True
 
@@ -262,13 +262,5 @@ def solve(graph: BipartiteGraph, matching: Matching, options: PothenFanOptions, 
     control.excess[:] = size
     search = make_search(graph.rows, graph.num_columns)
     return run_phases(
-        graph.rows,
-        matching,
-        search,
-        free,
-        np.uint64(size),
-        options.fairness,
-        control.stop,
-        control.counts,
-        control.excess,
+        graph.rows, matching, search, free, np.uint64(size), options.fairness, control.monitor()
     )

@@ -57,6 +57,7 @@ from ..graph.bipartite import Adjacency, BipartiteGraph
 from ..kernels.atomics import prefetch, prefetch_to_write, relaxed_load
 from ..kernels.constants import ONE, THREE, TWO, ZERO
 from ..kernels.kernel import kernel
+from ..solving.monitor import Monitor
 from ..solving.options import check_choice, check_flag, check_positive_number, limit
 from ..solving.run import Control
 from ..stats import (
@@ -116,6 +117,24 @@ class PushRelabelOptions:
         check_flag("gap", self.gap)
         check_choice("initial_labels", self.initial_labels, ("exact", "one"))
         check_choice("stalled", self.stalled, ("push", "relabel", "trees"))
+
+
+class Rules(NamedTuple):
+    """The options that the kernels read: see :class:`PushRelabelOptions`.
+
+    Attributes
+    ----------
+    push_limit : uint64
+        Pushes until a global relabel.
+    gap : bool
+        Whether to declare all columns above an empty level dead.
+    stalls : bool
+        Whether to test if pushes have stalled.
+    """
+
+    push_limit: np.uint64
+    gap: bool
+    stalls: bool
 
 
 class State(NamedTuple):
@@ -273,18 +292,15 @@ def push_until(
     state: State,
     begin: Any,
     size: Any,
-    push_limit: Any,
-    gap: bool,
-    stalls: bool,
-    stop: Any,
-    counts: Any,
-    progress: Any,
+    rules: Rules,
+    monitor: Monitor,
 ) -> tuple[Any, Any]:
-    """Push until no row is active, a global relabel is due, pushes have stalled, or `stop` is raised.
+    """Push until no row is active, a global relabel is due, pushes have stalled, or the solve is to stop.
 
     Takes and returns the beginning of the queue and the number of rows in it. Without free columns no row is
     active.
     """
+    stop, counts, progress = monitor
     num_columns = np.uint64(len(state.label))
     label, queue, population = state.label, state.queue, state.population
     dead, capacity = num_columns + ONE, np.uint64(len(queue))
@@ -294,7 +310,7 @@ def push_until(
     size_then = size
     if population[ZERO] == 0:
         size = ZERO
-    while size > ZERO and pushes < push_limit and relaxed_load(stop, 0) == 0:
+    while size > ZERO and pushes < rules.push_limit and relaxed_load(stop, 0) == 0:
         # Take the first row of the queue.
         if size > ONE:
             prefetch_active(rows, label, queue, begin, size, capacity, capacity, False)
@@ -339,12 +355,12 @@ def push_until(
         if left == ZERO:
             if lowest == ZERO:
                 size = ZERO
-            elif gap and pushes >= next_gap:
+            elif rules.gap and pushes >= next_gap:
                 next_gap = pushes + (num_columns >> GAP_SHIFT)
                 counts[GAP_VERTICES] += close_gap(state, lowest)
         progress[0] = size
         # Test whether pushes have stalled.
-        if stalls and pushes >= next_look:
+        if rules.stalls and pushes >= next_look:
             if have_stalled(pushes - looked, size_then, size, len(rows.neighbour)):
                 break
             looked = pushes
@@ -390,7 +406,11 @@ def solve(graph: BipartiteGraph, matching: Matching, options: PushRelabelOptions
         queue=np.empty(num_rows, dtype=dtype),
         order=np.empty(num_columns, dtype=dtype),
     )
-    push_limit = limit(options.relabel_period * (num_rows + num_columns))
+    rules = Rules(
+        push_limit=limit(options.relabel_period * (num_rows + num_columns)),
+        gap=options.gap,
+        stalls=options.stalled != "push",
+    )
     begin, size = 0, int(list_free_rows(graph.rows, matching, state.queue))
     control.excess[:] = size
     if options.initial_labels == "one":
@@ -405,17 +425,7 @@ def solve(graph: BipartiteGraph, matching: Matching, options: PushRelabelOptions
             control.counts[GLOBAL_RELABELS] += 1
             control.counts[RELABEL_NANOSECONDS] += time.perf_counter_ns() - started
         begin, size = push_until(
-            graph.rows,
-            matching,
-            state,
-            np.uint64(begin),
-            np.uint64(size),
-            push_limit,
-            options.gap,
-            options.stalled != "push",
-            control.stop,
-            control.counts,
-            control.excess,
+            graph.rows, matching, state, np.uint64(begin), np.uint64(size), rules, control.monitor()
         )
         control.counts[PHASES] += 1
         pushed = True

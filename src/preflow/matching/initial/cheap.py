@@ -30,6 +30,7 @@ from ...kernels.atomics import compare_exchange, fetch_add, prefetch, relaxed_lo
 from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
 from ...parallel.thread_pool import NativePool, address_of, entry_of, run_in_pool, run_natively
+from ...solving.monitor import Monitor
 from ...solving.run import Control
 from ..match_arrays import NONE, Matching, asked_to_stop
 
@@ -61,11 +62,11 @@ class Claims(NamedTuple):
 
 
 @kernel
-def take_first_free(rows: Adjacency, matching: Matching, stop: Any) -> None:
+def take_first_free(rows: Adjacency, matching: Matching, monitor: Monitor) -> None:
     """Match every row with its first free column."""
     num_rows = np.uint64(len(matching.row_match))
     for r in range(num_rows):
-        if asked_to_stop(stop, r):
+        if asked_to_stop(monitor.stop, r):
             break
         for e in range(np.uint64(rows.first[r]), np.uint64(rows.first[r + ONE])):
             c = np.uint64(rows.neighbour[e])
@@ -128,7 +129,7 @@ def claim_together(pool: NativePool, num_threads: Any, claims: Claims) -> None:
 def start(graph: BipartiteGraph, matching: Matching, control: Control) -> None:
     """Add edges to an empty matching, in place; the same edges on any number of threads."""
     if control.threads == 1:
-        take_first_free(graph.rows, matching, control.stop)
+        take_first_free(graph.rows, matching, control.monitor())
         return
     claims = Claims(
         rows=graph.rows,

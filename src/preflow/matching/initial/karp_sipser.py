@@ -19,6 +19,7 @@ from ...graph.bipartite_input import MOST_NARROW
 from ...kernels.atomics import prefetch
 from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
+from ...solving.monitor import Monitor
 from ...solving.run import Control
 from ..match_arrays import NONE, Matching, asked_to_stop
 from ..queue_prefetch import AHEAD_NEIGHBOURS, AHEAD_RANGE, AHEAD_VALUES
@@ -125,11 +126,11 @@ def take_single_neighbours(
     matching: Matching,
     begin: Any,
     end: Any,
-    stop: Any,
+    monitor: Monitor,
 ) -> Any:
     """Match the queued vertices and those that come down to one neighbour; return the end of the queue."""
     num_rows = np.uint64(len(left.row_degree))
-    while begin < end and not asked_to_stop(stop, begin):
+    while begin < end and not asked_to_stop(monitor.stop, begin):
         prefetch_pending(rows, columns, left, begin, end)
         v = np.uint64(left.pending[begin])
         begin += ONE
@@ -144,13 +145,15 @@ def take_single_neighbours(
 
 
 @kernel
-def take_all(rows: Adjacency, columns: Adjacency, left: Remainder, matching: Matching, stop: Any) -> None:
+def take_all(
+    rows: Adjacency, columns: Adjacency, left: Remainder, matching: Matching, monitor: Monitor
+) -> None:
     """Match vertices with one neighbour first, then row by row, and these vertices again after each row."""
     num_rows = np.uint64(len(left.row_degree))
     end = count_degrees(rows, columns, left)
-    end = take_single_neighbours(rows, columns, left, matching, ZERO, end, stop)
+    end = take_single_neighbours(rows, columns, left, matching, ZERO, end, monitor)
     for r in range(num_rows):
-        if asked_to_stop(stop, r):
+        if asked_to_stop(monitor.stop, r):
             break
         # Prefetch the degrees of the columns of a row ahead.
         if r + AHEAD_VALUES < num_rows and left.row_degree[r + AHEAD_VALUES] > 0:
@@ -171,7 +174,7 @@ def take_all(rows: Adjacency, columns: Adjacency, left: Remainder, matching: Mat
         # Match what has one neighbour now.
         begin = end
         end = take_edge(rows, columns, left, matching, r, chosen, end)
-        end = take_single_neighbours(rows, columns, left, matching, begin, end, stop)
+        end = take_single_neighbours(rows, columns, left, matching, begin, end, monitor)
 
 
 def start(graph: BipartiteGraph, matching: Matching, control: Control) -> None:
@@ -184,4 +187,4 @@ def start(graph: BipartiteGraph, matching: Matching, control: Control) -> None:
         column_degree=np.empty(num_columns, dtype=dtype),
         pending=np.empty(num_rows + num_columns, dtype=pending_dtype),
     )
-    take_all(graph.rows, graph.columns, left, matching, control.stop)
+    take_all(graph.rows, graph.columns, left, matching, control.monitor())

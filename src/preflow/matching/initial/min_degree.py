@@ -15,6 +15,7 @@ import numpy as np
 from ...graph.bipartite import Adjacency, BipartiteGraph
 from ...kernels.constants import ONE
 from ...kernels.kernel import kernel
+from ...solving.monitor import Monitor
 from ...solving.run import Control
 from ..match_arrays import NONE, Matching, asked_to_stop
 from ..queue_prefetch import prefetch_queued
@@ -50,11 +51,11 @@ def order_by_degree(rows: Adjacency, begin: Any, order: Any) -> None:
 
 
 @kernel
-def take_rarest(rows: Adjacency, order: Any, degree: Any, matching: Matching, stop: Any) -> None:
+def take_rarest(rows: Adjacency, order: Any, degree: Any, matching: Matching, monitor: Monitor) -> None:
     """Match the rows in `order`; `degree` is the number of rows to come of every column."""
     num_rows, num_columns = np.uint64(len(matching.row_match)), np.uint64(len(matching.column_match))
     for k in range(num_rows):
-        if asked_to_stop(stop, k):
+        if asked_to_stop(monitor.stop, k):
             break
         prefetch_queued(rows, degree, order, k, num_rows)
         r = np.uint64(order[k])
@@ -77,4 +78,4 @@ def start(graph: BipartiteGraph, matching: Matching, control: Control) -> None:
     degree, order = np.zeros(graph.num_columns, dtype=dtype), np.empty(graph.num_rows, dtype=dtype)
     count_columns(graph.rows, degree)
     order_by_degree(graph.rows, np.zeros(HIGH_DEGREE + 2, dtype=dtype), order)
-    take_rarest(graph.rows, order, degree, matching, control.stop)
+    take_rarest(graph.rows, order, degree, matching, control.monitor())

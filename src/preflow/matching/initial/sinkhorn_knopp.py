@@ -20,6 +20,7 @@ from ...graph.bipartite import Adjacency, BipartiteGraph
 from ...graph.bipartite_input import MOST_NARROW
 from ...kernels.constants import ONE
 from ...kernels.kernel import kernel
+from ...solving.monitor import Monitor
 from ...solving.run import Control
 from ..match_arrays import NONE, Matching, asked_to_stop
 
@@ -46,14 +47,14 @@ class Sample(NamedTuple):
 
 
 @kernel
-def scale(rows: Adjacency, sample: Sample, iterations: int, stop: Any) -> None:
+def scale(rows: Adjacency, sample: Sample, iterations: int, monitor: Monitor) -> None:
     """Scale columns, then rows, `iterations` times."""
     num_rows, num_columns = np.uint64(len(sample.row_scale)), np.uint64(len(sample.column_scale))
     sample.row_scale[:] = 1.0
     for _ in range(iterations):
         sample.column_sum[:] = 0.0
         for r in range(num_rows):
-            if asked_to_stop(stop, r):
+            if asked_to_stop(monitor.stop, r):
                 return
             for e in range(np.uint64(rows.first[r]), np.uint64(rows.first[r + ONE])):
                 sample.column_sum[np.uint64(rows.neighbour[e])] += sample.row_scale[r]
@@ -150,7 +151,7 @@ def start(graph: BipartiteGraph, matching: Matching, control: Control) -> None:
         *(np.empty(length) for length in (num_rows, num_columns, num_columns)),
         *(np.empty(size, dtype=dtype) for _ in range(3)),
     )
-    scale(graph.rows, sample, ITERATIONS, control.stop)
+    scale(graph.rows, sample, ITERATIONS, control.monitor())
     if control.stopped:
         return
     choose(graph.rows, sample, 0)
