@@ -20,6 +20,7 @@ from preflow.gridcut.multicore_merging.blocks import (
 from preflow.gridcut.multicore_merging.regions import CLOSED, Regions, make_regions
 from preflow.gridcut.pixel_major import GridState
 from preflow.kernels import atomics
+from preflow.solving.monitor import Monitor
 from tests.support.exploration import (
     Cases,
     Mutants,
@@ -30,6 +31,7 @@ from tests.support.exploration import (
     look_then_set,
     mutate,
     serve,
+    uncounted_monitor,
 )
 from tests.support.scheduler import Outcome, Thread, explore, hidden_values
 
@@ -57,7 +59,7 @@ class Work(NamedTuple):
     joined: NDArray[np.int64]
     owner: NDArray[np.int64]
     fresh: NDArray[np.int64]
-    stop: NDArray[np.int64]
+    monitor: Monitor
 
 
 def hand_over(shared: Work, blocks: int, before: int, after: int) -> None:
@@ -92,7 +94,7 @@ def work(num_blocks: int, faces: list[tuple[int, int]], num_threads: int, parts:
             region, blocks = none, 0
             while True:
                 hand_over(shared, blocks, thread + 1, 0)
-                region, begin, end, fresh = regions.next_region(shared.regions, region, 0, shared.stop)
+                region, begin, end, fresh = regions.next_region(shared.regions, region, 0, shared.monitor)
                 if region == none:
                     return
                 blocks = 1 << int(region) if fresh else joined_by(shared, begin, end)
@@ -105,10 +107,11 @@ def work(num_blocks: int, faces: list[tuple[int, int]], num_threads: int, parts:
     def make_case() -> tuple[Work, list[Thread]]:
         made = make_regions(num_blocks, np.array(faces, dtype=np.uint32))
         made.weight[:] = 1
-        stop = np.zeros(1, np.int64)
-        hold_constant((made.ends, made.weight, stop))
+        hold_constant((made.ends, made.weight))
         nothing = np.zeros((2, num_blocks), np.int64)
-        shared = Work(made, 1 << np.arange(num_blocks), nothing[0].copy(), nothing[1].copy(), stop)
+        shared = Work(
+            made, 1 << np.arange(num_blocks), nothing[0].copy(), nothing[1].copy(), uncounted_monitor()
+        )
         return shared, [member(thread) for thread in range(num_threads)]
 
     def check_end(shared: Work, results: list[None]) -> None:

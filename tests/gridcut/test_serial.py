@@ -22,7 +22,7 @@ from preflow.gridcut import serial_boykov_kolmogorov as bk
 from preflow.gridcut import serial_incremental_bfs as serial
 from preflow.gridcut.pixel_major import GridState, grid_state, interior
 from preflow.gridcut.solution import initial_state
-from preflow.solving.run import COUNTER_ROW, Control
+from preflow.solving.run import Control
 from tests.support.oracles import edmonds_karp
 
 METHODS = ("serial-incremental-bfs", "serial-boykov-kolmogorov")
@@ -212,11 +212,11 @@ def test_forests_hold_between_levels(grid: SmallGrid) -> None:
     first, last = interior(whole)
     forests = ibfs.make_forests(state, int(last - first))
     ibfs.plant(state, forests, first, last)
-    stop, counts = np.zeros(1, dtype=np.int64), np.zeros(COUNTER_ROW, dtype=np.uint64)
+    monitor = Control().monitor()
     source = True
     while forests.cursor[ibfs.LENGTH + ibfs.SINK] > 0:
         check_forests(state, forests, int(first), int(last))
-        ibfs.grow(state, forests, source, stop, counts)
+        ibfs.grow(state, forests, source, monitor)
         source = not source and bool(forests.cursor[ibfs.LENGTH + ibfs.SOURCE] > 0)
     check_forests(state, forests, int(first), int(last))
     assert (forests.first_orphan == len(forests.label)).all()
@@ -231,7 +231,7 @@ def test_parts_are_put_together(grid: SmallGrid, cut: float) -> None:
     state = grid_state(whole)
     first, last = interior(whole)
     border = first + np.uint64(cut * int(last - first))
-    stop, counts = np.zeros(1, dtype=np.int64), np.zeros(COUNTER_ROW, dtype=np.uint64)
+    monitor = Control().monitor()
 
     degree = len(state.step)
     part_of = (np.arange(len(state.terminal)) >= int(border)).astype(int)
@@ -246,7 +246,7 @@ def test_parts_are_put_together(grid: SmallGrid, cut: float) -> None:
     for begin, end in ((first, border), (border, last)):
         part = ibfs.forests_of_part(forests, int(end - begin))
         ibfs.plant(state, part, begin, end)
-        parts.append(ibfs.search_all(state, part, stop, counts))
+        parts.append(ibfs.search_all(state, part, monitor))
         check_forests(state, part, int(begin), int(end))
     residual += kept
     together = ibfs.forests_of_part(forests, int(last - first))
@@ -255,7 +255,7 @@ def test_parts_are_put_together(grid: SmallGrid, cut: float) -> None:
     for p in np.flatnonzero(crossing.any(axis=1) & (forests.label != 0)):
         ibfs.enqueue(together, np.uint64(p), ibfs.SOURCE if forests.label[p] > 0 else ibfs.SINK)
     check_forests(state, together, int(first), int(last))
-    together = ibfs.search_all(state, together, stop, counts)
+    together = ibfs.search_all(state, together, monitor)
     check_forests(state, together, int(first), int(last))
     assert np.array_equal(forests.label[first:last] >= 0, oracle(grid.network)[1].ravel())
 
@@ -269,24 +269,25 @@ def test_adoption_ends_when_the_search_is_to_stop(module: Any) -> None:
     for flag, adopted in ((0, 50), (1, 0)):
         state = grid_state(grid)
         first, last = interior(grid)
-        stop, none = np.full(1, flag), np.uint64(len(state.terminal))
-        none_yet, counts = np.zeros(1, dtype=np.int64), np.zeros(COUNTER_ROW, dtype=np.uint64)
+        none, control = np.uint64(len(state.terminal)), Control()
+        monitor = control.monitor()
         if module is bk:
             tree: Any = bk.make_trees(state, int(last - first))
             bk.plant(state, tree, first, last)
-            bk.grow(state, tree, none_yet, counts)
+            bk.grow(state, tree, monitor)
         else:
             tree = ibfs.make_forests(state, int(last - first))
             ibfs.plant(state, tree, first, last)
             for _ in range(50):
-                ibfs.grow(state, tree, True, none_yet, counts)
+                ibfs.grow(state, tree, True, monitor)
         tree.parent[first] = len(state.step) + 1
         tree.next_orphan[first] = none
+        control.stop[0] = flag
         if module is bk:
             tree.cursor[bk.TIME] += 1
-            found = bk.adopt(state, tree, True, first, stop)
+            found = bk.adopt(state, tree, True, first, monitor)
         else:
-            found = ibfs.adopt(state, tree, True, np.int64(60), first, stop)
+            found = ibfs.adopt(state, tree, True, np.int64(60), first, monitor)
         assert found == adopted, "orphans looked at"
 
 

@@ -22,6 +22,8 @@ from numpy.typing import NDArray
 
 from preflow.kernels.atomics import relaxed_load, relaxed_store
 from preflow.parallel.barrier import PATIENCE, make_barrier
+from preflow.solving.monitor import Monitor
+from preflow.solving.run import COUNTER_ROW
 from tests.support.paths import ROOT
 from tests.support.scheduler import Outcome, Violation, edited, mutated, replaced
 from tests.support.tiers import count_elsewhere
@@ -50,6 +52,14 @@ def uncounted(*shape: int, dtype: Any = np.uint64) -> Uncounted:
     counters = np.zeros(shape, dtype).view(Uncounted)
     counters.flags.writeable = False
     return counters
+
+
+def uncounted_monitor(stop: NDArray[np.int64] | None = None) -> Monitor:
+    """Return a monitor whose counters stay zero; without `stop` its flag stays down."""
+    down = np.zeros(1, np.int64)
+    down.flags.writeable = False
+    progress = uncounted(2, dtype=np.float64)
+    return Monitor(down if stop is None else stop, uncounted(COUNTER_ROW), progress)
 
 
 def impatient_barrier(num_threads: int, patience: int = 0) -> NDArray[np.int64]:

@@ -98,6 +98,7 @@ from ..graph.integer_grid import IntegerGrid
 from ..kernels.atomics import compare_exchange, relaxed_load
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
+from ..solving.monitor import Monitor
 from ..solving.options import UNLIMITED, check_positive_number, limit
 from ..solving.run import Control
 from ..stats import ARC_SCANS, PUSHES, RELABELS
@@ -279,31 +280,31 @@ def orphans_left(forests: Forests) -> Any:
 
 
 @kernel
-def request_push_relabel(stop: Any) -> None:
+def request_push_relabel(monitor: Monitor) -> None:
     """Ask the solve to continue with push-relabel, unless it was asked to stop."""
-    compare_exchange(stop, 0, 0, USE_PUSH_RELABEL)
+    compare_exchange(monitor.stop, 0, 0, USE_PUSH_RELABEL)
 
 
 @kernel
-def charge(forests: Forests, place: Any, work: Any, stop: Any) -> None:
+def charge(forests: Forests, place: Any, work: Any, monitor: Monitor) -> None:
     """Subtract work from the limit at `place`; at zero, ask for push-relabel."""
     left = forests.cursor[place]
     forests.cursor[place] = left - min(work, left)
     if work >= left:
-        request_push_relabel(stop)
+        request_push_relabel(monitor)
 
 
 @kernel
-def charge_orphans(forests: Forests, orphans: Any, stop: Any) -> None:
+def charge_orphans(forests: Forests, orphans: Any, monitor: Monitor) -> None:
     """Charge orphans to both limits."""
-    charge(forests, WORK_LEFT, orphans * PATH_PIXELS_PER_ORPHAN, stop)
-    charge(forests, ORPHANS_LEFT, orphans, stop)
+    charge(forests, WORK_LEFT, orphans * PATH_PIXELS_PER_ORPHAN, monitor)
+    charge(forests, ORPHANS_LEFT, orphans, monitor)
 
 
 @kernel
-def charge_path(forests: Forests, pixels: Any, stop: Any) -> None:
+def charge_path(forests: Forests, pixels: Any, monitor: Monitor) -> None:
     """Charge an augmenting path to the work limit, and raise the limit of orphans for it."""
-    charge(forests, WORK_LEFT, pixels, stop)
+    charge(forests, WORK_LEFT, pixels, monitor)
     forests.cursor[ORPHANS_LEFT] += pixels * ORPHANS_PER_PATH_PIXEL
 
 
@@ -394,7 +395,9 @@ def plant(state: GridState, forests: Forests, first: Any, last: Any) -> None:
 
 
 @kernel
-def adopt(state: GridState, forests: Forests, source: bool, deepest: Any, first: Any, stop: Any) -> Any:
+def adopt(
+    state: GridState, forests: Forests, source: bool, deepest: Any, first: Any, monitor: Monitor
+) -> Any:
     """Find a parent for each orphan of a list, the smallest label first, or remove it from its forest.
 
     Return the number of orphans processed. If the search is to stop or its work limit is reached, some
@@ -419,7 +422,7 @@ def adopt(state: GridState, forests: Forests, source: bool, deepest: Any, first:
         v = following
     orphans = ZERO
     most = orphans_left(forests)
-    while waiting > ZERO and orphans < most and relaxed_load(stop, 0) == 0:
+    while waiting > ZERO and orphans < most and relaxed_load(monitor.stop, 0) == 0:
         v = np.uint64(forests.first_orphan[level])
         if v == none:
             level += ONE
@@ -466,15 +469,16 @@ def adopt(state: GridState, forests: Forests, source: bool, deepest: Any, first:
                 waiting += ONE
             if found == degree and residual[q * degree + (d ^ ONE) if source else v * degree + d] > 0:
                 enqueue(forests, q, forest)
-    charge_orphans(forests, orphans, stop)
+    charge_orphans(forests, orphans, monitor)
     if waiting > ZERO:
-        request_push_relabel(stop)
+        request_push_relabel(monitor)
     return orphans
 
 
 @kernel
-def grow(state: GridState, forests: Forests, source: bool, stop: Any, counts: Any) -> None:
+def grow(state: GridState, forests: Forests, source: bool, monitor: Monitor) -> None:
     """Grow a forest by one level, and push flow wherever it meets the other one."""
+    stop, counts = monitor.stop, monitor.counts
     residual, step, parent, label = state.residual, state.step, forests.parent, forests.label
     degree = np.uint64(len(state.step))
     forest = SOURCE if source else SINK
@@ -525,14 +529,14 @@ def grow(state: GridState, forests: Forests, source: bool, stop: Any, counts: An
             residual[opposite] += amount
             pushes += ONE
             # Labels are at least the numbers of pixels on the paths to the roots.
-            charge_path(forests, np.uint64(here - there), stop)
+            charge_path(forests, np.uint64(here - there), monitor)
             # Repair the other forest, then this one.
             first = push_path(state, parent, forests.next_orphan, q, not source, amount)
             if first != none:
-                orphans += adopt(state, forests, not source, deepest_other, first, stop)
+                orphans += adopt(state, forests, not source, deepest_other, first, monitor)
             first = push_path(state, parent, forests.next_orphan, v, source, amount)
             if first != none:
-                orphans += adopt(state, forests, source, deepest, first, stop)
+                orphans += adopt(state, forests, source, deepest, first, monitor)
                 if sign * np.int64(label[v]) != here:
                     # The pixel has moved: it grows at its new level, if it is still in this forest.
                     if sign * np.int64(label[v]) > 0:
@@ -546,20 +550,20 @@ def grow(state: GridState, forests: Forests, source: bool, stop: Any, counts: An
 
 
 @kernel
-def search(state: GridState, forests: Forests, stop: Any, counts: Any) -> bool:
+def search(state: GridState, forests: Forests, monitor: Monitor) -> bool:
     """Grow both forests until the sink's cannot grow; return False if there is no room for more levels."""
     cursor = forests.cursor
     room = np.uint64(len(forests.first_orphan))
-    while cursor[LENGTH + SINK] > ZERO and relaxed_load(stop, 0) == 0:
+    while cursor[LENGTH + SINK] > ZERO and relaxed_load(monitor.stop, 0) == 0:
         source = cursor[LENGTH + SOURCE] > ZERO and cursor[DEPTH + SOURCE] <= cursor[DEPTH + SINK]
         if cursor[DEPTH + (SOURCE if source else SINK)] + ONE >= room:
             return False
-        grow(state, forests, source, stop, counts)
+        grow(state, forests, source, monitor)
     return True
 
 
-def search_all(state: GridState, forests: Forests, stop: Any, counts: Any) -> Forests:
+def search_all(state: GridState, forests: Forests, monitor: Monitor) -> Forests:
     """Search to the end, with more room for levels whenever it is needed; return the forests."""
-    while not search(state, forests, stop, counts):
+    while not search(state, forests, monitor):
         forests = with_more_levels(forests)
     return forests

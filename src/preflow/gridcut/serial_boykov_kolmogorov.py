@@ -54,6 +54,7 @@ from ..graph.integer_grid import IntegerGrid
 from ..kernels.atomics import relaxed_load
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
+from ..solving.monitor import Monitor
 from ..solving.run import Control
 from ..stats import ARC_SCANS, PUSHES, RELABELS
 from .pixel_major import GridState, deficits_reach, grid_solution, grid_state, interior
@@ -170,7 +171,7 @@ def distance_to_root(state: GridState, trees: Trees, v: Any) -> Any:
 
 
 @kernel
-def adopt(state: GridState, trees: Trees, source: bool, first: Any, stop: Any) -> Any:
+def adopt(state: GridState, trees: Trees, source: bool, first: Any, monitor: Monitor) -> Any:
     """Find a parent for each orphan of a list, or remove it from its tree; children of such become orphans.
 
     Return the number of orphans processed. If the search is to stop, some orphans keep no parent, and the
@@ -185,7 +186,7 @@ def adopt(state: GridState, trees: Trees, source: bool, first: Any, stop: Any) -
         last = np.uint64(trees.next_orphan[last])
     orphans = ZERO
     v = first
-    while v != none and relaxed_load(stop, 0) == 0:
+    while v != none and relaxed_load(monitor.stop, 0) == 0:
         orphans += ONE
         # Choose the parent with the shortest path to a root.
         nearest = np.int64(0)
@@ -226,8 +227,9 @@ def adopt(state: GridState, trees: Trees, source: bool, first: Any, stop: Any) -
 
 
 @kernel
-def grow(state: GridState, trees: Trees, stop: Any, counts: Any) -> None:
+def grow(state: GridState, trees: Trees, monitor: Monitor) -> None:
     """Grow both trees until neither can grow, and push flow wherever they meet."""
+    stop, counts = monitor.stop, monitor.counts
     residual, step, distance, parent = state.residual, state.step, trees.distance, trees.parent
     degree = np.uint64(len(step))
     size = np.uint64(len(trees.queue))
@@ -276,10 +278,10 @@ def grow(state: GridState, trees: Trees, stop: Any, counts: Any) -> None:
             # Repair this tree, then the other one.
             first = push_path(state, parent, trees.next_orphan, v, source, amount)
             if first != none:
-                orphans += adopt(state, trees, source, first, stop)
+                orphans += adopt(state, trees, source, first, monitor)
             first = push_path(state, parent, trees.next_orphan, q, not source, amount)
             if first != none:
-                orphans += adopt(state, trees, not source, first, stop)
+                orphans += adopt(state, trees, not source, first, monitor)
     counts[ARC_SCANS] += scans
     counts[PUSHES] += pushes
     counts[RELABELS] += orphans
@@ -305,7 +307,7 @@ def solve(
     first, last = interior(grid)
     trees = make_trees(state, int(last - first))
     plant(state, trees, first, last)
-    grow(state, trees, control.stop, control.counts)
+    grow(state, trees, control.monitor())
     if control.stopped:
         control.check_wanted()
         return grid_solution(grid, state, deficits_reach(grid, state), False)

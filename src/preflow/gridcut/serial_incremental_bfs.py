@@ -37,6 +37,7 @@ from ..graph.integer_grid import IntegerGrid
 from ..kernels.atomics import relaxed_load
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
+from ..solving.monitor import Monitor
 from ..solving.options import check_count, check_flag
 from ..solving.run import Control
 from ..stats import PUSHES
@@ -148,14 +149,14 @@ def enqueue_box(forests: Forests, boxes: Boxes, box: Any) -> None:
 
 @kernel
 def grow_from_boxes(
-    state: GridState, forests: Forests, near: Forests, boxes: Boxes, levels: Any, stop: Any, counts: Any
+    state: GridState, forests: Forests, near: Forests, boxes: Boxes, levels: Any, monitor: Monitor
 ) -> None:
     """Grow both forests by `levels` levels from each box; queue the rest in `forests`.
 
     `near` has the queues of one box at a time.
     """
     for box in range(len(boxes.corners)):
-        if relaxed_load(stop, 0) != 0:
+        if relaxed_load(monitor.stop, 0) != 0:
             return
         enqueue_box(near, boxes, box)
         # Trees of earlier boxes have labels up to `levels`: an orphan among them may keep or raise its own.
@@ -163,8 +164,8 @@ def grow_from_boxes(
         near.cursor[DEPTH + SINK] = levels
         level = ZERO
         while level < levels:
-            grow(state, near, True, stop, counts)
-            grow(state, near, False, stop, counts)
+            grow(state, near, True, monitor)
+            grow(state, near, False, monitor)
             level += ONE
         append_queues(forests, near)
         near.cursor[HEAD + SOURCE] = ZERO
@@ -201,11 +202,11 @@ def solve(
         near = forests_of_part(forests, int(last - first))._replace(first_orphan=forests.first_orphan)
         set_work_limit(near, options.patience, int(last - first), len(state.step))
         boxes, levels = make_boxes(tuple(grid.shape), first), np.uint64(options.box_levels)
-        grow_from_boxes(state, forests, near, boxes, levels, control.stop, control.counts)
+        grow_from_boxes(state, forests, near, boxes, levels, control.monitor())
         forests.cursor[WORK_LEFT:] = near.cursor[WORK_LEFT:]
     else:
         enqueue_run(forests, first, last)
-    forests = search_all(state, forests, control.stop, control.counts)
+    forests = search_all(state, forests, control.monitor())
     if reached_work_limit(control):
         return finish_by_push_relabel(grid, state, control)
     if control.stopped:

@@ -57,6 +57,7 @@ from ..kernels.bfs import distances_to_sink
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..kernels.relabel import RELABEL_WORK, lowest_neighbour, relabel_log_size
+from ..solving.monitor import Monitor
 from ..solving.options import check_flag
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GAP_VERTICES, GLOBAL_RELABELS, PUSHES, RELABELS
@@ -128,6 +129,24 @@ class State(NamedTuple):
     levels: Levels
 
 
+class Rules(NamedTuple):
+    """The options that the kernel follows, and when a global relabel is due.
+
+    Attributes
+    ----------
+    gap, drain, hold : bool
+        As in :class:`FifoOptions`.
+    relabel_limit, work_limit : uint64
+        A global relabel is due after this many relabels, or after this much work.
+    """
+
+    gap: bool
+    drain: bool
+    hold: bool
+    relabel_limit: np.uint64
+    work_limit: np.uint64
+
+
 @kernel
 def start_phase(net: ResidualArrays, state: State, reached: Any) -> Any:
     """Reset current arcs and jumps; queue the active vertices, farthest first; return their number."""
@@ -145,22 +164,13 @@ def start_phase(net: ResidualArrays, state: State, reached: Any) -> Any:
 
 
 @kernel
-def first_stage(
-    net: ResidualArrays,
-    state: State,
-    gap: bool,
-    drain: bool,
-    hold: bool,
-    relabel_limit: Any,
-    work_limit: Any,
-    stop: Any,
-    counts: Any,
-    progress: Any,
-) -> None:
+def first_stage(net: ResidualArrays, state: State, rules: Rules, monitor: Monitor) -> None:
     """Push excess until none can reach the sink.
 
-    On return the heights are exact, also after `stop` was raised.
+    On return the heights are exact, also after the stop flag was raised.
     """
+    gap, hold = rules.gap, rules.hold
+    stop, counts = monitor.stop, monitor.counts
     n = np.uint64(len(net.excess))
     dead = n + ONE
     height, current, queue, jumps, levels = (
@@ -182,13 +192,13 @@ def first_stage(
             begin = np.uint64(levels.first[exact_below - ONE])
             end = np.uint64(levels.first[exact_below])
         reached, pushes = distances_to_sink(
-            net, height, state.order, reached, begin, end, drain and not stopping
+            net, height, state.order, reached, begin, end, rules.drain and not stopping
         )
         counts[GLOBAL_RELABELS] += ONE
         # Queue the active vertices; stop if there is none.
         waiting = start_phase(net, state, reached)
         _, max_height = fill_levels(levels, height, state.order, ZERO, reached, net.excess)
-        progress[0] = active_excess(state.order, reached, net.excess)
+        monitor.progress[0] = active_excess(state.order, reached, net.excess)
         if waiting == ZERO or stopping:
             counts[PUSHES] += pushes
             return
@@ -202,7 +212,7 @@ def first_stage(
         back = waiting if waiting < n else ZERO
         while waiting > ZERO:
             # Is a global relabel due?
-            if relabels >= relabel_limit or work >= work_limit or log_end == log_size:
+            if relabels >= rules.relabel_limit or work >= rules.work_limit or log_end == log_size:
                 break
             if relaxed_load(stop, 0) != 0:
                 break
@@ -324,16 +334,6 @@ def solve(net: ResidualArrays, options: FifoOptions, control: Control) -> NDArra
         levels=make_levels(n, log_size, dtype),
     )
     control.excess[:] = net.excess.sum(dtype=np.float64)
-    first_stage(
-        net,
-        state,
-        options.gap,
-        options.drain,
-        options.hold,
-        relabel_limit,
-        work_limit,
-        control.stop,
-        control.counts,
-        control.excess,
-    )
+    rules = Rules(options.gap, options.drain, options.hold, relabel_limit, work_limit)
+    first_stage(net, state, rules, control.monitor())
     return state.height

@@ -34,6 +34,7 @@ from ..kernels.bfs import distances_to_sink
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..kernels.relabel import lowest_neighbour
+from ..solving.monitor import Monitor
 from ..solving.run import Control
 from ..stats import ARC_SCANS, PUSHES, RELABELS
 
@@ -44,15 +45,16 @@ class GenericOptions:
 
 
 @kernel
-def first_stage(net: ResidualArrays, height: Any, stack: Any, stop: Any, counts: Any) -> None:
+def first_stage(net: ResidualArrays, height: Any, stack: Any, monitor: Monitor) -> None:
     """Push and relabel in any order until no vertex is active."""
+    counts = monitor.counts
     dead = np.uint64(len(net.excess)) + ONE
     size = ZERO
     for vertex in range(len(net.excess)):
         if net.excess[vertex] > 0:
             stack[size] = vertex
             size += ONE
-    while size > ZERO and relaxed_load(stop, 0) == 0:
+    while size > ZERO and relaxed_load(monitor.stop, 0) == 0:
         # Push to the sink.
         size -= ONE
         v = np.uint64(stack[size])
@@ -102,7 +104,7 @@ def solve(net: ResidualArrays, options: GenericOptions, control: Control) -> NDA
     n = len(net.excess)
     height = np.zeros(n, dtype=net.head.dtype)
     stack = np.empty(n, dtype=net.head.dtype)
-    first_stage(net, height, stack, control.stop, control.counts)
+    first_stage(net, height, stack, control.monitor())
     height[:] = n + 1
     distances_to_sink(net, height, stack, ZERO, ZERO, ZERO, False)
     return height

@@ -64,6 +64,7 @@ from ..kernels.bfs import distances_to_sink
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..kernels.relabel import RELABEL_WORK, lowest_neighbour, relabel_log_size
+from ..solving.monitor import Monitor
 from ..solving.options import check_choice, check_flag, check_positive_integer
 from ..solving.run import Control
 from ..stats import ARC_SCANS, GAP_VERTICES, GLOBAL_RELABELS, PUSHES, RELABELS
@@ -136,6 +137,27 @@ class State(NamedTuple):
     order: NDArray[Any]
     path: NDArray[Any]
     levels: Levels
+
+
+class Rules(NamedTuple):
+    """The options that the kernel follows, and when a global relabel is due.
+
+    Attributes
+    ----------
+    gap, initial_wave, drain : bool
+        As in :class:`HighestLabelOptions`.
+    exact_start : bool
+        Whether the solve starts with a global relabel, not with height 1 everywhere.
+    relabel_limit, work_limit : uint64
+        A global relabel is due after this many relabels, or after this much work.
+    """
+
+    gap: bool
+    exact_start: bool
+    initial_wave: bool
+    drain: bool
+    relabel_limit: np.uint64
+    work_limit: np.uint64
 
 
 @kernel
@@ -245,23 +267,13 @@ def push_along_path(
 
 
 @kernel
-def first_stage(
-    net: ResidualArrays,
-    state: State,
-    gap: bool,
-    exact_start: bool,
-    wave: bool,
-    drain: bool,
-    relabel_limit: Any,
-    work_limit: Any,
-    stop: Any,
-    counts: Any,
-    progress: Any,
-) -> None:
+def first_stage(net: ResidualArrays, state: State, rules: Rules, monitor: Monitor) -> None:
     """Push excess until none can reach the sink.
 
-    On return the heights are exact, also after `stop` was raised.
+    On return the heights are exact, also after the stop flag was raised.
     """
+    gap, work_limit = rules.gap, rules.work_limit
+    stop, counts = monitor.stop, monitor.counts
     n = np.uint64(len(net.excess))
     dead = n + ONE
     height, current, order, path, levels = state.height, state.current, state.order, state.path, state.levels
@@ -269,11 +281,12 @@ def first_stage(
     log_limit = np.uint64(len(levels.log_vertex)) - ONE
     reached = ZERO
     exact_below = ONE
-    search_due = exact_start
+    search_due = rules.exact_start
+    wave_due = rules.initial_wave
     exact = False
     finished = False
     begin = ZERO
-    if not exact_start:
+    if not rules.exact_start:
         reached = label_one(net, state)
     while True:
         stopping = relaxed_load(stop, 0) != 0
@@ -285,7 +298,7 @@ def first_stage(
             if exact_below > ONE:
                 begin = np.uint64(levels.first[exact_below - ONE])
                 end = np.uint64(levels.first[exact_below])
-            reached, pushes = global_relabel(net, state, reached, begin, end, drain and not stopping)
+            reached, pushes = global_relabel(net, state, reached, begin, end, rules.drain and not stopping)
             counts[PUSHES] += pushes
             counts[GLOBAL_RELABELS] += ONE
             exact = True
@@ -293,12 +306,12 @@ def first_stage(
             return
         search_due = True
         # Start the phase: sort vertices into levels.
-        if wave:
+        if wave_due:
             counts[PUSHES] += push_wave(net, state, reached)
-            wave = False
+            wave_due = False
             exact = False
         top, max_height = fill_levels(levels, height, order, begin, reached, net.excess)
-        progress[0] = active_excess(order, reached, net.excess)
+        monitor.progress[0] = active_excess(order, reached, net.excess)
         searched_height = max_height
         exact_below = searched_height + ONE if exact else ONE
         pushes = ZERO
@@ -313,7 +326,7 @@ def first_stage(
             if active == n:
                 top -= ONE
                 continue
-            if relabels >= relabel_limit or work >= work_limit or log_end >= log_limit:
+            if relabels >= rules.relabel_limit or work >= work_limit or log_end >= log_limit:
                 finished = False
                 break
             if relaxed_load(stop, 0) != 0:
@@ -430,17 +443,13 @@ def solve(net: ResidualArrays, options: HighestLabelOptions, control: Control) -
         levels=make_levels(n, log_size, dtype),
     )
     control.excess[:] = net.excess.sum(dtype=np.float64)
-    first_stage(
-        net,
-        state,
-        options.gap,
-        options.initial_labels == "exact",
-        options.initial_wave,
-        options.drain,
-        relabel_limit,
-        work_limit,
-        control.stop,
-        control.counts,
-        control.excess,
+    rules = Rules(
+        gap=options.gap,
+        exact_start=options.initial_labels == "exact",
+        initial_wave=options.initial_wave,
+        drain=options.drain,
+        relabel_limit=relabel_limit,
+        work_limit=work_limit,
     )
+    first_stage(net, state, rules, control.monitor())
     return state.height

@@ -69,6 +69,7 @@ from ...parallel.barrier import PATIENCE, make_barrier, wait
 from ...parallel.delays import delay
 from ...parallel.pieces import run_pieces
 from ...parallel.thread_pool import run_solver, share_of
+from ...solving.monitor import Monitor
 from ...solving.options import check_flag, check_positive_integer
 from ...solving.run import Control
 from ...stats import PUSHES, RELABELS
@@ -155,9 +156,6 @@ class Merging(NamedTuple):
     faces : Faces
     regions : Regions
     barrier : ndarray of int64
-    stop : ndarray of int64
-        The stop flag.
-    counts : ndarray of uint64, shape (threads, counters)
     delays : ndarray of uint64, or None
         Delays for stress tests, see parallel/delays.py.
     """
@@ -167,18 +165,16 @@ class Merging(NamedTuple):
     faces: Faces
     regions: Regions
     barrier: NDArray[np.int64]
-    stop: NDArray[np.int64]
-    counts: NDArray[np.uint64]
     delays: Any = None
 
 
 @kernel
-def search_region(merging: Merging, thread: Any, forests: Forests, region: Any) -> bool:
+def search_region(merging: Merging, forests: Forests, region: Any, monitor: Monitor) -> bool:
     """Search a region from the queued pixels, then empty the queues; return False if levels ran out."""
     cursor = forests.cursor
     if max(cursor[DEPTH + SOURCE], cursor[DEPTH + SINK]) + ONE >= np.uint64(len(forests.first_orphan)):
         return False
-    if not search(merging.state, forests, merging.stop, merging.counts[thread]):
+    if not search(merging.state, forests, monitor):
         return False
     for forest in (SOURCE, SINK):
         merging.regions.depth[region, forest] = cursor[DEPTH + forest]
@@ -189,19 +185,19 @@ def search_region(merging: Merging, thread: Any, forests: Forests, region: Any) 
 
 
 @kernel
-def start_block(merging: Merging, thread: Any, forests: Forests, box: Any, block: Any) -> None:
+def start_block(merging: Merging, forests: Forests, box: Any, block: Any, monitor: Monitor) -> None:
     """Make the roots of a block, or prepare the forests that it has from the last partition."""
     block_box(merging.blocks, block, box)
     if merging.regions.shared[GROWN] != ZERO:
         depth = merging.regions.depth[block]
-        orphans = resume_block(merging.state, forests, merging.blocks, box, depth, merging.stop)
-        merging.counts[thread, RELABELS] += orphans
+        orphans = resume_block(merging.state, forests, merging.blocks, box, depth, monitor)
+        monitor.counts[RELABELS] += orphans
         return
     for row in range(rows_of(box)):
         first, last = row_of(merging.blocks, box, row)
         forests.label[first:last] = 0
         forests.queued[first:last] = 0
-        merging.counts[thread, PUSHES] += sweep(merging.state, first, last)
+        monitor.counts[PUSHES] += sweep(merging.state, first, last)
     for row in range(rows_of(box)):
         first, last = row_of(merging.blocks, box, row)
         plant(merging.state, forests, first, last)
@@ -236,20 +232,22 @@ def close_faces(merging: Merging, thread: Any, num_threads: Any) -> bool:
 
 
 @kernel
-def solve_blocks(merging: Merging, thread: Any, forests: Forests, box: Any, region: Any) -> Any:
-    """Search blocks that nobody has searched; return as :func:`work` does."""
+def solve_blocks(
+    merging: Merging, thread: Any, forests: Forests, box: Any, region: Any, monitor: Monitor
+) -> Any:
+    """Search blocks that nobody has searched; take the arguments of :func:`work` and return as it does."""
     regions = merging.regions
     none = np.uint64(len(regions.state))
-    if region != none and not search_region(merging, thread, forests, region):
+    if region != none and not search_region(merging, forests, region, monitor):
         return region
     region = np.uint64(fetch_add(regions.shared, BLOCKS_TAKEN, 1))
-    while region < none and relaxed_load(merging.stop, ZERO) == 0:
+    while region < none and relaxed_load(monitor.stop, ZERO) == 0:
         started = now()
-        start_block(merging, thread, forests, box, region)
-        if not search_region(merging, thread, forests, region):
+        start_block(merging, forests, box, region, monitor)
+        if not search_region(merging, forests, region, monitor):
             return region
         relaxed_store(regions.state, region, IDLE)
-        merging.counts[thread, BLOCK_NANOSECONDS] += now() - started
+        monitor.counts[BLOCK_NANOSECONDS] += now() - started
         region = np.uint64(fetch_add(regions.shared, BLOCKS_TAKEN, 1))
     return none
 
@@ -266,29 +264,29 @@ def open_faces(merging: Merging, thread: Any, num_threads: Any) -> None:
 
 
 @kernel
-def work(merging: Merging, thread: Any, forests: Forests, box: Any, region: Any) -> Any:
+def work(merging: Merging, thread: Any, forests: Forests, box: Any, region: Any, monitor: Monitor) -> Any:
     """Search blocks and merge regions until one is left.
 
     Return the number of blocks when the thread is done. If a search runs out of levels, return its region;
     the caller makes room and passes it back as `region`, which is the number of blocks at first.
     """
-    regions, counts = merging.regions, merging.counts
+    regions = merging.regions
     none = np.uint64(len(regions.state))
-    if region != none and not search_region(merging, thread, forests, region):
+    if region != none and not search_region(merging, forests, region, monitor):
         return region
     while True:
         delay(merging.delays, thread)
-        region, begin, end, fresh = next_region(regions, region, merging.barrier[PATIENCE], merging.stop)
+        region, begin, end, fresh = next_region(regions, region, merging.barrier[PATIENCE], monitor)
         if region == none:
             return none
         started = now()
         if fresh:
-            start_block(merging, thread, forests, box, region)
+            start_block(merging, forests, box, region, monitor)
         else:
             start_merged(merging, forests, region, begin, end)
-        if not search_region(merging, thread, forests, region):
+        if not search_region(merging, forests, region, monitor):
             return region
-        counts[thread, BLOCK_NANOSECONDS if fresh else MERGE_NANOSECONDS] += now() - started
+        monitor.counts[BLOCK_NANOSECONDS if fresh else MERGE_NANOSECONDS] += now() - started
 
 
 def blocks_wanted(pixels: int, threads: int, asked: int | None) -> int:
@@ -314,7 +312,7 @@ def merge(
     barrier = partitions[0].barrier
 
     def share_of_thread(number: int) -> None:
-        thread = np.uint64(number)
+        thread, monitor = np.uint64(number), control.monitor(number)
         # Entries of the queues that a thread never writes take no memory, only addresses. The padding keeps
         # the cursors of two threads in different cache lines.
         own = forests_of_part(forests, pixels)
@@ -327,7 +325,7 @@ def merge(
             nonlocal own
             none = np.uint64(len(merging.regions.state))
             region = none
-            while (region := np.uint64(kernel(merging, thread, own, box, region))) != none:
+            while (region := np.uint64(kernel(merging, thread, own, box, region, monitor))) != none:
                 own = with_more_levels(own)
 
         last = partitions[0]
@@ -364,9 +362,7 @@ def solve(
     def partition(blocks: Blocks) -> Merging:
         faces = make_faces(blocks, grid.offsets, state.residual.dtype)
         regions = make_regions(math.prod(blocks.counts.tolist()), faces.ends)
-        return Merging(
-            state, blocks, faces, regions, barrier, control.stop, control.thread_counts, control.delays
-        )
+        return Merging(state, blocks, faces, regions, barrier, control.delays)
 
     blocks = plan_blocks(grid.shape, padding(grid), wanted)
     partitions = [partition(blocks)]

@@ -22,6 +22,7 @@ from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
 from ...parallel.barrier import wait
 from ...parallel.thread_pool import share_of
+from ...solving.monitor import Monitor
 from ..incremental_search import DEPTH, SINK, SOURCE, Forests, adopt, enqueue
 from ..pixel_major import GridState
 from .blocks import Blocks, Faces, arcs_of, close_face, open_face, row_of, rows_of
@@ -141,7 +142,9 @@ def change_partition(first: Any, second: Any, forests: Forests, thread: Any, num
 
 
 @kernel
-def resume_block(state: GridState, forests: Forests, blocks: Blocks, box: Any, depth: Any, stop: Any) -> Any:
+def resume_block(
+    state: GridState, forests: Forests, blocks: Blocks, box: Any, depth: Any, monitor: Monitor
+) -> Any:
     """Queue the marked pixels of a block that can grow, and find parents for its orphans.
 
     `depth` has the depths of both forests. Return the number of orphans.
@@ -168,7 +171,7 @@ def resume_block(state: GridState, forests: Forests, blocks: Blocks, box: Any, d
         forests.cursor[DEPTH + forest] = depth[forest]
     orphans = ZERO
     if source != none:
-        orphans += adopt(state, forests, True, np.int64(depth[SOURCE]), source, stop)
+        orphans += adopt(state, forests, True, np.int64(depth[SOURCE]), source, monitor)
     if sink != none:
-        orphans += adopt(state, forests, False, np.int64(depth[SINK]), sink, stop)
+        orphans += adopt(state, forests, False, np.int64(depth[SINK]), sink, monitor)
     return orphans

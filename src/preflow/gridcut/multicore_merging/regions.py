@@ -25,6 +25,7 @@ from ...kernels.atomics import PADDING, compare_exchange, relaxed_load, relaxed_
 from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
 from ...parallel.barrier import back_off
+from ...solving.monitor import Monitor
 
 #: Positions in Regions.shared.
 LOCK, BLOCKS_TAKEN, CLOSED, AT_WORK, CHANGES, GROWN = (np.uint64(k) * PADDING for k in range(6))
@@ -169,12 +170,13 @@ def acquire(regions: Regions, patience: Any) -> None:
 
 
 @kernel
-def next_region(regions: Regions, had: Any, patience: Any, stop: Any) -> tuple[Any, Any, Any, bool]:
+def next_region(regions: Regions, had: Any, patience: Any, monitor: Monitor) -> tuple[Any, Any, Any, bool]:
     """Make the thread's region `had` idle, if there is one, and wait for another region.
 
-    Return as :func:`take` does; the region is the number of blocks when all work is done or `stop` is set.
+    Return as :func:`take` does; the region is the number of blocks when all work is done or the stop flag
+    is raised.
     """
-    shared = regions.shared
+    shared, stop = regions.shared, monitor.stop
     none = np.uint64(len(regions.state))
     looks = 0
     while relaxed_load(stop, ZERO) == 0:

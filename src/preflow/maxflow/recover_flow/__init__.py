@@ -55,6 +55,22 @@ class Search(NamedTuple):
     position: NDArray[Any]
 
 
+class Unused(NamedTuple):
+    """The capacities that a flow leaves unused, which :func:`flow_of_arcs` uses up.
+
+    Attributes
+    ----------
+    arc : ndarray of int32 or int64, shape (m,)
+        For each residual arc.
+    source, sink : ndarray of int64, shape (n,)
+        For each vertex, of its capacity from the source and to the sink.
+    """
+
+    arc: NDArray[np.int32] | NDArray[np.int64]
+    source: NDArray[np.int64]
+    sink: NDArray[np.int64]
+
+
 @kernel
 def return_directly(excess: Any, source_capacity: Any, returned: Any) -> bool:
     """Return excess over the vertex's own source arc; return whether any excess is left."""
@@ -178,24 +194,15 @@ def return_upstream(
 
 @kernel
 def flow_of_arcs(
-    arcs: Any,
-    rank: Any,
-    first_out: Any,
-    reverse: Any,
-    unused: Any,
-    returned: Any,
-    sink_unused: Any,
-    shared: bool,
-    flow: Any,
+    arcs: Any, rank: Any, first_out: Any, reverse: Any, unused: Unused, shared: bool, flow: Any
 ) -> None:
     """Distribute the flow of residual arcs and terminals over the input arcs, in input order.
 
     Where several input arcs share a capacity, the capacity that is left is charged to the first of them;
-    the others carry flow. The arrays of capacities left are used up: `unused` (for each residual arc, if
-    any of them is `shared` by two input arcs), `returned` (for each vertex, of the capacity from the
-    source) and `sink_unused` (for each vertex).
+    the others carry flow. `shared` says whether any two input arcs share a residual arc; only then is
+    ``unused.arc`` changed.
     """
-    source = np.uint64(len(returned))
+    source = np.uint64(len(unused.source))
     sink = source + ONE
     zero = np.int64(0)
     has_reverse = len(arcs.reverse_capacity) > 0
@@ -207,20 +214,20 @@ def flow_of_arcs(
             left = capacity
             if inside:
                 a = forward if direction == 0 else np.uint64(reverse[forward])
-                left = min(capacity, np.int64(unused[a]))
+                left = min(capacity, np.int64(unused.arc[a]))
                 if shared:
-                    unused[a] -= left
+                    unused.arc[a] -= left
             else:
                 t = np.uint64(arcs.inner[arcs.tail[i]])
                 h = np.uint64(arcs.inner[arcs.head[i]])
                 u = t if direction == 0 else h
                 v = h if direction == 0 else t
                 if u == source and v < source:
-                    left = min(capacity, returned[v])
-                    returned[v] -= left
+                    left = min(capacity, unused.source[v])
+                    unused.source[v] -= left
                 elif u < source and v == sink:
-                    left = min(capacity, sink_unused[u])
-                    sink_unused[u] -= left
+                    left = min(capacity, unused.sink[u])
+                    unused.sink[u] -= left
                 elif u == source and v == sink:
                     left = zero
             total += capacity - left if direction == 0 else left - capacity
@@ -333,15 +340,12 @@ def arc_flows(network: FlowNetwork, residual: ResidualNetwork, returned: NDArray
     flow : ndarray of int64 or float64, shape (num_arcs,)
     """
     flow = np.empty(network.num_arcs, dtype=np.int64)
-    flow_of_arcs(
-        residual.input_arcs(network),
-        residual.rank,
-        residual.arrays.first_out,
-        residual.arrays.reverse,
-        residual.arrays.residual.copy() if residual.has_shared_arcs else residual.arrays.residual,
-        returned.copy(),
-        residual.arrays.sink_residual.copy(),
-        residual.has_shared_arcs,
-        flow,
+    net, shared = residual.arrays, residual.has_shared_arcs
+    unused = Unused(
+        arc=net.residual.copy() if shared else net.residual,
+        source=returned.copy(),
+        sink=net.sink_residual.copy(),
     )
+    arcs = residual.input_arcs(network)
+    flow_of_arcs(arcs, residual.rank, net.first_out, net.reverse, unused, shared, flow)
     return residual.in_input_units(flow)
