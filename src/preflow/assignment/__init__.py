@@ -1,1 +1,1 @@
-"""Linear assignment: the front door, its solvers, and what they share."""
+"""Linear assignment: the public function, its solvers, and the pieces that several solvers share."""

@@ -1,4 +1,4 @@
-"""What solvers on a GPU return for a stack of dense problems."""
+"""The solution that solvers on a GPU return for a batch of dense problems."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..graph.device.points import DevicePoints
 
 
 class DeviceSolution(NamedTuple):
-    """What was found for the items of a stack, in the order of the caller's rows and columns.
+    """The solution of the items of a batch, in the order of the caller's rows and columns.
 
     Attributes
     ----------
@@ -21,17 +21,17 @@ class DeviceSolution(NamedTuple):
         The pairs, by ascending rows; -1 where an item has fewer.
     u, v : CuPy array of int64 or float64, shapes (items, n) and (items, m)
     total : CuPy array of int64 or float64, shape (items,)
-        Sums of the costs of the pairs; of integers modulo 2**64.
+        The sums of the costs of the pairs; of integers, modulo 2**64.
     ending : CuPy array of uint32, shape (items,)
-        How each item ended, see :mod:`.solution`.
+        How the solve of each item ended; see :mod:`.solution`.
     num_infeasible : int
     done : int
-        The first so many items were worked on to the end.
+        The solve of the first `done` items ended.
     num_priced : int
-        So many items after these have prices that exceed no cost, though no pairs.
+        The next `num_priced` items have no pairs, but prices that exceed no cost and so prove a bound.
     violators : mapping of int to two lists of int
-        For infeasible items of which the method knows them: rows that are allowed fewer columns than they
-        are, and these; the other way round where there are fewer columns than rows.
+        For infeasible items, if the method knows them: a set of rows, and the columns that these rows are
+        allowed, which are fewer; rows and columns exchanged if the item has fewer columns than rows.
     """
 
     row: Any
@@ -47,14 +47,14 @@ class DeviceSolution(NamedTuple):
 
 
 def num_pairs(costs: DeviceCosts | DevicePoints) -> int:
-    """Return the most pairs that an item may have."""
+    """Return the largest number of pairs that an item can have."""
     if isinstance(costs, DevicePoints) or costs.sizes is None:
         return min(costs.shape[1:])
     return int(costs.sizes.min(axis=1).max())
 
 
 def make_solution(costs: DeviceCosts | DevicePoints, number: Any) -> DeviceSolution:
-    """Return room for the solution of a stack with prices of a dtype; nothing is done yet."""
+    """Return an empty solution of a batch, with prices of dtype `number`."""
     xp, (items, n, m) = costs.xp, costs.shape
     pairs = num_pairs(costs)
     return DeviceSolution(

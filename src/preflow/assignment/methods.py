@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ..solving.method import Method
 
 if TYPE_CHECKING:
-    # Each solver, by the memory that its arrays lie in: mypy checks its signature against the protocol.
+    # mypy checks the signature of each solver against the protocol for host or device memory.
     from ..cuda.runtime import Device
     from ..graph.costs import DenseCosts, SparseCosts
     from ..graph.device.costs import DeviceCosts
@@ -60,7 +60,7 @@ METHODS = (
         "serial-cost-scaling",
         "assignment.serial_cost_scaling",
         "CostScalingOptions",
-        "cost scaling in the paper's three forms; as it is, by bids of rows for listed columns",
+        "cost scaling in the paper's three forms; by default rows bid for listed columns",
         "Łupińska 5.1; Goldberg and Kennedy 1995",
         aliases=("CSA",),
     ),
@@ -68,7 +68,7 @@ METHODS = (
         "multicore-shortest-path",
         "assignment.multicore_shortest_path",
         "ShortestPathOptions",
-        "stacks of matrices: every thread solves matrices by shortest augmenting paths",
+        "batches: each thread solves whole matrices by shortest augmenting paths",
         "Jonker and Volgenant 1987",
         parallel=True,
         checks=True,
@@ -77,7 +77,7 @@ METHODS = (
         "multicore-auction",
         "assignment.multicore_auction",
         "AuctionOptions",
-        "one matrix on all threads: an auction without locks, then shortest augmenting paths",
+        "one matrix on all threads: a lock-free auction, then shortest augmenting paths",
         "Bertsekas 1988",
         parallel=True,
     ),
@@ -85,7 +85,7 @@ METHODS = (
         "multicore-lockfree",
         "assignment.multicore_lockfree",
         "LockFreeOptions",
-        "cost scaling by pushes and relabels without locks",
+        "cost scaling by lock-free pushes and relabels",
         "Łupińska 2011, Algorithm 5.4",
         parallel=True,
     ),
@@ -93,7 +93,7 @@ METHODS = (
         "cuda-lockfree",
         "assignment.cuda_lockfree",
         "CudaLockFreeOptions",
-        "cost scaling by pushes and relabels without locks, one thread a vertex",
+        "cost scaling by lock-free pushes and relabels, one thread per vertex",
         "Łupińska 2011, section 5.5",
         device="cuda",
         copies=True,
@@ -102,7 +102,7 @@ METHODS = (
         "cuda-batch",
         "assignment.cuda_batch",
         "BatchOptions",
-        "many dense problems at once, each by shortest augmenting paths of one warp or block",
+        "batches of dense problems: one warp or block solves each by shortest augmenting paths",
         "Jonker and Volgenant 1987",
         device="cuda",
     ),

@@ -1,4 +1,4 @@
-"""What linear_assignment returns."""
+"""The result of linear_assignment."""
 
 from __future__ import annotations
 
@@ -22,30 +22,32 @@ from ..stats import AssignmentStats
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AssignmentResult(BoundedResult):
-    """An assignment of the least cost, or what was found within the time limit.
+    """An assignment of the least cost, or the bounds that were proved within the time limit.
 
-    For a stack of matrices every array has their leading dimensions, and so have the bounds. Arrays are
-    NumPy's, or of the kind that the costs came in where these were another library's.
+    For a batch of matrices, all arrays and the bounds have the batch's leading dimensions. Arrays are NumPy
+    arrays, or arrays of the library that the costs came from.
 
     Attributes
     ----------
     row, column : array of int64, shape (k,)
-        The pairs, by ascending rows: ``cost[row, column]`` are their costs. Of a stack in which some have
-        fewer pairs than others (``sizes``, ``partial=True``, or the time limit), these end with -1.
-    u, v : array of int64 or float64, of Python integers where int64 does not suffice, shapes (n,) and (m,)
-        Prices of rows and columns that prove the assignment optimal: ``u[i] + v[j]`` is at most the cost of
-        every pair (at least, with `maximize`), and equal for the pairs assigned. Rows or columns that are
-        left over have no smaller (larger) price than the others of that side. With `partial`, where not all
-        rows (columns, if there are fewer) have a partner, this holds apart for the pairs of rows that no
-        alternating path from a row without partner reaches with columns that none reaches, and for the pairs
-        of the others; a pair of a row of the former with a column of the latter is in no assignment with as
-        many pairs, and its cost may be smaller than the prices.
+        The pairs, by ascending rows: ``cost[row, column]`` are their costs. In a batch, matrices with fewer
+        pairs than others (due to ``sizes``, ``partial=True``, or the time limit) have -1 after their pairs.
+    u, v : array of int64 or float64, shapes (n,) and (m,)
+        Prices of rows and columns that prove the assignment optimal; arrays of Python integers where int64
+        does not suffice. For every pair, ``u[i] + v[j]`` is at most its cost (at least, with `maximize`), and
+        for the pairs assigned it is equal. Rows or columns that are left over have the largest (smallest)
+        price of their side.
+
+        With `partial`, if not all rows (columns, if there are fewer) have a partner, let R and C be the rows
+        and columns that no alternating path from a free row reaches. The statement above then holds for the
+        pairs of R with C, and for the pairs of the other rows with the other columns. A pair of a row of R
+        and a column outside C is in no assignment with as many pairs; its cost may be below the prices.
     status, lower_bound, upper_bound, value
         See :class:`preflow.solving.result.BoundedResult`.
     stats : AssignmentStats
     costs : DenseCosts, SparseCosts, PointCosts or DeviceCosts
     partial : bool
-        Whether rows and columns may be left over although there are as many of the others.
+        Whether rows and columns may be left over even if there are as many rows as columns.
     """
 
     row: Any
@@ -58,7 +60,7 @@ class AssignmentResult(BoundedResult):
 
     @property
     def cost(self) -> Any:
-        """The sum of the costs of all pairs; an array for a stack of matrices.
+        """The sum of the costs of all pairs; an array for a batch of matrices.
 
         Raises
         ------
@@ -68,15 +70,15 @@ class AssignmentResult(BoundedResult):
         return self.value
 
     def pairs(self) -> list[tuple[Hashable, Hashable]]:
-        """Return the pairs of row and column of a single matrix, by the caller's labels if there are some.
+        """Return the pairs (row, column) of a single matrix, named by the caller's labels if it has some.
 
         Raises
         ------
         InvalidInputError
-            The costs are a stack of matrices.
+            The costs are a batch of matrices.
         """
         if self.costs.leading:
-            raise InvalidInputError("pairs() is for one matrix of costs, these are a stack")
+            raise InvalidInputError("pairs() is for one matrix of costs, these are a batch")
         row, column = (self._by_item(side)[0].tolist() for side in (self.row, self.column))
         found = [(i, j) for i, j in zip(row, column, strict=True) if i >= 0]
         labels = self.costs.labels if isinstance(self.costs, SparseCosts) else None
@@ -84,13 +86,14 @@ class AssignmentResult(BoundedResult):
 
     @cached_property
     def gap(self) -> Any:
-        """How far the value may be from the optimum of the costs as given; proved. An array for a stack.
+        """A proved bound on the distance of the value from the optimum; an array for a batch.
 
-        0 for an optimum of integers. For floats, the exact difference between the value and what the prices
-        prove, rounded up. These are rounding errors: small beside the costs that the assignment uses, or
-        beside what it costs more than the least costs of all rows where that is larger. (A row may have a
-        large reward that another one takes; prices near that reward have its rounding error.) It takes a
-        pass over the costs, the first time. Where the solve stopped early, the difference of the two bounds.
+        For integers with status "optimal" it is 0. For floats it is the exact difference between the value
+        and the bound that the prices prove, rounded up. This difference comes from rounding errors. They are
+        small relative to the larger of two numbers: the costs of the assignment's pairs, and what these cost
+        more than the least costs of all rows. (One row may have a large reward that another row takes; prices
+        near that reward carry its rounding error.) If the solve stopped early, the gap is the difference of
+        the two bounds. The first access makes a pass over the costs.
         """
         leading = self.costs.leading
         if self.status != "optimal":
@@ -105,13 +108,14 @@ class AssignmentResult(BoundedResult):
     def verify(self) -> None:
         """Prove the assignment optimal, independently of the solver, in one pass over the costs.
 
-        No row or column is in two pairs, each pair is allowed, the prices exceed no cost and meet those of
-        the pairs; each row or column left over has the price that makes this a proof. Exact for integers of
-        any size. For floats the prices may be off by a rounding error relative to the assignment found, its
-        costs and how far they are above the least of their rows; see `gap`. Where fewer pairs were found than
-        there are rows and columns, a cover proves that there cannot be more. A result that stopped early
-        proves its bound instead. Stacks are looked at together, costs on a GPU there; what that leaves open
-        is looked at on the host, one matrix after the other.
+        The check covers the following: no row or column is in two pairs; each pair is allowed; prices exceed
+        no cost and are equal to the costs of the pairs; rows and columns left over have the prices that
+        complete the proof. If there are fewer pairs than rows and columns, a cover proves that no assignment
+        has more. For a result that stopped early, the bound is proved instead.
+
+        The check is exact for integers of any size. For floats the prices may be off by a rounding error; see
+        `gap`. A batch is checked as a whole, on the GPU if its costs are there. Matrices that this does not
+        decide are checked on the host, one after the other.
 
         Raises
         ------
@@ -129,7 +133,7 @@ class AssignmentResult(BoundedResult):
             check_assignment(*arguments)
 
     def _check_fields(self) -> None:
-        """Check shapes and dtypes of what the proof computes with, and that the bounds are in order."""
+        """Check the shapes and dtypes of all fields, and the order of the bounds."""
         costs, leading = self.costs, self.costs.leading
         _, n, m = costs.shape
         number = np.int64 if costs.dtype.kind == "i" else np.float64
@@ -157,7 +161,7 @@ class AssignmentResult(BoundedResult):
                 check_bounds(self.status, self.lower_bound, self.upper_bound)
 
     def _verify_bounds(self) -> None:
-        """Prove the bound of every item, and the assignments of those that have one."""
+        """Prove the bound of every item, and the assignment of each item that has one."""
         items = range(self.costs.shape[0])
         lower, upper = (
             self._by_item(bound).tolist() if self.costs.leading else [bound]
@@ -171,7 +175,7 @@ class AssignmentResult(BoundedResult):
                 check_bound(one, 0, u, v, upper[item] if self.costs.maximize else lower[item])
 
     def _items(self, items: Iterable[int]) -> Iterator[tuple[Any, int, Any, Any, Any, Any, Any, bool]]:
-        """Yield what proves some items: costs, 0, pairs, prices, total and whether they may be partial."""
+        """Yield the arguments of the proof of each item: costs, 0, pairs, prices, total, `partial`."""
         row, column, u, v = (self._by_item(part) for part in (self.row, self.column, self.u, self.v))
         totals = self._by_item(self.lower_bound) if self.costs.leading else [self.lower_bound]
         for item in items:
@@ -184,7 +188,7 @@ class AssignmentResult(BoundedResult):
             yield one, 0, *pairs, u[item, :n], v[item, :m], totals[item], self.partial
 
     def _unproved_together(self, costs: DenseCosts | DeviceCosts) -> list[int]:
-        """Return the items that a look at all of them, where their arrays are, leaves open."""
+        """Check all items together, where their arrays are; return the items that this does not prove."""
         total: Any = self.lower_bound
         if (
             (isinstance(total, np.ndarray) and total.dtype.kind == "O")
@@ -200,7 +204,7 @@ class AssignmentResult(BoundedResult):
             return unproved_items(costs, *(part.reshape(items, *part.shape[dimensions:]) for part in parts))
 
     def _by_item(self, values: Any) -> Any:
-        """Return values of all items as a NumPy array that has these in its first dimension."""
+        """Return values of all items as a NumPy array whose first dimension is the item."""
         host = values if isinstance(values, np.ndarray) else self.costs.to_host(values)
         each = host.shape[len(self.costs.leading) :]
         return host.reshape(self.costs.shape[0], *each)
@@ -210,7 +214,7 @@ class AssignmentResult(BoundedResult):
         single = self.status == "optimal" and not self.costs.leading
         outcome: str = self.status
         if single:
-            quick = not isinstance(self.costs, PointCosts)  # whose gap takes a look at every distance
+            quick = not isinstance(self.costs, PointCosts)  # the gap of points computes every distance
             far = quick and self.gap > NEGLIGIBLE_GAP * abs(self.cost)
             outcome = f"cost {self.cost}" + (f" within {self.gap:.2g}" if far else "")
         return f"<AssignmentResult: {shape}, {outcome}, {self._how()}>"

@@ -35,46 +35,51 @@ def linear_assignment(
     Parameters
     ----------
     cost : array_like, shape (..., n, m), sparse matrix, (row, column, cost), NetworkX graph, or PointCosts
-        A tuple is edges: three arrays with the row, the column and the cost of each. An array or a list of
-        rows is a matrix. Of parallel edges the best one counts; entries that a sparse matrix stores several
-        times are added up, as by SciPy. Integers, also Python's beyond 64 bits, are solved exactly where
-        those of each row (column, if there are fewer) range over at most 2**60; the result has Python's
-        where 64 bits do not suffice. On a GPU they are at most 2**59 in size. Floats are solved in float64;
-        :attr:`AssignmentResult.gap` says how far from the optimum rounding may have led. A pair of
-        infinite cost (minus infinity with `maximize`), without an edge, or that a sparse matrix does not
-        store, is not allowed; stored zeros are. Leading dimensions make a stack of matrices, each of which is
-        solved by itself. Dense costs may be arrays of CuPy's or of anything with ``__dlpack__``, such as
-        Torch tensors, also on a GPU; results are then of the same kind, and no gradients flow through them.
-        Of :class:`preflow.PointCosts` no cost is stored; "serial-shortest-path" takes them, and
-        "cuda-shortest-path" on a GPU.
+        A matrix is an array or a list of rows. A tuple holds the edges of a graph in three arrays: the row,
+        the column and the cost of each. Of parallel edges the best one counts; if a sparse matrix stores an
+        entry several times, its values are added, as in SciPy.
+
+        Integers are solved exactly if the costs of each row (column, if there are fewer columns) range over
+        at most 2**60. This includes Python integers beyond 64 bits; the result has Python integers where 64
+        bits do not suffice. On a GPU, integers must not exceed 2**59 in size. Floats are solved in float64;
+        :attr:`AssignmentResult.gap` bounds the error by rounding.
+
+        A pair is not allowed if its cost is infinite (minus infinity with `maximize`), if there is no edge,
+        or if the sparse matrix does not store it. Stored zeros are allowed.
+
+        Leading dimensions make a batch of matrices; each is solved separately. Dense costs may be CuPy
+        arrays or any arrays with ``__dlpack__``, such as Torch tensors, also in GPU memory. The results are
+        then arrays of the same library; no gradients flow through them. The costs of
+        :class:`preflow.PointCosts` are never stored; only "serial-shortest-path" and, on a GPU,
+        "cuda-shortest-path" take them.
     maximize : bool
         Find the largest total instead.
     sizes : array_like of integers, shape (..., 2), optional
-        How many of its rows and columns each matrix of a stack has; the entries behind these may be anything.
+        The number of rows and of columns of each matrix of a batch; entries beyond these are ignored.
     shape : (int, int), optional
-        Numbers of rows and columns of costs (row, column, cost); default: just enough.
+        Numbers of rows and columns for costs (row, column, cost). Default: as many as the edges need.
     weight : str, default "weight"
-        The attribute of the edges of a NetworkX graph that is their cost; every edge has it.
+        The edge attribute of a NetworkX graph that has the cost; every edge needs it.
     rows : iterable of vertices, optional
-        The vertices of a NetworkX graph that are rows. Default: as in
-        :meth:`preflow.BipartiteGraph.from_networkx`, those with the attribute ``bipartite=0``.
+        The vertices of a NetworkX graph that are rows. Default: those with the attribute ``bipartite=0``,
+        as in :meth:`preflow.BipartiteGraph.from_networkx`.
     method : str
         A name from ``preflow.methods("linear_assignment")``, or "auto".
     device : {"auto", "cpu", "cuda"}
-        "auto" takes a GPU where the costs are there, and for a large stack on the host where the process uses
-        one already and `threads` is not given.
+        "auto" uses the GPU if the costs are in its memory. It also uses the GPU for a large batch or a large
+        matrix in host memory if CUDA is already initialised and `threads` is not given.
     threads : int, optional
-        The most CPU threads to use. Default: all CPUs of the process, as far as the method can use them.
+        The largest number of CPU threads to use. Default: all CPUs of the process.
     partial : bool
-        Where not all rows (columns, if there are fewer) can be paired, return the best among the assignments
-        with the most pairs, not an error.
+        If not all rows (columns, if there are fewer) can be paired, return the best of the assignments with
+        the largest number of pairs, instead of raising InfeasibleError.
     options : mapping, optional
-        Options of the named method, such as ``{"row_reduction": 20}``; "auto" takes none.
+        Options of the named method, such as ``{"row_reduction": 20}``; "auto" takes no options.
     time_limit : float, optional
-        Seconds for the solve; compiling, once, comes on top. On expiry the result's `status` says so, and
-        `lower_bound` (`upper_bound` with `maximize`) is proved by its prices.
+        Seconds for the solve, not counting compilation at first use. On expiry the result's `status` is
+        "time-limit", and its prices prove `lower_bound` (`upper_bound` with `maximize`).
     progress : bool or function
-        True draws a line on standard error; a function is called with a ProgressReport now and then.
+        True shows a progress line on standard error. A function is called with a ProgressReport at intervals.
 
     Returns
     -------
@@ -83,22 +88,23 @@ def linear_assignment(
     Raises
     ------
     InvalidInputError
-        The costs or an argument are malformed, a cost is NaN, or integers that compete range so far that
-        64 bits do not hold their prices.
+        The costs or an argument are malformed, a cost is NaN, or the range of integer costs is so large that
+        prices do not fit 64 bits.
     InfeasibleError
-        Some rows together are allowed fewer columns than they are; it names them.
+        Not all rows (columns, if there are fewer) can be paired: some rows are together allowed fewer columns
+        than there are of these rows. The error names them.
     UnsuitableMethodError
-        There are more rows or columns than the method can take.
+        There are more rows or columns than the method supports.
     DeviceUnavailableError
-        The device is not there.
+        There is no such device.
     DeviceMemoryError
         The costs do not fit the GPU's memory.
 
     Notes
     -----
-    O(n**2 m) for n <= m rows at worst, mostly near O(n m). Memory beside the costs: 3 KiB a row and 100 bytes
-    a column; the costs are copied where they are to be maximised, have more rows than columns or are integers
-    of fewer than 64 bits.
+    The worst case takes O(n**2 m) time for n rows and m >= n columns; most instances take near O(n m). Memory
+    besides the costs: 3 KiB per row and 100 bytes per column. The costs are copied if they are to be
+    maximised, have more rows than columns, or are integers of fewer than 64 bits.
 
     Examples
     --------

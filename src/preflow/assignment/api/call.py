@@ -1,4 +1,4 @@
-"""One call of linear_assignment: place the costs, run the solver, finish and wrap what it found."""
+"""One call of linear_assignment: place the costs, run the solver, complete and wrap its solution."""
 
 from __future__ import annotations
 
@@ -41,24 +41,25 @@ from .device_results import (
 from .float_proof import LARGE, SOLVED_AGAIN, bound_of_prices, proves, solve_proved
 from .most_pairs import solve_with_most_pairs
 
-#: A solve that nobody watches runs in the caller's thread, where Ctrl-C waits for its end, if that comes in
-#: about 0.1 s at worst: handing it over takes 0.02 to 0.05 ms, as the smallest solves do. At worst, shortest
-#: paths look at all costs for every row. Looks at sparse costs, and other methods, take longer.
+#: Most work of a quick solve. A quick solve runs in the caller's thread, where Ctrl-C waits for its end: about
+#: 0.1 s at worst. To hand a solve to another thread takes 0.02 to 0.05 ms, as long as the smallest solves. The
+#: unit of work is one cost read by shortest paths, which read all costs for each row at worst. Sparse costs and
+#: other methods count OTHER_WORK units per cost.
 QUICK_WORK, OTHER_WORK = 2**24, 16
-#: The same on a GPU, costs; and for points, rows and columns.
-QUICK_COSTS_THERE, QUICK_POINTS = 2**20, 500
-#: Pairs whose costs a further thread adds up.
+#: A solve on a GPU is quick up to this many costs, a solve of points up to this many rows and columns.
+QUICK_DEVICE_COSTS, QUICK_POINTS = 2**20, 500
+#: Pairs for each thread that adds up costs of pairs.
 LEAST_PAIRS = 100_000
-#: What solves an item that cuda-batch found no assignment of.
+#: The method that solves items on the host for which a method on a GPU found no assignment.
 ON_HOST = "serial-shortest-path"
-#: Methods that are shortest paths from beginning to end.
+#: Methods that consist of shortest augmenting paths only.
 BY_PATHS = ("serial-shortest-path", "multicore-shortest-path")
 
 
 class Found(NamedTuple):
-    """What was found for each item, of the caller's rows and columns: see AssignmentResult.
+    """The solution of all items, by the caller's rows and columns: see AssignmentResult.
 
-    `total` has the sums of the costs of all pairs, where the method has added them up.
+    `total` has the sums of the costs of the pairs, if the method has computed them.
     """
 
     row: NDArray[np.int64]
@@ -79,9 +80,9 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
     leading : tuple of int
         The leading dimensions of the caller's costs.
     checked : bool
-        Whether the costs are known to fit 64-bit sums; else the method checks them.
+        Whether the costs are known to fit 64-bit sums; otherwise the method checks them.
     names : ndarray of int64 or None
-        Indices of the caller's matrices, if only those of one size are solved.
+        The indices of the matrices that this call solves, if not all.
     """
 
     device: Device | None
@@ -97,33 +98,33 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
         """Read the costs and choose the method."""
         seconds: dict[str, float] = {}
         with timed(seconds, "build"):
-            given = as_costs(cost, maximize, sizes, request.most_threads, check=False)
+            costs = as_costs(cost, maximize, sizes, request.most_threads, check=False)
 
         def choice() -> Choice:
-            # A number of threads asks for the CPU, also where the costs are on a GPU.
+            # A caller who names a number of threads wants the CPU, even if the costs are on a GPU.
             device = "cpu" if request.device == "auto" and request.threads is not None else request.device
-            gpu = gpu_worth_using(given, worth_a_gpu, request.may_look_for_gpu)
-            return choose(given, device, request.most_threads, gpu)
+            gpu = gpu_worth_using(costs, worth_a_gpu, request.may_look_for_gpu)
+            return choose(costs, device, request.most_threads, gpu)
 
         method, chosen = request.choose(choice)
-        checked = not (method.checks and isinstance(given, DenseCosts) and sizes is None)
-        if checked and isinstance(given, DenseCosts):
+        checked = not (method.checks and isinstance(costs, DenseCosts) and sizes is None)
+        if checked and isinstance(costs, DenseCosts):
             with timed(seconds, "build"):
-                given = given.fitted(request.most_threads)
-        if isinstance(given, PointCosts) and not method.points:
+                costs = costs.fitted(request.most_threads)
+        if isinstance(costs, PointCosts) and not method.points:
             raise InvalidInputError(f"method {method.name!r} takes no PointCosts")
-        if method.memory == "device" and isinstance(given, SparseCosts):
+        if method.memory == "device" and isinstance(costs, SparseCosts):
             raise InvalidInputError(f"method {method.name!r} takes dense costs")
         return cls(
-            instance=given,
-            device=gpu_of_method(given, method),
+            instance=costs,
+            device=gpu_of_method(costs, method),
             partial=partial,
-            leading=given.leading,
+            leading=costs.leading,
             checked=checked,
             method=method,
             reason=chosen.reason,
             options=method.make_options(chosen.options),
-            threads=thread_count(method, chosen.threads, given.shape[0] * given.shape[1]),
+            threads=thread_count(method, chosen.threads, costs.shape[0] * costs.shape[1]),
             seconds=seconds,
         )
 
@@ -134,7 +135,7 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
 
     @cached_property
     def costs(self) -> DenseCosts | SparseCosts | PointCosts:
-        """The costs in the host's memory."""
+        """The costs in host memory."""
         if not isinstance(self.instance, DeviceCosts):
             return self.instance
         with self.timed("download"):
@@ -147,11 +148,11 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
             return self.costs.to_minimize()
 
     def is_quick(self, request: Request) -> bool:
-        """Whether the solve ends before anybody misses Ctrl-C, whatever the costs are."""
+        """Whether the solve takes about 0.1 s at worst, whatever the costs are."""
         if isinstance(self.instance, PointCosts):
             return sum(self.instance.shape) <= QUICK_POINTS
         if self.gpu is not None:
-            return bool(self.instance.values.size <= QUICK_COSTS_THERE)
+            return bool(self.instance.values.size <= QUICK_DEVICE_COSTS)
         work = min(self.instance.shape[1:]) * self.instance.values.size
         plain = isinstance(self.instance, DenseCosts) and self.method.name in BY_PATHS
         return bool(work * (1 if plain else OTHER_WORK) <= QUICK_WORK)
@@ -171,7 +172,7 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
             with self.timed("solve"):
                 found = self.find_by_size(costs)
         else:
-            _ = self.solved  # so that its time does not count as that of the solve
+            _ = self.solved  # computed here, so that the time of the solve does not include it
             with self.timed("solve"):
                 found = self.find()
         self.control.check_wanted()
@@ -204,7 +205,7 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
     def with_base_on_host(
         self, gpu: Device, costs: DenseCosts, found: DeviceSolution, stopped: bool
     ) -> Found:
-        """Return what was found on a GPU for values of the caller's, with prices for the costs."""
+        """Copy the solution to the host; return it with prices for the caller's costs instead of `values`."""
         row, column, u, v = (gpu.to_host(part) for part in found[:4])
         u, v = u.astype(object), v.astype(object)
         for item in range(len(u)):
@@ -224,9 +225,10 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
             return copied_to_device(self.instance, gpu)
 
     def finish(self, found: DeviceSolution, costs: DeviceCosts) -> DeviceSolution:
-        """Return the solution with items that the host must solve.
+        """Solve the rest of the items on the host and return the complete solution.
 
-        These are infeasible ones, if they may be partial, and those whose prices prove too little.
+        The rest are infeasible items, if the caller accepts partial assignments, and items of floats whose
+        prices do not prove their assignment.
         """
         items, unproved = infeasible_items(found, costs), large_and_unproved(found, costs)
         if items and not self.partial and items[0] in found.violators:
@@ -247,7 +249,7 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
         return finish_on_host(found, costs.xp, left, costs.one_on_host, self.find_on_host)
 
     def proves_too_little(self, gpu: Device, found: DeviceSolution) -> bool:
-        """Return whether points have prices beyond the costs of all pairs, and these prove too little."""
+        """Return whether prices of points exceed the costs of all pairs and do not prove the assignment."""
         row, column, u, v, total = (gpu.to_host(part)[0] for part in found[:5])
         largest = max(float(np.abs(price).max()) for price in (u, v))
         if largest <= LARGE * abs(float(total)):
@@ -258,7 +260,7 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
             return False
 
     def find_on_host(self, costs: Costs, item: int) -> Any:
-        """Return the pairs and prices of one item, by a method on the host."""
+        """Solve one item on the host; return its pairs and prices."""
         method = find_method(METHODS, ON_HOST)
         call = self.on_items(
             costs, np.array([item]), method=method, options=method.make_options(None), device=None
@@ -268,7 +270,7 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
         return found.row[0][paired], found.column[0][paired], found.u[0], found.v[0]
 
     def find_by_size(self, costs: DenseCosts) -> Found:
-        """Solve items of one size together, one size after the other."""
+        """Solve all items of one size together, one size after the other."""
         items, n, m = costs.shape
         dtype: Any = np.int64 if costs.values.dtype.kind == "i" else np.float64
         if costs.base is not None:
@@ -286,11 +288,11 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
         return Found(pairs[0, :, :most], pairs[1, :, :most], _fitting(u), _fitting(v), stopped)
 
     def on_items(self, costs: Costs, names: NDArray[np.int64], **changes: Any) -> AssignmentCall:
-        """Return a call that solves some of the items, which have these indices."""
+        """Return a call that solves the items with the indices `names`."""
         return self.part(instance=costs, names=names, seconds={}, **changes)
 
     def find(self) -> Found:
-        """Solve items that are all of one size."""
+        """Solve items that all have the same size."""
         items, n, m = self.solved.shape
         dtype = np.int64 if self.costs.dtype.kind == "i" else np.float64
         found = unsolved(items, n, m, dtype) if items * n * m == 0 else self.solve()
@@ -308,7 +310,7 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
         return Found(row, column, _fitting(u), _fitting(v), stopped, total)
 
     def solve(self) -> Solution:
-        """Return the columns of all rows of `solved` and the prices, or raise that there are none."""
+        """Solve `solved` on the host; return its solution, or raise InfeasibleError."""
         found = solve_proved(self.method, self.solved, self.options, self.control, self.partial)
         if not found.ending.any():
             return self.with_base(found)
@@ -335,7 +337,7 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
         return found
 
     def with_base(self, found: Solution) -> Solution:
-        """Return what was found for the values of `solved`, with prices for the costs."""
+        """Return the solution with prices for the costs, instead of for `values` of the costs."""
         base = self.solved.base
         if base is None:
             return found
@@ -343,7 +345,7 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
         return found._replace(u=u, v=found.v.astype(object), total=None)
 
     def solve_partially(self, found: Solution, item: int) -> None:
-        """Replace what was found for an item by the best assignment with the most pairs."""
+        """Replace the solution of an item by the best assignment with the largest number of pairs."""
         assert not isinstance(self.solved, PointCosts)  # all pairs are allowed
 
         def solve_all(costs: SparseCosts) -> Solution:
@@ -357,7 +359,7 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
             raise self.overflow(found.ending)
 
     def index(self, item: int) -> tuple[int, ...] | None:
-        """Return the caller's index of an item in a stack; None of a single matrix."""
+        """Return the caller's index of an item of a batch; None for a single matrix."""
         if self.names is not None:
             item = int(self.names[item])
         return tuple(int(i) for i in np.unravel_index(item, self.leading)) if self.leading else None
@@ -371,7 +373,7 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
         )
 
     def infeasible(self, found: Any) -> InfeasibleError:
-        """Return the error that names the rows or columns at fault."""
+        """Return the error that names rows (or columns) which cannot all be paired."""
         index = self.index(int((found.ending == INFEASIBLE).argmax()))
         side, other = ("columns", "rows") if self.transposed else ("rows", "columns")
         violating, allowed = (
@@ -387,7 +389,7 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
         return tuple(found) if labels is None else tuple(labels[side == "columns"][i] for i in found)
 
     def wrap(self, found: Found) -> AssignmentResult:
-        """Return the result for what was found on the host."""
+        """Return the result for a solution on the host."""
         row, column, u, v, stopped, total = found
         sign = -1 if self.costs.maximize else 1
         if stopped:
@@ -401,7 +403,7 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
     def result(
         self, lower: Any, upper: Any, row: Any, column: Any, u: Any, v: Any, stopped: bool
     ) -> AssignmentResult:
-        """Return the result, of values for all items on the host or the GPU."""
+        """Return the result, given the values of all items on the host or the GPU."""
         row, column, u, v = (self.to_caller(part, part.shape[1:]) for part in (row, column, u, v))
         return AssignmentResult(
             self.control.status(self.method, not stopped),
@@ -417,7 +419,7 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
         )
 
     def to_caller(self, values: Any, each: tuple[int, ...] = ()) -> Any:
-        """Return the values of all items in the caller's shape and kind; what is one number as such."""
+        """Return values of all items as the caller's kind of array; a number for a single value."""
         shape = (*self.leading, *each)
         if not shape:
             return values.tolist()[0]
@@ -440,7 +442,7 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
         if base is None and items > 1 and (row >= 0).all():
             largest = max(_size(price) for price in (u, v)) if integer else 0
             if integer and row.shape[1] == u.shape[1] == v.shape[1] and largest * 2 * row.shape[1] < 2**63:
-                # The prices of a pair are its cost exactly, and stand side by side.
+                # The prices of a pair add up to its cost exactly, and every row and column is in a pair.
                 prices: NDArray[Any] = u.sum(axis=1) + v.sum(axis=1)
                 return prices
             threads = min(self.threads, max(1, row.size // LEAST_PAIRS))
@@ -463,7 +465,7 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
     def sums(
         self, row: NDArray[Any], column: NDArray[Any], begin: int, end: int
     ) -> tuple[NDArray[Any], bool]:
-        """Return the sum of the costs of some items' pairs, and whether it fits."""
+        """Return the sum of the costs of the pairs of each item, and whether all sums fit 64 bits."""
         item = np.arange(begin, end)[:, None]
         at_pairs = self.costs.at(item, row[begin:end], column[begin:end])
         integer = at_pairs.dtype.kind == "i"
@@ -471,7 +473,7 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
         return at_pairs.sum(axis=1, dtype=np.int64 if integer else np.float64), fits
 
     def bound(self, u: NDArray[Any], v: NDArray[Any]) -> NDArray[Any]:
-        """Return what the prices prove, rounded so that it holds; nothing where fewer pairs would do."""
+        """Return the bound that the prices of each item prove; infinite with `partial`."""
         sign = -1 if self.costs.maximize else 1
         integer = self.costs.dtype.kind == "i"
         found = np.full(len(u), -sign * np.inf, dtype=object if integer else np.float64)
@@ -483,7 +485,7 @@ class AssignmentCall(Call[Costs | DeviceCosts]):
 
 
 def _pairs(match: NDArray[Any], transposed: bool) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the rows, ascending, and the columns of all items' pairs, -1 after the last of each."""
+    """Return the rows and columns of all pairs by ascending rows; -1 after the last pair of an item."""
     order = np.broadcast_to(np.arange(match.shape[1]), match.shape)
     if not transposed and (match >= 0).all():
         return order.copy(), match
@@ -499,7 +501,7 @@ def _pairs(match: NDArray[Any], transposed: bool) -> tuple[NDArray[Any], NDArray
 
 
 def _fitting(values: NDArray[Any]) -> NDArray[Any]:
-    """Return Python integers as int64, if they fit; other numbers as they are."""
+    """Return Python integers as int64 if they fit; other numbers unchanged."""
     if values.dtype != object:
         return values
     fits = not values.size or (values.min() >= -(2**63) and values.max() < 2**63)
@@ -507,12 +509,12 @@ def _fitting(values: NDArray[Any]) -> NDArray[Any]:
 
 
 def _size(values: NDArray[np.int64]) -> int:
-    """Return the largest size of integers, 0 where there are none."""
+    """Return the largest absolute value of integers; 0 if there are none."""
     return max(-int(values.min(initial=0)), int(values.max(initial=0)))
 
 
 def _row_minima(costs: DenseCosts | SparseCosts | PointCosts, item: int, v: NDArray[Any]) -> NDArray[Any]:
-    """Return the largest prices of rows that exceed no cost; 0 where nothing is allowed."""
+    """Return the largest prices of rows that exceed no cost; 0 for a row without an allowed pair."""
     if isinstance(costs, PointCosts):
         return row_minima(costs, v)
     if isinstance(costs, DenseCosts):

@@ -1,4 +1,4 @@
-"""Complete the solution of a batch that a GPU solved: items that the host must solve, sums and bounds."""
+"""Complete the solution of a batch that a GPU solved: items solved on the host, sums of costs, bounds."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from .float_proof import LARGE, bound_of_prices
 
 Costs = DenseCosts | SparseCosts | PointCosts
 Arrays = tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]
-#: Returns the pairs of one item and the prices of its rows and columns.
+#: Solves one item; returns its pairs and the prices of its rows and columns.
 SolveOne = Callable[[Costs, int], Arrays]
 
 
 def infeasible_items(solution: DeviceSolution, costs: DeviceCosts | DevicePoints) -> list[int]:
-    """Return the items that have no assignment of all rows, or of all columns."""
+    """Return the items in which not all rows, and not all columns, can be paired."""
     if solution.num_infeasible == 0:
         return []
     found: list[int] = np.flatnonzero(
@@ -38,7 +38,7 @@ def infeasible_items(solution: DeviceSolution, costs: DeviceCosts | DevicePoints
 
 
 def large_and_unproved(solution: DeviceSolution, costs: DeviceCosts) -> list[int]:
-    """Return the solved items of floats whose prices exceed the costs of their pairs and prove too little."""
+    """Return solved items of floats whose prices exceed the costs of the pairs and do not prove them best."""
     if costs.values.dtype.kind == "i" or 0 in costs.shape or solution.done == 0:
         return []
     xp, done = costs.xp, slice(0, solution.done)
@@ -65,7 +65,7 @@ def finish_on_host(
     on_host: Callable[[int], Costs],
     solve_one: SolveOne,
 ) -> DeviceSolution:
-    """Solve items on the host, which may leave rows over, and return the solution with them.
+    """Solve items on the host, which may leave rows unpaired; return the solution completed with them.
 
     Parameters
     ----------
@@ -74,20 +74,20 @@ def finish_on_host(
         CuPy.
     items : list of int
     on_host : function
-        Returns the costs of an item.
+        Returns the costs of an item on the host.
     solve_one : function
     """
     for item in items:
         one = on_host(item)
         row, column, u, v = solve_one(one, item)
-        for there, here, rest in (
+        for on_device, found, rest in (
             (solution.row, row, -1),
             (solution.column, column, -1),
             (solution.u, u, 0),
             (solution.v, v, 0),
         ):
-            there[item, : len(here)] = xp.asarray(here)
-            there[item, len(here) :] = rest
+            on_device[item, : len(found)] = xp.asarray(found)
+            on_device[item, len(found) :] = rest
         solution.total[item] = one.at(0, row, column).sum(dtype=solution.total.dtype)
     if items:
         most = int((solution.row >= 0).sum(axis=1).max())
@@ -96,7 +96,7 @@ def finish_on_host(
 
 
 def forget_rest(solution: DeviceSolution) -> None:
-    """Give the items not worked on to the end no pairs, and prices of 0 unless they have some."""
+    """Clear the pairs of items whose solve did not end, and the prices of those that have none."""
     for values in solution[:2]:
         values[solution.done :] = -1
     solution.total[solution.done :] = 0
@@ -105,7 +105,7 @@ def forget_rest(solution: DeviceSolution) -> None:
 
 
 def totals(solution: DeviceSolution, costs: DeviceCosts | DevicePoints) -> Any:
-    """Return the sum of the costs of every item's pairs; where 64 bits may not do, on the host."""
+    """Return the sum of the costs of every item's pairs, as Python integers if 64 bits may not suffice."""
     if isinstance(costs, DevicePoints):
         return solution.total
     extent = costs.extent
@@ -122,7 +122,7 @@ def totals(solution: DeviceSolution, costs: DeviceCosts | DevicePoints) -> Any:
 def bounds(
     sums: Any, solution: DeviceSolution, costs: DeviceCosts | DevicePoints, partial: bool
 ) -> tuple[Any, Any]:
-    """Return what is known of the best total of every item where not all were worked on to the end."""
+    """Return lower and upper bounds of every item's optimum, after a solve that stopped early."""
     host = sums if sums.dtype == object else costs.device.to_host(sums).astype(object)
     lower, upper = host.copy(), host
     lower[solution.done :], upper[solution.done :] = -np.inf, np.inf
@@ -130,8 +130,8 @@ def bounds(
         return lower, upper
     sign = -1 if costs.maximize else 1
     for item in range(solution.done, solution.done + solution.num_priced):
-        given = None if isinstance(costs, DevicePoints) else costs.sizes
-        n, m = costs.shape[1:] if given is None else given[item].tolist()
+        sizes = None if isinstance(costs, DevicePoints) else costs.sizes
+        n, m = costs.shape[1:] if sizes is None else sizes[item].tolist()
         u, v = (sign * costs.device.to_host(prices[item]) for prices in (solution.u, solution.v))
         sides = (u[:n], v[:m]) if n <= m else (v[:m], u[:n])
         (upper if costs.maximize else lower)[item] = sign * bound_of_prices(*sides)
