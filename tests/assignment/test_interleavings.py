@@ -168,6 +168,8 @@ def sale(costs: Costs, epsilon: float, num_threads: int = 2) -> Outcome:
             stop=np.zeros(1, dtype=np.int64),
             counts=uncounted(num_threads, COUNTER_ROW),
             budget=np.uint64(2**62),
+            epsilons=np.zeros(1),
+            reduce_columns=False,
             whole=False,
         )
         own = make_state(0, size, np.float64)
@@ -175,7 +177,7 @@ def sale(costs: Costs, epsilon: float, num_threads: int = 2) -> Outcome:
         assert numbers == (np.inf, np.inf)
         constant = [part for part in own if isinstance(part, np.ndarray)]
         hold_constant((shared.start, shared.rows, shared.minima, shared.rows_of_minima, shared.gaps))
-        hold_constant((shared.fractions, shared.barrier, shared.stop, *lists, *constant))
+        hold_constant((shared.epsilons, shared.fractions, shared.barrier, shared.stop, *lists, *constant))
         return Sale(lists, shared, own), [member(thread) for thread in range(num_threads)]
 
     return explore(make_case, None, partial(check_sale, costs, epsilon))

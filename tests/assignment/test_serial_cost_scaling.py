@@ -185,7 +185,7 @@ def test_epsilon_below_one_over_rows_is_not_enough_for_the_first_definitions() -
             delta, offset, np.int64(-(10**9)), np.uint64(3), np.uint64(3), form == "generic", True, False
         )
         control = Control()
-        ending, _ = push_relabel.refine(network, step, np.uint64(10**6), False, control.stop, control.counts)
+        ending, _ = push_relabel.refine(network, step, np.uint64(10**6), False, control.monitor())
         assert ending == SOLVED
         return int(matrix[push_relabel.owners(network, 3, 3), np.arange(3)].sum())
 

@@ -10,6 +10,7 @@ from ..kernels.atomics import relaxed_load
 from ..kernels.branch_free import smaller
 from ..kernels.constants import ONE, TWO, ZERO
 from ..kernels.kernel import kernel
+from ..solving.monitor import Monitor
 from ..stats import ARC_SCANS, AUGMENTATIONS
 from .dense_rows import block_minimum, list_row, relax_columns
 from .search_state import BLOCK, DONE, NONE, Lists, State
@@ -223,9 +224,7 @@ def _relax_row(cost: Any, base: Any, height: Any, number: Any, state: State) -> 
             b += ONE
         if b > first:
             last = min(b * BLOCK, num_columns)
-            relax_columns(
-                cost, base, state.price, height, number, state.distance, state.via, first * BLOCK, last
-            )
+            relax_columns(cost, base, height, number, state, first * BLOCK, last)
         b += ONE
 
 
@@ -343,7 +342,7 @@ def list_free_rows(state: State) -> Any:
 
 @kernel
 def augment_rows(
-    cost: Any, lists: Lists, state: State, use_lists: bool, size: Any, stop: Any, counts: Any, progress: Any
+    cost: Any, lists: Lists, state: State, use_lists: bool, size: Any, monitor: Monitor
 ) -> tuple[Any, Any, Any]:
     """Match the first `size` rows of `free`; return the ending and, if infeasible, root and columns done.
 
@@ -353,23 +352,23 @@ def augment_rows(
     num_columns = np.uint64(len(state.price))
     reached = looked = ZERO
     for k in range(size):
-        if relaxed_load(stop, 0) != 0:
+        if relaxed_load(monitor.stop, 0) != 0:
             return STOPPED, ZERO, ZERO
         root = state.free[k]
         ending = LISTS_END
         done = ZERO
         if use_lists:
             ending, done, scans = search_lists(cost, lists, state, root, k + ONE)
-            counts[ARC_SCANS] += scans
+            monitor.counts[ARC_SCANS] += scans
             looked += scans
             reached += done
             if dense and reached > PATIENCE:
                 use_lists = bool(np.float64(looked) < LISTING_SHARE * np.float64(reached) * num_columns)
         if ending == LISTS_END:
             ending, done, scans = search_rows(cost, state, root, done)
-            counts[ARC_SCANS] += scans
+            monitor.counts[ARC_SCANS] += scans
         if ending != SOLVED:
             return ending, root, done
-        counts[AUGMENTATIONS] += ONE
-        progress[0] -= 1.0
+        monitor.counts[AUGMENTATIONS] += ONE
+        monitor.progress[0] -= 1.0
     return SOLVED, ZERO, ZERO

@@ -33,21 +33,14 @@ def reduce_row(cost: Any, base: Any, price: Any, reduced: Any) -> None:
 
 @kernel
 def relax_columns(
-    cost: Any,
-    base: Any,
-    price: Any,
-    height: Any,
-    number: Any,
-    distance: Any,
-    via: Any,
-    first: Any,
-    last: Any,
+    cost: Any, base: Any, height: Any, number: Any, state: State, first: Any, last: Any
 ) -> None:
     """Shorten distances by paths that end with an edge of the row at `base`: reduced costs less `height`.
 
     `via` gets minus the number of the row where that is shorter. Numbers grow, so the least of these is the
     last: to write the number or leave the old one would be a masked store.
     """
+    price, distance, via = state.price, state.distance, state.via
     for j in range(first, last):
         through = cost[base + j] - price[j] - height
         closer = through < distance[j]

@@ -290,9 +290,7 @@ def _finish(
     load(state, lists, price, owner)
     note_largest(solution, item, state)
     values = costs.values.reshape(-1) if isinstance(costs, DenseCosts) else costs.values[:0]
-    ending, _, _ = finish(
-        values, lists, state, make_repair(m, dtype), control.stop, control.counts, control.excess
-    )
+    ending, _, _ = finish(values, lists, state, make_repair(m, dtype), control.monitor())
     u = np.zeros(m, dtype=dtype)
     match = np.zeros(m, dtype=np.int64)
     write_solution(state, match, u, solution.v[item])

@@ -127,6 +127,10 @@ class Auction(NamedTuple):
     barrier, stop, counts, delays : ndarray
     budget : uint64
         Edges to look at, in all phases.
+    epsilons : ndarray of float64
+        Of the phases, in mean gaps. With one of zero, rows keep the columns that they get.
+    reduce_columns : bool
+        Whether prices begin at the minima of columns.
     whole : bool
         Whether prices are integers in the end.
     """
@@ -145,6 +149,8 @@ class Auction(NamedTuple):
     stop: NDArray[Any]
     counts: NDArray[Any]
     budget: Any
+    epsilons: NDArray[np.float64]
+    reduce_columns: bool
     whole: bool
     delays: Any = None
 
@@ -461,14 +467,12 @@ def find_prices(
     own: State,
     thread: Any,
     num_threads: Any,
-    reduce_columns: bool,
-    epsilons: Any,
 ) -> None:
-    """Reduce columns, list rows, auction: one thread's share.
-
-    `epsilons` are those of the phases, in mean gaps. With one of zero, rows keep the columns that they get.
-    """
-    if reduce_columns and not reduce_columns_together(cost, lists, auction, state, thread, num_threads):
+    """Reduce columns, list rows, auction: one thread's share."""
+    epsilons = auction.epsilons
+    if auction.reduce_columns and not reduce_columns_together(
+        cost, lists, auction, state, thread, num_threads
+    ):
         return
     list_share(cost, lists, auction, state, own, thread, num_threads)
     if not wait(auction.barrier, num_threads):
@@ -530,9 +534,7 @@ def solve(
         for run in (assign_free_rows, solve_matrix) if use_auction else (solve_matrix,):
             if control.stopped:
                 break
-            ending, root, done = run(
-                values, start.lists, start.state, start.work, control.stop, control.counts, control.excess
-            )
+            ending, root, done = run(values, start, control.monitor())
             if ending != OVERFLOW:
                 break  # else the searches had too little room below the prices of the auction
         solution.ending[item] = ending
@@ -575,6 +577,8 @@ def auction_matrix(
         stop=control.stop,
         counts=control.thread_counts,
         budget=limit(options.effort * looks),
+        epsilons=epsilons,
+        reduce_columns=start.work.reduce_columns,
         whole=np.dtype(dtype).kind == "i",
         delays=control.delays,
     )
@@ -584,7 +588,6 @@ def auction_matrix(
     def share(thread: int) -> None:
         find_prices(
             values, start.lists, auction, start.state, own[thread], np.uint64(thread), np.uint64(threads),
-            start.work.reduce_columns, epsilons,
         )  # fmt: skip
 
     run_solver(share, control, auction.barrier)

@@ -20,9 +20,11 @@ from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from ..kernels.private import private, private_memory
 from ..parallel.thread_pool import NativePool, address_of, entry_of, run_in_pool, run_natively
+from ..solving.monitor import Monitor
 from ..solving.run import Control
 from . import serial_shortest_path
 from .serial_shortest_path import (
+    Output,
     ShortestPathOptions,
     Start,
     make_start,
@@ -145,9 +147,7 @@ def solve_share(thread: Any, stack: Stack) -> None:
             cost = stack.cost[item * each : (item + ONE) * each]
             ending = REFUSED
             if may_be_solved(cost, stack.largest, stack.forbidden):
-                ending, _, _ = solve_matrix(
-                    cost, start.lists, start.state, start.work, stack.stop, stack.counts[thread], progress
-                )
+                ending, _, _ = solve_matrix(cost, start, Monitor(stack.stop, stack.counts[thread], progress))
                 write_solution(start.state, stack.match[item], stack.u[item], stack.v[item])
             stack.ending[item] = ending
             if ending == SOLVED:
@@ -199,8 +199,8 @@ def solve(
     # The first one: whatever comes before it was begun earlier, and solved.
     first = slice(int(infeasible[0]), int(infeasible[0]) + 1)
     root, done = solve_items(
-        costs.values[first].reshape(-1), *start, solution.match[first], solution.u[first], solution.v[first],
-        solution.ending[first], go_on, control.stop, control.counts, np.zeros(2),
+        costs.values[first].reshape(-1), start, Output(*(part[first] for part in solution[:4])), go_on,
+        control.monitor()._replace(progress=np.zeros(2)),
     )  # fmt: skip
     return with_violation(solution, start.state, root, done)
 

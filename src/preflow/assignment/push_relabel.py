@@ -26,6 +26,7 @@ from ..graph.costs import SparseCosts
 from ..kernels.atomics import relaxed_load
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
+from ..solving.monitor import Monitor
 from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABELS
 from .search_state import NONE
 from .solution import SOLVED, STOPPED
@@ -341,7 +342,7 @@ def update_prices(network: Network, step: Step) -> Any:
 
 
 @kernel
-def refine(network: Network, step: Step, budget: Any, again: bool, stop: Any, counts: Any) -> tuple[Any, Any]:
+def refine(network: Network, step: Step, budget: Any, again: bool, monitor: Monitor) -> tuple[Any, Any]:
     """Push and relabel until no vertex is active, unless so many relabels do not suffice.
 
     Parameters
@@ -355,6 +356,7 @@ def refine(network: Network, step: Step, budget: Any, again: bool, stop: Any, co
         SOLVED, STOPPED, LATE or TOO_LOW.
     relabels : uint64
     """
+    stop, counts = monitor.stop, monitor.counts
     active, excess, current, price = network.active, network.excess, network.current, network.price
     count = np.uint64(len(network.supply))
     if not again:

@@ -16,6 +16,7 @@ from ..graph.costs import DenseCosts, SparseCosts
 from ..kernels.atomics import relaxed_load
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
+from ..solving.monitor import Monitor
 from ..solving.run import Control
 from ..stats import ARC_SCANS
 from .augmenting_paths import augment_rows, list_free_rows
@@ -160,7 +161,7 @@ def _ensure_listed(cost: Any, lists: Lists, state: State, row: Any, own: Any) ->
 
 
 @kernel
-def lower_prices(cost: Any, lists: Lists, state: State, repair: Repair, stop: Any, counts: Any) -> Any:
+def lower_prices(cost: Any, lists: Lists, state: State, repair: Repair, monitor: Monitor) -> Any:
     """Make the columns of rows the best ones for them by prices alone; return the rounding error allowed.
 
     It ends where a price is below any that integers leave room for.
@@ -181,7 +182,7 @@ def lower_prices(cost: Any, lists: Lists, state: State, repair: Repair, stop: An
     looks = LOOKS * num_rows
     while size > ZERO and looks > ZERO:
         looks -= ONE
-        if looks & POLL == ZERO and relaxed_load(stop, 0) != 0:
+        if looks & POLL == ZERO and relaxed_load(monitor.stop, 0) != 0:
             break
         row = np.uint64(queue[head])
         head = head + ONE if head + ONE < num_rows else ZERO
@@ -193,7 +194,7 @@ def lower_prices(cost: Any, lists: Lists, state: State, repair: Repair, stop: An
         if own_price < -state.limits.far:
             break
         own = state.matched_cost[row] - own_price
-        counts[ARC_SCANS] += _ensure_listed(cost, lists, state, row, own)
+        monitor.counts[ARC_SCANS] += _ensure_listed(cost, lists, state, row, own)
         size, looked = _excel(lists, state, repair, slack, row, head, size)
         looks -= min(looks, looked // SHARE)
     return slack
@@ -217,9 +218,7 @@ def release_rows(cost: Any, lists: Lists, state: State, slack: Any) -> Any:
 
 
 @kernel
-def finish(
-    cost: Any, lists: Lists, state: State, repair: Repair, stop: Any, counts: Any, progress: Any
-) -> tuple[Any, Any, Any]:
+def finish(cost: Any, lists: Lists, state: State, repair: Repair, monitor: Monitor) -> tuple[Any, Any, Any]:
     """Make the columns of rows the best ones for them by lower prices or else by shortest paths.
 
     Returns
@@ -231,8 +230,8 @@ def finish(
     root, done : uint64
         As :func:`.augmenting_paths.augment_rows` has them.
     """
-    slack = lower_prices(cost, lists, state, repair, stop, counts)
-    if relaxed_load(stop, 0) != 0:
+    slack = lower_prices(cost, lists, state, repair, monitor)
+    if relaxed_load(monitor.stop, 0) != 0:
         return STOPPED, ZERO, ZERO
     for j in range(np.uint64(len(state.price))):
         if state.price[j] < -state.limits.far:
@@ -241,8 +240,8 @@ def finish(
     if freed > ZERO and len(state.row_match) < len(state.column_match):
         return OVERFLOW, ZERO, ZERO
     size = list_free_rows(state)
-    progress[0] = np.float64(size)
-    return augment_rows(cost, lists, state, True, size, stop, counts, progress)
+    monitor.progress[0] = np.float64(size)
+    return augment_rows(cost, lists, state, True, size, monitor)
 
 
 def largest_sizes(costs: DenseCosts | SparseCosts) -> NDArray[np.float64] | None:

@@ -209,11 +209,9 @@ class Item:
             return ending, 0, 0
         load(self.state, self.lists, price, owner)
         note_largest(self.solution, self.index, self.state)
-        free = np.zeros(1)
+        unwatched = self.control.monitor()._replace(progress=np.zeros(1))
         repair = make_repair(self.rows, self.scaling.dtype)
-        found: tuple[int, Any, Any] = finish(
-            self.flat, self.lists, self.state, repair, self.control.stop, self.control.counts, free
-        )
+        found: tuple[int, Any, Any] = finish(self.flat, self.lists, self.state, repair, unwatched)
         self.shift()
         return found
 
@@ -260,8 +258,7 @@ class Item:
         while True:
             budget = self.budget() if most is None else np.uint64(most)
             ending, more = bidding.refine(
-                self.flat, self.lists, self.state, work, prices, budget, self.control.stop,
-                self.control.counts,
+                self.flat, self.lists, self.state, work, prices, budget, self.control.monitor(),
             )  # fmt: skip
             bids += int(more)
             if ending != push_relabel.LATE or most is not None or self.is_infeasible():
@@ -289,9 +286,7 @@ class Item:
             self.report(delta)
             again = False
             while True:
-                ending, _ = push_relabel.refine(
-                    network, step, self.budget(), again, self.control.stop, self.control.counts
-                )
+                ending, _ = push_relabel.refine(network, step, self.budget(), again, self.control.monitor())
                 again = True
                 if ending != push_relabel.LATE or self.is_infeasible():
                     break

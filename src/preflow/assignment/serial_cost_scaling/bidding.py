@@ -21,6 +21,7 @@ from ...kernels.atomics import prefetch, relaxed_load
 from ...kernels.branch_free import choose
 from ...kernels.constants import ONE, TWO, ZERO
 from ...kernels.kernel import kernel, numba_overloads
+from ...solving.monitor import Monitor
 from ...stats import ARC_SCANS, PUSHES
 from ..dense_rows import list_row
 from ..push_relabel import LATE, TOO_LOW
@@ -259,8 +260,7 @@ def refine(
     bidding: Bidding,
     prices: Prices,
     budget: Any,
-    stop: Any,
-    counts: Any,
+    monitor: Monitor,
 ) -> tuple[Any, Any]:
     """Match all rows within epsilon of the best, unless `budget` bids do not suffice.
 
@@ -285,7 +285,7 @@ def refine(
     bids = scans = ZERO
     ending = LATE
     while bids < budget:
-        if bids & POLL == ZERO and relaxed_load(stop, 0) != 0:
+        if bids & POLL == ZERO and relaxed_load(monitor.stop, 0) != 0:
             ending = STOPPED
             break
         if waiting == ZERO and idle == ZERO:
@@ -339,6 +339,6 @@ def refine(
         if dense:
             state.price[j] = unscaled(lowered_to, scale)
     left[HEAD], left[WAITING], left[IDLE_LEFT] = head, waiting, idle
-    counts[PUSHES] += bids
-    counts[ARC_SCANS] += scans
+    monitor.counts[PUSHES] += bids
+    monitor.counts[ARC_SCANS] += scans
     return ending, bids

@@ -17,11 +17,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...graph.costs import DenseCosts, SparseCosts
 from ...graph.point_costs import PointCosts
 from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
+from ...solving.monitor import Monitor
 from ...solving.options import MOST, check_flag, check_number_between
 from ...solving.run import Control
 from ...stats import ARC_SCANS
@@ -91,6 +93,23 @@ class Work(NamedTuple):
     budget: Any
 
 
+class Start(NamedTuple):
+    """What one thread solves matrices of a shape with."""
+
+    lists: Lists
+    state: State
+    work: Work
+
+
+class Output(NamedTuple):
+    """Arrays that receive the solution of all items: see :class:`..solution.Solution`."""
+
+    match: NDArray[np.int64]
+    u: NDArray[Any]
+    v: NDArray[Any]
+    ending: NDArray[np.int64]
+
+
 @kernel
 def reduce_listed_columns(lists: Lists, state: State) -> None:
     """Set prices to the minima of columns over the lists; give rows columns that have their minimum there."""
@@ -113,10 +132,9 @@ def reduce_listed_columns(lists: Lists, state: State) -> None:
 
 
 @kernel
-def solve_matrix(
-    cost: Any, lists: Lists, state: State, work: Work, stop: Any, counts: Any, progress: Any
-) -> tuple[Any, Any, Any]:
+def solve_matrix(cost: Any, start: Start, monitor: Monitor) -> tuple[Any, Any, Any]:
     """Assign all rows of one matrix; return the ending and, if infeasible, the root and how many are done."""
+    lists, state, work = start
     clear(state)
     if work.reduce_columns:
         if len(cost) > 0:
@@ -127,13 +145,11 @@ def solve_matrix(
         for i in range(np.uint64(len(state.row_match))):
             lists.wanted[i] = work.wanted
             list_row(cost, lists, state, i, ZERO)
-    return assign_free_rows(cost, lists, state, work, stop, counts, progress)
+    return assign_free_rows(cost, start, monitor)
 
 
 @kernel
-def assign_free_rows(
-    cost: Any, lists: Lists, state: State, work: Work, stop: Any, counts: Any, progress: Any
-) -> tuple[Any, Any, Any]:
+def assign_free_rows(cost: Any, start: Start, monitor: Monitor) -> tuple[Any, Any, Any]:
     """Assign the rows that have no column, from prices at which the others' columns are the best for them.
 
     Returns
@@ -141,6 +157,7 @@ def assign_free_rows(
     ending, root, done
         As :func:`solve_matrix` has them.
     """
+    lists, state, work = start
     size = list_free_rows(state)
     if work.budget > ZERO:
         for _ in range(PASSES):
@@ -148,10 +165,10 @@ def assign_free_rows(
                 size, scans, fits = reduce_rows(cost, lists, state, size, work.budget)
             else:
                 size, scans, fits = reduce_whole_rows(cost, state, size, work.budget)
-            counts[ARC_SCANS] += scans
+            monitor.counts[ARC_SCANS] += scans
             if not fits:
                 return OVERFLOW, ZERO, ZERO
-    return augment_rows(cost, lists, state, work.lists, size, stop, counts, progress)
+    return augment_rows(cost, lists, state, work.lists, size, monitor)
 
 
 @kernel
@@ -167,29 +184,17 @@ def write_solution(state: State, match: Any, u: Any, v: Any) -> None:
 
 
 @kernel
-def solve_items(
-    cost: Any,
-    lists: Lists,
-    state: State,
-    work: Work,
-    match: Any,
-    u: Any,
-    v: Any,
-    endings: Any,
-    go_on: bool,
-    stop: Any,
-    counts: Any,
-    progress: Any,
-) -> tuple[Any, Any]:
+def solve_items(cost: Any, start: Start, output: Output, go_on: bool, monitor: Monitor) -> tuple[Any, Any]:
     """Solve one matrix after the other; return the root and the size of the last search without a path."""
+    state = start.state
     root, done = ZERO, ZERO
     num_rows, num_columns = np.uint64(len(state.row_match)), np.uint64(len(state.price))
     each = num_rows * num_columns
-    for item in range(np.uint64(len(endings))):
+    for item in range(np.uint64(len(output.ending))):
         one = cost[item * each : (item + ONE) * each] if len(cost) > 0 else cost
-        ending, root, done = solve_matrix(one, lists, state, work, stop, counts, progress)
-        endings[item] = ending
-        write_solution(state, match[item], u[item], v[item])
+        ending, root, done = solve_matrix(one, start, monitor)
+        output.ending[item] = ending
+        write_solution(state, output.match[item], output.u[item], output.v[item])
         if ending in (STOPPED, OVERFLOW) or (ending == INFEASIBLE and not go_on):
             break
     return root, done
@@ -224,10 +229,7 @@ def solve(
     start = make_start(costs, options)
     control.excess[:] = items * n
     flat = costs.values.reshape(-1) if isinstance(costs, DenseCosts) else costs.values[:0]
-    root, done = solve_items(
-        flat, start.lists, start.state, start.work, solution.match, solution.u, solution.v, solution.ending,
-        go_on, control.stop, control.counts, control.excess,
-    )  # fmt: skip
+    root, done = solve_items(flat, start, Output(*solution[:4]), go_on, control.monitor())
     if INFEASIBLE not in solution.ending:
         return solution
     return with_violation(solution, start.state, root, done)
@@ -236,14 +238,6 @@ def solve(
 def number_dtype(costs: DenseCosts | SparseCosts) -> Any:
     """Return the type of prices."""
     return np.int64 if costs.values.dtype.kind == "i" else np.float64
-
-
-class Start(NamedTuple):
-    """What one thread solves matrices of a shape with."""
-
-    lists: Lists
-    state: State
-    work: Work
 
 
 def make_start(costs: DenseCosts | SparseCosts, options: ShortestPathOptions) -> Start:

@@ -32,6 +32,7 @@ from ...graph.point_costs import PointCosts
 from ...kernels.atomics import relaxed_load
 from ...kernels.constants import ONE, ZERO
 from ...kernels.kernel import kernel
+from ...solving.monitor import Monitor
 from ...solving.run import Control
 from ...stats import ARC_SCANS, AUGMENTATIONS
 from ..search_state import NONE
@@ -146,7 +147,7 @@ def remove(state: Places, k: Any, p: Any) -> None:
 
 
 @kernel
-def search(state: Places, start: Any, stop: Any, counts: Any) -> Any:
+def search(state: Places, start: Any, monitor: Monitor) -> Any:
     """Find the place nearest to `start` that has too few units, and lower the prices of nearer places.
 
     Returns it, or NONE if the search was stopped.
@@ -160,7 +161,7 @@ def search(state: Places, start: Any, stop: Any, counts: Any) -> Any:
     state.parent[start] = NONE
     nearest = start
     while state.excess[nearest] >= 0:
-        if relaxed_load(stop, 0) != 0:
+        if relaxed_load(monitor.stop, 0) != 0:
             return NONE
         done[nearest] = True
         here = distance[nearest]
@@ -177,7 +178,7 @@ def search(state: Places, start: Any, stop: Any, counts: Any) -> Any:
                 if distance[q] < least:
                     least = distance[q]
                     following = q
-        counts[ARC_SCANS] += places
+        monitor.counts[ARC_SCANS] += places
         nearest = following
     for p in range(places):
         if done[p]:
@@ -199,11 +200,11 @@ def move_along_path(state: Places, end: Any) -> None:
 
 
 @kernel
-def move_units(state: Places, stop: Any, counts: Any) -> Any:
+def move_units(state: Places, monitor: Monitor) -> Any:
     """Give each place its number of units at the least cost; return the ending."""
     places = np.uint64(len(state.price))
     for k in range(np.uint64(len(state.place))):
-        if relaxed_load(stop, 0) != 0:
+        if relaxed_load(monitor.stop, 0) != 0:
             return STOPPED
         cheapest: Any = ZERO
         for p in range(places):
@@ -212,11 +213,11 @@ def move_units(state: Places, stop: Any, counts: Any) -> Any:
         add(state, k, cheapest)
     for start in range(places):
         while state.excess[start] > 0:
-            end = search(state, start, stop, counts)
+            end = search(state, start, monitor)
             if end == NONE:
                 return STOPPED
             move_along_path(state, end)
-            counts[AUGMENTATIONS] += ONE
+            monitor.counts[AUGMENTATIONS] += ONE
     return SOLVED
 
 
@@ -279,7 +280,7 @@ def solve_places(
     else:
         cost = np.vstack([replace(costs, columns=costs.columns[at]).block(0, n), np.zeros((m - n, len(at)))])
     state = make_places(np.ascontiguousarray(cost), count)
-    ending = move_units(state, control.stop, control.counts)
+    ending = move_units(state, control.monitor())
     match, u, v = np.full(n, -1), np.zeros(n), np.zeros(m)
     if ending == SOLVED:
         unit = np.argsort(state.place, kind="stable")  # place by place, like the points

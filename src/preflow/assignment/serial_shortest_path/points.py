@@ -22,6 +22,7 @@ from ...graph.point_costs import PointCosts
 from ...kernels.atomics import relaxed_load
 from ...kernels.constants import ONE, TWO, ZERO
 from ...kernels.kernel import kernel
+from ...solving.monitor import Monitor
 from ...solving.run import Control
 from ...stats import ARC_SCANS, AUGMENTATIONS
 from ..augmenting_paths import augment, forget, pop, rise, row_height
@@ -173,13 +174,14 @@ def free_rows(points: Points, lists: Lists, state: State, epsilon: Any, stop: An
 
 @kernel
 def auction(
-    points: Points, lists: Lists, state: State, size: Any, overbid: Any, budget: Any, stop: Any, counts: Any
+    points: Points, lists: Lists, state: State, size: Any, overbid: Any, budget: Any, monitor: Monitor
 ) -> tuple[Any, Any]:
     """Let free rows bid, in turn, until all have columns that are their best but for the overbid.
 
     Ends early after `budget` bids; returns the ending and how many rows have no column.
     """
     free, num_rows = state.free, np.uint64(len(state.row_match))
+    stop, counts = monitor.stop, monitor.counts
     head = bids = ZERO
     while size > ZERO and bids < budget:
         if relaxed_load(stop, 0) != 0:
@@ -203,13 +205,13 @@ def auction(
 
 @kernel
 def reduce_rows(
-    points: Points, lists: Lists, state: State, size: Any, budget: Any, stop: Any, counts: Any
+    points: Points, lists: Lists, state: State, size: Any, budget: Any, monitor: Monitor
 ) -> tuple[Any, Any]:
     """Give free rows their best columns, also those of other rows, and lower the price to the second best.
 
     As :func:`.row_reduction.reduce_rows`; returns the ending and how many rows are left in `free`.
     """
-    free = state.free
+    free, stop, counts = state.free, monitor.stop, monitor.counts
     left = k = bids = ZERO
     while k < size:
         if relaxed_load(stop, 0) != 0:
@@ -321,7 +323,7 @@ def _wait(state: State, front: Front, row: Any, distance: Any) -> Front:
 
 @kernel
 def search_points(
-    points: Points, lists: Lists, state: State, root: Any, number: Any, stop: Any, counts: Any
+    points: Points, lists: Lists, state: State, root: Any, number: Any, monitor: Monitor
 ) -> Any:
     """Match `root` along a shortest path; return the ending.
 
@@ -332,6 +334,7 @@ def search_points(
     the same but for that, all other columns would come first. The errors of prices add up to no more than the
     rounding of the sum of the costs of all pairs.
     """
+    stop, counts = monitor.stop, monitor.counts
     num_columns, window = np.uint64(len(state.price)), np.uint64(len(points.column))
     front = Front(state.limits.beyond, NONE, ZERO, ZERO)
     here = -state.limits.beyond
@@ -397,18 +400,16 @@ def search_points(
 
 
 @kernel
-def search_all(
-    points: Points, lists: Lists, state: State, size: Any, stop: Any, counts: Any, progress: Any
-) -> Any:
+def search_all(points: Points, lists: Lists, state: State, size: Any, monitor: Monitor) -> Any:
     """Match the first `size` free rows, each along a shortest path; return the ending."""
     for k in range(size):
-        if relaxed_load(stop, 0) != 0:
+        if relaxed_load(monitor.stop, 0) != 0:
             return STOPPED
-        ending = search_points(points, lists, state, state.free[k], k + ONE, stop, counts)
+        ending = search_points(points, lists, state, state.free[k], k + ONE, monitor)
         if ending != SOLVED:
             return ending
-        counts[AUGMENTATIONS] += ONE
-        progress[0] = np.float64(size - k)
+        monitor.counts[AUGMENTATIONS] += ONE
+        monitor.progress[0] = np.float64(size - k)
     return SOLVED
 
 
@@ -444,9 +445,7 @@ class PointSolve:
             ending = self.reduce()
         if ending != SOLVED:
             return int(ending)
-        searched = search_all(
-            self.points, self.lists, state, self.free, control.stop, control.counts, control.excess
-        )
+        searched = search_all(self.points, self.lists, state, self.free, control.monitor())
         return int(searched)
 
     def hold_auction(self, spread: float) -> int:
@@ -481,8 +480,7 @@ class PointSolve:
                 self.free,
                 overbid,
                 np.uint64(bids * len(self.state.row_match)),
-                control.stop,
-                control.counts,
+                control.monitor(),
             )
         return int(ending)
 
@@ -493,7 +491,7 @@ class PointSolve:
         for _ in range(PASSES if self.budget else 0):
             if ending == SOLVED:
                 ending, self.free = reduce_rows(
-                    self.points, self.lists, self.state, self.free, self.budget, control.stop, control.counts
+                    self.points, self.lists, self.state, self.free, self.budget, control.monitor()
                 )
         return int(ending)
 
