@@ -133,10 +133,10 @@ def bench(
         report = run_bench(
             suites or ("papers",),
             out=out,
-            problems=problem,
+            problems=problem or None,
             repeats=repeats,
-            methods=method,
-            peers=() if no_peers else peer,
+            methods=method or None,
+            peers=() if no_peers else peer or None,
             instances=instance,
             files=file,
             baseline=baseline,
