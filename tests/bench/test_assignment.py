@@ -55,7 +55,7 @@ def test_contestants_agree_on_small_instances(name: str) -> None:
 
 def test_instances() -> None:
     kinds = [AssignmentInstance(costs).kind for costs, _ in INSTANCES]
-    assert kinds == ["dense", "dense", "dense", "stack", "sparse", "points"]
+    assert kinds == ["dense", "dense", "dense", "batch", "sparse", "points"]
     for costs, _ in INSTANCES:
         instance = AssignmentInstance(costs)
         assert instance.miniature().kind == instance.kind

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,28 +14,18 @@ import pytest
 
 from preflow import FlowNetwork, MaxFlowProblem, max_flow, read_dimacs
 from preflow.bench import BenchmarkFailedError, join_reports, profiles, run, run_bench
-from preflow.bench import machine as machine_module
+from preflow.bench.files import find_files
 from preflow.bench.flow_instance import FlowInstance
+from preflow.bench.flow_suites import family_case, flow_case, papers, photograph_cut, real, tiny
 from preflow.bench.machine import describe_machine
 from preflow.bench.probe import probe, save_instance
-from preflow.bench.problem import Case, Contestant, Outcome, SolverSettings, Suite
-from preflow.bench.problems import PROBLEMS
-from preflow.bench.profiles import draw_by_size, performance_profile, speed_up_profile
+from preflow.bench.problem import Case, Contestant, Outcome, SolverSettings, Suite, Table
+from preflow.bench.problems import PROBLEMS, add_suite
+from preflow.bench.profiles import performance_profile, speed_up_profile
 from preflow.bench.runner import InstanceRecord, Measurement, measure, same_value
-from preflow.bench.scaling import by_size, operations, speed_ups
-from preflow.bench.suites import (
-    CIHAN_VOLUMES,
-    cihan,
-    cihan_small,
-    dimacs_files,
-    papers,
-    photograph_cut,
-    real,
-    tiny,
-    wu_he_hong,
-)
-from preflow.bench.thesis import TABLES
+from preflow.bench.scaling import speed_ups
 from preflow.errors import InvalidInputError, MissingDependencyError, UnsuitableMethodError
+from preflow.generators import family
 from preflow.solving import timing
 from tests.support.paths import DATA
 
@@ -181,21 +172,40 @@ def report_phases(contestant):
     return [phase for phase in contestant["seconds"] if phase != "total"]
 
 
+def seeds(files):
+    """Return a group of three seeds, and an instance without a group."""
+    generate = family("rmf-wide").generate
+    name = "rmf-wide 32x8"
+    group = [
+        replace(flow_case(f"{name} seed {seed}", partial(generate, "32x8", seed=seed)), group=name)
+        for seed in range(3)
+    ]
+    return [*group, family_case("rlg-wide", "128x8")]
+
+
+def draw_nothing(records, folder):
+    (folder / "own.png").write_text("")
+    return [folder / "own.png"]
+
+
 @pytest.fixture(scope="module")
 def small_report(tmp_path_factory):
     folder = tmp_path_factory.mktemp("bench")
+    tables = lambda records: [Table("Own table", ["instances"], [[str(len(records))]])]  # noqa: E731
+    add_suite("seeds", Suite(seeds, tables=tables, draw=draw_nothing), "max_flow")
     report = run_bench(
-        ["cihan-small"],
+        ["seeds"],
         out=folder,
         problems=["max_flow"],
         repeats=1,
         methods=["Cihan", "serial-fifo", "auto@2"],
         peers=(),
-        instances=["rmf-wide* seed [01]", "babyface.n6c10-*"],
+        instances=["rmf-wide* seed [01]", "rlg-wide*"],
         threads=[1, 2],
         memory=False,
     )
-    return report, folder
+    yield report, folder
+    del PROBLEMS["max_flow"].suites["seeds"]
 
 
 def timed(contestant, seconds, **detail):
@@ -218,7 +228,7 @@ class TestScaling:
         report, _ = small_report
         for part in ("total", "solve", "relabel"):
             table = speed_ups(report.records, part)
-            assert list(table) == ["rmf-wide 32x8", "babyface.n6c10-like small"]
+            assert "rmf-wide 32x8" in table
             assert all(list(curves) == ["Cihan"] for curves in table.values())
             assert all(
                 curve[1] == 1.0 and curve[2] > 0.0 for each in table.values() for curve in each.values()
@@ -238,51 +248,6 @@ class TestScaling:
         assert speed_ups(records, "solve") == {"a": {"x": {1: 1.0, 4: 3.0}}}
         assert speed_ups(records, "relabel") == {}
 
-    def test_seconds_by_size_of_families_of_several_sizes(self, tmp_path):
-        records = [
-            InstanceRecord("max_flow", "", f"{family} {size}", {"arcs": arcs}, [timed("preflow:x", arcs)])
-            for family, size, arcs in (("a b", "1", 3), ("a b", "2", 5), ("a b", "4", 9), ("c", "1", 3))
-        ]
-        records.append(InstanceRecord("max_flow", "", "a b 8", {"arcs": 20}, [timed("y", 1.0)], "a seed"))
-        table = by_size(records, "total")
-        assert table == {"a b": {"preflow:x": {3: 3.0, 5: 5.0, 9: 9.0}}}
-        draw_by_size(table, "max_flow", tmp_path / "sizes.png")
-        assert (tmp_path / "sizes.png").read_bytes().startswith(b"\x89PNG")
-
-    def test_counts_stand_beside_those_of_the_thesis(self):
-        counts = {"pushes": 10, "relabels": 4, "global_relabels": 2}
-        more = {"pushes": 20, "relabels": 8, "global_relabels": 4}
-        group = "rmf-wide 400x16"
-        records = [
-            InstanceRecord("max_flow", "", "seed 0", {}, [timed("preflow:F_PRF", 1.0, **counts)], group),
-            InstanceRecord("max_flow", "", "seed 1", {}, [timed("preflow:F_PRF", 2.0, **more)], group),
-            InstanceRecord(
-                "max_flow",
-                "",
-                "volume",
-                {},
-                [
-                    timed("preflow:multicore-fifo@8", 1.0, **counts),
-                    timed("preflow:auto", 1.0, **counts),
-                    timed("peer", 1.0),
-                ],
-                "BL06-camel-med-like",
-            ),
-        ]
-        rows = {row.contestant: row for row in operations(records)}
-        assert list(rows) == ["preflow:F_PRF", "preflow:multicore-fifo@8", "preflow:auto"]
-        assert rows["preflow:F_PRF"] == (
-            group,
-            "preflow:F_PRF",
-            1.5,
-            (15.0, 6.0, 3.0),
-            "C.1",
-            (472.2, 604_329_223, 265_709_785, 104),
-        )
-        assert rows["preflow:multicore-fifo@8"].table == "D.7"
-        assert rows["preflow:multicore-fifo@8"].published.pushes == 240_321_840
-        assert rows["preflow:auto"].published is None
-
     def test_report(self, small_report):
         report, folder = small_report
         text = (folder / "bench.md").read_text()
@@ -292,6 +257,8 @@ class TestScaling:
             assert picture.name in text
         assert "Speed-up over one thread, global relabels only" in text
         assert "| rmf-wide 32x8 | Cihan | 1.00 |" in text
+        assert "Own table:\n\n| instances |\n| --- |\n| 3 |" in text
+        assert "![own](own.png)" in text
         data = json.loads((folder / "bench.json").read_text())
         assert data["settings"]["threads"] == "1 2"
         first = data["instances"][0]
@@ -304,7 +271,7 @@ class TestScaling:
     def test_reports_are_joined(self, small_report, tmp_path):
         report, folder = small_report
         more = run_bench(
-            ["cihan-small"],
+            ["seeds"],
             out=tmp_path / "more",
             problems=["max_flow"],
             repeats=1,
@@ -432,7 +399,7 @@ class TestRunner:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            ({"suites": ["no-such"]}, "unknown suite 'no-such'"),
+            ({"suites": ["no-such"]}, "unknown suite 'no-such'.*python -m benchmarks.reproduce"),
             ({"problems": ["max_cut"]}, "unknown problem 'max_cut'"),
             ({"peers": ["no-such"]}, "unknown contestant 'no-such'"),
             ({"methods": ["no-such"]}, "unknown method 'no-such'"),
@@ -533,54 +500,14 @@ class TestSuites:
         assert instance.num_arcs < 10_000
         assert PROBLEMS["min_cut"].contestant("preflow:auto", SETTINGS).run(instance).value > 0
 
-    def test_cihan_has_the_families_and_the_vision_instances_of_the_thesis(self):
-        groups = list(dict.fromkeys(case.group.removesuffix("-like") for case in cihan(())))
-        assert groups == list(TABLES)
-        assert len(cihan(())) == len(cihan_small(())) == 6 * 3 + 7
-        # Table B.1, without the terminals.
-        voxels = {name: int(np.prod(shape)) for name, (shape, _) in CIHAN_VOLUMES.items()}
-        assert voxels == {
-            "BL06-gargoyle-lrg": 17_203_200,
-            "BL06-gargoyle-med": 8_847_360,
-            "LB07-bunny-med": 6_311_086,
-            "babyface.n6c100": 5_062_500,
-            "babyface.n6c10": 5_062_500,
-            "BL06-camel-lrg": 18_900_000,
-            "BL06-camel-med": 9_676_800,
-        }
-
-    def test_wu_he_hong_has_the_papers_families_and_sizes(self):
-        names = [case.name for case in wu_he_hong(())]
-        assert len(names) == 3 + 3 + 3 + 5 + 5
-        assert names[0] == "ac-dense 2000"
-        assert names[-1] == "rmf-wide 136x136"
-        instance = next(case for case in wu_he_hong(()) if case.name == "rlg-wide 512x512").make()
-        assert (instance.num_vertices, instance.num_arcs) == (262_146, 785_920)
-
-    def test_cihan_takes_the_users_files(self, tmp_path):
-        (tmp_path / "babyface.n6c10.max").write_text("p max 2 1\nn 1 s\nn 2 t\na 1 2 5\n")
-        (tmp_path / "other.max").write_text("")
-        cases = {case.name: case for case in cihan([str(tmp_path)])}
-        assert cases["babyface.n6c10"].make().num_vertices == 2
-        assert "babyface.n6c10-like" not in cases
-        assert "babyface.n6c100-like" in cases
-        assert "other" not in cases
-
-    def test_volume_that_does_not_fit_is_left_out_and_said(self, monkeypatch):
-        with_peers(monkeypatch)
-        monkeypatch.setattr(machine_module, "memory_bytes", lambda: 2**30)
-        pattern = ["BL06-camel-lrg*"]
-        report = run_bench(["cihan"], problems=["max_flow"], instances=pattern, memory=False, repeats=1)
-        assert report.left_out == [{"what": "BL06-camel-lrg-like", "why": "takes about 11 GiB of memory"}]
-
     def test_files(self, tmp_path):
-        assert dimacs_files([str(DIMACS)]) == sorted(DIMACS.glob("*.max.gz"))
+        assert find_files([str(DIMACS)], ".max") == sorted(DIMACS.glob("*.max.gz"))
         pattern = str(DIMACS / "rlg-*.max.gz")
-        assert [path.name for path in dimacs_files([pattern])] == [
+        assert [path.name for path in find_files([pattern], ".max")] == [
             "rlg-long-16x256.max.gz",
             "rlg-wide-256x16.max.gz",
         ]
-        assert len(dimacs_files([pattern, str(DIMACS)])) == len(dimacs_files([str(DIMACS)]))
+        assert len(find_files([pattern, str(DIMACS)], ".max")) == len(find_files([str(DIMACS)], ".max"))
 
     def test_real_takes_the_users_files(self):
         path = DIMACS / "mesh-64x64.max.gz"

@@ -572,8 +572,10 @@ def test_bench(tmp_path: Path) -> None:
     succeed("bench", "tiny", "--problem", "min_cut", *BRIEFLY, "--out", str(tmp_path / "new" / "folder"))
     assert (tmp_path / "new" / "folder" / "bench.md").exists()
     assert "unknown suite 'huge'" in fail("bench", "huge")
+    answer = succeed("bench", "matching-tiny", *BRIEFLY, "--instance", "ladder*")
+    assert "preflow:auto" in answer
     several = ["--method", "multicore-fifo", "--threads", "1,2"]
-    answer = succeed("bench", "cihan-small", "--problem", "min_cut", *BRIEFLY, *several)
+    answer = succeed("bench", "tiny", "--problem", "min_cut", *BRIEFLY, *several)
     assert "preflow:multicore-fifo@2" in answer
     assert "threads are written" in fail("bench", "tiny", "--threads", "two")
     (tmp_path / "file").write_text("")

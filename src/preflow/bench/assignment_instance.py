@@ -1,4 +1,4 @@
-"""Costs of assignments as the benchmark holds them."""
+"""Costs of assignment problems, which are the input of every contestant."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..graph.point_costs import PointCosts
 
 @dataclass(frozen=True)
 class AssignmentInstance:
-    """Costs to minimise, all rows of which can be assigned.
+    """Costs to minimise. All rows can be assigned.
 
     Attributes
     ----------
@@ -25,28 +25,28 @@ class AssignmentInstance:
 
     @property
     def kind(self) -> str:
-        """What the costs are: "dense", "stack", "sparse" or "points"."""
+        """The kind of costs: "dense", "batch", "sparse" or "points"."""
         if isinstance(self.costs, PointCosts):
             return "points"
         if hasattr(self.costs, "tocsr"):
             return "sparse"
-        return "stack" if self.costs.ndim == 3 else "dense"
+        return "batch" if self.costs.ndim == 3 else "dense"
 
     @property
     def integral(self) -> bool:
-        """Whether all costs are integers by their type."""
+        """Whether the costs have an integer dtype."""
         return bool(np.dtype(self.costs.dtype).kind == "i")
 
     @property
     def sizes(self) -> Mapping[str, int]:
-        """Rows, columns and pairs, and the number of problems of a stack."""
+        """The numbers of rows, columns and pairs, and of the problems of a batch."""
         n, m = self.costs.shape[-2:]
-        if self.kind == "stack":
+        if self.kind == "batch":
             return {"problems": len(self.costs), "rows": n, "columns": m, "pairs": self.costs.size}
         return {"rows": n, "columns": m, "pairs": self.costs.nnz if self.kind == "sparse" else n * m}
 
     def arcs(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """Return row, column and cost of every pair of dense or sparse costs."""
+        """Return the row, the column and the cost of each pair of dense or sparse costs."""
         n, m = self.costs.shape
         if self.kind == "sparse":
             row = np.repeat(np.arange(n), np.diff(self.costs.indptr))
@@ -54,23 +54,23 @@ class AssignmentInstance:
         return np.repeat(np.arange(n), m), np.tile(np.arange(m), n), self.costs.ravel()
 
     def total(self, columns: Any) -> int | float:
-        """Return what an assignment costs that is given by the column of every row, and item."""
+        """Return the total cost of an assignment. `columns` has the column of each row, for each problem."""
         columns = np.asarray(columns)
         rows = np.arange(columns.shape[-1])
         if self.kind == "points":
             found = self.costs.at(0, rows, columns).sum()
-        elif self.kind == "stack":
+        elif self.kind == "batch":
             found = self.costs[np.arange(len(columns))[:, None], rows, columns].sum()
         else:
             found = self.costs[rows, columns].sum()
         return int(found) if self.integral else float(found)
 
     def miniature(self) -> AssignmentInstance:
-        """Return costs of the same kind and type for two rows and two columns."""
+        """Return costs of the same kind and dtype for two rows and two columns."""
         if self.kind == "points":
             corners = np.eye(2, self.costs.rows.shape[1])
             return AssignmentInstance(PointCosts(corners, corners + 1, metric=self.costs.metric))
         two = np.array([[1, 2], [2, 1]], dtype=self.costs.dtype)
         if self.kind == "sparse":
             return AssignmentInstance(type(self.costs)(two))
-        return AssignmentInstance(two[None] if self.kind == "stack" else two)
+        return AssignmentInstance(two[None] if self.kind == "batch" else two)

@@ -1,4 +1,4 @@
-"""The other packages that solve assignments, each in its own best form; imported when they run."""
+"""The other packages that solve linear assignment. A package is imported when it runs."""
 
 from __future__ import annotations
 
@@ -12,21 +12,20 @@ import numpy as np
 from .assignment_instance import AssignmentInstance
 from .problem import Contestant, Outcome, Stopwatch
 
-#: OR-tools takes integers: float costs are rounded to whole parts of the largest, so many of these.
+#: OR-tools takes integers only. Float costs are scaled so that the largest is this, and rounded.
 PARTS = 10**9
-#: Beyond so many pairs points are not given to those who would store their costs.
+#: The most pairs of points for peers that store the costs of all pairs.
 STORED_PAIRS = 50_000_000
-
-#: Its sparse solver takes costs below that.
+#: The sparse solver of lap takes costs below this.
 LAPMOD_LARGEST = 1_000_000
 
 DENSE_ONLY = "takes no sparse matrices"
-#: What lap and lapx have in common.
-ONE_MODULE = "lap and lapx install one module, lap: what runs is that of the package installed last"
+#: A remark about lap and lapx.
+ONE_MODULE = "lap and lapx install the same module, lap: the package that was installed last runs"
 
 
 class Prepared(NamedTuple):
-    """An instance, and its costs in a peer's own form; None of points, whose costs it stores itself."""
+    """An instance, and its costs in the form that a peer needs, None for points."""
 
     instance: AssignmentInstance
     costs: Any
@@ -43,7 +42,7 @@ def _as_floats(instance: AssignmentInstance) -> Prepared:
 
 
 def _stored(prepared: Prepared, clock: Stopwatch) -> Any:
-    """Return the costs, those of points computed now, which is part of their solution."""
+    """Return the costs. Those of points are computed here, as part of the measured time."""
     if prepared.costs is not None:
         return prepared.costs
     points = prepared.instance.costs
@@ -74,7 +73,7 @@ def _run_scipy(prepared: Prepared) -> Outcome:
 
     clock = Stopwatch()
     costs = _stored(prepared, clock)
-    if prepared.instance.kind == "stack":
+    if prepared.instance.kind == "batch":
         columns = [linear_sum_assignment(each)[1] for each in costs]
     elif prepared.instance.kind == "sparse":
         columns = min_weight_full_bipartite_matching(costs)[1]
@@ -89,7 +88,7 @@ def _run_lap(prepared: Prepared) -> Outcome:
 
     clock = Stopwatch()
     costs = _stored(prepared, clock)
-    if prepared.instance.kind == "stack":
+    if prepared.instance.kind == "batch":
         columns = [lap.lapjv(each)[1] for each in costs]
     elif prepared.instance.kind == "sparse":
         columns = lap.lapmod(costs.shape[0], costs.data, costs.indptr, costs.indices)[1]
@@ -100,7 +99,7 @@ def _run_lap(prepared: Prepared) -> Outcome:
 
 
 def _prepare_lap(instance: AssignmentInstance) -> Prepared:
-    """Sparse costs as floats, and the square matrix in the index types of lapmod."""
+    """Return costs as floats; sparse ones have sorted indices."""
     if instance.kind != "sparse":
         return _as_floats(instance)
     matrix = instance.costs.astype(np.float64)
@@ -113,9 +112,9 @@ def _run_lapx(name: str, prepared: Prepared) -> Outcome:
 
     clock = Stopwatch()
     costs = _stored(prepared, clock)
-    if prepared.instance.kind == "stack" and hasattr(lap, f"{name}_batch"):
+    if prepared.instance.kind == "batch" and hasattr(lap, f"{name}_batch"):
         columns = getattr(lap, f"{name}_batch")(costs, n_threads=1)[2]
-    elif prepared.instance.kind == "stack":
+    elif prepared.instance.kind == "batch":
         solve = getattr(lap, name)
         columns = [solve(each)[2] for each in costs]
     else:
@@ -129,7 +128,7 @@ def _run_lapjv(prepared: Prepared) -> Outcome:
 
     clock = Stopwatch()
     costs = _stored(prepared, clock)
-    if prepared.instance.kind == "stack":
+    if prepared.instance.kind == "batch":
         columns = [lapjv.lapjv(each, force_doubles=True)[0] for each in costs]
     else:
         columns = lapjv.lapjv(costs, force_doubles=True)[0]
@@ -146,7 +145,7 @@ def _as_integers(costs: Any) -> Any:
 def _prepare_ortools(instance: AssignmentInstance) -> Prepared:
     if instance.kind == "points":
         return Prepared(instance, None)
-    parts = [instance] if instance.kind != "stack" else map(AssignmentInstance, instance.costs)
+    parts = [instance] if instance.kind != "batch" else map(AssignmentInstance, instance.costs)
     return Prepared(instance, [_ortools_arcs(part) for part in parts])
 
 
@@ -172,15 +171,15 @@ def _run_ortools(prepared: Prepared) -> Outcome:
             raise ArithmeticError("OR-tools found no optimum")
         columns.append([solver.right_mate(i) for i in range(solver.num_nodes())])
     clock.lap("solve")
-    stack = prepared.instance.kind == "stack"
-    return Outcome(prepared.instance.total(columns if stack else columns[0]), clock.seconds)
+    is_batch = prepared.instance.kind == "batch"
+    return Outcome(prepared.instance.total(columns if is_batch else columns[0]), clock.seconds)
 
 
 class LapContestant(Contestant):
     """A solver of the module that lap and lapx both install."""
 
     def missing(self) -> str | None:
-        """Return why it cannot be loaded, or None: the other one's module may lack it."""
+        """Return the reason why it cannot be loaded, or None. The module of the other package may lack it."""
         absent = super().missing()
         function = self.name.partition("-")[2] or "lapjv"
         if absent is None and not hasattr(import_module(self.module), function):
@@ -194,7 +193,7 @@ def _lapx(name: str, prepare: Callable[[AssignmentInstance], Prepared]) -> Conte
     )
 
 
-#: All of them.
+#: The peers of linear assignment.
 ASSIGNMENT_PEERS: tuple[Contestant, ...] = (
     Contestant(
         "ortools",
@@ -203,7 +202,7 @@ ASSIGNMENT_PEERS: tuple[Contestant, ...] = (
         _run_ortools,
         _prepare_ortools,
         _unfit_points,
-        f"float costs are rounded to whole parts of the largest, {PARTS:g} of these",
+        f"float costs are scaled and rounded: the largest becomes {PARTS:g}",
     ),
     Contestant("scipy", "scipy.optimize", "scipy", _run_scipy, _as_they_are, _unfit_points),
     LapContestant("lap", "lap", "lap", _run_lap, _prepare_lap, _unfit_lap, ONE_MODULE),

@@ -1,4 +1,4 @@
-"""The assignment problems that are benchmarked, suite by suite."""
+"""Suites of instances of linear assignment."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .assignment_instance import AssignmentInstance
 from .machine import check_memory
 from .problem import TRAP_THREADS, Case, Suite, methods_on_cpu
 
-#: Dense families by name, each with what makes n x n of it.
+#: The dense families by name; a function returns n x n costs.
 DENSE: Mapping[str, Callable[[int], Any]] = MappingProxyType(
     {
         "integer": uniform_integer_costs,
@@ -38,7 +38,7 @@ DENSE: Mapping[str, Callable[[int], Any]] = MappingProxyType(
         "low-rank": low_rank_costs,
     }
 )
-#: Sparse families, 20 neighbours a row.
+#: The sparse families by name, with 20 neighbours in each row.
 SPARSE: Mapping[str, Callable[[int], Any]] = MappingProxyType(
     {
         "neighbors <= 100": partial(neighbor_costs, largest=100),
@@ -46,10 +46,10 @@ SPARSE: Mapping[str, Callable[[int], Any]] = MappingProxyType(
         "nearest": nearest_costs,
     }
 )
-#: Memory that dense costs take while they are generated and solved, over the number of pairs.
+#: The memory in bytes that a pair of dense costs takes while they are generated and solved.
 BYTES_A_PAIR = 60
-#: The largest cost of the problems of a stack.
-STACK_LARGEST = 100
+#: The largest cost of the problems of a batch.
+BATCH_LARGEST = 100
 
 
 def _case(name: str, costs: Callable[[], Any], pairs: int = 0) -> Case:
@@ -68,9 +68,9 @@ def _sparse(n: int) -> list[Case]:
     return [_case(f"{name} {n}", partial(make, n)) for name, make in SPARSE.items()]
 
 
-def _stack(items: int, n: int) -> Case:
+def _batch(items: int, n: int) -> Case:
     def costs() -> Any:
-        return np.random.default_rng(0).integers(0, STACK_LARGEST, (items, n, n), endpoint=True)
+        return np.random.default_rng(0).integers(0, BATCH_LARGEST, (items, n, n), endpoint=True)
 
     return _case(f"{items} x {n}x{n}", costs, items * n * n)
 
@@ -83,11 +83,11 @@ def _points(n: int, dimension: int) -> Case:
 
 
 def assignment(files: Sequence[str]) -> list[Case]:
-    """Return the problems of the project's targets, and the user's files."""
+    """Return large dense and sparse problems, a batch, points, and the user's files."""
     return [
         *(case for n in (1000, 2000, 4000) for case in _dense(n)),
         *(case for n in (10_000, 100_000) for case in _sparse(n)),
-        _stack(10_000, 30),
+        _batch(10_000, 30),
         _points(4000, 2),
         _points(4000, 5),
         *cost_files(files),
@@ -95,8 +95,8 @@ def assignment(files: Sequence[str]) -> list[Case]:
 
 
 def assignment_small(files: Sequence[str]) -> list[Case]:
-    """Return problems of the same kinds that all peers end within a minute or so."""
-    return [*_dense(500), *_sparse(2000), _stack(500, 30), _points(1000, 2), *cost_files(files)]
+    """Return problems of the same kinds that all peers solve within about a minute."""
+    return [*_dense(500), *_sparse(2000), _batch(500, 30), _points(1000, 2), *cost_files(files)]
 
 
 def traps(files: Sequence[str]) -> list[Case]:
@@ -111,7 +111,7 @@ def traps(files: Sequence[str]) -> list[Case]:
 
 
 def cost_files(files: Sequence[str]) -> list[Case]:
-    """Return a case for each file of costs: DIMACS .asn, OR-Library or .npy."""
+    """Return a case for each file of costs (DIMACS .asn, OR-Library or .npy)."""
     return [Case(Path(file).name, partial(_read, file)) for file in files]
 
 
@@ -119,7 +119,7 @@ def _read(file: str) -> AssignmentInstance:
     return AssignmentInstance(read_costs(file).costs)
 
 
-#: Suites of linear assignment.
+#: The suites of linear assignment by name.
 ASSIGNMENT_SUITES: Mapping[str, Suite] = MappingProxyType(
     {
         "assignment": Suite(assignment),

@@ -1,4 +1,4 @@
-"""How far "auto" is from the best method of preflow on each instance: what the suites "traps" are for."""
+"""The comparison of "auto" with the best method of preflow on each instance of the suites "traps"."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 from .problem import TOTAL, method_and_threads
 from .runner import InstanceRecord
 
-#: Suites whose report has the comparison.
+#: The suites with this comparison in their report.
 SUITES = ("traps",)
 AUTO = "auto"
 
@@ -20,15 +20,15 @@ class Choice(NamedTuple):
     ----------
     problem, instance : str
     threads : int or None
-        What every contestant of the comparison may use at most; None where no number was given.
+        The most threads that a contestant of the comparison may use. None if the user gave no number.
     method : str
-        What "auto" chose.
+        The method that "auto" chose.
     seconds : float
-        Median time of "auto".
+        The median time of "auto".
     best : str
-        The contestant with the least median time, "auto" left out.
+        The contestant with the least median time, except "auto".
     ratio : float
-        The time of "auto" over that of the best.
+        The time of "auto" divided by that of the best.
     """
 
     problem: str
@@ -41,7 +41,7 @@ class Choice(NamedTuple):
 
 
 def choices(records: Sequence[InstanceRecord]) -> list[Choice]:
-    """Return the comparison for every instance of the suites and every number of threads of "auto"."""
+    """Return the comparison for each instance of these suites and each number of threads of "auto"."""
     found = []
     for record in records:
         if record.suite not in SUITES:
@@ -70,6 +70,6 @@ def choices(records: Sequence[InstanceRecord]) -> list[Choice]:
 
 
 def _takes_part(contestant: str, most_threads: int | None) -> bool:
-    """Return whether a contestant other than "auto" uses no more threads than "auto" may."""
+    """Return whether a contestant is not "auto" and uses at most this number of threads."""
     method, threads = method_and_threads(contestant)
     return method != AUTO and (most_threads is None or threads is None or threads <= most_threads)

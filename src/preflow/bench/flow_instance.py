@@ -1,4 +1,4 @@
-"""Flow networks as the benchmark holds them: plain arrays, from which every contestant starts."""
+"""Flow networks as plain arrays, which are the input of every contestant."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ class FlowInstance:
 
     @classmethod
     def from_problem(cls, problem: MaxFlowProblem) -> FlowInstance:
-        """Return the arrays of a problem; float capacities that are integers become integers.
+        """Return the arrays of a problem. Float capacities become integers if all of them are integral.
 
         Raises
         ------
         InvalidInputError
-            It has several sources or sinks, which the peers do not take.
+            The problem has several sources or sinks, which the peers do not support.
         """
         network = problem.network
         if not isinstance(problem.source, int) or not isinstance(problem.sink, int):
@@ -77,7 +77,7 @@ class FlowInstance:
 
     @property
     def num_arcs(self) -> int:
-        """Number of arcs, a reverse capacity being one more."""
+        """The number of arcs. A positive reverse capacity counts as an arc."""
         backward = 0 if self.reverse_capacity is None else int(np.count_nonzero(self.reverse_capacity))
         return len(self.tail) + backward
 
@@ -87,7 +87,7 @@ class FlowInstance:
         return {"vertices": self.num_vertices, "arcs": self.num_arcs}
 
     def one_way(self) -> Arcs:
-        """Return the arcs, those of reverse capacities behind the others."""
+        """Return the arcs, followed by those of the reverse capacities."""
         if self.reverse_capacity is None:
             return Arcs(self.tail, self.head, self.capacity)
         back = np.flatnonzero(self.reverse_capacity)
@@ -107,7 +107,7 @@ class FlowInstance:
         return float(leaving.sum()), float(arriving.sum())
 
     def largest_pair_capacity(self) -> int | float:
-        """Return the largest sum of capacities, both ways, between two vertices. Sorts the arcs."""
+        """Return the largest sum of the capacities between two vertices, in both directions."""
         arcs = self.one_way()
         if len(arcs.tail) == 0:
             return 0

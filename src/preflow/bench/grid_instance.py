@@ -1,4 +1,4 @@
-"""Grids as the benchmark holds them: arrays of capacities, from which every contestant starts."""
+"""Grids as arrays of capacities, which are the input of every contestant."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class GridInstance:
     ----------
     source, sink : ndarray of integers, shape of the grid
     neighbor : ndarray of integers, shape (rows,) or (rows, *shape)
-        A row for every two opposite directions, or for every direction; one number a row where the capacity
+        A row for each pair of opposite directions, or for each direction. A row is one number if the capacity
         is the same everywhere.
     half : tuple of tuples of int
         The forward offsets.
@@ -42,24 +42,24 @@ class GridInstance:
 
     @property
     def sizes(self) -> Mapping[str, int]:
-        """Pixels, and arcs between them."""
+        """The numbers of pixels and of arcs between pixels."""
         arcs = sum(2 * pair.forward.size for pair in self.network().pairs())
         return {"pixels": self.source.size, "arcs": arcs}
 
     @property
     def symmetric(self) -> bool:
-        """Whether every two opposite arcs have one capacity."""
+        """Whether opposite arcs have the same capacity."""
         return len(self.neighbor) == len(self.half)
 
     def network(self) -> GridNetwork:
-        """Return the grid as preflow takes it."""
+        """Return the grid as a container of preflow."""
         return GridNetwork.from_arrays(self.source, self.sink, self.neighbor, connectivity=self.half)
 
     def miniature(self) -> GridInstance:
-        """Return the first few pixels of the grid, with capacities of the same width."""
+        """Return a corner of the grid, with capacities that need the same dtype."""
         corner = (slice(0, 3),) * self.source.ndim
         source, sink, neighbor = self.source[corner].copy(), self.sink[corner].copy(), self.neighbor
-        # The largest numbers decide the dtypes that kernels are compiled for.
+        # The largest capacities determine the dtypes, and the dtypes determine the kernels.
         source.flat[0], sink.flat[-1] = self.source.max(), self.sink.max()
         if self.neighbor.ndim > 1:
             neighbor = np.stack([row[corner] for row in neighbor])

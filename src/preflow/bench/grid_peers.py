@@ -1,4 +1,4 @@
-"""Who else cuts grids: PyMaxflow by its calls for grids, and preflow's own solvers of all networks."""
+"""Other solvers of grid cuts: PyMaxflow with its functions for grids, and preflow's solvers of networks."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ..graph.network import MaxFlowProblem
 from .grid_instance import GridInstance
 from .problem import Contestant, Outcome, Stopwatch
 
-#: Solvers of all networks that take part: the fastest on one CPU thread, and on a GPU.
+#: The solvers of networks that take part, with their device: the fastest on one CPU thread, and on a GPU.
 GENERAL = {"serial-hi-pr": "cpu", "cuda-push-relabel": "cuda"}
 
 
 class StructuredGrid(NamedTuple):
-    """A grid in PyMaxflow's form: capacities of 64 bits, and for every row where its arcs lead."""
+    """A grid for PyMaxflow: 64-bit capacities, and the directions of each row of arcs."""
 
     source: NDArray[np.int64]
     sink: NDArray[np.int64]
@@ -80,12 +80,12 @@ def _general(method: str, device: str) -> Contestant:
         "preflow",
         lambda problem: _run_general(method, problem),
         lambda instance: instance.network().to_flow_problem(),
-        remark="solves the network with its arcs spelled out, which is not timed",
+        remark="solves the grid as a network of arcs; the conversion is not timed",
         device=device,
     )
 
 
-#: All of them.
+#: The peers of grid cut.
 GRID_PEERS = (
     Contestant(
         "pymaxflow",
@@ -93,7 +93,7 @@ GRID_PEERS = (
         "PyMaxflow",
         _run_pymaxflow,
         _prepare_pymaxflow,
-        remark="by its calls for grids, from arrays of its own dtype",
+        remark="uses its functions for grids, with arrays of its own dtype",
     ),
     *(_general(method, device) for method, device in GENERAL.items()),
 )

@@ -1,4 +1,4 @@
-"""The grids that are benchmarked, suite by suite."""
+"""Suites of instances of grid cut."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from ..gridcut.methods import METHODS
 from .grid_instance import GridInstance
 from .problem import TRAP_THREADS, Case, Suite, methods_on_cpu
 
-#: Methods on the CPU that take part, and auto.
+#: The methods that take part: those on the CPU, and auto.
 GRID_METHODS = ("serial-incremental-bfs", "serial-boykov-kolmogorov", "multicore-merging", "auto")
-#: Numbers of threads that speed-ups are shown for.
+#: The numbers of threads of the suite that shows speed-ups.
 SCALING_THREADS = (1, 2, 4, 8, 16)
 
 
@@ -31,7 +31,7 @@ def _case(name: str, generate: Callable[[], GridNetwork]) -> Case:
 
 
 def grids(files: Sequence[str]) -> list[Case]:
-    """Return images and volumes of the project's targets, and regions so thin that flow travels far."""
+    """Return noisy images and volumes, and two grids with thin regions, in which flow travels far."""
     return [
         *(
             _case(f"image {side}x{side} {neighbours}n", partial(_image, side, neighbours))
@@ -45,7 +45,7 @@ def grids(files: Sequence[str]) -> list[Case]:
 
 
 def grids_large(files: Sequence[str]) -> list[Case]:
-    """Return the image and the volume on which many threads are measured."""
+    """Return an image and a volume that are large enough for many threads."""
     return [
         _case("image 4000x4000 4n", partial(_image, 4000, 4)),
         _case("volume 300^3 6n", partial(_volume, 300)),
@@ -53,7 +53,7 @@ def grids_large(files: Sequence[str]) -> list[Case]:
 
 
 def grids_small(files: Sequence[str]) -> list[Case]:
-    """Return grids like those of `grids` that take moments."""
+    """Return small grids of the same kinds as `grids`."""
     return [
         _case("image 60x60 4n", partial(_image, 60, 4)),
         _case("image 60x60 8n", partial(_image, 60, 8)),
@@ -92,7 +92,7 @@ def traps(files: Sequence[str]) -> list[Case]:
     ]
 
 
-#: Suites of grid cuts.
+#: The suites of grid cut by name.
 GRID_SUITES: Mapping[str, Suite] = MappingProxyType(
     {
         "grids": Suite(grids, GRID_METHODS),

@@ -1,4 +1,4 @@
-"""What machine a benchmark ran on: enough to judge its numbers, nothing that names the machine."""
+"""A description of the machine that a benchmark runs on, without anything that identifies it."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from typing import Any
 from ..errors import PreflowError
 from ..solving.dispatch import usable_cpus
 
-#: Packages whose version is always reported.
+#: The packages whose versions are always reported.
 OWN_PACKAGES = ("preflow", "numpy", "scipy", "numba", "llvmlite")
 
 
 class TooLargeError(PreflowError):
-    """An instance does not fit the machine."""
+    """An instance needs more memory than the machine has."""
 
 
 def describe_machine() -> dict[str, Any]:
-    """Return processor, memory, operating system, Python and GPUs; None where unknown."""
+    """Return processor, memory, operating system, Python and GPUs. An unknown property is None."""
     return {
         "cpu": _field(Path("/proc/cpuinfo"), "model name") or platform.processor() or None,
         "cores": os.cpu_count(),
@@ -37,7 +37,7 @@ def describe_machine() -> dict[str, Any]:
 
 
 def package_versions(names: Iterable[str]) -> dict[str, str]:
-    """Return the versions of those that are installed."""
+    """Return the versions of the packages that are installed."""
     versions = {}
     for name in (*OWN_PACKAGES, *names):
         try:
@@ -48,7 +48,7 @@ def package_versions(names: Iterable[str]) -> dict[str, str]:
 
 
 def _field(file: Path, name: str) -> str | None:
-    """Return the first value under `name` in a file of lines ``name : value``."""
+    """Return the first value of `name` in a file with lines ``name : value``."""
     if not file.is_file():
         return None
     for line in file.read_text().splitlines():
@@ -59,20 +59,20 @@ def _field(file: Path, name: str) -> str | None:
 
 
 def memory_bytes() -> int | None:
-    """Return the size of the main memory; None where the system does not tell."""
+    """Return the size of the main memory, None if it is unknown."""
     total = _field(Path("/proc/meminfo"), "MemTotal")
     return None if total is None else int(total.split()[0]) * 1024
 
 
 def check_memory(needed: float) -> None:
-    """Raise TooLargeError where the machine has less than so many bytes of main memory."""
-    there = memory_bytes()
-    if there is not None and needed > there:
+    """Raise TooLargeError if the machine has less than `needed` bytes of main memory."""
+    available = memory_bytes()
+    if available is not None and needed > available:
         raise TooLargeError(f"takes about {needed / 2**30:.0f} GiB of memory")
 
 
 def _huge_pages() -> str | None:
-    """Return the kernel's setting; NumPy asks for huge pages, and first touching them can be slow."""
+    """Return the setting of Linux. NumPy asks for huge pages, and the first access to one can be slow."""
     file = Path("/sys/kernel/mm/transparent_hugepage/enabled")
     return file.read_text().partition("[")[2].partition("]")[0] if file.is_file() else None
 

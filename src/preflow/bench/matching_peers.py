@@ -1,4 +1,4 @@
-"""The other packages that match bipartite graphs, each in its own best form; imported when they run."""
+"""The other packages that solve bipartite matching. A package is imported when it runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from .matching_instance import MatchingInstance
 from .problem import Contestant, Outcome, Stopwatch
 
-#: Beyond so many edges igraph's and NetworkX's graphs take too much memory, or time.
+#: The most edges for igraph and for NetworkX, whose graphs take much memory and time.
 IGRAPH_EDGES = 10_000_000
 NETWORKX_EDGES = 20_000
 
@@ -25,7 +25,7 @@ def _run_scipy(matrix: Any) -> Outcome:
 
 
 class Edges(NamedTuple):
-    """A graph as lists of edges; columns are numbered behind the rows."""
+    """A graph as a list of edges, in which the column vertices are numbered after the row vertices."""
 
     num_rows: int
     num_columns: int
@@ -70,7 +70,7 @@ def _run_networkx(graph: Edges) -> Outcome:
     return Outcome(len(mates) // 2, clock.seconds)
 
 
-#: All of them.
+#: The peers of bipartite matching.
 MATCHING_PEERS = (
     Contestant(
         "scipy",

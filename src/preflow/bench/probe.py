@@ -1,4 +1,4 @@
-"""Run one contestant once in a process of its own: how much memory it takes, and whether it ends at all.
+"""Run a contestant once in another process, to measure its memory and to stop it if it takes too long.
 
 ``python -m preflow.bench.probe INSTANCE PROBLEM CONTESTANT THREADS TIME_LIMIT`` writes "ready" and then JSON.
 """
@@ -23,7 +23,7 @@ READY = "ready"
 
 
 class Probe(NamedTuple):
-    """What a probe found."""
+    """The result of a probe."""
 
     status: Status
     note: str = ""
@@ -36,7 +36,7 @@ def save_instance(path: Path, instance: Instance) -> None:
 
 
 def probe(path: Path, problem: str, contestant: str, settings: SolverSettings) -> Probe:
-    """Run a contestant once on a saved instance in another process, and stop it where it takes too long."""
+    """Run a contestant once on a saved instance in another process, and stop it if it takes too long."""
     arguments = [
         str(path),
         problem,
@@ -48,13 +48,13 @@ def probe(path: Path, problem: str, contestant: str, settings: SolverSettings) -
         [sys.executable, "-m", "preflow.bench.probe", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        # Unbuffered, so that reading the first line takes nothing of what follows.
+        # Without a buffer, so that reading the first line leaves the rest for communicate().
         bufsize=0,
     )
     assert process.stdout is not None
     with process:
         try:
-            # "ready", or the answer of a contestant that failed before it was.
+            # "ready", or the answer of a contestant that failed before that.
             first = process.stdout.readline()
             output, errors = process.communicate(timeout=settings.stop_after)
         except subprocess.TimeoutExpired:
@@ -69,9 +69,9 @@ def probe(path: Path, problem: str, contestant: str, settings: SolverSettings) -
 
 
 def resident_bytes(field: str) -> int | None:
-    """Return "VmRSS", resident memory as of now, or "VmHWM", its peak; None where the system does not tell.
+    """Return "VmRSS", the resident memory, or "VmHWM", its peak; None on systems without /proc.
 
-    Not ``resource.getrusage``: its peak includes the parent's memory at the time of the fork.
+    ``resource.getrusage`` does not serve: its peak includes the memory of the parent at the time of the fork.
     """
     status = Path("/proc/self/status")
     if not status.is_file():
@@ -83,16 +83,16 @@ def resident_bytes(field: str) -> int | None:
 
 
 def forget_peak() -> None:
-    """Let "VmHWM" start again from what is resident now, where the system allows that."""
+    """Reset "VmHWM" to the resident memory, if the system allows it."""
     with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
 
 
 def touch_freed_memory() -> None:
-    """Write to as much fresh memory as this process has used at most and given back since, and free it.
+    """Allocate and write the memory that this process has freed since its peak, then free it again.
 
-    A virtual machine may hand memory that lies free for seconds to its host, and getting it back can take
-    longer than a solve. Which solver would pay for that depends on how long the one before it ran.
+    A virtual machine may return memory to its host after some seconds, and getting it back can take longer
+    than a solve. Without this, the running time of one contestant would affect the next one.
     """
     peak, now = resident_bytes("VmHWM"), resident_bytes("VmRSS")
     if peak is not None and now is not None:
@@ -100,7 +100,7 @@ def touch_freed_memory() -> None:
 
 
 def run_probe(path: str, problem: str, contestant: str, settings: SolverSettings) -> Probe:
-    """Run a contestant in this process and measure how much its memory grows at most."""
+    """Run a contestant in this process and measure the peak growth of its memory."""
     from .problems import PROBLEMS
 
     try:
@@ -125,7 +125,7 @@ def run_probe(path: str, problem: str, contestant: str, settings: SolverSettings
 
 
 def main(arguments: list[str]) -> None:
-    """Print what `run_probe` finds."""
+    """Print the result of `run_probe`."""
     path, problem, contestant, threads, time_limit = arguments
     settings = SolverSettings(json.loads(threads), json.loads(time_limit))
     print(json.dumps(run_probe(path, problem, contestant, settings)))

@@ -1,6 +1,8 @@
-"""What the runner knows of a problem: its contestants and its instances, by suite.
+"""The types that describe a problem to the runner: instances, suites and contestants.
 
-A new problem (matching, assignment ...) is one more :class:`Problem` in :mod:`preflow.bench.problems`.
+A *contestant* is a solver that takes part: a method of preflow, or a *peer*, which is another package. A
+*case* is an instance with a name, and a *suite* is a set of cases that are measured together.
+:mod:`preflow.bench.problems` lists the problems.
 """
 
 from __future__ import annotations
@@ -10,43 +12,54 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, Literal, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from ..cuda import runtime
 from ..errors import DeviceUnavailableError, InvalidInputError, PreflowError
 from ..solving.method import Method
 from ..solving.options import name_and_value
 
-#: Key of the sum of all phases.
+if TYPE_CHECKING:
+    from .runner import InstanceRecord
+
+#: The key of the sum of all phases.
 TOTAL = "total"
-#: A run is stopped after so many time limits: one that is a little slower than the limit is still measured,
-#: once.
+#: A run is stopped after this multiple of the time limit. A run that is a little slower than the limit is
+#: still measured, once.
 PATIENCE = 2.0
-#: A failure's note is cut to so many characters: Numba's messages fill pages.
+#: The note about a failure has at most this number of characters, because messages of Numba fill pages.
 MESSAGE_LENGTH = 300
-#: The phases in the order of the reports; a contestant may lack some.
+#: The phases in the order of the reports. A contestant may lack some of them.
 PHASES = ("build", "solve", "recover", "other")
-#: A part of the solve: what comes after the initial matching.
+#: The part of the phase "solve" that follows the initial matching.
 SEARCH = "search"
 
 
 class Instance(Protocol):
-    """What every instance offers, whatever its problem. Instances are pickled for the memory probe."""
+    """An instance of any problem. Instances are pickled, because the memory probe is another process."""
 
     @property
     def sizes(self) -> Mapping[str, int]:
-        """Counts that tell how large it is, such as vertices and arcs."""
+        """The size of the instance as counts, such as vertices and arcs."""
 
     def miniature(self) -> Instance:
-        """Return a trivial instance of the same types, on which a contestant loads what it needs."""
+        """Return a trivial instance with arrays of the same types; solving it loads the same kernels."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """An instance under its name, made when its turn comes.
+    """A named instance, which is made when the runner reaches it.
 
-    Instances that differ only in their seed have the same `group`, over which tables and curves of several
-    thread counts take means. `published` is the optimum where one is known: who finds another is wrong.
+    Attributes
+    ----------
+    name : str
+    make : function
+        Returns the instance.
+    group : str
+        Instances that differ only in their seed have the same group. Speed-ups are means over a group.
+    published : int or None
+        The optimum if a publication gives it. A contestant that finds another value is wrong.
     """
 
     name: str
@@ -55,31 +68,56 @@ class Case:
     published: int | None = None
 
 
+class Table(NamedTuple):
+    """A table of a report."""
+
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+def no_tables(records: Sequence[InstanceRecord]) -> list[Table]:
+    """Return no table."""
+    return []
+
+
+def no_pictures(records: Sequence[InstanceRecord], folder: Path) -> list[Path]:
+    """Draw nothing."""
+    return []
+
+
 @dataclass(frozen=True)
 class Suite:
-    """Instances that are measured together, and how, where the user does not say.
+    """Cases that are measured together, with defaults for the measurement.
 
     Attributes
     ----------
     cases : function
-        Returns the cases; it is given the files that the user named.
+        Returns the cases. Its argument is the files that the user named.
     methods : tuple of str
-        Methods of preflow that take part.
+        The methods of preflow that take part by default.
     threads : tuple of int
-        Numbers of threads with which each parallel method takes part; none: once, with all.
+        The default numbers of threads; each parallel method takes part once with each number. If empty, it
+        takes part once, on all threads.
+    tables : function
+        Returns tables that the report shows for this suite only. Its argument is the records of the suite.
+    draw : function
+        Writes pictures for this suite only to a folder, and returns their paths.
     """
 
     cases: Callable[[Sequence[str]], Iterable[Case]]
     methods: tuple[str, ...] = ("auto",)
     threads: tuple[int, ...] = ()
+    tables: Callable[[Sequence[InstanceRecord]], Sequence[Table]] = no_tables
+    draw: Callable[[Sequence[InstanceRecord], Path], Sequence[Path]] = no_pictures
 
 
-#: Numbers of threads of the suites "traps".
+#: The numbers of threads of the suites "traps".
 TRAP_THREADS = (1, 2)
 
 
 def methods_on_cpu(methods: Sequence[Method]) -> tuple[str, ...]:
-    """Return the names of a problem's methods that run on the CPU, and "auto"."""
+    """Return the names of the methods that run on the CPU, and "auto"."""
     return (*(method.name for method in methods if method.device == "cpu"), "auto")
 
 
@@ -89,16 +127,16 @@ class TimeLimitReached(PreflowError):  # noqa: N818 - an outcome, not a fault
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one run of a contestant gave.
+    """The outcome of one run of a contestant.
 
     Attributes
     ----------
     value : int or float
-        The optimum; an int where the instance is integral, so that all can be compared exactly.
+        The optimum. It is an int if the instance is integral, so that values can be compared exactly.
     seconds : mapping of str to float
-        Wall-clock time of every phase, and of SEARCH where the solve has such a part.
+        The wall-clock time of each phase, and of SEARCH if the solve has such a part.
     detail : mapping
-        What else the contestant tells of the run: method, reason, counts.
+        Other facts about the run: method, reason for the choice, operation counts.
     """
 
     value: int | float
@@ -112,27 +150,27 @@ class Outcome:
 
 
 def describe_error(error: Exception) -> str:
-    """Return an error in one line, fit for a table."""
+    """Return an error as one short line for a table."""
     message = " ".join(str(error).split())
     return f"{type(error).__name__}: {message[:MESSAGE_LENGTH]}"
 
 
 class Stopwatch:
-    """Time the phases of a run, one after the other."""
+    """Measures the phases of a run, one after the other."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
         self._last = time.perf_counter()
 
     def lap(self, phase: str) -> None:
-        """Book the time since the last lap, or since the start, on `phase`."""
+        """Record the time since the last lap, or since the start, as the time of `phase`."""
         now = time.perf_counter()
         self.seconds[phase] = now - self._last
         self._last = now
 
 
 def always_fits(instance: Any) -> str | None:
-    """Return None: the contestant takes every instance."""
+    """Return None: the contestant can solve every instance."""
     return None
 
 
@@ -143,21 +181,21 @@ class Contestant:
     Attributes
     ----------
     name : str
-        The peer's name, or ``"preflow:METHOD"``, which options in brackets and a number of threads may
+        The peer's name, or ``"preflow:METHOD"``, after which options in brackets and a number of threads may
         follow: ``"preflow:METHOD[NAME=VALUE,NAME=VALUE]@THREADS"``.
     module : str
-        What must be importable.
+        The module that must be importable.
     distribution : str
-        Package whose version is reported.
+        The package whose version is reported.
     run : function
-        Solves what `prepare` returned and times its phases.
+        Solves an input that `prepare` returned, and measures its phases.
     prepare : function
-        Brings an instance into the solver's own form of input: its dtypes, its order of arguments. Not
-        timed, so that nobody pays for the form in which the runner holds instances.
+        Converts an instance to the solver's input: its dtypes, its order of arguments. The conversion is not
+        timed, because it depends on how the runner stores instances.
     unfit : function
-        Returns the reason why an instance is beyond the solver's limits, or None.
+        Returns the reason why an instance exceeds the solver's limits, or None.
     remark : str
-        What a reader of its times must know.
+        A note for readers of its times.
     device : str
         "cpu" or "cuda".
     """
@@ -177,13 +215,13 @@ class Contestant:
         return self.distribution != "preflow"
 
     def load(self, instance: Instance) -> None:
-        """Solve a trivial instance, so that what is imported or compiled at first use is there."""
+        """Solve a trivial instance, so that imports and compilation at first use are done."""
         # Compilation may well outlast the time limit.
         with suppress(TimeLimitReached):
             self.run(self.prepare(instance.miniature()))
 
     def missing(self) -> str | None:
-        """Return why it cannot be loaded, or None."""
+        """Return the reason why the solver cannot be loaded, or None."""
         try:
             import_module(self.module)
         except ImportError as error:
@@ -197,12 +235,12 @@ class Contestant:
 
 
 def method_and_threads(contestant: str) -> tuple[str, int | None]:
-    """Split a contestant's name: a method with its options, and threads; None where it has no number of them.
+    """Split a contestant's name into the method with its options and the number of threads, None without one.
 
     Raises
     ------
     InvalidInputError
-        What follows the @ is no number.
+        The text after the @ is not a number.
 
     Examples
     --------
@@ -221,7 +259,7 @@ def method_and_options(name: str) -> tuple[str, dict[str, Any]]:
     Raises
     ------
     InvalidInputError
-        It is written otherwise.
+        The text does not have this form.
 
     Examples
     --------
@@ -238,7 +276,7 @@ def method_and_options(name: str) -> tuple[str, dict[str, Any]]:
 
 @dataclass(frozen=True)
 class SolverSettings:
-    """How preflow's own methods are called."""
+    """The settings with which methods of preflow are called."""
 
     threads: int | None
     time_limit: float
@@ -256,15 +294,16 @@ class Problem:
     Attributes
     ----------
     name : str
-        Name of its public function.
+        The name of its public function.
     score : str
-        The phase that profiles show and that leads the summary: "total" or "solve".
+        The phase that is compared in profiles and in the first table: "total" or "solve".
     score_text : str
-        The same for humans.
+        A description of that phase for readers.
     preflow : function
-        Returns the contestant that a method's name stands for.
+        Returns the contestant for a method of preflow.
     peers : tuple of Contestant
-    suites : mapping from name to Suite
+    suites : dict
+        The suites by name. :func:`preflow.bench.problems.add_suite` adds further ones.
     """
 
     name: str
@@ -272,15 +311,15 @@ class Problem:
     score_text: str
     preflow: Callable[[str, SolverSettings], Contestant]
     peers: tuple[Contestant, ...]
-    suites: Mapping[str, Suite]
+    suites: dict[str, Suite]
 
     def contestant(self, name: str, settings: SolverSettings) -> Contestant:
-        """Return the contestant of that name.
+        """Return the contestant with a name.
 
         Raises
         ------
         InvalidInputError
-            There is none.
+            No contestant has that name.
         """
         prefix, _, method = name.partition(":")
         if prefix == "preflow" and method:

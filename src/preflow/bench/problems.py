@@ -1,4 +1,4 @@
-"""The problems that `preflow bench` knows; a later problem is one more entry of PROBLEMS."""
+"""The problems that ``preflow bench`` measures. A new problem is a new entry of PROBLEMS."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ from .assignment_instance import AssignmentInstance
 from .assignment_peers import ASSIGNMENT_PEERS
 from .assignment_suites import ASSIGNMENT_SUITES
 from .flow_instance import FlowInstance
+from .flow_peers import flow_peers
+from .flow_suites import FLOW_SUITES
 from .grid_instance import GridInstance
 from .grid_peers import GRID_PEERS
 from .grid_suites import GRID_SUITES
 from .matching_instance import MatchingInstance
 from .matching_peers import MATCHING_PEERS
 from .matching_suites import MATCHING_SUITES
-from .peers import flow_peers
 from .problem import (
     SEARCH,
     TOTAL,
@@ -35,18 +36,19 @@ from .problem import (
     Outcome,
     Problem,
     SolverSettings,
+    Suite,
     TimeLimitReached,
     method_and_options,
     method_and_threads,
 )
-from .suites import FLOW_SUITES
 
-#: Assignments of up to so many pairs run without a time limit, in this thread as most users' do.
+#: Assignments of up to this number of pairs run without a time limit. With a limit they would run in another
+#: thread, unlike the small solves of most users.
 FEW_PAIRS = 20_000
 
 
 class Call(NamedTuple):
-    """How a contestant calls its public function, by its name, and where that runs."""
+    """The arguments with which a contestant calls its public function, and the device that it uses."""
 
     method: str
     options: dict[str, Any]
@@ -55,12 +57,14 @@ class Call(NamedTuple):
 
 
 def _measured(result: Any, wall: float) -> tuple[dict[str, float], dict[str, Any]]:
-    """Return the seconds of a result's phases and of all else but compiling, and its other statistics.
+    """Return the seconds of each phase of a result, and its other statistics.
+
+    The phase "other" is the rest of the wall-clock time, without compilation.
 
     Raises
     ------
     TimeLimitReached
-        The solve was cut short.
+        The solve ended at its time limit.
     """
     if result.status != "optimal":
         raise TimeLimitReached(f"{result.lower_bound} <= optimum <= {result.upper_bound}")
@@ -71,13 +75,16 @@ def _measured(result: Any, wall: float) -> tuple[dict[str, float], dict[str, Any
 
 
 def takes_threads(problem: str, name: str) -> bool:
-    """Return whether a method, whose options may follow it in brackets, can use several threads."""
+    """Return whether a method, with or without options in brackets, can use several threads."""
     method, _ = method_and_options(name)
     return method == "auto" or find_method(methods(problem), method).parallel
 
 
 def _call(problem: str, name: str, settings: SolverSettings) -> Call:
-    """Return what a contestant's name says, the number of threads by the settings where it says none."""
+    """Return the call that a contestant's name describes.
+
+    The settings give the number of threads if the name has none.
+    """
     with_options, threads = method_and_threads(name)
     method, options = method_and_options(with_options)
     if threads is not None:
@@ -139,7 +146,7 @@ def _matching_contestant(name: str, settings: SolverSettings) -> Contestant:
     call = _call("bipartite_matching", name, settings)
 
     def run(matrix: Any) -> Outcome:
-        # A limit would keep small solves from running in this thread, as users' do.
+        # With a time limit small solves would run in another thread, unlike those of most users.
         time_limit = settings.stop_after if matrix.nnz > QUICK_EDGES else None
         start = time.perf_counter()
         result = bipartite_matching(
@@ -160,7 +167,7 @@ def _assignment_contestant(name: str, settings: SolverSettings) -> Contestant:
     call = _call("linear_assignment", name, settings)
 
     def run(instance: AssignmentInstance) -> Outcome:
-        # A limit would keep small solves from running in this thread, as users' do.
+        # With a time limit small solves would run in another thread, unlike those of most users.
         time_limit = settings.stop_after if instance.sizes["pairs"] > FEW_PAIRS else None
         start = time.perf_counter()
         result = linear_assignment(
@@ -211,7 +218,7 @@ def _grid_contestant(name: str, settings: SolverSettings) -> Contestant:
     )
 
 
-#: Every problem by the name of its public function.
+#: The problems by the name of their public function.
 PROBLEMS: Mapping[str, Problem] = MappingProxyType(
     {
         "max_flow": Problem(
@@ -220,7 +227,7 @@ PROBLEMS: Mapping[str, Problem] = MappingProxyType(
             "build + solve + flow",
             lambda method, settings: _flow_contestant("max_flow", method, settings),
             flow_peers(recover_flow=True),
-            FLOW_SUITES,
+            dict(FLOW_SUITES),
         ),
         "min_cut": Problem(
             "min_cut",
@@ -228,7 +235,7 @@ PROBLEMS: Mapping[str, Problem] = MappingProxyType(
             "solve only",
             lambda method, settings: _flow_contestant("min_cut", method, settings),
             flow_peers(recover_flow=False),
-            FLOW_SUITES,
+            dict(FLOW_SUITES),
         ),
         "grid_cut": Problem(
             "grid_cut",
@@ -236,7 +243,7 @@ PROBLEMS: Mapping[str, Problem] = MappingProxyType(
             "arrays in, labels out",
             _grid_contestant,
             GRID_PEERS,
-            GRID_SUITES,
+            dict(GRID_SUITES),
         ),
         "bipartite_matching": Problem(
             "bipartite_matching",
@@ -244,7 +251,7 @@ PROBLEMS: Mapping[str, Problem] = MappingProxyType(
             "matrix in, matching out",
             _matching_contestant,
             MATCHING_PEERS,
-            MATCHING_SUITES,
+            dict(MATCHING_SUITES),
         ),
         "linear_assignment": Problem(
             "linear_assignment",
@@ -252,7 +259,15 @@ PROBLEMS: Mapping[str, Problem] = MappingProxyType(
             "costs in, assignment out",
             _assignment_contestant,
             ASSIGNMENT_PEERS,
-            ASSIGNMENT_SUITES,
+            dict(ASSIGNMENT_SUITES),
         ),
     }
 )
+
+
+def add_suite(name: str, suite: Suite, problem: str) -> None:
+    """Add a suite that is not part of the package to a problem, or replace one.
+
+    The folder ``benchmarks`` of the repository adds the suites of the papers in this way.
+    """
+    PROBLEMS[problem].suites[name] = suite

@@ -1,8 +1,8 @@
-"""Performance and speed-up profiles, as curves and as pictures.
+"""Performance profiles, speed-up profiles and speed-ups by threads, as curves and as pictures.
 
-Deveci, Kaya, Ucar and Catalyurek, "A push-relabel-based maximum cardinality bipartite matching algorithm on
-GPUs", ICPP 2013, figures 2 and 3; the performance profile is Dolan and More's, 2002. Here the time axes are
-logarithmic.
+Performance profiles are those of Dolan and Moré (2002). Speed-up profiles are those of Deveci, Kaya, Uçar and
+Çatalyürek, "A push-relabel-based maximum cardinality bipartite matching algorithm on GPUs", ICPP 2013, figure
+2. The axes of times and speed-ups are logarithmic here.
 """
 
 from __future__ import annotations
@@ -17,29 +17,31 @@ from typing import Any, NamedTuple
 from ..errors import MissingDependencyError
 from .scaling import SpeedUps, thread_counts
 
-#: Seconds of every contestant on every instance; None where it gave no time.
+#: The seconds of each contestant on each instance, None without a time.
 Times = Mapping[str, Sequence[float | None]]
+#: Curves in panels: a value by number, of each contestant, of each group of instances.
+Panels = Mapping[str, Mapping[str, Mapping[int, float]]]
 
-#: Okabe and Ito's colours, told apart also by those who see few; with a line style each, for print.
+#: The colours of Okabe and Ito, which colour-blind readers can distinguish. Line styles serve for print.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
 LINE_STYLES = ("-", "--", "-.", ":")
-#: Factor by which the time axis goes past the data.
+#: The time axis extends beyond the data by this factor.
 MARGIN = 1.15
-#: Labels of more characters make a picture wider.
+#: A picture becomes wider if a label has more characters.
 LABEL_LENGTH = 30
-#: Pictures of several panels have at most so many side by side.
+#: The most panels side by side.
 PANELS_A_ROW = 4
 
 
 class Curve(NamedTuple):
-    """Corners of a step function: `y` is the share of instances that have at most, or at least, `x`."""
+    """The corners of a step function: `y` is the share of instances with at most, or at least, `x`."""
 
     x: list[float]
     y: list[float]
 
 
 def performance_profile(times: Times) -> dict[str, Curve]:
-    """Return for each contestant the share of instances on which it takes at most x times the best time.
+    """Return, for each contestant, the share of instances on which it takes at most x times the best time.
 
     Examples
     --------
@@ -55,9 +57,9 @@ def performance_profile(times: Times) -> dict[str, Curve]:
 
 
 def speed_up_profile(times: Times, baseline: str) -> dict[str, Curve]:
-    """Return for each other contestant the share of instances with a speed-up over `baseline` of x or more.
+    """Return, for each other contestant, the share of instances with a speed-up over `baseline` of x or more.
 
-    Instances without a time of the baseline do not count.
+    An instance counts only if the baseline has a time.
 
     Examples
     --------
@@ -79,7 +81,7 @@ def _columns(times: Times) -> list[tuple[float | None, ...]]:
 
 
 def require_matplotlib() -> None:
-    """Raise MissingDependencyError where Matplotlib is not installed."""
+    """Raise MissingDependencyError if Matplotlib is not installed."""
     if find_spec("matplotlib") is None:
         raise MissingDependencyError("plots", "matplotlib", "bench")
 
@@ -91,7 +93,7 @@ def draw_performance_profile(times: Times, title: str, path: Path) -> None:
     ----------
     times : mapping
     title : str
-        What was timed.
+        The phase and the instances that were measured.
     path : Path
     """
     order = list(times)
@@ -112,9 +114,9 @@ def draw_speed_up_profile(times: Times, baseline: str, title: str, path: Path) -
     ----------
     times : mapping
     baseline : str
-        Whom speed-ups are over.
+        The contestant that the others are compared with.
     title : str
-        What was timed.
+        The phase and the instances that were measured.
     path : Path
     """
     order = list(times)
@@ -131,49 +133,27 @@ def draw_speed_up_profile(times: Times, baseline: str, title: str, path: Path) -
 
 
 def draw_speed_ups(table: SpeedUps, title: str, path: Path) -> None:
-    """Write speed-ups over one thread as PNG: a panel for each group of instances, a curve for each method.
+    """Write speed-ups over one thread as PNG, with a panel for each group and a curve for each method.
 
     Parameters
     ----------
     table : SpeedUps
     title : str
-        What was timed.
+        The phase and the instances that were measured.
     path : Path
     """
-    with _panels(table, f"Speed-up over one thread: {title}", path, "threads", "speed-up") as panels:
-        for axes, curves in panels:
+    with panels(table, f"Speed-up over one thread: {title}", path, "threads", "speed-up") as drawn:
+        for axes, curves in drawn:
             axes.axhline(1.0, color="0.6", linewidth=1.0)
             axes.set_xticks(thread_counts(table))
             axes.set_ylim(0.0, 1.1 * max(1.0, *(y for curve in curves.values() for y in curve.values())))
 
 
-def draw_by_size(table: Mapping[str, Mapping[str, Mapping[int, float]]], title: str, path: Path) -> None:
-    """Write seconds by size as PNG: a panel for each family of instances, a curve for each contestant.
-
-    Parameters
-    ----------
-    table : mapping
-        Seconds of an instance with so many arcs, of each contestant, of each family.
-    title : str
-        What was timed.
-    path : Path
-    """
-    from matplotlib.ticker import EngFormatter, LogLocator, NullFormatter
-
-    with _panels(table, title, path, "arcs", "seconds") as panels:
-        for axes, _ in panels:
-            axes.set_xscale("log")
-            axes.set_yscale("log")
-            axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-            axes.xaxis.set_major_formatter(EngFormatter(sep=""))
-            axes.xaxis.set_minor_formatter(NullFormatter())
-
-
 @contextmanager
-def _panels(
-    table: Mapping[str, Mapping[str, Mapping[int, float]]], title: str, path: Path, x: str, y: str
+def panels(
+    table: Panels, title: str, path: Path, x: str, y: str
 ) -> Iterator[list[tuple[Any, Mapping[str, Mapping[int, float]]]]]:
-    """Draw a panel for each group and a curve for each contestant; give the axes, then write the picture."""
+    """Draw a panel for each group with a curve for each contestant, yield the axes, then write the PNG."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -181,10 +161,10 @@ def _panels(
     rows = math.ceil(len(table) / columns)
     figure = Figure(figsize=(1.6 + 3.2 * columns, 0.8 + 2.6 * rows), dpi=150, layout="constrained")
     FigureCanvasAgg(figure)
-    panels = figure.subplots(rows, columns, squeeze=False).ravel()
+    places = figure.subplots(rows, columns, squeeze=False).ravel()
     names = list(dict.fromkeys(name for curves in table.values() for name in curves))
     lines = {}
-    drawn = list(zip(panels, table.values(), strict=False))
+    drawn = list(zip(places, table.values(), strict=False))
     for (axes, curves), group in zip(drawn, table, strict=True):
         for name, curve in curves.items():
             at = sorted(curve)
@@ -193,7 +173,7 @@ def _panels(
         axes.set_title(group, loc="left", fontsize="medium")
         axes.grid(color="0.9")
         axes.spines[["top", "right"]].set_visible(False)
-    for axes in panels[len(table) :]:
+    for axes in places[len(table) :]:
         axes.set_visible(False)
     yield drawn
     figure.suptitle(title)
@@ -208,19 +188,19 @@ def _end(curves: Mapping[str, Curve]) -> float:
 
 
 def _label(name: str, times: Times) -> str:
-    """Return a name; with the number of instances that it has a time for, where these are not all."""
+    """Return a name, with the number of instances with a time unless all have one."""
     count = sum(t is not None for t in times[name])
     return name if count == len(times[name]) else f"{name} ({count} of {len(times[name])})"
 
 
 def _style(i: int) -> dict[str, Any]:
-    """Return how to draw the i-th contestant; the first ones are preflow's and lie above the others."""
+    """Return the style of the i-th curve. The first ones, preflow's, lie above the others."""
     colour, dashes = COLOURS[i % len(COLOURS)], LINE_STYLES[i % len(LINE_STYLES)]
     return {"color": colour, "linestyle": dashes, "linewidth": 2.2, "zorder": 20 - i}
 
 
 def _ticks(span: float) -> tuple[float, ...]:
-    """Return what to label within a decade of a logarithmic axis whose ends are `span` times apart."""
+    """Return the labelled multiples in each decade of a logarithmic axis with end / begin = `span`."""
     if span < 10.0:
         return (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0)
     return (1.0, 2.0, 5.0) if span < 300.0 else (1.0,)
@@ -228,7 +208,7 @@ def _ticks(span: float) -> tuple[float, ...]:
 
 @contextmanager
 def _picture(title: str, path: Path) -> Iterator[Any]:
-    """Yield axes whose legend stands beside them, and write them as PNG."""
+    """Yield axes with a legend beside them, then write the PNG."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, PercentFormatter

@@ -1,4 +1,4 @@
-"""What a benchmark found, as Markdown and as plain values, and the ratios to a baseline."""
+"""The report of a benchmark run: ratios to a baseline, as Markdown and as plain values."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from . import deveci_figures
 from .choices import choices
-from .problem import PHASES, TOTAL
+from .problem import PHASES, TOTAL, Suite, Table
+from .problems import PROBLEMS
 from .profiles import Times
 from .runner import InstanceRecord, Measurement
-from .scaling import COUNTS, PARTS, SpeedUps, operations, speed_ups, thread_counts
-from .thesis import Published
+from .scaling import PARTS, SpeedUps, speed_ups, thread_counts
 
-#: Changes when a reader of the JSON has to.
+#: The version of the JSON format. It increases when programs that read the JSON must change.
 FORMAT = 1
-#: Stands among the phases for the peak memory.
+#: The key of the peak memory, beside the phases.
 MEMORY = "peak memory"
 
 
@@ -31,10 +30,11 @@ class Heading:
     ----------
     problem : str
     score : str
-        The phase that the profiles show.
+        The phase that the profiles compare.
     score_text : str
-    remarks : mapping
-        What a reader must know about a contestant.
+        A description of that phase for readers.
+    remarks : dict
+        Notes for readers, by contestant.
     """
 
     problem: str
@@ -45,18 +45,18 @@ class Heading:
 
 @dataclass
 class BenchReport:
-    """Everything that a run of the benchmark found.
+    """The results of a benchmark run.
 
     Attributes
     ----------
     date : str
-        When it began, UTC.
+        The time of the begin, UTC.
     machine, versions, settings : dict
     baseline : str or None
-        Contestant that the ratios are to; None where nobody is.
+        The contestant that the ratios are relative to. None if no contestant took part.
     problems : list of Heading
     left_out : list of dict
-        Contestants and instances that could not take part at all: "what" and "why".
+        Contestants and instances that could not take part: "what" and "why".
     records : list of InstanceRecord
     """
 
@@ -71,7 +71,7 @@ class BenchReport:
 
     @property
     def faults(self) -> list[str]:
-        """Disagreements about a value, and methods of preflow that failed."""
+        """Disagreements about values, and failures of methods of preflow."""
         found = [text for record in self.records if (text := record.disagreement()) is not None]
         for record in self.records:
             for each in record.measurements:
@@ -84,12 +84,12 @@ class BenchReport:
         return [record for record in self.records if record.problem == problem]
 
     def contestants(self, problem: str) -> list[str]:
-        """Return who took part in a problem, in order."""
+        """Return the contestants of a problem, in order."""
         names = (each.contestant for record in self.of_problem(problem) for each in record.measurements)
         return list(dict.fromkeys(names))
 
     def times(self, problem: str, phase: str) -> Times:
-        """Return the median times of everybody who has any, one entry per instance."""
+        """Return the median times on each instance, of each contestant that has a time."""
         records = self.of_problem(problem)
         rows = {
             name: [_median(record, name, phase) for record in records] for name in self.contestants(problem)
@@ -97,12 +97,15 @@ class BenchReport:
         return {name: row for name, row in rows.items() if any(t is not None for t in row)}
 
     def ratios(self, problem: str, contestant: str, phase: str) -> list[float]:
-        """Return the contestant's median times, or peak memory, over the baseline's, where both have one."""
+        """Return a contestant's median times, or peak memory, divided by the baseline's.
+
+        An instance counts only if both have a value.
+        """
         ratios = (_ratio(record, contestant, self.baseline, phase) for record in self.of_problem(problem))
         return [ratio for ratio in ratios if ratio is not None]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the report as plain values for JSON; times are seconds, sizes of memory bytes."""
+        """Return the report as plain values for JSON, with times in seconds and memory in bytes."""
         return {
             "format": FORMAT,
             "date": self.date,
@@ -120,7 +123,7 @@ class BenchReport:
         }
 
     def summary(self, problem: str) -> dict[str, dict[str, Any]]:
-        """Return, by contestant and phase, the statistics of the ratios to the baseline."""
+        """Return the statistics of the ratios to the baseline, by contestant and phase."""
         summaries: dict[str, dict[str, Any]] = {}
         for name in self.contestants(problem):
             for phase in (TOTAL, "solve", MEMORY):
@@ -163,7 +166,11 @@ class BenchReport:
         parts.append(f"Median seconds, {heading.score_text}{over}:\n\n{_table(['instance', *names], rows)}")
         if remarks := [f"{name}: {text}" for name, text in heading.remarks.items() if name in names and text]:
             parts.append(_bullets(remarks))
-        parts += _scaling_parts(records) + _deveci_parts(records) + _choice_parts(records)
+        tables = speed_up_tables(records)
+        for suite, members in suites_of(heading.problem, records):
+            tables += suite.tables(members)
+        tables += choice_tables(records)
+        parts += [f"{each.title}:\n\n{_table(each.header, each.rows)}" for each in tables]
         header = ["instance", "contestant", *PHASES, TOTAL, "fastest", "peak MiB", "value", "note"]
         details = [_detail_row(record, each) for record in records for each in record.measurements]
         parts.append(f"Median seconds of every phase:\n\n{_table(header, details)}")
@@ -186,9 +193,9 @@ class BenchReport:
             return "-" if measurement is None else measurement.status
         ratio = _ratio(record, contestant, self.baseline, phase)
         return (
-            _seconds(time)
+            seconds_text(time)
             if ratio is None or contestant == self.baseline
-            else f"{_seconds(time)} ({ratio:.2f})"
+            else f"{seconds_text(time)} ({ratio:.2f})"
         )
 
 
@@ -240,76 +247,42 @@ def _detail_row(record: InstanceRecord, measurement: Measurement) -> list[str]:
     return [
         record.name,
         measurement.contestant,
-        *(_seconds(measurement.median(phase)) for phase in (*PHASES, TOTAL)),
-        _seconds(fastest),
+        *(seconds_text(measurement.median(phase)) for phase in (*PHASES, TOTAL)),
+        seconds_text(fastest),
         "" if peak is None else f"{peak / 2**20:,.0f}",
         "" if measurement.value is None else f"{measurement.value:,}",
         note,
     ]
 
 
-def _scaling_parts(records: Sequence[InstanceRecord]) -> list[str]:
-    """Return the speed-ups over one thread and the operation counts, as far as there are any."""
-    parts = []
+def suites_of(problem: str, records: Sequence[InstanceRecord]) -> list[tuple[Suite, list[InstanceRecord]]]:
+    """Return the suites of the records that this process knows, each with its records."""
+    groups: dict[str, list[InstanceRecord]] = {}
+    for record in records:
+        groups.setdefault(record.suite, []).append(record)
+    known = PROBLEMS[problem].suites
+    return [(known[name], members) for name, members in groups.items() if name in known]
+
+
+def speed_up_tables(records: Sequence[InstanceRecord]) -> list[Table]:
+    """Return a table of the speed-ups over one thread for each part that has any."""
+    tables = []
     for part, text in PARTS.items():
         if table := speed_ups(records, part):
             threads = thread_counts(table)
-            header = ["instances", "method on so many threads", *map(str, threads)]
-            parts.append(
-                f"Speed-up over one thread, {text}:\n\n{_table(header, _speed_up_rows(table, threads))}"
-            )
-    rows = [
-        [
-            row.group,
-            row.contestant,
-            _seconds(row.seconds),
-            *(f"{count:,.0f}" for count in row.counts),
-            row.table,
-            *(_published(row.published)),
-        ]
-        for row in operations(records)
-    ]
-    if rows:
-        names = [name.replace("_", " ") for name in COUNTS]
-        header = [
-            "instances",
-            "contestant",
-            "seconds",
-            *names,
-            "table",
-            "its seconds",
-            *(f"its {name}" for name in names),
-        ]
-        parts.append(
-            "Operations, means over the seeds, beside those of the tables in Cihan's thesis (2010, two "
-            "quad-core Xeons X5355; `-like` instances are others of the same size):\n\n"
-            + _table(header, rows)
-        )
-    return parts
+            header = ["instances", "method, by number of threads", *map(str, threads)]
+            tables.append(Table(f"Speed-up over one thread, {text}", header, _speed_up_rows(table, threads)))
+    return tables
 
 
-def _deveci_parts(records: Sequence[InstanceRecord]) -> list[str]:
-    """Return the comparisons of Deveci et al., where their suite was measured."""
-    parts = []
-    if rows := deveci_figures.speed_ups_over_pr(records):
-        header = ["contestant", "instances", "speed-up over PR"]
-        cells = [[row.contestant, str(row.instances), f"{row.speed_up:.3g}"] for row in rows]
-        parts.append(f"{deveci_figures.BASIS}, geometric means:\n\n{_table(header, cells)}")
-    if found := deveci_figures.comparisons(records):
-        header = ["comparison", "here", "on instances", "Deveci et al. 2013"]
-        cells = [[each.what, each.here, str(each.instances), each.published] for each in found]
-        parts.append(f"The same as Deveci et al. compare it:\n\n{_table(header, cells)}")
-    return parts
-
-
-def _choice_parts(records: Sequence[InstanceRecord]) -> list[str]:
-    """Return the times of auto over those of the best method, for the suites that compare them."""
+def choice_tables(records: Sequence[InstanceRecord]) -> list[Table]:
+    """Return the table of the times of "auto" over those of the best method, if a suite compares them."""
     rows = [
         [
             row.instance,
             "all" if row.threads is None else str(row.threads),
             row.method,
-            _seconds(row.seconds),
+            seconds_text(row.seconds),
             row.best,
             f"{row.ratio:.2f}",
         ]
@@ -318,7 +291,7 @@ def _choice_parts(records: Sequence[InstanceRecord]) -> list[str]:
     if not rows:
         return []
     header = ["instance", "threads", "auto chose", "its seconds", "best method", "ratio"]
-    return [f"auto beside the best method on as many threads or fewer:\n\n{_table(header, rows)}"]
+    return [Table("auto beside the best method on as many threads or fewer", header, rows)]
 
 
 def _speed_up_rows(table: SpeedUps, threads: Sequence[int]) -> list[list[str]]:
@@ -327,10 +300,6 @@ def _speed_up_rows(table: SpeedUps, threads: Sequence[int]) -> list[list[str]]:
         for group, curves in table.items()
         for method, curve in curves.items()
     ]
-
-
-def _published(row: Published | None) -> list[str]:
-    return [""] * 4 if row is None else [f"{row.seconds:g}", *(f"{count:,}" for count in row[1:])]
 
 
 def _choices(records: Sequence[InstanceRecord]) -> list[str]:
@@ -367,12 +336,13 @@ def _machine_text(machine: dict[str, Any], versions: dict[str, str], settings: d
     )
 
 
-def _seconds(time: float | None) -> str:
+def seconds_text(time: float | None) -> str:
+    """Return a time for a table."""
     return "" if time is None else f"{time:.3g}"
 
 
 def _reasons(left_out: Sequence[dict[str, str]]) -> list[str]:
-    """Return why something was left out, those with the same reason in one line."""
+    """Return the reasons for leaving something out, with one line for each reason."""
     names: dict[str, list[str]] = {}
     for each in left_out:
         names.setdefault(each["why"], []).append(each["what"])

@@ -1,4 +1,4 @@
-"""A report as files: JSON, Markdown and pictures; and several read back and joined."""
+"""Write a report as JSON, Markdown and pictures, and join reports that were written before."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from . import deveci_figures
-from .profiles import draw_by_size, draw_performance_profile, draw_speed_up_profile, draw_speed_ups
-from .report import BenchReport, Heading
+from .profiles import draw_performance_profile, draw_speed_up_profile, draw_speed_ups
+from .report import BenchReport, Heading, suites_of
 from .runner import InstanceRecord, Measurement
-from .scaling import PARTS, by_size, speed_ups
+from .scaling import PARTS, speed_ups
 
 
 def write_report(report: BenchReport, folder: Path, *, plots: bool) -> list[Path]:
-    """Write bench.json, bench.md and the pictures; return their paths."""
+    """Write bench.json, bench.md and the pictures, and return their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     written = [folder / "bench.json", folder / "bench.md"]
     written[0].write_text(json.dumps(report.to_dict(), indent=2, allow_nan=False) + "\n")
@@ -29,7 +28,7 @@ def write_report(report: BenchReport, folder: Path, *, plots: bool) -> list[Path
 
 
 def _draw(report: BenchReport, heading: Heading, folder: Path) -> list[Path]:
-    """Write the pictures of a problem; return their paths."""
+    """Write the pictures of a problem and return their paths."""
     problem, records = heading.problem, report.of_problem(heading.problem)
     drawn: list[Path] = []
 
@@ -43,24 +42,24 @@ def _draw(report: BenchReport, heading: Heading, folder: Path) -> list[Path]:
         draw_performance_profile(times, title, new("performance-profile"))
         if report.baseline is not None and report.baseline in times and len(times) > 1:
             draw_speed_up_profile(times, report.baseline, title, new("speed-up-profile"))
-    if by_family := by_size(records, heading.score):
-        draw_by_size(by_family, f"{problem}, {heading.score_text}", new("seconds-by-size"))
     for part, text in PARTS.items():
         if curves := speed_ups(records, part):
             draw_speed_ups(curves, f"{problem}, {text}", new(f"speed-up-by-threads-{part}"))
-    return drawn + deveci_figures.draw(records, folder)
+    for suite, members in suites_of(problem, records):
+        drawn += suite.draw(members, folder)
+    return drawn
 
 
 def join_reports(files: Sequence[str | Path], out: str | Path, *, plots: bool = True) -> BenchReport:
-    """Write what several runs on one machine measured as one report, for instance with pictures at last.
+    """Join the reports of several runs on one machine into one report.
 
     Parameters
     ----------
     files : sequence of str or Path
-        Their ``bench.json``. Date, machine, settings and baseline are those of the first. Of two measurements
-        of one contestant on one instance the first counts.
+        The files ``bench.json`` of the runs. The report has the date, machine, settings and baseline of the
+        first. If two runs measured the same contestant on the same instance, the first counts.
     out : str or Path
-        Folder of the report.
+        The folder for the report.
     plots : bool
 
     Returns

@@ -1,4 +1,4 @@
-"""The benchmark as one function: what `preflow bench` does."""
+"""The function behind the command ``preflow bench``."""
 
 from __future__ import annotations
 
@@ -22,11 +22,14 @@ from .runner import InstanceRecord, measure
 
 logger = logging.getLogger("preflow")
 
+#: How to measure the instances of publications, which are not part of the package.
+PAPER_SUITES = "In the repository, python -m benchmarks.reproduce measures the suites of the papers"
+
 T = TypeVar("T")
 
 
 class BenchmarkFailedError(PreflowError):
-    """Contestants found different values, or a method of preflow failed; the message names them."""
+    """Contestants found different values, or a method of preflow failed. The message names them."""
 
 
 def run_bench(
@@ -45,47 +48,45 @@ def run_bench(
     memory: bool = True,
     plots: bool = True,
 ) -> BenchReport:
-    """Measure preflow beside the installed peers, and compare all values.
+    """Measure preflow beside the installed peers, and compare all values that they find.
 
     Parameters
     ----------
     suites : sequence of str
-        "papers", "vision", "real", "cihan", "cihan-small", "wu-he-hong", "tiny"; "grids", "grids-large",
-        "grids-small"; "matching", "matching-tiny", "deveci28", "deveci28-small"; "assignment",
-        "assignment-small"; "traps". An instance of several suites is measured once.
+        "papers", "vision", "real", "tiny"; "grids", "grids-large", "grids-small"; "matching",
+        "matching-tiny"; "assignment", "assignment-small"; "traps"; or suites that
+        :func:`~preflow.bench.problems.add_suite` added. An instance of several suites is measured once.
     out : str or Path, optional
-        Folder that gets ``bench.json``, ``bench.md`` and the pictures of each problem.
+        The folder for ``bench.json``, ``bench.md`` and the pictures of each problem.
     problems : sequence of str, optional
-        Names of public functions, such as "max_flow"; default: all that have one of the suites.
+        Names of public functions, such as "max_flow". Default: all problems that have one of the suites.
     repeats : int
-        Timed runs of each contestant on each instance, after a warm-up; fewer where they take `time_limit`
-        together.
+        Timed runs of each contestant on each instance, after a warm-up. A contestant makes fewer runs if they
+        take `time_limit` together.
     methods : sequence of str, optional
-        Methods of preflow, each of which takes part as ``preflow:METHOD``. ``METHOD@THREADS`` takes part on
-        so many threads, ``METHOD[NAME=VALUE,NAME=VALUE]`` with options, of which a pair is written ``A:B``.
-        Default: those of the suites, "auto" for most.
+        Methods of preflow, each of which takes part as ``preflow:METHOD``. ``METHOD@THREADS`` sets the number
+        of threads, ``METHOD[NAME=VALUE,NAME=VALUE]`` options; a pair of values is written ``A:B``. Default:
+        those of the suites, which is "auto" for most.
     peers : sequence of str, optional
-        Names of peers; default: all. One that is not installed is left out, and the report says so.
+        Names of peers. Default: all. The report lists peers that are not installed as left out.
     instances : sequence of str
-        Shell patterns; only instances whose name matches one of them are measured. None: all.
+        Shell patterns. Only instances whose name matches one of them are measured. Default: all.
     files : sequence of str
-        DIMACS files, folders of them or glob patterns: all for the suite "real", for "cihan" those named
-        after one of its vision instances. Matrix Market files: all for "matching", for "deveci28" those
-        named after one of its matrices. Files of costs, of any kind that ``preflow assign`` reads: all for
-        "assignment".
+        DIMACS files, folders of them or glob patterns for the suite "real"; Matrix Market files for
+        "matching"; files of costs, in any format that ``preflow assign`` reads, for "assignment".
     baseline : str
-        Contestant that ratios and speed-ups are to; preflow's first method where it does not take part.
+        The contestant that ratios and speed-ups are relative to. If it takes no part, preflow's first method.
     threads : int or sequence of int, optional
-        CPU threads of those methods of preflow that can use several; the peers use one. With several
-        numbers such a method takes part once with each, as ``preflow:METHOD@THREADS``, and the report shows
-        the speed-up over one thread. Default: that of the suites, all threads for most.
+        CPU threads for those methods of preflow that can use several; the peers use one. With several
+        numbers, such a method takes part once with each, as ``preflow:METHOD@THREADS``, and the report shows
+        the speed-up over one thread. Default: those of the suites, which is all threads for most.
     time_limit : float
-        Seconds a run. Whoever takes longer is measured once; twice as long, and it is stopped if `memory`
-        is set, for then it first runs in a process of its own.
+        Seconds for one run. A contestant that takes longer is measured once. If `memory` is set, each
+        contestant first runs in a process of its own, which is stopped after twice the time limit.
     memory : bool
-        Whether to measure peak memory, which costs one more run of each contestant.
+        Whether to measure the peak memory, which takes one more run of each contestant.
     plots : bool
-        Whether to draw the profiles.
+        Whether to draw the pictures.
 
     Returns
     -------
@@ -94,11 +95,11 @@ def run_bench(
     Raises
     ------
     InvalidInputError
-        A name is unknown, nothing matches, or a number is out of range.
+        A name is unknown, no instance matches, or a number is out of range.
     BenchmarkFailedError
-        Values differ or a method of preflow failed. The report is written before.
+        Values differ or a method of preflow failed. The report has been written by then.
     MissingDependencyError
-        Matplotlib is not installed, and pictures are to be drawn.
+        Matplotlib is needed for the pictures and is not installed.
     """
     if out is not None and plots:
         require_matplotlib()
@@ -182,7 +183,7 @@ def _chosen_problems(suites: Sequence[str], names: Sequence[str] | None) -> list
     known = dict.fromkeys(suite for problem in PROBLEMS.values() for suite in problem.suites)
     for suite in suites:
         if suite not in known:
-            raise InvalidInputError(f"unknown suite {suite!r}: there are {', '.join(known)}")
+            raise InvalidInputError(f"unknown suite {suite!r}: there are {', '.join(known)}. {PAPER_SUITES}")
     return [
         problem
         for problem in PROBLEMS.values()
@@ -191,7 +192,7 @@ def _chosen_problems(suites: Sequence[str], names: Sequence[str] | None) -> list
 
 
 def _known(problems: Sequence[Problem], suites: Sequence[str]) -> Iterator[tuple[Problem, str]]:
-    """Yield each problem with those of the suites that it has."""
+    """Yield each problem with each of the suites that it has."""
     for problem in problems:
         for suite in suites:
             if suite in problem.suites:
@@ -199,7 +200,7 @@ def _known(problems: Sequence[Problem], suites: Sequence[str]) -> Iterator[tuple
 
 
 def _default_methods(problem: Problem, suites: Sequence[str]) -> list[str]:
-    """Return the methods of those of the suites that a problem has."""
+    """Return the default methods of the suites that a problem has."""
     return _union(problem.suites[suite].methods for suite in suites if suite in problem.suites)
 
 
@@ -220,7 +221,7 @@ def _contestants(
 
 
 def _on_threads(problem: Problem, method: str, counts: Sequence[int]) -> list[str]:
-    """Return METHOD@THREADS for each of several numbers, METHOD where there are none or it takes one."""
+    """Return METHOD@THREADS for each number of threads; METHOD without numbers or if it uses one thread."""
     if not counts or "@" in method or not takes_threads(problem.name, method):
         return [method]
     return [f"{method}@{count}" for count in counts]
@@ -229,7 +230,7 @@ def _on_threads(problem: Problem, method: str, counts: Sequence[int]) -> list[st
 def _turns(
     problems: Sequence[Problem], suites: Sequence[str], patterns: Sequence[str], files: Sequence[str]
 ) -> Iterator[tuple[Problem, str, Case]]:
-    """Yield what is to be measured: problem, suite and case."""
+    """Yield the cases to measure, each with its problem and suite."""
     seen: set[tuple[str, str]] = set()
     for problem, suite in _known(problems, suites):
         for case in problem.suites[suite].cases(files):

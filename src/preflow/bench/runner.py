@@ -1,4 +1,4 @@
-"""Run all contestants side by side on one instance: warm-up, then rounds in which each has its turn."""
+"""Run all contestants on one instance: a warm-up, then rounds in which the contestants take turns."""
 
 from __future__ import annotations
 
@@ -27,30 +27,30 @@ from .problem import (
     describe_error,
 )
 
-#: Relative difference up to which two values that are not both integers count as equal.
+#: The relative difference up to which two values count as equal, unless both are integers.
 FLOAT_TOLERANCE = 1e-9
 
 
 @dataclass
 class Measurement:
-    """What a contestant did on an instance.
+    """The measurements of a contestant on an instance.
 
     Attributes
     ----------
     contestant : str
     status : str
-        "measured"; "measured once" where a run took longer than the time limit; "left out" where the
-        instance is beyond the contestant's limits; "over the time limit" where it was stopped; "failed".
+        "measured"; "measured once" if a run took longer than the time limit; "left out" if the instance
+        exceeds the contestant's limits; "over the time limit" if a run was stopped; "failed".
     note : str
-        Why, where it is not "measured".
+        The reason for a status other than "measured".
     values : list
-        The value that every run found, the warm-up's first.
+        The value that each run found. The first run is the warm-up.
     seconds : list of mapping
-        Every timed run's phases, "total" among them.
+        The seconds of each phase, and in "total", of each timed run.
     peak_bytes : int or None
-        Most memory that a run took beyond its input.
+        The peak memory of a run in addition to its input.
     detail : mapping
-        What the contestant told of its last run.
+        Other facts about the last run.
     """
 
     contestant: str
@@ -68,41 +68,41 @@ class Measurement:
 
     @property
     def phases(self) -> list[str]:
-        """What was timed, the total last."""
+        """The phases that were timed, and the total."""
         if not self.seconds:
             return []
         return [phase for phase in (*PHASES, SEARCH) if phase in self.seconds[0]] + [TOTAL]
 
     def all_seconds(self, phase: str) -> list[float]:
-        """Return a phase's time in every run."""
+        """Return the time of a phase in each run."""
         return [run[phase] for run in self.seconds if phase in run]
 
     @property
     def total_seconds(self) -> float:
-        """The time of all timed runs together."""
+        """The sum of the times of all timed runs."""
         return sum(self.all_seconds(TOTAL))
 
     def median(self, phase: str) -> float | None:
-        """Return a phase's median time, None where there is none."""
+        """Return the median time of a phase, None without a time."""
         times = self.all_seconds(phase)
         return statistics.median(times) if times else None
 
     def add(self, outcome: Outcome, timed: bool) -> None:
-        """Take in one more run."""
+        """Add a run."""
         self.values.append(outcome.value)
         self.detail = outcome.detail
         if timed:
             self.seconds.append({**outcome.seconds, TOTAL: outcome.total})
 
     def stop(self, status: Status, note: str) -> None:
-        """Take the contestant out of the race on this instance."""
+        """Exclude the contestant from further runs on this instance."""
         self.status = status
         self.note = note
 
 
 @dataclass
 class InstanceRecord:
-    """All contestants on one instance.
+    """The measurements of all contestants on one instance.
 
     Attributes
     ----------
@@ -112,9 +112,9 @@ class InstanceRecord:
     measurements : list of Measurement
         In the order of the contestants.
     group : str
-        What instances that differ only in their seed have in common.
+        The group of instances that differ only in their seed.
     published : int or None
-        The optimum, where one is known.
+        The optimum, if a publication gives it.
     """
 
     problem: str
@@ -130,10 +130,10 @@ class InstanceRecord:
         return next((each for each in self.measurements if each.contestant == contestant), None)
 
     def disagreement(self) -> str | None:
-        """Return who found which value where not all are the same, else None."""
+        """Return the contestants by the value that they found if the values differ, else None."""
         groups: list[tuple[int | float, list[str]]] = []
         if self.published is not None:
-            groups.append((self.published, ["what is published"]))
+            groups.append((self.published, ["the publication"]))
         for measurement in self.measurements:
             for value in measurement.values:
                 names = next((names for known, names in groups if same_value(known, value)), None)
@@ -148,7 +148,7 @@ class InstanceRecord:
 
 
 def same_value(first: int | float, second: int | float) -> bool:
-    """Whether two optima are the same: integers exactly, floats up to rounding."""
+    """Return whether two optima are the same: integers exactly, floats up to rounding errors."""
     if isinstance(first, int) and isinstance(second, int):
         return first == second
     return math.isclose(first, second, rel_tol=FLOAT_TOLERANCE)
@@ -169,11 +169,11 @@ def measure(
 ) -> InstanceRecord:
     """Return the measurements of all contestants on one instance.
 
-    Each contestant is first run by itself in another process, if `memory` is set: that yields its peak
-    memory, and one that crashes or passes the time limit ends there. Then comes a warm-up in this process,
-    and then `repeats` rounds, each of which runs every contestant once, starting with another one each
-    time, so that a disturbance of the machine hits all alike. Whose timed runs have taken the time limit
-    together sits out the rest. Before every run, freed memory is touched.
+    If `memory` is set, each contestant first runs in another process, which measures its peak memory. A
+    contestant that crashes or exceeds the time limit there is excluded. Then each contestant makes a warm-up
+    run in this process. Then follow `repeats` rounds, in each of which every contestant runs once. Each round
+    starts with another contestant, so that disturbances of the machine affect all of them alike. A contestant
+    makes no further runs when its timed runs have taken the time limit together.
     """
     record = InstanceRecord(
         problem.name,
@@ -227,7 +227,7 @@ def _in_race(pairs: Pairs) -> list[tuple[Contestant, Measurement]]:
 def _run(
     contestant: Contestant, prepared: Any, measurement: Measurement, first: Instance | None = None
 ) -> Outcome | None:
-    """Run once; None where that failed, which the measurement then says. `first` is given the first time."""
+    """Run once. Return None if that fails, and note the reason. `first` is the instance, in the first run."""
     gc.collect()
     try:
         if first is not None:

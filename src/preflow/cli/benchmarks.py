@@ -15,9 +15,8 @@ from .session import VERIFICATION_FAILED, Command, interrupts, say
     "suites",
     nargs=-1,
     metavar="SUITE",
-    help="papers (the default), vision, real, cihan, cihan-small, wu-he-hong, tiny, grids, grids-"
-    "large, grids-small, matching, matching-tiny, deveci28, deveci28-small, assignment, "
-    "assignment-small, traps.",
+    help="papers (the default), vision, real, tiny, grids, grids-large, grids-small, matching, "
+    "matching-tiny, assignment, assignment-small, traps.",
 )
 @click.option(
     "--out", metavar="FOLDER", help="Write bench.json, bench.md and pictures of the profiles to this folder."
@@ -60,8 +59,8 @@ from .session import VERIFICATION_FAILED, Command, interrupts, say
     "--file",
     multiple=True,
     metavar="FILE",
-    help="A DIMACS file, folder or pattern for real and cihan, of Matrix Market for matching and "
-    "deveci28; a file of costs for assignment.",
+    help="A DIMACS file, folder or pattern for real, of Matrix Market for matching; a file of costs "
+    "for assignment.",
 )
 @click.option(
     "--repeats", default=5, show_default=True, help="Timed runs of each contestant on each instance."
@@ -99,18 +98,14 @@ def bench(
 ) -> None:
     """Measure preflow beside the installed peers.
 
-    Everybody solves the same instances, and all values are compared:
-    exit code 1 if they differ. Without --out the report is printed as
-    Markdown. With --out, Ctrl-C ends the run once the contestant that
-    runs returns, and what was measured is kept; a second one ends it now.
+    All contestants solve the same instances. The command compares the
+    values that they find, and ends with exit code 1 if these differ.
+    Without --out it prints the report as Markdown. With --out, Ctrl-C
+    ends the run when the current contestant returns, and the measurements
+    so far are written; a second Ctrl-C ends the run at once.
 
-    The suite cihan has the instances of Cihan's thesis, at its sizes, and
-    its methods on 1 to 16 threads: hours. cihan-small takes minutes.
-    wu-he-hong needs a GPU: the families of Wu, He and Hong, and what they compare.
-    So does deveci28, but for the methods on the CPU: graphs like the 28
-    matrices of Deveci et al., or the matrices themselves where --file has
-    them, whose maximum matchings must be the published ones; pictures
-    like theirs. deveci28-small takes a 64th of the rows.
+    The suites of the papers are in the repository, not in the package:
+    `python -m benchmarks.reproduce` lists them.
 
     For example:
 
@@ -121,8 +116,6 @@ def bench(
       preflow bench grids --baseline pymaxflow
       preflow bench matching --baseline scipy --no-memory --out bench-output
       preflow bench assignment --repeats 7 --out bench-output
-      preflow bench cihan --instance '* seed 0' --threads 1,8 --out bench-output
-      preflow bench deveci28 --file matrices --no-peers --out bench-output
     """
     from ..bench import BenchmarkFailedError, run_bench
 

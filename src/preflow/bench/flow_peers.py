@@ -1,7 +1,7 @@
-"""The other packages that solve maximum flow, each in its own best form; imported when they run.
+"""The other packages that solve maximum flow or minimum cut. A package is imported when it runs.
 
-Every peer is only given what it can do: where capacities pass its number type, or an instance would keep it
-busy for hours, it is left out and the report says why.
+Each peer gets its input in the form that suits it best. A peer is left out, and the report says why, if the
+capacities exceed its number type or if an instance would take it hours.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .flow_instance import FlowInstance
 from .problem import Contestant, Outcome, Stopwatch
 
 INT32_LIMIT = 2**31
-#: SciPy's and NetworkX's solvers are for small networks; beyond so many arcs they are not asked.
+#: SciPy and NetworkX are meant for small networks. They are left out above these numbers of arcs.
 SCIPY_ARCS = 200_000
 NETWORKX_ARCS = 20_000
 
@@ -26,7 +26,7 @@ NOT_INTEGRAL = "takes integer capacities only"
 
 
 class OneWay(NamedTuple):
-    """Arcs in the dtypes that a peer asks for."""
+    """Arcs in the dtypes that a peer needs."""
 
     num_vertices: int
     tail: Any
@@ -75,7 +75,7 @@ def _run_ortools(network: OneWay, recover_flow: bool) -> Outcome:
 
 
 class Terminals(NamedTuple):
-    """A network in PyMaxflow's form: arcs of the terminals are numbers of the vertices."""
+    """A network for PyMaxflow, in which terminal arcs are two capacities of each vertex."""
 
     num_vertices: int
     tail: NDArray[Any]
@@ -133,7 +133,7 @@ def _run_pymaxflow(network: Terminals) -> Outcome:
 def _unfit_thinhpf(instance: FlowInstance) -> str | None:
     if not instance.integral:
         return "capacities would become float32"
-    # Its excesses and its value are int32 and wrap around without a word.
+    # Its excesses and its value are int32 and overflow silently.
     largest = max(*instance.terminal_capacity(), int(instance.one_way().capacity.max(initial=0)))
     return "capacities at the source or the sink add up past its int32" if largest >= INT32_LIMIT else None
 
@@ -164,7 +164,7 @@ def _unfit_igraph(instance: FlowInstance) -> str | None:
 
 
 class EdgeList(NamedTuple):
-    """A network as igraph takes it."""
+    """A network for igraph."""
 
     num_vertices: int
     edges: NDArray[np.int64]
@@ -219,7 +219,7 @@ def _unfit_networkx(instance: FlowInstance) -> str | None:
 
 
 class Links(NamedTuple):
-    """A network as NetworkX takes it: parallel arcs are summed."""
+    """A network for NetworkX, in which parallel arcs are summed."""
 
     num_vertices: int
     edges: list[tuple[int, int, int | float]]
@@ -250,8 +250,8 @@ def _run_networkx(network: Links, recover_flow: bool) -> Outcome:
 
 
 def flow_peers(recover_flow: bool) -> tuple[Contestant, ...]:
-    """Return the peers, asked for the flow of every arc or else for a minimum cut."""
-    no_arc_flow = "gives the value and a cut, no flow of the arcs" if recover_flow else ""
+    """Return the peers, which find the flow of each arc if `recover_flow`, and otherwise a minimum cut."""
+    no_arc_flow = "finds the value and a cut, but not the flow of each arc" if recover_flow else ""
     return (
         Contestant(
             "ortools",
@@ -260,7 +260,7 @@ def flow_peers(recover_flow: bool) -> tuple[Contestant, ...]:
             lambda network: _run_ortools(network, recover_flow),
             _one_way(np.int32, np.int64),
             _only_integers,
-            "its solve sorts the arcs too",
+            "its solve phase includes sorting the arcs",
         ),
         Contestant(
             "pymaxflow", "maxflow", "PyMaxflow", _run_pymaxflow, _prepare_pymaxflow, remark=no_arc_flow
@@ -272,7 +272,7 @@ def flow_peers(recover_flow: bool) -> tuple[Contestant, ...]:
             lambda network: _run_thinhpf(network, recover_flow),
             _one_way(np.uint32, np.int32),
             _unfit_thinhpf,
-            "restores the flow but offers no way to read it" if recover_flow else "",
+            "recovers the flow but offers no way to read it" if recover_flow else "",
         ),
         Contestant(
             "igraph",
@@ -281,7 +281,7 @@ def flow_peers(recover_flow: bool) -> tuple[Contestant, ...]:
             lambda network: _run_igraph(network, recover_flow),
             _prepare_igraph,
             _unfit_igraph,
-            "its solve recovers too",
+            "its solve phase includes recovering the flow or the cut",
         ),
         Contestant(
             "scipy",
@@ -290,7 +290,7 @@ def flow_peers(recover_flow: bool) -> tuple[Contestant, ...]:
             _run_scipy,
             _one_way(np.int32, np.int32),
             _unfit_scipy,
-            "its solve recovers too" if recover_flow else "finds a flow, no cut",
+            "its solve phase includes recovering the flow" if recover_flow else "finds a flow, but no cut",
         ),
         Contestant(
             "networkx",
@@ -299,6 +299,6 @@ def flow_peers(recover_flow: bool) -> tuple[Contestant, ...]:
             lambda network: _run_networkx(network, recover_flow),
             _prepare_networkx,
             _unfit_networkx,
-            "its solve recovers too",
+            "its solve phase includes recovering the flow or the cut",
         ),
     )

@@ -1,0 +1,19 @@
+"""The experiments of publications, as suites for the runner of ``preflow bench``. One file for each paper.
+
+Run ``python -m benchmarks.reproduce`` in the root of the repository to see the suites and their options.
+"""
+
+from __future__ import annotations
+
+from preflow.bench.problems import add_suite
+
+from . import cihan, deveci, wu_he_hong
+
+
+def register() -> None:
+    """Add the suites to their problems."""
+    for name, suite in {**cihan.SUITES, **wu_he_hong.SUITES}.items():
+        add_suite(name, suite, "max_flow")
+        add_suite(name, suite, "min_cut")
+    for name, suite in deveci.SUITES.items():
+        add_suite(name, suite, "bipartite_matching")

@@ -1,0 +1,357 @@
+"""Cihan, "Parallel Maximum Flow Solver for Multi-Core Machines" (2010): instances, tables and comparison.
+
+The suite "cihan" has the thesis's families at its sizes (tables A.1 to A.3) and its vision instances (table
+B.1). A report shows the operation counts of preflow's methods beside those of the thesis's codes. As in the
+thesis, times and counts of a family are means over the instances of its seeds.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from types import MappingProxyType
+from typing import NamedTuple
+
+from preflow.bench.files import find_files, instance_name
+from preflow.bench.flow_suites import flow_case
+from preflow.bench.machine import check_memory
+from preflow.bench.problem import Case, Suite, Table, method_and_threads
+from preflow.bench.report import seconds_text
+from preflow.bench.runner import InstanceRecord
+from preflow.bench.scaling import by_group, own_contestants
+from preflow.generators import family, grid_3d
+from preflow.graph.network import MaxFlowProblem
+from preflow.io.dimacs import read_dimacs
+from preflow.maxflow.methods import METHODS as MAX_FLOW_METHODS
+from preflow.solving.dispatch import find_method
+
+#: The methods that correspond to the codes Cihan, F_PRF, H_PRF, HI_PR, HI_PRO and HI_PRW; and auto.
+METHODS = (
+    "multicore-fifo",
+    "serial-fifo",
+    "serial-highest-label-gap",
+    "serial-hi-pr",
+    "serial-hi-pro",
+    "serial-hi-prw",
+    "auto",
+)
+THREADS = (1, 2, 4, 8, 16)
+#: Seeds of each family. The thesis has 20.
+SEEDS = 3
+#: Shapes with as many voxels as the vision instances of table B.1, and the largest capacity between voxels.
+VOLUMES: Mapping[str, tuple[tuple[int, int, int], int]] = MappingProxyType(
+    {
+        "BL06-gargoyle-lrg": ((240, 256, 280), 100),
+        "BL06-gargoyle-med": ((192, 192, 240), 100),
+        "LB07-bunny-med": ((202, 199, 157), 100),
+        "babyface.n6c100": ((250, 250, 81), 100),
+        "babyface.n6c10": ((250, 250, 81), 10),
+        "BL06-camel-lrg": ((300, 210, 300), 100),
+        "BL06-camel-med": ((240, 168, 240), 100),
+    }
+)
+#: The suite "cihan-small" divides the sides of the volumes by this.
+DIVISOR = 8
+#: The memory in bytes that a voxel takes while a volume is generated and solved.
+BYTES_A_VOXEL = 600
+
+# Instances
+
+
+def cases(files: Sequence[str]) -> list[Case]:
+    """Return the families and the vision instances at the sizes of the thesis.
+
+    A vision instance is read if one of the `files` has its name. Otherwise a synthetic volume of the same
+    size replaces it; its name ends in "-like".
+    """
+    synthetic = [
+        *_family_seeds("rmf-wide", "400x16"),
+        *_family_seeds("rlg-wide", "32768x64"),
+        *_family_seeds("ac-dense", "8192", "acyclic dense 8192", max_capacity=10_000),
+        *_family_seeds("rmf-long", "32x1024"),
+        *_family_seeds("rlg-long", "64x65536"),
+        *_family_seeds("line-moderate", "65536x4x128", "line-moderate 65536x4 degree 128"),
+    ]
+    own = {instance_name(path, ".max"): path for path in find_files(files, ".max")}
+    volumes = [
+        replace(flow_case(name, partial(read_dimacs, own[name])), group=name)
+        if name in own
+        else _volume(f"{name}-like", shape, strength)
+        for name, (shape, strength) in VOLUMES.items()
+    ]
+    return synthetic + volumes
+
+
+def small_cases(files: Sequence[str]) -> list[Case]:
+    """Return smaller instances of the same families, and smaller synthetic volumes."""
+    synthetic = [
+        *_family_seeds("rmf-wide", "32x8"),
+        *_family_seeds("rlg-wide", "1024x32"),
+        *_family_seeds("ac-dense", "500", "acyclic dense 500", max_capacity=10_000),
+        *_family_seeds("rmf-long", "8x128"),
+        *_family_seeds("rlg-long", "32x1024"),
+        *_family_seeds("line-moderate", "4096x4x32", "line-moderate 4096x4 degree 32"),
+    ]
+    volumes = [
+        _volume(f"{name}-like small", tuple(side // DIVISOR for side in shape), strength)
+        for name, (shape, strength) in VOLUMES.items()
+    ]
+    return synthetic + volumes
+
+
+def _family_seeds(name: str, size: str, shown: str | None = None, **parameters: int) -> list[Case]:
+    """Return a group: the instances of several seeds."""
+    group = shown or f"{name} {size}"
+    return [
+        replace(
+            flow_case(f"{group} seed {seed}", partial(family(name).generate, size, seed=seed, **parameters)),
+            group=group,
+        )
+        for seed in range(SEEDS)
+    ]
+
+
+def _volume(name: str, shape: tuple[int, ...], strength: int) -> Case:
+    """Return a synthetic volume with the size of a vision instance."""
+
+    def generate() -> MaxFlowProblem:
+        check_memory(BYTES_A_VOXEL * math.prod(shape))
+        return grid_3d(*shape, contrast=True, strength=strength, data_weight=strength, seed=0)
+
+    return replace(flow_case(name, generate), group=name)
+
+
+# Published tables
+
+
+class Published(NamedTuple):
+    """A row of a table of the thesis."""
+
+    seconds: float
+    pushes: int
+    relabels: int
+    global_relabels: int
+
+
+class PublishedTable(NamedTuple):
+    """A table of the thesis: its number, and its rows by code."""
+
+    number: str
+    rows: Mapping[str, Published]
+
+
+def _table(number: str, **rows: tuple[float, int, int, int]) -> PublishedTable:
+    return PublishedTable(number, MappingProxyType({code: Published(*row) for code, row in rows.items()}))
+
+
+#: The tables of appendices C and D by instance. They were measured on two quad-core Xeons X5355 of 2.66 GHz.
+#: Table C has means over 20 seeds with three runs each, table D means over 20 runs. Parsing is not included.
+TABLES: Mapping[str, PublishedTable] = MappingProxyType(
+    {
+        "rmf-wide 400x16": _table(
+            "C.1",
+            Cihan=(144.56, 608_354_883, 324_971_087, 42),
+            F_PRF=(472.2, 604_329_223, 265_709_785, 104),
+            H_PRF=(168.94, 357_932_622, 210_455_046, 82),
+            HI_PR=(153.85, 345_341_109, 203_143_194, 81),
+            HI_PRO=(152.9, 342_331_384, 201_709_409, 80),
+            HI_PRW=(146.9, 331_505_857, 195_644_032, 78),
+        ),
+        "rlg-wide 32768x64": _table(
+            "C.2",
+            Cihan=(34.15, 126_367_606, 52_292_047, 17),
+            F_PRF=(64.07, 92_457_946, 30_672_323, 15),
+            H_PRF=(41.42, 91_626_681, 37_085_639, 18),
+            HI_PR=(45.35, 92_383_060, 37_477_319, 19),
+            HI_PRO=(44.96, 92_311_356, 37_445_503, 19),
+            HI_PRW=(44.65, 91_140_000, 36_790_682, 19),
+        ),
+        "acyclic dense 8192": _table(
+            "C.3",
+            Cihan=(20.61, 278_379, 128_737, 6),
+            F_PRF=(36.29, 202_765, 74_208, 9),
+            H_PRF=(19.18, 134_287, 46_827, 6),
+            HI_PR=(32.86, 181_995, 52_971, 8),
+            HI_PRO=(27.9, 133_111, 46_101, 7),
+            HI_PRW=(34.04, 182_576, 53_466, 8),
+        ),
+        "rmf-long 32x1024": _table(
+            "C.4",
+            Cihan=(17.28, 59_429_217, 17_250_374, 16),
+            F_PRF=(34.68, 66_248_774, 17_965_208, 17),
+            H_PRF=(11.8, 33_646_761, 26_848_312, 26),
+            HI_PR=(10.2, 33_412_519, 26_636_933, 27),
+            HI_PRO=(10.19, 33_448_035, 26_670_890, 27),
+            HI_PRW=(11.34, 37_272_662, 29_120_180, 29),
+        ),
+        "rlg-long 64x65536": _table(
+            "C.5",
+            Cihan=(74.71, 416_787_522, 61_070_981, 7),
+            F_PRF=(156.08, 455_468_236, 36_393_644, 9),
+            H_PRF=(2.22, 17_066_286, 2_757_994, 1),
+            HI_PR=(2.52, 17_078_084, 2_764_515, 2),
+            HI_PRO=(2.43, 17_066_286, 2_758_057, 2),
+            HI_PRW=(2.63, 17_435_751, 2_773_932, 2),
+        ),
+        "line-moderate 65536x4 degree 128": _table(
+            "C.6",
+            Cihan=(3.09, 1_619_893, 371_663, 2),
+            F_PRF=(1.81, 970_826, 170_807, 1),
+            H_PRF=(0.92, 473_983, 12_576, 1),
+            HI_PR=(2.53, 473_904, 12_536, 2),
+            HI_PRO=(2.53, 473_983, 12_576, 2),
+            HI_PRW=(2.54, 473_912, 12_550, 2),
+        ),
+        "BL06-gargoyle-lrg": _table(
+            "D.1",
+            Cihan=(139.35, 481_472_484, 185_776_642, 10),
+            F_PRF=(361.42, 515_678_942, 137_625_624, 9),
+            H_PRF=(327.64, 593_231_209, 288_901_272, 17),
+            HI_PR=(252.31, 573_404_232, 277_538_216, 17),
+            HI_PRO=(316.25, 573_404_232, 277_538_311, 18),
+            HI_PRW=(235.23, 545_866_547, 252_860_479, 16),
+        ),
+        "BL06-gargoyle-med": _table(
+            "D.2",
+            Cihan=(62.45, 224_193_550, 89_910_873, 9),
+            F_PRF=(151.7, 228_801_386, 61_931_541, 8),
+            H_PRF=(146.5, 250_236_488, 124_966_936, 15),
+            HI_PR=(117.77, 258_291_346, 129_415_650, 15),
+            HI_PRO=(144.41, 258_291_346, 129_415_725, 16),
+            HI_PRW=(108.12, 234_920_307, 113_515_312, 14),
+        ),
+        "LB07-bunny-med": _table(
+            "D.3",
+            Cihan=(22.65, 68_152_847, 28_370_124, 5),
+            F_PRF=(36.08, 59_696_211, 25_244_356, 5),
+            H_PRF=(42.8, 61_505_463, 35_620_715, 6),
+            HI_PR=(46.83, 62_132_193, 35_947_981, 7),
+            HI_PRO=(47.02, 63_901_025, 35_923_078, 7),
+            HI_PRW=(63.93, 114_232_037, 59_410_754, 11),
+        ),
+        "babyface.n6c100": _table(
+            "D.4",
+            Cihan=(27.68, 102_149_201, 45_417_102, 8),
+            F_PRF=(51.67, 66_512_855, 25_710_368, 6),
+            H_PRF=(70.89, 144_081_054, 67_919_846, 14),
+            HI_PR=(69.96, 144_727_796, 68_305_595, 15),
+            HI_PRO=(69.76, 145_046_119, 68_172_555, 15),
+            HI_PRW=(65.3, 137_095_408, 63_109_261, 14),
+        ),
+        "babyface.n6c10": _table(
+            "D.5",
+            Cihan=(24.06, 68_909_744, 31_885_082, 8),
+            F_PRF=(51.7, 60_133_237, 25_339_596, 6),
+            H_PRF=(52.86, 108_512_380, 55_665_530, 11),
+            HI_PR=(52.27, 107_922_330, 55_655_142, 12),
+            HI_PRO=(51.9, 107_959_242, 55_596_317, 12),
+            HI_PRW=(54.5, 111_159_170, 57_578_572, 13),
+        ),
+        "BL06-camel-lrg": _table(
+            "D.6",
+            Cihan=(163.84, 518_414_986, 201_545_792, 10),
+            F_PRF=(318.19, 438_198_557, 151_200_025, 9),
+            H_PRF=(401.1, 830_152_726, 392_764_654, 21),
+            HI_PR=(399.37, 846_148_257, 404_634_873, 22),
+            HI_PRO=(431.78, 846_148_257, 404_634_929, 23),
+            HI_PRW=(389.83, 848_117_029, 397_136_601, 22),
+        ),
+        "BL06-camel-med": _table(
+            "D.7",
+            Cihan=(72.49, 240_321_840, 98_548_804, 9),
+            F_PRF=(132.17, 194_376_600, 67_737_622, 8),
+            H_PRF=(163.62, 337_977_034, 159_339_534, 17),
+            HI_PR=(163.42, 350_016_127, 168_312_018, 18),
+            HI_PRO=(178.47, 350_016_127, 168_312_066, 19),
+            HI_PRW=(150.38, 336_872_618, 158_178_409, 17),
+        ),
+    }
+)
+
+
+# Comparison
+
+COUNTS = ("pushes", "relabels", "global_relabels")
+
+
+class Operations(NamedTuple):
+    """A contestant's mean time and operation counts on a group, and those of the corresponding code."""
+
+    group: str
+    contestant: str
+    seconds: float
+    counts: tuple[float, ...]
+    table: str
+    published: Published | None
+
+
+def operations(records: Sequence[InstanceRecord]) -> list[Operations]:
+    """Return the operations of preflow's methods on each group."""
+    rows = []
+    for group, members in by_group(records).items():
+        table = TABLES.get(group.removesuffix("-like"))
+        for contestant in own_contestants(members):
+            measured = [each for record in members if (each := record.of(contestant)) and each.seconds]
+            if measured:
+                code = _code(contestant)
+                counts = (statistics.fmean(each.detail[name] for each in measured) for name in COUNTS)
+                rows.append(
+                    Operations(
+                        group,
+                        contestant,
+                        statistics.fmean(each.median("total") or 0.0 for each in measured),
+                        tuple(counts),
+                        table.number if table and code else "",
+                        table.rows[code] if table and code else None,
+                    )
+                )
+    return rows
+
+
+def _code(contestant: str) -> str | None:
+    """Return the name of a method's code in the tables, None if the tables have no such code."""
+    method, _ = method_and_threads(contestant)
+    if method == "auto" or "[" in method:
+        return None
+    codes = next(iter(TABLES.values())).rows
+    return next((alias for alias in find_method(MAX_FLOW_METHODS, method).aliases if alias in codes), None)
+
+
+def operation_tables(records: Sequence[InstanceRecord]) -> list[Table]:
+    """Return the table of operations."""
+    rows = [
+        [
+            row.group,
+            row.contestant,
+            seconds_text(row.seconds),
+            *(f"{count:,.0f}" for count in row.counts),
+            row.table,
+            *_published_cells(row.published),
+        ]
+        for row in operations(records)
+    ]
+    if not rows:
+        return []
+    names = [name.replace("_", " ") for name in COUNTS]
+    published = [f"published {name}" for name in ("seconds", *names)]
+    title = (
+        "Operations, means over the seeds, beside the tables of Cihan's thesis (2010, two quad-core Xeons "
+        "X5355). The `-like` instances have the size of the thesis's instances, but not their capacities"
+    )
+    return [Table(title, ["instances", "contestant", "seconds", *names, "table", *published], rows)]
+
+
+def _published_cells(row: Published | None) -> list[str]:
+    return [""] * 4 if row is None else [f"{row.seconds:g}", *(f"{count:,}" for count in row[1:])]
+
+
+#: The suites by name.
+SUITES: Mapping[str, Suite] = MappingProxyType(
+    {
+        "cihan": Suite(cases, METHODS, THREADS, operation_tables),
+        "cihan-small": Suite(small_cases, METHODS, THREADS, operation_tables),
+    }
+)

@@ -1,0 +1,562 @@
+"""Deveci, Kaya, Uçar and Çatalyürek (ICPP 2013): their matrices, published times, comparisons and figures.
+
+The title is "A push-relabel-based maximum cardinality bipartite matching algorithm on GPUs".
+
+The suite "deveci28" has the 28 matrices of Table I. A matrix is read from a file if the user has it;
+otherwise a generated graph of the same kind and size replaces it. A report compares the methods as section IV
+does, and draws figures 1 to 4. Seconds are those after the initial matching, as in the paper, except that the
+transposed matrix counts if a method makes one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from itertools import product
+from pathlib import Path
+from statistics import geometric_mean
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from preflow.bench.files import find_files, instance_name
+from preflow.bench.machine import check_memory
+from preflow.bench.matching_suites import graph_case, matrix_case
+from preflow.bench.problem import SEARCH, Case, Suite, Table, method_and_options, method_and_threads
+from preflow.bench.profiles import COLOURS, Times, draw_performance_profile, draw_speed_up_profile
+from preflow.bench.runner import InstanceRecord
+from preflow.generators import (
+    co_authorship,
+    delaunay,
+    erdos_renyi,
+    hidden_diagonal,
+    hugetrace_like,
+    power_law,
+    rmat,
+    road_like,
+)
+from preflow.graph.bipartite import BipartiteGraph
+from preflow.matching.methods import METHODS as MATCHING_METHODS
+from preflow.solving.dispatch import find_method
+
+# Published table
+
+
+class Matrix(NamedTuple):
+    """A row of Table I.
+
+    Attributes
+    ----------
+    rows, columns : int
+    edges : int
+        The number of entries in the file, which has one triangle of a symmetric matrix.
+    initial, maximum : int
+        The cardinality of the initial matching (IM) and of a maximum matching (MM).
+    symmetric : bool
+        Whether the file has one triangle of a symmetric matrix. This column is not in the table.
+    g_pr, g_hkdw, p_dbfs, pr : float
+        Seconds on a Tesla C2050, and on two quad-core Xeons of 2.27 GHz with 8 threads.
+    """
+
+    rows: int
+    columns: int
+    edges: int
+    initial: int
+    maximum: int
+    symmetric: bool
+    g_pr: float
+    g_hkdw: float
+    p_dbfs: float
+    pr: float
+
+    @property
+    def entries(self) -> int:
+        """The approximate number of entries of the matrix, with both triangles."""
+        return 2 * self.edges if self.symmetric else self.edges
+
+
+#: The table, in its order (by number of rows), by the names of the University of Florida collection.
+TABLE: Mapping[str, Matrix] = MappingProxyType(
+    {
+        "amazon0505": Matrix(410_236, 410_236, 3_356_824, 332_972, 395_397, False, 0.09, 0.18, 22.7, 0.52),
+        "coPapersDBLP": Matrix(540_486, 540_486, 15_245_729, 510_992, 540_226, True, 0.62, 0.42, 6.27, 0.59),
+        "amazon-2008": Matrix(735_323, 735_323, 5_158_388, 587_877, 641_379, False, 0.12, 0.11, 0.18, 0.93),
+        "flickr": Matrix(820_878, 820_878, 9_837_214, 285_241, 367_147, False, 0.13, 0.22, 0.35, 0.99),
+        "eu-2005": Matrix(862_664, 862_664, 19_235_140, 642_027, 652_328, False, 0.4, 1.54, 0.94, 0.8),
+        "delaunay_n20": Matrix(
+            1_048_576, 1_048_576, 3_145_686, 993_174, 1_048_576, True, 0.06, 0.04, 0.09, 0.32
+        ),
+        "kron_g500-logn20": Matrix(
+            1_048_576, 1_048_576, 44_620_272, 431_854, 513_334, True, 0.38, 0.6, 8.19, 1.24
+        ),
+        "roadNet-PA": Matrix(
+            1_090_920, 1_090_920, 1_541_898, 916_444, 1_059_398, True, 0.33, 0.14, 0.29, 0.59
+        ),
+        "in-2004": Matrix(1_382_908, 1_382_908, 16_917_053, 781_063, 804_245, False, 0.58, 1.44, 2.16, 0.56),
+        "roadNet-TX": Matrix(
+            1_393_383, 1_393_383, 1_921_660, 1_158_420, 1_342_440, True, 0.45, 0.14, 0.33, 0.69
+        ),
+        "Hamrle3": Matrix(
+            1_447_360, 1_447_360, 5_514_242, 1_211_049, 1_447_360, False, 0.94, 1.36, 2.7, 0.56
+        ),
+        "as-Skitter": Matrix(
+            1_696_415, 1_696_415, 11_095_298, 891_280, 1_035_521, True, 0.34, 0.49, 1.89, 1.13
+        ),
+        "GL7d19": Matrix(
+            1_911_130, 1_955_309, 37_322_725, 1_904_144, 1_911_130, False, 0.24, 0.58, 0.38, 1.38
+        ),
+        "roadNet-CA": Matrix(
+            1_971_281, 1_971_281, 2_766_607, 1_668_268, 1_913_589, True, 0.68, 0.34, 0.53, 1.55
+        ),
+        "delaunay_n21": Matrix(
+            2_097_152, 2_097_152, 6_291_408, 1_987_326, 2_097_152, True, 0.18, 0.13, 0.21, 1.06
+        ),
+        "kron_g500-logn21": Matrix(
+            2_097_152, 2_097_152, 91_042_010, 812_883, 964_679, True, 0.68, 0.99, 1.5, 2.77
+        ),
+        "wikipedia-20070206": Matrix(
+            3_566_907, 3_566_907, 45_030_389, 1_623_931, 1_992_408, False, 0.62, 1.09, 5.24, 3.11
+        ),
+        "patents": Matrix(
+            3_774_768, 3_774_768, 14_970_767, 1_892_820, 2_011_083, False, 0.54, 0.88, 0.84, 3.65
+        ),
+        "com-LiveJournal": Matrix(
+            3_997_962, 3_997_962, 34_681_189, 2_577_642, 3_608_272, True, 2.08, 4.58, 22.46, 9.67
+        ),
+        "hugetrace-00000": Matrix(
+            4_588_484, 4_588_484, 6_879_133, 4_581_148, 4_588_484, True, 2.71, 1.96, 0.83, 0.84
+        ),
+        "soc-LiveJournal1": Matrix(
+            4_847_571, 4_847_571, 68_993_773, 2_831_783, 3_835_002, False, 1.35, 3.32, 14.35, 12.66
+        ),
+        "ljournal-2008": Matrix(
+            5_363_260, 5_363_260, 79_023_142, 3_941_073, 4_355_699, False, 1.54, 2.37, 10.3, 10.01
+        ),
+        "italy_osm": Matrix(
+            6_686_493, 6_686_493, 7_013_978, 6_438_492, 6_644_390, True, 5.46, 5.86, 1.2, 6.84
+        ),
+        "delaunay_n23": Matrix(
+            8_388_608, 8_388_608, 25_165_784, 7_950_070, 8_388_608, True, 0.81, 0.96, 1.26, 8.86
+        ),
+        "wb-edu": Matrix(
+            9_845_725, 9_845_725, 57_156_537, 4_810_825, 5_000_334, False, 2.0, 33.82, 8.61, 3.94
+        ),
+        "hugetrace-00020": Matrix(
+            16_002_413, 16_002_413, 23_998_813, 15_535_760, 16_002_413, True, 14.19, 7.9, 393.13, 28.69
+        ),
+        "delaunay_n24": Matrix(
+            16_777_216, 16_777_216, 50_331_601, 15_892_194, 16_777_216, True, 1.83, 1.98, 2.41, 23.01
+        ),
+        "hugebubbles-00000": Matrix(
+            18_318_143, 18_318_143, 27_470_081, 18_303_614, 18_318_143, True, 13.65, 13.16, 3.55, 13.51
+        ),
+    }
+)
+#: The geometric means over the table as the text of the paper states them.
+CLAIMS: Mapping[str, str] = MappingProxyType(
+    {
+        "PR": "3.05x",
+        "G-HKDW": "1.30x",
+        "P-DBFS": "2.82x",
+        "active lists": "14 to 84 %",
+        "shrinking": "2 to 8 %",
+        "adaptive": "faster for almost all configurations",
+    }
+)
+
+# Generated graphs
+
+# Each graph has about the rows, columns and entries of its matrix. The exponents of the power laws and their
+# numbers of drawn edges are such that about the same share of the rows can be matched as in the matrix. The
+# optimum itself differs.
+
+#: Edges that are drawn for each vertex of the kron_g500 graphs (10th DIMACS challenge).
+EDGE_FACTOR = 48
+#: With this value the largest degrees of the power laws are about ten thousand, as in the matrices.
+FLATTENING = 1e-5
+#: A triangulation of more points consists of copies of a patch. 16 million points would take minutes.
+PATCH_POINTS = 2**16
+#: The memory in bytes that an entry takes while a graph is generated and solved.
+BYTES_AN_ENTRY = 100
+#: The suite "deveci28-small" divides the numbers of rows by this.
+DIVISOR = 64
+
+_power_law = partial(power_law, flattening=FLATTENING)
+_roads = partial(road_like, pieces=1)
+
+
+def _delaunay(rows: int) -> BipartiteGraph:
+    return delaunay(rows, patches=_patches(rows))
+
+
+def _hugetrace(rows: int) -> BipartiteGraph:
+    return hugetrace_like(rows, patches=_patches(rows / 2))
+
+
+def _patches(points: float) -> int:
+    return math.ceil(math.sqrt(points / PATCH_POINTS))
+
+
+def _kronecker(rows: int) -> BipartiteGraph:
+    return rmat(round(math.log2(rows)), EDGE_FACTOR)
+
+
+def _random(rows: int) -> BipartiteGraph:
+    """Return a random matrix with the ratio of columns to rows of GL7d19."""
+    matrix = TABLE["GL7d19"]
+    columns = round(rows * matrix.columns / matrix.rows)
+    return erdos_renyi(rows, matrix.edges / matrix.rows, columns=columns)
+
+
+#: The generator for each matrix; its argument is the number of rows.
+GENERATORS: Mapping[str, Callable[[int], BipartiteGraph]] = MappingProxyType(
+    {
+        "amazon0505": partial(_power_law, degree=8.2, exponent=2.55),
+        "coPapersDBLP": partial(co_authorship, degree=56.4),
+        "amazon-2008": partial(_power_law, degree=7.1, exponent=2.46),
+        "flickr": partial(_power_law, degree=21.1, exponent=1.93),
+        "eu-2005": partial(_power_law, degree=31.0, exponent=2.02),
+        "delaunay_n20": _delaunay,
+        "kron_g500-logn20": _kronecker,
+        "roadNet-PA": partial(_roads, keep=0.707),
+        "in-2004": partial(_power_law, degree=15.7, exponent=2.02),
+        "roadNet-TX": partial(_roads, keep=0.690),
+        "Hamrle3": partial(hidden_diagonal, degree=3.81),
+        "as-Skitter": partial(_power_law, degree=8.1, exponent=2.03, symmetric=True),
+        "GL7d19": _random,
+        "roadNet-CA": partial(_roads, keep=0.702),
+        "delaunay_n21": _delaunay,
+        "kron_g500-logn21": _kronecker,
+        "wikipedia-20070206": partial(_power_law, degree=15.5, exponent=2.01),
+        "patents": partial(_power_law, degree=4.0, exponent=2.23),
+        "com-LiveJournal": partial(_power_law, degree=9.1, exponent=2.18, symmetric=True),
+        "hugetrace-00000": _hugetrace,
+        "soc-LiveJournal1": partial(_power_law, degree=15.0, exponent=2.14),
+        "ljournal-2008": partial(_power_law, degree=15.4, exponent=2.15),
+        "italy_osm": partial(road_like, pieces=11),
+        "delaunay_n23": _delaunay,
+        "wb-edu": partial(_power_law, degree=6.1, exponent=2.12),
+        "hugetrace-00020": _hugetrace,
+        "delaunay_n24": _delaunay,
+        "hugebubbles-00000": _hugetrace,
+    }
+)
+
+
+def graph_like(name: str, divisor: float = 1) -> BipartiteGraph:
+    """Return a graph of the same kind as a matrix of the table, with 1 / `divisor` of its rows."""
+    return GENERATORS[name](round(TABLE[name].rows / divisor))
+
+
+# Suites
+
+#: The three forms of G-PR that the paper compares, as options. The first is the default.
+FORM_OPTIONS = ("", "shrink=False", "active_list=False")
+#: The strategies of global relabels that it compares. The first is the default, (adaptive, 0.7).
+STRATEGY_OPTIONS = (
+    "",
+    "global_relabel=adaptive:0.3",
+    "global_relabel=adaptive:1",
+    "global_relabel=adaptive:1.5",
+    "global_relabel=fixed:10",
+    "global_relabel=fixed:50",
+)
+
+
+def _with_options(method: str, *options: str) -> str:
+    given = ",".join(option for option in options if option)
+    return f"{method}[{given}]" if given else method
+
+
+#: The methods that the paper compares: PR, P-DBFS, G-PR in all forms, G-HKDW and G-HK. And auto.
+METHODS = (
+    "serial-push-relabel",
+    "multicore-disjoint-bfs",
+    *(_with_options("cuda-push-relabel", *each) for each in product(FORM_OPTIONS, STRATEGY_OPTIONS)),
+    "cuda-hkdw",
+    "cuda-hopcroft-karp",
+    "auto",
+)
+
+
+def cases(files: Sequence[str]) -> list[Case]:
+    """Return the matrices of Table I.
+
+    A matrix is read if one of the `files` has its name; its maximum matching must then have the published
+    cardinality. Otherwise a generated graph replaces it.
+    """
+    own = {instance_name(path, ".mtx"): path for path in find_files(files, ".mtx")}
+    return [
+        matrix_case(own[name], published=matrix.maximum) if name in own else _generated_case(name)
+        for name, matrix in TABLE.items()
+    ]
+
+
+def small_cases(files: Sequence[str]) -> list[Case]:
+    """Return smaller generated graphs."""
+    return [_generated_case(name, DIVISOR) for name in TABLE]
+
+
+def _generated_case(name: str, divisor: int = 1) -> Case:
+    def generate() -> BipartiteGraph:
+        check_memory(BYTES_AN_ENTRY * TABLE[name].entries / divisor)
+        return graph_like(name, divisor)
+
+    return graph_case(f"{name}-like{' small' if divisor > 1 else ''}", generate)
+
+
+# Comparisons
+
+BASIS = "Deveci et al. 2013, without the initial matching"
+#: The paper's names of the methods. G-PR without options is G-PR-Shr with (adaptive, 0.7).
+NAMES = {
+    "serial-push-relabel": "PR",
+    "cuda-push-relabel": "G-PR",
+    "cuda-hkdw": "G-HKDW",
+    "multicore-disjoint-bfs": "P-DBFS",
+}
+FIRST, LISTS, SHRINKING = FORMS = ("G-PR-First", "G-PR-NoShr", "G-PR-Shr")
+
+Row = Sequence[float | None]
+Strategy = tuple[str, float]
+
+
+class SpeedUp(NamedTuple):
+    """A contestant's speed-up over PR: a geometric mean, and the number of its instances."""
+
+    contestant: str
+    instances: int
+    speed_up: float
+
+
+class Comparison(NamedTuple):
+    """A statement of the paper, with the result here and the published one."""
+
+    what: str
+    here: str
+    instances: int
+    published: str
+
+
+class Variant(NamedTuple):
+    """A form of G-PR with a strategy of global relabels."""
+
+    form: str
+    strategy: Strategy
+
+
+def search_seconds(records: Sequence[InstanceRecord]) -> Times:
+    """Return the median times of the methods of preflow."""
+    names = dict.fromkeys(each.contestant for record in records for each in record.measurements)
+    times = {
+        name: [each.median(SEARCH) if (each := record.of(name)) else None for record in records]
+        for name in names
+    }
+    return {name: row for name, row in times.items() if any(row)}
+
+
+def speed_ups_over_pr(records: Sequence[InstanceRecord]) -> list[SpeedUp]:
+    """Return the speed-ups of all contestants, if PR took part."""
+    times = search_seconds(records)
+    base = _compared(times).get("PR", ())
+    found = [(name, _ratios(base, row)) for name, row in times.items() if row is not base]
+    return [SpeedUp(name, len(ups), geometric_mean(ups)) for name, ups in found if ups]
+
+
+def comparisons(records: Sequence[InstanceRecord]) -> list[Comparison]:
+    """Return the statements of the paper whose contestants took part."""
+    times = search_seconds(records)
+    compared, variants = _compared(times), _variants(times)
+    rows = []
+    for name, row in compared.items():
+        ups = _ratios(row, compared.get("G-PR", ()))
+        if ups and name != "G-PR":
+            here = f"{geometric_mean(ups):.3g}x"
+            rows.append(Comparison(f"G-PR over {name}", here, len(ups), CLAIMS[name.partition("@")[0]]))
+    for claim, before, after in (("active lists", FIRST, LISTS), ("shrinking", LISTS, SHRINKING)):
+        strategies = [each.strategy for each in variants if each.form == before]
+        pairs = [(Variant(before, strategy), Variant(after, strategy)) for strategy in strategies]
+        rows += _gains(f"{claim}: {after} over {before}, strategy by strategy", claim, pairs, variants)
+    strategies = list(dict.fromkeys(each.strategy for each in variants))
+    adaptive, fixed = ([each for each in strategies if each[0] == kind] for kind in ("adaptive", "fixed"))
+    pairs = [
+        (Variant(form, before), Variant(form, after))
+        for form, before, after in product(FORMS, fixed, adaptive)
+    ]
+    rows += _gains("adaptive over fixed relabels, pair by pair", "adaptive", pairs, variants)
+    return rows
+
+
+def draw(records: Sequence[InstanceRecord], folder: Path) -> list[Path]:
+    """Write those of figures 1 to 4 as PNG whose contestants took part, and return their paths."""
+    times = search_seconds(records)
+    compared = _compared(times)
+    drawn: list[Path] = []
+
+    def new(name: str) -> Path:
+        drawn.append(folder / f"{records[0].suite}-{name}.png")
+        return drawn[-1]
+
+    variants = _variants(times)
+    if len(variants) > 1 and (means := _means(variants)):
+        _draw_variants(means, new("1-global-relabels"))
+    parallel = {name: row for name, row in compared.items() if name != "PR"}
+    if "PR" in compared and parallel:
+        draw_speed_up_profile(compared, "PR", BASIS, new("2-speed-up-profile"))
+    if len(parallel) > 1:
+        draw_performance_profile(parallel, BASIS, new("3-performance-profile"))
+    if "PR" in compared and "G-PR" in compared:
+        names = [record.name for record in records]
+        pairs = zip(names, compared["PR"], compared["G-PR"], strict=True)
+        ups = {name: before / after for name, before, after in pairs if before and after}
+        if ups:
+            _draw_individual(ups, new("4-individual-speed-ups"))
+    return drawn
+
+
+def _ratios(before: Row, after: Row) -> list[float]:
+    """Return the speed-ups of the second over the first, on the instances on which both have a time."""
+    return [b / a for b, a in zip(before, after, strict=False) if b and a]
+
+
+def _registered(contestant: str) -> tuple[str, dict[str, Any], int | None]:
+    """Return the method of a contestant by its name in the registry, its options and its threads."""
+    text, threads = method_and_threads(contestant)
+    name, options = method_and_options(text)
+    return name if name == "auto" else find_method(MATCHING_METHODS, name).name, options, threads
+
+
+def _compared(times: Times) -> dict[str, Row]:
+    """Return the times of the four methods of the paper, by its names, in its order."""
+    found: dict[str, Row] = {}
+    for method, name in NAMES.items():
+        for contestant, row in times.items():
+            registered, options, threads = _registered(contestant)
+            if registered == method and not options:
+                several = threads is not None and find_method(MATCHING_METHODS, method).parallel
+                found[f"{name}@{threads}" if several else name] = row
+    return found
+
+
+def _variants(times: Times) -> dict[Variant, Row]:
+    """Return the times of each form of G-PR with each strategy."""
+    record = find_method(MATCHING_METHODS, "cuda-push-relabel")
+    found: dict[Variant, Row] = {}
+    for contestant, row in times.items():
+        method, given, _ = _registered(contestant)
+        if method == record.name and given.keys() <= {"active_list", "shrink", "global_relabel"}:
+            options = record.make_options(given)
+            form = FIRST if not options.active_list else SHRINKING if options.shrink else LISTS
+            found.setdefault(Variant(form, tuple(options.global_relabel)), row)
+    return found
+
+
+def _means(variants: Mapping[Variant, Row]) -> dict[Variant, float]:
+    """Return the geometric means over the instances on which all variants have times."""
+    complete = [i for i, column in enumerate(zip(*variants.values(), strict=True)) if all(column)]
+    if not complete:
+        return {}
+    return {each: geometric_mean([row[i] or 0.0 for i in complete]) for each, row in variants.items()}
+
+
+def _gains(
+    what: str, claim: str, pairs: Sequence[tuple[Variant, Variant]], variants: Mapping[Variant, Row]
+) -> Iterator[Comparison]:
+    """Yield the range of gains of the second variant of each pair over the first, if any pair has times."""
+    both = [_ratios(variants.get(before, ()), variants.get(after, ())) for before, after in pairs]
+    if gains := [100.0 * (geometric_mean(ups) - 1.0) for ups in both if ups]:
+        faster = sum(gain > 0.0 for gain in gains)
+        here = f"{min(gains):.0f} to {max(gains):.0f} %, faster in {faster} of {len(gains)}"
+        yield Comparison(what, here, min(len(ups) for ups in both if ups), CLAIMS[claim])
+
+
+@contextmanager
+def _bars(title: str, labels: Sequence[str], y: str, path: Path) -> Iterator[Any]:
+    """Yield axes for labelled bars, then write the PNG."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9.0, 4.8), dpi=150, layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    yield axes
+    axes.set_title(title, loc="left")
+    axes.set_xticks(range(len(labels)), labels)
+    if len(labels) > 8:
+        axes.tick_params("x", rotation=60)
+        for label in axes.get_xticklabels():
+            label.set(ha="right", rotation_mode="anchor")
+    axes.set_ylabel(y)
+    axes.grid(axis="y", color="0.9")
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.legend(loc="outside upper right", ncols=3, frameon=False)
+    figure.savefig(path)
+
+
+def _draw_variants(means: Mapping[Variant, float], path: Path) -> None:
+    strategies = sorted({each.strategy for each in means})
+    forms = [form for form in FORMS if any(each.form == form for each in means)]
+    width = 0.8 / len(forms)
+    labels = [f"({kind}, {k:g})" for kind, k in strategies]
+    with _bars(
+        "Forms of G-PR and strategies of global relabels", labels, "seconds, geometric mean", path
+    ) as axes:
+        for i, form in enumerate(forms):
+            measured = [k for k, strategy in enumerate(strategies) if Variant(form, strategy) in means]
+            axes.bar(
+                [k + (i - (len(forms) - 1) / 2) * width for k in measured],
+                [means[Variant(form, strategies[k])] for k in measured],
+                width,
+                color=COLOURS[i],
+                label=form,
+            )
+
+
+def _draw_individual(ups: Mapping[str, float], path: Path) -> None:
+    """Draw the speed-ups in the order of the table, beside the published ones."""
+    from matplotlib.ticker import NullFormatter
+
+    matrices = {name: name.partition(" ")[0].removesuffix("-like") for name in ups}
+    names = sorted(ups, key=lambda name: list(TABLE).index(matrices[name]))
+    with _bars("G-PR over PR, graph by graph", names, "speed-up", path) as axes:
+        heights = [ups[name] - 1.0 for name in names]
+        axes.bar(range(len(names)), heights, bottom=1.0, color=COLOURS[0], label="here")
+        published = [TABLE[matrices[name]] for name in names]
+        axes.plot(
+            range(len(names)),
+            [row.pr / row.g_pr for row in published],
+            linestyle="none",
+            marker="o",
+            color=COLOURS[1],
+            label="Deveci et al., on the matrix itself",
+        )
+        axes.axhline(1.0, color="0.6", linewidth=1.0)
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_minor_formatter(NullFormatter())
+
+
+def tables(records: Sequence[InstanceRecord]) -> list[Table]:
+    """Return the tables of the report."""
+    found = []
+    if speed_ups := speed_ups_over_pr(records):
+        rows = [[row.contestant, str(row.instances), f"{row.speed_up:.3g}"] for row in speed_ups]
+        found.append(
+            Table(f"{BASIS}, geometric means", ["contestant", "instances", "speed-up over PR"], rows)
+        )
+    if compared := comparisons(records):
+        rows = [[each.what, each.here, str(each.instances), each.published] for each in compared]
+        header = ["comparison", "here", "on instances", "Deveci et al. 2013"]
+        found.append(Table("The same as Deveci et al. compare it", header, rows))
+    return found
+
+
+#: The suites by name.
+SUITES: Mapping[str, Suite] = MappingProxyType(
+    {
+        "deveci28": Suite(cases, METHODS, tables=tables, draw=draw),
+        "deveci28-small": Suite(small_cases, METHODS, tables=tables, draw=draw),
+    }
+)

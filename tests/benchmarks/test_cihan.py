@@ -1,0 +1,107 @@
+"""The experiments of Cihan's thesis: suites, and operation counts beside the published ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks import reproduce
+from benchmarks.reproduce import cihan
+from preflow.bench import machine, run_bench
+from preflow.bench.runner import InstanceRecord, Measurement
+
+reproduce.register()
+
+
+def timed(contestant: str, seconds: float, **detail: Any) -> Measurement:
+    return Measurement(contestant, seconds=[{"solve": seconds, "total": seconds}], detail=detail)
+
+
+def test_counts_are_compared_with_the_published_ones() -> None:
+    counts = {"pushes": 10, "relabels": 4, "global_relabels": 2}
+    more = {"pushes": 20, "relabels": 8, "global_relabels": 4}
+    group = "rmf-wide 400x16"
+    records = [
+        InstanceRecord("max_flow", "", "seed 0", {}, [timed("preflow:F_PRF", 1.0, **counts)], group),
+        InstanceRecord("max_flow", "", "seed 1", {}, [timed("preflow:F_PRF", 2.0, **more)], group),
+        InstanceRecord(
+            "max_flow",
+            "",
+            "volume",
+            {},
+            [
+                timed("preflow:multicore-fifo@8", 1.0, **counts),
+                timed("preflow:auto", 1.0, **counts),
+                timed("peer", 1.0),
+            ],
+            "BL06-camel-med-like",
+        ),
+    ]
+    rows = {row.contestant: row for row in cihan.operations(records)}
+    assert list(rows) == ["preflow:F_PRF", "preflow:multicore-fifo@8", "preflow:auto"]
+    assert rows["preflow:F_PRF"] == (
+        group,
+        "preflow:F_PRF",
+        1.5,
+        (15.0, 6.0, 3.0),
+        "C.1",
+        (472.2, 604_329_223, 265_709_785, 104),
+    )
+    assert rows["preflow:multicore-fifo@8"].table == "D.7"
+    assert rows["preflow:multicore-fifo@8"].published.pushes == 240_321_840
+    assert rows["preflow:auto"].published is None
+
+
+def test_cihan_has_the_families_and_the_vision_instances_of_the_thesis() -> None:
+    groups = list(dict.fromkeys(case.group.removesuffix("-like") for case in cihan.cases(())))
+    assert groups == list(cihan.TABLES)
+    assert len(cihan.cases(())) == len(cihan.small_cases(())) == 6 * 3 + 7
+    # Table B.1, without the terminals.
+    voxels = {name: int(np.prod(shape)) for name, (shape, _) in cihan.VOLUMES.items()}
+    assert voxels == {
+        "BL06-gargoyle-lrg": 17_203_200,
+        "BL06-gargoyle-med": 8_847_360,
+        "LB07-bunny-med": 6_311_086,
+        "babyface.n6c100": 5_062_500,
+        "babyface.n6c10": 5_062_500,
+        "BL06-camel-lrg": 18_900_000,
+        "BL06-camel-med": 9_676_800,
+    }
+
+
+def test_cihan_takes_the_users_files(tmp_path: Path) -> None:
+    (tmp_path / "babyface.n6c10.max").write_text("p max 2 1\nn 1 s\nn 2 t\na 1 2 5\n")
+    (tmp_path / "other.max").write_text("")
+    cases = {case.name: case for case in cihan.cases([str(tmp_path)])}
+    assert cases["babyface.n6c10"].make().num_vertices == 2
+    assert "babyface.n6c10-like" not in cases
+    assert "babyface.n6c100-like" in cases
+    assert "other" not in cases
+
+
+def test_volume_that_does_not_fit_is_left_out_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "memory_bytes", lambda: 2**30)
+    pattern = ["BL06-camel-lrg*"]
+    report = run_bench(["cihan"], problems=["max_flow"], instances=pattern, memory=False, repeats=1, peers=())
+    assert report.left_out == [{"what": "BL06-camel-lrg-like", "why": "takes about 11 GiB of memory"}]
+
+
+def test_report(tmp_path: Path) -> None:
+    run_bench(
+        ["cihan-small"],
+        out=tmp_path,
+        problems=["max_flow"],
+        repeats=1,
+        methods=["serial-fifo"],
+        peers=(),
+        instances=["rmf-wide* seed [01]"],
+        memory=False,
+        plots=False,
+    )
+    text = (tmp_path / "bench.md").read_text()
+    assert "Operations, means over the seeds" in text
+    assert "| published pushes |" in text
+    assert "| rmf-wide 32x8 | preflow:serial-fifo |" in text

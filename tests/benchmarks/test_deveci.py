@@ -1,0 +1,150 @@
+"""The experiments of Deveci et al.: suites, generated graphs, comparisons and pictures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from statistics import geometric_mean
+from typing import Any
+
+import pytest
+
+from benchmarks import reproduce
+from benchmarks.reproduce import deveci
+from benchmarks.reproduce.deveci import TABLE
+from preflow import BipartiteGraph
+from preflow.bench import BenchmarkFailedError, join_reports, machine, run_bench
+from preflow.bench.machine import TooLargeError
+from preflow.bench.problem import SEARCH, SolverSettings
+from preflow.bench.problems import PROBLEMS
+from preflow.bench.runner import InstanceRecord, Measurement
+from preflow.io.matrix_market import write_matrix_market
+
+SETTINGS = SolverSettings(1, 10.0)
+reproduce.register()
+
+
+def timed(contestant: str, seconds: float | None) -> Measurement:
+    measurement = Measurement(contestant)
+    if seconds is not None:
+        measurement.seconds.append({"solve": seconds + 1.0, SEARCH: seconds, "total": seconds + 1.0})
+    return measurement
+
+
+def test_table_is_the_published_one() -> None:
+    assert len(TABLE) == 28
+    totals = [sum(column) for column in zip(*TABLE.values(), strict=True)][:5]
+    assert totals == [122_711_990, 122_756_169, 715_727_341, 101_494_366, 108_255_953]
+    means = [geometric_mean(column) for column in list(zip(*TABLE.values(), strict=True))[6:]]
+    assert [round(mean, 2) for mean in means] == [0.70, 0.92, 1.99, 2.15]
+    assert sum(row.pr > row.g_pr for row in TABLE.values()) == 23
+    assert all(row.initial <= row.maximum <= min(row.rows, row.columns) for row in TABLE.values())
+
+
+def test_suite() -> None:
+    assert [case.name for case in deveci.cases(())] == [f"{name}-like" for name in TABLE]
+    assert all(case.published is None for case in [*deveci.cases(()), *deveci.small_cases(())])
+    assert set(deveci.GENERATORS) == set(TABLE)
+    problem = PROBLEMS["bipartite_matching"]
+    devices = [problem.contestant(f"preflow:{name}", SETTINGS).device for name in deveci.METHODS]
+    assert devices == ["cpu"] * 2 + ["cuda"] * 20 + ["cpu"]
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_generated_graphs_have_the_shape_of_their_matrices(name: str) -> None:
+    divisor, matrix = 256, TABLE[name]
+    graph = deveci.graph_like(name, divisor)
+    for found, wanted in [(graph.num_rows, matrix.rows), (graph.num_columns, matrix.columns)]:
+        assert found == pytest.approx(wanted / divisor, rel=0.05, abs=10)
+    # Small graphs lose more repeated edges around their hubs.
+    assert 0.65 < graph.num_edges * divisor / matrix.entries < 1.05
+
+
+def test_a_graph_that_does_not_fit_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "memory_bytes", lambda: 2**30)
+    with pytest.raises(TooLargeError, match="GiB of memory"):
+        deveci.cases(())[-1].make()
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_files_must_have_the_published_maximum(
+    size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = TABLE["flickr"]._replace(maximum=3)
+    monkeypatch.setattr(deveci, "TABLE", {"flickr": row, "patents": TABLE["patents"]})
+    ones = BipartiteGraph.from_edges(range(size), range(size))
+    write_matrix_market(tmp_path / "flickr.mtx.gz", ones)
+    write_matrix_market(tmp_path / "other.mtx", ones)
+    arguments: dict[str, Any] = {
+        "out": tmp_path / "out",
+        "methods": ["PR"],
+        "peers": (),
+        "instances": ["flickr*", "other"],
+        "files": [str(tmp_path)],
+        "repeats": 1,
+        "memory": False,
+        "plots": False,
+    }
+    if size == 3:
+        assert [record.name for record in run_bench(["deveci28"], **arguments).records] == ["flickr"]
+    else:
+        with pytest.raises(BenchmarkFailedError, match="flickr: 3 by the publication; 2 by preflow:PR"):
+            run_bench(["deveci28"], **arguments)
+    joined = join_reports([tmp_path / "out" / "bench.json"], tmp_path / "joined", plots=False)
+    assert bool(joined.faults) == (size == 2)
+
+
+def test_comparisons(tmp_path: Path) -> None:
+    seconds = {
+        "preflow:serial-push-relabel": (8.0, 2.0),
+        "preflow:P-DBFS@8": (2.0, 2.0),
+        "preflow:cuda-push-relabel": (1.0, 1.0),
+        "preflow:cuda-push-relabel[shrink=False]": (1.1, 1.1),
+        "preflow:cuda-push-relabel[active_list=False]": (2.2, 2.2),
+        "preflow:cuda-push-relabel[global_relabel=fixed:10]": (4.0, None),
+        "preflow:cuda-hkdw": (4.0, 1.0),
+        "preflow:auto": (1.0, 1.0),
+        "scipy": (None, None),
+    }
+    records = [
+        InstanceRecord("bipartite_matching", "deveci28", name, {}, [timed(*each) for each in row])
+        for name, row in [
+            ("flickr-like", [(who, times[0]) for who, times in seconds.items()]),
+            ("patents", [(who, times[1]) for who, times in seconds.items()]),
+        ]
+    ]
+    found = {row.contestant: row for row in deveci.speed_ups_over_pr(records)}
+    assert found["preflow:P-DBFS@8"].speed_up == pytest.approx(2.0)
+    assert found["preflow:cuda-push-relabel"].speed_up == pytest.approx(4.0)
+    assert found["preflow:cuda-push-relabel[global_relabel=fixed:10]"].instances == 1
+    told = [(row.here, row.instances, row.published) for row in deveci.comparisons(records)]
+    assert told == [
+        ("4x", 2, "3.05x"),
+        ("2x", 2, "1.30x"),
+        ("2x", 2, "2.82x"),
+        ("100 to 100 %, faster in 1 of 1", 2, "14 to 84 %"),
+        ("10 to 10 %, faster in 1 of 1", 2, "2 to 8 %"),
+        ("300 to 300 %, faster in 1 of 1", 1, "faster for almost all configurations"),
+    ]
+    drawn = deveci.draw(records, tmp_path)
+    assert [path.name[:10] for path in drawn] == [f"deveci28-{k}" for k in (1, 2, 3, 4)]
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in drawn)
+
+
+@pytest.mark.usefixtures("cpu_device")
+def test_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deveci, "DIVISOR", 4096)
+    run_bench(
+        ["deveci28-small"],
+        out=tmp_path,
+        methods=["PR", "P-DBFS@1", "G-PR", "G-HKDW"],
+        peers=(),
+        instances=["amazon0505*"],
+        repeats=1,
+        memory=False,
+    )
+    text = (tmp_path / "bench.md").read_text()
+    pictures = sorted(path.name for path in tmp_path.glob("deveci28-*.png"))
+    assert [name[:16] for name in pictures] == [f"deveci28-small-{k}" for k in (2, 3, 4)]
+    assert all(f"({name})" in text for name in pictures)
+    assert "| G-PR over G-HKDW |" in text
+    assert "| active lists: G-PR-NoShr over G-PR-First" not in text

@@ -1,0 +1,33 @@
+"""The experiments of Wu, He and Hong: their families, and pictures by size."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from benchmarks.reproduce import wu_he_hong
+from preflow.bench.runner import InstanceRecord, Measurement
+
+
+def timed(contestant: str, seconds: float) -> Measurement:
+    return Measurement(contestant, seconds=[{"solve": seconds, "total": seconds}])
+
+
+def test_seconds_by_size_of_families_of_several_sizes(tmp_path: Path) -> None:
+    records = [
+        InstanceRecord("max_flow", "", f"{family} {size}", {"arcs": arcs}, [timed("preflow:x", arcs)])
+        for family, size, arcs in (("a b", "1", 3), ("a b", "2", 5), ("a b", "4", 9), ("c", "1", 3))
+    ]
+    table = wu_he_hong.by_size(records, "total")
+    assert table == {"a b": {"preflow:x": {3: 3.0, 5: 5.0, 9: 9.0}}}
+    (path,) = wu_he_hong.draw(records, tmp_path)
+    assert path.read_bytes().startswith(b"\x89PNG")
+    assert wu_he_hong.draw(records[:2], tmp_path) == []
+
+
+def test_wu_he_hong_has_the_papers_families_and_sizes() -> None:
+    names = [case.name for case in wu_he_hong.cases(())]
+    assert len(names) == 3 + 3 + 3 + 5 + 5
+    assert names[0] == "ac-dense 2000"
+    assert names[-1] == "rmf-wide 136x136"
+    instance = next(case for case in wu_he_hong.cases(()) if case.name == "rlg-wide 512x512").make()
+    assert (instance.num_vertices, instance.num_arcs) == (262_146, 785_920)
