@@ -18,6 +18,7 @@ PACKAGE = Path(preflow.__file__).parent
 #: Later entries may import earlier ones only; entries of one row never import each other.
 LAYERS = [
     ["errors"],
+    ["arrays"],
     ["checks"],
     ["stats"],
     ["progress"],

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import AnyArray, Array
 from ..errors import VerificationError
 from ..graph.costs import DenseCosts, SparseCosts
 from ..graph.point_costs import PointCosts
@@ -88,19 +89,19 @@ class Block(NamedTuple):
     """
 
     rows: slice
-    values: NDArray[Any]
+    values: Array
     first: NDArray[np.int64] | None = None
-    column: NDArray[Any] | None = None
+    column: Array | None = None
 
-    def of_rows(self, price: NDArray[Any]) -> NDArray[Any]:
+    def of_rows(self, price: Array) -> Array:
         """Return numbers of these rows in a shape that broadcasts to `values`."""
         return price[:, None] if self.first is None else np.repeat(price, np.diff(self.first))
 
-    def of_columns(self, price: NDArray[Any]) -> NDArray[Any]:
+    def of_columns(self, price: Array) -> Array:
         """Return numbers of all columns in a shape that broadcasts to `values`."""
         return price if self.column is None else price[self.column]
 
-    def least(self, numbers: NDArray[Any]) -> NDArray[Any]:
+    def least(self, numbers: Array) -> Array:
         """Return the smallest of each row's numbers, in the shape of `values`; 0 where it has none."""
         if self.first is None:
             return numbers.min(axis=1) if numbers.shape[1] else np.zeros(len(numbers), numbers.dtype)
@@ -121,10 +122,10 @@ class Block(NamedTuple):
 def check_assignment(
     costs: Costs,
     item: int,
-    rows: NDArray[Any],
-    columns: NDArray[Any],
-    u: NDArray[Any],
-    v: NDArray[Any],
+    rows: Array,
+    columns: Array,
+    u: Array,
+    v: Array,
     total: Any,
     partial: bool,
     stop: NDArray[np.int64] | None = None,
@@ -179,7 +180,7 @@ def check_assignment(
         raise VerificationError(f"the costs of the pairs do not add up to {total}")
 
 
-def check_bound(costs: Costs, item: int, u: NDArray[Any], v: NDArray[Any], bound: Any) -> None:
+def check_bound(costs: Costs, item: int, u: Array, v: Array, bound: Any) -> None:
     """Check that no assignment of all rows, or of all columns if there are fewer, is better than a bound.
 
     Raises
@@ -200,7 +201,7 @@ def check_bound(costs: Costs, item: int, u: NDArray[Any], v: NDArray[Any], bound
         _check_prices(side, *((v, u) if side.swapped else (u, v)), tolerance)
 
 
-def proved_bound(costs: Costs, item: int, u: NDArray[Any], v: NDArray[Any]) -> Any:
+def proved_bound(costs: Costs, item: int, u: Array, v: Array) -> Any:
     """Return the bound that the prices prove on every assignment of all rows, or of all columns if fewer.
 
     For floats it is rounded so that it holds exactly for the given costs.
@@ -219,10 +220,10 @@ def proved_bound(costs: Costs, item: int, u: NDArray[Any], v: NDArray[Any]) -> A
 def proved_gap(
     costs: Costs,
     item: int,
-    rows: NDArray[Any],
-    columns: NDArray[Any],
-    u: NDArray[Any],
-    v: NDArray[Any],
+    rows: Array,
+    columns: Array,
+    u: Array,
+    v: Array,
     total: Any,
     partial: bool,
     stop: NDArray[np.int64] | None = None,
@@ -246,7 +247,7 @@ def proved_gap(
     return math.nextafter(gap, math.inf) if gap > 0 else 0.0
 
 
-def excess(first: Any, second: Any, cost: Any) -> Any:
+def excess(first: Any, second: Any, cost: AnyArray) -> Any:
     """Return by how much the sum of two prices exceeds a cost, correct except for the last bits."""
     prices = first + second
     if prices.dtype.kind != "f":
@@ -256,7 +257,7 @@ def excess(first: Any, second: Any, cost: Any) -> Any:
     return (prices - cost) + lost
 
 
-def price_error(size: Any, excess: Any) -> Any:
+def price_error(size: Any, excess: AnyArray) -> Any:
     """Return the rounding error that prices of floats may have.
 
     Parameters
@@ -270,7 +271,7 @@ def price_error(size: Any, excess: Any) -> Any:
     return ROUNDINGS * EPSILON * (size + excess)
 
 
-def alternating_cover(costs: SparseCosts, rows: NDArray[Any], columns: NDArray[Any]) -> Cover:
+def alternating_cover(costs: SparseCosts, rows: Array, columns: Array) -> Cover:
     """Return the rows that no alternating path from an unassigned row reaches, and the columns that one does.
 
     If there are as many pairs as possible this is a cover, by König's theorem.
@@ -294,7 +295,7 @@ def alternating_cover(costs: SparseCosts, rows: NDArray[Any], columns: NDArray[A
     return Cover(~reached, entered)
 
 
-def _check_pairs(rows: NDArray[Any], columns: NDArray[Any], n: int, m: int) -> None:
+def _check_pairs(rows: Array, columns: Array, n: int, m: int) -> None:
     if rows.shape != columns.shape or rows.ndim != 1:
         raise VerificationError(f"{rows.shape} rows for {columns.shape} columns")
     if len(rows) == 0:
@@ -314,7 +315,7 @@ def _one_side(costs: Costs) -> Cover:
     return Cover(np.full(n, n <= m), np.full(m, n > m))
 
 
-def _cover(costs: Costs, item: int, rows: NDArray[Any], columns: NDArray[Any], partial: bool) -> Cover:
+def _cover(costs: Costs, item: int, rows: Array, columns: Array, partial: bool) -> Cover:
     """Return a cover with as many rows and columns as pairs, or raise that more pairs are possible."""
     _, n, m = costs.shape
     size = len(rows)
@@ -371,7 +372,7 @@ def _blocks(side: Side) -> Iterator[Block]:
         yield Block(rows, sign * _wide(values))
 
 
-def _check_prices(side: Side, own: NDArray[Any], other: NDArray[Any], tolerance: Any) -> None:
+def _check_prices(side: Side, own: Array, other: Array, tolerance: Any) -> None:
     """Check that the prices of every pair of a side sum to at most its cost."""
     for block in _blocks(side):
         at_rows, at_columns = block.of_rows(own[block.rows]), block.of_columns(other)
@@ -396,7 +397,7 @@ def _least_costs(side: Side) -> float:
     return sum(float(block.least(block.values)[side.own[block.rows]].sum()) for block in _blocks(side))
 
 
-def _dual_terms(sides: list[Side], u: NDArray[Any], v: NDArray[Any]) -> list[Any]:
+def _dual_terms(sides: list[Side], u: Array, v: Array) -> list[Any]:
     """Return numbers whose exact sum is at most the cost of every assignment with the most pairs.
 
     These are, for each covered row, the smallest difference of cost and price of the column, over uncovered
@@ -429,15 +430,13 @@ def _lost(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.f
     return (left - (rounded - back)) - (right + back)
 
 
-def _for_values(
-    costs: Costs, item: int, u: NDArray[Any], v: NDArray[Any], sign: int
-) -> tuple[NDArray[Any], NDArray[Any]]:
+def _for_values(costs: Costs, item: int, u: Array, v: Array, sign: int) -> tuple[Array, Array]:
     """Return prices for the values of costs, to be minimised, without their base."""
     u, v = costs.without_base(item, u, v)
     return _prices(u, sign), _prices(v, sign)
 
 
-def _prices(price: NDArray[Any], sign: int) -> NDArray[Any]:
+def _prices(price: Array, sign: int) -> Array:
     """Return prices for costs to minimise; Python integers where a sum of two and a cost may wrap."""
     if price.dtype.kind == "f":
         if not np.isfinite(price).all():
@@ -447,9 +446,9 @@ def _prices(price: NDArray[Any], sign: int) -> NDArray[Any]:
     return sign * (price.astype(np.int64) if largest <= LARGEST_PRICE else price.astype(object))
 
 
-def _wide(values: NDArray[Any]) -> NDArray[Any]:
+def _wide(values: Array) -> Array:
     return values.astype(np.float64) if values.dtype == np.float32 else values
 
 
-def _first(faulty: NDArray[np.bool_], names: NDArray[Any]) -> int:
+def _first(faulty: NDArray[np.bool_], names: Array) -> int:
     return int(names[faulty.argmax()])

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import AnyArray, ArrayModule
 from ..graph.costs import DenseCosts, within
 from ..graph.device.costs import DeviceCosts
 from .assignment import LARGEST_PRICE, StoppedError, excess, price_error
@@ -20,10 +21,10 @@ MOST_BEYOND = 1024.0
 
 def unproved_items(
     costs: DenseCosts | DeviceCosts,
-    row: Any,
-    column: Any,
-    u: Any,
-    v: Any,
+    row: AnyArray,
+    column: AnyArray,
+    u: AnyArray,
+    v: AnyArray,
     totals: Any,
     stop: NDArray[np.int64] | None = None,
 ) -> list[int]:
@@ -57,7 +58,13 @@ def unproved_items(
 
 
 def _proved(
-    costs: DenseCosts | DeviceCosts, part: slice, row: Any, column: Any, u: Any, v: Any, totals: Any
+    costs: DenseCosts | DeviceCosts,
+    part: slice,
+    row: AnyArray,
+    column: AnyArray,
+    u: AnyArray,
+    v: AnyArray,
+    totals: Any,
 ) -> Any:
     xp, sign = costs.xp, -1 if costs.maximize else 1
     values = costs.values[part]
@@ -107,7 +114,7 @@ def _proved(
     return good & (xp.abs(sums - totals) <= tolerance * xp.maximum(sizes.min(axis=1), 1))
 
 
-def _least_sums(xp: Any, values: Any, inside: Any, sizes: Any) -> Any:
+def _least_sums(xp: ArrayModule, values: AnyArray, inside: Any, sizes: Any) -> Any:
     """Return, for every item, the sum of the least costs of its rows, of its columns if there are fewer.
 
     It is infinite where a row has no allowed pair; such an item has no provable pairs.
@@ -124,7 +131,9 @@ def _least_sums(xp: Any, values: Any, inside: Any, sizes: Any) -> Any:
     return xp.where(sizes[:, 0] <= sizes[:, 1], *by_side)
 
 
-def _leaves_the_dearer(xp: Any, price: Any, ends: Any, paired: Any, size: Any, tolerance: Any) -> Any:
+def _leaves_the_dearer(
+    xp: ArrayModule, price: AnyArray, ends: Any, paired: Any, size: Any, tolerance: Any
+) -> Any:
     """Return where ends are distinct and no unassigned one has a smaller price than an assigned one."""
     if price.shape[1] == 0:
         return xp.ones(len(price), dtype=bool)

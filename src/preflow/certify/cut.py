@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import AnyArray, Array
 from ..errors import VerificationError
 from ..graph.network import FlowNetwork, exact_sum
 from ..graph.scaling import float_sum, sum_slack
@@ -15,7 +16,7 @@ from .fields import check_bounds, checked_array, checked_number
 from .flow import check_flow, check_terminals, tolerance
 
 
-def crossing_arcs(network: FlowNetwork, sink_side: Any) -> tuple[Any, Any]:
+def crossing_arcs(network: FlowNetwork, sink_side: AnyArray) -> tuple[Any, Any]:
     """Return the arcs from the source side to the sink side, and those in the opposite direction."""
     tail_in_sink = sink_side[network.tail]
     head_in_sink = sink_side[network.head]
@@ -23,7 +24,7 @@ def crossing_arcs(network: FlowNetwork, sink_side: Any) -> tuple[Any, Any]:
     return flatnonzero(~tail_in_sink & head_in_sink), flatnonzero(tail_in_sink & ~head_in_sink)
 
 
-def cut_capacity(network: FlowNetwork, sink_side: Any) -> int | float:
+def cut_capacity(network: FlowNetwork, sink_side: AnyArray) -> int | float:
     """Return the capacity of the cut with this sink side.
 
     Examples
@@ -40,7 +41,7 @@ def cut_capacity(network: FlowNetwork, sink_side: Any) -> int | float:
     return total
 
 
-def largest_in_cut(network: FlowNetwork, sink_side: Any) -> int | float:
+def largest_in_cut(network: FlowNetwork, sink_side: AnyArray) -> int | float:
     """Return the largest capacity of an arc across the cut with this sink side; 0 if there is none."""
     forward, backward = crossing_arcs(network, sink_side)
     capacities = [network.capacity[forward]]
@@ -53,7 +54,7 @@ def check_cut(
     network: FlowNetwork,
     sources: NDArray[np.int64],
     sinks: NDArray[np.int64],
-    sink_side: Any,
+    sink_side: AnyArray,
     value: Any,
     gap: float = 0,
 ) -> int | float:
@@ -84,8 +85,8 @@ def check_flow_and_cut(
     network: FlowNetwork,
     sources: NDArray[np.int64],
     sinks: NDArray[np.int64],
-    flow: Any,
-    sink_side: Any,
+    flow: AnyArray,
+    sink_side: AnyArray,
     status: Any,
     lower_bound: Any,
     upper_bound: Any,
@@ -118,7 +119,7 @@ def check_no_residual_path(
     network: FlowNetwork,
     sources: NDArray[np.int64],
     sinks: NDArray[np.int64],
-    flow: NDArray[Any],
+    flow: Array,
     cut: float = 0,
 ) -> None:
     """Check by a search over residual arcs that `flow` leaves no path from a source to a sink.
@@ -138,7 +139,7 @@ def check_no_residual_path(
 
 
 def residual_reach(
-    network: FlowNetwork, flow: NDArray[Any], sources: NDArray[np.int64], slack: float
+    network: FlowNetwork, flow: Array, sources: NDArray[np.int64], slack: float
 ) -> NDArray[np.bool_]:
     """Return which vertices the sources reach over arcs with residual capacity above `slack`."""
     from scipy.sparse import csr_array

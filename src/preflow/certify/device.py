@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..arrays import AnyArray
 from ..graph.bipartite import DeviceBipartiteGraph
 from ..graph.network import DeviceFlowNetwork
 
@@ -34,7 +35,7 @@ class EdgeArguments(NamedTuple):
     has_edge: Any
 
 
-def net_inflow_on_device(network: DeviceFlowNetwork, flow: Any) -> Any:
+def net_inflow_on_device(network: DeviceFlowNetwork, flow: AnyArray) -> Any:
     """Return, per vertex, the flow in minus the flow out; exact for integers."""
     balance = network.xp.zeros(network.num_vertices, dtype=flow.dtype)
     kernel = "net_inflow_of_floats" if flow.dtype.kind == "f" else "net_inflow"
@@ -43,7 +44,7 @@ def net_inflow_on_device(network: DeviceFlowNetwork, flow: Any) -> Any:
     return balance
 
 
-def matched_along_edges_on_device(graph: DeviceBipartiteGraph, row_match: Any) -> Any:
+def matched_along_edges_on_device(graph: DeviceBipartiteGraph, row_match: AnyArray) -> Any:
     """Return which rows are matched with one of their neighbours; -1 is no column."""
     has_edge = graph.xp.zeros(graph.num_rows, dtype=np.uint32)
     match = row_match.astype(np.uint32)

@@ -5,13 +5,17 @@ from __future__ import annotations
 from typing import Any, get_args
 
 import numpy as np
+from numpy.typing import DTypeLike
 
+from ..arrays import AnyArray, ArrayModule
 from ..errors import VerificationError
 from ..graph.placement import HostArrays
 from ..solving.result import Status
 
 
-def checked_array(place: HostArrays, values: Any, name: str, shape: tuple[int, ...], *dtypes: Any) -> Any:
+def checked_array(
+    place: HostArrays, values: AnyArray, name: str, shape: tuple[int, ...], *dtypes: Any
+) -> Any:
     """Return a field as a contiguous array of the array module of a network or graph.
 
     Parameters
@@ -39,7 +43,7 @@ def checked_array(place: HostArrays, values: Any, name: str, shape: tuple[int, .
     return place.xp.ascontiguousarray(array)
 
 
-def check_array(xp: Any, array: Any, name: str, shape: tuple[int, ...], *dtypes: Any) -> None:
+def check_array(xp: ArrayModule, array: AnyArray, name: str, shape: tuple[int, ...], *dtypes: Any) -> None:
     """Raise VerificationError unless this is an array of `xp` with that shape and one of these dtypes."""
     if not isinstance(array, xp.ndarray):
         raise VerificationError(f"{name} is not an array of {xp.__name__}")
@@ -100,7 +104,7 @@ def check_bounds_of_items(
     lower_bounds: Any,
     upper_bounds: Any,
     shape: tuple[int, ...],
-    dtype: Any,
+    dtype: DTypeLike,
 ) -> None:
     """Check the bounds of many problems like :func:`check_bounds` checks those of one.
 
@@ -132,7 +136,9 @@ def check_bounds_of_items(
         )
 
 
-def checked_numbers(place: HostArrays, values: Any, name: str, shape: tuple[int, ...], *dtypes: Any) -> Any:
+def checked_numbers(
+    place: HostArrays, values: AnyArray, name: str, shape: tuple[int, ...], *dtypes: Any
+) -> Any:
     """Return a field like :func:`checked_array`, but also accept a NumPy array of Python numbers."""
     if not isinstance(values, np.ndarray) or values.dtype != object:
         return checked_array(place, values, name, shape, *dtypes)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import AnyArray
 from ..errors import VerificationError
 from ..graph.network import INT64_MAX, DeviceFlowNetwork, FlowNetwork, exact_sum, flow_bound, vertex_mask
 from .device import net_inflow_on_device
@@ -44,7 +45,7 @@ def _sum_error(network: FlowNetwork) -> float:
     return (network.num_arcs + 1) * 2.0**-50
 
 
-def net_inflow(network: FlowNetwork, flow: Any) -> tuple[Any, ...]:
+def net_inflow(network: FlowNetwork, flow: AnyArray) -> tuple[Any, ...]:
     """Return, per vertex, the flow in minus the flow out; exact for integers.
 
     Parameters
@@ -71,7 +72,7 @@ def net_inflow(network: FlowNetwork, flow: Any) -> tuple[Any, ...]:
     return low & mask, middle & mask, high
 
 
-def _sums(network: FlowNetwork, flow: Any) -> Any:
+def _sums(network: FlowNetwork, flow: AnyArray) -> Any:
     """Return, per vertex, the sum over arcs that enter minus the sum over arcs that leave."""
     if isinstance(network, DeviceFlowNetwork):
         return net_inflow_on_device(network, flow)
@@ -85,7 +86,7 @@ def check_flow(
     network: FlowNetwork,
     sources: NDArray[np.int64],
     sinks: NDArray[np.int64],
-    flow: Any,
+    flow: AnyArray,
     value: Any,
     *,
     preflow: bool = False,
@@ -163,7 +164,7 @@ def check_terminals(network: FlowNetwork, sources: Any, sinks: Any) -> None:
         raise VerificationError("a vertex is both source and sink")
 
 
-def _checked_amounts(network: FlowNetwork, values: Any) -> Any:
+def _checked_amounts(network: FlowNetwork, values: AnyArray) -> Any:
     """Return the flow of all arcs as finite float64, or as int64 where it is or the capacities are."""
     flow = checked_array(network, values, "flow", (network.num_arcs,), np.int64, np.float64)
     if flow.dtype.kind == "i":
@@ -176,12 +177,12 @@ def _checked_amounts(network: FlowNetwork, values: Any) -> Any:
     return flow.astype(np.int64)
 
 
-def _largest(flow: Any) -> Any:
+def _largest(flow: AnyArray) -> Any:
     """Return the largest absolute value, as a Python number."""
     return max(flow.max().item(), -flow.min().item()) if len(flow) else 0
 
 
-def _check_arcs(broken: Any, network: FlowNetwork, flow: Any, fault: str) -> None:
+def _check_arcs(broken: Any, network: FlowNetwork, flow: AnyArray, fault: str) -> None:
     if broken.any():
         arc = int(broken.argmax())
         ends = f"{int(network.tail[arc])} -> {int(network.head[arc])}"

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import AnyArray
 from ..errors import VerificationError
 from ..graph.grid import PARALLEL_SIZE, GridNetwork
 from ..graph.integer_grid import EXCESS_DTYPES, RESIDUAL_DTYPES, IntegerGrid
@@ -23,7 +24,7 @@ from .fields import check_array
 BLOCK, SHARED_BLOCK, MOST_THREADS = 1 << 16, 1 << 18, 8
 
 
-def labelling_energy(network: GridNetwork, labels: Any) -> int | float:
+def labelling_energy(network: GridNetwork, labels: AnyArray) -> int | float:
     """Return the capacity of the cut with the pixels where `labels` is True on the source side.
 
     Examples
@@ -70,7 +71,7 @@ def energy_size(network: GridNetwork, energy: int | float) -> int | float:
     return abs(energy) + 2 * total.amount
 
 
-def lower_bound(grid: IntegerGrid, terminal: Any, threads: int = 1) -> int:
+def lower_bound(grid: IntegerGrid, terminal: AnyArray, threads: int = 1) -> int:
     """Return a bound below the cost of every labelling, proved by a flow that left the capacities `terminal`.
 
     The flow turns the energy of every labelling into a constant plus terms that are not negative; the bound
@@ -89,7 +90,7 @@ def lower_bound(grid: IntegerGrid, terminal: Any, threads: int = 1) -> int:
     return sum(run_pieces(of_rows, grid.shape[0], min(threads, MOST_THREADS)))
 
 
-def check_grid_flow(grid: IntegerGrid, residual: Any, terminal: Any) -> None:
+def check_grid_flow(grid: IntegerGrid, residual: AnyArray, terminal: AnyArray) -> None:
     """Check that these are the capacities that a flow within the capacities leaves.
 
     No sum can pass int64: a flow that leaves no negative residual capacity is within the capacities, and
@@ -125,7 +126,7 @@ def check_grid_flow(grid: IntegerGrid, residual: Any, terminal: Any) -> None:
     _check(expected != terminal, _everything(grid), "flow is not conserved")
 
 
-def check_grid_labels(grid: IntegerGrid, residual: Any, terminal: Any, labels: Any) -> None:
+def check_grid_labels(grid: IntegerGrid, residual: AnyArray, terminal: AnyArray, labels: AnyArray) -> None:
     """Check that a flow and a labelling prove each other optimal: no arc with residual capacity is cut.
 
     Raises
@@ -194,7 +195,7 @@ class _Total:
         self._integers = 0
         self._floats: list[float] = []
 
-    def add(self, values: Any) -> None:
+    def add(self, values: AnyArray) -> None:
         if values.dtype.kind == "f":
             self._floats.append(float_sum(values))
         else:
@@ -218,7 +219,7 @@ def _exact(*arrays: Any) -> int:
     return sum(int(exact_sum(values.astype(np.int64))) for values in arrays)
 
 
-def _wide_dtype(values: Any) -> Any:
+def _wide_dtype(values: AnyArray) -> Any:
     return np.float64 if values.dtype.kind == "f" else np.int64
 
 
@@ -227,7 +228,7 @@ def _everything(grid: IntegerGrid | GridNetwork) -> Box:
     return tuple(slice(0, length) for length in grid.shape)
 
 
-def _scaled(values: Any, exponent: int) -> Any:
+def _scaled(values: AnyArray, exponent: int) -> Any:
     if not exponent:
         return values
     with np.errstate(over="ignore"):

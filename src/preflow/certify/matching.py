@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import AnyArray
 from ..errors import VerificationError
 from ..graph.bipartite import BipartiteGraph, DeviceBipartiteGraph
 from .device import matched_along_edges_on_device
 from .fields import checked_array, checked_number
 
 
-def check_matching(graph: BipartiteGraph, row_match: Any, column_match: Any, size: Any) -> None:
+def check_matching(graph: BipartiteGraph, row_match: AnyArray, column_match: AnyArray, size: Any) -> None:
     """Check that two arrays are the same matching of `size` edges of the graph.
 
     Parameters
@@ -54,7 +55,7 @@ def check_matching(graph: BipartiteGraph, row_match: Any, column_match: Any, siz
     _check_none(~has_edge, "row {} is matched with a column that is not its neighbour", rows)
 
 
-def _matched_along_edges(graph: BipartiteGraph, row_match: Any) -> Any:
+def _matched_along_edges(graph: BipartiteGraph, row_match: AnyArray) -> Any:
     """Return which rows are matched with one of their neighbours."""
     if isinstance(graph, DeviceBipartiteGraph):
         return matched_along_edges_on_device(graph, row_match)
@@ -65,7 +66,7 @@ def _matched_along_edges(graph: BipartiteGraph, row_match: Any) -> Any:
     return has_edge
 
 
-def check_cover(graph: BipartiteGraph, rows: Any, columns: Any, size: Any) -> None:
+def check_cover(graph: BipartiteGraph, rows: AnyArray, columns: AnyArray, size: Any) -> None:
     """Check that every edge has one of `size` given vertices, so that no matching is larger.
 
     Parameters

@@ -27,6 +27,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import AnyArray, Array
 from ..errors import DeviceMemoryError, DeviceUnavailableError
 from ..solving.run import Control
 from ..solving.timing import counted_as_compiling
@@ -142,16 +143,16 @@ class Device:
             except self.xp.cuda.memory.OutOfMemoryError as error:
                 raise DeviceMemoryError(f"{self.name}: {error}") from error
 
-    def to_host(self, array: Any) -> NDArray[Any]:
+    def to_host(self, array: AnyArray) -> Array:
         """Return a copy on the host."""
-        host: NDArray[Any] = self.xp.asnumpy(array)
+        host: Array = self.xp.asnumpy(array)
         return host
 
-    def from_dlpack(self, array: Any) -> Any:
+    def from_dlpack(self, array: AnyArray) -> Any:
         """Return a CuPy array over the memory of an array that is on this GPU."""
         return array if isinstance(array, self.xp.ndarray) else self.xp.from_dlpack(array)
 
-    def address(self, array: Any) -> int:
+    def address(self, array: AnyArray) -> int:
         """Return the address of an array in the device's memory."""
         return int(array.data.ptr)
 
@@ -177,7 +178,7 @@ class Device:
         """The kernel argument of a launch that must not stop: a zero."""
         return self.xp.zeros(1, dtype=np.int64)
 
-    def argsort(self, keys: Any) -> Any:
+    def argsort(self, keys: AnyArray) -> Any:
         """Return the indices that sort `keys`; equal ones keep their order."""
         return self.xp.argsort(keys)
 
@@ -245,13 +246,13 @@ class Device:
         function((blocks,), (threads,), (words.view(_struct(len(words))),), shared_mem=shared_bytes)
 
 
-def is_on_gpu(array: Any) -> bool:
+def is_on_gpu(array: AnyArray) -> bool:
     """Return whether `array` is in the memory of a GPU, according to the DLPack protocol."""
     where = getattr(array, "__dlpack_device__", None)
     return where is not None and where()[0] in DLPACK_GPU
 
 
-def importer_of(array: Any) -> Callable[[Any], Any]:
+def importer_of(array: AnyArray) -> Callable[[Any], Any]:
     """Return the function that converts other arrays, by DLPack, to arrays of the library of `array`.
 
     If that library has no such function it is NumPy's or CuPy's.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..checks import check_integer, check_number
 from ..errors import InvalidInputError
 from .parameters import seeded
@@ -145,7 +146,7 @@ def nearest_costs(n: int, *, degree: int = 20, scale: int = 10**6, seed: int = 0
     return _with_diagonal(np.asarray(column), costs)
 
 
-def _with_diagonal(columns: NDArray[Any], costs: NDArray[np.int64]) -> scipy.sparse.csr_array:
+def _with_diagonal(columns: Array, costs: NDArray[np.int64]) -> scipy.sparse.csr_array:
     """Return the matrix with costs on the columns of every row and, last of all, on the diagonal."""
     from scipy.sparse import coo_array
 

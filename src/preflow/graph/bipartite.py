@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arrays import AnyArray, Array, Indices
 from ..cuda import runtime
 from ..cuda.runtime import Device, is_on_gpu
 from ..errors import InvalidInputError, UnsuitableMethodError
@@ -54,8 +55,8 @@ class Adjacency(NamedTuple):
     neighbour : ndarray of the same dtype, shape (number of edges,)
     """
 
-    first: NDArray[Any]
-    neighbour: NDArray[Any]
+    first: Indices
+    neighbour: Indices
 
 
 @dataclass(frozen=True, eq=False)
@@ -400,7 +401,7 @@ def labelled_edges(graph: Any, rows: Iterable[Hashable] | None) -> LabelledEdges
     return LabelledEdges(row, column, *labels)
 
 
-def edges_on_device(row: Any, column: Any, shape: tuple[int, int] | None) -> DeviceBipartiteGraph:
+def edges_on_device(row: AnyArray, column: AnyArray, shape: tuple[int, int] | None) -> DeviceBipartiteGraph:
     """Build a graph from arrays on a GPU: see :meth:`preflow.BipartiteGraph.from_edges`."""
     device = runtime.find_device()
     rows, columns = (
@@ -410,7 +411,9 @@ def edges_on_device(row: Any, column: Any, shape: tuple[int, int] | None) -> Dev
     return _ends_on_device(device, rows, columns, shape, restorer(device, row))
 
 
-def _ends_on_device(device: Device, row: Any, column: Any, shape: Any, restore: Any) -> DeviceBipartiteGraph:
+def _ends_on_device(
+    device: Device, row: AnyArray, column: AnyArray, shape: Any, restore: Any
+) -> DeviceBipartiteGraph:
     num_rows, num_columns = checked_ends(row, column, shape)
     _check_device_size(num_rows, num_columns, len(row))
     row, column = as_index(row, np.uint32), as_index(column, np.uint32)
@@ -425,7 +428,7 @@ def _ends_on_device(device: Device, row: Any, column: Any, shape: Any, restore: 
     return DeviceBipartiteGraph(num_rows, num_columns, rows, columns, device=device, restore=restore)
 
 
-def matrix_on_device(matrix: Any, explicit_zeros: bool) -> DeviceBipartiteGraph:
+def matrix_on_device(matrix: AnyArray, explicit_zeros: bool) -> DeviceBipartiteGraph:
     """Build the graph of a sparse matrix on a GPU: see :meth:`preflow.BipartiteGraph.from_scipy`."""
     device = runtime.find_device()
     entries = read_entries(
@@ -481,7 +484,7 @@ def _check_device_size(num_rows: int, num_columns: int, num_edges: int) -> None:
         )
 
 
-def _grouped(keys: NDArray[Any], values: NDArray[Any], size: int) -> Adjacency:
+def _grouped(keys: Array, values: Array, size: int) -> Adjacency:
     """Return the values of each of the keys 0 to ``size - 1``, in input order."""
     from ..kernels.transpose import count_edges, group_edges
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike
 
+from ..arrays import AnyArray, Array, ArrayModule
 from ..errors import InvalidInputError
 from .network import MOST_VERTICES
 from .sparse_input import SparseEntries, check_integers, check_lines, check_range
@@ -23,14 +24,14 @@ def index_dtype(num_rows: int, num_columns: int, num_edges: int) -> Any:
     return np.uint32 if max(num_rows, num_columns, num_edges) <= MOST_NARROW else np.uint64
 
 
-def kept_entries(data: Any, explicit_zeros: bool) -> Any:
+def kept_entries(data: AnyArray, explicit_zeros: bool) -> Any:
     """Return an index of the entries of a matrix that are edges; refuse a matrix of NaN only."""
     if len(data) and data.dtype.kind in "fc" and np.isnan(data[0]) and np.isnan(data).all():
         raise InvalidInputError("every entry of the matrix is NaN: its pattern is hardly meant")
     return slice(None) if explicit_zeros else data != 0
 
 
-def read_lines(xp: Any, entries: SparseEntries, explicit_zeros: bool) -> tuple[Any, Any]:
+def read_lines(xp: ArrayModule, entries: SparseEntries, explicit_zeros: bool) -> tuple[Any, Any]:
     """Return where the lines of a compressed matrix begin, and the other ends of its edges, as unsigned.
 
     Parameters
@@ -52,7 +53,7 @@ def read_lines(xp: Any, entries: SparseEntries, explicit_zeros: bool) -> tuple[A
     return first, neighbour
 
 
-def checked_lines(first: Any, neighbour: Any, num_lines: int, across: int) -> tuple[Any, Any]:
+def checked_lines(first: Any, neighbour: AnyArray, num_lines: int, across: int) -> tuple[Any, Any]:
     """Return the arrays of one side of a graph as unsigned, checked against each other."""
     arrays = numbers_of(first, "first"), numbers_of(neighbour, "neighbour")
     first, neighbour = check_lines(*arrays, num_lines, across)
@@ -60,7 +61,7 @@ def checked_lines(first: Any, neighbour: Any, num_lines: int, across: int) -> tu
     return as_index(first, dtype), as_index(neighbour, dtype)
 
 
-def checked_ends(row: Any, column: Any, shape: Any) -> tuple[int, int]:
+def checked_ends(row: AnyArray, column: AnyArray, shape: Any) -> tuple[int, int]:
     """Check the ends of edges, arrays of integers, against each other and the shape; return the shape."""
     if len(row) != len(column):
         raise InvalidInputError(f"row has {len(row)} entries, column has {len(column)}")
@@ -72,13 +73,13 @@ def checked_ends(row: Any, column: Any, shape: Any) -> tuple[int, int]:
     return num_rows, num_columns
 
 
-def ascends(values: Any) -> bool:
+def ascends(values: AnyArray) -> bool:
     """Whether numbers are in ascending order."""
     beginning = values[:1000]
     return bool((beginning[1:] >= beginning[:-1]).all()) and bool((values[1:] >= values[:-1]).all())
 
 
-def as_index(values: Any, dtype: Any) -> Any:
+def as_index(values: AnyArray, dtype: DTypeLike) -> Any:
     """Return numbers that are not negative in another dtype, without a copy where the width is the same."""
     if values.dtype.kind in "iu" and values.dtype.itemsize == np.dtype(dtype).itemsize:
         values = values.view(dtype)
@@ -97,11 +98,11 @@ def check_shape(shape: Any) -> tuple[int, int]:
     return int(shape[0]), int(shape[1])
 
 
-def _least_size(values: Any) -> int:
+def _least_size(values: AnyArray) -> int:
     return int(values.max()) + 1 if len(values) else 0
 
 
-def numbers_of(values: ArrayLike, name: str) -> NDArray[Any]:
+def numbers_of(values: ArrayLike, name: str) -> Array:
     """Return a one-dimensional array-like of integers as an array."""
     try:
         numbers = np.asarray(values)

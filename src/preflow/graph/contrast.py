@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import AnyArray, ArrayModule
 from ..checks import check_integer, check_number, check_positive
 from ..cuda import runtime
 from ..cuda.runtime import importer_of, is_on_gpu
@@ -100,7 +101,7 @@ def contrast_capacity(
 
 
 def contrast_of_channels(
-    channels: Any, half: list[tuple[int, ...]], strength: float, sigma: float | None, xp: Any = np
+    channels: Any, half: list[tuple[int, ...]], strength: float, sigma: float | None, xp: ArrayModule = np
 ) -> Any:
     """Return the capacities of :func:`contrast_capacity` for an image whose last axis is that of channels."""
     check_number("strength", strength)
@@ -125,7 +126,7 @@ def contrast_of_channels(
     return capacities
 
 
-def finite_array(name: str, values: Any, xp: Any = np, largest: float = LARGEST_VALUE) -> Any:
+def finite_array(name: str, values: AnyArray, xp: ArrayModule = np, largest: float = LARGEST_VALUE) -> Any:
     """Return an array-like as float64.
 
     Raises
@@ -145,13 +146,13 @@ def finite_array(name: str, values: Any, xp: Any = np, largest: float = LARGEST_
     return array
 
 
-def _squared_difference(channels: Any, here: Box, there: Box, xp: Any) -> Any:
+def _squared_difference(channels: Any, here: Box, there: Box, xp: ArrayModule) -> Any:
     """Return squared Euclidean distances over the last axis between the pixels of two boxes."""
     difference = channels[here] - channels[there]
     return xp.einsum("...j,...j->...", difference, difference)
 
 
-def _typical_difference(channels: Any, half: list[tuple[int, ...]], xp: Any) -> float:
+def _typical_difference(channels: Any, half: list[tuple[int, ...]], xp: ArrayModule) -> float:
     """Return the root mean square difference of neighbours; inf where all are equal."""
     total, count = 0.0, 0
     for offset in half:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import AnyArray, Array
 from ..errors import InvalidInputError
 from .bipartite import BipartiteGraph, is_networkx
 from .grid import GridNetwork
@@ -106,11 +106,11 @@ def as_bipartite_graph(graph: Any) -> BipartiteGraph:
     )
 
 
-def _is_dense(values: Any) -> bool:
+def _is_dense(values: AnyArray) -> bool:
     return isinstance(values, list) or hasattr(values, "__array__") or is_tensor(values)
 
 
-def _dense_matrix(values: Any, name: str, parts: tuple[str, ...]) -> NDArray[Any]:
+def _dense_matrix(values: AnyArray, name: str, parts: tuple[str, ...]) -> Array:
     """Return a matrix; refuse a list that could be the `parts` of edges instead."""
     if isinstance(values, list) and len(values) == len(parts):
         raise InvalidInputError(

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import AnyArray, Array
 from ..errors import InvalidInputError
 from .placement import HostArrays
 
@@ -22,18 +23,18 @@ class HostCosts(HostArrays):
     """Base class of costs on the host: the costs are `values` plus `base`."""
 
     #: Broadcasts to the values as a batch of matrices; None for zero.
-    base: NDArray[Any] | None = None
+    base: Array | None = None
 
     @property
     def shape(self) -> tuple[int, int, int]:
         """Number of matrices, rows, columns."""
         raise NotImplementedError
 
-    def base_at(self, item: Any, rows: Any, columns: Any) -> Any:
+    def base_at(self, item: Any, rows: AnyArray, columns: AnyArray) -> Any:
         """Return the base of pairs, to be added to their values."""
         return 0 if self.base is None else np.broadcast_to(self.base, self.shape)[item, rows, columns]
 
-    def with_base(self, u: NDArray[Any], v: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    def with_base(self, u: Array, v: Array) -> tuple[Array, Array]:
         """Return prices of rows and columns for the costs of one matrix, from those for its values."""
         if self.base is None or 0 in self.shape:
             return u, v
@@ -41,7 +42,7 @@ class HostCosts(HostArrays):
             return u.astype(object) + self.base[0, :, 0], v
         return u, v.astype(object) + self.base[0, 0]
 
-    def without_base(self, item: int, u: NDArray[Any], v: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    def without_base(self, item: int, u: Array, v: Array) -> tuple[Array, Array]:
         """Return prices of an item's rows and columns for its values."""
         if self.base is None or 0 in self.shape:
             return u, v
@@ -51,7 +52,7 @@ class HostCosts(HostArrays):
         return u.astype(object) - base[:, 0], v
 
 
-def centred(values: NDArray[Any], inside: NDArray[np.bool_] | None) -> tuple[NDArray[np.int64], NDArray[Any]]:
+def centred(values: Array, inside: NDArray[np.bool_] | None) -> tuple[NDArray[np.int64], Array]:
     """Return a batch of integer costs minus a base, and the base.
 
     Parameters
@@ -87,7 +88,7 @@ def centred(values: NDArray[Any], inside: NDArray[np.bool_] | None) -> tuple[NDA
     return (reduced if inside is None else np.where(inside, reduced, 0)), base
 
 
-def centred_by_row(first: NDArray[Any], values: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
+def centred_by_row(first: Array, values: Array) -> tuple[NDArray[np.int64], Array]:
     """Return integer costs of pairs, those of row `i` beginning at ``first[i]``, minus a base; and the base.
 
     Like :func:`centred`, with a base of shape (n,).
@@ -102,18 +103,18 @@ def centred_by_row(first: NDArray[Any], values: NDArray[Any]) -> tuple[NDArray[n
     return _difference(values, np.repeat(base, size)), base
 
 
-def _middle(least: NDArray[Any], most: NDArray[Any]) -> NDArray[Any]:
+def _middle(least: Array, most: Array) -> Array:
     """Return the middle of each range; raise if one is too large."""
     ranges = most - least
     if ranges.size and ranges.max() > LARGEST_RANGE:
         raise InvalidInputError(
             f"integer costs that compete range over at most 2**60, got a range of {ranges.max()}"
         )
-    middle: NDArray[Any] = least + ranges // 2
+    middle: Array = least + ranges // 2
     return middle
 
 
-def _difference(values: NDArray[Any], base: NDArray[Any]) -> NDArray[np.int64]:
+def _difference(values: Array, base: Array) -> NDArray[np.int64]:
     """Return values minus numbers that differ from them by less than 2**63."""
     found: NDArray[np.int64]
     if values.dtype == object:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import AnyArray, Array
 from ..errors import InvalidInputError
 from .bipartite import is_networkx, labelled_edges
 from .bipartite_input import checked_ends
@@ -31,15 +31,15 @@ class CostEdges:
         The labels of rows and of columns, where the edges came from NetworkX.
     """
 
-    row: NDArray[Any]
-    column: NDArray[Any]
-    cost: NDArray[Any]
+    row: Array
+    column: Array
+    cost: Array
     shape: tuple[int, int]
     labels: tuple[tuple[Hashable, ...], tuple[Hashable, ...]] | None = None
 
 
 def with_edges_read(
-    cost: Any,
+    cost: AnyArray,
     *,
     shape: tuple[int, int] | None = None,
     weight: str = "weight",

@@ -10,8 +10,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike
 
+from ..arrays import AnyArray, Array
 from ..cuda.runtime import importer_of, is_on_gpu
 from ..errors import InvalidInputError
 from ..parallel.pieces import run_pieces
@@ -35,7 +36,7 @@ from .sparse_input import read_sparse
 
 
 def as_costs(
-    cost: Any, maximize: bool, sizes: Any = None, threads: int = 1, check: bool = True
+    cost: AnyArray, maximize: bool, sizes: Any = None, threads: int = 1, check: bool = True
 ) -> DenseCosts | SparseCosts | PointCosts | DeviceCosts:
     """Return the costs that linear_assignment accepts, checked by `threads` threads.
 
@@ -78,7 +79,7 @@ def as_costs(
     return costs.fitted(threads) if check else costs
 
 
-def _from_scipy(matrix: Any, maximize: bool) -> SparseCosts:
+def _from_scipy(matrix: AnyArray, maximize: bool) -> SparseCosts:
     """Return costs of a sparse matrix; an entry that is stored several times is the sum, as in SciPy."""
     entries = read_sparse(matrix)
     n, m = entries.shape
@@ -119,7 +120,7 @@ def _check_columns(m: int) -> None:
         raise InvalidInputError(f"at most {2**32 - 2} columns, got {m}")
 
 
-def _rise(first: NDArray[Any], column: NDArray[Any]) -> bool:
+def _rise(first: Array, column: Array) -> bool:
     """Return whether the columns of each row ascend strictly."""
     falls = np.flatnonzero(column[1:] <= column[:-1]) + 1
     begins = np.zeros(len(column) + 1, dtype=np.bool_)
@@ -128,8 +129,8 @@ def _rise(first: NDArray[Any], column: NDArray[Any]) -> bool:
 
 
 def _by_rows(
-    row: NDArray[Any], column: NDArray[Any], values: NDArray[Any], shape: tuple[int, int], merge: np.ufunc
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    row: Array, column: Array, values: Array, shape: tuple[int, int], merge: np.ufunc
+) -> tuple[Array, Array, Array]:
     """Return pairs by rows and ascending columns: the beginning of each row, columns, and costs.
 
     `merge` combines the costs of a pair that is given several times.
@@ -154,9 +155,7 @@ def _by_rows(
     return first, column[begins], merge.reduceat(values, begins)
 
 
-def _allowed_pairs(
-    first: NDArray[Any], column: NDArray[Any], values: NDArray[Any], m: int, maximize: bool
-) -> SparseCosts:
+def _allowed_pairs(first: Array, column: Array, values: Array, m: int, maximize: bool) -> SparseCosts:
     """Return costs given by rows without pairs that are not allowed; large integers get a base."""
     if values.dtype.kind != "f" and not fit(values):
         return _with_base(SparseCosts(first.astype(np.uint64), column.astype(np.uint32), values, m, maximize))
@@ -169,7 +168,7 @@ def _allowed_pairs(
     return SparseCosts(first.astype(np.uint64), column, _for_kernels(values), m, maximize)
 
 
-def _as_numbers(values: NDArray[Any], threads: int = 1) -> NDArray[Any]:
+def _as_numbers(values: Array, threads: int = 1) -> Array:
     """Return numbers as int64, float64 or float32; larger integers as uint64 or Python integers."""
     dtype = values.dtype.newbyteorder("=")
     if dtype.kind == "b" or (dtype.kind == "i" and dtype.itemsize <= 8):
@@ -188,7 +187,7 @@ def _as_numbers(values: NDArray[Any], threads: int = 1) -> NDArray[Any]:
     raise InvalidInputError(f"costs are integers or floats of up to 64 bits, got dtype {dtype}")
 
 
-def _converted(values: NDArray[Any], dtype: Any, threads: int) -> NDArray[Any]:
+def _converted(values: Array, dtype: DTypeLike, threads: int) -> Array:
     """Return values of another dtype; several threads, since first touching memory is what takes time."""
     threads = min(threads, values.size // LEAST_SHARE)
     if threads < 2 or values.dtype == dtype or not values.flags.c_contiguous:
@@ -206,13 +205,13 @@ def _converted(values: NDArray[Any], dtype: Any, threads: int) -> NDArray[Any]:
 class _Writable:
     """A read-only array that claims to be writable: kernels are compiled for writable arrays only."""
 
-    def __init__(self, values: NDArray[Any]) -> None:
+    def __init__(self, values: Array) -> None:
         self.values = values
         interface = values.__array_interface__
         self.__array_interface__ = {**interface, "data": (interface["data"][0], False)}
 
 
-def _for_kernels(values: NDArray[Any]) -> NDArray[Any]:
+def _for_kernels(values: Array) -> Array:
     """Return contiguous, aligned values of a kind that kernels are compiled for; they are only read."""
     values = np.require(values, requirements=["C", "A"])
     return values if values.flags.writeable or not values.size else np.asarray(_Writable(values))

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import AnyArray, Array, ArrayModule
 from ..cuda import runtime
 from ..cuda.runtime import is_on_gpu
 from ..errors import InvalidInputError
@@ -47,12 +48,12 @@ class DenseCosts(HostCosts):
         What to add to the values of large integer costs: see :mod:`.cost_base`.
     """
 
-    values: NDArray[Any]
+    values: Array
     leading: tuple[int, ...] = ()
     maximize: bool = False
     sizes: NDArray[np.int64] | None = None
     restore: Callable[[Any], Any] | None = None
-    base: NDArray[Any] | None = None
+    base: Array | None = None
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -77,18 +78,18 @@ class DenseCosts(HostCosts):
             return replace(self, values=values, base=base)
         return self
 
-    def to_array_module(self, values: Any) -> NDArray[Any]:
+    def to_array_module(self, values: AnyArray) -> Array:
         """Return an array from :meth:`to_caller` as a NumPy array."""
         return values if isinstance(values, np.ndarray) else np.from_dlpack(values)
 
-    def to_caller(self, values: Any) -> Any:
+    def to_caller(self, values: AnyArray) -> Any:
         """Return a NumPy array as the kind of array that the costs were; NumPy arrays read-only."""
         if self.restore is not None:
             return self.restore(values)
         values.flags.writeable = False  # DLPack does not export read-only arrays, so only NumPy ones are
         return values
 
-    def to_host(self, values: Any) -> NDArray[Any]:
+    def to_host(self, values: AnyArray) -> Array:
         """Return an array from :meth:`to_caller` as a NumPy array."""
         return self.to_array_module(values)
 
@@ -124,11 +125,11 @@ class DenseCosts(HostCosts):
         base = None if self.base is None else self.base[item : item + 1, :n, :m]
         return DenseCosts(self.values[item : item + 1, :n, :m], (), self.maximize, base=base)
 
-    def at(self, item: Any, rows: Any, columns: Any) -> NDArray[Any]:
+    def at(self, item: Any, rows: AnyArray, columns: AnyArray) -> Array:
         """Return the costs of pairs; infinite where they are not allowed."""
         _, n, m = self.values.shape
         place = (np.asarray(item) * n + rows) * m + columns
-        picked: NDArray[Any] = self.values.reshape(-1)[
+        picked: Array = self.values.reshape(-1)[
             place
         ]  # indexing with three arrays takes several times as long
         return picked
@@ -166,10 +167,10 @@ class SparseCosts(HostCosts):
 
     first: NDArray[np.uint64]
     column: NDArray[np.uint32]
-    values: NDArray[Any]
+    values: Array
     num_columns: int
     maximize: bool = False
-    base: NDArray[Any] | None = None
+    base: Array | None = None
 
     #: The leading dimensions of one matrix.
     leading: tuple[int, ...] = ()
@@ -237,7 +238,7 @@ class SparseCosts(HostCosts):
         """Return itself, the only item."""
         return self
 
-    def at(self, item: Any, rows: Any, columns: Any) -> NDArray[Any]:
+    def at(self, item: Any, rows: AnyArray, columns: AnyArray) -> Array:
         """Return the costs of pairs; infinite where they are not allowed."""
         keys = self.row * self.num_columns + self.column
         wanted = np.asarray(rows) * self.num_columns + np.asarray(columns)
@@ -251,13 +252,13 @@ class SparseCosts(HostCosts):
         """Return itself."""
         return self
 
-    def to_caller(self, values: Any) -> Any:
+    def to_caller(self, values: AnyArray) -> Any:
         """Return a NumPy array, made read-only."""
         values.flags.writeable = False
         return values
 
 
-def batch_shape(values: Any) -> tuple[tuple[int, ...], int, int, int]:
+def batch_shape(values: AnyArray) -> tuple[tuple[int, ...], int, int, int]:
     """Return the leading dimensions of a batch of matrices, their number, and that of rows and columns."""
     if values.ndim < 2:
         raise InvalidInputError(f"cost has two dimensions or more, got shape {tuple(values.shape)}")
@@ -287,13 +288,13 @@ def checked_sizes(sizes: Any, leading: tuple[int, ...], n: int, m: int) -> NDArr
     return given.reshape(-1, 2).astype(np.int64)
 
 
-def within(xp: Any, sizes: Any, n: int, m: int) -> Any:
+def within(xp: ArrayModule, sizes: Any, n: int, m: int) -> Any:
     """Return which entries of a batch of n x m matrices are in rows and columns that the items use."""
     rows, columns = sizes[:, 0, None, None], sizes[:, 1, None, None]
     return (xp.arange(n)[:, None] < rows) & (xp.arange(m) < columns)
 
 
-def fit(values: NDArray[Any], threads: int = 1) -> bool:
+def fit(values: Array, threads: int = 1) -> bool:
     """Return whether integers are small enough for solvers to add up."""
     if values.size == 0:
         return values.dtype == np.int64
@@ -301,12 +302,12 @@ def fit(values: NDArray[Any], threads: int = 1) -> bool:
     return values.dtype == np.int64 and max(-int(least), int(most)) <= LARGEST_INTEGER
 
 
-def wide(values: NDArray[Any]) -> NDArray[Any]:
+def wide(values: Array) -> Array:
     """Return values with float32 widened to float64."""
     return values.astype(np.float64) if values.dtype == np.float32 else values
 
 
-def _ends(values: NDArray[Any], threads: int) -> tuple[Any, Any]:
+def _ends(values: Array, threads: int) -> tuple[Any, Any]:
     """Return the smallest and the largest value; NaN if one is NaN."""
     if not values.flags.c_contiguous:
         return values.min(), values.max()
@@ -325,7 +326,7 @@ def _ends(values: NDArray[Any], threads: int) -> tuple[Any, Any]:
     return np.min(least), np.max(most)
 
 
-def check_costs(values: NDArray[Any], maximize: bool, size: int, threads: int = 1) -> None:
+def check_costs(values: Array, maximize: bool, size: int, threads: int = 1) -> None:
     """Raise InvalidInputError unless solvers can add the costs up, if they are floats."""
     if values.size == 0 or values.dtype.kind != "f":
         return

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import AnyArray, Array
 from ..cuda import runtime
 from ..cuda.runtime import Device, importer_of, is_on_gpu
 from ..errors import InvalidInputError
@@ -121,9 +122,9 @@ class GridNetwork(HostArrays, ReadOnlyArrays):
     @classmethod
     def from_arrays(
         cls,
-        source_capacity: Any,
-        sink_capacity: Any,
-        neighbor_capacity: Any,
+        source_capacity: AnyArray,
+        sink_capacity: AnyArray,
+        neighbor_capacity: AnyArray,
         *,
         connectivity: Any = None,
         threads: int = 1,
@@ -254,20 +255,20 @@ class GridNetwork(HostArrays, ReadOnlyArrays):
                     "source and the sink may be; give a large number"
                 )
 
-    def to_array_module(self, values: Any) -> Any:
+    def to_array_module(self, values: AnyArray) -> Any:
         """Return `values`, an array from :meth:`to_caller` or NumPy, as a NumPy array."""
         return np.from_dlpack(values) if is_tensor(values) else values
 
-    def to_caller(self, values: Any) -> Any:
+    def to_caller(self, values: AnyArray) -> Any:
         """Return a NumPy array as the kind of array that the input was; NumPy arrays read-only."""
         if self.restore is not None:
             return self.restore(values)
         values.flags.writeable = False  # DLPack does not export read-only arrays, so only NumPy ones are
         return values
 
-    def to_host(self, values: Any) -> NDArray[Any]:
+    def to_host(self, values: AnyArray) -> Array:
         """Return `values`, an array from :meth:`to_caller` or NumPy, as a NumPy array."""
-        host: NDArray[Any] = self.to_array_module(values)
+        host: Array = self.to_array_module(values)
         return host
 
     def on_host(self) -> GridNetwork:
@@ -348,7 +349,7 @@ class DeviceGridNetwork(DeviceArrays, GridNetwork):
 
 
 def grid_pairs(
-    shape: tuple[int, ...], offsets: NDArray[np.int64], neighbor: Any, symmetric: bool
+    shape: tuple[int, ...], offsets: NDArray[np.int64], neighbor: AnyArray, symmetric: bool
 ) -> Iterator[Pair]:
     """Yield the arcs of a grid, two opposite directions at a time."""
     for pair in range(len(offsets) // 2):
@@ -359,7 +360,7 @@ def grid_pairs(
             yield Pair(here, there, neighbor[2 * pair][here], neighbor[2 * pair + 1][there])
 
 
-def _limits_of_rows(values: Any, begin: int, end: int) -> list[Any]:
+def _limits_of_rows(values: AnyArray, begin: int, end: int) -> list[Any]:
     """Return the smallest and the largest entry of some rows, nothing for no rows."""
     return [values[begin:end].min(), values[begin:end].max()] if end > begin else []
 
@@ -371,7 +372,7 @@ def _place(part: Part, wrong: Any) -> str:
     return f" at {pixel}"
 
 
-def grid_on_device(source: Any, sink: Any, neighbor: Any, connectivity: Any) -> DeviceGridNetwork:
+def grid_on_device(source: Any, sink: Any, neighbor: AnyArray, connectivity: Any) -> DeviceGridNetwork:
     """Build a grid from arrays on a GPU: see :meth:`preflow.GridNetwork.from_arrays`.
 
     Scalars, and a number for every direction, may also be on the host.
@@ -386,7 +387,7 @@ def grid_on_device(source: Any, sink: Any, neighbor: Any, connectivity: Any) -> 
     return network
 
 
-def _on_device(device: Device, values: Any, name: str) -> Any:
+def _on_device(device: Device, values: AnyArray, name: str) -> Any:
     if not is_on_gpu(values):
         on_host = as_capacities(values, name)
         if on_host.ndim > 1 or (on_host.ndim and name != "neighbor_capacity"):

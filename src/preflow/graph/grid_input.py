@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import AnyArray, Array, ArrayModule
 from ..errors import CapacityOverflowError, InvalidInputError
 from .neighbourhood import both_ways, half_neighbourhood, named_neighbourhoods
 from .network import INT64_MAX
@@ -16,7 +16,9 @@ from .placement import host_array
 KEPT = {"i": (np.int16, np.int32, np.int64), "f": (np.float32, np.float64)}
 
 
-def grid_arrays(source: Any, sink: Any, neighbor: Any, connectivity: Any, xp: Any) -> tuple[Any, ...]:
+def grid_arrays(
+    source: Any, sink: Any, neighbor: AnyArray, connectivity: Any, xp: ArrayModule
+) -> tuple[Any, ...]:
     """Return the attributes of a network with these arrays of the module `xp`; checks shapes."""
     shape = _grid_shape(source, sink)
     neighbor, half = _with_neighbourhood(neighbor, shape, connectivity, xp)
@@ -29,38 +31,38 @@ def grid_arrays(source: Any, sink: Any, neighbor: Any, connectivity: Any, xp: An
     return shape, both_ways(half), *map(_read_only, arrays)
 
 
-def compact(values: Any) -> Any:
+def compact(values: AnyArray) -> Any:
     """Return an array with length 1 along axes of stride 0."""
     return values[tuple(slice(0, 1) if stride == 0 else slice(None) for stride in values.strides)]
 
 
-def _read_only(values: Any) -> Any:
+def _read_only(values: AnyArray) -> Any:
     view = values.view()
     if isinstance(view, np.ndarray):
         view.flags.writeable = False
     return view
 
 
-def check_not_masked(values: Any, name: str) -> None:
+def check_not_masked(values: AnyArray, name: str) -> None:
     """Raise InvalidInputError if entries of an array are masked out."""
     if hasattr(values, "mask") and np.ma.is_masked(values):  # numpy.ma is slow to import
         raise InvalidInputError(f"{name} is a masked array: fill it")
 
 
-def as_array(values: Any, name: str) -> NDArray[Any]:
+def as_array(values: AnyArray, name: str) -> Array:
     """Return an array-like, or a tensor on the host, as an array without masked entries."""
     check_not_masked(values, name)
     return host_array(values, name)
 
 
-def as_capacities(values: Any, name: str) -> NDArray[Any]:
+def as_capacities(values: AnyArray, name: str) -> Array:
     """Return an array-like as an array of numbers of at most 64 bits."""
     array = as_array(values, name)
     check_numbers(array, name)
     return array
 
 
-def check_numbers(array: Any, name: str) -> None:
+def check_numbers(array: AnyArray, name: str) -> None:
     """Raise InvalidInputError unless an array has bools, or integers or floats of at most 64 bits."""
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         raise InvalidInputError(
@@ -83,7 +85,7 @@ def _grid_shape(source: Any, sink: Any) -> tuple[int, ...]:
 
 
 def _with_neighbourhood(
-    neighbor: Any, shape: tuple[int, ...], connectivity: Any, xp: Any
+    neighbor: AnyArray, shape: tuple[int, ...], connectivity: Any, xp: ArrayModule
 ) -> tuple[Any, list[tuple[int, ...]]]:
     """Return neighbour capacities with an axis for directions and the axes of the grid, and the offsets."""
     ndim = len(shape)
@@ -127,7 +129,7 @@ def _neighbours_of(ndim: int, rows: int | None) -> int:
     )
 
 
-def _of_kept_dtype(values: Any, name: str) -> Any:
+def _of_kept_dtype(values: AnyArray, name: str) -> Any:
     """Return an array in the smallest dtype of KEPT that can represent all values of its dtype."""
     kind, itemsize = values.dtype.kind, values.dtype.itemsize
     if kind == "u" and itemsize == 8:

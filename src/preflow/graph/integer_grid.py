@@ -9,8 +9,9 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
+from ..arrays import AnyArray, ArrayModule
 from ..errors import CapacityOverflowError, UnboundedFlowError
 from .grid import GridNetwork, Pair, grid_pairs
 from .grid_input import compact
@@ -152,10 +153,10 @@ class IntegerGrid:
         given: int | float = unscaled(amount, self.scale_exponent, is_float=is_float)
         return given + self.constant_flow
 
-    def placed(self, xp: Any, place: Callable[[Any], Any]) -> IntegerGrid:
+    def placed(self, xp: ArrayModule, place: Callable[[Any], Any]) -> IntegerGrid:
         """Return the grid with its arrays moved by `place`, in C order and in the array module `xp`."""
 
-        def moved(values: Any, largest: int) -> Any:
+        def moved(values: AnyArray, largest: int) -> Any:
             # Transfers between host and device are slow: transfer the smallest dtype.
             narrow = compact(values).astype(_fitting(RESIDUAL_DTYPES, largest), copy=False)
             return xp.ascontiguousarray(xp.broadcast_to(place(narrow), values.shape))
@@ -168,7 +169,7 @@ class IntegerGrid:
         )
 
 
-def incident_capacity(grid: IntegerGrid | GridNetwork, dtype: Any, limit: float = np.inf) -> Any:
+def incident_capacity(grid: IntegerGrid | GridNetwork, dtype: DTypeLike, limit: float = np.inf) -> Any:
     """Return, for every pixel, the larger of the capacities of all arcs to neighbours and from them.
 
     No arc counts more than `limit`.
@@ -296,7 +297,7 @@ def _rounded(network: GridNetwork, bits: int, rule: Rule) -> IntegerGrid:
     if limit == np.inf:  # a finite limit must stay above the sum it was computed from
         exponent = min(bits, exponent)
 
-    def convert(values: Any) -> Any:
+    def convert(values: AnyArray) -> Any:
         return scaled(values, exponent, limit, xp)
 
     top = int(np.ceil(np.ldexp(most, exponent)))
@@ -314,7 +315,7 @@ def _rounded(network: GridNetwork, bits: int, rule: Rule) -> IntegerGrid:
 def _reduced(
     network: GridNetwork,
     terminals: _NetTerminals,
-    neighbor: Any,
+    neighbor: AnyArray,
     largest_neighbor: int,
     exponent: int | None = None,
     limit: float = np.inf,
@@ -357,7 +358,7 @@ def _grid(
     network: GridNetwork,
     source: Any,
     sink: Any,
-    neighbor: Any,
+    neighbor: AnyArray,
     largest: tuple[int, int],
     *,
     exponent: int | None = None,
@@ -380,7 +381,7 @@ def _grid(
     )
 
 
-def _converted_neighbor(network: GridNetwork, convert: Any, dtype: Any) -> Any:
+def _converted_neighbor(network: GridNetwork, convert: Any, dtype: DTypeLike | None) -> Any:
     """Return converted neighbour capacities; entries of arcs that leave the grid become 0."""
     values, xp = network.neighbor_capacity, network.xp
     rows, shape = len(values), network.shape
@@ -399,7 +400,7 @@ def _converted_neighbor(network: GridNetwork, convert: Any, dtype: Any) -> Any:
     return xp.broadcast_to(out, values.shape)
 
 
-def _whole(values: Any, largest: float, xp: Any) -> Any:
+def _whole(values: AnyArray, largest: float, xp: ArrayModule) -> Any:
     """Return an array of integers stored as floats as an array of an integer dtype."""
     if values.dtype.kind == "i":
         return values
@@ -425,11 +426,11 @@ def _largest_sum(first: Any, second: Any) -> int:
     return int((first.astype(np.uint64) + second.astype(np.uint64)).max()) if first.size else 0
 
 
-def _is_finite(values: Any) -> bool:
+def _is_finite(values: AnyArray) -> bool:
     return values.dtype.kind != "f" or bool(np.isfinite(float(values.max())))
 
 
-def _largest_finite(values: Any) -> float:
+def _largest_finite(values: AnyArray) -> float:
     """Return the largest finite entry, 0 if there is none."""
     if not values.size:
         return 0.0
@@ -440,12 +441,12 @@ def _largest_finite(values: Any) -> float:
     return largest
 
 
-def _exact_total(values: Any) -> int:
+def _exact_total(values: AnyArray) -> int:
     """Return the sum of integers that are not negative."""
     return int(exact_sum(values.astype(np.int64)))
 
 
-def _fraction_bits(values: Any) -> int:
+def _fraction_bits(values: AnyArray) -> int:
     """Return how many binary digits after the point the finite entries of an array have."""
     fractional = values[values != np.rint(values)]
     if not fractional.size:

@@ -10,11 +10,12 @@ number.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Indices, Int64, Number
 from ..kernels.constants import ONE, TWO, ZERO
 from ..kernels.kernel import kernel
 from .point_costs import CHEBYSHEV, CITYBLOCK, EUCLIDEAN
@@ -63,8 +64,8 @@ class KDTree(NamedTuple):
     waiting: NDArray[np.uint64]
     waiting_bound: NDArray[np.float64]
     looked: NDArray[np.uint64]
-    kind: Any
-    factor: Any
+    kind: Int64
+    factor: float
 
 
 def tree_order(points: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -124,7 +125,7 @@ def _bounds(size: int, level: int) -> NDArray[np.int64]:
 
 
 @kernel
-def _node_bound(tree: KDTree, node: Any) -> Any:
+def _node_bound(tree: KDTree, node: np.uint64) -> Number:
     """Return a lower bound on the reduced costs of the points of a node."""
     dimension = np.uint64(len(tree.query))
     total = 0.0
@@ -143,7 +144,7 @@ def _node_bound(tree: KDTree, node: Any) -> Any:
 
 
 @kernel
-def leaf_costs(tree: KDTree, first: Any, last: Any) -> None:
+def leaf_costs(tree: KDTree, first: np.uint64, last: np.uint64) -> None:
     """Write the costs of a leaf's points."""
     found, size = tree.found, last - first
     for k in range(size):
@@ -169,8 +170,15 @@ def leaf_costs(tree: KDTree, first: Any, last: Any) -> None:
 
 @kernel
 def find_best(
-    tree: KDTree, price: Any, room: Any, column: Any, cost: Any, reduced: Any, after: Any, last: Any
-) -> Any:
+    tree: KDTree,
+    price: NDArray[np.float64],
+    room: np.uint64,
+    column: Indices,
+    cost: NDArray[np.float64],
+    reduced: NDArray[np.float64],
+    after: float,
+    last: np.uint64,
+) -> np.uint64:
     """List the points of least reduced cost from ``tree.query``, at most `room`; return their number.
 
     They are listed by reduced cost and, among equal ones, by number. Only points after `after` and `last`, a
@@ -226,7 +234,7 @@ def find_best(
 
 
 @kernel
-def lower_price(tree: KDTree, price: Any, j: Any, lowered: Any) -> None:
+def lower_price(tree: KDTree, price: NDArray[np.float64], j: np.uint64, lowered: float) -> None:
     """Lower the price of a point, or leave it."""
     old = price[j]
     price[j] = lowered
@@ -247,7 +255,7 @@ def lower_price(tree: KDTree, price: Any, j: Any, lowered: Any) -> None:
 
 
 @kernel
-def set_prices(tree: KDTree, price: Any) -> None:
+def set_prices(tree: KDTree, price: NDArray[np.float64]) -> None:
     """Update the tree to the prices of all points."""
     leaves = np.uint64(len(tree.first)) - ONE
     top = TWO * np.uint64(len(tree.query))

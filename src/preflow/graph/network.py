@@ -15,8 +15,9 @@ from numbers import Rational
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from ..arrays import AnyArray, Array
 from ..cuda import runtime
 from ..cuda.runtime import Device, is_on_gpu
 from ..errors import CapacityOverflowError, InvalidInputError
@@ -66,10 +67,10 @@ class FlowNetwork(HostArrays, ReadOnlyArrays):
     """
 
     num_vertices: int
-    tail: NDArray[Any]
-    head: NDArray[Any]
-    capacity: NDArray[Any]
-    reverse_capacity: NDArray[Any] | None = field(default=None, kw_only=True)
+    tail: Array
+    head: Array
+    capacity: Array
+    reverse_capacity: Array | None = field(default=None, kw_only=True)
     labels: tuple[Hashable, ...] | None = field(default=None, kw_only=True)
     saturated: bool = field(default=False, kw_only=True)
     _label_index: Mapping[Hashable, int] | None = field(init=False, repr=False)
@@ -357,7 +358,7 @@ def vertex_mask(network: FlowNetwork, vertices: NDArray[np.int64]) -> Any:
     return mask
 
 
-def exact_sum(values: Any) -> int | float:
+def exact_sum(values: AnyArray) -> int | float:
     """Return the sum; exact for up to 2**32 entries of int64, even where int64 would overflow."""
     if values.dtype.kind == "f":
         return float(values.sum())
@@ -383,7 +384,7 @@ def _numbers_of_labels(
     return numbers
 
 
-def _frozen(values: NDArray[Any], dtype: Any) -> NDArray[Any]:
+def _frozen(values: Array, dtype: DTypeLike) -> Array:
     copy = np.array(values, dtype=dtype, order="C")
     copy.flags.writeable = False
     return copy
@@ -397,7 +398,7 @@ def _count(value: Any, name: str) -> int:
     return int(value)
 
 
-def check_ends(tail: Any, head: Any, num_vertices: Any) -> int:
+def check_ends(tail: AnyArray, head: AnyArray, num_vertices: Any) -> int:
     """Check the ends of arcs against each other and the number of vertices; return that."""
     if len(tail) != len(head):
         raise InvalidInputError(f"tail has {len(tail)} entries, head has {len(head)}")
@@ -410,7 +411,7 @@ def check_ends(tail: Any, head: Any, num_vertices: Any) -> int:
     return number
 
 
-def _vertex_ids(values: ArrayLike, name: str) -> NDArray[Any]:
+def _vertex_ids(values: ArrayLike, name: str) -> Array:
     try:
         ids = np.asarray(values)
     except ValueError as error:
@@ -418,7 +419,7 @@ def _vertex_ids(values: ArrayLike, name: str) -> NDArray[Any]:
     return check_vertex_ids(ids, name)  # type: ignore[no-any-return]
 
 
-def check_vertex_ids(ids: Any, name: str) -> Any:
+def check_vertex_ids(ids: AnyArray, name: str) -> Any:
     """Check that an array has vertex numbers, except for their range, and return it."""
     if ids.ndim != 1:
         raise InvalidInputError(f"{name} has one dimension, got shape {ids.shape}")
@@ -431,7 +432,7 @@ def check_vertex_ids(ids: Any, name: str) -> Any:
     return ids
 
 
-def read_capacities(values: ArrayLike, num_arcs: int, name: str) -> tuple[NDArray[Any], bool]:
+def read_capacities(values: ArrayLike, num_arcs: int, name: str) -> tuple[Array, bool]:
     """Check capacities and return them as int64 or float64, and whether one of 2**63 - 1 was larger."""
     if hasattr(values, "mask") and np.ma.is_masked(values):  # numpy.ma is slow to import
         raise InvalidInputError(f"{name} is a masked array: fill it, or leave the masked arcs out")
@@ -453,7 +454,7 @@ def read_capacities(values: ArrayLike, num_arcs: int, name: str) -> tuple[NDArra
     return check_capacities(array, name), larger
 
 
-def check_capacities(array: Any, name: str) -> Any:
+def check_capacities(array: AnyArray, name: str) -> Any:
     """Check an array of at least one capacity and return it as int64 or float64."""
     if array.dtype.kind in "biu":
         if int(array.min()) < 0:
@@ -474,7 +475,7 @@ def check_capacities(array: Any, name: str) -> Any:
     return floats
 
 
-def _from_objects(array: NDArray[Any], name: str) -> tuple[NDArray[Any], bool]:
+def _from_objects(array: Array, name: str) -> tuple[Array, bool]:
     """Return Python numbers as int64 or float64, and whether an integer was larger than int64.
 
     Such integers become 2**63 - 1. Fractions that are not all integers become the nearest floats. Rounding
@@ -511,7 +512,7 @@ def _is_integer(value: Any) -> bool:
     return isinstance(value, np.bool_) or (isinstance(value, Rational) and value.denominator == 1)
 
 
-def _edge_values(values: list[Any], name: str) -> tuple[NDArray[Any], bool]:
+def _edge_values(values: list[Any], name: str) -> tuple[Array, bool]:
     objects = np.empty(len(values), dtype=object)
     objects[:] = values
     return _from_objects(objects, name) if len(values) else (np.zeros(0, dtype=np.int64), False)
@@ -530,7 +531,7 @@ def common_dtype(first: Any, second: Any) -> tuple[Any, Any]:
 
 
 def network_on_device(
-    tail: Any, head: Any, capacity: Any, reverse_capacity: Any, num_vertices: int | None
+    tail: AnyArray, head: AnyArray, capacity: AnyArray, reverse_capacity: AnyArray, num_vertices: int | None
 ) -> DeviceFlowNetwork:
     """Build a network from arrays on a GPU: see :meth:`preflow.FlowNetwork.from_arrays`.
 
@@ -557,16 +558,16 @@ def network_on_device(
     )
 
 
-def _ids_on_device(device: Device, values: Any, name: str) -> Any:
+def _ids_on_device(device: Device, values: AnyArray, name: str) -> Any:
     return check_vertex_ids(as_device_array(device, values, name, "network"), name)
 
 
-def _as_uint32(device: Device, ids: Any) -> Any:
+def _as_uint32(device: Device, ids: AnyArray) -> Any:
     contiguous = device.xp.ascontiguousarray(ids)
     return contiguous.view(np.uint32) if ids.dtype == np.int32 else contiguous.astype(np.uint32, copy=False)
 
 
-def _capacities_on_device(device: Device, values: Any, num_arcs: int, name: str) -> Any:
+def _capacities_on_device(device: Device, values: AnyArray, num_arcs: int, name: str) -> Any:
     xp = device.xp
     if not is_on_gpu(values) and np.ndim(values) == 0:
         number, larger = read_capacities(values, 1, name)

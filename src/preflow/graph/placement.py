@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import AnyArray, Array
 from ..cuda import runtime
 from ..cuda.runtime import Device, importer_of, is_on_gpu
 from ..errors import DeviceMemoryError, InvalidInputError
@@ -29,17 +29,17 @@ class HostArrays:
         """Make the GPU that stores the arrays, if one does, the calling thread's current device."""
         return nullcontext()
 
-    def to_array_module(self, values: Any) -> Any:
+    def to_array_module(self, values: AnyArray) -> Any:
         """Return `values`, an array from :meth:`to_caller` or NumPy, as an array of :attr:`xp`."""
         return values
 
-    def to_caller(self, values: Any) -> Any:
+    def to_caller(self, values: AnyArray) -> Any:
         """Return `values`, an array of :attr:`xp`, as the kind of array that the input was."""
         return values
 
-    def to_host(self, values: Any) -> NDArray[Any]:
+    def to_host(self, values: AnyArray) -> Array:
         """Return `values`, an array of :attr:`xp` or from :meth:`to_caller`, as a NumPy array."""
-        host: NDArray[Any] = values
+        host: Array = values
         return host
 
 
@@ -66,15 +66,15 @@ class DeviceArrays(HostArrays):
         """Make the GPU that stores the arrays the calling thread's current device."""
         return self.device.current()
 
-    def to_array_module(self, values: Any) -> Any:
+    def to_array_module(self, values: AnyArray) -> Any:
         """Return `values`, an array from :meth:`to_caller` or NumPy, as a CuPy array."""
         return self.device.from_dlpack(values) if is_on_gpu(values) else self.xp.asarray(values)
 
-    def to_caller(self, values: Any) -> Any:
+    def to_caller(self, values: AnyArray) -> Any:
         """Return `values`, a CuPy array, as the kind of array that the input was."""
         return values if self.restore is None else self.restore(values)
 
-    def to_host(self, values: Any) -> NDArray[Any]:
+    def to_host(self, values: AnyArray) -> Array:
         """Return `values`, a CuPy array or from :meth:`to_caller`, as a NumPy array."""
         with self.current():
             return self.device.to_host(self.to_array_module(values))
@@ -108,17 +108,17 @@ def gpu_of_method(instance: HostArrays, method: Method) -> Device | None:
     return instance.device if isinstance(instance, DeviceArrays) else runtime.find_device()
 
 
-def without_gradient(values: Any) -> Any:
+def without_gradient(values: AnyArray) -> Any:
     """Return a tensor over the same memory that records no gradient; other arrays unchanged."""
     return values.detach() if getattr(values, "requires_grad", False) else values
 
 
-def is_tensor(values: Any) -> bool:
+def is_tensor(values: AnyArray) -> bool:
     """Return whether an array belongs to another library than NumPy and supports DLPack."""
     return hasattr(values, "__dlpack__") and not isinstance(values, np.ndarray | np.generic)
 
 
-def host_array(values: Any, name: str) -> NDArray[Any]:
+def host_array(values: AnyArray, name: str) -> Array:
     """Return an array-like, or a tensor on the host, as a NumPy array.
 
     Raises
@@ -139,7 +139,7 @@ def host_array(values: Any, name: str) -> NDArray[Any]:
         raise InvalidInputError(f"{name} is not an array: {error}") from None
 
 
-def exact_array(values: Any, name: str) -> NDArray[Any]:
+def exact_array(values: AnyArray, name: str) -> Array:
     """Return an array like :func:`host_array`; lists of integers past int64 become Python integers."""
     if isinstance(values, list | tuple):
         with suppress(OverflowError, TypeError, ValueError):
@@ -151,7 +151,7 @@ def exact_array(values: Any, name: str) -> NDArray[Any]:
     return host_array(values, name)
 
 
-def _check_integers(array: NDArray[Any], values: Any) -> None:
+def _check_integers(array: Array, values: AnyArray) -> None:
     """Raise OverflowError if a list that became floats has integers that int64 cannot store."""
     if (np.abs(array) >= 2.0**63).any():
         entries = np.array(values, dtype=object).ravel()
@@ -159,7 +159,7 @@ def _check_integers(array: NDArray[Any], values: Any) -> None:
             raise OverflowError("it has integers past int64")
 
 
-def as_device_array(device: Device, values: Any, name: str, whole: str) -> Any:
+def as_device_array(device: Device, values: AnyArray, name: str, whole: str) -> Any:
     """Return one of the caller's arrays as a CuPy array.
 
     `name` and `whole`, the input that it is part of, are for messages.
@@ -177,7 +177,7 @@ def as_device_array(device: Device, values: Any, name: str, whole: str) -> Any:
     return device.from_dlpack(without_gradient(values))
 
 
-def restorer(device: Device, values: Any) -> Callable[[Any], Any] | None:
+def restorer(device: Device, values: AnyArray) -> Callable[[Any], Any] | None:
     """Return a function that converts CuPy arrays to the kind of `values`; None if they are CuPy arrays."""
     return None if isinstance(values, device.xp.ndarray) else importer_of(values)
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import AnyArray
 from ..errors import InvalidInputError
 from .cost_base import HostCosts
 
@@ -132,7 +133,7 @@ class PointCosts(HostCosts):
         """Return the costs with rows and columns exchanged."""
         return replace(self, rows=self.columns, columns=self.rows)
 
-    def at(self, item: Any, rows: Any, columns: Any) -> NDArray[np.float64]:
+    def at(self, item: Any, rows: AnyArray, columns: AnyArray) -> NDArray[np.float64]:
         """Return the costs of pairs."""
         points, others = self.embedded
         return self.factor * distances(points[rows] - others[columns], self.kind)
@@ -141,7 +142,7 @@ class PointCosts(HostCosts):
         """Return itself, the only item."""
         return self
 
-    def to_caller(self, values: Any) -> Any:
+    def to_caller(self, values: AnyArray) -> Any:
         """Return a NumPy array, made read-only."""
         values.flags.writeable = False
         return values

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
+from ..arrays import Array
 from ..errors import CapacityOverflowError
 from ..kernels import csr_build
 from ..parallel.pieces import run_pieces
@@ -43,12 +44,12 @@ class ResidualArrays(NamedTuple):
         Residual capacity from the vertex to the sink.
     """
 
-    first_out: NDArray[Any]
-    head: NDArray[Any]
-    reverse: NDArray[Any]
-    residual: NDArray[Any]
-    excess: NDArray[Any]
-    sink_residual: NDArray[Any]
+    first_out: Array
+    head: Array
+    reverse: Array
+    residual: Array
+    excess: Array
+    sink_residual: Array
 
 
 @dataclass(eq=False)
@@ -71,8 +72,8 @@ class ResidualNetwork:
     """
 
     arrays: ResidualArrays
-    inner: NDArray[Any]
-    rank: NDArray[Any]
+    inner: Array
+    rank: Array
     has_shared_arcs: bool
     constant_flow: int
     solved: SolvedCapacities
@@ -91,7 +92,7 @@ class ResidualNetwork:
         """Return the input arcs with their solved capacities; `network` is the input."""
         return csr_build.InputArcs(network.tail, network.head, *self.solved.both(), self.inner)
 
-    def source_capacity(self, network: FlowNetwork) -> NDArray[Any]:
+    def source_capacity(self, network: FlowNetwork) -> Array:
         """Return the capacity from the source to each vertex: the excess before any push."""
         return _terminal_capacities(self.input_arcs(network), self.num_vertices, 1)[0]
 
@@ -99,7 +100,7 @@ class ResidualNetwork:
         """Return an amount of flow, or an array of amounts, in the unit of the input."""
         return unscaled(amount, self.solved.scale_exponent, is_float=self.solved.is_float)
 
-    def initial_residual(self, network: FlowNetwork) -> NDArray[Any]:
+    def initial_residual(self, network: FlowNetwork) -> Array:
         """Return the residual capacities before any push; `network` is the input."""
         net = self.arrays
         initial = np.zeros_like(net.residual)
@@ -191,9 +192,7 @@ def _build_together(
     return _Built(pairs, np.empty(0, dtype=np.uint8), distinct)
 
 
-def _terminal_capacities(
-    arcs: csr_build.InputArcs, num_inner: int, threads: int
-) -> tuple[NDArray[Any], NDArray[Any], int]:
+def _terminal_capacities(arcs: csr_build.InputArcs, num_inner: int, threads: int) -> tuple[Array, Array, int]:
     """Return the capacity from the source to each vertex, from each to the sink, and the constant flow.
 
     The amount that a vertex can pass on from the source to the sink is removed from both.
@@ -276,7 +275,7 @@ def _build_pairs(
 
 def _residual_capacities(
     arcs: csr_build.InputArcs, built: _Built, width: int, threads: int
-) -> tuple[NDArray[Any], bool]:
+) -> tuple[Array, bool]:
     """Return the residual capacities in the smallest dtype that fits the sum of every pair.
 
     They use the memory of the pairs if they fit. Also returns whether any of them comes from two input
@@ -299,7 +298,7 @@ def _residual_capacities(
 
 
 def _fill(
-    arcs: csr_build.InputArcs, built: _Built, residual: NDArray[Any], limit: Any, threads: int
+    arcs: csr_build.InputArcs, built: _Built, residual: Array, limit: Any, threads: int
 ) -> tuple[int, bool, bool]:
     alone = threads == 1 or built.distinct
     filled = run_pieces(
@@ -311,7 +310,7 @@ def _fill(
     return max(largest), all(fits), any(shared)
 
 
-def _pairs_within(residual: NDArray[Any], reverse: NDArray[Any], limit: Any, threads: int) -> bool:
+def _pairs_within(residual: Array, reverse: Array, limit: Any, threads: int) -> bool:
     return all(
         run_pieces(
             lambda begin, end: csr_build.pairs_within(residual, reverse, limit, begin, end),
@@ -321,7 +320,7 @@ def _pairs_within(residual: NDArray[Any], reverse: NDArray[Any], limit: Any, thr
     )
 
 
-def _sum_fits(capacities: NDArray[Any], rough_sum: float, direct: int) -> bool:
+def _sum_fits(capacities: Array, rough_sum: float, direct: int) -> bool:
     if rough_sum + direct < 2.0**62:
         return True
     total: int = sum(capacities.tolist())
@@ -329,8 +328,8 @@ def _sum_fits(capacities: NDArray[Any], rough_sum: float, direct: int) -> bool:
 
 
 def _inner_numbers(
-    num_vertices: int, sources: NDArray[np.int64], sinks: NDArray[np.int64], dtype: Any, threads: int
-) -> NDArray[Any]:
+    num_vertices: int, sources: NDArray[np.int64], sinks: NDArray[np.int64], dtype: DTypeLike, threads: int
+) -> Array:
     terminals = np.sort(np.concatenate([sources, sinks]))
     inner = np.empty(num_vertices, dtype=dtype)
     run_pieces(

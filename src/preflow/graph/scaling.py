@@ -30,6 +30,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
+from ..arrays import AnyArray, ArrayModule
 from ..errors import CapacityOverflowError
 from .network import EXACT_FLOAT
 
@@ -168,7 +169,7 @@ def limit_above(bound: float) -> float:
     return min(math.nextafter(bound * MARGIN, math.inf), sys.float_info.max)
 
 
-def float_sum(values: Any) -> float:
+def float_sum(values: AnyArray) -> float:
     """Return the sum of floats in float64.
 
     The error is at most `SUM_ERROR` times the sum of absolute values, for arrays of up to 2**32 numbers, on a
@@ -189,7 +190,7 @@ def float_sum(values: Any) -> float:
         return math.inf
 
 
-def scaled(values: Any, exponent: int, limit: float, xp: Any) -> Any:
+def scaled(values: AnyArray, exponent: int, limit: float, xp: ArrayModule) -> Any:
     """Return capacities cut off at `limit`, multiplied by two to the power `exponent` and rounded down.
 
     The result fits int64 if that of the largest capacity does; for floats it is float64.
@@ -205,7 +206,7 @@ def scaled(values: Any, exponent: int, limit: float, xp: Any) -> Any:
     return whole << exponent if exponent > 0 else whole >> min(-exponent, 63)
 
 
-def unscaled(amount: Any, exponent: int | None, *, is_float: bool, xp: Any = np) -> Any:
+def unscaled(amount: Any, exponent: int | None, *, is_float: bool, xp: ArrayModule = np) -> Any:
     """Return an amount of flow, or an integer array of amounts, in the unit of the given capacities."""
     if exponent is None:
         return amount

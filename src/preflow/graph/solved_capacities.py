@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..errors import CapacityOverflowError, UnboundedFlowError
 from ..parallel.pieces import run_pieces
 from .network import EXACT_FLOAT, FlowNetwork, flow_bound
@@ -34,13 +35,13 @@ class SolvedCapacities(NamedTuple):
         Whether the capacities of the input are floats.
     """
 
-    capacity: NDArray[Any]
-    reverse_capacity: NDArray[Any] | None
+    capacity: Array
+    reverse_capacity: Array | None
     scale_exponent: int | None = None
     limit: float = np.inf
     is_float: bool = False
 
-    def both(self) -> tuple[NDArray[Any], NDArray[Any]]:
+    def both(self) -> tuple[Array, Array]:
         """Return read-only views of the capacities and the reverse capacities; empty where there are none.
 
         They are always read-only so that kernels are compiled for one kind of array.
@@ -119,7 +120,7 @@ def _replace_infinite(
     return out
 
 
-def _throughput(network: FlowNetwork, given: list[NDArray[Any]], *, outward: bool) -> NDArray[np.float64]:
+def _throughput(network: FlowNetwork, given: list[Array], *, outward: bool) -> NDArray[np.float64]:
     """Return, for every vertex, the sum of the capacities out of it, or into it."""
     total = np.zeros(network.num_vertices)
     for direction, values in enumerate(given):
@@ -128,7 +129,7 @@ def _throughput(network: FlowNetwork, given: list[NDArray[Any]], *, outward: boo
     return total
 
 
-def _rounded(given: list[NDArray[Any]], bound: float) -> tuple[list[NDArray[np.int64]], int, float]:
+def _rounded(given: list[Array], bound: float) -> tuple[list[NDArray[np.int64]], int, float]:
     """Return rounded capacities, the exponent of their scale, and their limit."""
     if np.isinf(bound):
         raise CapacityOverflowError("the capacities at the source and the sink sum past float64")

@@ -11,7 +11,9 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import DTypeLike
 
+from ..arrays import AnyArray, ArrayModule
 from ..errors import InvalidInputError
 
 #: A function that moves an array of a matrix to where it is checked; it is given the array and its name.
@@ -47,7 +49,7 @@ class SparseEntries(NamedTuple):
         return (line, self.minor) if self.form == "csr" else (self.minor, line)
 
 
-def read_sparse(matrix: Any) -> SparseEntries:
+def read_sparse(matrix: AnyArray) -> SparseEntries:
     """Return the entries of a SciPy sparse matrix or array, of two dimensions and in any format.
 
     COO, CSR and CSC keep their form; the entries of others come by rows, as "coo". Arrays are shared where
@@ -69,7 +71,7 @@ def read_sparse(matrix: Any) -> SparseEntries:
     return read_entries(np, matrix, _take_host)
 
 
-def read_entries(xp: Any, matrix: Any, take: Take) -> SparseEntries:
+def read_entries(xp: ArrayModule, matrix: AnyArray, take: Take) -> SparseEntries:
     """Return the entries of a COO, CSR, CSC or DIA matrix whose arrays belong to the module `xp`.
 
     Those are the formats that CuPy has; see :func:`read_sparse`.
@@ -82,7 +84,7 @@ def read_entries(xp: Any, matrix: Any, take: Take) -> SparseEntries:
     return readers[form](xp, matrix, shape, take)
 
 
-def check_lines(starts: Any, indices: Any, num_lines: int, across: int) -> tuple[Any, Any]:
+def check_lines(starts: AnyArray, indices: AnyArray, num_lines: int, across: int) -> tuple[Any, Any]:
     """Check the index arrays of a compressed matrix; return them native, the indices without a surplus.
 
     Parameters
@@ -116,7 +118,7 @@ def check_integers(numbers: Any, name: str) -> Any:
     return plain(numbers)
 
 
-def check_range(values: Any, name: str, size: int) -> None:
+def check_range(values: AnyArray, name: str, size: int) -> None:
     """Raise InvalidInputError unless integers are from 0 to ``size - 1``."""
     if len(values) == 0:
         return
@@ -129,7 +131,7 @@ def check_range(values: Any, name: str, size: int) -> None:
     raise InvalidInputError(f"{name} {int(values.max())} is out of range: there are {size}, numbered from 0")
 
 
-def plain(values: Any) -> Any:
+def plain(values: AnyArray) -> Any:
     """Return an array in native byte order, contiguous and aligned: itself, or a copy."""
     values = values.astype(values.dtype.newbyteorder("="), order="C", copy=False)
     if isinstance(values, np.ndarray) and not values.flags.aligned:
@@ -137,7 +139,7 @@ def plain(values: Any) -> Any:
     return values
 
 
-def _take_host(values: Any, name: str) -> Any:
+def _take_host(values: AnyArray, name: str) -> Any:
     if not isinstance(values, np.ndarray):
         raise InvalidInputError(f"{name} of a sparse matrix is a NumPy array, got {type(values).__name__}")
     if hasattr(values, "mask"):
@@ -153,7 +155,9 @@ def _checked_shape(shape: Any) -> tuple[int, int]:
     return int(shape[0]), int(shape[1])
 
 
-def _read_coordinates(_xp: Any, matrix: Any, shape: tuple[int, int], take: Take) -> SparseEntries:
+def _read_coordinates(
+    _xp: ArrayModule, matrix: AnyArray, shape: tuple[int, int], take: Take
+) -> SparseEntries:
     row = check_integers(take(matrix.row, "row"), "row")
     column = check_integers(take(matrix.col, "col"), "col")
     data = take(matrix.data, "data")
@@ -164,7 +168,7 @@ def _read_coordinates(_xp: Any, matrix: Any, shape: tuple[int, int], take: Take)
     return SparseEntries("coo", shape, row, column, plain(data))
 
 
-def _read_lines(_xp: Any, matrix: Any, shape: tuple[int, int], take: Take) -> SparseEntries:
+def _read_lines(_xp: ArrayModule, matrix: AnyArray, shape: tuple[int, int], take: Take) -> SparseEntries:
     """Read a CSR or CSC matrix."""
     num_lines, across = shape if matrix.format == "csr" else shape[::-1]
     starts, indices, data = (take(getattr(matrix, name), name) for name in ("indptr", "indices", "data"))
@@ -173,7 +177,7 @@ def _read_lines(_xp: Any, matrix: Any, shape: tuple[int, int], take: Take) -> Sp
     return SparseEntries(matrix.format, shape, starts, indices, plain(data[: len(indices)]))
 
 
-def _read_blocks(matrix: Any, shape: tuple[int, int]) -> SparseEntries:
+def _read_blocks(matrix: AnyArray, shape: tuple[int, int]) -> SparseEntries:
     """Read a BSR matrix: every number of a stored block is an entry."""
     names = ("indptr", "indices", "data")
     starts, indices, data = (_take_host(getattr(matrix, name), name) for name in names)
@@ -189,7 +193,7 @@ def _read_blocks(matrix: Any, shape: tuple[int, int]) -> SparseEntries:
     return _by_rows(np, shape, row.reshape(-1), column.reshape(-1), data[: len(indices)].reshape(-1))
 
 
-def _read_diagonals(xp: Any, matrix: Any, shape: tuple[int, int], take: Take) -> SparseEntries:
+def _read_diagonals(xp: ArrayModule, matrix: AnyArray, shape: tuple[int, int], take: Take) -> SparseEntries:
     """Read a DIA matrix: the numbers on its diagonals that are not zero are its entries."""
     offsets = check_integers(take(matrix.offsets, "offsets"), "offsets").astype(np.int64)
     data = _values(take(matrix.data, "data"), 2)
@@ -205,7 +209,7 @@ def _read_diagonals(xp: Any, matrix: Any, shape: tuple[int, int], take: Take) ->
     return _by_rows(xp, shape, rows[kept], columns[kept], data[kept])
 
 
-def _read_lists(matrix: Any, shape: tuple[int, int]) -> SparseEntries:
+def _read_lists(matrix: AnyArray, shape: tuple[int, int]) -> SparseEntries:
     """Read a LIL matrix."""
     columns, data = (_values(_take_host(getattr(matrix, name), name), 1) for name in ("rows", "data"))
     if not len(columns) == len(data) == shape[0]:
@@ -219,7 +223,7 @@ def _read_lists(matrix: Any, shape: tuple[int, int]) -> SparseEntries:
     return _by_rows(np, shape, row, column, _as_data(list(chain.from_iterable(data)), matrix.dtype))
 
 
-def _read_keys(matrix: Any, shape: tuple[int, int]) -> SparseEntries:
+def _read_keys(matrix: AnyArray, shape: tuple[int, int]) -> SparseEntries:
     """Read a DOK matrix."""
     keys = list(matrix.keys())
     if not all(isinstance(key, tuple) and len(key) == 2 for key in keys):
@@ -232,18 +236,20 @@ def _read_keys(matrix: Any, shape: tuple[int, int]) -> SparseEntries:
     return _by_rows(np, shape, row, column, _as_data(list(matrix.values()), matrix.dtype))
 
 
-def _by_rows(xp: Any, shape: tuple[int, int], row: Any, column: Any, data: Any) -> SparseEntries:
+def _by_rows(
+    xp: ArrayModule, shape: tuple[int, int], row: AnyArray, column: AnyArray, data: AnyArray
+) -> SparseEntries:
     order = xp.lexsort(xp.stack([column, row]))
     return SparseEntries("coo", shape, row[order], column[order], plain(data[order]))
 
 
-def _values(data: Any, ndim: int) -> Any:
+def _values(data: AnyArray, ndim: int) -> Any:
     if data.ndim != ndim:
         raise InvalidInputError(f"data of this sparse matrix has {ndim} dimensions, got shape {data.shape}")
     return data
 
 
-def _check_one_each(indices: Any, data: Any) -> None:
+def _check_one_each(indices: AnyArray, data: AnyArray) -> None:
     if indices.ndim != 1 or len(indices) != len(data):
         raise InvalidInputError(f"indices has shape {indices.shape}, data has shape {data.shape}")
 
@@ -257,7 +263,7 @@ def _as_integers(numbers: list[Any], name: str) -> Any:
         raise InvalidInputError(f"a {name} of a sparse matrix is out of range") from None
 
 
-def _as_data(values: list[Any], dtype: Any) -> Any:
+def _as_data(values: list[Any], dtype: DTypeLike) -> Any:
     try:
         data = np.array(values, dtype=dtype)
     except (ValueError, TypeError, OverflowError) as error:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arrays import Array
 from ..assignment.api import linear_assignment
 from ..errors import CapacityOverflowError, InvalidInputError, InvalidTypeError
 from ..graph.costs import LARGEST_INTEGER
@@ -57,7 +58,7 @@ def linear_sum_assignment(
     return result.row.copy(), result.column.copy()
 
 
-def _as_matrix(values: Any) -> NDArray[Any]:
+def _as_matrix(values: Any) -> Array:
     """Return bools, integers or floats of up to 64 bits; convert and refuse what SciPy does."""
     try:
         matrix = np.asarray(values)

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..errors import ParseError
 from ..graph.network import EXACT_FLOAT, INT64_MAX
 from ..graph.sparse_input import read_sparse
@@ -53,7 +54,7 @@ class CostFile(NamedTuple):
         Their names: vertices of a DIMACS file, otherwise their numbers from 1.
     """
 
-    costs: NDArray[Any] | scipy.sparse.csr_array
+    costs: Array | scipy.sparse.csr_array
     rows: NDArray[np.int64]
     columns: NDArray[np.int64]
 
@@ -119,7 +120,7 @@ def _read_sparse(path: str | Path, data: bytes) -> CostFile:
     return _numbered(path, matrix)
 
 
-def _matrix(form: str, shape: tuple[int, int], content: NDArray[Any], where: list[NDArray[Any]]) -> Any:
+def _matrix(form: str, shape: tuple[int, int], content: Array, where: list[Array]) -> Any:
     """Return a matrix of any format as CSR; raises ValueError where its arrays do not fit each other."""
     from scipy import sparse
 
@@ -135,7 +136,7 @@ def _matrix(form: str, shape: tuple[int, int], content: NDArray[Any], where: lis
     return sparse.csr_array(matrix)
 
 
-def _native(array: NDArray[Any]) -> NDArray[Any]:
+def _native(array: Array) -> Array:
     """Return an array in native byte order, which SciPy needs for conversions."""
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..errors import InvalidInputError, ParseError
 from ..graph.network import FlowNetwork, MaxFlowProblem
 from .files import opened, parsing, replacing
@@ -86,7 +86,7 @@ def load_npz(path: str | Path) -> FlowNetwork | MaxFlowProblem:
         return _network(path, read_arrays(path, file, ("header", *ARRAYS)))
 
 
-def _network(path: str | Path, arrays: dict[str, NDArray[Any]]) -> FlowNetwork | MaxFlowProblem:
+def _network(path: str | Path, arrays: dict[str, Array]) -> FlowNetwork | MaxFlowProblem:
     for name in ("header", *ARRAYS[:3]):
         if name not in arrays:
             raise ParseError(path, None, f"no network archive of preflow: it has no array {name}")

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.lib import format as numpy_format
 from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..errors import ParseError
 from ..graph.network import INT64_MAX
 from .files import parsing
@@ -48,7 +49,7 @@ def announced_array_bytes(head: bytes) -> int | None:
     return stream.tell() + math.prod(shape) * dtype.itemsize
 
 
-def read_array(path: str | Path, data: bytes, name: str = "") -> NDArray[Any]:
+def read_array(path: str | Path, data: bytes, name: str = "") -> Array:
     """Return the array of the content of an .npy file.
 
     Parameters
@@ -67,7 +68,7 @@ def read_array(path: str | Path, data: bytes, name: str = "") -> NDArray[Any]:
     return _array(path, BytesIO(data), len(data), name)
 
 
-def read_arrays(path: str | Path, file: BinaryIO, names: Iterable[str]) -> dict[str, NDArray[Any]]:
+def read_arrays(path: str | Path, file: BinaryIO, names: Iterable[str]) -> dict[str, Array]:
     """Return arrays of an .npz file.
 
     Parameters
@@ -104,7 +105,7 @@ def read_arrays(path: str | Path, file: BinaryIO, names: Iterable[str]) -> dict[
     return arrays
 
 
-def _array(path: str | Path, stream: Any, size: int, name: str) -> NDArray[Any]:
+def _array(path: str | Path, stream: Any, size: int, name: str) -> Array:
     """Return the array of a stream of `size` bytes."""
     which = f"{name}: " if name else ""
     with parsing(path, f"NumPy array{' ' * bool(name)}{name}", *BAD_HEADER):

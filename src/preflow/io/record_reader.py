@@ -11,11 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array, Indices
 from ..errors import ParseError
 from ..graph.network import EXACT_FLOAT, INT64_MAX
 from ..kernels.constants import ONE, ZERO
@@ -57,15 +58,15 @@ class Records(NamedTuple):
         The smallest integer that each field allows.
     """
 
-    tail: NDArray[Any]
-    head: NDArray[Any]
+    tail: Indices
+    head: Indices
     numbers: NDArray[np.int64]
     text_at: NDArray[np.uint64]
     least: NDArray[np.int64]
 
 
 @kernel
-def skip_blanks(data: Any, position: Any) -> Any:
+def skip_blanks(data: NDArray[np.uint8], position: np.uint64) -> np.uint64:
     """Return the position of the first byte from `position` on that is not a blank within a line."""
     size = np.uint64(len(data))
     while position < size:
@@ -77,7 +78,7 @@ def skip_blanks(data: Any, position: Any) -> Any:
 
 
 @kernel
-def skip_token(data: Any, position: Any) -> Any:
+def skip_token(data: NDArray[np.uint8], position: np.uint64) -> np.uint64:
     """Return the position of the first white space from `position` on."""
     size = np.uint64(len(data))
     while position < size:
@@ -89,7 +90,9 @@ def skip_token(data: Any, position: Any) -> Any:
 
 
 @kernel
-def read_digits(data: Any, position: Any, largest: Any) -> tuple[Any, Any, bool]:
+def read_digits(
+    data: NDArray[np.uint8], position: np.uint64, largest: np.uint64
+) -> tuple[np.uint64, np.uint64, bool]:
     """Return the number at `position`, its end, and whether it is a number of at most `largest`."""
     size = np.uint64(len(data))
     start = position
@@ -112,8 +115,14 @@ def read_digits(data: Any, position: Any, largest: Any) -> tuple[Any, Any, bool]
 
 @kernel
 def read_records(
-    data: Any, start: int, letter: int, count: int, num_vertices: int, largest: int, records: Records
-) -> tuple[Any, Any]:
+    data: NDArray[np.uint8],
+    start: int,
+    letter: int,
+    count: int,
+    num_vertices: int,
+    largest: int,
+    records: Records,
+) -> tuple[np.uint64, np.uint64]:
     """Store records from `start` on, as long as they are well-formed and there is room.
 
     Returns the start of the first line that is not such a record, comment or blank line (the size of `data`
@@ -277,16 +286,16 @@ class RecordReader:
             self._take_floats(line)
 
     @property
-    def tail(self) -> NDArray[Any]:
+    def tail(self) -> Array:
         """First vertices of the records, numbered from 0; uint32, or uint64 past 2**32 vertices."""
         return self._records.tail[: self.num_records]
 
     @property
-    def head(self) -> NDArray[Any]:
+    def head(self) -> Array:
         """Second vertices of the records."""
         return self._records.head[: self.num_records]
 
-    def numbers(self, k: int) -> NDArray[Any]:
+    def numbers(self, k: int) -> Array:
         """Return field `k` of the records: int64, or float64 if one number in the file is not an integer."""
         integers = self._records.numbers[k, : self.num_records]
         if not self._with_floats:

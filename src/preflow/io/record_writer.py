@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 
@@ -22,7 +23,7 @@ NEWLINE = np.uint8(ord("\n"))
 
 
 @kernel
-def format_digits(value: Any, text: Any, position: Any) -> Any:
+def format_digits(value: np.uint64, text: NDArray[np.uint8], position: np.uint64) -> np.uint64:
     """Write the digits of `value` at `position` and return their end."""
     end = position + ONE
     rest = value // TEN
@@ -38,7 +39,13 @@ def format_digits(value: Any, text: Any, position: Any) -> Any:
 
 
 @kernel
-def format_records(letter: int, tail: Any, head: Any, number: Any, text: Any) -> Any:
+def format_records(
+    letter: int,
+    tail: NDArray[np.uint64],
+    head: NDArray[np.uint64],
+    number: NDArray[np.uint64],
+    text: NDArray[np.uint8],
+) -> np.uint64:
     """Write one line for each record into `text` and return the number of bytes written."""
     position = ZERO
     for i in range(len(tail)):
@@ -61,9 +68,7 @@ def write_comment(file: BinaryIO, comment: str) -> None:
         file.write(f"c {line}".rstrip().encode(errors="surrogateescape") + b"\n")
 
 
-def write_records(
-    file: BinaryIO, letter: str, tail: NDArray[Any], head: NDArray[Any], number: NDArray[Any]
-) -> None:
+def write_records(file: BinaryIO, letter: str, tail: Array, head: Array, number: Array) -> None:
     """Write one line for each record, in O(m).
 
     Parameters

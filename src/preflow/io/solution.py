@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arrays import Array, Numbers
 from ..errors import InvalidInputError
 from ..graph.network import INT64_MAX, FlowNetwork
 from ..kernels.constants import ONE
@@ -47,7 +47,7 @@ class FlowSolution:
     value: int | float
     tail: NDArray[np.uint32]
     head: NDArray[np.uint32]
-    flow: NDArray[Any]
+    flow: Array
 
     def __repr__(self) -> str:
         return f"FlowSolution(value {self.value}, {len(self.flow):,} arcs with flow)"
@@ -143,7 +143,7 @@ def read_solution(path: str | Path) -> FlowSolution:
         return _read(path, read_bytes(path))
 
 
-def flow_on_arcs(network: FlowNetwork, solution: FlowSolution) -> NDArray[Any]:
+def flow_on_arcs(network: FlowNetwork, solution: FlowSolution) -> Array:
     """Return the flow of every arc of a network that a solution file describes.
 
     A solution names pairs of vertices. The flow from u to v goes over the arcs u -> v up to their
@@ -240,13 +240,13 @@ def _read(path: str | Path, data: bytes) -> FlowSolution:
 
 @kernel
 def distribute(
-    flow: Any,
-    begin: Any,
-    end: Any,
-    order: Any,
-    capacity: Any,
-    used: Any,
-    full_before: Any,
+    flow: Numbers,
+    begin: NDArray[np.uint64],
+    end: NDArray[np.uint64],
+    order: NDArray[np.uint64],
+    capacity: Numbers,
+    used: Numbers,
+    full_before: NDArray[np.uint64],
     rounding: float,
 ) -> int:
     """Assign flow ``i`` to the arcs ``order[begin[i]:end[i]]``, filling one after the other.

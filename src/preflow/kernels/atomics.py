@@ -31,6 +31,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import AnyArray, Int64, Integers, Number
 from .kernel import kernel, numba_overloads
 
 numba_overloads(__name__)
@@ -50,7 +51,7 @@ def _step(name: str) -> None:
         before_step(name)
 
 
-def relaxed_load(array: Any, index: Any) -> Any:
+def relaxed_load(array: AnyArray, index: Any) -> Any:
     """Return ``array[index]``, which another thread may write.
 
     The compiler moves a plain read out of a loop, so that a loop would never see a stop flag change.
@@ -59,25 +60,25 @@ def relaxed_load(array: Any, index: Any) -> Any:
     return array[index]
 
 
-def relaxed_store(array: Any, index: Any, value: Any) -> None:
+def relaxed_store(array: AnyArray, index: Any, value: Any) -> None:
     """Set ``array[index]``; other threads read the old or the new value, never a mixture."""
     _step("relaxed_store")
     array[index] = value
 
 
-def load(array: Any, index: Any) -> Any:
+def load(array: AnyArray, index: Any) -> Any:
     """Return ``array[index]``; what was written before it was stored is then visible (acquire)."""
     _step("load")
     return array[index]
 
 
-def store(array: Any, index: Any, value: Any) -> None:
+def store(array: AnyArray, index: Any, value: Any) -> None:
     """Set ``array[index]`` after everything this thread wrote before (release)."""
     _step("store")
     array[index] = value
 
 
-def fetch_add(array: Any, index: Any, amount: Any) -> Any:
+def fetch_add(array: AnyArray, index: Any, amount: Any) -> Any:
     """Add `amount` to ``array[index]`` and return the old value."""
     _step("fetch_add")
     old = array[index]
@@ -85,7 +86,7 @@ def fetch_add(array: Any, index: Any, amount: Any) -> Any:
     return old
 
 
-def exchange(array: Any, index: Any, value: Any) -> Any:
+def exchange(array: AnyArray, index: Any, value: Any) -> Any:
     """Set ``array[index]`` and return the old value (fetch-and-store)."""
     _step("exchange")
     old = array[index]
@@ -93,7 +94,7 @@ def exchange(array: Any, index: Any, value: Any) -> Any:
     return old
 
 
-def compare_exchange(array: Any, index: Any, expected: Any, value: Any) -> bool:
+def compare_exchange(array: AnyArray, index: Any, expected: Any, value: Any) -> bool:
     """Set ``array[index]`` to `value` if it is `expected`; return whether it was."""
     _step("compare_exchange")
     if array[index] != array.dtype.type(expected):
@@ -102,7 +103,7 @@ def compare_exchange(array: Any, index: Any, expected: Any, value: Any) -> bool:
     return True
 
 
-def fetch_min(array: Any, index: Any, value: Any) -> Any:
+def fetch_min(array: AnyArray, index: Any, value: Any) -> Any:
     """Lower the integer ``array[index]`` to `value` if that is less; return the old value."""
     _step("fetch_min")
     old = array[index]
@@ -115,16 +116,16 @@ def pause() -> None:
     _step("pause")
 
 
-def prefetch(array: Any, index: Any) -> None:
+def prefetch(array: AnyArray, index: Any) -> None:
     """Start to load the cache line of ``array[index]``, which will be read soon."""
 
 
-def prefetch_to_write(array: Any, index: Any) -> None:
+def prefetch_to_write(array: AnyArray, index: Any) -> None:
     """Start to load the cache line of ``array[index]`` for writing: it leaves the caches of other cores."""
 
 
 @kernel
-def add(alone: bool, array: Any, index: Any, amount: Any) -> Any:
+def add(alone: bool, array: Integers, index: Number, amount: Int64) -> Number:
     """Add to an entry, atomically unless this thread is `alone`; return the old value."""
     if alone:
         old = array[index]

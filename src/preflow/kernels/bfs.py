@@ -7,18 +7,24 @@ methods rely on, and needs no owners, messages and barriers.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import NDArray
 
+from ..arrays import Indices, Number, ResidualNetwork
 from .constants import ONE, ZERO
 from .kernel import kernel
 
 
 @kernel
 def distances_to_sink(
-    net: Any, height: Any, order: Any, reached: Any, begin: Any, end: Any, drain: bool
-) -> tuple[Any, Any]:
+    net: ResidualNetwork,
+    height: Indices,
+    order: Indices,
+    reached: Number,
+    begin: np.uint64,
+    end: np.uint64,
+    drain: bool,
+) -> tuple[np.uint64, np.uint64]:
     """Make every height the exact residual distance to the sink, or ``n + 1`` (dead).
 
     The search goes backwards from the sink. It may resume: the first `end` vertices of `order` keep their
@@ -102,7 +108,9 @@ def distances_to_sink(
 
 
 @kernel
-def reachable_from_source(net: Any, returned: Any, reached: Any, stack: Any) -> None:
+def reachable_from_source(
+    net: ResidualNetwork, returned: NDArray[np.int64], reached: NDArray[np.bool_], stack: Indices
+) -> None:
     """Set ``reached[v]`` to True where the source reaches `v` over residual arcs; all are False on entry.
 
     The arc from the source to `v` has residual capacity if ``returned[v] > 0``. `stack` is scratch.

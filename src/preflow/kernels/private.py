@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import AnyArray
 from .kernel import numba_overloads
 
 numba_overloads(__name__)
@@ -25,13 +26,13 @@ def private_memory(values: tuple[Any, ...], num_threads: int) -> NDArray[np.uint
     return np.empty((num_threads, room), dtype=np.uint8)
 
 
-def _room(values: Any) -> int:
+def _room(values: AnyArray) -> int:
     if isinstance(values, np.ndarray):
         return values.nbytes + ALIGNMENT
     return sum(map(_room, values)) if isinstance(values, tuple) else 0
 
 
-def private(values: Any, memory: Any) -> Any:
+def private(values: AnyArray, memory: Any) -> Any:
     """Return the tuple with its arrays, which are contiguous, copied into the memory of a thread."""
     copies = [
         value.copy()

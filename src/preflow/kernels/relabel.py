@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arrays import Indices, ResidualNetwork
 from .atomics import relaxed_load
 from .constants import ONE
 from .kernel import kernel
@@ -26,7 +27,9 @@ def relabel_log_size(relabel_limit: Any, work_limit: Any, num_vertices: int) -> 
 
 
 @kernel
-def lowest_neighbour(net: Any, height: Any, v: Any, ceiling: Any) -> tuple[Any, Any]:
+def lowest_neighbour(
+    net: ResidualNetwork, height: Indices, v: np.uint64, ceiling: np.uint64
+) -> tuple[np.uint64, np.uint64]:
     """Return the least height below `ceiling` of a residual neighbour of `v`, and the first arc to it.
 
     If there is none, return `ceiling` and the end of the arcs.
@@ -46,7 +49,9 @@ def lowest_neighbour(net: Any, height: Any, v: Any, ceiling: Any) -> tuple[Any, 
 
 
 @kernel
-def lowest_neighbour_now(net: Any, height: Any, v: Any, ceiling: Any) -> tuple[Any, Any]:
+def lowest_neighbour_now(
+    net: ResidualNetwork, height: Indices, v: np.uint64, ceiling: np.uint64
+) -> tuple[np.uint64, np.uint64]:
     """Like :func:`lowest_neighbour`, while other threads push and relabel."""
     low = ceiling
     a = np.uint64(net.first_out[v])

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from ..arrays import Indices
 from .constants import ONE, ZERO
 from .kernel import kernel
 
 
 @kernel
-def count_edges(keys: Any, first: Any) -> None:
+def count_edges(keys: Indices, first: Indices) -> None:
     """Set ``first[k]`` to the end of group `k`.
 
     On entry `first` is zero, with one entry more than there are keys.
@@ -23,7 +22,7 @@ def count_edges(keys: Any, first: Any) -> None:
 
 
 @kernel
-def group_edges(keys: Any, values: Any, first: Any, grouped: Any) -> None:
+def group_edges(keys: Indices, values: Indices, first: Indices, grouped: Indices) -> None:
     """Sort values by their keys, stably.
 
     On entry and on return ``first[k]`` is where group `k` starts. :func:`count_edges` leaves it so.
@@ -36,7 +35,9 @@ def group_edges(keys: Any, values: Any, first: Any, grouped: Any) -> None:
 
 
 @kernel
-def group_transposed(first: Any, neighbour: Any, other_first: Any, other_neighbour: Any) -> None:
+def group_transposed(
+    first: Indices, neighbour: Indices, other_first: Indices, other_neighbour: Indices
+) -> None:
     """Write the transpose of an adjacency structure whose groups :func:`count_edges` has counted."""
     for v in range(np.uint64(len(first)) - ONE):
         for e in range(np.uint64(first[v]), np.uint64(first[v + ONE])):
@@ -47,7 +48,7 @@ def group_transposed(first: Any, neighbour: Any, other_first: Any, other_neighbo
 
 
 @kernel
-def _restore_starts(first: Any) -> None:
+def _restore_starts(first: Indices) -> None:
     """Reset ``first[k]``, which has advanced to the end of group `k`, to its start."""
     k = np.uint64(len(first)) - ONE
     while k > ZERO:
@@ -57,7 +58,7 @@ def _restore_starts(first: Any) -> None:
 
 
 @kernel
-def is_symmetric(first: Any, neighbour: Any, seen: Any) -> bool:
+def is_symmetric(first: Indices, neighbour: Indices, seen: Indices) -> bool:
     """Return whether an adjacency structure is its own transpose, entry by entry.
 
     That holds for a symmetric pattern with sorted rows; any other is detected early. On entry `seen`, one

@@ -15,11 +15,11 @@ it and return.
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Int64
 from ..kernels.atomics import PADDING, fetch_add, load, pause, relaxed_load, relaxed_store, store
 from ..kernels.clock import now
 from ..kernels.kernel import kernel, numba_overloads
@@ -56,7 +56,7 @@ def make_barrier(num_threads: int) -> NDArray[np.int64]:
 
 
 @kernel
-def back_off(looks: Any, patience: Any) -> Any:
+def back_off(looks: int, patience: Int64) -> int:
     """Wait a moment before the next look at what another thread may change; return the number of looks.
 
     The thread spins for the first `patience` looks and sleeps between later ones.
@@ -69,7 +69,7 @@ def back_off(looks: Any, patience: Any) -> Any:
 
 
 @kernel
-def back_off_timed(looks: Any, patience: Any, asleep_since: Any) -> tuple[Any, Any]:
+def back_off_timed(looks: int, patience: Int64, asleep_since: np.int64) -> tuple[int, np.int64]:
     """Back off, and return when the first sleep began; `asleep_since` is 0 before it."""
     if looks == patience and patience > 0 and asleep_since == 0:
         asleep_since = np.int64(now())
@@ -77,7 +77,7 @@ def back_off_timed(looks: Any, patience: Any, asleep_since: Any) -> tuple[Any, A
 
 
 @kernel
-def adapt_patience(barrier: Any, patience: Any, slept: Any) -> None:
+def adapt_patience(barrier: NDArray[np.int64], patience: Int64, slept: Int64) -> None:
     """Set the patience of later waits after a wait that went on for `slept` nanoseconds of sleep."""
     if slept < SHORT_SLEEP:
         relaxed_store(barrier, PATIENCE, min(2 * patience, MOST_SPINS))
@@ -86,7 +86,7 @@ def adapt_patience(barrier: Any, patience: Any, slept: Any) -> None:
 
 
 @kernel
-def wait(barrier: Any, num_threads: Any) -> bool:
+def wait(barrier: NDArray[np.int64], num_threads: np.uint64) -> bool:
     """Wait for all `num_threads` threads; return False if the barrier is broken.
 
     After the barrier every thread sees what all have written before it. After the next barrier a thread may

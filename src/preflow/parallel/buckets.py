@@ -11,11 +11,12 @@ level then has all vertices from there on, last in, first out.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
+from ..arrays import Indices, Number
 from ..kernels.atomics import PADDING
 from ..kernels.constants import ONE, TWO, ZERO
 from ..kernels.kernel import kernel
@@ -45,13 +46,13 @@ class Buckets(NamedTuple):
     idle : Idle
     """
 
-    first: NDArray[Any]
-    below: NDArray[Any]
-    ends: NDArray[Any]
+    first: Indices
+    below: Indices
+    ends: NDArray[np.uint64]
     idle: Idle
 
 
-def make_buckets(num_threads: int, num_vertices: int, dtype: Any) -> Buckets:
+def make_buckets(num_threads: int, num_vertices: int, dtype: DTypeLike) -> Buckets:
     """Return empty buckets for vertices with heights up to ``num_vertices + 1``."""
     levels = min(num_vertices + 2, ROOM * num_vertices // num_threads + FEW_LEVELS)
     return Buckets(
@@ -63,7 +64,7 @@ def make_buckets(num_threads: int, num_vertices: int, dtype: Any) -> Buckets:
 
 
 @kernel
-def clear(buckets: Buckets, thread: Any) -> None:
+def clear(buckets: Buckets, thread: np.uint64) -> None:
     """Empty the thread's buckets and mark the thread as busy; all threads do so between two barriers."""
     none = len(buckets.below)
     level = buckets.ends[thread, TOP] + ONE
@@ -76,13 +77,13 @@ def clear(buckets: Buckets, thread: Any) -> None:
 
 
 @kernel
-def size(buckets: Buckets, thread: Any) -> Any:
+def size(buckets: Buckets, thread: np.uint64) -> Number:
     """Return how many vertices the thread has."""
     return buckets.ends[thread, SIZE]
 
 
 @kernel
-def put(buckets: Buckets, thread: Any, vertex: Any, height: Any) -> None:
+def put(buckets: Buckets, thread: np.uint64, vertex: np.uint64, height: np.uint64) -> None:
     """Put `vertex`, which no thread owns, into the buckets of the thread."""
     level = min(height, np.uint64(buckets.first.shape[1]) - ONE)
     buckets.below[vertex] = buckets.first[thread, level]
@@ -93,7 +94,7 @@ def put(buckets: Buckets, thread: Any, vertex: Any, height: Any) -> None:
 
 
 @kernel
-def take_highest(buckets: Buckets, thread: Any) -> Any:
+def take_highest(buckets: Buckets, thread: np.uint64) -> np.uint64:
     """Take a highest vertex of the thread, which has one."""
     none = np.uint64(len(buckets.below))
     level = buckets.ends[thread, TOP]
@@ -108,7 +109,7 @@ def take_highest(buckets: Buckets, thread: Any) -> Any:
 
 
 @kernel
-def donate(buckets: Buckets, thread: Any) -> None:
+def donate(buckets: Buckets, thread: np.uint64) -> None:
     """Donate the highest vertices to an idle thread, if there is one and the thread has more than one."""
     count = min(buckets.ends[thread, SIZE] // TWO, MOST_DONATED)
     if count == ZERO:

@@ -6,8 +6,6 @@ no delays: the argument is None, and nothing is compiled for it.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -30,7 +28,7 @@ def make_delays(num_threads: int, seed: int) -> NDArray[np.uint64]:
 
 
 @kernel
-def delay(delays: Any, thread: Any) -> None:
+def delay(delays: NDArray[np.uint64] | None, thread: np.uint64) -> None:
     """Delay the thread for a random moment; do nothing where `delays` is None."""
     if delays is not None:
         x = delays[thread * PADDING]

@@ -13,11 +13,12 @@ flag and go on with what it has.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Int64, Number
 from ..kernels.atomics import PADDING, exchange, fetch_add, load, relaxed_load, relaxed_store, store
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
@@ -46,10 +47,10 @@ class Idle(NamedTuple):
         Looks of an idle thread before it sleeps.
     """
 
-    flags: NDArray[Any]
-    num_idle: NDArray[Any]
-    num_threads: NDArray[Any]
-    patience: NDArray[Any]
+    flags: NDArray[np.int64]
+    num_idle: NDArray[np.int64]
+    num_threads: NDArray[np.uint64]
+    patience: NDArray[np.int64]
 
 
 def make_idle(num_threads: int) -> Idle:
@@ -63,7 +64,7 @@ def make_idle(num_threads: int) -> Idle:
 
 
 @kernel
-def make_busy(idle: Idle, thread: Any) -> None:
+def make_busy(idle: Idle, thread: np.uint64) -> None:
     """Mark the thread as busy; all threads do so between two barriers."""
     relaxed_store(idle.flags, thread * PADDING + IDLE, 0)
     relaxed_store(idle.flags, thread * PADDING + DONATED, 0)
@@ -73,7 +74,7 @@ def make_busy(idle: Idle, thread: Any) -> None:
 
 
 @kernel
-def become_idle(idle: Idle, thread: Any, kind: Any) -> None:
+def become_idle(idle: Idle, thread: np.uint64, kind: Int64) -> None:
     """Raise the thread's flag: it waits for a donation and is EMPTY or NOT_EMPTY."""
     relaxed_store(idle.flags, thread * PADDING + DONATED, 0)
     fetch_add(idle.num_idle, ALL_IDLE, 1)
@@ -83,7 +84,7 @@ def become_idle(idle: Idle, thread: Any, kind: Any) -> None:
 
 
 @kernel
-def claim(idle: Idle, thread: Any) -> bool:
+def claim(idle: Idle, thread: np.uint64) -> bool:
     """Lower the flag of a thread, which may be the caller itself; return False if another thread did."""
     kind = exchange(idle.flags, thread * PADDING + IDLE, BUSY)
     if kind == BUSY:
@@ -95,7 +96,7 @@ def claim(idle: Idle, thread: Any) -> bool:
 
 
 @kernel
-def claim_idle(idle: Idle, thread: Any) -> Any:
+def claim_idle(idle: Idle, thread: np.uint64) -> Number:
     """Claim an idle thread and return its number; return `thread` itself if no thread is idle."""
     if relaxed_load(idle.num_idle, ALL_IDLE) == 0:
         return thread
@@ -110,13 +111,13 @@ def claim_idle(idle: Idle, thread: Any) -> Any:
 
 
 @kernel
-def announce_donation(idle: Idle, other: Any) -> None:
+def announce_donation(idle: Idle, other: np.uint64) -> None:
     """Tell thread `other`, which the caller has claimed, that its container is filled."""
     store(idle.flags, other * PADDING + DONATED, 1)
 
 
 @kernel
-def has_donation(idle: Idle, thread: Any) -> bool:
+def has_donation(idle: Idle, thread: np.uint64) -> bool:
     """Return whether the thread has received a donation since it became idle."""
     return bool(load(idle.flags, thread * PADDING + DONATED) != 0)
 
@@ -128,7 +129,9 @@ def all_empty(idle: Idle) -> bool:
 
 
 @kernel
-def wait_for_donation(idle: Idle, thread: Any, over: Any, stop: Any) -> bool:
+def wait_for_donation(
+    idle: Idle, thread: np.uint64, over: NDArray[np.uint64], stop: NDArray[np.int64]
+) -> bool:
     """Wait, with an empty container, until another thread donates items.
 
     Returns

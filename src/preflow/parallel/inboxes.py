@@ -13,11 +13,12 @@ handed out, which it reads later, nothing is left.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
+from ..arrays import Indices, Number
 from ..kernels.atomics import (
     PADDING,
     compare_exchange,
@@ -57,14 +58,14 @@ class Inboxes(NamedTuple):
         Looks of an idle thread before it sleeps.
     """
 
-    after: NDArray[Any]
-    lists: NDArray[Any]
-    boxes: NDArray[Any]
-    tally: NDArray[Any]
-    patience: NDArray[Any]
+    after: Indices
+    lists: NDArray[np.uint64]
+    boxes: NDArray[np.uint64]
+    tally: NDArray[np.int64]
+    patience: NDArray[np.int64]
 
 
-def make_inboxes(num_threads: int, num_items: int, dtype: Any) -> Inboxes:
+def make_inboxes(num_threads: int, num_items: int, dtype: DTypeLike) -> Inboxes:
     """Return empty lists for items of `dtype`."""
     size = num_threads * PADDING
     return Inboxes(
@@ -77,7 +78,7 @@ def make_inboxes(num_threads: int, num_items: int, dtype: Any) -> Inboxes:
 
 
 @kernel
-def clear(inboxes: Inboxes, thread: Any) -> None:
+def clear(inboxes: Inboxes, thread: np.uint64) -> None:
     """Empty the thread's list and inbox and reset its counts; all threads do so between two barriers."""
     row = thread * PADDING
     inboxes.lists[row + FRONT] = ZERO
@@ -88,13 +89,13 @@ def clear(inboxes: Inboxes, thread: Any) -> None:
 
 
 @kernel
-def is_empty(inboxes: Inboxes, thread: Any) -> bool:
+def is_empty(inboxes: Inboxes, thread: np.uint64) -> bool:
     """Return whether the thread's own list is empty."""
     return bool(inboxes.lists[thread * PADDING + FRONT] == ZERO)
 
 
 @kernel
-def append(inboxes: Inboxes, thread: Any, item: Any) -> None:
+def append(inboxes: Inboxes, thread: np.uint64, item: np.uint64) -> None:
     """Append `item` to the thread's own list."""
     row = thread * PADDING
     if inboxes.lists[row + FRONT] == ZERO:
@@ -106,7 +107,7 @@ def append(inboxes: Inboxes, thread: Any, item: Any) -> None:
 
 
 @kernel
-def pop(inboxes: Inboxes, thread: Any) -> Any:
+def pop(inboxes: Inboxes, thread: np.uint64) -> Number:
     """Take the first item of the thread's own list, which is not empty."""
     item = inboxes.lists[thread * PADDING + FRONT] - ONE
     inboxes.lists[thread * PADDING + FRONT] = np.uint64(inboxes.after[item])
@@ -114,7 +115,7 @@ def pop(inboxes: Inboxes, thread: Any) -> Any:
 
 
 @kernel
-def send(inboxes: Inboxes, thread: Any, other: Any, item: Any) -> None:
+def send(inboxes: Inboxes, thread: np.uint64, other: np.uint64, item: np.uint64) -> None:
     """Put `item` into the inbox of another thread."""
     fetch_add(inboxes.tally, thread * PADDING + HANDED_OUT, 1)  # mutant: counts-what-others-can-see-already
     while True:
@@ -125,7 +126,7 @@ def send(inboxes: Inboxes, thread: Any, other: Any, item: Any) -> None:
 
 
 @kernel
-def receive(inboxes: Inboxes, thread: Any) -> None:
+def receive(inboxes: Inboxes, thread: np.uint64) -> None:
     """Append the items of the thread's inbox to its own list."""
     row = thread * PADDING
     if relaxed_load(inboxes.boxes, row) == ZERO:
@@ -139,7 +140,7 @@ def receive(inboxes: Inboxes, thread: Any) -> None:
 
 
 @kernel
-def all_settled(inboxes: Inboxes, num_threads: Any) -> bool:
+def all_settled(inboxes: Inboxes, num_threads: np.uint64) -> bool:
     """Return whether none of the first `num_threads` threads has an item or may get one."""
     unsettled = np.int64(0)
     row = ZERO
@@ -153,7 +154,13 @@ def all_settled(inboxes: Inboxes, num_threads: Any) -> bool:
 
 
 @kernel
-def wait_for_items(inboxes: Inboxes, thread: Any, num_threads: Any, over: Any, stop: Any) -> bool:
+def wait_for_items(
+    inboxes: Inboxes,
+    thread: np.uint64,
+    num_threads: np.uint64,
+    over: NDArray[np.uint64],
+    stop: NDArray[np.int64],
+) -> bool:
     """Wait, with an empty list, until another thread sends items, and receive them.
 
     Returns False if all work is settled, or ``over[0]`` or ``stop[0]`` is not zero.

@@ -55,8 +55,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
+from ..arrays import Array, Indices, ResidualNetwork
 from ..kernels.atomics import PADDING, compare_exchange, fetch_add, load, relaxed_load, relaxed_store, store
 from ..kernels.clock import now
 from ..kernels.constants import ONE, ZERO
@@ -111,16 +112,16 @@ class State(NamedTuple):
 
     search: Search
     lists: inboxes.Inboxes
-    stop: NDArray[Any]
-    progress: NDArray[Any]
-    counts: NDArray[Any]
-    relabel_limit: Any
-    block_bits: Any
-    height: NDArray[Any]
-    seen: NDArray[Any]
-    found: NDArray[Any]
-    signals: NDArray[Any]
-    delays: Any = None
+    stop: NDArray[np.int64]
+    progress: NDArray[np.float64]
+    counts: NDArray[np.uint64]
+    relabel_limit: np.uint64
+    block_bits: np.uint64
+    height: Indices
+    seen: NDArray[np.uint8]
+    found: NDArray[np.int64]
+    signals: NDArray[np.uint64]
+    delays: NDArray[np.uint64] | None = None
 
 
 @kernel
@@ -130,7 +131,7 @@ def over(state: State) -> bool:
 
 
 @kernel
-def activate(state: State, thread: Any, v: Any) -> None:
+def activate(state: State, thread: np.uint64, v: np.uint64) -> None:
     """List `v`, which had no excess before: with its owner, or here if this thread has nothing else."""
     delay(state.delays, thread)
     owner = (v >> state.block_bits) % state.signals[OWNERS]
@@ -141,7 +142,7 @@ def activate(state: State, thread: Any, v: Any) -> None:
 
 
 @kernel
-def discharge(net: Any, state: State, thread: Any, v: Any) -> Any:
+def discharge(net: ResidualNetwork, state: State, thread: np.uint64, v: np.uint64) -> np.uint64:
     """Push and relabel until `v` has no excess, is dead, or the epoch is over; return the relabels."""
     height = state.height
     n = np.uint64(len(height))
@@ -196,7 +197,7 @@ def discharge(net: Any, state: State, thread: Any, v: Any) -> Any:
 
 
 @kernel
-def lift(height: Any, v: Any, least: Any) -> Any:
+def lift(height: Indices, v: np.uint64, least: np.uint64) -> np.uint64:
     """Raise the label of `v` to at least `least`, while others may raise it too; return the label before."""
     h = np.uint64(relaxed_load(height, v))
     while h < least and not compare_exchange(height, v, h, least):
@@ -205,7 +206,7 @@ def lift(height: Any, v: Any, least: Any) -> Any:
 
 
 @kernel
-def search_concurrently(net: Any, state: State, thread: Any) -> None:
+def search_concurrently(net: ResidualNetwork, state: State, thread: np.uint64) -> None:
     """Raise labels to distances to the sink while others push, until the epoch is over."""
     order, seen = state.search.order, state.seen
     n = np.uint64(len(seen))
@@ -249,7 +250,7 @@ def search_concurrently(net: Any, state: State, thread: Any) -> None:
 
 
 @kernel
-def work_through_epoch(net: Any, state: State, thread: Any) -> None:
+def work_through_epoch(net: ResidualNetwork, state: State, thread: np.uint64) -> None:
     """Discharge vertices until no thread has one, an exact search is due, or the solve is to stop."""
     signals, counts = state.signals, state.counts
     owners = signals[OWNERS]
@@ -282,7 +283,7 @@ def work_through_epoch(net: Any, state: State, thread: Any) -> None:
 
 
 @kernel
-def begin_epoch(net: Any, state: State, thread: Any, owners: Any) -> None:
+def begin_epoch(net: ResidualNetwork, state: State, thread: np.uint64, owners: np.uint64) -> None:
     """List the thread's active vertices and add up excess, while nothing moves."""
     n = np.uint64(len(state.height))
     inboxes.clear(state.lists, thread)
@@ -308,7 +309,7 @@ def begin_epoch(net: Any, state: State, thread: Any, owners: Any) -> None:
 
 
 @kernel
-def first_stage(net: Any, state: State, thread: Any) -> None:
+def first_stage(net: ResidualNetwork, state: State, thread: np.uint64) -> None:
     """Push excess until none can reach the sink; all threads run this together.
 
     On return the heights are exact, also when the solve was to stop, unless the barrier is broken.
@@ -340,8 +341,8 @@ def first_stage(net: Any, state: State, thread: Any) -> None:
 
 
 def push_relabel(
-    net: Any, dtype: Any, relabel_period: float | None, concurrent_relabel: bool, control: Control
-) -> NDArray[Any]:
+    net: Any, dtype: DTypeLike, relabel_period: float | None, concurrent_relabel: bool, control: Control
+) -> Array:
     """Run the first stage in place.
 
     Parameters

@@ -6,11 +6,12 @@ cores. In a solve of twenty milliseconds that matters.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from ..arrays import Array, Indices
 from ..kernels.atomics import PADDING
 from ..kernels.kernel import kernel
 from .thread_pool import NativePool, address_of, entry_of, run_in_pool, run_natively, share_of
@@ -22,22 +23,22 @@ MANY = 2**17
 class Filling(NamedTuple):
     """An array, the value to fill it with, and the number of threads."""
 
-    array: NDArray[Any]
-    value: Any
-    num_threads: Any
+    array: Indices
+    value: np.uint32
+    num_threads: np.uint64
 
 
 class Counting(NamedTuple):
     """An array, a limit for its entries, the count of each thread, and the number of threads."""
 
-    array: NDArray[Any]
-    limit: Any
+    array: Indices
+    limit: np.uint32
     counts: NDArray[np.int64]
-    num_threads: Any
+    num_threads: np.uint64
 
 
 @kernel
-def fill_share(thread: Any, filling: Filling) -> None:
+def fill_share(thread: np.uint64, filling: Filling) -> None:
     """Fill the thread's share of an array."""
     k, end = share_of(np.uint64(len(filling.array)), thread, filling.num_threads)
     while k < end:
@@ -46,13 +47,13 @@ def fill_share(thread: Any, filling: Filling) -> None:
 
 
 @kernel
-def fill_together(pool: NativePool, num_threads: Any, filling: Filling) -> None:
+def fill_together(pool: NativePool, num_threads: np.uint64, filling: Filling) -> None:
     """Fill an array on `num_threads` threads."""
     run_in_pool(pool, num_threads, entry_of(fill_share, filling), address_of(filling))
 
 
 @kernel
-def count_share(thread: Any, counting: Counting) -> None:
+def count_share(thread: np.uint64, counting: Counting) -> None:
     """Count in the thread's share of an array."""
     k, end = share_of(np.uint64(len(counting.array)), thread, counting.num_threads)
     found = np.int64(0)
@@ -63,12 +64,12 @@ def count_share(thread: Any, counting: Counting) -> None:
 
 
 @kernel
-def count_together(pool: NativePool, num_threads: Any, counting: Counting) -> None:
+def count_together(pool: NativePool, num_threads: np.uint64, counting: Counting) -> None:
     """Count in an array on `num_threads` threads."""
     run_in_pool(pool, num_threads, entry_of(count_share, counting), address_of(counting))
 
 
-def filled(size: int, value: int, dtype: DTypeLike, threads: int) -> NDArray[Any]:
+def filled(size: int, value: int, dtype: DTypeLike, threads: int) -> Array:
     """Return a new array filled with a number, by up to `threads` threads."""
     if threads == 1 or size < MANY:
         return np.full(size, value, dtype=dtype)
@@ -78,7 +79,7 @@ def filled(size: int, value: int, dtype: DTypeLike, threads: int) -> NDArray[Any
     return array
 
 
-def count_below(array: NDArray[Any], limit: int, threads: int) -> int:
+def count_below(array: Array, limit: int, threads: int) -> int:
     """Return how many unsigned numbers of an array are below a limit, counted by up to `threads` threads."""
     if threads == 1 or len(array) < MANY:
         return int(np.count_nonzero(array < limit))

@@ -11,11 +11,12 @@ return value.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
+from ..arrays import Indices, Number
 from ..kernels.atomics import PADDING
 from ..kernels.constants import ONE, TWO, ZERO
 from ..kernels.kernel import kernel
@@ -42,12 +43,12 @@ class Queues(NamedTuple):
     idle : Idle
     """
 
-    items: NDArray[Any]
-    ends: NDArray[Any]
+    items: Indices
+    ends: NDArray[np.uint64]
     idle: Idle
 
 
-def make_queues(num_threads: int, num_items: int, dtype: Any) -> Queues:
+def make_queues(num_threads: int, num_items: int, dtype: DTypeLike) -> Queues:
     """Return empty queues that share `num_items` distinct items of `dtype`."""
     room = min(num_items, ROOM * (num_items // num_threads) + int(MOST_DONATED))
     capacity = 1 << max(0, room - 1).bit_length()
@@ -59,7 +60,7 @@ def make_queues(num_threads: int, num_items: int, dtype: Any) -> Queues:
 
 
 @kernel
-def clear(queues: Queues, thread: Any) -> None:
+def clear(queues: Queues, thread: np.uint64) -> None:
     """Empty the thread's queue and mark the thread as busy; all threads do so between two barriers."""
     queues.ends[thread, FRONT] = ZERO
     queues.ends[thread, BACK] = ZERO
@@ -67,13 +68,13 @@ def clear(queues: Queues, thread: Any) -> None:
 
 
 @kernel
-def size(queues: Queues, thread: Any) -> Any:
+def size(queues: Queues, thread: np.uint64) -> Number:
     """Return how many items the thread's queue has."""
     return queues.ends[thread, BACK] - queues.ends[thread, FRONT]
 
 
 @kernel
-def append(queues: Queues, thread: Any, item: Any) -> bool:
+def append(queues: Queues, thread: np.uint64, item: np.uint64) -> bool:
     """Append `item` to the thread's queue; return False if the ring is full."""
     capacity = np.uint64(queues.items.shape[1])
     back = queues.ends[thread, BACK]
@@ -85,7 +86,7 @@ def append(queues: Queues, thread: Any, item: Any) -> bool:
 
 
 @kernel
-def pop(queues: Queues, thread: Any) -> Any:
+def pop(queues: Queues, thread: np.uint64) -> np.uint64:
     """Take the oldest item of the thread's queue, which is not empty."""
     front = queues.ends[thread, FRONT]
     queues.ends[thread, FRONT] = front + ONE
@@ -93,7 +94,7 @@ def pop(queues: Queues, thread: Any) -> Any:
 
 
 @kernel
-def donate(queues: Queues, thread: Any) -> None:
+def donate(queues: Queues, thread: np.uint64) -> None:
     """Donate the oldest items to an idle thread, if there is one and the queue has more than one item."""
     count = min(size(queues, thread) // TWO, MOST_DONATED)
     if count == ZERO:

@@ -6,11 +6,10 @@ and writes the prefix sums of its entries. That is two passes over the array; on
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Integers
 from ..kernels.atomics import PADDING
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
@@ -24,7 +23,9 @@ def make_sums(num_threads: int) -> NDArray[np.uint64]:
 
 
 @kernel
-def exclusive_scan_together(barrier: Any, sums: Any, thread: Any, array: Any) -> Any:
+def exclusive_scan_together(
+    barrier: NDArray[np.int64], sums: NDArray[np.uint64], thread: np.uint64, array: Integers
+) -> np.uint64:
     """Replace every entry by the sum of the entries before it.
 
     All threads call it at the same time, after a barrier if others wrote to the thread's share (see

@@ -685,7 +685,7 @@ def search_again(
             if not holds:
                 return ZERO, ZERO, ONE, pushes
             size += total % UNFINISHED
-            more = total >= UNFINISHED  # mutant: who-has-read-its-own-messages-goes-on
+            more = bool(total >= UNFINISHED)  # mutant: who-has-read-its-own-messages-goes-on
             found = ZERO
             if more:  # mutant: messages-of-the-last-round-is-not-read
                 pushes += receive_messages(search, thread, net, height, level + ONE, half, drain)

@@ -18,8 +18,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
+from ..arrays import Indices, Number
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from .barrier import wait
@@ -50,12 +51,12 @@ class Sorting(NamedTuple):
         The bucket of a key is ``key >> shift``.
     """
 
-    counts: NDArray[Any]
-    place: NDArray[Any]
-    bucket_first: NDArray[Any]
-    items: NDArray[Any]
-    keys: NDArray[Any]
-    shift: NDArray[Any]
+    counts: NDArray[np.uint64]
+    place: NDArray[np.uint64]
+    bucket_first: NDArray[np.uint64]
+    items: Indices
+    keys: Indices
+    shift: NDArray[np.uint64]
 
 
 def shift_to_buckets(num_keys: int, wanted: int) -> tuple[int, int]:
@@ -67,7 +68,7 @@ def shift_to_buckets(num_keys: int, wanted: int) -> tuple[int, int]:
     return shift, (last_key >> shift) + 1
 
 
-def make_sorting(num_threads: int, num_items: int, num_keys: int, dtype: Any) -> Sorting:
+def make_sorting(num_threads: int, num_items: int, num_keys: int, dtype: DTypeLike) -> Sorting:
     """Return the scratch for sorting `num_items` items, whose numbers and keys fit `dtype`."""
     if num_keys <= min(FEW_KEYS, num_items // num_threads):
         wanted = max(1, num_keys)
@@ -86,7 +87,7 @@ def make_sorting(num_threads: int, num_items: int, num_keys: int, dtype: Any) ->
 
 
 @kernel
-def count_buckets(sorting: Sorting, thread: Any, keys: Any, num_keys: Any) -> None:
+def count_buckets(sorting: Sorting, thread: np.uint64, keys: Indices, num_keys: np.uint64) -> None:
     """Count the items of the thread's share by bucket."""
     num_threads, buckets = np.uint64(sorting.counts.shape[0]), np.uint64(sorting.counts.shape[1])
     shift = sorting.shift[0]
@@ -103,7 +104,7 @@ def count_buckets(sorting: Sorting, thread: Any, keys: Any, num_keys: Any) -> No
 
 
 @kernel
-def find_places(sorting: Any, thread: Any) -> None:
+def find_places(sorting: Any, thread: np.uint64) -> None:
     """Find where the thread's items of each bucket go: behind those of the threads before it.
 
     `sorting` has ``counts``, ``place`` and ``bucket_first``; transpose.py uses another class with them.
@@ -126,7 +127,7 @@ def find_places(sorting: Any, thread: Any) -> None:
 
 
 @kernel
-def put(order: Any, inverse: bool, position: Any, item: Any) -> None:
+def put(order: Indices, inverse: bool, position: Number, item: Number) -> None:
     """Record that an item comes at a position."""
     if inverse:
         order[item] = position
@@ -136,7 +137,7 @@ def put(order: Any, inverse: bool, position: Any, item: Any) -> None:
 
 @kernel
 def move_to_buckets(
-    sorting: Sorting, thread: Any, keys: Any, num_keys: Any, order: Any, inverse: bool
+    sorting: Sorting, thread: np.uint64, keys: Indices, num_keys: np.uint64, order: Indices, inverse: bool
 ) -> None:
     """Sort the items of the thread's share by bucket; write them to `order` if buckets are keys."""
     shift = sorting.shift[0]
@@ -156,7 +157,7 @@ def move_to_buckets(
 
 
 @kernel
-def sort_bucket(sorting: Sorting, bucket: Any, first: Any, order: Any, inverse: bool) -> None:
+def sort_bucket(sorting: Sorting, bucket: np.uint64, first: Indices, order: Indices, inverse: bool) -> None:
     """Sort the items of a bucket by key, and set ``first`` for its keys."""
     shift = sorting.shift[0]
     begin, end = sorting.bucket_first[bucket], sorting.bucket_first[bucket + ONE]
@@ -193,8 +194,14 @@ def sort_bucket(sorting: Sorting, bucket: Any, first: Any, order: Any, inverse: 
 
 @kernel
 def sort_by_key_together(
-    barrier: Any, sorting: Sorting, thread: Any, keys: Any, first: Any, order: Any, inverse: bool
-) -> Any:
+    barrier: NDArray[np.int64],
+    sorting: Sorting,
+    thread: np.uint64,
+    keys: Indices,
+    first: Indices,
+    order: Indices,
+    inverse: bool,
+) -> Number:
     """Sort the numbers ``0 .. m - 1`` of items by their keys; equal keys keep their order.
 
     All threads call it at the same time; it ends with a barrier.

@@ -35,6 +35,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Int64
 from ..kernels.atomics import PADDING, fetch_add, load, pause
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import PLAIN, Intrinsic, kernel, numba_overloads
@@ -58,7 +59,7 @@ ENTRY, ARGUMENTS, MEMBERS, LEFT = 0, 1, 2, PADDING
 
 
 @kernel
-def share_of(size: Any, thread: Any, num_threads: Any) -> tuple[Any, Any]:
+def share_of(size: np.uint64, thread: np.uint64 | int, num_threads: np.uint64) -> tuple[np.uint64, np.uint64]:
     """Return the begin and end of a thread's contiguous share of ``0 .. size - 1``."""
     return size * thread // num_threads, size * (thread + ONE) // num_threads
 
@@ -180,7 +181,7 @@ call_entry = Intrinsic(__name__, "call_entry")
 
 
 @kernel
-def wake(pool: NativePool, number: Any) -> None:
+def wake(pool: NativePool, number: np.uint64) -> None:
     """Wake the threads that thread `number` is to wake: its children in a tree of FAN children each."""
     first = number * FAN + ONE
     for other in range(first, min(first + FAN, pool.post[MEMBERS])):
@@ -188,7 +189,7 @@ def wake(pool: NativePool, number: Any) -> None:
 
 
 @kernel
-def serve(pool: NativePool, number: Any, lock: Any, num_jobs: Any) -> None:
+def serve(pool: NativePool, number: np.uint64, lock: np.uint64, num_jobs: Int64) -> None:
     """Serve `num_jobs` jobs; each starts when `lock` is released."""
     for _ in range(num_jobs):
         _acquire(lock, -1, 0)
@@ -199,7 +200,7 @@ def serve(pool: NativePool, number: Any, lock: Any, num_jobs: Any) -> None:
 
 
 @kernel
-def run_in_pool(pool: NativePool, num_threads: Any, entry: Any, arguments: Any) -> None:
+def run_in_pool(pool: NativePool, num_threads: np.uint64, entry: np.uint64, arguments: np.uint64) -> None:
     """Run a function on this thread and ``num_threads - 1`` threads of the pool, and wait for all."""
     pool.post[ENTRY] = entry
     pool.post[ARGUMENTS] = arguments

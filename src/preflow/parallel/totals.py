@@ -9,8 +9,6 @@ the sum.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -31,8 +29,13 @@ def make_totals(num_threads: int) -> NDArray[np.uint64]:
 
 @kernel
 def add_up(
-    barrier: Any, totals: Any, thread: Any, num_threads: Any, first: Any, second: Any
-) -> tuple[bool, Any, Any]:
+    barrier: NDArray[np.int64],
+    totals: NDArray[np.uint64],
+    thread: np.uint64,
+    num_threads: np.uint64,
+    first: np.uint64,
+    second: np.uint64,
+) -> tuple[bool, np.uint64, np.uint64]:
     """Wait for all threads and add up two numbers of each; what they wrote before is seen after.
 
     `barrier` has the patience and says whether it is broken; the same threads may also meet there.

@@ -9,11 +9,12 @@ neighbours come out sorted, whatever the number of threads.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Array, Indices
 from ..kernels.constants import ONE, ZERO
 from ..kernels.kernel import kernel
 from .barrier import wait
@@ -48,15 +49,15 @@ class Transposing(NamedTuple):
         The bucket of a vertex is ``vertex >> shift``.
     """
 
-    counts: NDArray[Any]
-    place: NDArray[Any]
-    bucket_first: NDArray[Any]
-    begins: NDArray[Any]
-    edges: NDArray[Any]
-    shift: Any
+    counts: NDArray[np.uint64]
+    place: NDArray[np.uint64]
+    bucket_first: NDArray[np.uint64]
+    begins: NDArray[np.uint64]
+    edges: Indices
+    shift: np.uint64
 
 
-def make_transposing(num_threads: int, first: NDArray[Any], num_others: int) -> Transposing:
+def make_transposing(num_threads: int, first: Array, num_others: int) -> Transposing:
     """Return the scratch for the edges that `first` counts, to `num_others` vertices of the other side."""
     num_vertices, num_edges = len(first) - 1, int(first[-1])
     wanted = min(MAX_BUCKETS, max(num_others // BUCKET_VERTICES, BUCKETS_EACH * num_threads))
@@ -76,7 +77,7 @@ def make_transposing(num_threads: int, first: NDArray[Any], num_others: int) -> 
 
 
 @kernel
-def move_edges(transposing: Transposing, thread: Any, first: Any, neighbour: Any) -> None:
+def move_edges(transposing: Transposing, thread: np.uint64, first: Indices, neighbour: Indices) -> None:
     """Sort the thread's share of the edges by bucket."""
     place, edges, shift = transposing.place, transposing.edges, transposing.shift
     within = (ONE << shift) - ONE
@@ -97,7 +98,9 @@ def move_edges(transposing: Transposing, thread: Any, first: Any, neighbour: Any
 
 
 @kernel
-def sort_bucket(transposing: Transposing, bucket: Any, other_first: Any, other_neighbour: Any) -> None:
+def sort_bucket(
+    transposing: Transposing, bucket: np.uint64, other_first: Indices, other_neighbour: Indices
+) -> None:
     """Sort the edges of a bucket by the other vertex, and set ``other_first`` for its vertices."""
     edges, shift = transposing.edges, transposing.shift
     within = (ONE << shift) - ONE
@@ -143,13 +146,13 @@ def sort_bucket(transposing: Transposing, bucket: Any, other_first: Any, other_n
 
 @kernel
 def transpose_together(
-    barrier: Any,
+    barrier: NDArray[np.int64],
     transposing: Transposing,
-    thread: Any,
-    first: Any,
-    neighbour: Any,
-    other_first: Any,
-    other_neighbour: Any,
+    thread: np.uint64,
+    first: Indices,
+    neighbour: Indices,
+    other_first: Indices,
+    other_neighbour: Indices,
 ) -> bool:
     """Write the transpose of an adjacency structure; return False if the barrier is broken.
 

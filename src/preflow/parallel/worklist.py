@@ -12,11 +12,12 @@ set.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
+from ..arrays import Indices
 from ..kernels.atomics import PADDING, fetch_add, relaxed_load, relaxed_store
 from ..kernels.constants import ONE, THREE, ZERO
 from ..kernels.kernel import kernel
@@ -37,12 +38,12 @@ class Worklist(NamedTuple):
     buffer : ndarray, shape (threads, BUFFER)
     """
 
-    taken: NDArray[Any]
-    appended: NDArray[Any]
-    buffer: NDArray[Any]
+    taken: NDArray[np.int64]
+    appended: NDArray[np.int64]
+    buffer: Indices
 
 
-def make_worklist(num_threads: int, dtype: Any) -> Worklist:
+def make_worklist(num_threads: int, dtype: DTypeLike) -> Worklist:
     """Return the state of an empty worklist, before phase 0."""
     counters = int(THREE * PADDING)
     return Worklist(
@@ -53,12 +54,12 @@ def make_worklist(num_threads: int, dtype: Any) -> Worklist:
 
 
 @kernel
-def _slot(phase: Any) -> Any:
+def _slot(phase: np.uint64) -> np.uint64:
     return (np.uint64(phase) % THREE) * PADDING  # mutant: two-sets-of-counters
 
 
 @kernel
-def begin_phase(worklist: Worklist, phase: Any) -> None:
+def begin_phase(worklist: Worklist, phase: np.uint64) -> None:
     """Reset the counters of phase ``phase + 1``; one thread does so at the start of `phase`."""
     slot = _slot(np.uint64(phase) + ONE)  # mutant: resets-the-counters-in-use
     relaxed_store(worklist.taken, slot, 0)
@@ -66,7 +67,7 @@ def begin_phase(worklist: Worklist, phase: Any) -> None:
 
 
 @kernel
-def take_chunk(worklist: Worklist, phase: Any, size: Any) -> tuple[Any, Any]:
+def take_chunk(worklist: Worklist, phase: np.uint64, size: np.uint64) -> tuple[np.uint64, np.uint64]:
     """Take a chunk of ``0 .. size - 1``; return its begin and end, equal if none is left."""
     begin = np.uint64(fetch_add(worklist.taken, _slot(phase), CHUNK))  # mutant: chunks-overlap
     if begin >= size:
@@ -76,8 +77,14 @@ def take_chunk(worklist: Worklist, phase: Any, size: Any) -> tuple[Any, Any]:
 
 @kernel
 def append(
-    worklist: Worklist, phase: Any, items: Any, base: Any, thread: Any, waiting: Any, vertex: Any
-) -> Any:
+    worklist: Worklist,
+    phase: np.uint64,
+    items: Indices,
+    base: np.uint64,
+    thread: np.uint64,
+    waiting: np.uint64,
+    vertex: np.uint64,
+) -> np.uint64:
     """Append `vertex` through the thread's buffer, which has `waiting` items; return how many it has now.
 
     The items of the phase start at ``items[base]``.
@@ -90,7 +97,14 @@ def append(
 
 
 @kernel
-def flush(worklist: Worklist, phase: Any, items: Any, base: Any, thread: Any, waiting: Any) -> Any:
+def flush(
+    worklist: Worklist,
+    phase: np.uint64,
+    items: Indices,
+    base: np.uint64,
+    thread: np.uint64,
+    waiting: np.uint64,
+) -> np.uint64:
     """Move the items of the thread's buffer to the worklist; return 0."""
     if waiting > ZERO:
         position = base + np.uint64(fetch_add(worklist.appended, _slot(phase), waiting))
@@ -102,12 +116,12 @@ def flush(worklist: Worklist, phase: Any, items: Any, base: Any, thread: Any, wa
 
 
 @kernel
-def appended(worklist: Worklist, phase: Any) -> Any:
+def appended(worklist: Worklist, phase: np.uint64) -> np.uint64:
     """Return how many items the phase appended; to be called after the barrier that ends the phase."""
     return np.uint64(relaxed_load(worklist.appended, _slot(phase)))
 
 
 @kernel
-def forget(worklist: Worklist, phase: Any) -> None:
+def forget(worklist: Worklist, phase: np.uint64) -> None:
     """Reset what the phase appended; for a thread that works on the list alone."""
     relaxed_store(worklist.appended, _slot(phase), 0)

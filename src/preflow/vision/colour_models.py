@@ -15,10 +15,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ..arrays import Array
 
 #: Cells along each channel, by the number of channels: multiples of BINS. With half as many for three
 #: channels GrabCut ended at energies higher by 0.02 nats per pixel, more on photographs with dark
@@ -192,7 +194,7 @@ def _blur_matrix() -> NDArray[np.float64]:
 BLUR_MATRIX = _blur_matrix()
 
 
-def _log_histogram(counts: NDArray[Any], num_channels: int) -> NDArray[np.float64]:
+def _log_histogram(counts: Array, num_channels: int) -> NDArray[np.float64]:
     """Return the logarithms of the frequencies of all bins, flat."""
     histogram = counts.reshape((BINS,) * num_channels)
     for axis in range(num_channels):

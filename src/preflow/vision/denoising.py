@@ -21,6 +21,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arrays import Array
 from ..checks import check_integer, check_number
 from ..errors import InvalidInputError
 from ..graph.contrast import finite_array
@@ -62,7 +63,7 @@ class Denoised:
         One for every bit of the grey values, channel by channel; together they prove the minimum.
     """
 
-    image: NDArray[Any]
+    image: Array
     energy: float
     cuts: tuple[GridCutResult, ...] = field(repr=False)
 

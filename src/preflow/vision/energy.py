@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arrays import Array
 from ..cuts import min_cut
 from ..errors import CapacityOverflowError, InvalidInputError, VerificationError
 from ..graph.grid_input import as_array
@@ -67,11 +68,11 @@ class BinaryEnergy:
     (5, 1)
     """
 
-    unary: NDArray[Any]
+    unary: Array
     pairs: NDArray[np.int64]
-    pair_costs: NDArray[Any]
+    pair_costs: Array
     triples: NDArray[np.int64]
-    triple_costs: NDArray[Any]
+    triple_costs: Array
 
     def __init__(
         self,
@@ -295,7 +296,7 @@ class Arcs(NamedTuple):
 
     tail: NDArray[np.int64]
     head: NDArray[np.int64]
-    capacity: NDArray[Any]
+    capacity: Array
 
 
 class BinaryPolynomial:
@@ -315,26 +316,26 @@ class BinaryPolynomial:
         self.linear = np.zeros(num_variables, dtype=dtype)
         self.arcs: list[Arcs] = []
         #: For each vertex that is no variable: capacity from the source (positive) or to the sink (negative).
-        self.added: list[NDArray[Any]] = []
+        self.added: list[Array] = []
         self.num_vertices = num_variables
 
-    def add_linear(self, variable: NDArray[np.int64], coefficient: NDArray[Any]) -> None:
+    def add_linear(self, variable: NDArray[np.int64], coefficient: Array) -> None:
         """Add the coefficient times x."""
         np.add.at(self.linear, variable, coefficient)
 
-    def add_product(self, first: NDArray[np.int64], second: NDArray[np.int64], gain: NDArray[Any]) -> None:
+    def add_product(self, first: NDArray[np.int64], second: NDArray[np.int64], gain: Array) -> None:
         """Subtract ``gain * x * y``, which is ``gain * (1 - x) * y - gain * y``."""
         self.add_linear(second, -gain)
         self.arcs.append(Arcs(second, first, gain))
 
-    def add_all_ones(self, members: NDArray[np.int64], gain: NDArray[Any]) -> None:
+    def add_all_ones(self, members: NDArray[np.int64], gain: Array) -> None:
         """Subtract ``gain * x * y * z`` by a vertex that is on the source side if all three variables are."""
         members, gain = members[gain > 0], gain[gain > 0]
         self.constant -= exact_sum(gain)
         vertex = self._add_vertices(gain)
         self.arcs += [Arcs(vertex, variable, gain) for variable in members.T]
 
-    def add_complement(self, members: NDArray[np.int64], gain: NDArray[Any]) -> None:
+    def add_complement(self, members: NDArray[np.int64], gain: Array) -> None:
         """Add ``gain * (x * y * z - x * y - y * z - z * x)``.
 
         The product of all complements is 1 - x - y - z + xy + yz + zx - xyz, so this is ``-gain`` times that
@@ -345,7 +346,7 @@ class BinaryPolynomial:
         for variable in members.T:
             self.add_linear(variable, -gain)
 
-    def _add_vertices(self, terminal: NDArray[Any]) -> NDArray[np.int64]:
+    def _add_vertices(self, terminal: Array) -> NDArray[np.int64]:
         self.added.append(terminal)
         first = self.num_vertices
         self.num_vertices += len(terminal)
@@ -369,12 +370,12 @@ class BinaryPolynomial:
 
 
 def _gain(
-    kind: str, members: NDArray[np.int64], tables: NDArray[Any], fixed: tuple[int, int] | None = None
-) -> NDArray[Any]:
+    kind: str, members: NDArray[np.int64], tables: Array, fixed: tuple[int, int] | None = None
+) -> Array:
     """Return the gain of each pair of variables if both are 1; raise for the first negative one."""
     agree = tables[:, 0, 0] + tables[:, 1, 1]
     differ = tables[:, 0, 1] + tables[:, 1, 0]
-    gain: NDArray[Any] = differ - agree
+    gain: Array = differ - agree
     if tables.dtype.kind == "f":
         gain[np.abs(gain) <= ROUNDING * np.abs(tables).max(axis=(1, 2))] = 0
     wrong = np.flatnonzero(gain < 0)
@@ -394,7 +395,7 @@ def _largest(table: NDArray[np.int64]) -> int:
     return max(-int(table.min()), int(table.max()))
 
 
-def _costs(name: str, values: ArrayLike) -> NDArray[Any]:
+def _costs(name: str, values: ArrayLike) -> Array:
     """Return costs as int64 or float64."""
     array = as_array(values, name)
     if array.dtype.kind not in "biuf":
@@ -432,9 +433,7 @@ def _variables(name: str, members: ArrayLike, order: int, num_variables: int) ->
     return variables
 
 
-def _tables(
-    name: str, tables: NDArray[Any], order: int, num_terms: int, dtype: np.dtype[Any]
-) -> NDArray[Any]:
+def _tables(name: str, tables: Array, order: int, num_terms: int, dtype: np.dtype[Any]) -> Array:
     shape = (num_terms, *(2,) * order)
     if tables.size == 0 and num_terms == 0:
         return np.empty(shape, dtype=dtype)

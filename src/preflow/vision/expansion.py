@@ -46,6 +46,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arrays import Array
 from ..checks import check_integer
 from ..cuts import min_cut
 from ..errors import InvalidInputError, VerificationError
@@ -260,8 +261,8 @@ class Move(NamedTuple):
     box: Box
     current: NDArray[np.bool_]
     free: NDArray[np.bool_] | None
-    unary: NDArray[Any]
-    pairs: NDArray[Any]
+    unary: Array
+    pairs: Array
     entry: int | float
     groups: list[tuple[NDArray[np.bool_], int | float]]
     offsets: tuple[tuple[int, ...], ...]
@@ -314,7 +315,7 @@ class State:
         box = (slice(None),) * unary.ndim
         return Move(box, np.zeros(energy.shape, np.bool_), None, unary, pairs, entry, groups, energy.offsets)
 
-    def _may_vanish(self, label: int, unary: NDArray[Any], pairs: NDArray[Any]) -> bool:
+    def _may_vanish(self, label: int, unary: Array, pairs: Array) -> bool:
         """Return whether switching all pixels of a label, which saves its cost, may lower the energy.
 
         Because energies are submodular, switching all of them costs least if all other pixels switch, too. If
@@ -480,7 +481,7 @@ def _network(move: Move) -> MaxFlowProblem:
     return MaxFlowProblem(network, source, sink, name="move")
 
 
-def _total(values: NDArray[Any]) -> int | float:
+def _total(values: Array) -> int | float:
     """Return the sum of integers, or of float64, in 64 bits."""
     total: int | float = values.sum(dtype=np.float64 if values.dtype.kind == "f" else np.int64).item()
     return total

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arrays import Array
 from ..checks import check_integer
 from ..errors import CapacityOverflowError, InvalidInputError
 from ..graph.grid_input import as_array
@@ -48,11 +49,11 @@ class LabelEnergy:
     label_costs : ndarray of int64 or float64, shape (labels,)
     """
 
-    data: NDArray[Any]
-    distance: NDArray[Any]
-    weights: NDArray[Any]
+    data: Array
+    distance: Array
+    weights: Array
     offsets: tuple[tuple[int, ...], ...]
-    label_costs: NDArray[Any]
+    label_costs: Array
 
     @classmethod
     def from_arrays(
@@ -117,7 +118,7 @@ class LabelEnergy:
             raise InvalidInputError(f"weights is a number or has shape {expected}, got {factors.shape}")
         if factors.size and factors.min() < 0:
             raise InvalidInputError(f"weights are not negative, got {factors.min()}")
-        once: NDArray[Any] = np.zeros(labels, dtype=np.int64)
+        once: Array = np.zeros(labels, dtype=np.int64)
         if label_costs is not None:
             once = _wide(_numbers("label_costs", label_costs))
             if once.shape != (labels,):
@@ -179,7 +180,7 @@ class LabelEnergy:
         total += self.label_costs[np.unique(chosen)].sum(dtype=self.dtype).item()
         return total
 
-    def directions(self) -> Iterator[tuple[NDArray[Any], Box, Box]]:
+    def directions(self) -> Iterator[tuple[Array, Box, Box]]:
         """Yield for each direction the weights, and the boxes of all pixels and of their neighbours."""
         for weight, offset in zip(self.weights, self.offsets, strict=True):
             here, there = pair_boxes(self.shape, offset)
@@ -265,7 +266,7 @@ def _check_count(labels: int) -> None:
         raise InvalidInputError(f"there are {labels:,} labels, at most {MOST_LABELS:,} are supported")
 
 
-def _broken_triangle(distance: NDArray[Any]) -> tuple[int, int, int] | None:
+def _broken_triangle(distance: Array) -> tuple[int, int, int] | None:
     """Return labels a, middle, b whose distances break the triangle inequality, if there are any.
 
     Floats break it where they exceed a sum by more than rounding.
@@ -279,7 +280,7 @@ def _broken_triangle(distance: NDArray[Any]) -> tuple[int, int, int] | None:
     return None
 
 
-def _checked_distance(distance: ArrayLike, labels: int) -> NDArray[Any]:
+def _checked_distance(distance: ArrayLike, labels: int) -> Array:
     far = _wide(_numbers("distance", distance))
     if far.shape != (labels, labels):
         raise InvalidInputError(f"distance has shape ({labels}, {labels}), got {far.shape}")
@@ -295,11 +296,11 @@ def _checked_distance(distance: ArrayLike, labels: int) -> NDArray[Any]:
     return far
 
 
-def _wide(values: NDArray[Any]) -> NDArray[Any]:
+def _wide(values: Array) -> Array:
     return values.astype(np.float64 if values.dtype.kind == "f" else np.int64)
 
 
-def _numbers(name: str, values: ArrayLike) -> NDArray[Any]:
+def _numbers(name: str, values: ArrayLike) -> Array:
     """Return numbers as int16, int32 or int64 where all are integers, else as float64."""
     array = as_array(values, name)
     if array.dtype.kind == "f":

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arrays import Array
 from ..errors import CapacityOverflowError, InvalidInputError
 from ..graph.grid_input import as_array
 from ..graph.neighbourhood import Box, half_neighbourhood, pair_boxes
@@ -59,7 +60,7 @@ def checked_frame(name: str, image: ArrayLike) -> NDArray[np.float32]:
     return frame[..., np.newaxis] if frame.ndim == 2 else frame
 
 
-def check_same_shape(first: NDArray[Any], second: NDArray[Any], names: tuple[str, str]) -> None:
+def check_same_shape(first: Array, second: Array, names: tuple[str, str]) -> None:
     """Raise InvalidInputError unless two frames have the same shape."""
     if first.shape != second.shape:
         shapes = [image.shape[:2] if image.shape[2] == 1 else image.shape for image in (first, second)]
@@ -113,7 +114,7 @@ class Frame:
             )
         return costs
 
-    def costs_along(self, other: Frame, dy: NDArray[Any], dx: NDArray[Any]) -> NDArray[np.int16]:
+    def costs_along(self, other: Frame, dy: Array, dx: Array) -> NDArray[np.int16]:
         """Return the costs as :meth:`costs` does, with an own displacement for every pixel."""
         height, width = other.shape
         row, column = np.indices(self.shape, sparse=True)
@@ -170,7 +171,7 @@ def smoothness_weights(frame: Frame, strength: float, sigma: float, connectivity
     return weights
 
 
-def parabola_vertex(before: NDArray[Any], at: NDArray[Any], after: NDArray[Any]) -> NDArray[np.float32]:
+def parabola_vertex(before: Array, at: Array, after: Array) -> NDArray[np.float32]:
     """Return the position of the minimum of the parabola through costs at -1, 0 and 1, from -1/2 to 1/2.
 
     Return 0 where the middle cost is not the least.

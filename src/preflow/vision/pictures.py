@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arrays import Array
 from ..errors import InvalidInputError, MissingDependencyError, ParseError
 from ..graph.contrast import finite_array
 from ..io.files import read_bytes, replacing
@@ -29,7 +29,7 @@ PIXELS_PER_LINE_WIDTH = 300
 SCRIBBLE_TOLERANCE = 40
 
 
-def read_image(path: str | Path) -> NDArray[Any]:
+def read_image(path: str | Path) -> Array:
     """Return an image from any file that Pillow reads; the first image of a file with several.
 
     Parameters
@@ -197,7 +197,7 @@ def _as_rgb(image: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.uint8]:
     return np.array(np.broadcast_to(pixels, (*shape, 3)))
 
 
-def _read(path: str | Path) -> NDArray[Any]:
+def _read(path: str | Path) -> Array:
     imageio = _imageio("reading images")
     content = read_bytes(path)
     try:

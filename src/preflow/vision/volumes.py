@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arrays import Array
 from ..errors import InvalidInputError, MissingDependencyError, ParseError
 from ..graph.contrast import finite_array
 from ..io.files import read_bytes, replacing
@@ -40,7 +40,7 @@ class Volume:
         Maps (x, y, z, 1) in voxels to millimetres.
     """
 
-    values: NDArray[Any]
+    values: Array
     affine: NDArray[np.float64]
 
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...arrays import AnyArray
 from ...cuda.runtime import Device
 
 SOURCE = Path(__file__).with_suffix(".cu")
@@ -43,14 +44,14 @@ class _Transpose(NamedTuple):
     grouped: Any
 
 
-def line_starts(device: Device, keys: Any, size: int) -> Any:
+def line_starts(device: Device, keys: AnyArray, size: int) -> Any:
     """Return the number of keys below each of 0 to `size`."""
     count = device.xp.zeros(size + 1, dtype=np.uint32)
     device.share(SOURCE, "count_keys", len(keys), _Count(keys, len(keys), count))
     return device.xp.cumsum(count, dtype=np.uint32)
 
 
-def grouped_edges(device: Device, keys: Any, values: Any, size: int) -> tuple[Any, Any]:
+def grouped_edges(device: Device, keys: AnyArray, values: AnyArray, size: int) -> tuple[Any, Any]:
     """Return where the values of each of the keys 0 to ``size - 1`` begin, and the values by keys."""
     first = line_starts(device, keys, size)
     grouped = device.xp.empty_like(values)
@@ -59,7 +60,7 @@ def grouped_edges(device: Device, keys: Any, values: Any, size: int) -> tuple[An
     return first, grouped
 
 
-def transposed_lines(device: Device, first: Any, neighbour: Any, size: int) -> tuple[Any, Any]:
+def transposed_lines(device: Device, first: Any, neighbour: AnyArray, size: int) -> tuple[Any, Any]:
     """Return where the neighbours of each of the other side's `size` vertices begin, and these neighbours."""
     other_first = line_starts(device, neighbour, size)
     grouped = device.xp.empty_like(neighbour)

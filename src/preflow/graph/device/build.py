@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import AnyArray, ArrayModule
 from ...cuda.runtime import Device
 from ...errors import CapacityOverflowError, InvalidInputError
 from ...stats import Phase, untimed
@@ -297,14 +298,14 @@ def _solved_capacities(
     return solved_capacities(network, sources, sinks, threads, rule)
 
 
-def _are_whole(xp: Any, values: Any) -> bool:
+def _are_whole(xp: ArrayModule, values: AnyArray) -> bool:
     return len(values) == 0 or bool(values.max() <= EXACT_FLOAT and xp.all(values == xp.rint(values)))
 
 
 def _amounts(device: Device, solved: SolvedCapacities) -> list[tuple[int, Callable[[], Any]]]:
     given = [solved.capacity] + ([] if solved.reverse_capacity is None else [solved.reverse_capacity])
 
-    def putting(values: Any) -> Callable[[], Any]:
+    def putting(values: AnyArray) -> Callable[[], Any]:
         return lambda: device.xp.asarray(values).astype(np.int64, copy=False)
 
     return [(backward, putting(values)) for backward, values in enumerate(given)]
@@ -386,7 +387,9 @@ def _find_pairs(device: Device, arcs: InputArcs) -> tuple[Any, Any]:
     return key, pair
 
 
-def _constant_flow(device: Device, found: list[int], source_capacity: Any, sink_capacity: Any) -> int:
+def _constant_flow(
+    device: Device, found: list[int], source_capacity: AnyArray, sink_capacity: AnyArray
+) -> int:
     """Remove from both capacities the amount that a vertex can pass on; return the constant flow."""
     if found[PAIR_OVERFLOW]:
         raise CapacityOverflowError("the capacities of parallel or antiparallel arcs sum past int64")

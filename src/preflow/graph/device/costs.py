@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import AnyArray
 from ...cuda import runtime
 from ...cuda.runtime import Device
 from ...errors import InvalidInputError
@@ -124,12 +125,12 @@ class DeviceCosts(DeviceArrays):
             values = self.xp.ascontiguousarray(values)
         return replace(self, values=values, maximize=False, sizes=sizes)
 
-    def at(self, item: Any, rows: Any, columns: Any) -> Any:
+    def at(self, item: Any, rows: AnyArray, columns: AnyArray) -> Any:
         """Return the costs of pairs; infinite where they are not allowed."""
         return self.values[item, rows, columns]
 
 
-def costs_on_device(cost: Any, maximize: bool, sizes: Any) -> DeviceCosts:
+def costs_on_device(cost: AnyArray, maximize: bool, sizes: Any) -> DeviceCosts:
     """Return costs on a GPU, checked on the GPU: see :func:`.as_costs`."""
     device = runtime.find_device()
     values = as_device_array(device, cost, "cost", "problem")
@@ -158,7 +159,7 @@ def copied_to_device(costs: DenseCosts, device: Device) -> DeviceCosts:
     return DeviceCosts(values, costs.leading, costs.maximize, costs.sizes, device=device, restore=None)
 
 
-def _as_numbers(values: Any) -> Any:
+def _as_numbers(values: AnyArray) -> Any:
     """Return numbers as int32, int64, float32 or float64."""
     name = values.dtype.str[1:]
     if name in KERNELS:

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Array
 from ...assignment.api import linear_assignment
 from ...solving.timing import timed
 from ..matching_costs import LARGEST_COST, Frame
@@ -169,7 +169,7 @@ class PatchMatcher:
         size = 2 * self.radius + 1
         return np.stack(np.divmod(np.arange(size * size), size), axis=-1) - self.radius
 
-    def _by_patch(self, values: NDArray[Any]) -> NDArray[Any]:
+    def _by_patch(self, values: Array) -> Array:
         """Return values of pixels, shape (h, w), as (patches, pixels of a patch), the last ones repeated."""
         side = self.patch
         whole = np.pad(values, [(0, -size % side) for size in values.shape], mode="edge")

@@ -1,0 +1,32 @@
+"""Names for the types of arrays and numbers.
+
+Numba compiles a kernel for each type of arguments that callers pass, so most kernels take arrays of several
+types. These names say which.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: An array of any type of numbers.
+Array: TypeAlias = NDArray[Any]
+#: Positions of vertices, arcs, rows or columns: uint32 where they fit, otherwise uint64.
+Indices: TypeAlias = NDArray[np.unsignedinteger[Any]]
+#: Integers of any width.
+Integers: TypeAlias = NDArray[np.integer[Any]]
+#: Integers or floats: capacities, costs, prices.
+Numbers: TypeAlias = NDArray[np.number[Any]]
+#: A signed integer of 64 bits. Numba takes Python's integers as such.
+Int64: TypeAlias = int | np.int64
+#: One number of the type that an array of `Numbers` or `Integers` has. It is uint64, int64 or float64.
+Number: TypeAlias = Any
+#: An array of NumPy, or of CuPy on a device. CuPy has no types.
+AnyArray: TypeAlias = Any
+#: The module ``numpy`` or ``cupy``.
+ArrayModule: TypeAlias = Any
+#: A residual network: a tuple of its arrays (:class:`preflow.graph.residual.ResidualArrays`), or of a grid's
+#: capacities, whose arcs follow from the numbers of the pixels.
+ResidualNetwork: TypeAlias = Any
