@@ -105,8 +105,7 @@ def shared_instances() -> Path:
 @pytest.fixture(scope="module")
 def runner(request: pytest.FixtureRequest) -> Iterator[Runner]:
     """The test file as a program that explores its cases."""
-    started = Runner(request.module.__name__)
-    with started.process:
+    with Runner(request.module.__name__) as started:
         yield started
 
 

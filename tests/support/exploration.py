@@ -111,6 +111,7 @@ class Runner:
 
     def __init__(self, module: str) -> None:
         environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+        self.counted = 0.0
         self.process = subprocess.Popen(
             [sys.executable, "-m", module],
             cwd=ROOT,
@@ -127,7 +128,16 @@ class Runner:
         outcome: dict[str, Any] = json.loads(self.process.stdout.readline())
         assert "error" not in outcome, outcome["error"]
         count_elsewhere(outcome["seconds"])
+        self.counted += outcome["seconds"]
         return outcome
+
+    def __enter__(self) -> Runner:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        """End the process. From now on its seconds are among those of this process's children."""
+        self.process.__exit__(None, None, None)
+        count_elsewhere(-self.counted)
 
 
 def exploration_tests(cases: Cases, mutants: Mutants) -> tuple[Callable[..., None], Callable[..., None]]:
