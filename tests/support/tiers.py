@@ -17,7 +17,7 @@ from tests.support.paths import DATA
 
 RECORD = DATA / "seconds.json"
 #: A test that takes longer is slow.
-MOST_SECONDS = 3.0
+MOST_SECONDS = 1.0
 #: A test that takes less is not in the record.
 LEAST_SECONDS = 0.5
 #: The name under which a test report carries the seconds from a worker to the process that writes the record.
