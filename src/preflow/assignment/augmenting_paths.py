@@ -1,4 +1,34 @@
-"""Kernels of shortest augmenting paths: reductions of rows, searches over lists, and over whole rows."""
+"""Shortest augmenting paths: Dijkstra searches over the lists of rows, or over whole rows of a dense matrix.
+
+Definitions. The *distance* of a column from the root, a free row, is the least sum of reduced costs on an
+alternating path. A column is *done* if its distance is final. The *sink* of a search is the nearest free
+column. :mod:`.search_state` defines reduced costs, heights, lists and bounds.
+
+Invariants between searches:
+
+- No reduced cost of a row, listed or not, is below that of the row's own column.
+- All distances are ``limits.beyond``, and all places in the heap are NONE.
+
+::
+
+    for each free row, the root:                                           augment_rows
+        search over lists                                                  search_lists
+            relax the listed pairs of the root
+            put the root into the heap at the least distance that its list may lack
+            while the first item of the heap is nearer than the nearest free column:
+                take the first item out of the heap
+                if it is a column: it is done; go on with its row
+                if it is a row: list it again, with twice the number of columns if this search has done so
+                    if there is no more space: give up, LISTS_END
+                relax the listed pairs of the row, put the row into the heap as above
+        after LISTS_END: search over whole rows, from the columns that are done    search_rows
+            repeat: relax all pairs of the rows of all nearest columns
+            until one of the nearest columns is free
+        lower the prices of done columns by how much nearer they are than the sink   _lower_prices
+        exchange matched and unmatched pairs along the path to the sink              augment
+
+If the lists cause much of the work that whole rows would cause, they are given up for the rest of the solve.
+"""
 
 from __future__ import annotations
 
@@ -16,17 +46,18 @@ from .dense_rows import block_minimum, list_row, relax_columns
 from .search_state import BLOCK, DONE, NONE, Lists, State
 from .solution import INFEASIBLE, OVERFLOW, SOLVED, STOPPED
 
-#: Listing at most this share of what whole rows would be, after so many columns were reached.
+#: Lists are given up if searches over them read more than this share of the costs that searches over whole
+#: rows would read. This is checked once PATIENCE columns are done.
 LISTING_SHARE = 0.4
 PATIENCE = np.uint64(2048)
-#: How a search may end beside the endings of :mod:`.solution`: the lists do not suffice.
+#: How a search may end besides the endings of :mod:`.solution`: the lists do not suffice.
 LISTS_END = 4
 FOUR = np.uint64(4)
 
 
 @kernel
-def rise(state: State, hole: Any, item: Any) -> None:
-    """Put `item` into the heap at the place `hole` or above."""
+def sift_up(state: State, hole: Any, item: Any) -> None:
+    """Put `item` into the heap at the place `hole`, or above if it is nearer."""
     heap, distance = state.heap, state.distance
     key = distance[item]
     while hole > ZERO:
@@ -42,7 +73,7 @@ def rise(state: State, hole: Any, item: Any) -> None:
 
 @kernel
 def pop(state: State, size: Any) -> Any:
-    """Take the nearest item out of the heap of `size`; return it."""
+    """Take the nearest item out of the heap, which has `size` items, and return it."""
     heap, distance = state.heap, state.distance
     nearest = heap[ZERO]
     size -= ONE
@@ -68,7 +99,7 @@ def pop(state: State, size: Any) -> Any:
 
 @kernel
 def row_height(state: State, row: Any, root: Any) -> Any:
-    """Return the price of a row less its distance."""
+    """Return the height of a row: the reduced cost of its pair minus the distance of its column."""
     if row == root:
         return state.limits.zero
     j = state.row_match[row]
@@ -76,8 +107,8 @@ def row_height(state: State, row: Any, root: Any) -> Any:
 
 
 @kernel
-def forget(state: State, touched: Any) -> None:
-    """Take all that was touched out of the heap."""
+def reset_touched(state: State, touched: Any) -> None:
+    """Reset the distances and the places of all items that were in the heap."""
     for k in range(touched):
         item = state.touched[k]
         state.distance[item] = state.limits.beyond
@@ -86,7 +117,7 @@ def forget(state: State, touched: Any) -> None:
 
 @kernel
 def augment(state: State, root: Any, sink: Any) -> None:
-    """Match along the path from `root` to `sink`."""
+    """Exchange matched and unmatched pairs along the path from `root` to `sink`."""
     while True:
         row = state.parent[sink]
         state.column_match[sink] = row
@@ -100,7 +131,7 @@ def augment(state: State, root: Any, sink: Any) -> None:
 
 @kernel
 def _lower_prices(state: State, done: Any, here: Any) -> bool:
-    """Lower the prices of columns nearer than `here`; return whether all are within the limits."""
+    """Lower prices of done columns for a sink at distance `here`; return whether they fit 64 bits."""
     fits = True
     for k in range(done):
         price = state.done_price[k] - (here - state.done_distance[k])
@@ -111,15 +142,16 @@ def _lower_prices(state: State, done: Any, here: Any) -> bool:
 
 @kernel
 def search_lists(cost: Any, lists: Lists, state: State, root: Any, number: Any) -> tuple[Any, Any, Any]:
-    """Match `root` along a shortest path that consists of listed edges.
+    """Match `root` along a shortest path of listed pairs.
 
     Returns
     -------
     ending : int
-        LISTS_END where the lists do not suffice: :func:`search_rows` goes on from there.
+        LISTS_END if the lists do not suffice; :func:`search_rows` then continues the search.
     done : uint64
-        How many columns have a final distance: all that can be reached, where there is no path.
+        The number of done columns; if there is no path, these are all columns within reach.
     scans : uint64
+        The number of costs read.
     """
     price, distance, beyond = state.price, state.distance, state.limits.beyond
     num_columns = np.uint64(len(price))
@@ -130,6 +162,7 @@ def search_lists(cost: Any, lists: Lists, state: State, root: Any, number: Any) 
     row, height = root, state.limits.zero
     ending = SOLVED
     while True:
+        # Relax the listed pairs of the row.
         first = lists.first[row]
         last = first + lists.size[row]
         scans += last - first
@@ -152,15 +185,17 @@ def search_lists(cost: Any, lists: Lists, state: State, root: Any, number: Any) 
                     touched += ONE
                     place = size
                     size += ONE
-                rise(state, place, j)
+                sift_up(state, place, j)
+        # Put the row into the heap at the least distance that its list may lack.
         if lists.bound[row] < beyond and lists.bound[row] - height < nearest:
             item = num_columns + row
             distance[item] = lists.bound[row] - height
             if state.place[item] == NONE:
                 state.touched[touched] = item
                 touched += ONE
-            rise(state, size, item)
+            sift_up(state, size, item)
             size += ONE
+        # Take the nearest item, unless a free column is as near.
         if size == ZERO or not distance[state.heap[ZERO]] < nearest:
             if sink == NONE:
                 ending = INFEASIBLE
@@ -173,13 +208,13 @@ def search_lists(cost: Any, lists: Lists, state: State, root: Any, number: Any) 
         if not here - origin < state.limits.far:
             ending = OVERFLOW
             break
-        if item < num_columns:
+        if item < num_columns:  # a column: it is done
             state.done[done] = item
             state.done_distance[done] = here
             state.done_price[done] = price[item]
             done += ONE
             row = state.column_match[item]
-        else:
+        else:  # a row: list it again
             row = item - num_columns
             if lists.built[row] == number:
                 if FOUR * lists.wanted[row] > lists.first[row + ONE] - lists.first[row]:
@@ -193,13 +228,13 @@ def search_lists(cost: Any, lists: Lists, state: State, root: Any, number: Any) 
         if not _lower_prices(state, done, max(here, nearest)):
             ending = OVERFLOW
         augment(state, root, sink)
-    forget(state, touched)
+    reset_touched(state, touched)
     return ending, done, scans
 
 
 @kernel
 def _list_near(state: State, here: Any) -> tuple[Any, Any]:
-    """List the columns at the distance `here` in `near`; return how many, and a free one or NONE."""
+    """List the columns at the distance `here` in `near`; return their number, and a free one or NONE."""
     num_columns = np.uint64(len(state.price))
     size = ZERO
     for b in range(np.uint64(len(state.least))):
@@ -215,7 +250,7 @@ def _list_near(state: State, here: Any) -> tuple[Any, Any]:
 
 @kernel
 def _relax_row(cost: Any, base: Any, height: Any, number: Any, state: State) -> None:
-    """Relax the edges of the row at `base`, but to blocks of columns that are all done."""
+    """Relax the pairs of the row at `base`, except in blocks whose columns are all done."""
     num_blocks, num_columns = np.uint64(len(state.left)), np.uint64(len(state.price))
     b = ZERO
     while b < num_blocks:
@@ -230,14 +265,14 @@ def _relax_row(cost: Any, base: Any, height: Any, number: Any, state: State) -> 
 
 @kernel
 def _relax_from(cost: Any, state: State, row: Any, k: Any) -> None:
-    """Relax the edges of a row whose column is the one in place `k` of those done."""
+    """Relax the pairs of the row whose column is the `k`-th of the done columns."""
     height = state.matched_cost[row] - state.done_price[k] - state.done_distance[k]
     _relax_row(cost, row * np.uint64(len(state.price)), height, np.float64(k + ONE), state)
 
 
 @kernel
 def _nearest(state: State) -> Any:
-    """Return the smallest distance of columns that are not done."""
+    """Return the least distance of columns that are not done."""
     smallest = state.limits.beyond
     for b in range(np.uint64(len(state.left))):
         state.least[b] = state.limits.beyond
@@ -248,16 +283,16 @@ def _nearest(state: State) -> Any:
 
 
 @kernel
-def _shut(state: State, column: Any) -> None:
-    """Take a column that is done out of the search."""
+def _close_column(state: State, column: Any) -> None:
+    """Keep a done column out of the rest of the search."""
     state.price[column] = -state.limits.mask
     state.distance[column] = state.limits.beyond
     state.left[column // BLOCK] -= ONE
 
 
 @kernel
-def _reach(cost: Any, state: State, root: Any, column: Any) -> None:
-    """Note the row before a column, and the cost of the edge."""
+def _set_parent(cost: Any, state: State, root: Any, column: Any) -> None:
+    """Store the row before a column on its shortest path, and the cost of that pair."""
     number = state.via[column]
     row = root if number == 0 else state.column_match[state.done[np.uint64(-number) - ONE]]
     state.parent[column] = row
@@ -266,23 +301,24 @@ def _reach(cost: Any, state: State, root: Any, column: Any) -> None:
 
 @kernel
 def search_rows(cost: Any, state: State, root: Any, done: Any) -> tuple[Any, Any, Any]:
-    """Match `root` along a shortest path, looking at whole rows; `done` columns have their distances already.
+    """Match `root` along a shortest path over whole rows; `done` columns are done before.
 
     Returns
     -------
     ending : int
     done, scans : uint64
-        As :func:`search_lists` has them.
+        As in :func:`search_lists`.
     """
     price, distance, limits = state.price, state.distance, state.limits
     num_columns = np.uint64(len(price))
+    # Start from the root and the columns that are done.
     for b in range(np.uint64(len(state.left))):
         state.left[b] = min(BLOCK, num_columns - b * BLOCK)
     for j in range(num_columns):
         distance[j] = limits.beyond
         state.via[j] = 0
     for k in range(done):
-        _shut(state, state.done[k])
+        _close_column(state, state.done[k])
     _relax_row(cost, root * num_columns, limits.zero, 0.0, state)
     for k in range(done):
         _relax_from(cost, state, state.column_match[state.done[k]], k)
@@ -301,16 +337,18 @@ def search_rows(cost: Any, state: State, root: Any, done: Any) -> tuple[Any, Any
         if not here - origin < limits.far:
             ending = OVERFLOW
             break
+        # Find the nearest columns; the search ends if one is free.
         size, sink = _list_near(state, here)
         if sink != NONE:
             break
+        # They are done: relax the pairs of their rows.
         for k in range(size):
             j = state.near[k]
-            _reach(cost, state, root, j)
+            _set_parent(cost, state, root, j)
             state.done[done + k] = j
             state.done_distance[done + k] = here
             state.done_price[done + k] = price[j]
-            _shut(state, j)
+            _close_column(state, j)
         for k in range(done, done + size):
             _relax_from(cost, state, state.column_match[state.done[k]], k)
         done += size
@@ -319,7 +357,8 @@ def search_rows(cost: Any, state: State, root: Any, done: Any) -> tuple[Any, Any
     if ending == SOLVED:
         if not _lower_prices(state, done, here):
             ending = OVERFLOW
-        _reach(cost, state, root, sink)
+        # `here` is the distance of the sink.
+        _set_parent(cost, state, root, sink)
         augment(state, root, sink)
     else:
         for k in range(done):
@@ -331,7 +370,7 @@ def search_rows(cost: Any, state: State, root: Any, done: Any) -> tuple[Any, Any
 
 @kernel
 def list_free_rows(state: State) -> Any:
-    """Write the rows without a column into `free` and return how many there are."""
+    """List the free rows in `free`; return their number."""
     size = ZERO
     for i in range(np.uint64(len(state.row_match))):
         if state.row_match[i] == NONE:
@@ -344,9 +383,13 @@ def list_free_rows(state: State) -> Any:
 def augment_rows(
     cost: Any, lists: Lists, state: State, use_lists: bool, size: Any, monitor: Monitor
 ) -> tuple[Any, Any, Any]:
-    """Match the first `size` rows of `free`; return the ending and, if infeasible, root and columns done.
+    """Match the first `size` rows of `free` along shortest paths.
 
-    Before and after, no listed or unlisted reduced cost of a matched row is below that of its column.
+    Returns
+    -------
+    ending : int
+    root, done : uint64
+        If infeasible: the root of the search that found no path, and the number of its done columns.
     """
     dense = len(cost) > 0
     num_columns = np.uint64(len(state.price))

@@ -1,16 +1,32 @@
-"""Lock-free cost scaling on a GPU, one thread a vertex.
+"""Lock-free cost scaling on a GPU, one thread per vertex.
 
-Łupińska, section 5.5: Algorithm 5.4 in the refine of Algorithm 5.2, with alpha 10. A kernel takes up to
-CYCLE steps of every vertex (500,000), in blocks of 32 x 16 threads, and ends before if every column has a
-unit and no more, or the solve is to stop. Where it does not get that far, prices and flow go to the host,
-which updates prices by Algorithm 5.3 after the first kernel of the refine, and the kernel runs again. Why
-no interleaving does harm is said in :mod:`.multicore_lockfree`, whose steps these are.
+Łupińska (2011), section 5.5: Algorithm 5.4 in the refine of Algorithm 5.2, with alpha 10. Definitions are in
+:mod:`.lockfree_scaling`; :mod:`.multicore_lockfree` has the steps of vertices and the invariants that make
+every interleaving of them safe.
 
-Departures: a relabel and the push that it allows are one step. Arcs are fixed only when a refine is complete:
-in the middle, where the paper's implementation may do it, it is unsafe. Before a price update, units that
-came to columns just relabelled are sent back, and the update is corrected as :mod:`.push_relabel` says.
-Where not all pairs are allowed, a matching on the host comes first, since an infeasible refine never ends;
-prices that prove the assignment are found on the host.
+::
+
+    for each epsilon:                                                      refine_all
+        start_refine (kernel)
+        repeat:                                                            OnDevice.refine
+            up to CYCLE (500,000) steps of every vertex (kernel push_and_relabel)
+            until every column has exactly one unit
+            after the first kernel: copy flow and prices to the host,
+                update prices by Algorithm 5.3, copy them back             update_prices
+        fix_arcs (kernel)
+
+Kernels run in blocks of 32 x 16 threads. A kernel also ends early if the solve is to stop.
+
+Departures:
+
+- A relabel and the push that it allows are one step.
+- Arcs are fixed only after a complete refine. The paper's implementation may fix them during a refine, which
+  is unsafe.
+- The price update needs an epsilon-optimal flow. Interrupted pushes and relabels leave units at columns that
+  were just relabelled, on arcs that violate this; these units are sent back first. The update itself is
+  corrected as :mod:`.push_relabel` says.
+- If some pairs are not allowed, a matching on the host comes first, since a refine without a solution never
+  ends. The prices that prove the assignment are found on the host.
 """
 
 from __future__ import annotations
@@ -44,7 +60,7 @@ from .solution import Solution
 
 SOURCE = Path(__file__).with_suffix(".cu")
 COUNTS = 3
-#: More kernels than any refine needs.
+#: No refine needs this many kernels.
 MOST_KERNELS = 100_000
 
 
@@ -55,15 +71,15 @@ class CudaLockFreeOptions:
     Attributes
     ----------
     alpha : float
-        By what epsilon is divided before each refine.
+        The divisor of epsilon before each refine.
     cycles : int
-        Steps of each vertex in one kernel, at most: CYCLE.
+        The most steps of each vertex in one kernel, the paper's CYCLE.
     block_threads : int
-        Threads of a block, the paper's 32 x 16; no more than the device takes.
+        Threads per block, the paper's 32 x 16, limited by the device.
     arc_fixing : bool
-        Leave out arcs whose flow can never change again.
+        Leave out arcs whose flow cannot change in later refines.
     price_updates : int
-        In how many kernels of a refine, the first ones, an interruption leads to a price update.
+        The number of kernels, at the start of each refine, after which prices are updated.
     """
 
     alpha: float = 10.0
@@ -81,7 +97,7 @@ class CudaLockFreeOptions:
 
 
 class Arguments(NamedTuple):
-    """``Arguments`` in the ``.cu`` file."""
+    """The struct ``Arguments`` of the ``.cu`` file."""
 
     arcs: Arcs
     flow: Flow
@@ -95,7 +111,7 @@ class Arguments(NamedTuple):
 
 
 class PriceUpdate:
-    """Arcs as they were before any was fixed: more of them do no harm to an update."""
+    """The price update of Algorithm 5.3, on all arcs: fixed arcs do not harm an update."""
 
     def __init__(self, arcs: Arcs) -> None:
         size = len(arcs.size)
@@ -105,13 +121,13 @@ class PriceUpdate:
         self.network: Network = make_network(costs, 0, 1, np.int64, np.zeros(1, np.int64))
 
     def used(self, flow: Flow) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """Return the rows whose units are at columns, these columns, and the places of the arcs."""
+        """Return the rows whose units are at columns, these columns, and the places of their arcs."""
         rows = np.flatnonzero(flow.at != NOWHERE)
         columns = (flow.at[rows] & COLUMN).astype(np.int64)
         return rows, columns, np.searchsorted(self.keys, rows * len(flow.at) + columns)
 
     def saturate(self, flow: Flow, epsilon: int) -> int:
-        """Send units back whose arcs spoil epsilon-optimality; return how many."""
+        """Send units back whose arcs violate epsilon-optimality; return their number."""
         rows, columns, places = self.used(flow)
         back = flow.column_price[columns] - flow.row_price[rows] - self.cost[places]
         spoiling = back < -epsilon
@@ -146,7 +162,7 @@ class PriceUpdate:
 
 
 class OnDevice:
-    """Arcs and a flow on a GPU, and what refines it there."""
+    """Arcs and flow in GPU memory, and the kernels of one refine."""
 
     def __init__(
         self, device: Device, arcs: Arcs, flow: Flow, options: CudaLockFreeOptions, control: Control
@@ -176,16 +192,16 @@ class OnDevice:
         )
 
     def launch(self, kernel: str) -> None:
-        """Start a kernel with a thread for every vertex."""
+        """Launch a kernel with one thread per vertex, as far as they fit the device."""
         self.device.launch(SOURCE, kernel, self.blocks, self.threads, self.arguments)
 
     def refine(self, epsilon: int, threshold: int) -> bool:
-        """Make the flow epsilon-optimal and fix arcs beyond a threshold; False if stopped.
+        """Make the flow epsilon-optimal, then fix arcs above the threshold unless it is 0; False if stopped.
 
         Raises
         ------
         SolverError
-            That took more kernels than any refine needs.
+            The refine took MOST_KERNELS kernels.
         """
         self.arguments = self.arguments._replace(epsilon=epsilon, threshold=threshold)
         self.launch("start_refine")
@@ -202,7 +218,7 @@ class OnDevice:
         raise SolverError(f"cuda-lockfree gave up after {MOST_KERNELS:,} kernels in one refine")
 
     def update_prices(self, epsilon: int) -> None:
-        """Take the flow and the prices to the host, lower prices there, and take them back."""
+        """Copy flow and prices to the host, update the prices, and copy them back."""
         flow = self.flow_on_host()
         if self.price_update is None:
             self.price_update = PriceUpdate(self.arcs)
@@ -242,19 +258,19 @@ def solve(
     options : CudaLockFreeOptions
     control : Control
     go_on : bool
-        Whether to solve the items after one that is infeasible.
+        Whether to continue after an infeasible item.
 
     Raises
     ------
     UnsuitableMethodError
-        There are 2**32 - 2 arcs or more, with those of rows added to make a square.
+        There are 2**32 - 2 arcs or more, including those of rows added to make the matrix square.
     SolverError
         A refine took 100,000 kernels.
 
     Notes
     -----
-    O(n**2 e min(log(n C), e log n)) operations for n columns, e arcs and integer costs up to C; 12 bytes an
-    arc on the device. Floats as :func:`.multicore_lockfree.solve` has them.
+    O(n**2 e min(log(n C), e log n)) operations for n columns, e arcs and integer costs up to C. Memory on the
+    device: 12 bytes per arc. Floats are handled as in :func:`.multicore_lockfree.solve`.
     """
 
     def run(scaled: Scaled) -> Flow | None:

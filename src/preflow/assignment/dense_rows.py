@@ -1,4 +1,12 @@
-"""Kernels over whole rows of a dense matrix, which run on vectors, and lists of a row's cheapest columns."""
+"""Kernels over whole rows of a dense matrix, and the lists of a row's cheapest columns that they make.
+
+The loops have no branches and use the functions of kernels/branch_free, so that LLVM turns them into vector
+instructions.
+
+To list a row: compute its reduced costs and the least of each block; estimate the threshold below which the
+wanted number of columns lie, from the mean of the block minima; list the columns up to it. If they are too
+few, raise the threshold and repeat; if they do not fit, halve the distance of the threshold to the least.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +19,16 @@ from ..kernels.constants import ONE, TWO, ZERO
 from ..kernels.kernel import kernel
 from .search_state import BLOCK, NONE, Lists, State
 
-#: Columns that a row's list has room for, ...
+#: Columns that a row's list has space for.
 ROOM = 256
-#: ... that it should have at first, ...
+#: Columns that a row should list at first.
 WANTED = 24
-#: ... and that it has at least, unless so many tries at a higher threshold do not find them.
+#: A list is long enough with this many columns; otherwise up to TRIES thresholds are tried.
 ENOUGH = np.uint64(8)
 TRIES = 8
-#: By how much more the threshold then exceeds the smallest reduced cost.
+#: Factor by which each try raises the distance of the threshold from the least reduced cost.
 WIDEN = 4.0
-#: How often the threshold is halved before all but the smallest are left out.
+#: After this many halvings of that distance, only the columns with the least reduced cost are listed.
 MOST_HALVINGS = 30
 
 
@@ -35,10 +43,10 @@ def reduce_row(cost: Any, base: Any, price: Any, reduced: Any) -> None:
 def relax_columns(
     cost: Any, base: Any, height: Any, number: Any, state: State, first: Any, last: Any
 ) -> None:
-    """Shorten distances by paths that end with an edge of the row at `base`: reduced costs less `height`.
+    """Shorten distances by paths through the row at `base`: its reduced costs minus `height`.
 
-    `via` gets minus the number of the row where that is shorter. Numbers grow, so the least of these is the
-    last: to write the number or leave the old one would be a masked store.
+    Where that is shorter, `via` gets ``-number``. Numbers of rows grow, so the minimum of the old and the new
+    value is the right one; a conditional store would be a masked store, which is slower.
     """
     price, distance, via = state.price, state.distance, state.via
     for j in range(first, last):
@@ -50,7 +58,7 @@ def relax_columns(
 
 @kernel
 def block_minimum(values: Any, size: Any, block: Any) -> Any:
-    """Return the smallest value of a block of the first `size` values."""
+    """Return the smallest value of a block; there are `size` values in all."""
     first = block * BLOCK
     smallest = values[first]
     for j in range(first, min(first + BLOCK, size)):
@@ -70,7 +78,7 @@ def block_minima(values: Any, least: Any) -> Any:
 
 @kernel
 def column_minima(cost: Any, first_row: Any, last_row: Any, price: Any, via: Any, zero: Any) -> None:
-    """Write the minima of columns over some rows, and minus the numbers of the rows that have them."""
+    """Write the minimum of each column over some rows, and minus the number of the row that has it."""
     num_columns = np.uint64(len(price))
     base = first_row * num_columns
     for j in range(num_columns):
@@ -87,7 +95,7 @@ def column_minima(cost: Any, first_row: Any, last_row: Any, price: Any, via: Any
 
 @kernel
 def match_minima(state: State) -> None:
-    """Give rows columns that have their minimum there, after :func:`column_minima` over all rows."""
+    """Match columns with the rows of their minima, after :func:`column_minima` over all rows."""
     price = state.price
     for j in range(np.uint64(len(price))):
         row = np.uint64(-state.via[j])
@@ -101,7 +109,7 @@ def match_minima(state: State) -> None:
 
 @kernel
 def reduce_columns(cost: Any, state: State) -> None:
-    """Set prices to the minima of columns; give rows columns that have their minimum there."""
+    """Column reduction: set prices to the minima of columns, and match columns with the rows of these."""
     num_rows = np.uint64(len(state.row_match))
     column_minima(cost, ZERO, num_rows, state.price, state.via, state.limits.zero)
     match_minima(state)
@@ -109,7 +117,7 @@ def reduce_columns(cost: Any, state: State) -> None:
 
 @kernel
 def list_row(cost: Any, lists: Lists, state: State, row: Any, number: Any) -> None:
-    """List the columns of `row` whose reduced cost is small now."""
+    """List the columns of `row` with small reduced costs at the current prices."""
     reduced, least, beyond = state.reduced, state.least, state.limits.beyond
     num_columns = np.uint64(len(reduced))
     base = row * num_columns
@@ -120,6 +128,7 @@ def list_row(cost: Any, lists: Lists, state: State, row: Any, number: Any) -> No
     lists.bound[row] = beyond
     if not smallest < beyond:
         return
+    # Estimate how far the threshold is above the least reduced cost, from the mean over all blocks.
     above = 0.0
     finite = 0
     for b in range(np.uint64(len(least))):
@@ -127,8 +136,9 @@ def list_row(cost: Any, lists: Lists, state: State, row: Any, number: Any) -> No
             above += np.float64(least[b] - smallest)
             finite += 1
     above *= np.float64(lists.wanted[row]) * np.float64(BLOCK) / (np.float64(num_columns) * finite)
+    # List the columns up to the threshold; try a higher one if they are too few.
     for _ in range(TRIES):
-        lists.bound[row] = above  # rounds where costs are integers
+        lists.bound[row] = above  # this rounds if costs are integers
         threshold = smallest + lists.bound[row]
         size, threshold = _list_below(cost, base, lists, reduced, least, row, smallest, threshold)
         lists.size[row] = size
@@ -142,7 +152,7 @@ def list_row(cost: Any, lists: Lists, state: State, row: Any, number: Any) -> No
 def _list_below(
     cost: Any, base: Any, lists: Lists, reduced: Any, least: Any, row: Any, smallest: Any, threshold: Any
 ) -> tuple[Any, Any]:
-    """List the columns up to a threshold, which is lowered where there are too many; return both."""
+    """List the columns up to a threshold, lowered if they do not fit; return number and threshold."""
     first = lists.first[row]
     room = min(lists.first[row + ONE] - first, TWO * lists.wanted[row])
     num_columns = np.uint64(len(reduced))
@@ -168,6 +178,7 @@ def _list_below(
 
 @kernel
 def _keep_below(lists: Lists, reduced: Any, first: Any, size: Any, threshold: Any) -> Any:
+    """Drop the columns above a threshold from a list; return the number of columns kept."""
     kept = first
     for k in range(first, first + size):
         if reduced[lists.column[k]] <= threshold:

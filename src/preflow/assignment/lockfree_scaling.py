@@ -1,12 +1,32 @@
-"""What cost scaling by pushes and relabels works on: arcs of integer costs, a flow, and prices.
+"""Cost scaling for the two lock-free methods: arcs with scaled costs, flow, prices, the series of refines.
 
-Łupińska (2011), section 5: every row x has one unit, every column y wants one. Costs are multiplied by more
-than the number of vertices |V|, so that prices are integers and the last epsilon is 1: what is 1-optimal then
-is optimal (5.0 and 5.2 need epsilon < 1/|V|, not 1/|X|). Missing rows are added, at no cost.
+Łupińska (2011), section 5.
 
-Costs that are no integers, or too large for that, are rounded to a multiple of a unit: the flow and the
-prices are then near the best, and :mod:`.scaling_finish` makes the assignment exact. It does the same where
-arcs were fixed, whose bounds it proves or mends.
+Definitions
+-----------
+- Each row x has one *unit* of flow; each column y takes one.
+- Costs are *scaled*: multiplied by more than the number of vertices |V|, so that prices are integers and the
+  last epsilon is 1. A 1-optimal flow is optimal then. (5.0 and 5.2 need epsilon < 1/|V|, not 1/|X|.)
+- The *excess* of a column is its number of units minus one.
+- The *reduced cost* of an arc (x, y) is its cost plus the price of x minus the price of y.
+- A flow is *epsilon-optimal* if no residual arc has a reduced cost below -epsilon.
+
+The whole
+---------
+::
+
+    for each matrix:                                                       solve_items
+        if pairs are not allowed: find a matching, or report infeasible
+        add rows of cost 0 until the matrix is square                      squared
+        scale the costs                                                    scaled
+        for each epsilon, down to 1:                                       refine_all
+            make the flow epsilon-optimal                                  the method's own refine
+            fix arcs that no later refine uses                             fix_arcs
+        prove the assignment, or make it exact                             scaling_finish
+
+Costs that are floats, or integers too large for the scale, are rounded to multiples of a unit. The flow and
+the prices are then near the optimum, and :mod:`.scaling_finish` makes the assignment exact. It does the same
+after arc fixing, whose bounds it proves or repairs.
 """
 
 from __future__ import annotations
@@ -31,26 +51,27 @@ from .serial_shortest_path import ShortestPathOptions, number_dtype, write_solut
 from .serial_shortest_path import solve as solve_by_paths
 from .solution import INFEASIBLE, OVERFLOW, SOLVED, Solution, unsolved
 
-#: No price gets as low as minus this.
+#: No price falls to ``-LOWEST`` or below.
 LOWEST = 2**62
-#: Costs that are no integers become integers of so many bits, where these fit.
+#: Floats are rounded to integers of this many bits, or fewer if these do not fit.
 FLOAT_BITS = 32
-#: Powers of two from this exponent on are numbers that one can divide by.
+#: The least exponent of a power of two by which a float can be divided.
 LEAST_EXPONENT = -1022
-#: More arcs are not numbered in 32 bits.
+#: The largest number of arcs with 32-bit numbers.
 MOST_ARCS = 2**32 - 2
-#: Refines lower prices by at most this many times the number of vertices times the largest cost, together.
+#: All refines together lower prices by at most this times the number of vertices times the largest cost.
 DROP = 4
 
 
 class Arcs(NamedTuple):
-    """The arcs of every row that may still carry flow, their costs scaled.
+    """The arcs of every row that may still carry flow, with scaled costs.
 
     Attributes
     ----------
     first : ndarray of uint64, shape (n + 1,)
-        Those of row `x` stand from ``first[x]`` on; rows that were added come last.
+        The arcs of row `x` start at ``first[x]``. Rows that were added to make a square come last.
     size : ndarray of uint64, shape (n,)
+        The number of arcs of each row.
     column : ndarray of uint32
     cost : ndarray of int64
     """
@@ -62,17 +83,17 @@ class Arcs(NamedTuple):
 
 
 class Scaled(NamedTuple):
-    """Arcs, and what their costs stand for.
+    """Arcs with scaled costs, and the scale.
 
     Attributes
     ----------
     arcs : Arcs
     scale : int
-        Costs are whole multiples of this.
+        Scaled costs are whole multiples of this.
     unit : int or float
-        What a cost of `scale` is in truth.
+        The cost that is scaled to `scale`.
     largest : int
-        The largest cost, scaled: where epsilon begins.
+        The largest scaled cost, from which epsilon starts.
     """
 
     arcs: Arcs
@@ -82,14 +103,15 @@ class Scaled(NamedTuple):
 
 
 class Flow(NamedTuple):
-    """A flow with its prices, and what is left to do.
+    """A flow, the excess of columns, and prices.
 
     Attributes
     ----------
     at : ndarray of uint64, shape (n,)
-        The arc on which each row's unit is, in the upper half, and its column; NOWHERE while the row has it.
+        The arc of each row's unit in the upper half, its column in the lower half; NOWHERE while the row has
+        the unit.
     excess : ndarray of int64, shape (n,)
-        Units at each column, less one.
+        The number of units at each column minus one.
     row_price, column_price : ndarray of int64, shape (n,)
     """
 
@@ -99,18 +121,18 @@ class Flow(NamedTuple):
     column_price: NDArray[Any]
 
 
-#: What a word of a flow is made of.
+#: Parts of a word of `Flow.at`.
 NOWHERE = np.uint64(2**64 - 1)
 HALF = np.uint64(32)
 COLUMN = np.uint64(2**32 - 1)
 
-#: Makes the flow epsilon-optimal from no flow and, if the second number is not zero, fixes arcs beyond it;
-#: returns whether it is done, else it was stopped.
+#: One refine, given epsilon and a threshold: starts from no flow and makes an epsilon-optimal one; then fixes
+#: arcs above the threshold unless that is 0. Returns False if it was stopped.
 Refine = Callable[[int, int], bool]
 
 
 def make_flow(size: int) -> Flow:
-    """Return prices of zero and no flow, for so many rows and columns."""
+    """Return prices of 0 and no flow, for `size` rows and as many columns."""
     return Flow(
         np.full(size, NOWHERE, dtype=np.uint64),
         np.full(size, -1, dtype=np.int64),
@@ -120,7 +142,7 @@ def make_flow(size: int) -> Flow:
 
 
 def squared(costs: SparseCosts) -> SparseCosts:
-    """Return costs with as many rows as columns: those added may have any column for nothing.
+    """Return costs with as many rows as columns: rows are added that may have any column at cost 0.
 
     Raises
     ------
@@ -146,7 +168,7 @@ def squared(costs: SparseCosts) -> SparseCosts:
 
 
 def scaled(costs: SparseCosts) -> Scaled:
-    """Return the arcs of a square matrix with costs that cost scaling can work on."""
+    """Return the arcs of a square matrix with scaled integer costs."""
     _, _, m = costs.shape
     values = costs.values
     scale = 2 * m + 1
@@ -167,13 +189,13 @@ def scaled(costs: SparseCosts) -> Scaled:
 
 
 def _largest_size(values: NDArray[Any]) -> Any:
-    """Return the largest absolute value; 0 if there is none."""
+    """Return the largest absolute value; 0 if there are no values."""
     return max(abs(values.max(initial=0).item()), abs(values.min(initial=0).item()))
 
 
 @kernel
 def start_refine(arcs: Arcs, flow: Flow, epsilon: Any, begin: Any, end: Any) -> None:
-    """Take the flow off some vertices; give the rows prices at which their best arcs are just admissible."""
+    """Remove the flow of some vertices; set the rows' prices so that their best arcs are just admissible."""
     for x in range(begin, end):
         flow.at[x] = NOWHERE
         flow.excess[x] = -1
@@ -185,7 +207,7 @@ def start_refine(arcs: Arcs, flow: Flow, epsilon: Any, begin: Any, end: Any) -> 
 
 @kernel
 def fix_arcs(arcs: Arcs, flow: Flow, threshold: Any, begin: Any, end: Any) -> None:
-    """Drop arcs that no optimal flow uses: those without flow and of a reduced cost above the threshold."""
+    """Drop arcs without flow whose reduced cost exceeds the threshold; no optimal flow uses them."""
     for x in range(begin, end):
         own = flow.at[x] >> HALF
         first = arcs.first[x]
@@ -204,7 +226,7 @@ def fix_arcs(arcs: Arcs, flow: Flow, threshold: Any, begin: Any, end: Any) -> No
 
 
 def fixing_threshold(size: int, epsilon: int) -> int:
-    """Return beyond which reduced cost no arc's flow changes again, once the flow is epsilon-optimal."""
+    """Return the reduced cost above which no arc's flow changes after an epsilon-optimal flow."""
     return 4 * size * epsilon
 
 
@@ -222,7 +244,7 @@ def solve_items(
     go_on: bool,
     run: Callable[[Scaled], Flow | None],
 ) -> Solution:
-    """Solve one matrix after the other: `run` finds an optimal flow of scaled costs, None if stopped."""
+    """Solve one matrix after the other; `run` finds an optimal flow of scaled costs, None if stopped."""
     items, n, m = costs.shape
     solution = unsolved(items, n, m, number_dtype(costs))._replace(largest=largest_sizes(costs))
     control.excess[:] = items * n
@@ -257,7 +279,7 @@ def solve_items(
 
 
 def _without_costs(costs: SparseCosts) -> SparseCosts:
-    """Return costs with the same arcs that all cost nothing: any assignment will do."""
+    """Return costs 0 for the same arcs, of which any assignment is optimal."""
     return replace(costs, values=np.zeros(len(costs.values), dtype=np.int64))
 
 
@@ -269,7 +291,7 @@ def _finish(
     solution: Solution,
     item: int,
 ) -> Any:
-    """Prove or mend the assignment of an item, of costs made square; write it and return the ending."""
+    """Prove the assignment of an item with square costs, or make it exact; write it; return the ending."""
     _, _, m = costs.shape
     n = solution.match.shape[1]
     dtype = number_dtype(costs)
@@ -304,7 +326,7 @@ def _finish(
 def refine_all(
     largest: int, size: int, alpha: float, arc_fixing: bool, control: Control, refine: Refine
 ) -> bool:
-    """Refine with ever smaller epsilon, and fix arcs after each; return whether the flow is optimal."""
+    """Refine for each epsilon and fix arcs after each refine; return False if stopped."""
     for epsilon in epsilons(largest, alpha):
         threshold = fixing_threshold(size, epsilon) if arc_fixing and epsilon > 1 else 0
         if control.stopped or not refine(epsilon, threshold):

@@ -1,30 +1,51 @@
-"""One matrix on many cores: an auction without locks finds prices, shortest augmenting paths finish.
+"""One matrix on many cores: a lock-free auction finds prices, shortest augmenting paths finish.
 
 Bertsekas, "The auction algorithm: a distributed relaxation method for the assignment problem", Annals of
-Operations Research 14 (1988), with epsilon-scaling, over the lists of :mod:`.dense_rows`. Threads reduce the
-columns and list the rows' cheapest columns, a share each. Then they take free rows, one at a time: a row bids
-for the column that is best for it, so much that it would then rather have its second best, by epsilon. Who
-is outbid is held by the thread that outbid it. In the end rows keep columns that are the best for them, by
-exact comparison, and the others are assigned by row reduction and shortest augmenting paths on one thread
-(:func:`.serial_shortest_path.assign_free_rows`), from these prices: few of them need a search.
+Operations Research 14 (1988), with epsilon-scaling, over the lists of :mod:`.dense_rows`.
 
-Departures: epsilon is a multiple of the mean gap between the costs that a row lists, and it ends there: from
-0.01 gaps on (measured on uniform, geometric, low-rank and Machol-Wien costs) almost no row needs a search.
-Where there are more columns than rows, those left over must keep the price zero, so there is one phase, with
-epsilon zero.
+Definitions
+-----------
+- A row *bids* for its best column: it lowers the column's price until its second best column is better by
+  epsilon. A row that had the column is *displaced*.
+- A thread *owns* a row while it bids for it. A displaced row is owned by the thread that displaced it.
+- The *word* of a column is its owner row and the number of changes of owner. Bids replace it by
+  compare-and-swap.
+- The *hint* of a column is a copy of its price that may be old.
 
-Why nothing goes wrong, whatever the interleaving:
+Invariants
+----------
+- The price of a column is the bid of the row in its word. The bid is stored with the row: the thread that
+  owns the row writes it, before the row owns a column, and never again until the row is displaced. So a
+  thread that reads the word, the bid, and the same word again knows the price; and a thread that replaces the
+  word has outbid that price.
+- Within a phase prices only fall, so an old hint is too high at worst. The second best column then seems
+  worse than it is, the row bids less than it could, and epsilon-complementary slackness still holds: no row
+  has a column that is worse than its best by more than epsilon.
+- Phases begin and end at barriers, and so does each use of arrays that all threads write.
 
-- The owner of a column and how often it has changed are one word, which bids replace by compare-and-swap. The
-  price of a column is what its owner bid, which stands with the row: it is written while one thread holds the
-  row, before the row owns anything, and no more until it is outbid. So who reads a word, the bid and the same
-  word again knows the price, and who replaces the word has outbid that price.
-- Rows choose by hints, a price for each column that is written after the word. Within a phase prices only
-  fall, so a hint that is stale is too high at worst. The second best column is then worse than it seems, the
-  row bids less than it might, and epsilon-complementary slackness holds all the more. A row whose best column
-  is too dear by its word corrects the hint and looks again.
-- Phases, one for each epsilon, begin and end at barriers. What remains undone when the work gets too much, as
-  where no assignment exists, is left to the searches.
+The whole
+---------
+::
+
+    each thread:                                                           find_prices
+        reduce its share of the columns                                    reduce_columns_together
+        list its share of the rows, and measure the gaps of their costs    list_share
+        for each epsilon, in mean gaps:                                    run_phase
+            free and list the rows whose column is not their best by more than epsilon
+            take listed rows, and for each:                                auction_rows
+                bid until the row has a column                             auction_row
+                if it displaced a row: bid for that row next
+            store owners and prices
+        round prices, if costs are integers                                copy_prices
+        free the rows whose column is not exactly their best               release_rows
+    one thread assigns the free rows by row reduction and shortest augmenting paths
+
+The auction stops when it has read too many costs, for example because there is no assignment. The searches
+then do the rest.
+
+Departures: epsilon is a multiple of the mean gap between the costs that a row lists. It ends at 0.01 gaps:
+from there on almost no row needs a search (measured on uniform, geometric, low-rank and Machol-Wien costs).
+With more columns than rows, columns left over must keep the price 0, so there is one phase with epsilon 0.
 """
 
 from __future__ import annotations
@@ -60,19 +81,20 @@ from .serial_shortest_path import (
 )
 from .solution import INFEASIBLE, OVERFLOW, STOPPED, Solution, unsolved, with_violation
 
-#: The row in a column's word, plus one; above it how often the word has changed.
+#: Parts of a column's word: the lower half is its row plus one, the upper half counts changes.
 HALF = np.uint64(32)
 ROW = np.uint64(2**32 - 1)
 FOUR = np.uint64(4)
-#: Positions in Auction.signals: rows taken, rows listed, edges looked at; the phase is over.
+#: Positions in Auction.signals: number of rows taken, of rows listed, of costs read; whether the auction is
+#: over.
 TAKEN, LISTED, LOOKED, OVER = (np.uint64(k) * PADDING for k in range(4))
-#: Edges that a thread looks at before it adds them to the total.
+#: Costs that a thread reads before it adds them to the total.
 UNREPORTED = np.uint64(4096)
-#: Parts of 0 to 1 that fractions of prices are counted in.
+#: Number of intervals of the histogram of fractions of prices.
 FRACTIONS = 64
-#: For sparse costs, looks at each edge that make up one look at a dense matrix.
+#: For sparse costs, one unit of `effort` is this many reads of each pair.
 SPARSE_LOOKS = 5.0
-#: Integers up to this are the same as float64.
+#: Integers up to this are exact as float64.
 EXACT = 2.0**52
 
 
@@ -83,13 +105,13 @@ class AuctionOptions:
     Attributes
     ----------
     epsilon : float
-        That of the last phase, in mean gaps between the costs that a row lists.
+        The epsilon of the last phase, in mean gaps between the costs that a row lists.
     first_epsilon : float
-        That of the first one.
+        The epsilon of the first phase.
     alpha : float
-        By what epsilon is divided from phase to phase.
+        The divisor of epsilon from phase to phase.
     effort : float
-        Looks at as many edges as the matrix has after which the auction ends in any case.
+        The auction ends after this many reads of the whole matrix.
     """
 
     epsilon: float = 0.01
@@ -104,35 +126,37 @@ class AuctionOptions:
 
 
 class Auction(NamedTuple):
-    """What the threads share beside the lists and the state.
+    """Arrays and numbers that the threads share, besides lists and state.
 
     Attributes
     ----------
     word : ndarray of uint64, shape (m,)
-        The owner of each column plus one, zero for none; above HALF bits how often it has changed.
+        The row of each column plus one, or zero; the number of its changes in the upper half.
     bid : ndarray of float64, shape (n,)
-        What each row bid last: the price of its column.
+        The last bid of each row, which is the price of its column.
     start : ndarray of float64, shape (m,)
-        Prices of columns that nobody has owned in this phase.
+        The prices at the start of the phase, of columns without a row.
     price : ndarray of float64, shape (m,)
-        Hints.
+        The hints.
     rows : ndarray of uint64, shape (n,)
-        Rows that were free as the phase began.
+        The rows that are free when the phase begins.
     minima, rows_of_minima : ndarray, shape (threads, m)
-        What each thread found in its share of the rows.
+        The least cost of each column in the rows of each thread, and minus the row that has it.
     gaps : ndarray of float64, shape (threads * PADDING,)
+        The sum of the gaps of each thread's rows.
     fractions : ndarray of uint64
-        How many prices have a fraction in each part of 0 to 1.
+        A histogram of the fractions of prices.
     signals : ndarray of uint64
+        Counters and a flag at the positions TAKEN, LISTED, LOOKED and OVER.
     barrier, stop, counts, delays : ndarray
     budget : uint64
-        Edges to look at, in all phases.
+        The number of costs that all phases together may read.
     epsilons : ndarray of float64
-        Of the phases, in mean gaps. With one of zero, rows keep the columns that they get.
+        The epsilons of the phases, in mean gaps. If the first one is zero, rows keep their columns.
     reduce_columns : bool
-        Whether prices begin at the minima of columns.
+        Whether prices start at the minima of columns.
     whole : bool
-        Whether prices are integers in the end.
+        Whether prices are rounded to integers at the end.
     """
 
     word: NDArray[Any]
@@ -157,7 +181,7 @@ class Auction(NamedTuple):
 
 @kernel
 def two_best_now(lists: Lists, price: Any, row: Any) -> tuple[Any, Any, Any]:
-    """Return the least reduced cost that a row's list has now, where its edge is, and the second least."""
+    """Return the least reduced cost of a row's list by hints, its place, and the second least."""
     best = second = np.inf
     place: Any = NONE
     k = lists.first[row]
@@ -175,12 +199,12 @@ def two_best_now(lists: Lists, price: Any, row: Any) -> tuple[Any, Any, Any]:
 
 
 @kernel
-def list_again(cost: Any, lists: Lists, auction: Auction, own: State, row: Any) -> None:
-    """List the columns that are good for `row` now, more of them where there is room."""
+def list_row_again(cost: Any, lists: Lists, auction: Auction, own: State, row: Any) -> None:
+    """List a row again at the current hints, with more columns if there is space."""
     k = ZERO
     while k < np.uint64(len(own.price)):
         price = relaxed_load(auction.price, k)
-        own.price[k] = np.ceil(price) if auction.whole else price  # too high at worst
+        own.price[k] = np.ceil(price) if auction.whole else price  # too high at worst, like an old hint
         k += ONE
     if FOUR * lists.wanted[row] <= lists.first[row + ONE] - lists.first[row]:
         lists.wanted[row] *= TWO
@@ -204,26 +228,28 @@ def owner_and_price(auction: Auction, column: Any) -> tuple[Any, Any]:
 def auction_row(
     cost: Any, lists: Lists, auction: Auction, own: State, thread: Any, row: Any, epsilon: Any
 ) -> tuple[Any, Any]:
-    """Bid for `row`, which the thread holds, until it has a column or must be left free.
+    """Bid for `row`, which the thread owns, until it has a column or must stay free.
 
     Returns
     -------
     displaced : uint64
-        The row that had the column, which the thread holds now; NONE if nobody had.
+        The row that had the column, which the thread now owns; NONE if no row had it.
     looked : uint64
-        Edges looked at.
+        The number of costs read.
     """
     looked = ZERO
     while relaxed_load(auction.signals, OVER) == ZERO:
+        # Find the best and the second best column by hints.
         looked += lists.size[row]
         best, place, second = two_best_now(lists, auction.price, row)
         if len(cost) > 0 and second > np.float64(lists.bound[row]):
-            list_again(cost, lists, auction, own, row)
+            list_row_again(cost, lists, auction, own, row)
             looked += np.uint64(len(own.price)) + lists.size[row]
             best, place, second = two_best_now(lists, auction.price, row)
             second = min(second, np.float64(lists.bound[row]))
         if place == NONE:
             break
+        # Read the true price; correct the hint if it is too high.
         column = np.uint64(lists.column[place])
         word, price = owner_and_price(auction, column)
         value = np.float64(lists.cost[place])
@@ -233,6 +259,7 @@ def auction_row(
             continue
         if owned and not (second < np.inf and best < second + epsilon):
             break
+        # Bid.
         mine = value - second - epsilon if second < np.inf else price
         delay(auction.delays, thread)
         relaxed_store(auction.bid, row, mine)  # mutant: is-not-written
@@ -248,7 +275,7 @@ def auction_row(
 def auction_rows(
     cost: Any, lists: Lists, auction: Auction, own: State, thread: Any, epsilon: Any, size: Any
 ) -> None:
-    """Take rows that were free, and those that they displace, until none is left or it gets too much."""
+    """Bid for listed rows, and for those that they displace, until none is left or the budget is spent."""
     signals = auction.signals
     looked = ZERO
     while True:
@@ -272,10 +299,10 @@ def auction_rows(
 
 
 @kernel
-def free_dear_rows(
+def release_and_list_rows(
     lists: Lists, auction: Auction, state: State, thread: Any, num_threads: Any, epsilon: Any
 ) -> None:
-    """List the free rows of the thread's share, and those, freed, that would rather have another column."""
+    """Free rows whose column is not their best up to epsilon; list all free rows; one thread's share."""
     begin, end = share_of(np.uint64(len(state.row_match)), thread, num_threads)
     for i in range(begin, end):
         column = state.row_match[i]
@@ -300,16 +327,18 @@ def run_phase(
     num_threads: Any,
     epsilon: Any,
 ) -> bool:
-    """Auction the rows without a column within `epsilon` of the best; False where the team is to return."""
+    """Hold one phase of the auction; return False if all threads are to return."""
     signals = auction.signals
     if thread == ZERO:
         relaxed_store(signals, TAKEN, ZERO)
         relaxed_store(signals, LISTED, ZERO)
     if not wait(auction.barrier, num_threads):
         return False
-    free_dear_rows(lists, auction, state, thread, num_threads, epsilon)
+    # Free and list rows.
+    release_and_list_rows(lists, auction, state, thread, num_threads, epsilon)
     if not wait(auction.barrier, num_threads):
         return False
+    # Write words and bids of the thread's share of the columns.
     begin, end = share_of(np.uint64(len(state.price)), thread, num_threads)
     for j in range(begin, end):
         row = state.column_match[j]
@@ -322,9 +351,11 @@ def run_phase(
     size = np.uint64(relaxed_load(signals, LISTED))
     if not wait(auction.barrier, num_threads):
         return False
+    # Bid.
     auction_rows(cost, lists, auction, own, thread, epsilon, size)
     if not wait(auction.barrier, num_threads):
         return False
+    # Store owners and prices.
     for j in range(begin, end):
         owner = auction.word[j] & ROW
         state.column_match[j] = NONE
@@ -346,7 +377,7 @@ def run_phase(
 def reduce_columns_together(
     cost: Any, lists: Lists, auction: Auction, state: State, thread: Any, num_threads: Any
 ) -> bool:
-    """Do what reduction of columns does on one thread; False where the team is to return."""
+    """Reduce columns on all threads; return False if all threads are to return."""
     num_rows = np.uint64(len(state.row_match))
     if len(cost) == 0:
         if thread == ZERO:
@@ -380,7 +411,7 @@ def reduce_columns_together(
 def list_share(
     cost: Any, lists: Lists, auction: Auction, state: State, own: State, thread: Any, num_threads: Any
 ) -> None:
-    """List the rows of the thread's share; write the sum of the gaps between what they list."""
+    """List the thread's share of the rows; write the sum of their mean gaps between listed costs."""
     begin, end = share_of(np.uint64(len(state.price)), thread, num_threads)
     for j in range(begin, end):
         auction.price[j] = state.price[j]
@@ -405,9 +436,10 @@ def list_share(
 
 @kernel
 def threshold(auction: Auction) -> Any:
-    """Return the fraction from which on prices are rounded up: one that few have.
+    """Return a fraction that few prices have; prices with a larger one are rounded up.
 
-    Rows and columns that belong together have prices whose fractions differ by epsilon only.
+    The prices of columns that compete for the same rows have fractions that differ by epsilon only, so they
+    are rounded in the same direction.
     """
     bins = np.uint64(len(auction.fractions))
     for k in range(bins):
@@ -424,8 +456,8 @@ def threshold(auction: Auction) -> Any:
 
 
 @kernel
-def take_prices(auction: Auction, state: State, thread: Any, num_threads: Any) -> bool:
-    """Take the thread's share of the prices over, rounded where they are to be integers."""
+def copy_prices(auction: Auction, state: State, thread: Any, num_threads: Any) -> bool:
+    """Copy the thread's share of the prices to the state, rounded if they are to be integers."""
     if auction.whole:
         if thread == ZERO:
             least_frequent = threshold(auction)
@@ -446,8 +478,8 @@ def take_prices(auction: Auction, state: State, thread: Any, num_threads: Any) -
 
 
 @kernel
-def keep_best(lists: Lists, state: State, thread: Any, num_threads: Any) -> None:
-    """Free the rows of the thread's share whose columns are not exactly the best for them."""
+def release_rows(lists: Lists, state: State, thread: Any, num_threads: Any) -> None:
+    """Free the rows of the thread's share whose column is not exactly their best."""
     begin, end = share_of(np.uint64(len(state.row_match)), thread, num_threads)
     for i in range(begin, end):
         column = state.row_match[i]
@@ -468,7 +500,7 @@ def find_prices(
     thread: Any,
     num_threads: Any,
 ) -> None:
-    """Reduce columns, list rows, auction: one thread's share."""
+    """Reduce columns, list rows and hold the auction: one thread's share."""
     epsilons = auction.epsilons
     if auction.reduce_columns and not reduce_columns_together(
         cost, lists, auction, state, thread, num_threads
@@ -484,8 +516,8 @@ def find_prices(
         if not run_phase(cost, lists, auction, state, own, thread, num_threads, epsilons[k] * gap):
             break
     square = len(epsilons) > 0 and epsilons[ZERO] > 0
-    if take_prices(auction, state, thread, num_threads) and square:
-        keep_best(lists, state, thread, num_threads)
+    if copy_prices(auction, state, thread, num_threads) and square:
+        release_rows(lists, state, thread, num_threads)
 
 
 def phases(costs: DenseCosts | SparseCosts, options: AuctionOptions) -> NDArray[np.float64]:
@@ -514,11 +546,11 @@ def solve(
     options : AuctionOptions
     control : Control
     go_on : bool
-        Whether to solve the items after one that is infeasible.
+        Whether to continue after an infeasible item.
 
     Notes
     -----
-    Memory as :func:`.serial_shortest_path.solve`, and 120 bytes a column on each thread.
+    Memory as of :func:`.serial_shortest_path.solve`, and 120 bytes per column for each thread.
     """
     items, n, m = costs.shape
     solution = unsolved(items, n, m, number_dtype(costs))
@@ -536,7 +568,7 @@ def solve(
                 break
             ending, root, done = run(values, start, control.monitor())
             if ending != OVERFLOW:
-                break  # else the searches had too little room below the prices of the auction
+                break  # otherwise prices got too low for 64 bits: solve again without the auction
         solution.ending[item] = ending
         write_solution(start.state, solution.match[item], solution.u[item], solution.v[item])
         if ending in (STOPPED, OVERFLOW) or (ending == INFEASIBLE and not go_on):
@@ -554,10 +586,10 @@ def auction_matrix(
     options: AuctionOptions,
     control: Control,
 ) -> bool:
-    """Find prices of one matrix, and give rows columns that are the best for them.
+    """Find prices of one matrix by an auction, and match rows with their best columns.
 
-    Returns False where integer prices fell so far that they are of no use: where rows keep the columns that
-    they got, they must be exact as floats, else they must leave searches room.
+    Returns False if integer prices are too low to be of use: they must be exact as floats if rows keep their
+    columns; otherwise they must leave the searches enough of the range of 64 bits.
     """
     _, n, m = costs.shape
     threads, dtype = control.threads, number_dtype(costs)

@@ -1,31 +1,57 @@
 """Lock-free cost scaling on many cores: pushes and relabels without locks.
 
-Łupińska, section 5, Algorithm 5.4, in the refine of Algorithm 5.2, with arc fixing between refines. Each
-vertex is worked on by one thread at a time. A row that has its unit pushes it along the arc of the least
-partially reduced cost, after a relabel if that arc is not admissible; a column that has more than one unit
-does the same with the units it has, each of which it can only send back.
+Łupińska (2011), section 5, Algorithm 5.4, in the refine of Algorithm 5.2, with arc fixing between refines.
+:mod:`.lockfree_scaling` defines arcs, flow and prices.
 
-Why nothing goes wrong, whatever the interleaving:
+Definitions
+-----------
+- A row is *active* while it has its unit. A column is active while it has more than one unit.
+- The *partially reduced cost* of an arc leaves out the price of the vertex that it starts from.
+- An arc is *admissible* if its reduced cost is negative.
+- Each vertex has an *owner* thread. A thread works on one active vertex at a time.
 
-- A row's unit is in one place, a word: the arc it is on and its column, or nowhere while the row has it. In
-  turn only the thread of the row writes that word, and only the thread of the column. The price of a vertex
-  is written by its thread alone, and a row's not while its unit is elsewhere.
-- Prices only fall, so one that is stale is too high at worst. A row is then lowered less than it might be,
-  and its arcs keep reduced costs of at least minus epsilon. Or it pushes to a column that was relabelled
-  since: the arc back has too low a reduced cost. Such a column has excess then, one unit for each such arc at
-  least, since no column is relabelled before it has had excess, and it sends back the unit of the least
-  reduced cost first. So no such arc is left when no column has excess.
-- The excess of a column is read before its units are looked for, and a unit is put there before it is
-  counted: so who reads the excess sees all units that are in it, maybe more. A unit sent back before it was
-  counted makes the excess too small by one for a moment; its count then activates the column again.
-- It is over when every column has a unit. A column never loses its last, and the sum of all excess is at
-  most what has been counted: then no excess is left.
+Invariants
+----------
+- One word says where a row's unit is: on an arc, with its column, or nowhere while the row has it. Only the
+  thread that works on the row writes it then; while a column has the unit, only the column's thread does.
+- Only the thread that works on a vertex writes its price, and a row's price not while its unit is elsewhere.
+- Prices only fall, so a price that was read earlier is too high at worst. A row is then lowered less than it
+  could be, and its arcs keep reduced costs of at least -epsilon. Or the row pushes to a column that was
+  relabelled since, and the reverse arc has a reduced cost that is too low. Such a column has one unit of
+  excess for each such arc at least, since no column is relabelled before it has excess, and it sends back the
+  unit with the least reduced cost first. So no such arc is left when no column has excess.
+- A unit is stored at a column before the column's excess counts it, and a thread reads the excess before it
+  looks for units. So the thread finds all units that the excess counts, and maybe more. If a unit is sent
+  back before it is counted, the excess is too small by one for a moment; when it is counted, the column
+  becomes active again.
+- A column never loses its last unit, and the sum of all excess is at most what has been counted. So once
+  every column has a unit, no excess is left and the refine is over.
 
-Departures: a relabel and the push that it allows are one step, since the scan would find the same arc, or one
-that is as good but for a stale price. Threads list active vertices instead of looking at all they own; a
-vertex goes to its owner, but stays with a thread that has nothing else. Where not all pairs are allowed, a
-matching comes first, since an infeasible refine never ends. Arcs are fixed after a refine, never within one.
-The price update (5.3) belongs to an interruption of the kernel, which here never comes.
+The whole
+---------
+::
+
+    for each epsilon:                                                      refine_all
+        each thread:                                                       refine_share
+            take back the units of its share of the rows                   start_refine
+            list the rows that it owns, all of which are active            list_rows
+            until every column has a unit:                                 push_and_relabel
+                take an active vertex from its list or its inbox
+                row: find the arc of the least partially reduced cost      discharge_row
+                     if it is not admissible: relabel the row
+                     push the unit; activate the column if it has excess now
+                column: until it has no excess                             discharge_column
+                     find the unit with the least partially reduced cost
+                     if the arc back is not admissible: relabel the column
+                     send the unit back; activate its row
+            fix arcs                                                       fix_arcs
+
+Departures: a relabel and the push that it allows are one step; another scan would find the same arc, or one
+as good up to an old price. Threads list active vertices instead of scanning all vertices that they own. An
+active vertex goes to its owner, or stays with the thread that activated it if that thread has no other. If
+some pairs are not allowed, a matching comes first, since a refine without a solution never ends. Arcs are
+fixed after a refine, not during it. The price update (5.3) belongs to an interruption of the kernel, which
+does not occur here.
 """
 
 from __future__ import annotations
@@ -63,9 +89,9 @@ from .lockfree_scaling import (
 from .search_state import NONE
 from .solution import Solution
 
-#: Blocks of consecutive vertices that a thread owns, at least.
+#: Least number of blocks of consecutive vertices per thread.
 BLOCKS = 2
-#: Positions in State.signals: all columns have a unit, or it is to stop; how many have one.
+#: Positions in State.signals: a flag that the refine is over; the number of columns with a unit.
 OVER, FILLED = np.uint64(0), PADDING
 
 
@@ -76,9 +102,9 @@ class LockFreeOptions:
     Attributes
     ----------
     alpha : float
-        By what epsilon is divided before each refine.
+        The divisor of epsilon before each refine.
     arc_fixing : bool
-        Leave out arcs whose flow can never change again.
+        Leave out arcs whose flow cannot change in later refines.
     """
 
     alpha: float = 10.0
@@ -90,15 +116,15 @@ class LockFreeOptions:
 
 
 class State(NamedTuple):
-    """What the threads share beside arcs and flow; rows come before columns where both are vertices.
+    """State that the threads share, besides arcs and flow; vertices are the rows, then the columns.
 
     Attributes
     ----------
     lists : Inboxes
-        Active vertices.
+        The active vertices of each thread.
     signals, barrier, stop, counts : ndarray
     block_bits : uint64
-        Blocks of two to the power of this many vertices have one owner.
+        All vertices of a block have one owner; a block has ``2 ** block_bits`` vertices.
     delays : ndarray of uint64, or None
         For stress tests, see parallel/delays.py.
     """
@@ -120,13 +146,13 @@ def over(state: State) -> bool:
 
 @kernel
 def owner_of(state: State, vertex: Any, num_threads: Any) -> Any:
-    """Return the thread that works on a vertex."""
+    """Return the thread that owns a vertex."""
     return (vertex >> state.block_bits) % num_threads
 
 
 @kernel
 def activate(state: State, thread: Any, num_threads: Any, vertex: Any) -> None:
-    """List a vertex that has become active: with its owner, or here if there is nothing else."""
+    """Give an active vertex to its owner, or keep it if this thread has no other."""
     delay(state.delays, thread)
     owner = owner_of(state, vertex, num_threads)
     if owner == thread or inboxes.is_empty(state.lists, thread):
@@ -139,7 +165,8 @@ def activate(state: State, thread: Any, num_threads: Any, vertex: Any) -> None:
 def discharge_row(
     arcs: Arcs, flow: Flow, state: State, thread: Any, num_threads: Any, x: Any, epsilon: Any
 ) -> None:
-    """Push the unit that row `x` has."""
+    """Push the unit of row `x`."""
+    # Find the arc of the least partially reduced cost.
     least, best = np.int64(2**63 - 1), NONE
     k = arcs.first[x]
     last = k + arcs.size[x]
@@ -148,10 +175,12 @@ def discharge_row(
         if partial < least:
             least, best = partial, k
         k += ONE
+    # Relabel the row if the arc is not admissible.
     if least >= -flow.row_price[x]:
         # mutant: rises-above-the-price-that-its-arcs-allow
         relaxed_store(flow.row_price, x, -(least + epsilon))
         state.counts[thread, RELABELS] += ONE
+    # Push; activate the column if it has excess now.
     y = np.uint64(arcs.column[best])
     delay(state.delays, thread)
     store(flow.at, x, best << HALF | y)
@@ -169,11 +198,12 @@ def discharge_row(
 def discharge_column(
     arcs: Arcs, flow: Flow, state: State, thread: Any, num_threads: Any, y: Any, epsilon: Any
 ) -> None:
-    """Send units of column `y` back, which has excess, until it has none, or the refine is over."""
+    """Send units of column `y` back until it has no excess, or the refine is over."""
     size = np.uint64(len(flow.at))
     while not over(state):
         if load(flow.excess, y) <= 0:  # a unit was sent back before it was counted
             break
+        # Find the unit with the least partially reduced cost.
         least, back = np.int64(2**63 - 1), NONE
         x = ZERO
         while x < size:
@@ -184,10 +214,12 @@ def discharge_column(
                     least, back = partial, x
             x += ONE
         delay(state.delays, thread)
+        # Relabel the column if the arc back is not admissible.
         if least >= -flow.column_price[y]:
             # mutant: falls-below-the-price-that-its-arcs-allow
             relaxed_store(flow.column_price, y, -(least + epsilon))
             state.counts[thread, RELABELS] += ONE
+        # Send the unit back; activate its row.
         store(flow.at, back, NOWHERE)
         activate(state, thread, num_threads, back)
         state.counts[thread, PUSHES] += ONE
@@ -200,7 +232,7 @@ def discharge_column(
 def push_and_relabel(
     arcs: Arcs, flow: Flow, state: State, thread: Any, num_threads: Any, epsilon: Any
 ) -> None:
-    """Discharge vertices until every column has a unit and no more; one thread's share, listed already."""
+    """Discharge active vertices until every column has exactly one unit; one thread's share."""
     size = np.uint64(len(flow.at))
     while not over(state):
         inboxes.receive(state.lists, thread)
@@ -218,7 +250,7 @@ def push_and_relabel(
 
 @kernel
 def list_rows(flow: Flow, state: State, thread: Any, num_threads: Any) -> None:
-    """List the rows that the thread owns, all of which are active."""
+    """List the rows that the thread owns; all of them are active."""
     inboxes.clear(state.lists, thread)
     size = np.uint64(len(flow.at))
     block = thread
@@ -237,7 +269,7 @@ def list_rows(flow: Flow, state: State, thread: Any, num_threads: Any) -> None:
 def refine_share(
     arcs: Arcs, flow: Flow, state: State, thread: Any, num_threads: Any, epsilon: Any, threshold: Any
 ) -> None:
-    """Make the flow epsilon-optimal and then fix arcs beyond a threshold, if not zero; one thread's share."""
+    """Make the flow epsilon-optimal, then fix arcs above the threshold unless it is 0; one thread's share."""
     begin, end = share_of(np.uint64(len(flow.at)), thread, num_threads)
     start_refine(arcs, flow, epsilon, begin, end)
     list_rows(flow, state, thread, num_threads)
@@ -260,18 +292,16 @@ def solve(
     options : LockFreeOptions
     control : Control
     go_on : bool
-        Whether to solve the items after one that is infeasible.
+        Whether to continue after an infeasible item.
 
     Raises
     ------
     UnsuitableMethodError
-        There are 2**32 - 2 arcs or more, with those of rows added to make a square.
+        There are 2**32 - 2 arcs or more, including those of rows added to make the matrix square.
 
-    Notes
-    -----
-    O(n**2 e min(log(n C), e log n)) operations for n columns, e arcs and integer costs up to C; memory of 28
-    bytes an arc beside the costs. Floats are rounded to 32 bits, and the assignment is made exact by shortest
-    augmenting paths.
+    Notes ----- O(n**2 e min(log(n C), e log n)) operations for n columns, e arcs and integer costs up to C.
+    Memory besides the costs: 28 bytes per arc. Floats are rounded to 32 bits; shortest augmenting paths then
+    make the assignment exact.
     """
 
     def run(scaled_costs: Scaled) -> Flow | None:
@@ -307,7 +337,7 @@ def cost_scaling(scaled_costs: Scaled, options: LockFreeOptions, control: Contro
 
 
 def make_state(size: int, control: Control) -> State:
-    """Return what a team shares, for so many rows and as many columns."""
+    """Return the state that the threads share, for `size` rows and as many columns."""
     threads = control.threads
     return State(
         lists=inboxes.make_inboxes(threads, 2 * size, np.uint32),

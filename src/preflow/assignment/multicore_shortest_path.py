@@ -1,10 +1,26 @@
-"""Shortest augmenting paths for stacks of matrices, on many cores: each thread solves matrices by itself.
+"""Shortest augmenting paths for batches of matrices on many cores: each thread solves whole matrices.
 
-A matrix is solved by one thread, as :mod:`.serial_shortest_path` does, and to the same prices. Threads take
-runs of matrices one after the other, since some take longer than others. All that there is to do for a matrix
-is done by one kernel while it is in the thread's cache: its costs are checked, it is solved, pairs and prices
-are written and the costs of the pairs added up. Passes over the stack before and after, each with threads
-that Python starts, would take longer than solving does.
+One thread solves a matrix as :mod:`.serial_shortest_path` does, with the same prices.
+
+Definitions. A *run* is a series of consecutive matrices, the unit of work that a thread takes.
+
+Invariants:
+
+- One thread takes a run, by an atomic addition, and only that thread writes its part of the solution.
+- Runs are taken in order: every matrix before one that is reached has been taken.
+
+::
+
+    each thread, while there are runs and the solve continues:             solve_share
+        take the next run
+        for each matrix of the run:
+            check that the costs are numbers that can be added             may_be_solved
+            solve it, write columns and prices                             solve_matrix, write_solution
+            add up the costs of its pairs                                  add_up
+
+Threads take many short runs, since some matrices take longer than others. One kernel does everything for a
+matrix while the matrix is in the thread's cache. Separate passes over the batch before and after the solve,
+each on threads started from Python, would take longer than the solve.
 """
 
 from __future__ import annotations
@@ -35,54 +51,54 @@ from .serial_shortest_path import (
 )
 from .solution import INFEASIBLE, REFUSED, SOLVED, STOPPED, UNSEEN, Solution, with_violation
 
-#: Runs of matrices for each thread.
+#: Number of runs per thread.
 RUNS = 64
-#: Integers whose sum is no larger than this can be added.
+#: Sums of integers up to this fit 64 bits.
 LARGEST_SUM = 2**62
 
 
-class Own(NamedTuple):
-    """What one thread solves matrices with.
+class ThreadMemory(NamedTuple):
+    """State of one thread.
 
     Attributes
     ----------
     start : Start
     progress : ndarray of float64, shape (2,)
+        The progress of threads other than the first, which no caller reads.
     """
 
     start: Start
     progress: NDArray[np.float64]
 
 
-class Stack(NamedTuple):
-    """What all threads share.
+class Batch(NamedTuple):
+    """The batch and the solution, which all threads share.
 
     Attributes
     ----------
     cost : ndarray, shape (items * n * m,)
     largest, forbidden : int64 or float64
-        No cost is larger, but for that of pairs that are not allowed.
+        The largest valid cost, and the cost of pairs that are not allowed.
     go_on : bool
-        Whether to solve the items after one that is infeasible.
+        Whether to continue after an infeasible item.
     row, match : ndarray of int64, shape (items, n)
     u, v : ndarray, shapes (items, n) and (items, m)
     total : ndarray, shape (items,)
     most : int64 or float64
-        So many costs as there are rows, none of them larger, can be added up.
+        The costs of an item's pairs can be added in 64 bits if none is larger.
     inexact : ndarray of int64, shape (1,)
-        Not zero where costs of pairs are larger.
+        Non-zero if some item has a pair with a larger cost.
     ending : ndarray of int64, shape (items,)
-    own : Own
-        What threads begin with copies of, ...
+    own : ThreadMemory
+        The initial state of a thread; each thread makes a copy.
     memory : ndarray of uint8, shape (threads, room)
-        ... which they make there.
+        Memory for these copies.
     turns : ndarray of uint64, shape (1,)
-        Runs that were taken, ...
+        The number of runs taken.
     num_runs : uint64
-        ... of so many.
-    stop, progress
-        See :class:`preflow.solving.run.Control`; its `excess`.
-    counts : ndarray of uint64, shape (threads, counters)
+        The number of all runs.
+    stop, progress, counts : ndarray
+        As in :class:`preflow.solving.monitor.Monitor`; `counts` has one row per thread.
     """
 
     cost: NDArray[Any]
@@ -97,7 +113,7 @@ class Stack(NamedTuple):
     most: Any
     inexact: NDArray[np.int64]
     ending: NDArray[np.int64]
-    own: Own
+    own: ThreadMemory
     memory: NDArray[np.uint8]
     turns: NDArray[np.uint64]
     num_runs: np.uint64
@@ -108,7 +124,7 @@ class Stack(NamedTuple):
 
 @kernel
 def may_be_solved(cost: Any, largest: Any, forbidden: Any) -> bool:
-    """Return whether no cost is NaN or too large, but for the cost of pairs that are not allowed."""
+    """Return whether each cost is at most `largest` in size, or marks a pair that is not allowed."""
     refused = ZERO
     for k in range(np.uint64(len(cost))):
         fits = (cost[k] >= -largest) & (cost[k] <= largest)
@@ -117,50 +133,50 @@ def may_be_solved(cost: Any, largest: Any, forbidden: Any) -> bool:
 
 
 @kernel
-def add_up(stack: Stack, item: Any, start: Start) -> None:
-    """Write the rows of an item, of which none is left over, and the sum of the costs of its pairs."""
+def add_up(batch: Batch, item: Any, start: Start) -> None:
+    """Write the rows of a solved item and the sum of the costs of its pairs."""
     total = start.state.limits.zero
     fits = True
-    for i in range(np.uint64(stack.row.shape[1])):
+    for i in range(np.uint64(batch.row.shape[1])):
         cost = start.state.matched_cost[i]
-        stack.row[item, i] = np.int64(i)
-        fits &= (cost >= -stack.most) & (cost <= stack.most)
+        batch.row[item, i] = np.int64(i)
+        fits &= (cost >= -batch.most) & (cost <= batch.most)
         total += cost
-    stack.total[item] = total
+    batch.total[item] = total
     if not fits:
-        relaxed_store(stack.inexact, 0, 1)
+        relaxed_store(batch.inexact, 0, 1)
 
 
 @kernel
-def solve_share(thread: Any, stack: Stack) -> None:
-    """Solve runs of matrices while there are any that nobody has taken, and none was in vain."""
-    own = private(stack.own, stack.memory[thread])
+def solve_share(thread: Any, batch: Batch) -> None:
+    """Solve runs of matrices until none is left, or the solve of one matrix failed."""
+    own = private(batch.own, batch.memory[thread])
     start = own.start
-    progress = stack.progress if thread == ZERO else own.progress
-    items = np.uint64(len(stack.ending))
+    progress = batch.progress if thread == ZERO else own.progress
+    items = np.uint64(len(batch.ending))
     each = np.uint64(len(start.state.row_match)) * np.uint64(len(start.state.price))
-    while relaxed_load(stack.stop, 0) == 0:
-        run = np.uint64(fetch_add(stack.turns, ZERO, ONE))
-        if run >= stack.num_runs:
+    while relaxed_load(batch.stop, 0) == 0:
+        run = np.uint64(fetch_add(batch.turns, ZERO, ONE))
+        if run >= batch.num_runs:
             break
-        for item in range(items * run // stack.num_runs, items * (run + ONE) // stack.num_runs):
-            cost = stack.cost[item * each : (item + ONE) * each]
+        for item in range(items * run // batch.num_runs, items * (run + ONE) // batch.num_runs):
+            cost = batch.cost[item * each : (item + ONE) * each]
             ending = REFUSED
-            if may_be_solved(cost, stack.largest, stack.forbidden):
-                ending, _, _ = solve_matrix(cost, start, Monitor(stack.stop, stack.counts[thread], progress))
-                write_solution(start.state, stack.match[item], stack.u[item], stack.v[item])
-            stack.ending[item] = ending
+            if may_be_solved(cost, batch.largest, batch.forbidden):
+                ending, _, _ = solve_matrix(cost, start, Monitor(batch.stop, batch.counts[thread], progress))
+                write_solution(start.state, batch.match[item], batch.u[item], batch.v[item])
+            batch.ending[item] = ending
             if ending == SOLVED:
-                add_up(stack, item, start)
-            elif ending != INFEASIBLE or not stack.go_on:
-                relaxed_store(stack.turns, 0, stack.num_runs)  # nobody begins another run
+                add_up(batch, item, start)
+            elif ending != INFEASIBLE or not batch.go_on:
+                relaxed_store(batch.turns, 0, batch.num_runs)  # no thread takes another run
                 return
 
 
 @kernel
-def solve_together(pool: NativePool, num_threads: Any, stack: Stack) -> None:
-    """Solve a stack on so many threads."""
-    run_in_pool(pool, num_threads, entry_of(solve_share, stack), address_of(stack))
+def solve_together(pool: NativePool, num_threads: Any, batch: Batch) -> None:
+    """Solve a batch on `num_threads` threads."""
+    run_in_pool(pool, num_threads, entry_of(solve_share, batch), address_of(batch))
 
 
 def solve(
@@ -175,28 +191,28 @@ def solve(
     options : ShortestPathOptions
     control : Control
     go_on : bool
-        Whether to solve the items after one that is infeasible.
+        Whether to continue after an infeasible item.
 
     Notes
     -----
-    As :func:`.serial_shortest_path.solve`, and on each thread its memory beside the costs.
+    Time and memory as of :func:`.serial_shortest_path.solve`, its memory besides the costs for each thread.
     """
     if not isinstance(costs, DenseCosts):
         return serial_shortest_path.solve(costs, options, control, go_on)
     threads = min(control.threads, costs.shape[0])
     start = make_start(costs, options)
-    stack = make_stack(costs, start, control, threads, go_on)
-    control.excess[:] = costs.shape[0] * costs.shape[1] / threads  # of the first thread's share
-    run_natively(solve_together, solve_share, stack, threads)
+    batch = make_batch(costs, start, control, threads, go_on)
+    control.excess[:] = costs.shape[0] * costs.shape[1] / threads  # only the first thread reports
+    run_natively(solve_together, solve_share, batch, threads)
     nobody = np.empty(0, dtype=np.int64)
-    solution = Solution(stack.match, stack.u, stack.v, stack.ending, nobody, nobody)
-    if not stack.ending.any():
-        return solution._replace(row=stack.row, total=None if stack.inexact[0] else stack.total)
+    solution = Solution(batch.match, batch.u, batch.v, batch.ending, nobody, nobody)
+    if not batch.ending.any():
+        return solution._replace(row=batch.row, total=None if batch.inexact[0] else batch.total)
     forget_unseen(solution)
     infeasible = np.flatnonzero(solution.ending == INFEASIBLE)
     if go_on or len(infeasible) == 0 or REFUSED in solution.ending:
         return solution
-    # The first one: whatever comes before it was begun earlier, and solved.
+    # The error names the first infeasible item. All items before it were taken earlier, and are solved.
     first = slice(int(infeasible[0]), int(infeasible[0]) + 1)
     root, done = solve_items(
         costs.values[first].reshape(-1), start, Output(*(part[first] for part in solution[:4])), go_on,
@@ -205,14 +221,14 @@ def solve(
     return with_violation(solution, start.state, root, done)
 
 
-def make_stack(costs: DenseCosts, start: Start, control: Control, threads: int, go_on: bool) -> Stack:
-    """Return what so many threads share, and room for what they will find."""
+def make_batch(costs: DenseCosts, start: Start, control: Control, threads: int, go_on: bool) -> Batch:
+    """Return the batch for a number of threads, with arrays for the solution."""
     items, n, m = costs.shape
     dtype = number_dtype(costs)
-    own = Own(start, np.zeros(2))
+    own = ThreadMemory(start, np.zeros(2))
     largest = largest_cost(costs.dtype, n)
     integer = costs.dtype.kind == "i"
-    return Stack(
+    return Batch(
         cost=costs.values.reshape(-1),
         largest=largest,
         forbidden=largest if integer else np.inf,
@@ -236,7 +252,7 @@ def make_stack(costs: DenseCosts, start: Start, control: Control, threads: int, 
 
 
 def forget_unseen(solution: Solution) -> None:
-    """Write what is known of items that nobody has looked at: nothing."""
+    """Clear the solution of items that no thread has solved."""
     unseen = solution.ending >= UNSEEN
     solution.match[unseen] = -1
     solution.u[unseen] = 0

@@ -1,18 +1,43 @@
-"""Push and relabel on all arcs of the assignment problem as a flow: one refine of a cost scaling.
+"""One refine of cost scaling by pushes and relabels on all arcs of the assignment problem as a flow network.
 
-Łupińska, section 5, Algorithms 5.0 to 5.3. Vertices are the rows, then the columns, then, where there are
-more columns than rows, a sink that every column has an arc to; else every column is a sink. With `delta` and
-an `offset` (:class:`Step`) the paper's definitions become one: an arc is admissible if its reduced cost is
-below the offset of its tail, a relabel brings the least reduced cost to the offset less delta, and no reduced
-cost of a residual arc is ever lower. For 5.0 and 5.2 delta is epsilon and the offset 0; for 5.1 delta is half
-of epsilon, the offset of rows is delta and that of columns minus delta.
+Łupińska (2011), section 5, Algorithms 5.0 to 5.3.
 
-Departures: a price update gives a vertex the bucket i + floor((c_p - offset) / delta) + 1, where the paper
-leaves out the i and, for 5.1, the offset; it gives up past the last bucket. Arcs are fixed between refines
-only, where the reduced cost exceeds 2 |V| delta, for a flow on them as well.
+Definitions
+-----------
+- The vertices are the rows, then the columns, then, if there are more columns than rows, a sink with an arc
+  from every column. Otherwise every column is a sink.
+- The *reduced cost* of an arc (v, w) is its cost plus the price of v minus the price of w.
+- A refine has a *delta* and an *offset*; the offset of columns is minus that of rows and the sink
+  (:class:`Step`). With them the definitions of all algorithms become one: an arc is *admissible* if its
+  reduced cost is below the offset of its tail, and a relabel sets the price so that the least reduced cost is
+  the offset minus delta.
+- For 5.0 and 5.2, delta is epsilon and the offset is 0. For 5.1, delta is half of epsilon, the offset of rows
+  is delta and that of columns is -delta.
 
-Reduced costs are written c + (p - q): of floats, too, that of the opposite arc is minus this then, so that
-never both are admissible.
+Invariants
+----------
+- No residual arc has a reduced cost below the offset of its tail minus delta.
+- Arcs before the current arc of a vertex are not admissible.
+- Reduced costs are computed as c + (p - q). So even with floats, the reduced costs of an arc and of its
+  opposite differ in sign only, and both are never admissible.
+
+The whole
+---------
+::
+
+    start from the flow that exists (5.0), or from no flow (5.1, 5.2)      start
+    while a vertex is active:                                              refine
+        take the oldest active vertex, or the newest
+        until it has no excess:
+            find the first admissible arc from its current arc on
+            there is none: relabel the vertex                              _lowest_price
+            else push a unit; the head may become active                   _send
+        now and then: look at the stop flag; give up after `budget` relabels
+        after as many relabels as there are vertices: update prices        update_prices
+
+Departures: a price update puts a vertex into the bucket i + floor((c_p - offset) / delta) + 1. The paper
+leaves out i and, for 5.1, the offset. The update gives up beyond the last bucket. Arcs are fixed between
+refines only, if their reduced cost exceeds 2 |V| delta in size, with or without flow.
 """
 
 from __future__ import annotations
@@ -31,39 +56,42 @@ from ..stats import ARC_SCANS, GLOBAL_RELABELS, PUSHES, RELABELS
 from .search_state import NONE
 from .solution import SOLVED, STOPPED
 
-#: How a refine may end beside the endings of :mod:`.solution`: after too much work, or with too low a price.
+#: How a refine may end besides the endings of :mod:`.solution`: its work exceeded the budget; a price got too
+#: low.
 LATE, TOO_LOW = 5, 6
-#: Buckets of a price update; vertices further away are not looked at.
+#: Buckets of a price update; the update does not reach vertices at larger distances.
 BUCKETS = 1 << 16
-#: Arcs looked at, or pushes and relabels, between two looks at the stop flag.
+#: Arcs scanned, pushes and relabels between two reads of the stop flag.
 POLL = np.uint64(1 << 20)
 
 
 class Network(NamedTuple):
-    """The residual network, by tails, and what refines know of its vertices.
+    """The residual network, sorted by the tails of arcs, and the state of its vertices.
 
     Attributes
     ----------
     first, last : ndarray of uint64, shape (vertices,)
-        Arcs of a vertex that are not fixed stand at ``first[v] .. last[v] - 1``.
+        The arcs of vertex v that are not fixed are at ``first[v] .. last[v] - 1``.
     head : ndarray of uint32
+        The vertex that each arc leads to.
     reverse : ndarray of uint64
-        Place of the opposite arc.
+        The place of the opposite arc.
     cost : ndarray of int64 or float64
-        Scaled; of the opposite arc the negative one.
+        Scaled costs; the opposite arc has minus the cost.
     forward, residual : ndarray of uint8
-        Whether this is an arc of the problem, and whether it has capacity left.
+        Whether the arc is one of the problem, and whether it has residual capacity.
     price : ndarray of int64 or float64, shape (vertices,)
     supply : ndarray of int64, shape (vertices,)
-        Less the flow on arcs that are fixed.
+        The supply of each vertex minus the flow on its fixed arcs.
     excess : ndarray of int64, shape (vertices,)
     current : ndarray of uint64, shape (vertices,)
-        Arcs before this one were not admissible.
+        The current arc.
     active : ndarray of uint32, shape (vertices,)
-        Vertices with excess: a ring.
+        A ring of vertices with excess.
     bucket : ndarray of uint64, shape (vertices,)
+        The bucket of each vertex in a price update.
     bucket_first, next, previous : ndarray of uint64
-        Vertices of a bucket as doubly linked lists.
+        The vertices of each bucket in a doubly linked list.
     """
 
     first: NDArray[Any]
@@ -85,23 +113,23 @@ class Network(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One refine.
+    """The parameters of one refine.
 
     Attributes
     ----------
     delta : int64 or float64
-        By how much a relabel goes beyond what makes an arc admissible.
+        How far a relabel lowers the least reduced cost below the offset.
     offset : int64 or float64
-        That of rows (and the sink); that of columns is minus this.
+        The offset of rows and of the sink; columns have minus this.
     floor : int64 or float64
-        No price of a problem that has a solution is as low.
+        In a feasible problem no price falls to this.
     rows, columns : uint64
     keep_flow : bool
-        Start from the flow there is (5.0), not from none.
+        Start from the flow that exists (5.0), not from no flow.
     newest_first : bool
-        Take the vertex that became active last: after a row's push the column pushes, too.
+        Take the vertex that became active last: after a row pushes to a column, the column pushes next.
     updates : bool
-        Update prices after as many relabels as there are vertices.
+        Update prices after each ``vertices`` relabels.
     """
 
     delta: Any
@@ -116,9 +144,9 @@ class Step(NamedTuple):
 
 @kernel
 def write_arcs(costs: Any, least: Any, scale: Any, network: Network, stop: Any) -> None:
-    """Write the arcs between rows and columns in both directions; `current` has the first of each column.
+    """Write the arcs between rows and columns in both directions; `current` has the first arc of each column.
 
-    The least cost becomes 0, so that no reduced cost is further from 0 than costs are from each other.
+    The least cost becomes 0, so that costs are no larger than the range of the given costs.
     """
     first, column, values = costs
     num_rows = np.uint64(len(first)) - ONE
@@ -143,7 +171,7 @@ def write_arcs(costs: Any, least: Any, scale: Any, network: Network, stop: Any) 
 def make_network(costs: SparseCosts, least: Any, scale: Any, dtype: Any, stop: NDArray[np.int64]) -> Network:
     """Return the network of a sparse matrix with no flow, its costs above the least one times `scale`.
 
-    Arcs of rows come first, in their order. Where `stop` is raised meanwhile, arcs are missing.
+    Arcs of rows come first, in their order. If the stop flag is set meanwhile, arcs are missing.
     """
     _, n, m = costs.shape
     sink = n < m
@@ -180,7 +208,7 @@ def make_network(costs: SparseCosts, least: Any, scale: Any, dtype: Any, stop: N
         next=zeros(np.uint64),
         previous=zeros(np.uint64),
     )
-    if sink:  # to it leads the first arc of every column
+    if sink:  # the first arc of each column leads to the sink
         there = network.first[n : n + m].astype(np.int64)
         back = np.arange(2 * size - m, 2 * size)
         for one, other, head, forward in ((there, back, n + m, 1), (back, there, np.arange(n, n + m), 0)):
@@ -192,7 +220,7 @@ def make_network(costs: SparseCosts, least: Any, scale: Any, dtype: Any, stop: N
 
 
 def owners(network: Network, num_rows: int, num_columns: int) -> NDArray[np.int64]:
-    """Return the row that sends flow to each column, -1 for none, if the flow is an assignment in part."""
+    """Return the row that sends flow to each column, or -1; the flow must be a partial assignment."""
     found = np.full(num_columns, -1, dtype=np.int64)
     tail = np.repeat(np.arange(len(network.supply)), _degrees(network))
     used = (network.forward == 1) & (network.residual == 0) & (tail < num_rows)
@@ -201,6 +229,7 @@ def owners(network: Network, num_rows: int, num_columns: int) -> NDArray[np.int6
 
 
 def _degrees(network: Network) -> NDArray[np.int64]:
+    """Return the number of arcs of each vertex, including fixed ones."""
     return np.diff(np.append(network.first, np.uint64(len(network.head)))).astype(np.int64)
 
 
@@ -224,7 +253,7 @@ def _send(network: Network, tail: Any, arc: Any) -> Any:
 
 @kernel
 def _lowest_price(network: Network, step: Step, vertex: Any) -> tuple[Any, bool]:
-    """Return the lowest price of a vertex that its residual arcs allow, and whether there are any."""
+    """Return the price of a vertex after a relabel, and whether it has residual arcs."""
     best = network.price[vertex]
     found = False
     for k in range(network.first[vertex], network.last[vertex]):
@@ -238,7 +267,7 @@ def _lowest_price(network: Network, step: Step, vertex: Any) -> tuple[Any, bool]
 
 @kernel
 def start(network: Network, step: Step) -> None:
-    """Make the flow and the prices those that a refine starts from; no reduced cost is too low then."""
+    """Set the flow and the prices from which the refine starts; they satisfy the invariant."""
     count = np.uint64(len(network.supply))
     if not step.keep_flow:
         for v in range(count):
@@ -261,6 +290,7 @@ def start(network: Network, step: Step) -> None:
 
 @kernel
 def _unlink(network: Network, vertex: Any) -> None:
+    """Take a vertex out of its bucket."""
     following, previous = network.next[vertex], network.previous[vertex]
     if previous == NONE:
         network.bucket_first[network.bucket[vertex]] = following
@@ -272,6 +302,7 @@ def _unlink(network: Network, vertex: Any) -> None:
 
 @kernel
 def _link(network: Network, vertex: Any, bucket: Any) -> None:
+    """Put a vertex into a bucket."""
     following = network.bucket_first[bucket]
     network.bucket[vertex] = bucket
     network.bucket_first[bucket] = vertex
@@ -285,14 +316,18 @@ def _link(network: Network, vertex: Any, bucket: Any) -> None:
 def update_prices(network: Network, step: Step) -> Any:
     """Lower prices by the distances to deficits (5.3), so that active vertices get admissible paths.
 
-    Returns how many active vertices have no path to a deficit, if that was found out, or how many prices are
-    too low now.
+    This is Dijkstra's algorithm with buckets, from the deficits along reverse arcs. A distance is the number
+    of deltas by which a price must fall.
+
+    Returns the number of prices that are too low now, plus, if the buckets sufficed, the number of active
+    vertices without a path to a deficit.
     """
     count = np.uint64(len(network.supply))
-    # As floats: tiny costs make more steps than integers hold.
+    # The last bucket. Computed in floats, since tiny costs give more steps than integers hold.
     end = np.uint64(min(np.float64(len(network.bucket_first) - 1), np.float64(-step.floor // step.delta)))
     scanned = end + ONE
     active = ZERO
+    # Put the vertices with a deficit into bucket 0.
     for i in range(end + ONE):
         network.bucket_first[i] = NONE
     for v in range(count):
@@ -301,17 +336,18 @@ def update_prices(network: Network, step: Step) -> Any:
             _link(network, v, ZERO)
         elif network.excess[v] > 0:
             active += ONE
+    # Scan the buckets in order.
     level = last = low = ZERO
     far = False
     while level < end:
         v = network.bucket_first[level]
         if v == NONE:
-            if active == ZERO:  # not before: what is left of this bucket is no further than what was scanned
+            if active == ZERO:  # the rest of this bucket had to be scanned: it is no farther
                 break
             level += ONE
             continue
         _unlink(network, v)
-        # What was scanned keeps its distance in `next`, which no list needs any more.
+        # A scanned vertex is in no list, so `next` stores its distance.
         network.bucket[v] = scanned
         network.next[v] = level
         last = level
@@ -332,6 +368,7 @@ def update_prices(network: Network, step: Step) -> Any:
                 if network.bucket[tail] < end:
                     _unlink(network, tail)
                 _link(network, tail, bucket)
+    # Lower the prices; vertices that were not scanned fall by one step more than the farthest scanned one.
     for v in range(count):
         steps = network.next[v] if network.bucket[v] == scanned else last + ONE
         network.price[v] -= np.int64(steps) * step.delta
@@ -343,12 +380,12 @@ def update_prices(network: Network, step: Step) -> Any:
 
 @kernel
 def refine(network: Network, step: Step, budget: Any, again: bool, monitor: Monitor) -> tuple[Any, Any]:
-    """Push and relabel until no vertex is active, unless so many relabels do not suffice.
+    """Push and relabel until no vertex is active, or for about `budget` relabels.
 
     Parameters
     ----------
     again : bool
-        Whether to go on after the ending LATE, not to start.
+        Continue after the ending LATE instead of starting a refine.
 
     Returns
     -------
@@ -361,6 +398,7 @@ def refine(network: Network, step: Step, budget: Any, again: bool, monitor: Moni
     count = np.uint64(len(network.supply))
     if not again:
         start(network, step)
+    # List the active vertices.
     head: Any = ZERO
     waiting: Any = ZERO
     for i in range(count):
@@ -370,6 +408,7 @@ def refine(network: Network, step: Step, budget: Any, again: bool, monitor: Moni
     relabels = until_update = until_poll = ZERO
     ending = SOLVED
     while waiting > ZERO:
+        # Take the newest or the oldest active vertex.
         waiting -= ONE
         if step.newest_first:
             place = head + waiting
@@ -378,6 +417,7 @@ def refine(network: Network, step: Step, budget: Any, again: bool, monitor: Moni
             v = np.uint64(active[head])
             head = head + ONE if head + ONE < count else ZERO
         while excess[v] > 0:
+            # Find the first admissible arc.
             offset = _offset(step, v)
             arc = current[v]
             while arc < network.last[v]:
@@ -388,6 +428,7 @@ def refine(network: Network, step: Step, budget: Any, again: bool, monitor: Moni
             counts[ARC_SCANS] += arc - current[v]
             until_poll += arc - current[v] + ONE
             current[v] = arc
+            # There is none: relabel.
             if arc == network.last[v]:
                 lowest, found = _lowest_price(network, step, v)
                 counts[ARC_SCANS] += network.last[v] - network.first[v]
@@ -400,6 +441,7 @@ def refine(network: Network, step: Step, budget: Any, again: bool, monitor: Moni
                 price[v] = lowest
                 current[v] = network.first[v]
                 continue
+            # Push a unit.
             counts[PUSHES] += ONE
             w = _send(network, v, arc)
             if excess[w] == 1:
@@ -431,7 +473,7 @@ def refine(network: Network, step: Step, budget: Any, again: bool, monitor: Moni
 
 @kernel
 def fix_arcs(network: Network, bound: Any) -> Any:
-    """Leave out arcs of a completed flow whose reduced cost exceeds a bound; return how many."""
+    """Leave out arcs of a complete flow whose reduced cost exceeds `bound` in size; return their number."""
     fixed = ZERO
     for v in range(np.uint64(len(network.supply))):
         k = network.first[v]

@@ -1,9 +1,26 @@
-"""Augmenting row reduction: free rows take the columns that are best for them, and push others out.
+"""Augmenting row reduction: free rows take their best columns, and displace the rows that had them.
 
 Jonker and Volgenant, "A shortest augmenting path algorithm for dense and sparse linear assignment problems",
-Computing 38 (1987). Departures: only listed columns are looked at (:mod:`.dense_rows`), a row whose best
-columns cost the same goes on only where one of them is free, and there is a limit to the work: where rows
-outbid each other by little, as with distances of points, row reduction by itself takes longer than the rest.
+Computing 38 (1987).
+
+Definitions. The *best* column of a row has its least reduced cost, the *second best* the next one. For
+columns that a row does not list, the bound of the list counts instead.
+
+Invariant. The column of each matched row has the row's least reduced cost.
+
+::
+
+    for each free row, within the budget:
+        find its best and second best listed columns                       two_best
+        if the second may not be listed: list the row again
+        if the best is taken and the second costs the same: use the second
+        if the column is taken and its price cannot fall: leave the row free
+        lower the price of the column until the second best is as good
+        match the row; the row that had the column comes next
+
+Departures: rows read their lists only (:mod:`.dense_rows`). A row whose best two columns cost the same goes
+on only if one of them is free. The work is limited: if rows outbid each other by small amounts, as with
+distances of points, unlimited row reduction takes longer than the rest of the solve.
 """
 
 from __future__ import annotations
@@ -21,7 +38,7 @@ from .search_state import NONE, Lists, State
 
 @kernel
 def two_best(lists: Lists, price: Any, row: Any, beyond: Any) -> tuple[Any, Any, Any, Any]:
-    """Return the least two reduced costs that a row's list has, each with its column."""
+    """Return the least two reduced costs of a row's list, each with its place in the list."""
     best, second = beyond, beyond
     j: Any = NONE
     other: Any = NONE
@@ -40,16 +57,16 @@ def two_best(lists: Lists, price: Any, row: Any, beyond: Any) -> tuple[Any, Any,
 
 @kernel
 def reduce_rows(cost: Any, lists: Lists, state: State, size: Any, budget: Any) -> tuple[Any, Any, bool]:
-    """Give free rows their best columns, also those of other rows, and lower the price to the second best.
+    """Match free rows with their best columns, and lower the prices until the second best are as good.
 
     Returns
     -------
     size : uint64
-        How many rows are left in `free`.
+        The number of rows left in `free`.
     scans : uint64
-        Edges looked at.
+        The number of costs read.
     fits : bool
-        Whether all prices are within the limits.
+        Whether all prices are within the limits of 64 bits.
     """
     price, free, beyond = state.price, state.free, state.limits.beyond
     scans = ZERO
@@ -62,6 +79,7 @@ def reduce_rows(cost: Any, lists: Lists, state: State, size: Any, budget: Any) -
             free[left] = i
             left += ONE
             continue
+        # Find the best and the second best column.
         scans += lists.size[i]
         best, place, second, place_2 = two_best(lists, price, i, beyond)
         if second > lists.bound[i]:
@@ -71,6 +89,7 @@ def reduce_rows(cost: Any, lists: Lists, state: State, size: Any, budget: Any) -
             if second >= lists.bound[i]:
                 second = lists.bound[i]
         bounded = second < beyond
+        # If they cost the same and the best is taken, use the second.
         taken = place != NONE and state.column_match[lists.column[place]] != NONE
         if taken and best == second and place_2 != NONE:
             place = place_2
@@ -79,6 +98,7 @@ def reduce_rows(cost: Any, lists: Lists, state: State, size: Any, budget: Any) -
             free[left] = i
             left += ONE
             continue
+        # Lower the price and match; the displaced row comes next.
         j = np.uint64(lists.column[place])
         other = state.column_match[j]
         if bounded and best < second:
@@ -97,7 +117,7 @@ def reduce_rows(cost: Any, lists: Lists, state: State, size: Any, budget: Any) -
 
 @kernel
 def _two_best_of_all(cost: Any, base: Any, state: State) -> tuple[Any, Any, Any]:
-    """Return the least two reduced costs of the row at `base`, and the column that has the least."""
+    """Return the least reduced cost of the row at `base`, its column, and the second least."""
     price, reduced, beyond = state.price, state.reduced, state.limits.beyond
     num_columns = np.uint64(len(price))
     best = beyond
@@ -116,7 +136,7 @@ def _two_best_of_all(cost: Any, base: Any, state: State) -> tuple[Any, Any, Any]
 
 @kernel
 def reduce_whole_rows(cost: Any, state: State, size: Any, budget: Any) -> tuple[Any, Any, bool]:
-    """Do what :func:`reduce_rows` does, looking at whole rows."""
+    """Do as :func:`reduce_rows`, but read whole rows instead of lists."""
     price, free, beyond = state.price, state.free, state.limits.beyond
     num_columns = np.uint64(len(price))
     scans, left, k = ZERO, ZERO, ZERO

@@ -1,8 +1,19 @@
-"""From prices near the best ones and pairs to an assignment that is proved: what every scaling ends with.
+"""The end of every cost scaling: turn prices near the optimum into an assignment that its prices prove.
 
-First prices are lowered until every row's own column is the best for it, if that can be done: it is the
-method of Bellman and Ford, for pairs that are the best already. Rows for which it fails are freed and matched
-again by shortest augmenting paths.
+Definitions. A row is *content* if its column has the row's least reduced cost.
+
+Invariant. Prices only fall, so the bounds of lists stay valid.
+
+::
+
+    set prices and pairs                                                   load
+    lower the prices of better columns until all rows are content          lower_prices
+        (the method of Bellman and Ford), within a budget
+    free the rows that are not content                                     release_rows
+    match free rows along shortest augmenting paths                        augment_rows
+
+If the pairs are optimal, lowering prices suffices. If there are more columns than rows and a row was freed,
+or integers do not have enough bits, the item is solved from scratch by shortest paths (:func:`from_scratch`).
 """
 
 from __future__ import annotations
@@ -27,28 +38,29 @@ from .serial_shortest_path import ShortestPathOptions
 from .serial_shortest_path import solve as solve_by_paths
 from .solution import OVERFLOW, STOPPED, Solution
 
-#: Rows looked at for every row when prices are lowered, before the others are freed.
+#: The budget of lowering prices: rows read, per row.
 LOOKS = np.uint64(16)
-#: Roundings of reduced costs of floats.
+#: Rounding error of reduced costs of floats, in units of machine epsilon.
 ROUNDINGS = 4.0
-#: Prices that take as long to look at as a row.
+#: Reading this many prices costs as much as reading one row.
 SHARE = np.uint64(32)
-#: What the reason for a choice says then.
+#: The remark on a solve from scratch.
 FROM_SCRATCH = "prices proved too little: shortest paths from scratch"
-#: Rows between two looks at the stop flag.
+#: Rows between two reads of the stop flag.
 POLL = np.uint64(1023)
 
 
 class Repair(NamedTuple):
-    """What lowering prices works on.
+    """State of lowering prices.
 
     Attributes
     ----------
     queue : ndarray of uint32, shape (n,)
-        Rows to look at, in a ring.
+        A ring of rows that may not be content.
     queued : ndarray of uint8, shape (n,)
+        Whether a row is in the queue.
     rounding : int64 or float64
-        The rounding error that reduced costs may have, relative to costs and prices.
+        The largest rounding error of reduced costs, relative to costs and prices.
     """
 
     queue: NDArray[np.uint32]
@@ -57,17 +69,17 @@ class Repair(NamedTuple):
 
 
 def make_repair(num_rows: int, dtype: Any) -> Repair:
-    """Return an empty queue for so many rows, and the rounding error of a dtype (int64 or float64)."""
+    """Return an empty queue for `num_rows` rows, and the rounding error of a dtype (int64 or float64)."""
     rounding = dtype(0) if dtype is np.int64 else dtype(ROUNDINGS * np.finfo(dtype).eps)
     return Repair(np.zeros(num_rows, dtype=np.uint32), np.zeros(num_rows, dtype=np.uint8), rounding)
 
 
 def rounded(price: NDArray[Any], scale: int) -> NDArray[Any]:
-    """Return integer prices in units of costs, from those of costs times `scale`.
+    """Return integer prices in units of costs, given prices for costs times `scale`.
 
-    Of two prices the difference is rounded up only if one leaves the remainder that is the least frequent.
-    Where there are fewer columns than `scale`, so that none leaves it, and the flow is 1-optimal, no pair
-    becomes worse than another one.
+    Prices are rounded so that the cut between rounding down and up lies at the least frequent remainder. If
+    there are fewer columns than `scale`, no price has that remainder. Then, if the flow is 1-optimal, every
+    pair of the flow stays the best of its row.
     """
     remainders = np.bincount(price % scale, minlength=scale)
     least = int(remainders.argmin())
@@ -76,10 +88,10 @@ def rounded(price: NDArray[Any], scale: int) -> NDArray[Any]:
 
 
 def load(state: State, lists: Lists, price: NDArray[Any], owner: NDArray[np.int64]) -> None:
-    """Set prices, none above those that lists were made with, and the rows of columns, -1 for none.
+    """Set prices, and the row of each column, -1 for none. No price may exceed that of the row lists.
 
-    The largest becomes zero. With more columns than rows, prices are first lowered to that of the cheapest
-    column without a row: no column may have a larger one.
+    Prices are shifted so that the largest is 0. With more columns than rows, prices are first cut off at the
+    least price of a column without a row, since such a column must have the largest price.
     """
     state.price[:] = price
     if len(state.row_match) < len(state.column_match):
@@ -96,6 +108,7 @@ def load(state: State, lists: Lists, price: NDArray[Any], owner: NDArray[np.int6
 
 @kernel
 def _cost_of_pair(cost: Any, lists: Lists, state: State, row: Any, column: Any) -> Any:
+    """Return the cost of a pair."""
     if len(cost) > 0:
         return cost[row * np.uint64(len(state.price)) + column] + state.limits.zero
     found = state.limits.beyond
@@ -106,8 +119,8 @@ def _cost_of_pair(cost: Any, lists: Lists, state: State, row: Any, column: Any) 
 
 
 @kernel
-def _ask(repair: Repair, row: Any, head: Any, size: Any) -> Any:
-    """Put a row into the queue, if it is not there; return the queue's length."""
+def _enqueue(repair: Repair, row: Any, head: Any, size: Any) -> Any:
+    """Put a row into the queue, unless it is queued; return the queue's length."""
     if repair.queued[row] != 0:
         return size
     repair.queued[row] = 1
@@ -118,22 +131,22 @@ def _ask(repair: Repair, row: Any, head: Any, size: Any) -> Any:
 
 @kernel
 def _lower_all(state: State, repair: Repair, most: Any, head: Any, size: Any) -> Any:
-    """Lower prices to `most`, which columns without a row will have; return the queue's length."""
+    """Cut prices off at `most`, the new price of columns without a row; return the queue's length."""
     for j in range(np.uint64(len(state.price))):
         if state.price[j] > most:
             state.price[j] = most
             if state.column_match[j] != NONE:
-                size = _ask(repair, state.column_match[j], head, size)
+                size = _enqueue(repair, state.column_match[j], head, size)
     return size
 
 
 @kernel
-def _excel(
+def _make_best(
     lists: Lists, state: State, repair: Repair, slack: Any, row: Any, head: Any, size: Any
 ) -> tuple[Any, Any]:
-    """Lower prices until no listed column is better for a row than its own.
+    """Make a row content: lower the prices of its better listed columns, and enqueue their rows.
 
-    Returns the new length of the queue and the number of other prices that were looked at.
+    Returns the new length of the queue and the number of other prices that were read.
     """
     price = state.price
     own = state.matched_cost[row] - price[state.row_match[row]]
@@ -147,13 +160,13 @@ def _excel(
                 looked += np.uint64(len(price))
             else:
                 price[j] = lists.cost[k] - own
-                size = _ask(repair, other, head, size)
+                size = _enqueue(repair, other, head, size)
     return size, looked
 
 
 @kernel
 def _ensure_listed(cost: Any, lists: Lists, state: State, row: Any, own: Any) -> Any:
-    """List a row again if columns cheaper than `own` may be missing; return the edges looked at."""
+    """List a row again if its list may lack columns better than `own`; return the number of costs read."""
     if not own > lists.bound[row]:
         return lists.size[row]
     list_row(cost, lists, state, row, ZERO)
@@ -162,9 +175,9 @@ def _ensure_listed(cost: Any, lists: Lists, state: State, row: Any, own: Any) ->
 
 @kernel
 def lower_prices(cost: Any, lists: Lists, state: State, repair: Repair, monitor: Monitor) -> Any:
-    """Make the columns of rows the best ones for them by prices alone; return the rounding error allowed.
+    """Make rows content by lower prices alone, within a budget; return the rounding error allowed.
 
-    It ends where a price is below any that integers leave room for.
+    It also ends if a price is too low for 64 bits.
     """
     queue = repair.queue
     num_rows = np.uint64(len(queue))
@@ -195,14 +208,14 @@ def lower_prices(cost: Any, lists: Lists, state: State, repair: Repair, monitor:
             break
         own = state.matched_cost[row] - own_price
         monitor.counts[ARC_SCANS] += _ensure_listed(cost, lists, state, row, own)
-        size, looked = _excel(lists, state, repair, slack, row, head, size)
+        size, looked = _make_best(lists, state, repair, slack, row, head, size)
         looks -= min(looks, looked // SHARE)
     return slack
 
 
 @kernel
 def release_rows(cost: Any, lists: Lists, state: State, slack: Any) -> Any:
-    """Free the rows whose columns are not the best for them; return how many."""
+    """Free the rows that are not content; return their number."""
     freed = ZERO
     for i in range(np.uint64(len(state.row_match))):
         j = state.row_match[i]
@@ -219,16 +232,16 @@ def release_rows(cost: Any, lists: Lists, state: State, slack: Any) -> Any:
 
 @kernel
 def finish(cost: Any, lists: Lists, state: State, repair: Repair, monitor: Monitor) -> tuple[Any, Any, Any]:
-    """Make the columns of rows the best ones for them by lower prices or else by shortest paths.
+    """Make all rows content by lower prices, then by shortest augmenting paths.
 
     Returns
     -------
     ending : int
-        OVERFLOW where prices got too low for integers, and also where a row was freed and there are more
-        columns than rows: its column may be left over then, and must not have a lower price than others.
-        Nothing here raises prices.
+        OVERFLOW if prices are too low for integers. Also OVERFLOW if a row was freed and there are more
+        columns than rows: its column may be left over and would need the largest price, but no step raises
+        a price.
     root, done : uint64
-        As :func:`.augmenting_paths.augment_rows` has them.
+        As of :func:`.augmenting_paths.augment_rows`.
     """
     slack = lower_prices(cost, lists, state, repair, monitor)
     if relaxed_load(monitor.stop, 0) != 0:
@@ -245,7 +258,7 @@ def finish(cost: Any, lists: Lists, state: State, repair: Repair, monitor: Monit
 
 
 def largest_sizes(costs: DenseCosts | SparseCosts) -> NDArray[np.float64] | None:
-    """Return the size of each item's largest finite float cost, 0 where there is none; None for integers."""
+    """Return the largest finite absolute cost of each item, 0 if it has none; None for integers."""
     if costs.dtype.kind == "i":
         return None
     values = costs.values.reshape(costs.shape[0], -1)
@@ -257,14 +270,14 @@ def largest_sizes(costs: DenseCosts | SparseCosts) -> NDArray[np.float64] | None
 
 
 def note_largest(solution: Solution, item: int, state: State) -> None:
-    """Note the largest price that floats are rounded relative to from here on: see `Solution.largest`."""
+    """Raise `Solution.largest` of an item to the largest absolute price that its finish starts from."""
     if solution.largest is not None:
         size = float(np.abs(state.price).max(initial=0.0))
         solution.largest[item] = max(solution.largest[item], size)
 
 
 def from_scratch(costs: DenseCosts | SparseCosts, solution: Solution, item: int, control: Control) -> int:
-    """Solve an item whose prices cannot be made a proof by shortest paths, and say so; return the ending."""
+    """Solve an item again by shortest paths from prices 0, and add a remark; return the ending."""
     if FROM_SCRATCH not in control.remarks:
         control.remarks.append(FROM_SCRATCH)
     found = solve_by_paths(costs, ShortestPathOptions(), control)

@@ -1,4 +1,9 @@
-"""What the kernels of shortest augmenting paths work on: lists of candidates, prices, distances, a heap."""
+"""State of shortest augmenting paths: lists of cheap columns, prices, distances, a heap of columns and rows.
+
+Definitions. The *reduced cost* of a pair is its cost minus the price of its column. The *height* of a row is
+a number such that the distance of a column through this row is the reduced cost minus the height. A row
+*lists* some of its columns; its *bound* is a lower bound on the reduced costs of the others.
+"""
 
 from __future__ import annotations
 
@@ -10,25 +15,26 @@ from numpy.typing import NDArray
 from ..graph.costs import SparseCosts
 from ..kernels.kernel import kernel
 
-#: No partner, and not in the heap.
+#: No partner; or, as a place in the heap: never put into it.
 NONE = np.uint64(2**64 - 1)
-#: The place in the heap of what has left it for good.
+#: The place in the heap of an item that was taken out: its distance is final.
 DONE = np.uint64(2**64 - 2)
-#: Columns whose smallest distance is kept: the nearest one is found by a look at all blocks and into some.
+#: Columns per block. The least distance of each block is stored, so that the nearest column is found by a
+#: scan of the blocks and of the columns of a few blocks.
 BLOCK = np.uint64(64)
 
 
 class Limits(NamedTuple):
-    """Numbers that depend on the kind of costs.
+    """Limits of the numbers, for integers or for floats.
 
     Attributes
     ----------
     mask : int64 or float64
-        A price of minus this keeps a column out of a search.
+        A column with the price ``-mask`` takes no part in a search.
     beyond : int64 or float64
-        The distance of such columns, and of those out of reach.
+        The distance of columns that a search does not reach.
     far : int64 or float64
-        No distance of a solvable problem is as large, and no price below minus twice this.
+        A distance of `far` or more, or a price below ``-2 * far``, means that 64 bits do not suffice.
     zero : int64 or float64
     """
 
@@ -38,28 +44,29 @@ class Limits(NamedTuple):
     zero: Any
 
 
-#: With costs up to 2**59, distances up to 2**59 and prices down to -2**60 no sum here passes 2**63, and none
-#: with a masked price is below 2**61.
+#: With costs up to 2**59, distances up to 2**59 and prices down to -2**60, no sum in a search exceeds 2**63,
+#: and no sum with a masked price is below 2**61.
 INTEGER_LIMITS = Limits(np.int64(2**62), np.int64(2**61), np.int64(2**59), np.int64(0))
 FLOAT_LIMITS = Limits(*(np.float64(np.inf),) * 3, np.float64(0))
 
 
 class Lists(NamedTuple):
-    """The edges of each row that a search looks at: all of a sparse matrix, the cheapest of a dense one.
+    """The pairs that each row lists: all of a sparse matrix, the cheapest ones of a dense matrix.
 
     Attributes
     ----------
     first : ndarray of uint64, shape (n + 1,)
-        Row `i` has room at ``first[i] .. first[i + 1] - 1``.
+        The list of row `i` may use the places ``first[i] .. first[i + 1] - 1``.
     size : ndarray of uint64, shape (n,)
+        The length of each list.
     column : ndarray of uint32
     cost : ndarray of int64 or float64
     bound : ndarray of the dtype of costs, shape (n,)
-        No column that is not listed has a smaller reduced cost. Prices only fall, so it stays true.
+        No column outside the list has a smaller reduced cost. This stays true, since prices only fall.
     built : ndarray of uint64, shape (n,)
-        The number of the search that listed the row last.
+        The number of the search that made the list; 0 before all searches.
     wanted : ndarray of uint64, shape (n,)
-        How many columns the row should list.
+        The number of columns that the row should list.
     """
 
     first: NDArray[Any]
@@ -72,37 +79,45 @@ class Lists(NamedTuple):
 
 
 class State(NamedTuple):
-    """What a solve works on, for n rows and m >= n columns; numbers are int64 or float64.
+    """State of a solve for n rows and m >= n columns; numbers are int64 or float64.
 
     Attributes
     ----------
     price : ndarray, shape (m,)
+        The prices of columns.
     matched_cost : ndarray, shape (n,)
+        The cost of each row's pair.
     row_match : ndarray of uint64, shape (n,)
+        The column of each row, or NONE.
     column_match : ndarray of uint64, shape (m,)
+        The row of each column, or NONE.
     free : ndarray of uint64, shape (n,)
-        Rows without a column.
+        A list of rows without a column.
     distance : ndarray, shape (m + n,)
-        Of columns from the root of the search in reduced costs; then, by row, from where on a column may be
-        reached that the row's list does not have.
+        The distances of columns from the root of the search. Then, for each row, the least distance of a
+        column that the row's list may lack.
     parent : ndarray of uint64, shape (m,)
         The row before each column on a shortest path.
     parent_cost : ndarray, shape (m,)
+        The cost of the pair of each column and its parent.
     via : ndarray of float64, shape (m,)
-        The same rows by number: 0 for the root, then -1, -2 and so on, as they were scanned.
+        The parents in searches over whole rows, by the order of scanning: 0 is the root, -k the k-th row
+        after it.
     heap, place, touched : ndarray of uint64, shape (m + n,)
-        Columns, and rows plus m, by distance; where in the heap each is; all that were ever in it.
+        A binary heap, by distance, of columns and of rows plus m; the place of each item in the heap; the
+        items that were put into it in this search.
     done : ndarray of uint64, shape (m,)
-        Columns whose rows were scanned, ...
+        The columns whose distance is final.
     done_distance, done_price : ndarray, shape (m,)
-        ... and what was known of them.
+        Their distances, and their prices before the search.
     reduced : ndarray, shape (m,)
+        The reduced costs of one row.
     least : ndarray, shape (blocks,)
-        The smallest of each block.
+        The least value of each block of columns.
     left : ndarray of uint64, shape (blocks,)
-        How many columns of each block are not done.
+        The number of columns of each block that are not done.
     near : ndarray of uint64, shape (m,)
-        Columns at one distance.
+        A list of columns at the same distance.
     limits : Limits
     """
 
@@ -129,7 +144,7 @@ class State(NamedTuple):
 
 
 def make_state(num_rows: int, num_columns: int, dtype: Any) -> State:
-    """Return the state for matrices of a shape, with numbers of a dtype (int64 or float64)."""
+    """Return the state for matrices of one shape, with numbers of dtype int64 or float64."""
     n, m = num_rows, num_columns
 
     def numbers(size: int) -> NDArray[Any]:
@@ -163,7 +178,7 @@ def make_state(num_rows: int, num_columns: int, dtype: Any) -> State:
 
 
 def make_lists(num_rows: int, room: int, wanted: int, dtype: Any) -> Lists:
-    """Return lists with room for some columns of every row of a dense matrix."""
+    """Return empty lists for a dense matrix, with space for `room` columns per row."""
     return Lists(
         first=np.arange(num_rows + 1, dtype=np.uint64) * np.uint64(room),
         size=np.zeros(num_rows, dtype=np.uint64),
@@ -176,7 +191,7 @@ def make_lists(num_rows: int, room: int, wanted: int, dtype: Any) -> Lists:
 
 
 def lists_of(costs: SparseCosts) -> Lists:
-    """Return all edges of a sparse matrix as lists of its rows."""
+    """Return lists that hold all pairs of a sparse matrix."""
     n = costs.shape[1]
     limits = INTEGER_LIMITS if costs.values.dtype.kind == "i" else FLOAT_LIMITS
     return Lists(
@@ -192,7 +207,7 @@ def lists_of(costs: SparseCosts) -> Lists:
 
 @kernel
 def clear(state: State) -> None:
-    """Forget a matching, prices and distances."""
+    """Reset matching, prices and distances."""
     for j in range(np.uint64(len(state.column_match))):
         state.column_match[j] = NONE
         state.price[j] = 0

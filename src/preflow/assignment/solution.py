@@ -16,24 +16,25 @@ UNSEEN, REFUSED = 5, 6
 
 
 class Solution(NamedTuple):
-    """The outcome of a solve, for costs to minimise with at least as many columns as rows.
+    """The solution of all items, for costs to minimise with at least as many columns as rows.
 
     Attributes
     ----------
     match : ndarray of int64, shape (items, n)
-        The column of every row; -1 where there is none.
+        The column of each row; -1 if it has none.
     u, v : ndarray of int64 or float64, shapes (items, n) and (items, m)
+        The prices of rows and columns.
     ending : ndarray of int64, shape (items,)
-        How each item ended.
+        How the solve of each item ended.
     violating_rows, violating_columns : ndarray of int64
-        Of the last item that was found infeasible: rows whose edges all lead to fewer columns.
+        For the last infeasible item: rows, and the columns that they are allowed, which are fewer.
     row : ndarray of int64, shape (items, n), or None
-        Beside `match`, if all items were solved: the numbers of the rows.
+        The numbers of the rows in each item, if the solver has written them and all items are solved.
     total : ndarray of int64 or float64, shape (items,), or None
-        The sums of the costs of all pairs, if the solver has added them up.
+        The sum of the costs of the pairs, if the solver has computed it.
     largest : ndarray of float64, shape (items,), or None
-        The size of the largest number that each item's float costs or prices were rounded relative to, if
-        that may exceed the final prices.
+        For floats: the largest absolute cost or price that the solver's rounding errors are relative to, if
+        it may exceed the final prices.
     """
 
     match: NDArray[np.int64]
@@ -48,7 +49,7 @@ class Solution(NamedTuple):
 
 
 def unsolved(items: int, num_rows: int, num_columns: int, dtype: Any) -> Solution:
-    """Return a solution of items that were not looked at yet."""
+    """Return the solution before any item is solved."""
     return Solution(
         np.full((items, num_rows), -1, dtype=np.int64),
         np.zeros((items, num_rows), dtype=dtype),
@@ -59,7 +60,7 @@ def unsolved(items: int, num_rows: int, num_columns: int, dtype: Any) -> Solutio
 
 
 def with_violation(solution: Solution, state: State, root: Any, done: Any) -> Solution:
-    """Return the solution with the rows and columns of the last search, which found no path."""
+    """Return the solution with the rows and columns that the last search, which found no path, reached."""
     columns = state.done[: int(done)]
     rows = np.append(state.column_match[columns], np.uint64(root))
     return solution._replace(

@@ -42,9 +42,9 @@ from .float_proof import LARGE, SOLVED_AGAIN, bound_of_prices, proves, solve_pro
 from .most_pairs import solve_with_most_pairs
 
 #: Most work of a quick solve. It runs in the caller's thread, where Ctrl-C waits for its end: 0.1 s at worst.
-#: To hand a solve to another thread takes 0.02 to 0.05 ms, as long as the smallest solves. The unit of work is
-#: one cost read by shortest paths, which read all costs for each row at worst. Sparse costs and other methods
-#: count OTHER_WORK units per cost.
+#: To hand a solve to another thread takes 0.02 to 0.05 ms, as long as the smallest solves. The unit of work
+#: is one cost read by shortest paths, which read all costs for each row at worst. Sparse costs and other
+#: methods count OTHER_WORK units per cost.
 QUICK_WORK, OTHER_WORK = 2**24, 16
 #: A solve on a GPU is quick up to this many costs, a solve of points up to this many rows and columns.
 QUICK_DEVICE_COSTS, QUICK_POINTS = 2**20, 500

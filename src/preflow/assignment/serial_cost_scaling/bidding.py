@@ -236,7 +236,7 @@ def best_of_row(cost: Any, bidding: Bidding, prices: Prices, row: Any) -> tuple[
 
 
 @kernel
-def choose_anew(
+def list_and_choose(
     cost: Any, lists: Lists, state: State, bidding: Bidding, prices: Prices, row: Any
 ) -> tuple[Any, Any, Any]:
     """List a row again; return its least reduced cost, the second and the column of the first."""
@@ -313,7 +313,7 @@ def refine(
             scans += end - begin
             best, second, place = two_best(begin, end, listed_cost, column, price, scale, beyond)
             if second > bound[row]:
-                best, second, j = choose_anew(cost, lists, state, bidding, prices, row)
+                best, second, j = list_and_choose(cost, lists, state, bidding, prices, row)
                 scans += num_columns
             elif best < beyond:
                 j = np.uint64(column[place])

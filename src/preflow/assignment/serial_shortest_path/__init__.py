@@ -1,13 +1,31 @@
-"""Shortest augmenting paths: one search a row that is still free, over lists of the cheapest columns.
+"""Shortest augmenting paths: one Dijkstra search for each row that reductions leave free.
 
 Jonker and Volgenant, "A shortest augmenting path algorithm for dense and sparse linear assignment problems",
-Computing 38 (1987): column reduction, augmenting row reduction, then Dijkstra's algorithm on reduced costs.
+Computing 38 (1987).
 
-Departures for dense costs: each row lists its cheapest columns and a bound on the others, which stays true
-since prices only fall. A search looks at lists alone until it gets as far as some row's bound; then that row
-is listed afresh, the next time a longer list, and where the lists have no more room the search goes on over
-whole rows, as vector instructions like it. Where listing takes more than a share of the work that whole rows
-would be, as with Machol and Wien's costs, the lists are given up. Reduction transfer is left out: row
+Definitions are in :mod:`..search_state` and :mod:`..augmenting_paths`.
+
+Invariants, after column reduction:
+
+- No reduced cost of a row is below that of the row's own column.
+- Prices only fall. If there are more columns than rows, the price of every free column is 0.
+
+::
+
+    for each matrix:                                                       solve_items
+        column reduction, if there are as many rows as columns             reduce_columns
+        list the cheapest columns of all rows                              list_row
+        twice: augmenting row reduction of the free rows                   reduce_rows
+        for each free row: match it along a shortest path                  augment_rows
+        write columns and prices                                           write_solution
+
+Points are solved by :mod:`.points`, or by :mod:`.places` if many of them coincide.
+
+Departures for dense costs: a row lists its cheapest columns and has a bound on the others, which stays valid
+since prices only fall. A search reads lists only, until it needs a column that may be missing. It then lists
+that row again; the next time it makes a longer list; if the list has no more space, the search continues over
+whole rows, which suit vector instructions. Lists are given up if making them takes a large share of the work
+that whole rows would take, as with the costs of Machol and Wien. Reduction transfer is left out, since row
 reduction finds the same prices.
 """
 
@@ -35,15 +53,16 @@ from ..solution import INFEASIBLE, OVERFLOW, STOPPED, Solution, unsolved, with_v
 from .places import group, solve_places
 from .points import solve_points
 
-#: Where the points of one side are at no more places than this share of them, paths lead between places, if
-#: all distances from there are no more than this many: docs/notebook has the measurements.
+#: If the number of places of one side is at most this share of its points, paths lead from place to place.
+#: The matrix of distances from the places must have at most MOST_DISTANCES entries. docs/notebook has the
+#: measurements.
 FEW_PLACES = 0.33
 MOST_DISTANCES = 1 << 24
-#: Up to so many columns the search over whole rows is faster than lists.
+#: Up to this number of columns, searches over whole rows are faster than lists.
 FEW_COLUMNS = 128
 #: Passes over the free rows in row reduction.
 PASSES = 2
-#: A pass over whole rows, of which there are few and short, looks at this share of what lists would be.
+#: Without lists, the budget of row reduction is this share of the budget with lists.
 WHOLE_SHARE = 0.2
 
 
@@ -54,13 +73,13 @@ class ShortestPathOptions:
     Attributes
     ----------
     column_reduction : bool
-        Start from the cheapest row of every column, where there are as many rows as columns.
+        Start from the cheapest row of each column, if there are as many rows as columns.
     row_reduction : float
-        Work of each of the two passes of row reduction: at most so many lists a row; 0 for none.
+        The most work of each of the two passes of row reduction, in lists read per row; 0 for no reduction.
     lists : bool
-        Search over lists of the cheapest columns of dense costs; else over whole rows.
+        Search over lists of the cheapest columns of dense costs, instead of whole rows.
     auction : bool
-        Start from the prices of an auction, where costs are distances of points, as many as there are others.
+        For points, as many rows as columns: start from the prices of an auction.
     """
 
     column_reduction: bool = True
@@ -76,15 +95,18 @@ class ShortestPathOptions:
 
 
 class Work(NamedTuple):
-    """How much of what to do.
+    """Which steps to do, and limits of their work.
 
     Attributes
     ----------
-    reduce_columns, lists : bool
+    reduce_columns : bool
+        Do column reduction.
+    lists : bool
+        Use lists of rows.
     wanted : uint64
-        How many columns a row should list at first.
+        The number of columns that a row should list at first.
     budget : uint64
-        Edges that one pass of row reduction may look at.
+        The number of costs that one pass of row reduction may read.
     """
 
     reduce_columns: bool
@@ -94,7 +116,7 @@ class Work(NamedTuple):
 
 
 class Start(NamedTuple):
-    """What one thread solves matrices of a shape with."""
+    """Lists, state and work of one thread, for matrices of one shape."""
 
     lists: Lists
     state: State
@@ -112,7 +134,7 @@ class Output(NamedTuple):
 
 @kernel
 def reduce_listed_columns(lists: Lists, state: State) -> None:
-    """Set prices to the minima of columns over the lists; give rows columns that have their minimum there."""
+    """Column reduction over lists, which hold all pairs of a sparse matrix."""
     price, parent, distance = state.price, state.parent, state.distance
     for i in range(np.uint64(len(state.row_match))):
         for k in range(lists.first[i], lists.first[i] + lists.size[i]):
@@ -133,7 +155,7 @@ def reduce_listed_columns(lists: Lists, state: State) -> None:
 
 @kernel
 def solve_matrix(cost: Any, start: Start, monitor: Monitor) -> tuple[Any, Any, Any]:
-    """Assign all rows of one matrix; return the ending and, if infeasible, the root and how many are done."""
+    """Assign all rows of one matrix; results as of :func:`..augmenting_paths.augment_rows`."""
     lists, state, work = start
     clear(state)
     if work.reduce_columns:
@@ -150,12 +172,12 @@ def solve_matrix(cost: Any, start: Start, monitor: Monitor) -> tuple[Any, Any, A
 
 @kernel
 def assign_free_rows(cost: Any, start: Start, monitor: Monitor) -> tuple[Any, Any, Any]:
-    """Assign the rows that have no column, from prices at which the others' columns are the best for them.
+    """Assign the free rows, given prices at which the column of every other row is its best.
 
     Returns
     -------
     ending, root, done
-        As :func:`solve_matrix` has them.
+        As of :func:`..augmenting_paths.augment_rows`.
     """
     lists, state, work = start
     size = list_free_rows(state)
@@ -173,7 +195,7 @@ def assign_free_rows(cost: Any, start: Start, monitor: Monitor) -> tuple[Any, An
 
 @kernel
 def write_solution(state: State, match: Any, u: Any, v: Any) -> None:
-    """Write what was found for one matrix."""
+    """Write the columns and the prices of one matrix."""
     for i in range(np.uint64(len(match))):
         j = state.row_match[i]
         matched = j != NONE
@@ -185,7 +207,7 @@ def write_solution(state: State, match: Any, u: Any, v: Any) -> None:
 
 @kernel
 def solve_items(cost: Any, start: Start, output: Output, go_on: bool, monitor: Monitor) -> tuple[Any, Any]:
-    """Solve one matrix after the other; return the root and the size of the last search without a path."""
+    """Solve one matrix after the other; return `root` and `done` of the last one."""
     state = start.state
     root, done = ZERO, ZERO
     num_rows, num_columns = np.uint64(len(state.row_match)), np.uint64(len(state.price))
@@ -215,12 +237,12 @@ def solve(
     options : ShortestPathOptions
     control : Control
     go_on : bool
-        Whether to solve the items after one that is infeasible.
+        Whether to continue after an infeasible item.
 
     Notes
     -----
-    O(n**2 m) time for dense costs, O(n e log m) for e sparse ones. Memory beside the costs: about 100 bytes a
-    column, 60 a row, and 3 KiB a row for the lists of dense costs.
+    O(n**2 m) time for dense costs, O(n e log m) for e sparse ones. Memory besides the costs: about 100 bytes
+    per column, 60 bytes per row, and 3 KiB per row for the lists of dense costs.
     """
     if isinstance(costs, PointCosts):
         return _solve_points(costs, options, control)
@@ -236,12 +258,12 @@ def solve(
 
 
 def number_dtype(costs: DenseCosts | SparseCosts) -> Any:
-    """Return the type of prices."""
+    """Return the dtype of prices."""
     return np.int64 if costs.values.dtype.kind == "i" else np.float64
 
 
 def make_start(costs: DenseCosts | SparseCosts, options: ShortestPathOptions) -> Start:
-    """Return what to solve matrices of the shape of `costs` with."""
+    """Return lists, state and work for matrices of the shape of `costs`."""
     _, n, m = costs.shape
     dtype = number_dtype(costs)
     use_lists = isinstance(costs, SparseCosts) or (options.lists and m > FEW_COLUMNS)
@@ -257,6 +279,7 @@ def make_start(costs: DenseCosts | SparseCosts, options: ShortestPathOptions) ->
 
 
 def _solve_points(costs: PointCosts, options: ShortestPathOptions, control: Control) -> Solution:
+    """Solve costs of points: between places if few points differ, else by auction and searches."""
     m = costs.shape[2]
     places = [group(points) for points in costs.embedded]
     of_rows = len(places[0].first) <= len(places[1].first)

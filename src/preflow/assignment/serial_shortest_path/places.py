@@ -1,23 +1,27 @@
 """Assignments between points of which many coincide: successive shortest paths between their places.
 
-Points of one side are grouped by their place; a place takes as many points of the other side, the units, as
-it has points. Ahuja, Magnanti and Orlin, "Network Flows" (1993), section 9.7: units move from places that
-have too many along shortest paths to places that have too few. Here paths lead from place to place only,
-since the best unit to move from one to another is known. So a search takes O(places**2) time, whatever the
-number of units.
+Ahuja, Magnanti and Orlin, "Network Flows" (1993), section 9.7. The points of one side are grouped by place. A
+place takes as many points of the other side, the *units*, as it has points. Units move along shortest paths
+from places that have too many to places that have too few. Paths lead from place to place only, since the
+best unit to move from one place to another is known. So a search takes O(places**2) time for any number of
+units.
 
-Definitions. ``cost[k, p]`` is what unit k costs at place p. ``length[p, q]`` is the least ``cost[k, q] -
-cost[k, p]`` of the units k that place p has, and ``unit[p, q]`` is that unit.
+Definitions. ``cost[k, p]`` is the cost of unit k at place p. ``length[p, q]`` is the least ``cost[k, q] -
+cost[k, p]`` of the units k at place p, and ``unit[p, q]`` is that unit.
 
-Invariants. Each unit is at one place. The reduced length ``length[p, q] + price[p] - price[q]`` is not
-negative but for rounding, so no unit is cheaper at another place, less the prices of both.
+Invariants:
 
-At first each unit is at its cheapest place, and all prices are 0::
+- Each unit is at one place.
+- The reduced length ``length[p, q] + price[p] - price[q]`` is not negative, up to rounding. So no unit is
+  cheaper at another place, when the price of each place is subtracted.
 
-    while some place has too many units:
-        search the nearest place that has too few
+::
+
+    put each unit at its cheapest place; all prices are 0                  add
+    while some place has too many units:                                   move_units
+        search the nearest place that has too few                          search
         lower the price of each nearer place by how much nearer it is
-        move one unit along each step of the path
+        move one unit along each step of the path                          move_along_path
 """
 
 from __future__ import annotations
@@ -46,19 +50,19 @@ class Places(NamedTuple):
     ----------
     cost : ndarray of float64, shape (K, P)
     excess : ndarray of int64, shape (P,)
-        By how many units a place has too many.
+        The number of units at each place minus the number that it takes.
     price : ndarray of float64, shape (P,)
     place : ndarray of uint64, shape (K,)
-        Where a unit is.
+        The place of each unit.
     head : ndarray of uint64, shape (P,)
-        The first unit of a place's list, or NONE, ...
+        The first unit of each place's list, or NONE.
     following, previous : ndarray of uint64, shape (K,)
-        ... and the neighbours of a unit on that list.
+        The neighbours of each unit on the list of its place, or NONE.
     length : ndarray of float64, shape (P, P)
-        Infinite where a place has no unit, and from a place to itself.
+        Infinite if place p has no unit, and from a place to itself.
     unit : ndarray of uint64, shape (P, P)
     distance : ndarray of float64, shape (P,)
-        Of the current search.
+        Distances of the current search.
     parent : ndarray of uint64, shape (P,)
     done : ndarray of bool, shape (P,)
     """
@@ -78,7 +82,7 @@ class Places(NamedTuple):
 
 
 def make_places(cost: NDArray[np.float64], supply: NDArray[np.int64]) -> Places:
-    """Return the state in which no unit has a place; `supply` says how many units each place takes."""
+    """Return the state in which no unit has a place; place p takes ``supply[p]`` units."""
     units, places = cost.shape
     return Places(
         cost,
@@ -98,7 +102,7 @@ def make_places(cost: NDArray[np.float64], supply: NDArray[np.int64]) -> Places:
 
 @kernel
 def add(state: Places, k: Any, p: Any) -> None:
-    """Put a unit on a place's list, and shorten the lengths from there."""
+    """Put a unit at a place, and update the lengths from that place."""
     first = state.head[p]
     state.place[k] = p
     state.head[p] = k
@@ -112,7 +116,7 @@ def add(state: Places, k: Any, p: Any) -> None:
 
 @kernel
 def shorten(state: Places, k: Any, p: Any) -> None:
-    """Shorten the lengths from a place by those of one of its units."""
+    """Shorten the lengths from a place where one of its units gives shorter ones."""
     cost, length, unit = state.cost[k], state.length[p], state.unit[p]
     own = cost[p]
     for q in range(np.uint64(len(cost))):
@@ -123,7 +127,7 @@ def shorten(state: Places, k: Any, p: Any) -> None:
 
 @kernel
 def remove(state: Places, k: Any, p: Any) -> None:
-    """Take a unit off a place's list, and find the lengths again that it had."""
+    """Take a unit off a place, and recompute the lengths that it gave."""
     before, behind = state.previous[k], state.following[k]
     if before == NONE:
         state.head[p] = behind
@@ -150,7 +154,7 @@ def remove(state: Places, k: Any, p: Any) -> None:
 def search(state: Places, start: Any, monitor: Monitor) -> Any:
     """Find the place nearest to `start` that has too few units, and lower the prices of nearer places.
 
-    Returns it, or NONE if the search was stopped.
+    Returns that place, or NONE if the search was stopped.
     """
     distance, price, done = state.distance, state.price, state.done
     places = np.uint64(len(distance))
@@ -201,7 +205,7 @@ def move_along_path(state: Places, end: Any) -> None:
 
 @kernel
 def move_units(state: Places, monitor: Monitor) -> Any:
-    """Give each place its number of units at the least cost; return the ending."""
+    """Move units until each place has its number of units, at the least cost; return the ending."""
     places = np.uint64(len(state.price))
     for k in range(np.uint64(len(state.place))):
         if relaxed_load(monitor.stop, 0) != 0:
@@ -237,16 +241,16 @@ class Grouped(NamedTuple):
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """How many points each place has."""
+        """The number of points of each place."""
         return np.diff(self.first, append=len(self.order))
 
 
 def group(points: NDArray[np.float64]) -> Grouped:
     """Return points by their place."""
     order = np.lexsort(points.T)
-    given = points[order]
+    ordered = points[order]
     begins = np.ones(len(points), dtype=bool)
-    begins[1:] = (given[1:] != given[:-1]).any(axis=1)
+    begins[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
     return Grouped(np.flatnonzero(begins), order)
 
 
@@ -262,17 +266,17 @@ def solve_places(
     grouped : Grouped
         The rows, or the columns, by their place.
     of_rows : bool
-        Whether it is the rows.
+        Whether `grouped` has the rows.
     control : Control
 
     Notes
     -----
-    O(K * P * (K + P)) time for P places and K points of the other side, and mostly far less; memory of K * P
-    costs.
+    O(K * P * (K + P)) time at worst for P places and K points of the other side, mostly far less. Memory for
+    K * P costs.
     """
     _, n, m = costs.shape
     at, count = grouped.order[grouped.first], grouped.counts
-    # Columns beyond the rows go to a place, or are taken by units, that cost nothing.
+    # An extra place, or extra units, at cost 0 make up for columns beyond the number of rows.
     if of_rows:
         cost = replace(costs, rows=costs.columns, columns=costs.rows[at]).block(0, m)
         if n < m:
@@ -283,7 +287,7 @@ def solve_places(
     ending = move_units(state, control.monitor())
     match, u, v = np.full(n, -1), np.zeros(n), np.zeros(m)
     if ending == SOLVED:
-        unit = np.argsort(state.place, kind="stable")  # place by place, like the points
+        unit = np.argsort(state.place, kind="stable")  # units by place, in the order of the points
         of_unit = (
             state.cost[np.arange(m), state.place.astype(np.int64)] - state.price[state.place.astype(np.int64)]
         )

@@ -1,13 +1,33 @@
 """Assignments between points, whose costs are never stored: an auction over a tree, then shortest paths.
 
 Bertsekas, "The auction algorithm: a distributed relaxation method for the assignment problem", Annals of
-Operations Research 14 (1988): rows bid for columns, and how much they overbid each other falls from phase to
-phase, while the prices stay. With points, a tree over the priced columns (:mod:`..graph.kd_tree`) finds the
-best ones of a row without a look at most of them, and lists of these answer most bids without the tree.
+Operations Research 14 (1988). Free rows bid for columns: a bid lowers the price of the row's best column
+below its second best by the *overbid*. The overbid falls from phase to phase; the prices stay. For points, a
+k-d tree over the priced columns (graph/kd_tree.py) finds the best columns of a row without reading most of
+them. Each row keeps the last ones found in a list, which answers most bids without the tree.
 
-Departures: the prices of the last phase are where reduction of rows and shortest augmenting paths begin, so
-that the answer is exact; a phase has a limit, behind which these do the rest. Where there are more columns
-than rows, the auction is left out: a column that no row has in the end must never have had a bid.
+Invariants:
+
+- A row's list has its best columns as of some time, and its bound is below the reduced costs of all others:
+  prices only fall.
+- After a phase, the reduced cost of each row's column exceeds the row's least one by at most the overbid.
+
+::
+
+    list the best columns of all rows                                      list_all
+    if there are as many rows as columns:                                  hold_auction
+        phases with a large overbid, larger until one phase ends
+        phases with smaller and smaller overbids:
+            free the rows whose column is not their best up to the overbid   free_rows
+            let free rows bid until none is left, or too many bids are made  auction
+            if the overbid is small: keep the exact pairs, reduce rows       reduce
+            until few rows are free
+    else: augmenting row reduction                                         reduce_rows
+    for each free row: match it along a shortest path                      search_points
+
+Departures: row reduction and shortest augmenting paths start from the prices of the last phase and make the
+answer exact. The number of bids of a phase is limited; the searches do the rest. With more columns than rows
+there is no auction, because a column that is left over must never have had a bid.
 """
 
 from __future__ import annotations
@@ -25,55 +45,56 @@ from ...kernels.kernel import kernel
 from ...solving.monitor import Monitor
 from ...solving.run import Control
 from ...stats import ARC_SCANS, AUGMENTATIONS
-from ..augmenting_paths import augment, forget, pop, rise, row_height
+from ..augmenting_paths import augment, pop, reset_touched, row_height, sift_up
 from ..row_reduction import two_best
 from ..search_state import DONE, NONE, Lists, State, clear, make_lists, make_state
 from ..solution import INFEASIBLE, SOLVED, STOPPED
 
-#: Columns of a row's list, ...
+#: Columns of a row's list.
 ROOM = 12
-#: ... and of those that the tree gives beyond it at once.
+#: Columns beyond the list that the tree returns at once.
 WINDOW = 32
-#: By how much bids of the first phase go beyond the second best column, over the mean difference of costs
-#: within a row's list; by how much less those of each phase do; and by how much more, where the first phase
-#: does not end within so many bids a row.
+#: The overbid of the first phase, relative to the *spread*: the mean difference between the largest and the
+#: least cost in a row's list.
 FIRST_OVERBID = 2.0
+#: Each phase divides the overbid by this.
 STEP = 6.0
+#: If the first phase does not end within FIRST_BIDS bids per row, the overbid is multiplied by LARGER.
 FIRST_BIDS = 30
 LARGER = 30.0
-#: From this overbid on, over that difference, an exact solution is tried; the auction goes on where that
-#: leaves more than this share of the rows without a column, as where ties abound.
+#: From this overbid on, relative to the spread, each phase ends with row reduction. The auction continues if
+#: that leaves more than this share of the rows free, as with many ties.
 LAST_OVERBID = 1e-4
 SHARE_LEFT = 0.2
-#: Bids of a later phase, over the number of rows.
+#: Most bids per row of a later phase.
 MOST_BIDS = 200
-#: What reduced costs may be off by, over the largest cost or price, from rounding.
+#: Rounding error of reduced costs, relative to the largest cost or price.
 ROUNDING = 4 * float(np.finfo(np.float64).eps)
 #: Passes over the free rows in row reduction.
 PASSES = 2
-#: Distances of a search that differ by this share of the last edge's cost are the same but for rounding.
+#: Distances of a search that differ by this share of the last pair's cost differ only by rounding.
 TIE = 2 * float(np.finfo(np.float64).eps)
 
 
 class Points(NamedTuple):
-    """What the costs of points are found with.
+    """The points, and the columns that the tree found last.
 
     Attributes
     ----------
     tree : KDTree
-        Over the columns, with their prices.
+        A tree over the columns and their prices.
     row : ndarray of float64, shape (n, d)
         The points of rows.
     column : ndarray of uint32, shape (window,)
-        The columns that the tree gave last, ...
+        The columns that the tree found last.
     cost, reduced : ndarray of float64, shape (window,)
-        ... what they cost, and that less their prices.
+        Their costs and reduced costs.
     after : ndarray of float64, shape (n,)
-        Of rows that went beyond their lists in a search: the last reduced cost that was seen, ...
+        For rows that went beyond their lists in a search: the largest reduced cost found so far.
     last : ndarray of uint64, shape (n,)
-        ... and the column.
+        The column of that reduced cost.
     looked : ndarray of uint64, shape (n,)
-        How many columns the tree looked at for such a row in this search.
+        The number of columns that the tree read for such a row in this search.
     """
 
     tree: KDTree
@@ -87,8 +108,8 @@ class Points(NamedTuple):
 
 
 @kernel
-def _ask(points: Points, price: Any, row: Any, room: Any, after: Any, last: Any) -> Any:
-    """Find the best columns of a row behind those up to `after` and `last`; return how many there are."""
+def _find_columns(points: Points, price: Any, row: Any, room: Any, after: Any, last: Any) -> Any:
+    """Find up to `room` best columns of a row that come after (`after`, `last`); return their number."""
     tree = points.tree
     for axis in range(np.uint64(len(tree.query))):
         tree.query[axis] = points.row[row, axis]
@@ -97,10 +118,10 @@ def _ask(points: Points, price: Any, row: Any, room: Any, after: Any, last: Any)
 
 @kernel
 def list_best(points: Points, lists: Lists, state: State, row: Any, number: Any) -> None:
-    """List the best columns of a row as of now."""
+    """List the best columns of a row at the current prices."""
     first = lists.first[row]
     room = lists.first[row + ONE] - first
-    size = _ask(points, state.price, row, room, -np.inf, NONE)
+    size = _find_columns(points, state.price, row, room, -np.inf, NONE)
     for k in range(size):
         lists.column[first + k] = points.column[k]
         lists.cost[first + k] = points.cost[k]
@@ -111,7 +132,7 @@ def list_best(points: Points, lists: Lists, state: State, row: Any, number: Any)
 
 @kernel
 def list_all(points: Points, lists: Lists, state: State, stop: Any) -> tuple[Any, Any]:
-    """List the best columns of all rows; return the sum of how much the last ones cost beyond the first."""
+    """List all rows; return the ending and the sum of the differences of last and first cost listed."""
     spread = 0.0
     for i in range(np.uint64(len(state.row_match))):
         if relaxed_load(stop, 0) != 0:
@@ -133,8 +154,8 @@ def _two_best(points: Points, lists: Lists, state: State, row: Any) -> tuple[Any
 
 
 @kernel
-def _give(lists: Lists, state: State, row: Any, place: Any) -> Any:
-    """Give a row the column at a place of its list; return the row that had it, or NONE."""
+def _match(lists: Lists, state: State, row: Any, place: Any) -> Any:
+    """Match a row with the column at a place of its list; return the row that had it, or NONE."""
     column = np.uint64(lists.column[place])
     other = state.column_match[column]
     if other != NONE:
@@ -147,13 +168,13 @@ def _give(lists: Lists, state: State, row: Any, place: Any) -> Any:
 
 @kernel
 def free_rows(points: Points, lists: Lists, state: State, epsilon: Any, stop: Any) -> tuple[Any, Any]:
-    """Take columns from the rows that have better ones by more than `epsilon`; list rows without one.
+    """Free the rows that have a better column by more than `epsilon`; list all free rows.
 
     Returns
     -------
     ending : int
     size : uint64
-        How many rows are `free`.
+        The number of rows in `free`.
     """
     size = ZERO
     for i in range(np.uint64(len(state.row_match))):
@@ -176,9 +197,9 @@ def free_rows(points: Points, lists: Lists, state: State, epsilon: Any, stop: An
 def auction(
     points: Points, lists: Lists, state: State, size: Any, overbid: Any, budget: Any, monitor: Monitor
 ) -> tuple[Any, Any]:
-    """Let free rows bid, in turn, until all have columns that are their best but for the overbid.
+    """Let free rows bid, first come first served, until none is left or `budget` bids are made.
 
-    Ends early after `budget` bids; returns the ending and how many rows have no column.
+    Returns the ending and the number of free rows.
     """
     free, num_rows = state.free, np.uint64(len(state.row_match))
     stop, counts = monitor.stop, monitor.counts
@@ -195,7 +216,7 @@ def auction(
         j = np.uint64(lists.column[place])
         ahead = second - best if second < state.limits.beyond else 0.0
         lower_price(points.tree, state.price, j, state.price[j] - (ahead + overbid))
-        other = _give(lists, state, i, place)
+        other = _match(lists, state, i, place)
         if other != NONE:
             tail = head + size
             free[tail if tail < num_rows else tail - num_rows] = other
@@ -207,9 +228,9 @@ def auction(
 def reduce_rows(
     points: Points, lists: Lists, state: State, size: Any, budget: Any, monitor: Monitor
 ) -> tuple[Any, Any]:
-    """Give free rows their best columns, also those of other rows, and lower the price to the second best.
+    """Do augmenting row reduction as :func:`..row_reduction.reduce_rows` does.
 
-    As :func:`.row_reduction.reduce_rows`; returns the ending and how many rows are left in `free`.
+    Returns the ending and the number of rows left in `free`.
     """
     free, stop, counts = state.free, monitor.stop, monitor.counts
     left = k = bids = ZERO
@@ -237,7 +258,7 @@ def reduce_rows(
         if ahead > 0.0:
             j = np.uint64(lists.column[place])
             lower_price(points.tree, state.price, j, state.price[j] - ahead)
-        other = _give(lists, state, i, place)
+        other = _match(lists, state, i, place)
         if other != NONE:
             k -= ONE
             free[k] = other
@@ -245,7 +266,7 @@ def reduce_rows(
 
 
 class Front(NamedTuple):
-    """How far a search is: the nearest free column and how far that is, and the sizes of its arrays."""
+    """The state of a search: the nearest free column, its distance, and the sizes of heap and `touched`."""
 
     nearest: Any
     sink: Any
@@ -257,7 +278,7 @@ class Front(NamedTuple):
 def _relax(
     state: State, front: Front, row: Any, height: Any, column: Any, cost: Any, first: Any, last: Any
 ) -> Front:
-    """Shorten distances by paths that end with some edges of a row."""
+    """Relax some pairs of a row."""
     nearest, sink, size, touched = front.nearest, front.sink, front.size, front.touched
     for k in range(first, last):
         j = np.uint64(column[k])
@@ -278,13 +299,13 @@ def _relax(
                 touched += ONE
                 place = size
                 size += ONE
-            rise(state, place, j)
+            sift_up(state, place, j)
     return Front(nearest, sink, size, touched)
 
 
 @kernel
 def _relax_whole_row(points: Points, state: State, front: Front, row: Any, height: Any) -> Front:
-    """Shorten distances by paths that end with any edge of a row, leaf by leaf."""
+    """Relax all pairs of a row, leaf by leaf of the tree."""
     tree = points.tree
     for axis in range(np.uint64(len(tree.query))):
         tree.query[axis] = points.row[row, axis]
@@ -307,8 +328,8 @@ def _relax_whole_row(points: Points, state: State, front: Front, row: Any, heigh
 
 
 @kernel
-def _wait(state: State, front: Front, row: Any, distance: Any) -> Front:
-    """Let a row, which may have more edges from that distance on, wait for it in the heap."""
+def _wait_in_heap(state: State, front: Front, row: Any, distance: Any) -> Front:
+    """Put a row into the heap at the least distance of the columns that it has not relaxed."""
     if not distance < front.nearest:
         return front
     size, touched = front.size, front.touched
@@ -317,7 +338,7 @@ def _wait(state: State, front: Front, row: Any, distance: Any) -> Front:
     if state.place[item] == NONE:
         state.touched[touched] = item
         touched += ONE
-    rise(state, size, item)
+    sift_up(state, size, item)
     return Front(front.nearest, front.sink, size + ONE, touched)
 
 
@@ -327,12 +348,13 @@ def search_points(
 ) -> Any:
     """Match `root` along a shortest path; return the ending.
 
-    As :func:`.augmenting_paths.search_lists`, but where a list, made again, does not suffice, the tree is
-    asked for what comes behind; where the tree has to look at most columns, the whole row is relaxed.
+    This is the search of :func:`..augmenting_paths.search_lists`, with two differences. If a list, made
+    again, does not suffice, the tree finds the columns that follow. If the tree has read more than half of
+    all columns for a row, the whole row is relaxed.
 
-    The search ends at a free column that is the nearest but for the rounding of its cost: where all costs are
-    the same but for that, all other columns would come first. The errors of prices add up to no more than the
-    rounding of the sum of the costs of all pairs.
+    The search ends at a free column that is the nearest up to the rounding error of its cost. Otherwise, if
+    all costs are equal up to rounding, it would visit all other columns first. The errors of prices add up to
+    at most the rounding error of the total cost.
     """
     stop, counts = monitor.stop, monitor.counts
     num_columns, window = np.uint64(len(state.price)), np.uint64(len(points.column))
@@ -343,6 +365,7 @@ def search_points(
     new = True
     ending = SOLVED
     while True:
+        # Relax the list, made again at the second visit, or columns from the tree, or the whole row.
         if new or lists.built[row] != number:
             if not new:
                 list_best(points, lists, state, row, number)
@@ -359,7 +382,7 @@ def search_points(
             bound = state.limits.beyond
         else:
             before = points.tree.looked[0]
-            size = _ask(points, state.price, row, window, points.after[row], points.last[row])
+            size = _find_columns(points, state.price, row, window, points.after[row], points.last[row])
             points.looked[row] += points.tree.looked[0] - before
             front = _relax(state, front, row, height, points.column, points.cost, ZERO, size)
             bound = state.limits.beyond
@@ -367,8 +390,10 @@ def search_points(
                 bound = points.reduced[size - ONE]
                 points.after[row] = bound
                 points.last[row] = points.column[size - ONE]
+        # Put the row into the heap, for the columns that it has not relaxed.
         if bound < state.limits.beyond:
-            front = _wait(state, front, row, bound - height)
+            front = _wait_in_heap(state, front, row, bound - height)
+        # Take the nearest item, unless a free column is as near up to rounding.
         tie = TIE * abs(state.parent_cost[front.sink]) if front.sink != NONE else 0.0
         if front.size == ZERO or not state.distance[state.heap[ZERO]] < front.nearest - tie:
             if front.sink == NONE:
@@ -389,19 +414,20 @@ def search_points(
         else:
             row = item - num_columns
         height = row_height(state, row, root)
+    # Lower the prices of done columns, and augment.
     if ending == SOLVED:
         here = max(here, front.nearest)
         for k in range(done):
             j = state.done[k]
             lower_price(points.tree, state.price, j, state.price[j] - (here - state.done_distance[k]))
         augment(state, root, front.sink)
-    forget(state, front.touched)
+    reset_touched(state, front.touched)
     return ending
 
 
 @kernel
 def search_all(points: Points, lists: Lists, state: State, size: Any, monitor: Monitor) -> Any:
-    """Match the first `size` free rows, each along a shortest path; return the ending."""
+    """Match the first `size` rows of `free`, each along a shortest path; return the ending."""
     for k in range(size):
         if relaxed_load(monitor.stop, 0) != 0:
             return STOPPED
@@ -415,14 +441,14 @@ def search_all(points: Points, lists: Lists, state: State, size: Any, monitor: M
 
 @kernel
 def least_reduced_costs(points: Points, price: Any, least: Any) -> None:
-    """Find the least reduced cost of every row."""
+    """Write the least reduced cost of every row into `least`."""
     for i in range(np.uint64(len(least))):
-        _ask(points, price, i, ONE, -np.inf, NONE)
+        _find_columns(points, price, i, ONE, -np.inf, NONE)
         least[i] = points.reduced[ZERO]
 
 
 class PointSolve:
-    """One solve, rows and columns in the order of trees; `free` is how many rows have no column."""
+    """One solve, with rows and columns in the order of their trees; `free` is the number of free rows."""
 
     def __init__(self, costs: PointCosts, reduction: float, control: Control) -> None:
         _, n, m = costs.shape
@@ -453,7 +479,7 @@ class PointSolve:
         num_rows = len(self.state.row_match)
         largest = float(np.abs(self.lists.cost).max())
         if spread == 0.0:
-            return self.reduce()  # no row's list tells what to bid
+            return self.reduce()  # all costs in the lists are equal: they do not say how much to bid
         overbid = FIRST_OVERBID * spread
         ending = self.hold_phase(overbid, FIRST_BIDS)
         while ending == SOLVED and self.free and overbid < largest:
@@ -469,7 +495,7 @@ class PointSolve:
         return ending
 
     def hold_phase(self, overbid: float, bids: int) -> int:
-        """Let all rows whose column is not their best, but for the overbid, bid; return the ending."""
+        """Let the rows bid whose column is not their best up to the overbid; return the ending."""
         control = self.control
         ending, self.free = free_rows(self.points, self.lists, self.state, overbid, control.stop)
         if ending == SOLVED:
@@ -485,7 +511,7 @@ class PointSolve:
         return int(ending)
 
     def reduce(self) -> int:
-        """Keep pairs that are as good as exact, and match more by reduction of rows; return the ending."""
+        """Keep the pairs that are exact up to rounding, then reduce rows; return the ending."""
         control = self.control
         ending, self.free = free_rows(self.points, self.lists, self.state, self.rounding(), control.stop)
         for _ in range(PASSES if self.budget else 0):
@@ -496,12 +522,12 @@ class PointSolve:
         return int(ending)
 
     def rounding(self) -> float:
-        """Return what reduced costs may be off by."""
+        """Return the largest rounding error of reduced costs."""
         return ROUNDING * max(float(np.abs(part).max()) for part in (self.lists.cost, self.state.price))
 
 
 def make_points(costs: PointCosts, window: int) -> tuple[Points, NDArray[np.int64], NDArray[np.int64]]:
-    """Return a tree over the columns, whose prices are 0, and the orders of rows and columns in there."""
+    """Return points with a tree over the columns, at prices 0, and the orders of rows and columns."""
     rows, columns = costs.embedded
     row_order, column_order = tree_order(rows), tree_order(columns)
     points = Points(
@@ -518,7 +544,7 @@ def make_points(costs: PointCosts, window: int) -> tuple[Points, NDArray[np.int6
 
 
 def row_minima(costs: PointCosts, v: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the largest prices of rows that, with those of columns, exceed no cost."""
+    """Return the largest prices of rows that exceed no cost, given the prices of columns."""
     points, row_order, column_order = make_points(costs, 1)
     price = v[column_order]
     set_prices(points.tree, price)
