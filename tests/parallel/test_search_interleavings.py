@@ -179,7 +179,7 @@ MUTANTS: Mutants = {
     ),
     "search: no barrier after one thread went on alone": (
         "search-bulge",
-        without_barrier("wanted, last_level, half, drain)", "\n            level, size"),
+        without_barrier("height, front, half, drain)", "\n            level, size"),
         "found",
     ),
     "search: no barrier before the sizes of a dense network's level are added": (
@@ -232,10 +232,10 @@ MUTANTS: Mutants = {
         "search-bulge",
         edit(
             searching.go_on_alone,
-            """level, half, drain)
+            """front.level, half, drain)
     for thread in range(search.num_threads[0]):
 """,
-            "level, half, drain)\n",
+            "front.level, half, drain)\n",
         ),
         "heights",
     ),

@@ -133,6 +133,64 @@ class Search(NamedTuple):
     num_messages: NDArray[Any]
 
 
+class Front(NamedTuple):
+    """How far a search has come, as all threads know it between two levels.
+
+    Attributes
+    ----------
+    level : uint64
+        The level to search from; all its vertices are found.
+    before : uint64
+        Number of vertices in the levels before it.
+    wanted : uint64
+        Number of wanted vertices, EVERYTHING if there are none.
+    last_level : uint64
+        The level after which the search ends, EVERYTHING before the last wanted vertex is found.
+    """
+
+    level: np.uint64
+    before: np.uint64
+    wanted: np.uint64
+    last_level: np.uint64
+
+
+class Part(NamedTuple):
+    """What a thread has yet to search from in a level.
+
+    Attributes
+    ----------
+    begin, end : uint64
+        Where its vertices begin and end in the thread's part of ``order``.
+    done : uint64
+        How many arcs of the first vertex are searched already.
+    """
+
+    begin: np.uint64
+    end: np.uint64
+    done: np.uint64
+
+
+class Round(NamedTuple):
+    """How a thread searches from its part of a level until a box of messages is full.
+
+    Attributes
+    ----------
+    next_height : uint64
+        The height of the vertices that it finds.
+    half : uint64
+        The half of the boxes to which its messages go.
+    alone : bool
+        Whether all other threads wait, so that it labels their vertices itself and sends no messages.
+    drain : bool
+        Whether excess is pushed along the arcs over which vertices are found.
+    """
+
+    next_height: np.uint64
+    half: np.uint64
+    alone: bool
+    drain: bool
+
+
 def make_search(num_threads: int, num_vertices: int, num_arcs: int, dtype: Any) -> Search:
     """Return the shared state of searches by `num_threads` threads."""
 
@@ -333,28 +391,17 @@ def look_ahead(search: Search, net: Any, height: Any, begin: Any, last: Any, k: 
 
 @kernel
 def search_part(
-    search: Search,
-    thread: Any,
-    net: Any,
-    height: Any,
-    next_height: Any,
-    k: Any,
-    end: Any,
-    done: Any,
-    half: Any,
-    alone: bool,
-    drain: bool,
+    search: Search, thread: Any, net: Any, height: Any, part: Part, this_round: Round
 ) -> tuple[Any, Any, Any]:
-    """Search from a thread's vertices ``k .. end - 1``; skip the first `done` arcs of the first one.
-
-    The thread sends messages about other threads' vertices in one half of the boxes. If all others wait
-    (`alone`), it labels those vertices itself.
+    """Search from a thread's part of a level, until it is complete or a box is full.
 
     Returns
     -------
-    k, done : where to go on if a box is full; ``k == end`` if the search is complete
+    k, done : where to go on if a box is full; ``k == part.end`` if the part is complete
     pushes : number of pushes made
     """
+    next_height, half, drain = this_round.next_height, this_round.half, this_round.drain
+    k, end, done = part.begin, part.end, part.done
     n = np.uint64(len(net.excess))
     box_size = search.box_size[0]
     first = thread * search.room[0]
@@ -377,7 +424,7 @@ def search_part(
                 b = np.uint64(net.reverse[a])
                 if net.residual[b] > 0:
                     owner = owner_of(search, w)
-                    if alone or owner == thread:
+                    if this_round.alone or owner == thread:
                         pushes += reach(search, owner, net, height, w, b, next_height, drain)
                     else:
                         box = message_count_at(search, half, thread, owner)
@@ -498,28 +545,17 @@ def level_to_end_with(level: Any) -> Any:
 
 @kernel
 def search_alone(
-    search: Search,
-    net: Any,
-    height: Any,
-    level: Any,
-    before: Any,
-    width: Any,
-    enough: Any,
-    wanted: Any,
-    last_level: Any,
-    drain: bool,
-) -> tuple[Any, Any, Any, Any, Any]:
+    search: Search, net: Any, height: Any, front: Front, width: Any, enough: Any, drain: bool
+) -> tuple[Front, Any, Any]:
     """Search in one thread until a level has `width` vertices or none, or `enough` are reached in all.
-
-    On entry all vertices of `level` are found and `before` vertices of the levels before it. The search
-    also ends after `last_level`, which it sets when it finds the last of `wanted` vertices.
 
     Returns
     -------
-    level, size, before : the level reached, the number of its vertices, and of those before it
-    last_level : the level after which the search ends
+    front : the level reached
+    size : number of its vertices
     pushes : number of pushes made
     """
+    level, before, wanted, last_level = front.level, front.before, front.wanted, front.last_level
     num_threads = search.num_threads[0]
     pushes = ZERO
     while True:
@@ -533,7 +569,7 @@ def search_alone(
         if last_level == EVERYTHING and found >= wanted:
             last_level = level_to_end_with(level)
         if size == ZERO or size >= width or before + size >= enough or level >= last_level:
-            return level, size, before, last_level, pushes
+            return Front(level, before, wanted, last_level), size, pushes
         backwards = few_left(net, size, before + size)
         for thread in range(num_threads):
             begin = search.begin[slot(thread)]
@@ -542,9 +578,8 @@ def search_alone(
             if backwards:
                 pushes += search_back(search, np.uint64(thread), net, height, level + ONE, drain)
                 continue
-            _, _, made = search_part(
-                search, np.uint64(thread), net, height, level + ONE, begin, end, ZERO, ZERO, True, drain
-            )
+            part, this_round = Part(begin, end, ZERO), Round(level + ONE, ZERO, True, drain)
+            _, _, made = search_part(search, np.uint64(thread), net, height, part, this_round)
             pushes += made
         before += size
         level += ONE
@@ -555,34 +590,23 @@ def has_wide_level(search: Search, net: Any, height: Any, width: Any, enough: An
     """Return whether a level has `width` vertices, among the `enough` vertices nearest to the sink."""
     for thread in range(search.num_threads[0]):
         start_search(search, np.uint64(thread), net, height, ZERO, ZERO, False)
-    _, size, _, _, _ = search_alone(
-        search, net, height, ONE, ZERO, width, enough, EVERYTHING, EVERYTHING, False
-    )
+    front = Front(ONE, ZERO, EVERYTHING, EVERYTHING)
+    _, size, _ = search_alone(search, net, height, front, width, enough, False)
     return bool(size >= width)
 
 
 @kernel
-def go_on_alone(
-    search: Search,
-    net: Any,
-    height: Any,
-    level: Any,
-    before: Any,
-    wanted: Any,
-    last_level: Any,
-    half: Any,
-    drain: bool,
-) -> Any:
+def go_on_alone(search: Search, net: Any, height: Any, front: Front, half: Any, drain: bool) -> Any:
     """Receive all messages, then search in one thread while levels are small; return the pushes made."""
     pushes = ZERO
     for thread in range(search.num_threads[0]):
-        pushes += receive_messages(search, np.uint64(thread), net, height, level, half, drain)
+        pushes += receive_messages(search, np.uint64(thread), net, height, front.level, half, drain)
     for thread in range(search.num_threads[0]):
         discard_messages(search, half, np.uint64(thread))
     n = np.uint64(len(net.excess))
-    search.alone[0], search.alone[1], search.alone[2], search.alone[3], made = search_alone(
-        search, net, height, level, before, search.small[0] * TWO, n, wanted, last_level, drain
-    )
+    front, size, made = search_alone(search, net, height, front, search.small[0] * TWO, n, drain)
+    search.alone[0], search.alone[1] = front.level, size
+    search.alone[2], search.alone[3] = front.before, front.last_level
     return pushes + made
 
 
@@ -642,7 +666,8 @@ def search_again(
         # A run of small levels: one thread searches, the others wait.
         if size < search.small[0]:
             if thread == ZERO:
-                pushes += go_on_alone(search, net, height, level, before, wanted, last_level, half, drain)
+                front = Front(level, before, wanted, last_level)
+                pushes += go_on_alone(search, net, height, front, half, drain)
             if not wait(search.barrier, num_threads):
                 return ZERO, ZERO, ONE, pushes
             level, size, before = search.alone[0], search.alone[1], search.alone[2]
@@ -673,9 +698,8 @@ def search_again(
         while more:
             half = ONE - half  # mutant: one-half-of-the-messages
             discard_messages(search, half, thread)
-            k, done, made = search_part(
-                search, thread, net, height, level + ONE, k, end, done, half, False, drain
-            )
+            part, this_round = Part(k, end, done), Round(level + ONE, half, False, drain)
+            k, done, made = search_part(search, thread, net, height, part, this_round)
             pushes += made
             if k < end:
                 found += UNFINISHED
